@@ -1,0 +1,1 @@
+//! Is this store, with this client, correct?

@@ -1,0 +1,163 @@
+//! What a job is to the engine: state machines over slots, in phases, with an answer at the end.
+
+use crate::Offence;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use store::{Capabilities, Operation, Reply, Slot};
+use study::{Answer, Reason};
+
+/// A parameter a job has.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamInfo {
+    /// Its name, as in `--set NAME=VALUE`.
+    pub name: &'static str,
+    /// Its default.
+    pub default: &'static str,
+    /// Its values or range, for people: `1 to 20000`, `partition, cas, lock, none`.
+    pub values: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// Parameters as the user gave them, over the job's defaults.
+pub type Params = BTreeMap<String, String>;
+
+/// What a job is made from.
+#[derive(Clone, Debug)]
+pub struct JobRequest {
+    /// `--data`: a file or a known name; `None`: the job's own small data set or generator.
+    pub data: Option<String>,
+    /// All parameters the job has, defaults filled in, names checked.
+    pub params: Params,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+/// One job as `kvtrial jobs` lists it.
+#[derive(Clone, Copy)]
+pub struct JobInfo {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// One line: what it does.
+    pub summary: &'static str,
+    /// Input formats and data sets.
+    pub input: &'static str,
+    /// Its parameters.
+    pub params: &'static [ParamInfo],
+    /// Reads and checks the input and the parameters. Everything slow that can happen before the clock happens here.
+    pub prepare: fn(&JobRequest) -> Result<Box<dyn Job>, JobError>,
+    /// The job's own question (`kvtrial query JOB KEY`): the key to get, and how to print the value found as JSON.
+    pub query: Option<QueryInfo>,
+}
+
+/// How `kvtrial query` asks a store the job's question.
+#[derive(Clone, Copy)]
+pub struct QueryInfo {
+    /// What KEY is, e.g. `PAGE`.
+    pub key: &'static str,
+    /// Turns the stored value into one line of JSON; `Err` says why the value cannot be the job's.
+    pub render: fn(key: &[u8], value: &[u8]) -> Result<String, String>,
+}
+
+/// Input or parameters a job cannot work with. Names the option or the line and column, and the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct JobError(pub String);
+
+/// A job with its input read, decoded and checked; used for all trials of a study.
+pub trait Job: Send + Sync {
+    /// What was read: name, bytes, digest, counts. Goes into the study.
+    fn input(&self) -> BTreeMap<String, serde_json::Value>;
+
+    /// Whether a store with these capabilities can do it, and which operations it will emulate.
+    ///
+    /// # Errors
+    /// Why not, and what to set instead.
+    fn suits(&self, store: &Capabilities) -> Result<Vec<&'static str>, JobError>;
+
+    /// Starts one execution.
+    fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_>;
+
+    /// The digest every store must come to, when it is known before the run (computed from the input without any store).
+    fn known_digest(&self) -> Option<String> {
+        None
+    }
+}
+
+/// What one execution is told.
+#[derive(Clone, Debug)]
+pub struct TrialSetup {
+    /// Slots over all threads: clients times pipeline.
+    pub slots: u32,
+    /// The store's capabilities.
+    pub capabilities: Capabilities,
+    /// Seed of this trial's random choices: the same for all stores of a study.
+    pub seed: u64,
+}
+
+/// A phase of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// `load`, `run`, `read back`, or the job's own word.
+    pub name: &'static str,
+    /// Whether it counts into the makespan, and obeys `--rate` and `--seconds`.
+    pub timed: bool,
+    /// Operations it will do, when known (progress and ETA).
+    pub operations: Option<u64>,
+}
+
+/// One execution of a job: state shared by its workers. Phases run one after the other; each has its own workers.
+pub trait Trial: Send + Sync {
+    /// The phases, in order. Reading the final state back is an untimed phase of its own, left out for a store that keeps nothing.
+    fn phases(&self) -> Vec<Phase>;
+
+    /// State for one thread that serves these slots (numbers over the whole trial) in that phase.
+    fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_>;
+
+    /// The answer, after the last phase, with any reason it found in the final state as a whole (sums, lost updates).
+    fn answer(&self) -> (Answer, Vec<Reason>);
+
+    /// Key and value bytes the job left in the store, when it knows.
+    fn logical_bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// What a slot does next.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// Send this.
+    Operation(Operation<'a>),
+    /// This slot must wait until another slot has had a reply (a lock); ask again then.
+    Wait,
+    /// This slot has nothing more to do in this phase.
+    Finished,
+}
+
+/// One thread's part of a phase: a state machine a slot. Called only from its thread; slots are numbered from 0 within the worker.
+pub trait Worker {
+    /// The slot's next step. Called when the slot is idle. Under open loop it is called when the operation is due.
+    fn next(&mut self, slot: Slot) -> Step<'_>;
+
+    /// The reply to the slot's operation. Checks it.
+    ///
+    /// # Errors
+    /// What is wrong with it; the engine counts it and goes on. A [`Reply::Failed`] is always an offence
+    /// ([`Offence::failed`] makes it), and the job decides how the slot goes on.
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence>;
+
+    /// Whether the job's own work between a reply and the next operation is too small to matter (a generator). The engine then
+    /// takes the end of one operation as the start of the next and reads the clock once.
+    fn think(&self) -> Think {
+        Think::Costly
+    }
+}
+
+/// What a job does between a reply and the next operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Think {
+    /// A few nanoseconds: draw a key.
+    Free,
+    /// Real work: decode, merge, encode. It must not be counted as the store's.
+    Costly,
+}

@@ -1,0 +1,84 @@
+//! What is wrong with a reply, and the count of such wrongs.
+
+use store::{Failure, Reply};
+use study::{Reason, ReasonKind};
+
+/// One reply that was not what it had to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offence {
+    /// What kind of wrong.
+    pub kind: ReasonKind,
+    /// The key, printable, and what was seen.
+    pub example: String,
+}
+
+impl Offence {
+    /// An offence at `key`, with what was seen.
+    #[cold]
+    pub fn new(kind: ReasonKind, key: &[u8], seen: impl AsRef<str>) -> Offence {
+        Offence { kind, example: format!("key {}: {}", printable(key), seen.as_ref()) }
+    }
+
+    /// The offence of a failed operation, or of a reply of the wrong type.
+    #[cold]
+    pub fn failed(key: &[u8], reply: &Reply<'_>) -> Offence {
+        match reply {
+            Reply::Failed(Failure::Refused(words)) => Offence::new(ReasonKind::Refused, key, words),
+            Reply::Failed(Failure::ConnectionLost(words)) => Offence::new(ReasonKind::ConnectionLost, key, words),
+            Reply::Failed(Failure::Protocol(words)) => Offence::new(ReasonKind::Protocol, key, words),
+            Reply::Failed(Failure::Deadline) => Offence::new(ReasonKind::Deadline, key, "no reply within the deadline"),
+            other => Offence::new(ReasonKind::WrongReply, key, format!("unexpected reply {}", shape(other))),
+        }
+    }
+}
+
+fn shape(reply: &Reply<'_>) -> String {
+    match reply {
+        Reply::Value(value) | Reply::Versioned { value, .. } => format!("value of {} bytes", value.len()),
+        Reply::Rows(rows) => format!("{} rows", rows.len()),
+        other => format!("{other:?}"),
+    }
+}
+
+/// A key as it can be shown: at most 60 characters, other bytes as `\xNN`.
+pub fn printable(key: &[u8]) -> String {
+    let text: String = key.iter().take(60).flat_map(|byte| std::ascii::escape_default(*byte)).map(char::from).collect();
+    if key.len() > 60 { format!("{text}... ({} bytes)", key.len()) } else { text }
+}
+
+/// Counts offences by kind, keeping the first example of each.
+#[derive(Clone, Debug, Default)]
+pub struct Offences {
+    reasons: Vec<Reason>,
+}
+
+impl Offences {
+    /// Counts one.
+    #[cold]
+    pub fn add(&mut self, offence: Offence) {
+        match self.reasons.iter_mut().find(|reason| reason.kind == offence.kind) {
+            Some(reason) => reason.count += 1,
+            None => self.reasons.push(Reason { kind: offence.kind, count: 1, example: offence.example }),
+        }
+    }
+
+    /// Adds another thread's.
+    pub fn merge(&mut self, other: Offences) {
+        for theirs in other.reasons {
+            match self.reasons.iter_mut().find(|reason| reason.kind == theirs.kind) {
+                Some(reason) => reason.count += theirs.count,
+                None => self.reasons.push(theirs),
+            }
+        }
+    }
+
+    /// How many in all.
+    pub fn total(&self) -> u64 {
+        self.reasons.iter().map(|reason| reason.count).sum()
+    }
+
+    /// As reasons of a verdict.
+    pub fn into_reasons(self) -> Vec<Reason> {
+        self.reasons
+    }
+}

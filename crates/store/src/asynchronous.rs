@@ -1,0 +1,1 @@
+//! The bridge for tokio drivers.

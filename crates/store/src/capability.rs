@@ -1,0 +1,101 @@
+//! What a store does natively, and how large a key and a value may be.
+
+use crate::{OperationKind, OperationSet};
+use study::Durability;
+
+/// Comparison classes: numbers of different classes are not ranked together unless asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// `null` and `ram`: what the client itself costs.
+    Baseline,
+    /// A library in this process.
+    Embedded,
+    /// One server process.
+    Network,
+    /// Several server processes.
+    Distributed,
+}
+
+impl Class {
+    /// The word used in reports and `study.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Baseline => "baseline",
+            Class::Embedded => "embedded",
+            Class::Network => "network",
+            Class::Distributed => "distributed",
+        }
+    }
+}
+
+/// Whether a store keeps what it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// What was put is there. Answers are verified.
+    Everything,
+    /// The null store: gets miss, puts vanish. Only its speed means something.
+    Nothing,
+}
+
+/// What a counter does beyond its bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// The store refuses the increment.
+    Refused,
+    /// The counter wraps around.
+    Wraps,
+    /// The counter stays at the bound.
+    Saturates,
+}
+
+/// The range of a native counter, as far as an `i64` can show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// Smallest value.
+    pub min: i64,
+    /// Largest value (`i64::MAX` also for unsigned 64-bit counters, whose upper half no reply can show).
+    pub max: i64,
+    /// What happens beyond `max`.
+    pub overflow: Overflow,
+}
+
+/// What a store does natively, and its limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Operations the store has itself. A job emulates what is missing and says so.
+    pub native: OperationSet,
+    /// Shortest key.
+    pub min_key_bytes: usize,
+    /// Longest key.
+    pub max_key_bytes: usize,
+    /// Longest value the store declares (or the largest kvtrial will ever send it). One byte more must be refused cleanly,
+    /// unless `value_limit_is_hard` is false.
+    pub max_value_bytes: usize,
+    /// Whether the store itself refuses a value one byte longer; false where the limit is only ours.
+    pub value_limit_is_hard: bool,
+    /// Whether it keeps anything.
+    pub keeps: Keeps,
+    /// The range of its counters; `None` without native increments.
+    pub counter: Option<Counter>,
+    /// The durability level in effect.
+    pub durability: Durability,
+}
+
+impl Capabilities {
+    /// Get, put and delete of any bytes up to 1 GiB, kept, no counters, nothing durable.
+    pub const BASIC: Capabilities = Capabilities {
+        native: OperationSet::BASIC,
+        min_key_bytes: 0,
+        max_key_bytes: 64 << 10,
+        max_value_bytes: 1 << 30,
+        value_limit_is_hard: false,
+        keeps: Keeps::Everything,
+        counter: None,
+        durability: Durability::None,
+    };
+
+    /// Whether the store has this operation itself.
+    pub fn has(&self, kind: OperationKind) -> bool {
+        self.native.has(kind)
+    }
+}

@@ -1,0 +1,65 @@
+//! Where a running server is reached.
+
+use std::fmt;
+use std::path::PathBuf;
+use study::{Address, Authority, Secret};
+
+/// A server that can be connected to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Where it listens; the port is always known.
+    pub address: Address,
+    /// User name.
+    pub user: Option<String>,
+    /// Password.
+    pub password: Option<Secret>,
+    /// Database name or number.
+    pub database: Option<String>,
+}
+
+impl Endpoint {
+    /// A server on this machine's loopback, without login.
+    pub fn loopback(port: u16) -> Endpoint {
+        Endpoint::at(Address::Tcp { host: "127.0.0.1".into(), port: Some(port) })
+    }
+
+    /// A server behind a unix socket, without login.
+    pub fn unix(path: impl Into<PathBuf>) -> Endpoint {
+        Endpoint::at(Address::Unix(path.into()))
+    }
+
+    fn at(address: Address) -> Endpoint {
+        Endpoint { address, user: None, password: None, database: None }
+    }
+
+    /// The user's server, with the store's usual port filled in.
+    pub fn of(authority: &Authority, usual_port: u16) -> Endpoint {
+        let address = match &authority.address {
+            Address::Tcp { host, port } => Address::Tcp { host: host.clone(), port: Some(port.unwrap_or(usual_port)) },
+            unix => unix.clone(),
+        };
+        Endpoint {
+            address,
+            user: authority.user.clone(),
+            password: authority.password.clone(),
+            database: authority.database.clone(),
+        }
+    }
+
+    /// Host and port of a TCP endpoint.
+    pub fn tcp(&self) -> Option<(&str, u16)> {
+        match &self.address {
+            Address::Tcp { host, port: Some(port) } => Some((host, *port)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.address {
+            Address::Tcp { host, port } => write!(f, "{host}:{}", port.unwrap_or(0)),
+            Address::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What can go wrong around a store, with the remedy.
+
+use std::path::PathBuf;
+
+/// A store that cannot be had, started, opened or used. Messages name what to do; passwords never appear.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The server program or library is not on this machine.
+    #[error("{store}: {what} not found; install it with: {install}")]
+    NotFound {
+        /// Name of the store.
+        store: String,
+        /// Program or library looked for.
+        what: String,
+        /// How to get it.
+        install: String,
+    },
+    /// This build lacks the adapter's driver.
+    #[error("{store} is not in this build; build with --features {feature}")]
+    NotBuilt {
+        /// Name of the store.
+        store: String,
+        /// Cargo feature that adds it.
+        feature: &'static str,
+    },
+    /// The server was started but did not get ready, or ended.
+    #[error("{store} did not start: {problem}")]
+    NotStarted {
+        /// Name of the store.
+        store: String,
+        /// What happened, with the end of the server's log.
+        problem: String,
+    },
+    /// Opening a directory or connecting failed.
+    #[error("{what}: {problem}")]
+    Open {
+        /// Path or endpoint.
+        what: String,
+        /// What happened.
+        problem: String,
+    },
+    /// An option, a durability level or a target this store does not have.
+    #[error("{store}: {problem}")]
+    Unsupported {
+        /// Name of the store.
+        store: String,
+        /// What is not supported, and what is.
+        problem: String,
+    },
+    /// The session is beyond use.
+    #[error("{0}")]
+    Session(String),
+    /// File system trouble.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// What was touched.
+        path: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
+}
+
+impl StoreError {
+    /// An error of opening or connecting.
+    pub fn open(what: impl ToString, problem: impl ToString) -> StoreError {
+        StoreError::Open { what: what.to_string(), problem: problem.to_string() }
+    }
+}

@@ -1,0 +1,111 @@
+//! What an adapter says of itself before anything is opened.
+
+use crate::{Class, Endpoint, Place, ServerPlan, Store, StoreError};
+use std::path::Path;
+use study::{Durability, Spec};
+
+/// An option a spec may carry, e.g. `layout=hstore`.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// Its values, the default first; free text when empty.
+    pub values: &'static [&'static str],
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// Whether a store can be had on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// It can: product and version as the program or library states them, e.g. `Redis 7.0.15`.
+    Found(String),
+    /// It cannot: what was looked for.
+    NotFound(String),
+    /// The adapter's driver is not in this build: the cargo feature that adds it.
+    NotBuilt(&'static str),
+}
+
+/// How a store is opened.
+#[derive(Clone, Copy)]
+pub enum Opener {
+    /// A library in this process, given the directory (private or the user's) that holds its files.
+    Embedded(fn(&Spec, &Path) -> Result<Box<dyn Store>, StoreError>),
+    /// A server: planned for a private place and started by the host, or the user's own; then connected to.
+    Server {
+        /// How to start a private one.
+        plan: fn(&Spec, &Place) -> Result<ServerPlan, StoreError>,
+        /// Connects; also used to find out whether a server just started is ready, so it must fail fast and cheaply.
+        connect: fn(&Spec, &Endpoint) -> Result<Box<dyn Store>, StoreError>,
+        /// The store's usual port.
+        usual_port: u16,
+    },
+}
+
+/// One store as `kvtrial stores` lists it.
+#[derive(Clone, Copy)]
+pub struct StoreInfo {
+    /// Name in specs.
+    pub name: &'static str,
+    /// Comparison class.
+    pub class: Class,
+    /// One line: what it is.
+    pub summary: &'static str,
+    /// Levels it has, its default first.
+    pub durabilities: &'static [Durability],
+    /// Options its spec may carry.
+    pub options: &'static [OptionInfo],
+    /// How to get it; `built in` when there is nothing to install.
+    pub install: &'static str,
+    /// Licence of what is measured.
+    pub licence: &'static str,
+    /// Looks for it on this machine; starts no server, touches no data.
+    pub probe: fn() -> Probe,
+    /// How it is opened.
+    pub opener: Opener,
+}
+
+impl StoreInfo {
+    /// The level a spec asks for, or the default.
+    ///
+    /// # Errors
+    /// When the store does not have that level.
+    pub fn durability(&self, spec: &Spec) -> Result<Durability, StoreError> {
+        match spec.durability {
+            None => Ok(self.durabilities[0]),
+            Some(level) if self.durabilities.contains(&level) => Ok(level),
+            Some(level) => Err(self.unsupported(format!(
+                "durability={level} is not a level it has; use {}",
+                self.durabilities.iter().map(|level| level.name()).collect::<Vec<_>>().join(", ")
+            ))),
+        }
+    }
+
+    /// Checks that every option of the spec is one this store has, with a value it has.
+    ///
+    /// # Errors
+    /// Names the option and what is possible.
+    pub fn check_options(&self, spec: &Spec) -> Result<(), StoreError> {
+        self.durability(spec)?;
+        for (name, value) in &spec.options {
+            let Some(option) = self.options.iter().find(|option| option.name == name) else {
+                let known: Vec<_> = self.options.iter().map(|option| option.name).collect();
+                return Err(self.unsupported(if known.is_empty() {
+                    format!("it has no option '{name}' (it has only durability=)")
+                } else {
+                    format!("it has no option '{name}'; it has durability, {}", known.join(", "))
+                }));
+            };
+            if !option.values.is_empty() && !option.values.contains(&value.as_str()) {
+                return Err(
+                    self.unsupported(format!("{name}={value} is not possible; use {}", option.values.join(", ")))
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn unsupported(&self, problem: String) -> StoreError {
+        StoreError::Unsupported { store: self.name.into(), problem }
+    }
+}

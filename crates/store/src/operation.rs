@@ -1,0 +1,189 @@
+//! One request to a store.
+
+/// One request. It borrows its bytes; a session that needs them after `submit` copies them.
+#[allow(missing_docs)] // the fields are what their names say
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation<'a> {
+    /// Reads a value: [`Reply::Value`](crate::Reply::Value) or [`Reply::Missing`](crate::Reply::Missing).
+    Get { key: &'a [u8] },
+    /// Reads a value with what a later compare-and-set needs: `Versioned` or `Missing`.
+    GetVersioned { key: &'a [u8] },
+    /// Stores a value, replacing any: `Done`.
+    Put { key: &'a [u8], value: &'a [u8] },
+    /// Removes a key: `Done`, or `Missing` when there was none.
+    Delete { key: &'a [u8] },
+    /// Adds bytes at the end of a value, creating the key when absent: `Done`.
+    Append { key: &'a [u8], value: &'a [u8] },
+    /// Adds to a counter, creating it at `by` when absent: `Number` with the new count.
+    /// Counters are a key space of their own: what `Get` says of a counter is not defined.
+    Increment { key: &'a [u8], by: i64 },
+    /// Reads a counter: `Number` or `Missing`.
+    GetCounter { key: &'a [u8] },
+    /// Adds to one counter of a record of counters, creating both when absent: `Number`.
+    IncrementField { key: &'a [u8], field: &'a [u8], by: i64 },
+    /// Reads a record of counters: `Rows` of field and decimal count (no rows: absent).
+    GetFields { key: &'a [u8] },
+    /// Stores a value only if the key still is as it was read: `Done` or `Conflict`.
+    CompareAndSet { key: &'a [u8], expected: Expected<'a>, value: &'a [u8] },
+    /// Reads several keys in one request: `Rows` of those present, in the order asked.
+    GetMany { keys: &'a [&'a [u8]] },
+    /// Stores several pairs in one request: `Done`. Whether it is atomic is the store's own affair.
+    PutMany { pairs: &'a [(&'a [u8], &'a [u8])] },
+    /// Reads up to `limit` pairs in byte order of keys, from `start` on: `Rows`.
+    Scan { start: &'a [u8], limit: u32 },
+}
+
+/// What the key was when it was read. Stores with versions use the version, others compare the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected<'a> {
+    /// The key must not exist.
+    Absent,
+    /// The key must be as the `Versioned` reply said.
+    Present {
+        /// The version of that reply.
+        version: u64,
+        /// The value of that reply.
+        value: &'a [u8],
+    },
+}
+
+/// The kind of an operation, as an index and as a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum OperationKind {
+    /// [`Operation::Get`]
+    Get,
+    /// [`Operation::GetVersioned`]
+    GetVersioned,
+    /// [`Operation::Put`]
+    Put,
+    /// [`Operation::Delete`]
+    Delete,
+    /// [`Operation::Append`]
+    Append,
+    /// [`Operation::Increment`]
+    Increment,
+    /// [`Operation::GetCounter`]
+    GetCounter,
+    /// [`Operation::IncrementField`]
+    IncrementField,
+    /// [`Operation::GetFields`]
+    GetFields,
+    /// [`Operation::CompareAndSet`]
+    CompareAndSet,
+    /// [`Operation::GetMany`]
+    GetMany,
+    /// [`Operation::PutMany`]
+    PutMany,
+    /// [`Operation::Scan`]
+    Scan,
+}
+
+impl OperationKind {
+    /// All kinds, in index order.
+    pub const ALL: [OperationKind; 13] = [
+        OperationKind::Get,
+        OperationKind::GetVersioned,
+        OperationKind::Put,
+        OperationKind::Delete,
+        OperationKind::Append,
+        OperationKind::Increment,
+        OperationKind::GetCounter,
+        OperationKind::IncrementField,
+        OperationKind::GetFields,
+        OperationKind::CompareAndSet,
+        OperationKind::GetMany,
+        OperationKind::PutMany,
+        OperationKind::Scan,
+    ];
+
+    /// The word used in reports and `study.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            OperationKind::Get => "get",
+            OperationKind::GetVersioned => "get_versioned",
+            OperationKind::Put => "put",
+            OperationKind::Delete => "delete",
+            OperationKind::Append => "append",
+            OperationKind::Increment => "increment",
+            OperationKind::GetCounter => "get_counter",
+            OperationKind::IncrementField => "increment_field",
+            OperationKind::GetFields => "get_fields",
+            OperationKind::CompareAndSet => "compare_and_set",
+            OperationKind::GetMany => "get_many",
+            OperationKind::PutMany => "put_many",
+            OperationKind::Scan => "scan",
+        }
+    }
+}
+
+impl Operation<'_> {
+    /// Its kind.
+    #[inline]
+    pub fn kind(&self) -> OperationKind {
+        match self {
+            Operation::Get { .. } => OperationKind::Get,
+            Operation::GetVersioned { .. } => OperationKind::GetVersioned,
+            Operation::Put { .. } => OperationKind::Put,
+            Operation::Delete { .. } => OperationKind::Delete,
+            Operation::Append { .. } => OperationKind::Append,
+            Operation::Increment { .. } => OperationKind::Increment,
+            Operation::GetCounter { .. } => OperationKind::GetCounter,
+            Operation::IncrementField { .. } => OperationKind::IncrementField,
+            Operation::GetFields { .. } => OperationKind::GetFields,
+            Operation::CompareAndSet { .. } => OperationKind::CompareAndSet,
+            Operation::GetMany { .. } => OperationKind::GetMany,
+            Operation::PutMany { .. } => OperationKind::PutMany,
+            Operation::Scan { .. } => OperationKind::Scan,
+        }
+    }
+
+    /// Key and value bytes this operation writes; 0 for reads.
+    #[inline]
+    pub fn bytes_written(&self) -> u64 {
+        match self {
+            Operation::Put { key, value }
+            | Operation::Append { key, value }
+            | Operation::CompareAndSet { key, value, .. } => (key.len() + value.len()) as u64,
+            Operation::Increment { key, .. } => key.len() as u64 + 8,
+            Operation::IncrementField { key, field, .. } => (key.len() + field.len()) as u64 + 8,
+            Operation::PutMany { pairs } => pairs.iter().map(|(key, value)| (key.len() + value.len()) as u64).sum(),
+            _ => 0,
+        }
+    }
+}
+
+/// A set of operation kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperationSet(u16);
+
+impl OperationSet {
+    /// Get, put and delete: what every store has.
+    pub const BASIC: OperationSet = OperationSet::of(&[OperationKind::Get, OperationKind::Put, OperationKind::Delete]);
+
+    /// The set of these kinds.
+    pub const fn of(kinds: &[OperationKind]) -> OperationSet {
+        let mut bits = 0;
+        let mut at = 0;
+        while at < kinds.len() {
+            bits |= 1 << kinds[at] as u16;
+            at += 1;
+        }
+        OperationSet(bits)
+    }
+
+    /// This set and these kinds.
+    pub const fn and(self, kinds: &[OperationKind]) -> OperationSet {
+        OperationSet(self.0 | OperationSet::of(kinds).0)
+    }
+
+    /// Whether `kind` is in it.
+    pub const fn has(self, kind: OperationKind) -> bool {
+        self.0 & (1 << kind as u16) != 0
+    }
+
+    /// Its kinds in index order.
+    pub fn kinds(self) -> impl Iterator<Item = OperationKind> {
+        OperationKind::ALL.into_iter().filter(move |kind| self.has(*kind))
+    }
+}

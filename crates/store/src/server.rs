@@ -1,0 +1,68 @@
+//! How a private server is started: plain data, written by adapters, executed by the `host` crate.
+
+use crate::Endpoint;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What the host offers a private server.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Empty private directory, readable by nobody else; removed afterwards.
+    pub directory: PathBuf,
+    /// Loopback ports that were free a moment ago (the host tries again with others when one was taken meanwhile).
+    pub ports: [u16; 3],
+    /// Whether kvtrial runs as root (some servers refuse, some want an option).
+    pub root: bool,
+}
+
+/// A program with its arguments and environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Environment variables set in addition to a minimal environment.
+    pub env: Vec<(String, String)>,
+}
+
+impl CommandLine {
+    /// A program without arguments.
+    pub fn new(program: impl Into<PathBuf>) -> CommandLine {
+        CommandLine { program: program.into(), args: Vec::new(), env: Vec::new() }
+    }
+
+    /// Adds one argument.
+    pub fn arg(mut self, arg: impl Into<OsString>) -> CommandLine {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> CommandLine {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+}
+
+/// How to start one private server. The program stays in the foreground (no daemon mode), so that it dies with us.
+#[derive(Clone, Debug)]
+pub struct ServerPlan {
+    /// Directories below the private directory to make first (owned by `user` when set).
+    pub directories: Vec<PathBuf>,
+    /// Commands to run to their end before the server, e.g. `initdb`.
+    pub prepare: Vec<CommandLine>,
+    /// The server.
+    pub run: CommandLine,
+    /// Where it will listen.
+    pub endpoint: Endpoint,
+    /// Ordinary user to switch to when kvtrial runs as root, e.g. `postgres`; `None`: stay.
+    pub user: Option<&'static str>,
+    /// The server's own log below the private directory, shown when it does not start. Output is captured anyway.
+    pub log: Option<PathBuf>,
+    /// How long it may take until it answers.
+    pub start_timeout: Duration,
+    /// Signal that asks it to end (then SIGKILL after 10 s).
+    pub stop_signal: i32,
+}

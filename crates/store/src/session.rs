@@ -1,0 +1,145 @@
+//! An opened store, and one worker thread's handle on it.
+
+use crate::{Capabilities, Operation, Reply, StoreError};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+/// One logical client of a session; has at most one operation in flight. Numbered from 0 within the session.
+pub type Slot = u32;
+
+/// How many slots a session serves, and over how many connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionPlan {
+    /// Connections (or library handles) of this session. Slot `s` belongs to client `s / pipeline`.
+    pub clients: u32,
+    /// Slots a client has: operations it may have in flight.
+    pub pipeline: u32,
+}
+
+impl SessionPlan {
+    /// Clients times pipeline.
+    pub fn slots(self) -> u32 {
+        self.clients * self.pipeline
+    }
+}
+
+/// How long a poll may wait for a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Return at once, with whatever is there.
+    Now,
+    /// Return at the first reply, or soon after this time (bridges may wake earlier; the caller looks at the clock itself).
+    At(Instant),
+}
+
+/// Receives replies from a poll.
+pub trait Sink {
+    /// Bytes have just arrived; the replies that follow until the next call all arrived now. Bridges call it before each
+    /// batch of replies, so that one clock read serves them all.
+    fn arrived(&mut self);
+
+    /// The reply to the operation in flight on `slot`.
+    fn reply(&mut self, slot: Slot, reply: Reply<'_>);
+}
+
+/// One worker thread's handle on a store, with many operations in flight.
+pub trait Session {
+    /// Starts an operation on an idle slot. `Some` is the reply of a store that answers at once; `None` means in flight.
+    /// Bytes may be held back until the next [`poll`](Session::poll).
+    ///
+    /// # Errors
+    /// Only when the whole session is beyond use; the failure of one operation is a [`Reply::Failed`].
+    fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError>;
+
+    /// Sends what is held back, then waits for replies and hands them to `sink`. Sessions whose [`executor`](Session::executor)
+    /// is `Blocking` wait inside the call and never return `Pending`; others return `Pending` after registering the waker.
+    ///
+    /// # Errors
+    /// Only when the whole session is beyond use.
+    fn poll(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>>;
+
+    /// What drives the loop around this session.
+    fn executor(&self) -> Executor {
+        Executor::Blocking
+    }
+}
+
+/// What drives the worker loop around a session.
+#[derive(Clone)]
+pub enum Executor {
+    /// The session waits inside `poll`.
+    Blocking,
+    /// The whole loop must run inside one `block_on` of this runtime (leaving and re-entering loses wake-ups).
+    #[cfg(feature = "async")]
+    Tokio(std::rc::Rc<tokio::runtime::Runtime>),
+}
+
+impl Executor {
+    /// Runs the loop to its end on this thread.
+    pub fn run<T>(&self, body: impl Future<Output = T>) -> T {
+        match self {
+            Executor::Blocking => {
+                let mut body = std::pin::pin!(body);
+                let mut cx = Context::from_waker(std::task::Waker::noop());
+                loop {
+                    if let Poll::Ready(output) = body.as_mut().poll(&mut cx) {
+                        return output;
+                    }
+                }
+            }
+            #[cfg(feature = "async")]
+            Executor::Tokio(runtime) => runtime.block_on(tokio::task::unconstrained(body)),
+        }
+    }
+}
+
+/// How client threads are laid out for a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threading {
+    /// A call may block in the library: one thread a client.
+    PerClient,
+    /// One thread drives many connections.
+    Shared,
+}
+
+/// What was really opened, as it says itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Product, e.g. `Redis`, `MariaDB`, `FerretDB`.
+    pub product: String,
+    /// Version as the store states it.
+    pub version: String,
+    /// Effective configuration read back from the store: what matters for speed and safety.
+    pub config: BTreeMap<String, String>,
+}
+
+/// An opened store, shared by all threads of a trial.
+pub trait Store: Send + Sync {
+    /// What it can do natively, and its limits.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Opens one thread's handle; called on that thread, before the clock starts.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError>;
+
+    /// How threads are laid out over clients.
+    fn threading(&self) -> Threading;
+
+    /// Reads product, version and effective configuration from the store.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    fn facts(&self) -> Result<Facts, StoreError>;
+
+    /// Makes everything acknowledged as durable as the level asked for demands; counted inside the makespan.
+    ///
+    /// # Errors
+    /// When the store refuses.
+    fn flush(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,30 @@
+//! Adapters: one file a store. Adding a store is one file and one line in this one.
+//!
+//! An adapter says what the store is ([`StoreInfo`]), how a private server is started (a [`store::ServerPlan`], plain data),
+//! and how operations become calls or bytes. What never lives here: starting processes, timing, jobs.
+
+use store::StoreInfo;
+
+/// Declares the adapter modules and lists their stores.
+macro_rules! adapters {
+    ($($name:ident),* $(,)?) => {
+        $(mod $name;)*
+
+        /// Every store of every adapter, in the order `kvtrial stores` shows them.
+        pub fn all() -> impl Iterator<Item = &'static StoreInfo> {
+            [$($name::STORES),*].into_iter().flatten()
+        }
+    };
+}
+
+adapters! {
+    null, ram,
+    sqlite, lmdb, redb, fjall, tokyocabinet,
+    redis, memcached, tyrant,
+    mysql, postgres, mongodb,
+}
+
+/// The store of that name.
+pub fn find(name: &str) -> Option<&'static StoreInfo> {
+    all().find(|info| info.name == name)
+}

@@ -1,0 +1,6 @@
+//! lmdb.
+
+use store::StoreInfo;
+
+/// The stores of this adapter.
+pub static STORES: &[StoreInfo] = &[];

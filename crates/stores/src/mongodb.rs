@@ -1,0 +1,6 @@
+//! mongodb.
+
+use store::StoreInfo;
+
+/// The stores of this adapter.
+pub static STORES: &[StoreInfo] = &[];

@@ -1,0 +1,5 @@
+//! stub
+use store::StoreInfo;
+
+/// The stores of this adapter.
+pub static STORES: &[StoreInfo] = &[];

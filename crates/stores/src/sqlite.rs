@@ -1,0 +1,6 @@
+//! sqlite.
+
+use store::StoreInfo;
+
+/// The stores of this adapter.
+pub static STORES: &[StoreInfo] = &[];

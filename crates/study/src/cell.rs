@@ -1,0 +1,88 @@
+//! All trials of one combination of job, store and parameters.
+
+use crate::{Answer, Durability, Latencies, Quantity, TrialRecord, Verdict};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What identifies a cell within a study.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct CellKey {
+    /// Name of the job.
+    pub job: String,
+    /// The store's spec without secrets, e.g. `redis-unix` or `lmdb,durability=commit`.
+    pub store: String,
+    /// Job and engine parameters, as text.
+    pub params: BTreeMap<String, String>,
+}
+
+/// Warm-ups and repeats of one combination, with their summary. The summary is computed from the trials that are not warm-ups.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Name of the job.
+    pub job: String,
+    /// The store's spec without secrets.
+    pub store: String,
+    /// Job and engine parameters, as text.
+    pub params: BTreeMap<String, String>,
+    /// Whether this is a `null` or `ram` cell added for comparison.
+    pub baseline: bool,
+    /// `baseline`, `embedded`, `network` or `distributed`; classes are not ranked together unless asked.
+    pub class: String,
+    /// The verdict over all counted trials.
+    pub verdict: Verdict,
+    /// Operations the store lacks and the job emulated, e.g. `append`.
+    pub emulated: Vec<String>,
+    /// Durability level in effect.
+    pub durability: Option<Durability>,
+    /// What was really measured, e.g. `Redis` or `FerretDB`.
+    pub product: String,
+    /// Its version, as it says itself.
+    pub store_version: String,
+    /// Effective configuration read back from the store.
+    pub store_config: BTreeMap<String, String>,
+    /// The answer all counted trials agree on.
+    pub answer: Answer,
+    /// Time from the first to the last operation of the timed phases.
+    pub makespan_s: Option<Quantity>,
+    /// Completed operations per second.
+    pub ops_per_s: Option<Quantity>,
+    /// Latencies over all counted trials (histograms merged; intervals are over trials' p99 in `p99_ns`).
+    pub latency_ns: Latencies,
+    /// Median over trials of the 99th percentile of response time.
+    pub p99_ns: Option<Quantity>,
+    /// Sum over counted trials.
+    pub hits: u64,
+    /// Sum over counted trials.
+    pub misses: u64,
+    /// Sum over counted trials.
+    pub errors: u64,
+    /// Sum over counted trials.
+    pub retries: u64,
+    /// CPU seconds of the client.
+    pub client_cpu_s: Option<Quantity>,
+    /// CPU seconds of the server.
+    pub server_cpu_s: Option<Quantity>,
+    /// Peak resident set of the server.
+    pub server_rss_bytes: Option<Quantity>,
+    /// Bytes on disk after the job.
+    pub disk_bytes: Option<Quantity>,
+    /// Key and value bytes the job left in the store.
+    pub logical_bytes: u64,
+    /// Every trial, warm-ups included, in the order they ran.
+    pub trials: Vec<TrialRecord>,
+    /// Anything a later version adds.
+    #[serde(flatten)]
+    pub more: BTreeMap<String, serde_json::Value>,
+}
+
+impl Cell {
+    /// What identifies this cell.
+    pub fn key(&self) -> CellKey {
+        CellKey { job: self.job.clone(), store: self.store.clone(), params: self.params.clone() }
+    }
+
+    /// Trials that count, in the order they ran.
+    pub fn counted(&self) -> impl Iterator<Item = &TrialRecord> {
+        self.trials.iter().filter(|trial| !trial.warmup)
+    }
+}

@@ -1,0 +1,56 @@
+//! Named durability levels, the same words for every store.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What survives a crash of the store or of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// Everything may be lost when the process ends.
+    None,
+    /// Acknowledged writes survive a kill of the process, not a power cut.
+    Os,
+    /// At most one second of acknowledged writes is lost in a power cut.
+    Second,
+    /// Nothing acknowledged is lost.
+    Commit,
+}
+
+impl Durability {
+    /// The word used in specs, reports and `study.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Durability::None => "none",
+            Durability::Os => "os",
+            Durability::Second => "second",
+            Durability::Commit => "commit",
+        }
+    }
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A word that is not a durability level.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown durability '{0}': use none, os, second or commit")]
+pub struct UnknownDurability(pub String);
+
+impl FromStr for Durability {
+    type Err = UnknownDurability;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word {
+            "none" => Ok(Durability::None),
+            "os" => Ok(Durability::Os),
+            "second" => Ok(Durability::Second),
+            "commit" => Ok(Durability::Commit),
+            other => Err(UnknownDurability(other.to_owned())),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Facts about the machine a study ran on.
+
+use serde::{Deserialize, Serialize};
+
+/// The machine, as found before the first trial. A fact that could not be read is `None`, never guessed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// Operating system and kernel release.
+    pub kernel: String,
+    /// Processor model.
+    pub cpu: String,
+    /// Processors this process may use.
+    pub cpus: u32,
+    /// Frequency governor, where the kernel shows one.
+    pub governor: Option<String>,
+    /// Main memory.
+    pub memory_bytes: u64,
+    /// File system type under the private store directories.
+    pub filesystem: Option<String>,
+    /// Where the private store directories are made.
+    pub directory: String,
+    /// Clock the latencies were taken with: `tsc` or `os`, and why.
+    pub clock: String,
+    /// Transparent huge pages setting.
+    pub huge_pages: Option<String>,
+    /// Whether the machine says it is virtual, and what kind.
+    pub virtualisation: Option<String>,
+}
+
+/// What disturbed one trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Noise {
+    /// Share of all processor time taken by the hypervisor, 0 to 1.
+    pub steal: f64,
+    /// Share of all processor time used by processes that are neither client nor server, 0 to 1.
+    pub other_load: f64,
+}

@@ -1,0 +1,41 @@
+//! Latency summaries, in nanoseconds.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One latency distribution, summarised from a histogram with at most 1 % error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencySummary {
+    /// Operations timed.
+    pub n: u64,
+    /// Arithmetic mean, ns.
+    pub mean: f64,
+    /// Smallest, ns.
+    pub min: u64,
+    /// 50th percentile, ns.
+    pub p50: u64,
+    /// 90th percentile, ns.
+    pub p90: u64,
+    /// 95th percentile, ns.
+    pub p95: u64,
+    /// 99th percentile, ns.
+    pub p99: u64,
+    /// 99.9th percentile, ns.
+    pub p99_9: u64,
+    /// Largest, ns.
+    pub max: u64,
+}
+
+/// All latencies of a trial or cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latencies {
+    /// From the actual send to the reply.
+    pub service: LatencySummary,
+    /// From the intended send to the reply; the headline under open loop, equal to service under closed loop.
+    pub response: LatencySummary,
+    /// Open loop: how late the client itself sent (actual minus intended send).
+    #[serde(default)]
+    pub send_lag: LatencySummary,
+    /// Response time by kind of operation (`get`, `put`, ...).
+    pub by_operation: BTreeMap<String, LatencySummary>,
+}

@@ -1,0 +1,26 @@
+//! What to run and what came out: plain data, serialisable, the same in memory, in `study.json` and in a report.
+//!
+//! Here live the spec of a store, the plan of a study, trials, cells, verdicts and their reasons, answers, host facts and
+//! quantities. What never lives here: I/O, a clock, a random source, statistics, or knowledge of any store or job.
+
+mod answer;
+mod cell;
+mod durability;
+mod host;
+mod latency;
+mod quantity;
+mod spec;
+mod study_file;
+mod trial;
+mod verdict;
+
+pub use answer::Answer;
+pub use cell::{Cell, CellKey};
+pub use durability::{Durability, UnknownDurability};
+pub use host::{HostFacts, Noise};
+pub use latency::{Latencies, LatencySummary};
+pub use quantity::Quantity;
+pub use spec::{Address, Authority, Secret, Spec, SpecError, Target};
+pub use study_file::{SCHEMA, Study};
+pub use trial::{PhaseRecord, SeriesPoint, ServerUse, TrialRecord};
+pub use verdict::{Reason, ReasonKind, Status, Verdict};

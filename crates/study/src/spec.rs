@@ -1,0 +1,305 @@
+//! Store specs: `redis`, `redis-unix`, `lmdb:/data/x`, `redis://:pw@10.0.0.5:6379/0`, `redis,durability=commit`.
+
+use crate::Durability;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// A password. It never prints.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a password.
+    pub fn new(text: impl Into<String>) -> Secret {
+        Secret(text.into())
+    }
+
+    /// The password itself, for the wire only.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// Host name or address, and port (`None`: the store's usual port).
+    Tcp {
+        /// Host name or address.
+        host: String,
+        /// Port, when one was given.
+        port: Option<u16>,
+    },
+    /// Path of a unix socket.
+    Unix(PathBuf),
+}
+
+/// A server to reach and how to log in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Authority {
+    /// Where it listens.
+    pub address: Address,
+    /// User name, when given.
+    pub user: Option<String>,
+    /// Password, when given.
+    pub password: Option<Secret>,
+    /// Database name or number, when given.
+    pub database: Option<String>,
+}
+
+/// What the spec points at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A private server, or a private temporary directory, that lives and dies with the trial.
+    Private,
+    /// The user's own directory or file (embedded stores).
+    Path(PathBuf),
+    /// The user's own server.
+    Server(Authority),
+}
+
+/// A store as the user named it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Name of the adapter, e.g. `redis-unix`.
+    pub name: String,
+    /// What it points at.
+    pub target: Target,
+    /// Durability level asked for; `None` is the store's default.
+    pub durability: Option<Durability>,
+    /// Other options by name, e.g. `layout=hstore`.
+    pub options: BTreeMap<String, String>,
+}
+
+/// A spec that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("store spec '{spec}': {problem}")]
+pub struct SpecError {
+    /// The spec without its password.
+    pub spec: String,
+    /// What is wrong and what to write instead.
+    pub problem: String,
+}
+
+impl Spec {
+    /// A private store of this name with its defaults.
+    pub fn private(name: impl Into<String>) -> Spec {
+        Spec { name: name.into(), target: Target::Private, durability: None, options: BTreeMap::new() }
+    }
+
+    /// The same store, at this durability level.
+    pub fn with_durability(mut self, durability: Durability) -> Spec {
+        self.durability = Some(durability);
+        self
+    }
+}
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Spec, SpecError> {
+        let fail = |problem: String| SpecError { spec: redact(text), problem };
+        // Options start at the first comma behind the password: a password may hold commas, host and path may not.
+        let head_end = match text.find("://").and(text.rfind('@')) {
+            Some(at) => text[at..].find(',').map_or(text.len(), |comma| at + comma),
+            None => text.find(',').unwrap_or(text.len()),
+        };
+        let (head, tail) = text.split_at(head_end);
+        let (name, target) = if let Some((scheme, rest)) = head.split_once("://") {
+            (scheme, Target::Server(authority(rest).map_err(fail)?))
+        } else if let Some((name, path)) = head.split_once(':') {
+            if path.is_empty() {
+                return Err(fail("a path must follow the colon, as in 'lmdb:/data/x'".into()));
+            }
+            (name, Target::Path(PathBuf::from(path)))
+        } else {
+            (head, Target::Private)
+        };
+        if name.is_empty() {
+            return Err(fail("it names no store; 'kvtrial stores' lists them".into()));
+        }
+        let mut spec = Spec { name: name.to_owned(), target, durability: None, options: BTreeMap::new() };
+        for option in tail.split(',').filter(|option| !option.is_empty()) {
+            let Some((key, value)) = option.split_once('=') else {
+                return Err(fail(format!("option '{option}' has no value; write '{option}=VALUE'")));
+            };
+            if key == "durability" {
+                spec.durability =
+                    Some(value.parse().map_err(|error: crate::UnknownDurability| fail(error.to_string()))?);
+            } else if spec.options.insert(key.to_owned(), value.to_owned()).is_some() {
+                return Err(fail(format!("option '{key}' is given twice")));
+            }
+        }
+        Ok(spec)
+    }
+}
+
+fn authority(rest: &str) -> Result<Authority, String> {
+    let (login, place) = match rest.rfind('@') {
+        Some(at) => (Some(&rest[..at]), &rest[at + 1..]),
+        None => (None, rest),
+    };
+    let (user, password) = match login {
+        None => (None, None),
+        Some(login) => match login.split_once(':') {
+            Some((user, password)) => (Some(user), Some(Secret::new(unescape(password)))),
+            None => (Some(login), None),
+        },
+    };
+    let (address, database) = if place.starts_with('/') {
+        let (path, database) = place.split_once('?').map_or((place, None), |(path, name)| (path, Some(name)));
+        (Address::Unix(PathBuf::from(path)), database)
+    } else {
+        let (host_port, database) = place.split_once('/').map_or((place, None), |(host, name)| (host, Some(name)));
+        let bracket = host_port.rfind(']').unwrap_or(0);
+        let (host, port) = match host_port[bracket..].rfind(':') {
+            Some(colon) => {
+                let digits = &host_port[bracket + colon + 1..];
+                let port = digits.parse().map_err(|_| format!("'{digits}' is not a port; use 1 to 65535"))?;
+                (&host_port[..bracket + colon], Some(port))
+            }
+            None => (host_port, None),
+        };
+        if host.is_empty() {
+            return Err("it names no host, as in 'redis://127.0.0.1:6379'".into());
+        }
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        (Address::Tcp { host, port }, database)
+    };
+    Ok(Authority {
+        address,
+        user: user.filter(|user| !user.is_empty()).map(unescape),
+        password,
+        database: database.filter(|name| !name.is_empty()).map(str::to_owned),
+    })
+}
+
+/// Decodes `%41` escapes; a malformed escape stays as it is.
+fn unescape(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = bytes.get(at + 1..at + 3).and_then(|pair| std::str::from_utf8(pair).ok());
+        match (bytes[at], hex.and_then(|pair| u8::from_str_radix(pair, 16).ok())) {
+            (b'%', Some(byte)) => {
+                out.push(byte);
+                at += 3;
+            }
+            (byte, _) => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The text of a spec with its password replaced.
+fn redact(text: &str) -> String {
+    let Some(start) = text.find("://").map(|at| at + 3) else { return text.to_owned() };
+    let Some(end) = text.rfind('@') else { return text.to_owned() };
+    match text[start..end.max(start)].find(':') {
+        Some(colon) => format!("{}:***{}", &text[..start + colon], &text[end..]),
+        None => text.to_owned(),
+    }
+}
+
+impl fmt::Display for Spec {
+    /// The spec as it may be shown: the password is `***`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = self.name.clone();
+        match &self.target {
+            Target::Private => {}
+            Target::Path(path) => text += &format!(":{}", path.display()),
+            Target::Server(server) => {
+                text += "://";
+                if server.user.is_some() || server.password.is_some() {
+                    text += server.user.as_deref().unwrap_or("");
+                    text += if server.password.is_some() { ":***@" } else { "@" };
+                }
+                let database = server.database.as_deref();
+                match &server.address {
+                    Address::Unix(path) => {
+                        text += &path.display().to_string();
+                        text += &database.map(|name| format!("?{name}")).unwrap_or_default();
+                    }
+                    Address::Tcp { host, port } => {
+                        text += &if host.contains(':') { format!("[{host}]") } else { host.clone() };
+                        text += &port.map(|port| format!(":{port}")).unwrap_or_default();
+                        text += &database.map(|name| format!("/{name}")).unwrap_or_default();
+                    }
+                }
+            }
+        }
+        if let Some(level) = self.durability {
+            text += &format!(",durability={level}");
+        }
+        for (key, value) in &self.options {
+            text += &format!(",{key}={value}");
+        }
+        f.pad(&text)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{Address, Spec, Target};
+    use crate::Durability;
+    use std::path::PathBuf;
+
+    #[test]
+    fn a_bare_name_is_a_private_store() {
+        let spec: Spec = "redis-unix".parse().unwrap();
+        assert_eq!(spec, Spec::private("redis-unix"));
+    }
+
+    #[test]
+    fn options_and_durability_follow_commas() {
+        let spec: Spec = "postgres,layout=hstore,durability=commit".parse().unwrap();
+        assert_eq!(spec.options["layout"], "hstore");
+        assert_eq!(spec.durability, Some(Durability::Commit));
+        assert_eq!(spec.to_string(), "postgres,durability=commit,layout=hstore");
+    }
+
+    #[test]
+    fn a_url_reaches_a_server_and_its_password_is_never_shown() {
+        let spec: Spec = "redis://:p%40,w@10.0.0.5:6379/0,durability=none".parse().unwrap();
+        let Target::Server(server) = &spec.target else { panic!("{spec:?}") };
+        assert_eq!(server.address, Address::Tcp { host: "10.0.0.5".into(), port: Some(6379) });
+        assert_eq!(server.password.as_ref().unwrap().reveal(), "p@,w");
+        assert_eq!(server.database.as_deref(), Some("0"));
+        assert_eq!(spec.to_string(), "redis://:***@10.0.0.5:6379/0,durability=none");
+        assert!(!format!("{spec:?}").contains("p@"));
+    }
+
+    #[test]
+    fn unix_sockets_paths_and_ipv6_are_understood() {
+        let spec: Spec = "redis-unix:///run/redis.sock".parse().unwrap();
+        let Target::Server(server) = &spec.target else { panic!("{spec:?}") };
+        assert_eq!(server.address, Address::Unix("/run/redis.sock".into()));
+        let spec: Spec = "memcached://[::1]:11211".parse().unwrap();
+        assert_eq!(spec.to_string(), "memcached://[::1]:11211");
+        let spec: Spec = "lmdb:/data/x".parse().unwrap();
+        assert_eq!(spec.target, Target::Path(PathBuf::from("/data/x")));
+    }
+
+    #[test]
+    fn errors_name_the_remedy_and_hide_the_password() {
+        let error = "redis://:secret@host:99999".parse::<Spec>().unwrap_err().to_string();
+        assert!(error.contains("1 to 65535") && !error.contains("secret"), "{error}");
+        let error = "redis,durability=always".parse::<Spec>().unwrap_err().to_string();
+        assert!(error.contains("none, os, second or commit"), "{error}");
+        let error = "redis,fast".parse::<Spec>().unwrap_err().to_string();
+        assert!(error.contains("fast=VALUE"), "{error}");
+    }
+}

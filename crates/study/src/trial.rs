@@ -1,0 +1,100 @@
+//! One execution of one job on one store.
+
+use crate::{Answer, Latencies, Noise, Verdict};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One point of a trial's time series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeriesPoint {
+    /// End of the interval, seconds since the clock was switched on.
+    pub at_s: f64,
+    /// Operations completed in the interval.
+    pub operations: u64,
+    /// Operations in the interval that failed or were answered wrongly.
+    pub errors: u64,
+    /// Response time, 99th percentile in the interval (≤ 7 % error), ns.
+    pub p99_ns: u64,
+    /// Largest response time in the interval, ns.
+    pub max_ns: u64,
+}
+
+/// What a phase of a trial did. Timed phases make up the makespan.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// `load`, `run`, `read back`, or the job's own name.
+    pub name: String,
+    /// Whether it counts into the makespan.
+    pub timed: bool,
+    /// Wall time, seconds.
+    pub elapsed_s: f64,
+    /// Operations completed.
+    pub operations: u64,
+}
+
+/// What the server process used during the timed phases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerUse {
+    /// User and system CPU seconds.
+    pub cpu_s: f64,
+    /// Peak resident set.
+    pub peak_rss_bytes: u64,
+}
+
+/// One trial as appended to `study.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// Position in the study's random order, from 1.
+    pub order: u32,
+    /// Warm-up trials are recorded but never counted.
+    pub warmup: bool,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Sum of the timed phases, including the flush that durability demands, seconds.
+    pub makespan_s: f64,
+    /// Operations completed in the timed phases.
+    pub operations: u64,
+    /// Operations per second over the timed phases.
+    pub ops_per_s: f64,
+    /// Latencies of the timed phases.
+    pub latency_ns: Latencies,
+    /// Reads that found their key.
+    pub hits: u64,
+    /// Reads that did not.
+    pub misses: u64,
+    /// Operations that failed or were answered wrongly.
+    pub errors: u64,
+    /// Compare-and-set operations that lost their race and were repeated.
+    pub retries: u64,
+    /// Open loop: operations due but never sent.
+    pub not_sent: u64,
+    /// Value bytes read.
+    pub bytes_read: u64,
+    /// Key and value bytes written.
+    pub bytes_written: u64,
+    /// Client CPU seconds in the timed phases, all threads.
+    pub client_cpu_s: f64,
+    /// Largest share of a processor used by one client thread, 0 to 1.
+    #[serde(default)]
+    pub client_thread_load: f64,
+    /// Client's peak resident set in bytes.
+    #[serde(default)]
+    pub client_rss_bytes: u64,
+    /// Server process use, when kvtrial started the server (or the store is embedded: then it is in the client's figures).
+    pub server: Option<ServerUse>,
+    /// Bytes on disk after the job, when the store's directory is ours.
+    pub disk_bytes: Option<u64>,
+    /// What disturbed it.
+    pub noise: Noise,
+    /// Every phase, in order.
+    pub phases: Vec<PhaseRecord>,
+    /// Rate and p99 over time; at most 600 points, intervals double when it grows longer.
+    pub series: Vec<SeriesPoint>,
+    /// The answer.
+    pub answer: Answer,
+    /// The verdict on this trial.
+    pub verdict: Verdict,
+    /// Anything a later version adds.
+    #[serde(flatten)]
+    pub more: BTreeMap<String, serde_json::Value>,
+}

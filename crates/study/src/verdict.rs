@@ -1,0 +1,170 @@
+//! Whether a trial or a cell may be believed, and why not.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The three verdicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Every answer was right.
+    #[default]
+    Valid,
+    /// Every answer was right, but host or client may have distorted the time.
+    Degraded,
+    /// Some answer was wrong, missing or refused, or operations could not be sent. Shown, never ranked.
+    Void,
+}
+
+/// Why a verdict is not `valid`. Serialised in snake case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasonKind {
+    /// A value read was not what the job knows must be there.
+    WrongValue,
+    /// A value that belongs to another key was answered.
+    WrongKey,
+    /// A value older than one already acknowledged was answered.
+    StaleValue,
+    /// A key that must exist was answered as missing.
+    UnexpectedMiss,
+    /// A key that must not exist was answered with a value.
+    UnexpectedHit,
+    /// A counter was answered with a wrong number.
+    WrongNumber,
+    /// A reply of the wrong type for its request.
+    WrongReply,
+    /// The store refused an operation (out of memory, too large, read-only, ...).
+    Refused,
+    /// The connection broke with operations in flight.
+    ConnectionLost,
+    /// Bytes that are not the protocol, or a reply nobody asked for.
+    Protocol,
+    /// No reply within the deadline.
+    Deadline,
+    /// The final state misses updates that were acknowledged.
+    LostUpdates,
+    /// The final state holds something the job never wrote.
+    ForeignData,
+    /// The digest of the answer is not the known answer.
+    WrongAnswer,
+    /// Open loop: operations that were due could not be sent before the end.
+    NotSent,
+    /// The server process ended during the trial.
+    ServerDied,
+    /// The store could not be started, opened or connected to.
+    NotStarted,
+    /// A setting asked for did not take effect in the server.
+    SettingNotInEffect,
+    /// Degraded: the client's threads were near their limit; the client may be what was measured.
+    ClientSaturated,
+    /// Degraded: the open-loop schedule was kept late by the client itself.
+    ScheduleLag,
+    /// Degraded: the hypervisor took time from this machine.
+    Steal,
+    /// Degraded: other processes used the processor.
+    OtherLoad,
+}
+
+impl ReasonKind {
+    /// The verdict this reason alone leads to.
+    pub fn status(self) -> Status {
+        match self {
+            ReasonKind::ClientSaturated | ReasonKind::ScheduleLag | ReasonKind::Steal | ReasonKind::OtherLoad => {
+                Status::Degraded
+            }
+            _ => Status::Void,
+        }
+    }
+
+    /// The snake-case word of `study.json`.
+    pub fn name(self) -> String {
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::String(word)) => word,
+            _ => String::new(),
+        }
+    }
+}
+
+/// One typed reason with its count and first offender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reason {
+    /// What went wrong.
+    pub kind: ReasonKind,
+    /// How often.
+    pub count: u64,
+    /// The first offending key (printable; other bytes as `\xNN`) and what was seen, or what to do about it.
+    pub example: String,
+}
+
+/// Status and reasons together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The worst status of all reasons.
+    pub status: Status,
+    /// Sorted by kind, one entry a kind.
+    pub reasons: Vec<Reason>,
+}
+
+impl Verdict {
+    /// The verdict these reasons lead to; reasons of one kind are merged, the first example stays.
+    pub fn of(reasons: impl IntoIterator<Item = Reason>) -> Verdict {
+        let mut verdict = Verdict::default();
+        for reason in reasons {
+            verdict.add(reason);
+        }
+        verdict
+    }
+
+    /// Adds one reason.
+    pub fn add(&mut self, reason: Reason) {
+        self.status = self.status.max(reason.kind.status());
+        match self.reasons.binary_search_by_key(&reason.kind, |known| known.kind) {
+            Ok(at) => self.reasons[at].count += reason.count,
+            Err(at) => self.reasons.insert(at, reason),
+        }
+    }
+
+    /// Whether the numbers may be ranked.
+    pub fn is_ranked(&self) -> bool {
+        self.status != Status::Void
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Status::Valid => "valid",
+            Status::Degraded => "degraded",
+            Status::Void => "void",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reason, ReasonKind, Status, Verdict};
+
+    fn reason(kind: ReasonKind, count: u64, example: &str) -> Reason {
+        Reason { kind, count, example: example.into() }
+    }
+
+    #[test]
+    fn the_worst_reason_decides_and_reasons_of_one_kind_are_counted_together() {
+        let verdict = Verdict::of([
+            reason(ReasonKind::Steal, 1, "3 % steal"),
+            reason(ReasonKind::WrongValue, 2, "key a"),
+            reason(ReasonKind::WrongValue, 5, "key b"),
+        ]);
+        assert_eq!(verdict.status, Status::Void);
+        assert_eq!(verdict.reasons.len(), 2);
+        assert_eq!((verdict.reasons[0].count, verdict.reasons[0].example.as_str()), (7, "key a"));
+    }
+
+    #[test]
+    fn a_noisy_host_degrades_but_does_not_void() {
+        let verdict = Verdict::of([reason(ReasonKind::OtherLoad, 1, "")]);
+        assert_eq!(verdict.status, Status::Degraded);
+        assert!(verdict.is_ranked());
+    }
+}
