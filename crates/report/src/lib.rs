@@ -8,10 +8,21 @@
 //! * [`study_table`] and [`stores_table`] draw tables that fit 80 columns; [`cells_csv`] writes one row a cell.
 //! * [`Progress`] shows one updating line with the time left while trials run.
 
+mod advice;
+mod answers;
+mod comparison;
 mod csv;
 mod directory;
+mod footnotes;
+mod layout;
+mod progress;
+mod study_table;
 mod summary;
+mod units;
 
 pub use csv::cells_csv;
 pub use directory::{DirectoryError, StudyDir, read_study};
+pub use layout::Colour;
+pub use progress::Progress;
+pub use study_table::study_table;
 pub use summary::summarise;
