@@ -3,23 +3,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod golden_file;
 mod sample;
 
+use golden_file::golden;
 use report::{Colour, study_table};
-use std::path::Path;
 use study::{Durability, ReasonKind, Study};
-
-fn golden(name: &str, got: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, got).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(got == expected, "{name} is not as expected; got:\n{got}");
-    for line in got.lines() {
-        assert!(line.chars().count() <= 80 && line == line.trim_end(), "{line:?}");
-    }
-}
 
 fn plain(study: &Study) -> String {
     study_table(study, Colour::Never)
