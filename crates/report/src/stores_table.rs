@@ -121,7 +121,7 @@ fn notes(store: &StoreRow, colour: Colour) -> String {
             note(format!("→ {} (looked for {looked_for})", store.install));
         }
         Presence::NotBuilt(feature) => {
-            note(format!("→ cargo install --features {feature}, then {}", store.install));
+            note(format!("→ build kvtrial with --features {feature}, then {}", store.install));
         }
     }
     if !store.options.is_empty() {

@@ -6,6 +6,7 @@
 //! is complete or `study.json` is.
 
 mod difference;
+mod document;
 mod error;
 mod journal;
 
@@ -14,7 +15,7 @@ pub use error::DirectoryError;
 use journal::Journal;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use study::{Cell, Study, TrialRecord};
@@ -209,8 +210,7 @@ fn describe(path: &Path) -> String {
 fn write_whole(path: &Path, study: &Study) -> io::Result<()> {
     let fresh = path.with_extension("json.new");
     let mut file = BufWriter::with_capacity(1 << 16, File::create(&fresh)?);
-    serde_json::to_writer_pretty(&mut file, study)?;
-    file.write_all(b"\n")?;
+    document::write(&mut file, study)?;
     file.into_inner()?.sync_data()?;
     fs::rename(&fresh, path)?;
     path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
