@@ -61,7 +61,7 @@ impl Progress {
         }
         self.trial = trial;
         self.store = store.to_owned();
-        self.bar.set_prefix(format!("{} {store} {phase}", self.trial));
+        self.bar.set_prefix(format!("{} {} {phase}", self.trial, shortened(store)));
         self.bar.set_position(0);
         self.bar.set_message("");
     }
@@ -94,6 +94,14 @@ impl Progress {
     /// Removes the line.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// A spec in at most 24 characters, so that the line stays a line.
+fn shortened(store: &str) -> String {
+    match store.char_indices().nth(24) {
+        Some(_) => store.chars().take(23).chain(['…']).collect(),
+        None => store.into(),
     }
 }
 
@@ -191,6 +199,12 @@ mod tests {
         progress.update(1, 2, 3.0);
         progress.trial_finished(&TrialRecord::default());
         progress.finish();
+    }
+
+    #[test]
+    fn a_long_spec_does_not_break_the_line() {
+        assert_eq!(super::shortened("redis,durability=commit"), "redis,durability=commit");
+        assert_eq!(super::shortened("postgres,layout=hstore,durability=commit"), "postgres,layout=hstore,…");
     }
 
     #[test]

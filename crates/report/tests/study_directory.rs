@@ -6,7 +6,9 @@ mod sample;
 
 use report::{DirectoryError, StudyDir, read_study};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use study::{Study, TrialRecord};
 
 /// A plan as it is before the first trial, and its trials in the order they will run: every cell once, then every cell again.
@@ -114,6 +116,58 @@ fn a_line_torn_anywhere_by_a_crash_costs_only_itself() {
     record(&mut directory, &trials[2..5]);
     drop(directory);
     assert_eq!(orders(&read_study(place.path()).unwrap()), up_to(5));
+}
+
+/// The test below runs this test as a process of its own and kills it.
+#[test]
+fn record_until_killed() {
+    let Some(place) = std::env::var_os("KVTRIAL_RECORD_UNTIL_KILLED") else { return };
+    let (study, trials) = plan();
+    let mut directory = StudyDir::create(Path::new(&place), study).unwrap();
+    for order in 1.. {
+        directory.record(order as usize % 3, TrialRecord { order, ..trials[0].1.clone() }).unwrap();
+        println!("\nrecorded {order}");
+    }
+}
+
+#[test]
+fn a_process_killed_while_recording_keeps_every_trial_it_had_acknowledged() {
+    for kill_after in [1, 40, 300] {
+        let place = tempfile::tempdir().unwrap();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "record_until_killed", "--nocapture"])
+            .env("KVTRIAL_RECORD_UNTIL_KILLED", place.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut acknowledged = 0;
+        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+            if let Some(order) = line.unwrap().strip_prefix("recorded ") {
+                acknowledged = order.parse().unwrap();
+                if acknowledged == kill_after {
+                    child.kill().unwrap();
+                }
+            }
+        }
+        child.wait().unwrap();
+        let (study, _) = plan();
+        let found = orders(StudyDir::resume(place.path(), &study).unwrap().study());
+        assert!(acknowledged >= kill_after && found.len() as u32 >= acknowledged, "{acknowledged}, {}", found.len());
+        assert_eq!(found, up_to(found.len() as u32));
+    }
+}
+
+#[test]
+fn what_becomes_known_about_the_whole_study_is_kept() {
+    let place = tempfile::tempdir().unwrap();
+    let (study, trials) = plan();
+    let mut directory = StudyDir::create(place.path(), study).unwrap();
+    record(&mut directory, &trials[..2]);
+    directory.amend(|study| study.host.clock = "tsc".into()).unwrap();
+    record(&mut directory, &trials[2..3]);
+    drop(directory);
+    let read = read_study(place.path()).unwrap();
+    assert_eq!((read.host.clock.as_str(), orders(&read)), ("tsc", up_to(3)));
 }
 
 #[test]
