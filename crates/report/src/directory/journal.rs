@@ -12,6 +12,7 @@ use std::path::Path;
 use study::{Cell, SCHEMA, Study, TrialRecord};
 
 /// One line.
+#[allow(clippy::large_enum_variant)] // one at a time, written or taken apart at once
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry<'a> {
