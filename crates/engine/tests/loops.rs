@@ -33,26 +33,6 @@ fn a_closed_loop_of_one_slot_sees_the_service_time() {
     assert_eq!(latencies.service, latencies.response);
 }
 
-/// M/D/1 (Pollaczek-Khinchine with constant service time D): mean response = D + ρ·D / (2(1 − ρ)).
-#[test]
-fn an_open_loop_of_random_arrivals_sees_the_waiting_time_of_queueing_theory() {
-    let (service_s, rate) = (0.000_5, 1_200.0);
-    let settings = Settings {
-        pipeline: 512,
-        arrivals: Arrivals::Poisson { ops_per_s: rate },
-        duration: Some(Duration::from_secs(12)),
-        ..Settings::default()
-    };
-    let outcome = run(&Simulated(Behaviour::Serves(Duration::from_secs_f64(service_s))), u64::MAX, &settings);
-    let load = rate * service_s;
-    let truth_ns = 1e9 * (service_s + load * service_s / (2.0 * (1.0 - load)));
-    let latencies = outcome.histograms.latencies();
-    assert_eq!(outcome.counts.not_sent, 0);
-    assert!((outcome.counts.operations as f64 / (12.0 * rate) - 1.0).abs() < 0.04, "{:?}", outcome.counts);
-    // 14,400 correlated samples: the standard error of the mean is about 2 %; late wake-ups on a busy machine add to it.
-    assert!((latencies.response.mean / truth_ns - 1.0).abs() < 0.12, "{latencies:?} against {truth_ns}");
-}
-
 #[test]
 fn response_time_counts_from_the_intended_send_when_one_slot_cannot_keep_up() {
     // 2 ms a request at 1,000 a second: request i is due at i ms and answered at 2(i+1) ms, so it took i + 2 ms.
