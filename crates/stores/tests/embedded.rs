@@ -37,6 +37,36 @@ macro_rules! store {
     };
 }
 
+/// Those that do.
+macro_rules! kept {
+    ($($(#[$when:meta])* $name:ident = $spec:literal),* $(,)?) => {
+        batteries! { $($(#[$when])* $name = $spec: [a_store_opened_again_still_has_everything]),* }
+    };
+}
+
 store! {
     ram = "ram",
+    #[cfg(feature = "sqlite")] sqlite_os = "sqlite",
+    #[cfg(feature = "sqlite")] sqlite_normal = "sqlite,synchronous=normal",
+    #[cfg(feature = "sqlite")] sqlite_commit = "sqlite,durability=commit",
+    #[cfg(feature = "lmdb")] lmdb_os = "lmdb",
+    #[cfg(feature = "lmdb")] lmdb_commit = "lmdb,durability=commit",
+    #[cfg(feature = "redb")] redb_os = "redb",
+    #[cfg(feature = "redb")] redb_commit = "redb,durability=commit",
+    #[cfg(feature = "redb")] redb_none = "redb,durability=none",
+    #[cfg(feature = "fjall")] fjall_os = "fjall",
+    #[cfg(feature = "fjall")] fjall_commit = "fjall,durability=commit",
+    #[cfg(feature = "fjall")] fjall_none = "fjall,durability=none",
+}
+
+kept! {
+    #[cfg(feature = "sqlite")] sqlite_os_kept = "sqlite",
+    #[cfg(feature = "sqlite")] sqlite_commit_kept = "sqlite,durability=commit",
+    #[cfg(feature = "lmdb")] lmdb_os_kept = "lmdb",
+    #[cfg(feature = "lmdb")] lmdb_commit_kept = "lmdb,durability=commit",
+    #[cfg(feature = "redb")] redb_os_kept = "redb",
+    #[cfg(feature = "redb")] redb_commit_kept = "redb,durability=commit",
+    #[cfg(feature = "fjall")] fjall_os_kept = "fjall",
+    #[cfg(feature = "fjall")] fjall_commit_kept = "fjall,durability=commit",
+
 }
