@@ -4,12 +4,18 @@ mod client;
 
 pub use client::{Answer, Client, Opened};
 use store::{Expected, Operation, OperationKind, Overflow};
+use study::Durability;
 
 const THREADS: usize = 16;
 
 /// Bytes that look like nothing: every byte value appears, no two sizes are prefixes of each other by chance.
 fn pattern(bytes: usize, salt: u8) -> Vec<u8> {
     (0..bytes).map(|at| (at as u8).wrapping_mul(31).wrapping_add((at >> 8) as u8).wrapping_add(salt)).collect()
+}
+
+/// Rounds of a test with many threads: fewer where each write waits for a disk.
+fn rounds(opened: &Opened, rounds: usize) -> usize {
+    if opened.capabilities().durability == Durability::Commit { rounds / 5 } else { rounds }
 }
 
 fn run_threads(opened: &Opened, body: impl Fn(usize, Client) + Sync) {
@@ -249,7 +255,7 @@ pub fn sixteen_threads_lose_no_increment(spec: &str) {
     if !opened.capabilities().has(OperationKind::Increment) {
         return;
     }
-    let rounds = 200;
+    let rounds = rounds(&opened, 200) as i64;
     run_threads(&opened, |thread, mut client| {
         for round in 0..rounds {
             let answer = client.increment(format!("shared{}", round % 3), 1);
@@ -272,7 +278,7 @@ pub fn sixteen_threads_lose_no_append(spec: &str) {
     if !opened.capabilities().has(OperationKind::Append) {
         return;
     }
-    let rounds = 100;
+    let rounds = rounds(&opened, 100) as u8;
     run_threads(&opened, |thread, mut client| {
         for round in 0..rounds {
             assert_eq!(client.append(b"log", [thread as u8, round]), Answer::Done);
@@ -293,7 +299,7 @@ pub fn sixteen_threads_lose_no_update_under_compare_and_set(spec: &str) {
     if !opened.capabilities().has(OperationKind::CompareAndSet) {
         return;
     }
-    let rounds = 50u64;
+    let rounds = rounds(&opened, 50);
     run_threads(&opened, |_, mut client| {
         for _ in 0..rounds {
             loop {
@@ -317,13 +323,14 @@ pub fn sixteen_threads_lose_no_update_under_compare_and_set(spec: &str) {
             }
         }
     });
-    assert_eq!(opened.client().get(b"n"), Answer::value((THREADS as u64 * rounds).to_string()));
+    assert_eq!(opened.client().get(b"n"), Answer::value((THREADS * rounds).to_string()));
 }
 
 pub fn sixteen_threads_of_mixed_work_never_fail_and_never_mix_values_up(spec: &str) {
     let opened = Opened::fresh(spec);
+    let rounds = rounds(&opened, 60);
     run_threads(&opened, |thread, mut client| {
-        for round in 0..60usize {
+        for round in 0..rounds {
             let key = format!("{thread}-{}", round % 7);
             let value = [key.as_bytes(), b"=", &pattern(round * 97, thread as u8)].concat();
             assert_eq!(client.put(&key, &value), Answer::Done);
