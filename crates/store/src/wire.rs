@@ -13,6 +13,7 @@
 //!
 //! What an adapter asks beside the operations (version, configuration) goes through [`Talk`].
 
+pub mod ascii;
 mod buffers;
 mod keys;
 mod link;
