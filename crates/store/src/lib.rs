@@ -17,6 +17,7 @@ mod error;
 pub mod immediate;
 mod info;
 mod operation;
+pub mod programs;
 mod reply;
 mod server;
 mod session;
