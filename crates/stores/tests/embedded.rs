@@ -26,7 +26,7 @@ macro_rules! store {
             a_counter_and_a_value_of_the_same_name_do_not_meet,
             records_of_counters_keep_their_fields_apart,
             compare_and_set_stores_only_on_what_was_read,
-            many_keys_are_read_in_the_order_asked_and_written_together,
+            many_pairs_are_written_together_and_read_in_the_order_asked,
             scans_go_in_byte_order_of_keys,
             sixteen_threads_lose_no_increment,
             sixteen_threads_lose_no_append,
@@ -57,6 +57,9 @@ store! {
     #[cfg(feature = "fjall")] fjall_os = "fjall",
     #[cfg(feature = "fjall")] fjall_commit = "fjall,durability=commit",
     #[cfg(feature = "fjall")] fjall_none = "fjall,durability=none",
+    tokyocabinet_os = "tokyocabinet",
+    tokyocabinet_commit = "tokyocabinet,durability=commit",
+    tokyocabinet_none = "tokyocabinet,durability=none",
 }
 
 kept! {
@@ -68,5 +71,31 @@ kept! {
     #[cfg(feature = "redb")] redb_commit_kept = "redb,durability=commit",
     #[cfg(feature = "fjall")] fjall_os_kept = "fjall",
     #[cfg(feature = "fjall")] fjall_commit_kept = "fjall,durability=commit",
+    tokyocabinet_os_kept = "tokyocabinet",
+    tokyocabinet_commit_kept = "tokyocabinet,durability=commit",
 
+
+}
+
+/// Guards the tests above, which pass by what a store does not declare.
+#[test]
+fn every_store_declares_what_it_has() {
+    use store::OperationKind::{CompareAndSet, GetFields, GetMany, GetVersioned, IncrementField, PutMany, Scan};
+    let declared = |spec: &str| battery::Opened::fresh(spec).capabilities().native;
+    let all = store::OperationSet::of(&store::OperationKind::ALL);
+    let mut complete = Vec::<&str>::new();
+    complete.extend(cfg!(feature = "sqlite").then_some("sqlite"));
+    complete.extend(cfg!(feature = "lmdb").then_some("lmdb"));
+    complete.extend(cfg!(feature = "redb").then_some("redb"));
+    complete.extend(cfg!(feature = "fjall").then_some("fjall"));
+    for spec in complete {
+        assert_eq!(declared(spec), all, "{spec}");
+    }
+    let without =
+        |absent: &[store::OperationKind]| all.kinds().filter(|kind| !absent.contains(kind)).collect::<Vec<_>>();
+    assert_eq!(declared("ram").kinds().collect::<Vec<_>>(), without(&[Scan]));
+    let cabinet = [IncrementField, GetFields, GetMany, Scan];
+    assert_eq!(declared("tokyocabinet").kinds().collect::<Vec<_>>(), without(&cabinet));
+    assert!(declared("tokyocabinet,durability=none").has(CompareAndSet) && declared("tokyocabinet").has(GetVersioned));
+    assert!(!declared("tokyocabinet,durability=none").has(PutMany), "without transactions there is no put-many");
 }

@@ -203,20 +203,25 @@ pub fn compare_and_set_stores_only_on_what_was_read(spec: &str) {
     assert_eq!(client.ask(Operation::GetVersioned { key: b"none" }), Answer::Missing);
 }
 
-pub fn many_keys_are_read_in_the_order_asked_and_written_together(spec: &str) {
+pub fn many_pairs_are_written_together_and_read_in_the_order_asked(spec: &str) {
     let opened = Opened::fresh(spec);
-    if !opened.capabilities().has(OperationKind::GetMany) {
-        return;
-    }
+    let native = opened.capabilities().native;
     let mut client = opened.client();
     let pairs: Vec<(String, Vec<u8>)> = (0..100).map(|n| (format!("key{n}"), pattern(n * 13, n as u8))).collect();
-    if opened.capabilities().has(OperationKind::PutMany) {
+    if native.has(OperationKind::PutMany) {
         let pairs: Vec<(&[u8], &[u8])> = pairs.iter().map(|(key, value)| (key.as_bytes(), &value[..])).collect();
+        assert_eq!(client.ask(Operation::PutMany { pairs: &[] }), Answer::Done);
         assert_eq!(client.ask(Operation::PutMany { pairs: &pairs }), Answer::Done);
     } else {
         for (key, value) in &pairs {
             assert_eq!(client.put(key, value), Answer::Done);
         }
+    }
+    for (key, value) in &pairs {
+        assert!(client.get(key) == Answer::value(value), "{key} differs");
+    }
+    if !native.has(OperationKind::GetMany) {
+        return;
     }
     let asked: Vec<usize> = (0..100).rev().collect();
     let mut keys: Vec<&[u8]> = asked.iter().map(|at| pairs[*at].0.as_bytes()).collect();
