@@ -48,6 +48,17 @@ pub struct JobInfo {
     pub prepare: fn(&JobRequest) -> Result<Box<dyn Job>, JobError>,
     /// The job's own question (`kvtrial query JOB KEY`): the key to get, and how to print the value found as JSON.
     pub query: Option<QueryInfo>,
+    /// Reads a plan file (`--plan`) as parameters, where the job has such a format.
+    pub plan: Option<fn(&str) -> Result<PlanFile, JobError>>,
+}
+
+/// What a plan file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanFile {
+    /// Parameters, as `--set` would give them.
+    pub params: Vec<(String, String)>,
+    /// What was understood but does not apply here, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// How `kvtrial query` asks a store the job's question.
@@ -93,6 +104,19 @@ pub struct TrialSetup {
     pub capabilities: Capabilities,
     /// Seed of this trial's random choices: the same for all stores of a study.
     pub seed: u64,
+    /// What the store may hold before the trial.
+    pub before: Before,
+}
+
+/// What a store may hold before a trial, and what the trial does about it in an untimed phase of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// It is private and new: nothing to do.
+    Fresh,
+    /// It is the user's: every key the job will use must be absent ([`ReasonKind::ForeignData`](study::ReasonKind) otherwise).
+    MustLackOurKeys,
+    /// It is the user's, and the job's keys in it are ours (an earlier trial's) or may be overwritten: delete them.
+    DeleteOurKeys,
 }
 
 /// A phase of a trial.
