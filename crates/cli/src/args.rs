@@ -7,8 +7,10 @@ use std::time::Duration;
 /// Which key/value store fits the job? Runs real jobs on real stores, checks every answer, and gives a verdict.
 #[derive(Debug, Parser)]
 #[command(name = "kvtrial", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Exit status: 0 all cells valid, 1 some cell void, 2 bad usage or input, 4 not trusted (--strict), \
-                        130 interrupted.\nStart with: kvtrial run fans")]
+#[command(
+    after_help = "Exit status: 0 all cells valid, 1 some cell void, 2 bad usage or input, 4 not trusted (--strict), \
+                        130 interrupted.\nStart with: kvtrial run fans"
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]

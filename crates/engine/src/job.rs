@@ -104,19 +104,6 @@ pub struct TrialSetup {
     pub capabilities: Capabilities,
     /// Seed of this trial's random choices: the same for all stores of a study.
     pub seed: u64,
-    /// What the store may hold before the trial.
-    pub before: Before,
-}
-
-/// What a store may hold before a trial, and what the trial does about it in an untimed phase of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Before {
-    /// It is private and new: nothing to do.
-    Fresh,
-    /// It is the user's: every key the job will use must be absent ([`ReasonKind::ForeignData`](study::ReasonKind) otherwise).
-    MustLackOurKeys,
-    /// It is the user's, and the job's keys in it are ours (an earlier trial's) or may be overwritten: delete them.
-    DeleteOurKeys,
 }
 
 /// A phase of a trial.
@@ -140,6 +127,10 @@ pub trait Trial: Send + Sync {
 
     /// The answer, after the last phase, with any reason it found in the final state as a whole (sums, lost updates).
     fn answer(&self) -> (Answer, Vec<Reason>);
+
+    /// Writes the `index`th key the job uses to `out` (empty on entry); false beyond the last. A store of the user's is searched
+    /// for these keys before the job runs, and they are deleted between trials.
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool;
 
     /// Key and value bytes the job left in the store, when it knows.
     fn logical_bytes(&self) -> u64 {

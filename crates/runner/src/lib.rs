@@ -8,6 +8,7 @@ mod judge;
 mod order;
 mod plan;
 mod run;
+mod sweep;
 mod trial;
 
 pub use order::{Turn, balanced};

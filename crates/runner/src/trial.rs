@@ -3,7 +3,8 @@
 use crate::judge::{self, Evidence};
 use crate::plan::{KeysFound, Plan, PlannedStore};
 use crate::run::{Observer, RunError};
-use engine::{Before, Counts, End, Histograms, Outcome, TrialSetup, run_phase};
+use crate::sweep::{Action, Sweep};
+use engine::{Counts, End, Histograms, Outcome, Trial, TrialSetup, run_phase};
 use host::{NoiseMeter, OpenStore, ProcessUse};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -65,13 +66,11 @@ pub(crate) fn run_trial(
     let unsuited = |error: engine::JobError| RunError::Unsuited { store: planned.spec.to_string(), problem: error.0 };
     let emulated = plan.prepared.suits(&capabilities).map_err(unsuited)?;
     let keeps = capabilities.keeps;
-    let before = match (&planned.spec.target, position.first, plan.keys_found) {
-        (Target::Private, ..) => Before::Fresh,
-        (_, true, KeysFound::Refuse) => Before::MustLackOurKeys,
-        _ => Before::DeleteOurKeys,
-    };
-    let setup = TrialSetup { slots: plan.settings.slots(), capabilities, seed: plan.seed, before };
+    let setup = TrialSetup { slots: plan.settings.slots(), capabilities, seed: plan.seed };
     let trial = plan.prepared.trial(&setup);
+    if planned.spec.target != Target::Private {
+        sweep(plan, planned, position, &open, trial.as_ref(), stop)?;
+    }
 
     let mut measured = Measured::default();
     let phases = trial.phases();
@@ -95,9 +94,6 @@ pub(crate) fn run_trial(
             }
             outcome.elapsed += flush.elapsed();
         }
-        if before == Before::MustLackOurKeys && index == 0 {
-            refuse_foreign_data(planned, &outcome)?;
-        }
         let end = outcome.end;
         measured.add(phase.name, phase.timed, outcome, meter, &open);
         match end {
@@ -109,7 +105,8 @@ pub(crate) fn run_trial(
             End::Unanswered => break,
         }
     }
-    let complete = measured.outcomes.len() == phases.len() && measured.outcomes.iter().all(|(_, one)| one.end == End::Completed);
+    let complete =
+        measured.outcomes.len() == phases.len() && measured.outcomes.iter().all(|(_, one)| one.end == End::Completed);
     // An answer of half a job would only repeat what the reasons say already.
     let (answer, answer_reasons) = if complete { trial.answer() } else { Default::default() };
     let known_digest = (keeps == Keeps::Everything && complete).then(|| plan.prepared.known_digest()).flatten();
@@ -140,11 +137,24 @@ pub(crate) fn run_trial(
     Ok(Finished { record, about: Some(About { facts, emulated, logical_bytes }), interrupted })
 }
 
-/// A store of the user's that holds keys of the job's may hold the user's data: nothing was written yet, and nothing will be.
-fn refuse_foreign_data(planned: &PlannedStore, outcome: &Outcome) -> Result<(), RunError> {
-    let reasons = outcome.offences.clone().into_reasons();
-    let Some(found) = reasons.into_iter().find(|reason| reason.kind == ReasonKind::ForeignData) else { return Ok(()) };
-    Err(RunError::ForeignData { store: planned.spec.to_string(), count: found.count, example: found.example })
+/// A store of the user's must not hold keys the job will use, the first time; later they are an earlier trial's and deleted.
+fn sweep(
+    plan: &Plan,
+    planned: &PlannedStore,
+    position: Position,
+    open: &OpenStore,
+    trial: &dyn Trial,
+    stop: &AtomicBool,
+) -> Result<(), RunError> {
+    let action = if position.first && plan.keys_found == KeysFound::Refuse { Action::Look } else { Action::Delete };
+    let sweep = Sweep { trial, action, slots: plan.settings.slots() };
+    let outcome = run_phase(open.store(), &sweep, 0, &plan.settings, stop, &mut |_| {}).map_err(RunError::Store)?;
+    let Some(found) = outcome.offences.into_reasons().into_iter().next() else { return Ok(()) };
+    let (store, count, example) = (planned.spec.to_string(), found.count, found.example);
+    Err(match found.kind {
+        ReasonKind::ForeignData => RunError::ForeignData { store, count, example },
+        _ => RunError::Unsuited { store, problem: format!("its keys could not be looked through: {example}") },
+    })
 }
 
 fn reason(kind: ReasonKind, example: String) -> Reason {
@@ -194,12 +204,7 @@ impl Measured {
 
     fn add(&mut self, name: &'static str, timed: bool, outcome: Outcome, before: Meter, open: &OpenStore) {
         let elapsed_s = outcome.elapsed.as_secs_f64();
-        self.phases.push(PhaseRecord {
-            name: name.into(),
-            timed,
-            elapsed_s,
-            operations: outcome.counts.operations,
-        });
+        self.phases.push(PhaseRecord { name: name.into(), timed, elapsed_s, operations: outcome.counts.operations });
         self.errors += outcome.counts.errors;
         if timed {
             let server_cpu_s = open.usage().map_or(0.0, |used| used.cpu_s - before.server_cpu_s).max(0.0);
@@ -214,7 +219,8 @@ impl Measured {
             self.makespan += outcome.elapsed;
             self.counts.merge(&outcome.counts);
             self.histograms.merge(&outcome.histograms);
-            self.series.extend(outcome.series.iter().map(|point| SeriesPoint { at_s: point.at_s + offset_s, ..*point }));
+            self.series
+                .extend(outcome.series.iter().map(|point| SeriesPoint { at_s: point.at_s + offset_s, ..*point }));
             self.client_cpu_s += outcome.client_cpu.as_secs_f64();
             self.server_cpu_s += server_cpu_s;
             self.thread_load = self.thread_load.max(outcome.thread_load);

@@ -4,7 +4,7 @@ use super::run::print;
 use super::target;
 use crate::args::QueryArguments;
 use crate::failure::{self, Failure};
-use engine::{Before, End, JobInfo, Settings, TrialSetup, run_phase};
+use engine::{End, JobInfo, Settings, TrialSetup, run_phase};
 use std::time::Duration;
 use store::{BlockingClient, Keeps, Operation, OwnedReply, Store};
 use study::{Spec, Target};
@@ -22,7 +22,10 @@ pub fn query(arguments: &QueryArguments) -> Result<u8, Failure> {
     match spec.target {
         Target::Private => fill(job, open.store(), arguments)?,
         _ if arguments.data.is_some() => {
-            return Err(Failure::usage(format!("--data fills private stores only; to fill {spec}: kvtrial run {} -s {spec}", job.name)));
+            return Err(Failure::usage(format!(
+                "--data fills private stores only; to fill {spec}: kvtrial run {} -s {spec}",
+                job.name
+            )));
         }
         _ => {}
     }
@@ -32,7 +35,10 @@ pub fn query(arguments: &QueryArguments) -> Result<u8, Failure> {
         OwnedReply::Value(value) => (question.render)(key, &value).map_err(Failure::usage)?,
         OwnedReply::Missing => {
             let what = question.key.to_lowercase();
-            return Err(Failure { message: format!("there is no {what} '{}' in {spec}", arguments.key), status: failure::VOID });
+            return Err(Failure {
+                message: format!("there is no {what} '{}' in {spec}", arguments.key),
+                status: failure::VOID,
+            });
         }
         other => return Err(Failure { message: format!("{spec} answered {other:?}"), status: failure::VOID }),
     };
@@ -51,7 +57,7 @@ fn fill(job: &'static JobInfo, store: &dyn Store, arguments: &QueryArguments) ->
     let settings = Settings::default();
     let prepared = jobs::prepare(job, arguments.data.clone(), &[], settings.seed)?;
     prepared.suits(&capabilities)?;
-    let setup = TrialSetup { slots: settings.slots(), capabilities, seed: settings.seed, before: Before::Fresh };
+    let setup = TrialSetup { slots: settings.slots(), capabilities, seed: settings.seed };
     let trial = prepared.trial(&setup);
     let last_timed = trial.phases().iter().rposition(|phase| phase.timed).unwrap_or(0);
     for index in 0..=last_timed {

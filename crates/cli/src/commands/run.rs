@@ -37,7 +37,10 @@ pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
         .map_err(|error| Failure::usage(format!("{}: {error}", cells.display())))?;
     print(&report::study_table(&study, colour()))?;
     if ending == Ending::Interrupted {
-        eprintln!("Interrupted. What was finished is in {0}; go on with the same command and --out {0} --resume", out.display());
+        eprintln!(
+            "Interrupted. What was finished is in {0}; go on with the same command and --out {0} --resume",
+            out.display()
+        );
         return Ok(failure::INTERRUPTED);
     }
     print(&format!("Study: {0}/study.json, {0}/cells.csv\n", out.display()))?;
@@ -101,7 +104,8 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
 fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure> {
     let mut specs = target::specs(&arguments.stores, arguments.host.as_deref(), arguments.port)?;
     if specs.is_empty() {
-        let found = |info: &&store::StoreInfo| info.class == Class::Embedded && matches!((info.probe)(), Probe::Found(_));
+        let found =
+            |info: &&store::StoreInfo| info.class == Class::Embedded && matches!((info.probe)(), Probe::Found(_));
         specs = stores::all().filter(found).map(|info| Spec::private(info.name)).collect();
     }
     let mut planned: Vec<PlannedStore> = Vec::new();
@@ -126,7 +130,8 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure
 
 /// Parameters from a file: `key=value` lines; for ycsb a YCSB property file, whose names are translated.
 fn plan_file(job: &engine::JobInfo, path: &std::path::Path) -> Result<Vec<(String, String)>, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("--plan {}: {error}", path.display())))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("--plan {}: {error}", path.display())))?;
     let parse = job.plan.ok_or_else(|| Failure::usage(format!("{} takes no --plan; use --set", job.name)))?;
     let read = parse(&text).map_err(|error| Failure::usage(format!("--plan {}: {error}", path.display())))?;
     for note in read.notes {

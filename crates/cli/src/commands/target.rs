@@ -13,9 +13,10 @@ pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, Failure> {
     info.check_options(spec)?;
     match (info.probe)() {
         Probe::Found(_) => Ok(info),
-        Probe::NotBuilt(feature) => {
-            Err(Failure::usage(format!("{} is not in this build; build with: cargo build --release --features {feature}", info.name)))
-        }
+        Probe::NotBuilt(feature) => Err(Failure::usage(format!(
+            "{} is not in this build; build with: cargo build --release --features {feature}",
+            info.name
+        ))),
         // A user's own server needs no program here.
         Probe::NotFound(_) if matches!(spec.target, Target::Server(_)) => Ok(info),
         Probe::NotFound(what) => {
@@ -26,10 +27,13 @@ pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, Failure> {
 
 /// Reads specs; `--host` and `--port` turn the one private spec into the user's own server.
 pub fn specs(texts: &[String], host: Option<&str>, port: Option<u16>) -> Result<Vec<Spec>, Failure> {
-    let mut specs = texts.iter().map(|text| text.parse::<Spec>().map_err(Failure::from)).collect::<Result<Vec<_>, _>>()?;
+    let mut specs =
+        texts.iter().map(|text| text.parse::<Spec>().map_err(Failure::from)).collect::<Result<Vec<_>, _>>()?;
     if host.is_some() || port.is_some() {
         let [spec] = specs.as_mut_slice() else {
-            return Err(Failure::usage("--host and --port need exactly one -s; write the others as URLs, such as redis://HOST:PORT"));
+            return Err(Failure::usage(
+                "--host and --port need exactly one -s; write the others as URLs, such as redis://HOST:PORT",
+            ));
         };
         if spec.target != Target::Private {
             return Err(Failure::usage(format!("--host and --port contradict '{spec}', which names its place itself")));
@@ -50,7 +54,9 @@ mod tests {
     fn host_and_port_work_as_people_type_them() {
         let found = specs(&["redis".into()], Some("localhost"), Some(6379)).unwrap();
         assert_eq!(found[0].to_string(), "redis://localhost:6379");
-        assert!(specs(&["redis".into(), "ram".into()], Some("h"), None).unwrap_err().message.contains("exactly one -s"));
+        assert!(
+            specs(&["redis".into(), "ram".into()], Some("h"), None).unwrap_err().message.contains("exactly one -s")
+        );
         assert!(specs(&["redis://a:1".into()], None, Some(2)).unwrap_err().message.contains("contradict"));
     }
 
