@@ -14,12 +14,11 @@ pub(crate) fn agreement(cells: &[&Cell]) -> Option<String> {
         }
     }
     digests.sort_by_key(|(_, stores)| std::cmp::Reverse(stores.len()));
-    let silent: Vec<&str> =
-        cells.iter().filter(|cell| cell.answer.digest.is_empty()).map(|cell| cell.store.as_str()).collect();
+    let silent: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.answer.digest.is_empty()).collect();
     let mut text = match digests.as_slice() {
         [] => return None,
         [(digest, stores)] if stores.len() == 1 => {
-            format!("Answer {} on {}; one store alone proves nothing", short(digest), stores[0])
+            format!("Answer {} on {}, with no other store to compare with", short(digest), stores[0])
         }
         [(digest, stores)] => format!("Answer {}, equal on {n} of {n} stores", short(digest), n = stores.len()),
         several => {
@@ -28,8 +27,13 @@ pub(crate) fn agreement(cells: &[&Cell]) -> Option<String> {
             format!("THE STORES DISAGREE. Answer {}", each.join("; "))
         }
     };
-    if !silent.is_empty() {
-        text += &format!(" (none from {})", silent.join(", "));
+    let (nothing, failed): (Vec<&Cell>, Vec<&Cell>) = silent.into_iter().partition(|cell| cell.baseline);
+    let names = |cells: &[&Cell]| cells.iter().map(|cell| cell.store.as_str()).collect::<Vec<_>>().join(", ");
+    if !failed.is_empty() {
+        text += &format!("; none from {}", names(&failed));
+    }
+    if !nothing.is_empty() {
+        text += &format!(" ({} keeps nothing)", names(&nothing));
     }
     Some(text + ".")
 }

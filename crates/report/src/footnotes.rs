@@ -4,21 +4,36 @@ use crate::comparison::{Place, Rank, baseline, time_per_operation};
 use crate::units;
 use study::Cell;
 
-/// The store as the table names it: the spec without the durability its heading states, and the product where the name does not say
-/// it, e.g. `mongodb (FerretDB 1.24)`.
-pub(crate) fn store_label(cell: &Cell) -> String {
+/// A blank that no line is broken at.
+const FIXED_BLANK: char = '\u{a0}';
+
+/// The spec without the durability its heading states.
+pub(crate) fn spec(cell: &Cell) -> String {
     let parts: Vec<&str> = cell.store.split(',').filter(|part| !part.starts_with("durability=")).collect();
-    let spec = parts.join(",");
-    let product = cell.product.trim();
+    parts.join(",")
+}
+
+/// The store as the table names it: its spec, a mark, and the product where the name does not say it, e.g.
+/// `mongodb [1] (FerretDB 1.24)`.
+pub(crate) fn store_label(cell: &Cell, mark: &str) -> String {
+    let label = spec(cell) + mark;
+    if cell.product.is_empty() || says_its_product(cell) {
+        return label;
+    }
+    format!("{label} ({})", product(cell).replace(' ', &FIXED_BLANK.to_string()))
+}
+
+/// Whether the name of the store is (part of) the name of the product: `tyrant` and Tokyo Tyrant, not `mongodb` and FerretDB.
+fn says_its_product(cell: &Cell) -> bool {
     let letters = |text: &str| -> String {
         text.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
     };
-    let name = letters(spec.split([',', ':', '-']).next().unwrap_or_default());
-    if product.is_empty() || letters(product).contains(&name) {
-        return spec;
-    }
-    let version = short_version(&cell.store_version);
-    format!("{spec} ({product}{}{version})", if version.is_empty() { "" } else { " " })
+    letters(&cell.product).contains(&letters(cell.store.split([',', ':', '-']).next().unwrap_or_default()))
+}
+
+/// `MariaDB 10.11.6`.
+fn product(cell: &Cell) -> String {
+    format!("{} {}", cell.product, short_version(&cell.store_version)).trim_end().to_owned()
 }
 
 /// `10.11.6` of `10.11.6-MariaDB-0+deb12u1`.
@@ -26,21 +41,17 @@ fn short_version(version: &str) -> &str {
     version.split(['-', '+', ' ', '~']).find(|part| part.starts_with(|c: char| c.is_ascii_digit())).unwrap_or_default()
 }
 
-/// What was measured: `Redis 7.0.15 (redis, redis-unix), LMDB 0.9.24 (lmdb)`.
+/// What was measured: `Redis 7.0.15, LMDB 0.9.24, FerretDB 1.24.0 (mongodb)`.
 pub(crate) fn products(cells: &[&Cell]) -> Option<String> {
-    let mut products: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut products: Vec<String> = Vec::new();
     for cell in cells.iter().filter(|cell| !cell.baseline && !cell.product.is_empty()) {
-        let product = format!("{} {}", cell.product, cell.store_version).trim_end().to_owned();
-        let name = cell.store.split(',').next().unwrap_or_default();
-        match products.iter_mut().find(|known| known.0 == product) {
-            Some(known) if !known.1.contains(&name) => known.1.push(name),
-            Some(_) => {}
-            None => products.push((product, vec![name])),
+        let name = if says_its_product(cell) { String::new() } else { format!(" ({})", spec(cell)) };
+        let product = product(cell) + &name;
+        if !products.contains(&product) {
+            products.push(product);
         }
     }
-    let all: Vec<String> =
-        products.iter().map(|(product, names)| format!("{product} ({})", names.join(", "))).collect();
-    (!all.is_empty()).then(|| format!("Measured: {}.", all.join(", ")))
+    (!products.is_empty()).then(|| format!("Measured: {}.", products.join(", ")))
 }
 
 /// Numbers of the footnotes that tell of emulated operations, one a distinct set.
@@ -65,12 +76,8 @@ impl Emulations {
 
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         self.0.iter().enumerate().map(|(at, set)| {
-            let (verb, pronoun) = if set.len() == 1 { ("is", "it") } else { ("are", "them") };
             let operations = set.join(", ");
-            format!(
-                "[{}] {operations} {verb} emulated with other operations: the store does not have {pronoun}.",
-                at + 1
-            )
+            format!("[{}] The store does not have {operations}: done with other operations instead.", at + 1)
         })
     }
 }
@@ -90,10 +97,10 @@ pub(crate) fn cost_sentence(cells: &[&Cell], places: &[&Place<'_>]) -> Option<St
         return None;
     }
     Some(format!(
-        "Of {} an operation on {}, {} are client and job with nothing kept (null), {} more the work on values kept in \
-         memory (ram), {} the store and the way to it.",
+        "On {} an operation takes {} of the job's time: {} for client and job with nothing kept (null), {} more to work \
+         on values kept in memory (ram), {} for the store and the way to it.",
+        spec(cell),
         units::duration(store_s),
-        store_label(cell),
         units::duration(null_s),
         units::duration(ram_s - null_s),
         units::duration(store_s - ram_s),

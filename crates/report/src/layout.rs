@@ -149,10 +149,10 @@ pub(crate) fn fold(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// Byte index after the last comma that fits, or of the last character that does.
+/// Byte index after the last comma that fits, unless that wastes half of the line; else of the last character that fits.
 fn breaking_point(word: &str, most: usize) -> usize {
     let fitting: usize = word.chars().take(most).map(char::len_utf8).sum();
-    word[..fitting].rfind([',', '/']).map_or(fitting, |comma| comma + 1)
+    word[..fitting].rfind(',').map(|comma| comma + 1).filter(|comma| comma * 2 >= fitting).unwrap_or(fitting)
 }
 
 #[cfg(test)]

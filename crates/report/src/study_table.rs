@@ -45,6 +45,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         }
         text += &table.titles(colour);
         for (group, rows) in groups.iter().zip(rows) {
+            text.push('\n');
             text += &paragraph(&heading(group), 1, 3, Style::Bold, colour);
             for (place, row) in group.places.iter().zip(rows) {
                 text += &table.row(row, colour);
@@ -57,19 +58,20 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     for note in emulations.notes().chain(footnotes::products(&all)) {
         text += &paragraph(&note, 1, 1, Style::Plain, colour);
     }
-    text += &paragraph(
-        &legend(study, &grouped.iter().flat_map(|part| &part.2).collect::<Vec<_>>()),
-        1,
-        1,
-        Style::Dim,
-        colour,
-    );
+    let legend = legend(study, grouped.iter().flat_map(|part| &part.2));
+    text += if legend.is_empty() { "" } else { "\n" };
+    for (word, meaning) in legend {
+        text += &paragraph(&format!("{word:8}{meaning}"), 1, 9, Style::Dim, colour);
+    }
     text
 }
 
 fn title(study: &Study, colour: Colour) -> String {
     let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
     jobs.dedup();
+    if jobs.is_empty() {
+        return paragraph("This study has no cells.", 1, 1, Style::Plain, colour);
+    }
     let mut title = jobs.join(", ");
     if let Some(name) = study.input.get("name").and_then(|name| name.as_str()) {
         title += &format!(" on {name}");
@@ -78,6 +80,7 @@ fn title(study: &Study, colour: Colour) -> String {
     let mut facts = comparison::common_parameters(study);
     let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
     facts.push(match counted {
+        0 => "no trial yet".into(),
         1 => "1 trial a store".into(),
         n => format!("{n} trials a store"),
     });
@@ -94,19 +97,19 @@ fn title(study: &Study, colour: Colour) -> String {
 fn heading(group: &Group<'_>) -> String {
     let class = match group.class {
         "baseline" => return "Baselines: what client and job cost without a store".into(),
-        "embedded" => "Embedded: a library in this process".to_owned(),
-        "network" => "Network: one server".to_owned(),
-        "distributed" => "Distributed: several servers".to_owned(),
-        "" => "Other".to_owned(),
-        other => other.to_owned(),
+        "embedded" => "Embedded: libraries in this process",
+        "network" => "Network: one server each",
+        "distributed" => "Distributed: several servers each",
+        other => other,
     };
-    let promise = group.durability.map(|level| match level {
-        Durability::None => "durability none: all may be lost at its end",
-        Durability::Os => "durability os: survives a kill of the process",
-        Durability::Second => "durability second: at most 1 s lost at power cut",
-        Durability::Commit => "durability commit: nothing lost at power cut",
-    });
-    promise.map_or(class.clone(), |promise| format!("{class} · {promise}"))
+    let promise = match group.durability {
+        None => return class.into(),
+        Some(Durability::None) => "none (may lose all)",
+        Some(Durability::Os) => "os (survives a kill)",
+        Some(Durability::Second) => "second (may lose 1 s)",
+        Some(Durability::Commit) => "commit (loses nothing)",
+    };
+    format!("{class} · durability {promise}")
 }
 
 fn rows(group: &Group<'_>, cells: &[&Cell], emulations: &Emulations) -> Vec<Row> {
@@ -116,7 +119,9 @@ fn rows(group: &Group<'_>, cells: &[&Cell], emulations: &Emulations) -> Vec<Row>
 
 fn row(place: &Place<'_>, null: Option<&Cell>, ram: Option<&Cell>, emulations: &Emulations) -> Row {
     let cell = place.cell;
+    let tried = cell.counted().next().is_some();
     let (style, verdict) = match cell.verdict.status {
+        Status::Valid if !tried => (Style::Dim, Style::Dim),
         Status::Valid => (Style::Plain, Style::Good),
         Status::Degraded => (Style::Plain, Style::Warning),
         Status::Void => (Style::Dim, Style::Bad),
@@ -133,14 +138,17 @@ fn row(place: &Place<'_>, null: Option<&Cell>, ram: Option<&Cell>, emulations: &
     });
     vec![
         (rank, style),
-        (footnotes::store_label(cell) + &emulations.mark(cell), style),
+        (footnotes::store_label(cell, &emulations.mark(cell)), style),
         (or_dash(cell.makespan_s.map(|makespan| units::duration(makespan.value))), style),
         (interval.unwrap_or_default(), Style::Dim),
         (or_dash(cell.ops_per_s.map(|rate| units::count(rate.value))), style),
         (or_dash(cell.p99_ns.map(|p99| units::duration(p99.value * 1e-9))), style),
         (or_dash(cost(cell, null).map(units::ratio)), style),
         (or_dash(cost(cell, ram).map(units::ratio)), style),
-        (cell.verdict.status.to_string(), verdict),
+        (
+            if tried || !cell.verdict.reasons.is_empty() { cell.verdict.status.to_string() } else { "not run".into() },
+            verdict,
+        ),
     ]
 }
 
@@ -189,27 +197,30 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String 
     text
 }
 
-/// How to read the columns, as far as this study needs it.
-fn legend(study: &Study, groups: &[&Group<'_>]) -> String {
+/// How to read the table: a word in it and what it means, as far as this study needs it.
+fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec<(&'static str, String)> {
     let levels: Vec<f64> =
         study.cells.iter().filter_map(|cell| cell.makespan_s).map(|makespan| makespan.level).collect();
-    let mut text = match stats::quantile(&levels, 0.0) {
-        Some(level) if level > 0.0 => {
-            format!("TIME: median of the trials ± its {} interval.", percent(level))
-        }
-        Some(_) => {
-            "TIME: of single trials where no ± is shown: the order may be chance; repeat with --repeats 5.".into()
-        }
-        None => String::new(),
+    let time = match stats::quantile(&levels, 0.0) {
+        None => return Vec::new(),
+        Some(level) if level > 0.0 => format!("median of the trials ± its {} interval", percent(level)),
+        Some(_) => "of single trials: the order may be chance, try --repeats 5".into(),
     };
-    text += " P99: 99 of 100 operations were answered within. x NULL, x RAM: time as a multiple of that baseline's.";
-    if groups.iter().flat_map(|group| &group.places).any(|place| matches!(place.rank, Rank::Tied(_))) {
-        text += " 1=: not told apart from the store above at this place.";
+    let mut legend = vec![
+        ("TIME", time),
+        ("P99", "99 of 100 operations were answered within this time".into()),
+        ("x NULL", "time as a multiple of the null baseline's; x RAM: of the ram baseline's".into()),
+    ];
+    if let Some(tied) = groups.flat_map(|group| &group.places).find_map(|place| match place.rank {
+        Rank::Tied(at) => Some(at),
+        _ => None,
+    }) {
+        legend.push(("=", format!("{tied}= was not told apart from the store at place {tied} by these trials")));
     }
     if study.cells.iter().any(|cell| !cell.verdict.is_ranked()) {
-        text += " Void: not to be believed, so never ranked.";
+        legend.push(("void", "not to be believed, so never ranked".into()));
     }
-    text.trim_start().to_owned()
+    legend
 }
 
 fn percent(share: f64) -> String {

@@ -1,26 +1,28 @@
 //! Figures as people read them: three significant digits and a unit that fits.
 
-/// A time in seconds: `412 ms`, `1.93 s`, `2 min 05 s`, `3 h 20 min`.
+/// A time in seconds: `412 ms`, `1.93 s`, `309 s`, `16 min 40 s`, `3 h 20 min`.
 pub(crate) fn duration(seconds: f64) -> String {
-    if seconds >= 119.5 {
-        let whole = seconds.round() as u64;
-        return match whole {
-            0..7200 => format!("{} min {:02} s", whole / 60, whole % 60),
-            _ => format!("{} h {:02} min", whole / 3600, whole / 60 % 60),
-        };
-    }
-    for (unit, size, most) in [("ns", 1e-9, 999.5), ("µs", 1e-6, 999.5), ("ms", 1e-3, 999.5)] {
-        if seconds / size < most {
+    for (unit, size) in [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)] {
+        if seconds / size < 999.5 {
             return format!("{} {unit}", significant(seconds / size));
         }
     }
-    format!("{} s", significant(seconds))
+    minutes(seconds.round() as u64)
 }
 
 /// A time in whole seconds, rounded up and at least one: for a display that must not flicker.
 pub(crate) fn whole_seconds(seconds: f64) -> String {
-    let whole = seconds.ceil().max(1.0);
-    if whole < 120.0 { format!("{whole:.0} s") } else { duration(whole) }
+    match seconds.ceil().max(1.0) as u64 {
+        whole @ 0..120 => format!("{whole} s"),
+        whole => minutes(whole),
+    }
+}
+
+fn minutes(whole_s: u64) -> String {
+    match whole_s {
+        0..7200 => format!("{} min {:02} s", whole_s / 60, whole_s % 60),
+        _ => format!("{} h {:02} min", whole_s / 3600, whole_s / 60 % 60),
+    }
 }
 
 /// A count or a rate: `950`, `50.8k`, `1.25M`.
@@ -83,8 +85,8 @@ mod tests {
             (0.9996, "1.00 s"),
             (1.926, "1.93 s"),
             (99.96, "100 s"),
-            (119.4, "119 s"),
-            (125.0, "2 min 05 s"),
+            (309.4, "309 s"),
+            (1000.0, "16 min 40 s"),
             (12_000.0, "3 h 20 min"),
         ] {
             assert_eq!(duration(seconds), text);
