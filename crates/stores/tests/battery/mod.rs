@@ -1,4 +1,4 @@
-//! What every synchronous store must do, whatever it is: each function takes a spec and is a test of that store.
+//! What every store must do, whatever it is: each function takes a spec and is a test of that store.
 
 mod client;
 
