@@ -2,7 +2,8 @@
 
 mod client;
 
-pub use client::{Answer, Client, Opened};
+#[allow(unused_imports)] // each test program uses some of it
+pub use client::{Answer, Client, Opened, open};
 use store::{Expected, Operation, OperationKind, Overflow};
 use study::Durability;
 
