@@ -17,6 +17,7 @@ mod disk;
 mod facts;
 pub mod interrupt;
 mod lease;
+mod log;
 mod noise;
 mod open;
 mod ports;
