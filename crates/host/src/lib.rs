@@ -33,6 +33,6 @@ pub use disk::{disk_bytes, fsync_us};
 pub use facts::facts;
 pub use noise::NoiseMeter;
 pub use open::{OpenStore, Opening, default_base, open};
-pub use process::Ending;
+pub use process::{Ending, raise_open_files};
 pub use registry::end_all;
 pub use usage::ProcessUse;
