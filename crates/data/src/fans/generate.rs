@@ -1,0 +1,139 @@
+//! The generator of fan profiles: integers only, so every port of it gives the same bytes.
+//!
+//! 60,000 pages with Zipf-Mandelbrot popularity (weight of rank r is 2^40 / (r + 45)), each at home in one of 60 clusters.
+//! A profile has a size from a table of quantiles and two favourite clusters; of its draws 20 % go to all pages, 50 % to its
+//! first cluster, 30 % to its second. The skew is that of the original job of 2009: the top page has 410 fans of 10,000.
+
+use crate::splitmix::{Rng, mix};
+use std::fmt::Write;
+
+const PAGES: u64 = 60_000;
+const CLUSTERS: u64 = 60;
+const GLOBAL_PERMILLE: u64 = 200;
+const FIRST_PERMILLE: u64 = 500;
+
+/// Cumulative share in millionths, profile size.
+const SIZES: [(u64, u64); 16] = [
+    (0, 1),
+    (50_000, 2),
+    (150_000, 3),
+    (250_000, 4),
+    (350_000, 5),
+    (430_000, 6),
+    (500_000, 7),
+    (600_000, 9),
+    (700_000, 11),
+    (800_000, 15),
+    (900_000, 22),
+    (950_000, 30),
+    (980_000, 43),
+    (990_000, 54),
+    (999_000, 105),
+    (1_000_000, 200),
+];
+
+/// Draws an index with given integer weights.
+struct Table {
+    sums: Vec<u64>,
+}
+
+impl Table {
+    fn new(weights: impl Iterator<Item = u64>) -> Table {
+        let mut sum = 0;
+        Table {
+            sums: weights
+                .map(|weight| {
+                    sum += weight;
+                    sum
+                })
+                .collect(),
+        }
+    }
+
+    fn draw(&self, rng: &mut Rng) -> usize {
+        let total = self.sums.last().copied().unwrap_or(0);
+        let at = rng.below(total);
+        self.sums.partition_point(|&sum| sum <= at)
+    }
+}
+
+/// Weight of rank r from 1: the reference has 2^56 / isqrt(isqrt((r + shift)^4 · 2^64)), which is exactly this.
+fn weight(rank: u64, shift: u64) -> u64 {
+    (1 << 40) / (rank + shift)
+}
+
+/// Piecewise linear inverse of the cumulative table of sizes.
+fn size(rng: &mut Rng) -> u64 {
+    let share = rng.below(1_000_000);
+    let above = SIZES.partition_point(|&(to, _)| to <= share);
+    let ((a, x), (b, y)) = (SIZES[above - 1], SIZES[above]);
+    x + (y - x) * (share - a) / (b - a)
+}
+
+/// Makes profile after profile.
+pub struct Generator {
+    rng: Rng,
+    pages: Table,
+    /// Pages at home in each cluster, most popular first, and how to draw one.
+    clusters: Vec<(Vec<u32>, Table)>,
+    cluster: Table,
+    profile: Vec<u32>,
+}
+
+impl Generator {
+    /// The stream of this seed.
+    pub fn new(seed: u64) -> Generator {
+        let mut members = vec![Vec::new(); CLUSTERS as usize];
+        for page in 0..PAGES {
+            members[(mix(page ^ 0xFA4) % CLUSTERS) as usize].push(page as u32);
+        }
+        let rank = |page: u32| u64::from(page) + 1;
+        Generator {
+            rng: Rng::new(seed),
+            pages: Table::new((1..=PAGES).map(|rank| weight(rank, 45))),
+            clusters: members
+                .into_iter()
+                .map(|pages| {
+                    let table = Table::new(pages.iter().map(|&page| weight(rank(page), 45)));
+                    (pages, table)
+                })
+                .collect(),
+            cluster: Table::new((1..=CLUSTERS).map(|rank| weight(rank, 8))),
+            profile: Vec::new(),
+        }
+    }
+
+    /// The next profile: page numbers, each once.
+    pub fn profile(&mut self) -> &[u32] {
+        let Generator { rng, pages, clusters, cluster, profile } = self;
+        let size = size(rng) as usize;
+        let first = cluster.draw(rng);
+        let second = cluster.draw(rng);
+        profile.clear();
+        let mut tries = 0;
+        while profile.len() < size && tries < 20 * size {
+            tries += 1;
+            let choice = rng.below(1000);
+            let page = if choice < GLOBAL_PERMILLE {
+                pages.draw(rng) as u32
+            } else {
+                let (members, table) =
+                    &clusters[if choice < GLOBAL_PERMILLE + FIRST_PERMILLE { first } else { second }];
+                members[table.draw(rng)]
+            };
+            if !profile.contains(&page) {
+                profile.push(page);
+            }
+        }
+        profile
+    }
+}
+
+/// The line of profile number `number`: `u0000007 \t page page ...`, without its end.
+pub(super) fn line(number: u64, pages: &[u32]) -> String {
+    let mut line = format!("u{number:07}");
+    for (at, page) in pages.iter().enumerate() {
+        let _ = write!(line, "{}http://www.facebook.com/page{page:05}", if at == 0 { '\t' } else { ' ' });
+    }
+    line
+}

@@ -1,0 +1,142 @@
+//! The lines of a text: a file, a `.gz` file, or bytes in memory; recognised by content, not by name.
+
+use crate::{DataError, Spot};
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Lines one by one, without their line ends (`\n` or `\r\n`), checked to be UTF-8. One buffer, reused.
+pub struct Lines {
+    source_name: String,
+    input: Box<dyn BufRead>,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl Lines {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// When it cannot be opened or read.
+    pub fn open(path: &Path) -> Result<Lines, DataError> {
+        let name = path.display().to_string();
+        let trouble =
+            |error: io::Error| DataError::whole(&name, error.to_string(), "name a readable file, or a known data set");
+        let file = File::open(path).map_err(trouble)?;
+        if file.metadata().map_err(trouble)?.is_dir() {
+            return Err(DataError::whole(&name, "it is a directory", "name a file in it"));
+        }
+        Lines::over(&name, file)
+    }
+
+    /// Reads bytes in memory.
+    ///
+    /// # Errors
+    /// When the start of compressed bytes cannot be unpacked.
+    pub fn of_bytes(source_name: &str, bytes: &'static [u8]) -> Result<Lines, DataError> {
+        Lines::over(source_name, bytes)
+    }
+
+    fn over(source_name: &str, raw: impl Read + 'static) -> Result<Lines, DataError> {
+        let mut raw = BufReader::with_capacity(64 << 10, raw);
+        let head = raw.fill_buf().map_err(|error| unreadable(source_name, &error))?;
+        let input: Box<dyn BufRead> = if head.starts_with(&GZIP_MAGIC) {
+            Box::new(BufReader::with_capacity(64 << 10, MultiGzDecoder::new(raw)))
+        } else {
+            Box::new(raw)
+        };
+        Ok(Lines { source_name: source_name.into(), input, line: Vec::new(), number: 0 })
+    }
+
+    /// The next line and its number from 1; `None` at the end.
+    ///
+    /// # Errors
+    /// When the source cannot be read, or the line is not UTF-8.
+    pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, DataError> {
+        self.line.clear();
+        let read =
+            self.input.read_until(b'\n', &mut self.line).map_err(|error| unreadable(&self.source_name, &error))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if self.line.last() == Some(&b'\n') {
+            self.line.pop();
+        }
+        if self.line.last() == Some(&b'\r') {
+            self.line.pop();
+        }
+        match std::str::from_utf8(&self.line) {
+            Ok(text) => Ok(Some((self.number, text))),
+            Err(error) => Err(DataError::at(
+                &self.source_name,
+                Spot::of(self.number, &self.line, error.valid_up_to()),
+                format!("byte 0x{:02x} is not UTF-8", self.line[error.valid_up_to()]),
+                "convert the file with 'iconv -t UTF-8'",
+            )),
+        }
+    }
+}
+
+fn unreadable(source_name: &str, error: &io::Error) -> DataError {
+    DataError::whole(
+        source_name,
+        format!("cannot be read: {error}"),
+        "check that the file is whole ('gzip -t' for .gz)",
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::Lines;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    fn all(mut lines: Lines) -> Vec<(u64, String)> {
+        let mut found = Vec::new();
+        while let Some((number, line)) = lines.next_line().unwrap() {
+            found.push((number, line.to_owned()));
+        }
+        found
+    }
+
+    #[test]
+    fn a_plain_file_and_its_gz_have_the_same_lines_whatever_their_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = "one\r\ntwo\n\nlast without end";
+        let plain = directory.path().join("plain.gz");
+        std::fs::write(&plain, text).unwrap();
+        let packed = directory.path().join("packed.tsv");
+        let mut encoder = GzEncoder::new(std::fs::File::create(&packed).unwrap(), Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap();
+        let expected = [(1, "one"), (2, "two"), (3, ""), (4, "last without end")].map(|(n, s)| (n, s.to_owned()));
+        assert_eq!(all(Lines::open(&plain).unwrap()), expected);
+        assert_eq!(all(Lines::open(&packed).unwrap()), expected);
+    }
+
+    #[test]
+    fn a_cut_gz_a_directory_and_a_missing_file_are_told_apart() {
+        let directory = tempfile::tempdir().unwrap();
+        let cut = directory.path().join("cut.gz");
+        std::fs::write(&cut, [0x1f, 0x8b, 8, 0, 0]).unwrap();
+        let error = Lines::open(&cut).unwrap().next_line().unwrap_err().to_string();
+        assert!(error.contains("cut.gz") && error.contains("gzip -t"), "{error}");
+        let error = Lines::open(directory.path()).err().unwrap().to_string();
+        assert!(error.contains("directory"), "{error}");
+        let error = Lines::open(&directory.path().join("none")).err().unwrap().to_string();
+        assert!(error.contains("No such file") && error.contains("readable file"), "{error}");
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_are_named_by_line_and_column() {
+        let mut lines = Lines::of_bytes("test", b"good\n\xc3\xa4b\xff\n").unwrap();
+        lines.next_line().unwrap();
+        let error = lines.next_line().unwrap_err().to_string();
+        assert!(error.starts_with("test, line 2, column 3: byte 0xff"), "{error}");
+    }
+}

@@ -1,0 +1,52 @@
+//! splitmix64 (Steele, Lea, Flood 2014): random numbers whose bytes are fixed for ever, for generated data sets.
+
+const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+
+#[inline]
+fn finalise(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// One round of splitmix64 on `x`: a bijection with good diffusion.
+#[inline]
+pub fn mix(x: u64) -> u64 {
+    finalise(x.wrapping_add(GAMMA))
+}
+
+/// The generator.
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// A generator of this seed.
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed)
+    }
+
+    /// The next 64 bits.
+    #[inline]
+    pub fn u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(GAMMA);
+        finalise(self.0)
+    }
+
+    /// A number below `n`: the upper half of the 128-bit product, without rejection.
+    #[inline]
+    pub fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.u64()) * u128::from(n)) >> 64) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rng, mix};
+
+    #[test]
+    fn the_numbers_are_those_of_the_published_algorithm() {
+        assert_eq!((mix(0), mix(1)), (0xe220a8397b1dcdaf, 0x910a2dec89025cc1));
+        let mut rng = Rng::new(42);
+        assert_eq!([rng.u64(), rng.u64(), rng.u64()], [0xbdd732262feb6e95, 0x28efe333b266f103, 0x47526757130f9f52]);
+    }
+}
