@@ -1,11 +1,29 @@
 //! The loop: slots, closed and open loop, clock, histograms, deadlines, verification of replies, counters.
 //!
+//! A [`Job`] is read and checked once, a [`Trial`] is one execution of it, [`run_phase`] drives one phase of a trial on an opened
+//! store over any number of threads and returns an [`Outcome`].
+//!
 //! What never lives here: a particular store or job, starting processes, statistics over trials, printing.
 
+mod clock;
+mod gate;
+mod histogram;
 mod job;
+mod lane;
 mod offence;
+mod outcome;
+mod phase;
+mod schedule;
+mod series;
+mod settings;
 
+pub use clock::{Clock, Ticks};
+pub use histogram::Histogram;
 pub use job::{
-    Job, JobError, JobInfo, JobRequest, ParamInfo, Params, Phase, QueryInfo, Step, Think, Trial, TrialSetup, Worker,
+    Job, JobError, JobInfo, JobRequest, ParamInfo, Params, Phase, PlanFile, QueryInfo, Step, Think, Trial, TrialSetup,
+    Worker,
 };
 pub use offence::{Offence, Offences, printable};
+pub use outcome::{Counts, End, Histograms, Outcome};
+pub use phase::{Progress, run_phase};
+pub use settings::{Arrivals, Settings, Timing};

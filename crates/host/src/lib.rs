@@ -1,1 +1,37 @@
-//! todo
+//! The machine: private servers and directories that live exactly as long as their trial, and what the machine says of itself.
+//!
+//! * [`open`] opens a store for a trial; [`OpenStore`] is the store with the server and directory behind it.
+//! * [`interrupt`] turns signals into a flag, and guarantees that nothing is left behind even when nobody looks at the flag.
+//! * [`facts`](fn@facts), [`NoiseMeter`], [`ProcessUse`]: the machine before, what disturbed it during, what kvtrial used itself.
+//!
+//! No orphan, ever. A server runs in the foreground in a session of its own and is killed by the kernel when kvtrial ends in
+//! whatever way; it is stopped and its directory removed when its [`OpenStore`] is dropped (also by a panic), when kvtrial is
+//! interrupted, and when the process exits without dropping. After a SIGKILL only the directory is left: the next start removes it.
+//!
+//! What never lives here: a particular store (adapters write plans, this crate carries them out), the timed loop, printing, exiting.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+mod affinity;
+mod disk;
+mod facts;
+pub mod interrupt;
+mod lease;
+mod noise;
+mod open;
+mod ports;
+mod process;
+mod registry;
+mod server;
+mod tree;
+mod usage;
+mod user;
+
+pub use affinity::{allowed_cpus, pin_thread};
+pub use disk::{disk_bytes, fsync_us};
+pub use facts::facts;
+pub use noise::NoiseMeter;
+pub use open::{OpenStore, Opening, default_base, open};
+pub use process::Ending;
+pub use registry::end_all;
+pub use usage::ProcessUse;

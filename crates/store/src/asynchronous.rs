@@ -1,1 +1,233 @@
-//! The bridge for tokio drivers.
+//! The bridge for tokio drivers: one current-thread runtime a session, one long-lived future a slot.
+//!
+//! An adapter implements [`AsyncClient`]: one handle a slot, one `async fn` for an operation. The handles of a client may share
+//! one connection where the driver pipelines (`Rc` inside), or have one each where the protocol does not.
+//!
+//! ```
+//! use kvtrial_store::asynchronous::{Answer, Async, AsyncClient, ReplyBuffer};
+//! use kvtrial_store::Operation;
+//!
+//! struct Echo;
+//!
+//! impl AsyncClient for Echo {
+//!     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+//!         match operation {
+//!             Operation::Get { key } => out.value(key),
+//!             _ => Answer::Done,
+//!         }
+//!     }
+//! }
+//!
+//! let plan = kvtrial_store::SessionPlan { clients: 1, pipeline: 4 };
+//! let session = Async::session(plan, async |_slot| Ok(Echo));
+//! assert!(session.is_ok());
+//! ```
+//!
+//! What the bridge costs an operation: one copy of its bytes into the slot's own buffer and one copy of the answer out of the
+//! driver; no box, no spawned task, no allocation once the buffers are warm.
+//!
+//! Two properties of tokio shape it. Many futures polled inside one `block_on` exhaust the cooperative budget, so the loop runs
+//! `unconstrained`; and wakers deferred by `yield_now` are forgotten when `block_on` returns, so the whole worker loop must run
+//! inside one ([`Executor::run`]).
+
+mod brief;
+mod reply;
+mod request;
+mod timer;
+mod wake;
+
+pub use brief::brief;
+pub use reply::{Answer, ReplyBuffer};
+
+use crate::{Executor, Operation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
+use request::Request;
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use timer::Timer;
+use tokio::runtime::Runtime;
+use wake::Woken;
+
+/// After so many polls with replies in a row the driver's sockets get a turn before anything else.
+const POLLS_WITHOUT_TURN: u32 = 64;
+
+/// One slot's handle on a driver. It lives in the session's own thread; nothing needs to be `Send`.
+#[allow(async_fn_in_trait)] // a session never leaves its thread
+pub trait AsyncClient: 'static {
+    /// Carries out one operation. What is read goes into `out`, which also makes the answer: `out.value(..)`, `out.refused(..)`.
+    ///
+    /// A connection that broke is answered as [`ReplyBuffer::connection_lost`] and opened again by a later call.
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer;
+}
+
+/// A request on its way to a slot's future, and its answer on the way back: one allocation a slot, moved to and fro.
+struct Exchange {
+    request: Request,
+    reply: ReplyBuffer,
+    answer: Answer,
+}
+
+/// Where a slot's future and the session hand each other the exchange.
+#[derive(Default)]
+struct Desk {
+    inbox: Cell<Option<Box<Exchange>>>,
+    outbox: Cell<Option<Box<Exchange>>>,
+}
+
+/// A slot: its future, polled with its own waker, and the exchange while no operation is in flight.
+struct Seat<F> {
+    future: Pin<Box<F>>,
+    waker: Waker,
+    desk: Rc<Desk>,
+    idle: Option<Box<Exchange>>,
+}
+
+impl<F: Future<Output = ()>> Seat<F> {
+    /// Polls the future; whether an answer came out of it.
+    fn advance(&mut self) -> bool {
+        // The future never ends: it loops over its inbox.
+        let _ = self.future.as_mut().poll(&mut Context::from_waker(&self.waker));
+        self.idle = self.desk.outbox.take();
+        self.idle.is_some()
+    }
+
+    fn reply(&self) -> Option<Reply<'_>> {
+        self.idle.as_ref().map(|exchange| exchange.reply.reply(exchange.answer))
+    }
+}
+
+/// A session over async handles, one a slot.
+pub struct Async<F> {
+    seats: Vec<Seat<F>>,
+    woken: Woken,
+    timer: Timer,
+    polls_without_turn: u32,
+    turned: bool,
+    // Last: handles and timer are dropped before the runtime they live on.
+    runtime: Rc<Runtime>,
+}
+
+impl Async<()> {
+    /// Makes the session's runtime and opens one handle a slot of the plan, in the order of slots.
+    ///
+    /// # Errors
+    /// The first error of `open`, or when the system gives no runtime.
+    pub fn session<A: AsyncClient>(
+        plan: SessionPlan,
+        mut open: impl AsyncFnMut(Slot) -> Result<A, StoreError>,
+    ) -> Result<Box<dyn Session>, StoreError> {
+        let runtime = Rc::new(brief::runtime()?);
+        let clients = runtime.block_on(async {
+            let mut clients = Vec::with_capacity(plan.slots() as usize);
+            for slot in 0..plan.slots() {
+                clients.push(open(slot).await?);
+            }
+            Ok::<_, StoreError>(clients)
+        })?;
+        let timer = runtime.block_on(async { Timer::new() })?;
+        let (woken, wakers) = wake::bitset(clients.len());
+        let seats = clients.into_iter().zip(wakers).map(|(client, waker)| {
+            let desk = Rc::new(Desk::default());
+            let exchange =
+                Exchange { request: Request::default(), reply: ReplyBuffer::default(), answer: Answer::Done };
+            Seat { future: Box::pin(serve(client, desk.clone())), waker, desk, idle: Some(Box::new(exchange)) }
+        });
+        let seats = seats.collect();
+        Ok(Box::new(Async { seats, woken, timer, polls_without_turn: 0, turned: false, runtime }))
+    }
+}
+
+/// A slot's life: take a request, carry it out, hand back the answer.
+async fn serve<A: AsyncClient>(mut client: A, desk: Rc<Desk>) {
+    loop {
+        // No waker is kept: `submit` fills the inbox and polls at once.
+        let mut exchange = poll_fn(|_| desk.inbox.take().map_or(Poll::Pending, Poll::Ready)).await;
+        let Exchange { request, reply, answer } = &mut *exchange;
+        reply.clear();
+        *answer = request.with(async |operation| client.execute(operation, reply).await).await;
+        desk.outbox.set(Some(exchange));
+    }
+}
+
+impl<F: Future<Output = ()>> Session for Async<F> {
+    fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
+        let seat = &mut self.seats[slot as usize];
+        let Some(mut exchange) = seat.idle.take() else {
+            return Err(StoreError::Session(format!("slot {slot} still has an operation in flight")));
+        };
+        exchange.request.copy(operation);
+        seat.desk.inbox.set(Some(exchange));
+        let _context = self.runtime.enter();
+        seat.advance();
+        Ok(seat.reply())
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>> {
+        if self.polls_without_turn >= POLLS_WITHOUT_TURN {
+            self.polls_without_turn = 0;
+            return defer(cx);
+        }
+        self.woken.listen(cx.waker());
+        let mut replies = 0;
+        {
+            let _context = self.runtime.enter();
+            let seats = &mut self.seats;
+            self.woken.drain(|slot| {
+                let Some(seat) = seats.get_mut(slot) else { return self.timer.fired() };
+                if seat.idle.is_none() && seat.advance() {
+                    if replies == 0 {
+                        sink.arrived();
+                    }
+                    replies += 1;
+                    if let Some(reply) = seat.reply() {
+                        sink.reply(slot as Slot, reply);
+                    }
+                }
+            });
+        }
+        if replies > 0 {
+            self.polls_without_turn += 1;
+            self.turned = false;
+            return Poll::Ready(Ok(()));
+        }
+        match until {
+            Until::Now if self.turned => {
+                self.turned = false;
+                Poll::Ready(Ok(()))
+            }
+            Until::Now => {
+                // The sockets are read only while the loop is pending: one turn, then the answer.
+                self.turned = true;
+                self.polls_without_turn = 0;
+                defer(cx)
+            }
+            Until::At(time) => {
+                self.polls_without_turn = 0;
+                if self.timer.poll(time, self.woken.timer_waker())? { Poll::Ready(Ok(())) } else { Poll::Pending }
+            }
+        }
+    }
+
+    fn executor(&self) -> Executor {
+        Executor::Tokio(self.runtime.clone())
+    }
+}
+
+impl<F> Drop for Async<F> {
+    fn drop(&mut self) {
+        // Drivers say goodbye with spawned tasks, which need a runtime around them.
+        let _context = self.runtime.enter();
+        self.seats.clear();
+    }
+}
+
+/// Lets the runtime look at its sockets without sleeping, then polls again.
+fn defer<T>(cx: &mut Context<'_>) -> Poll<T> {
+    let _ = pin!(tokio::task::yield_now()).poll(cx);
+    Poll::Pending
+}
+
+#[cfg(test)]
+mod tests;

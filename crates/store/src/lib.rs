@@ -12,21 +12,26 @@
 #[cfg(feature = "async")]
 pub mod asynchronous;
 mod capability;
+mod client;
 mod endpoint;
 mod error;
 pub mod immediate;
 mod info;
 mod operation;
+mod owned;
+pub mod programs;
 mod reply;
 mod server;
 mod session;
 pub mod wire;
 
 pub use capability::{Capabilities, Class, Counter, Keeps, Overflow};
+pub use client::BlockingClient;
 pub use endpoint::Endpoint;
 pub use error::StoreError;
 pub use info::{Opener, OptionInfo, Probe, StoreInfo};
 pub use operation::{Expected, Operation, OperationKind, OperationSet};
+pub use owned::{OwnedFailure, OwnedReply};
 pub use reply::{Failure, Reply, RowBuffer, Rows};
 pub use server::{CommandLine, Place, ServerPlan};
 pub use session::{Executor, Facts, Session, SessionPlan, Sink, Slot, Store, Threading, Until};

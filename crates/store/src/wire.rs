@@ -1,10 +1,36 @@
 //! The bridge for network protocols whose path is what is measured: a sans-I/O codec over one transport.
 //!
 //! An adapter implements [`Codec`]: pure functions from an operation to bytes and from bytes to a reply; no sockets, so it is
-//! tested byte by byte and fuzzed. The transport (TCP, unix sockets, pipelining, partial reads and writes, reconnecting) is
-//! written once, in this module.
+//! tested byte by byte and fuzzed. The transport is written once, below this module:
+//!
+//! * [`session`] serves the slots of a [`SessionPlan`](crate::SessionPlan) over as many connections as it has clients. All requests
+//!   submitted since the last poll leave in one write a connection; one read takes all replies that are there.
+//! * Many connections are watched by one epoll instance, each registered once. A session of one connection asks nobody: it
+//!   reads, blocking, and so makes two system calls a batch.
+//! * A connection that breaks fails what was in flight on it, and is opened again when the next operation is submitted to it
+//!   (at once the first time, then less and less often, at most [`RETRY_LONGEST`] apart).
+//! * A server that says more than it was asked is caught: see [`Codec::decode`].
+//!
+//! What an adapter asks beside the operations (version, configuration) goes through [`Talk`].
+
+pub mod ascii;
+mod buffers;
+mod keys;
+mod link;
+mod session;
+mod socket;
+mod talk;
+
+pub use keys::KeyQueue;
+pub use link::RETRY_LONGEST;
+pub use session::session;
+pub use talk::Talk;
 
 use crate::{Operation, Reply};
+use std::time::Duration;
+
+/// How long connecting and the answer to [`Codec::hello`] may take, and each question of a [`Talk`].
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a codec must remember of a request to read its reply: small, copied into the connection's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +60,7 @@ pub enum Decoded<'a> {
     Broken(&'static str),
 }
 
-/// One connection's encoder and decoder: pure, no I/O, no clock.
+/// One connection's encoder and decoder: pure, no I/O, no clock. A connection that is opened again gets a new one.
 pub trait Codec: 'static {
     /// Writes what opens a connection (login, database, protocol version) and returns how many replies that will have.
     fn hello(&mut self, out: &mut Vec<u8>) -> u32 {
@@ -42,7 +68,7 @@ pub trait Codec: 'static {
         0
     }
 
-    /// Reads one reply to `hello`.
+    /// Reads one reply to `hello`. A [`Reply::Failed`] refuses the connection.
     fn hello_reply<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
         let _ = input;
         Decoded::Broken("no reply was expected")
@@ -51,6 +77,10 @@ pub trait Codec: 'static {
     /// Writes one request. Several may be written before any reply is read. An operation the store does not have is never asked.
     fn encode(&mut self, operation: &Operation<'_>, out: &mut Vec<u8>) -> Expect;
 
-    /// Reads the reply to the oldest request that has none.
+    /// Reads the reply to the oldest request that has none. While it is [`Incomplete`](Decoded::Incomplete) it will be called again
+    /// with the same bytes and more behind them, so nothing of an incomplete reply may be taken out of the codec's own queues.
+    ///
+    /// Bytes behind the last reply expected fail that reply as [`Protocol`](crate::Failure::Protocol); bytes that come while nothing
+    /// is expected fail the next operation of the connection.
     fn decode<'a>(&'a mut self, expect: Expect, input: &'a [u8]) -> Decoded<'a>;
 }

@@ -17,6 +17,10 @@ macro_rules! adapters {
     };
 }
 
+mod embedded;
+#[cfg(any(feature = "lmdb", feature = "redb", feature = "fjall"))]
+mod transactional;
+
 adapters! {
     null, ram,
     sqlite, lmdb, redb, fjall, tokyocabinet,

@@ -1,6 +1,226 @@
-//! lmdb.
+//! LMDB, through the `heed` crate, which compiles LMDB in.
+//!
+//! Durability, by LMDB's own documentation of its flags (lmdb.h): without flags every commit is flushed to disk (`commit`).
+//! With `MDB_NOSYNC` a commit is written to the file but not flushed: the operating system has it, so it outlives a kill of
+//! the process; a crash of the system can lose it and, where the file system reorders writes, corrupt the database (`os`).
+//! LMDB has no cheaper mode that would lose data with the process, so there is no `none`.
+//!
+//! The map is 1 TiB of address space over a sparse file, so it never has to grow under open transactions; where the system
+//! does not grant that much, less is asked for, and a full map is a refused write (`MDB_MAP_FULL`).
+//! LMDB refuses empty keys, and keys over 511 bytes. There is one writer at a time; readers never wait.
 
-use store::StoreInfo;
+use store::{Class, Opener, StoreInfo};
+use study::Durability;
 
 /// The stores of this adapter.
-pub static STORES: &[StoreInfo] = &[];
+pub static STORES: &[StoreInfo] = &[StoreInfo {
+    name: "lmdb",
+    class: Class::Embedded,
+    summary: "memory-mapped B+tree, copy-on-write, one writer",
+    durabilities: &[Durability::Os, Durability::Commit],
+    options: &[],
+    install: "built in",
+    licence: "OpenLDAP Public License",
+    probe: engine::probe,
+    opener: Opener::Embedded(engine::open),
+}];
+
+#[cfg(not(feature = "lmdb"))]
+crate::embedded::not_built!("lmdb");
+
+#[cfg(feature = "lmdb")]
+mod engine {
+    use crate::embedded::{Fault, place};
+    use crate::transactional::{self, Engine, Handle, More, Read, Space, Write};
+    use heed::types::Bytes;
+    use heed::{CommitOrAbort, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn};
+    use std::ops::Bound;
+    use std::path::Path;
+    use std::sync::Arc;
+    use store::immediate::Immediate;
+    use store::{Capabilities, Facts, Probe, Session, SessionPlan, Store, StoreError, Threading};
+    use study::{Durability, Spec};
+
+    /// Sizes of the map to try, in bytes: 1 TiB, 64 GiB, 4 GiB.
+    const MAP_BYTES: [usize; 3] = [1 << 40, 64 << 30, 4 << 30];
+
+    /// Read transactions that may be open at once: one a thread.
+    const MAX_READERS: u32 = 4096;
+
+    type Table = heed::Database<'static, Bytes, Bytes>;
+
+    pub fn probe() -> Probe {
+        Probe::Found(format!("LMDB {}", version()))
+    }
+
+    fn version() -> String {
+        let version = heed::lmdb_version();
+        format!("{}.{}.{}", version.major, version.minor, version.patch)
+    }
+
+    pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
+        let durability = super::STORES[0].durability(spec)?;
+        let path = place(directory, "lmdb")?;
+        std::fs::create_dir_all(&path).map_err(|source| StoreError::Io { path: path.clone(), source })?;
+        let mut trouble = StoreError::open(path.display(), "no map size to try");
+        for map_bytes in MAP_BYTES {
+            match Lmdb::open(&path, map_bytes, durability) {
+                Ok(engine) => {
+                    let capabilities = Capabilities {
+                        min_key_bytes: 1,
+                        max_key_bytes: engine.env.max_key_size(),
+                        durability,
+                        ..transactional::CAPABILITIES
+                    };
+                    return Ok(Box::new(LmdbStore { engine: Arc::new(engine), capabilities }));
+                }
+                Err(error) => trouble = StoreError::open(path.display(), error),
+            }
+        }
+        Err(trouble)
+    }
+
+    struct LmdbStore {
+        engine: Arc<Lmdb>,
+        capabilities: Capabilities,
+    }
+
+    impl Store for LmdbStore {
+        fn capabilities(&self) -> &Capabilities {
+            &self.capabilities
+        }
+
+        fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+            Immediate::session(plan, || Ok(Handle::new(Arc::clone(&self.engine), &self.capabilities)))
+        }
+
+        fn threading(&self) -> Threading {
+            Threading::PerClient
+        }
+
+        fn facts(&self) -> Result<Facts, StoreError> {
+            let env = &self.engine.env;
+            let flags = env.flags().map_err(|error| StoreError::open("lmdb", error))?;
+            let config = [
+                ("flags", flags.map_or("unknown".into(), |flags| format!("{flags:?}"))),
+                ("map_bytes", env.info().map_size.to_string()),
+                ("page_bytes", env.unnamed_database_stat().page_size.to_string()),
+                ("max_readers", env.max_readers().to_string()),
+            ];
+            let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            Ok(Facts { product: "LMDB".into(), version: version(), config })
+        }
+
+        fn flush(&self) -> Result<(), StoreError> {
+            match self.capabilities.durability {
+                Durability::Commit => self.engine.env.force_sync().map_err(|error| StoreError::Session(error.to_string())),
+                _ => Ok(()),
+            }
+        }
+    }
+
+    struct Lmdb {
+        /// By the number of their space. They name the environment, and are dropped with it.
+        tables: [Table; 3],
+        env: Env,
+    }
+
+    impl Lmdb {
+        fn open(path: &Path, map_bytes: usize, durability: Durability) -> heed::Result<Lmdb> {
+            let mut options = EnvOpenOptions::new();
+            options.map_size(map_bytes).max_dbs(Space::ALL.len() as u32).max_readers(MAX_READERS);
+            if durability == Durability::Os {
+                // SAFETY: NO_SYNC is unsafe because a crash of the system can corrupt the file; that is what `os` says.
+                unsafe { options.flags(EnvFlags::NO_SYNC) };
+            }
+            // SAFETY: the file is memory-mapped, so nobody else may truncate or rewrite it; it is kvtrial's own, by its name.
+            let env = unsafe { options.open(path)? };
+            let txn = env.write_txn()?;
+            let created = env.create_databases_and_commit(txn, |opener, txn| -> heed::Result<_> {
+                let [values, counters, fields] =
+                    Space::ALL.map(|space| opener.create_database::<Bytes, Bytes>(txn, Some(space.name())));
+                Ok(CommitOrAbort::<_, ()>::Commit([values?, counters?, fields?]))
+            })?;
+            let tables = created.unwrap_commit().map(|table| {
+                // SAFETY: only the lifetime changes. A table holds no reference but the number of its environment, which it
+                // checks at every use; `Lmdb` keeps that environment open as long as it has the table, and never lends it out.
+                unsafe { std::mem::transmute::<heed::Database<'_, Bytes, Bytes>, Table>(table) }
+            });
+            Ok(Lmdb { tables, env })
+        }
+
+        fn table(&self, space: Space) -> &Table {
+            &self.tables[space as usize]
+        }
+    }
+
+    impl Engine for Lmdb {
+        type Reader<'e> = Reader<'e>;
+        type Writer<'e> = Writer<'e>;
+
+        fn reader(&self) -> Result<Reader<'_>, Fault> {
+            Ok(Reader { engine: self, txn: self.env.read_txn()? })
+        }
+
+        fn writer(&self) -> Result<Writer<'_>, Fault> {
+            Ok(Writer { engine: self, txn: self.env.write_txn()? })
+        }
+    }
+
+    pub struct Reader<'e> {
+        engine: &'e Lmdb,
+        txn: RoTxn<'e, heed::WithTls>,
+    }
+
+    pub struct Writer<'e> {
+        engine: &'e Lmdb,
+        txn: RwTxn<'e>,
+    }
+
+    fn scan(table: &Table, txn: &RoTxn<'_>, start: &[u8], row: impl FnMut(&[u8], &[u8]) -> More) -> Result<(), Fault> {
+        let mut row = row;
+        // LMDB cannot seek an empty key; it comes before all keys there are.
+        let from = if start.is_empty() { Bound::Unbounded } else { Bound::Included(start) };
+        for entry in table.range(txn, &(from, Bound::Unbounded))? {
+            let (key, value) = entry?;
+            if row(key, value) == More::No {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    impl Read for Reader<'_> {
+        fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
+            Ok(self.engine.table(space).get(&self.txn, key)?.map(found))
+        }
+
+        fn scan(&self, space: Space, start: &[u8], row: impl FnMut(&[u8], &[u8]) -> More) -> Result<(), Fault> {
+            scan(self.engine.table(space), &self.txn, start, row)
+        }
+    }
+
+    impl Read for Writer<'_> {
+        fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
+            Ok(self.engine.table(space).get(&self.txn, key)?.map(found))
+        }
+
+        fn scan(&self, space: Space, start: &[u8], row: impl FnMut(&[u8], &[u8]) -> More) -> Result<(), Fault> {
+            scan(self.engine.table(space), &self.txn, start, row)
+        }
+    }
+
+    impl Write for Writer<'_> {
+        fn put(&mut self, space: Space, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+            Ok(self.engine.table(space).put(&mut self.txn, key, value)?)
+        }
+
+        fn delete(&mut self, key: &[u8]) -> Result<bool, Fault> {
+            Ok(self.engine.table(Space::Values).delete(&mut self.txn, key)?)
+        }
+
+        fn commit(self) -> Result<(), Fault> {
+            Ok(self.txn.commit()?)
+        }
+    }
+}

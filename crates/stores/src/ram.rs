@@ -1,5 +1,328 @@
-//! stub
-use store::StoreInfo;
+//! The RAM baseline: a sharded hash map in this process, shared by all sessions. What a store costs beyond it is the store's.
+//!
+//! A key is hashed once: some bits choose the shard, the others place it in the shard's table. A record is one allocation, key
+//! before value, so a hit touches one table line and one heap line. Every operation holds one shard's lock and no other;
+//! get-many and put-many take their keys one by one and are not atomic. Scan is not native: a hash map has no order.
+//! Versions are drawn from a counter of the shard, so a key that was deleted and put again has another version.
+
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use std::hash::{BuildHasher, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::immediate::{Immediate, SyncStore};
+use store::{
+    Capabilities, Class, Counter, Expected, Facts, Opener, Operation, OperationKind, OperationSet, Overflow, Probe, Reply,
+    RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
+};
+use study::Durability;
 
 /// The stores of this adapter.
-pub static STORES: &[StoreInfo] = &[];
+pub static STORES: &[StoreInfo] = &[StoreInfo {
+    name: "ram",
+    class: Class::Baseline,
+    summary: "a hash map in this process: the cost of the job without a store",
+    durabilities: &[Durability::None],
+    options: &[],
+    install: "built in",
+    licence: "MIT OR Apache-2.0",
+    probe: || Probe::Found(concat!("ram ", env!("CARGO_PKG_VERSION")).into()),
+    opener: Opener::Embedded(|_, _| Ok(Box::new(Ram::new()))),
+}];
+
+static CAPABILITIES: Capabilities = Capabilities {
+    native: OperationSet::BASIC.and(&[
+        OperationKind::GetVersioned,
+        OperationKind::Append,
+        OperationKind::Increment,
+        OperationKind::GetCounter,
+        OperationKind::IncrementField,
+        OperationKind::GetFields,
+        OperationKind::CompareAndSet,
+        OperationKind::GetMany,
+        OperationKind::PutMany,
+    ]),
+    counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Wraps }),
+    ..Capabilities::BASIC
+};
+
+/// Far more shards than threads, so that two threads seldom want the same one.
+const SHARDS: usize = 256;
+
+/// Spare bytes a record may keep when a shorter value replaces a longer one, beyond its own length.
+const SPARE_BYTES: usize = 64;
+
+struct Ram {
+    map: Arc<ShardedMap>,
+}
+
+impl Ram {
+    fn new() -> Ram {
+        let shards = (0..SHARDS).map(|_| Shard(Mutex::default())).collect();
+        Ram { map: Arc::new(ShardedMap { hasher: DefaultHashBuilder::default(), shards }) }
+    }
+}
+
+impl Store for Ram {
+    fn capabilities(&self) -> &Capabilities {
+        &CAPABILITIES
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        Immediate::session(plan, || {
+            Ok(Handle { map: Arc::clone(&self.map), value: Vec::new(), rows: RowBuffer::default() })
+        })
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::PerClient
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let config = [("shards".to_owned(), SHARDS.to_string())].into();
+        Ok(Facts { product: "ram".into(), version: env!("CARGO_PKG_VERSION").into(), config })
+    }
+}
+
+struct ShardedMap {
+    hasher: DefaultHashBuilder,
+    shards: Box<[Shard]>,
+}
+
+/// A shard on cache lines of its own, so that locking one does not slow its neighbours.
+#[repr(align(128))]
+struct Shard(Mutex<Tables>);
+
+#[derive(Default)]
+struct Tables {
+    values: HashTable<Record>,
+    counters: HashMap<Box<[u8]>, i64>,
+    fields: HashMap<Box<[u8]>, HashMap<Box<[u8]>, i64>>,
+    last_version: u64,
+}
+
+/// A key and its value, in that order, in one allocation.
+struct Record {
+    bytes: Vec<u8>,
+    key_bytes: usize,
+    version: u64,
+}
+
+impl Record {
+    fn key(&self) -> &[u8] {
+        &self.bytes[..self.key_bytes]
+    }
+
+    fn value(&self) -> &[u8] {
+        &self.bytes[self.key_bytes..]
+    }
+
+    fn new(key: &[u8], value: &[u8], version: u64) -> Record {
+        let mut bytes = Vec::with_capacity(key.len() + value.len());
+        bytes.extend_from_slice(key);
+        bytes.extend_from_slice(value);
+        Record { bytes, key_bytes: key.len(), version }
+    }
+
+    fn replace(&mut self, value: &[u8], version: u64) {
+        let bytes = self.key_bytes + value.len();
+        if self.bytes.capacity() < bytes || self.bytes.capacity() > 2 * bytes + SPARE_BYTES {
+            *self = Record::new(self.key(), value, version);
+        } else {
+            self.bytes.truncate(self.key_bytes);
+            self.bytes.extend_from_slice(value);
+            self.version = version;
+        }
+    }
+}
+
+impl ShardedMap {
+    #[inline]
+    fn hash(&self, key: &[u8]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(key);
+        hasher.finish()
+    }
+
+    /// The shard of a hash. The table uses the lowest bits for the place and the highest seven as a tag: these lie between.
+    #[inline]
+    fn lock(&self, hash: u64) -> MutexGuard<'_, Tables> {
+        let shard = &self.shards[(hash >> 48) as usize % SHARDS];
+        // A panic elsewhere cannot leave a table half changed in a way that matters to a run that then ends.
+        shard.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tables {
+    #[inline]
+    fn find(&self, hash: u64, key: &[u8]) -> Option<&Record> {
+        self.values.find(hash, |record| record.key() == key)
+    }
+
+    fn next_version(&mut self) -> u64 {
+        self.last_version += 1;
+        self.last_version
+    }
+
+    #[inline]
+    fn put(&mut self, hash: u64, key: &[u8], value: &[u8], rehash: impl Fn(&[u8]) -> u64) {
+        let version = self.next_version();
+        match self.values.find_mut(hash, |record| record.key() == key) {
+            Some(record) => record.replace(value, version),
+            None => self.insert(hash, Record::new(key, value, version), rehash),
+        }
+    }
+
+    fn insert(&mut self, hash: u64, record: Record, rehash: impl Fn(&[u8]) -> u64) {
+        self.values.insert_unique(hash, record, |record| rehash(record.key()));
+    }
+}
+
+/// Adds to a counter of a map, creating it at `by`; the key is copied only then.
+fn add(counters: &mut HashMap<Box<[u8]>, i64>, key: &[u8], by: i64) -> i64 {
+    match counters.get_mut(key) {
+        Some(count) => {
+            *count = count.wrapping_add(by);
+            *count
+        }
+        None => {
+            counters.insert(key.into(), by);
+            by
+        }
+    }
+}
+
+struct Handle {
+    map: Arc<ShardedMap>,
+    value: Vec<u8>,
+    rows: RowBuffer,
+}
+
+impl Handle {
+    /// Copies a value into the handle's buffer; its version, or `None` when there is no such key.
+    #[inline]
+    fn read(&mut self, key: &[u8]) -> Option<u64> {
+        let hash = self.map.hash(key);
+        let tables = self.map.lock(hash);
+        let record = tables.find(hash, key)?;
+        self.value.clear();
+        self.value.extend_from_slice(record.value());
+        Some(record.version)
+    }
+
+    #[inline]
+    fn put(&self, key: &[u8], value: &[u8]) {
+        let hash = self.map.hash(key);
+        self.map.lock(hash).put(hash, key, value, |key| self.map.hash(key));
+    }
+
+    fn append(&self, key: &[u8], value: &[u8]) {
+        let hash = self.map.hash(key);
+        let mut tables = self.map.lock(hash);
+        let version = tables.next_version();
+        match tables.values.find_mut(hash, |record| record.key() == key) {
+            Some(record) => {
+                record.bytes.extend_from_slice(value);
+                record.version = version;
+            }
+            None => tables.insert(hash, Record::new(key, value, version), |key| self.map.hash(key)),
+        }
+    }
+
+    fn delete(&self, key: &[u8]) -> Reply<'static> {
+        let hash = self.map.hash(key);
+        match self.map.lock(hash).values.find_entry(hash, |record| record.key() == key) {
+            Ok(entry) => {
+                entry.remove();
+                Reply::Done
+            }
+            Err(_) => Reply::Missing,
+        }
+    }
+
+    fn compare_and_set(&self, key: &[u8], expected: &Expected<'_>, value: &[u8]) -> Reply<'static> {
+        let hash = self.map.hash(key);
+        let mut tables = self.map.lock(hash);
+        let found = tables.find(hash, key).map(|record| record.version);
+        let wanted = match expected {
+            Expected::Absent => None,
+            Expected::Present { version, .. } => Some(*version),
+        };
+        if found != wanted {
+            return Reply::Conflict;
+        }
+        tables.put(hash, key, value, |key| self.map.hash(key));
+        Reply::Done
+    }
+
+    fn get_fields(&mut self, key: &[u8]) {
+        self.rows.clear();
+        let hash = self.map.hash(key);
+        if let Some(fields) = self.map.lock(hash).fields.get(key) {
+            for (field, count) in fields {
+                self.rows.push(field, count.to_string().as_bytes());
+            }
+        }
+    }
+
+    fn increment_field(&self, key: &[u8], field: &[u8], by: i64) -> i64 {
+        let mut tables = self.map.lock(self.map.hash(key));
+        match tables.fields.get_mut(key) {
+            Some(fields) => add(fields, field, by),
+            None => add(tables.fields.entry(key.into()).or_default(), field, by),
+        }
+    }
+}
+
+impl SyncStore for Handle {
+    #[inline]
+    fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_> {
+        match *operation {
+            Operation::Get { key } => match self.read(key) {
+                Some(_) => Reply::Value(&self.value),
+                None => Reply::Missing,
+            },
+            Operation::GetVersioned { key } => match self.read(key) {
+                Some(version) => Reply::Versioned { value: &self.value, version },
+                None => Reply::Missing,
+            },
+            Operation::Put { key, value } => {
+                self.put(key, value);
+                Reply::Done
+            }
+            Operation::Delete { key } => self.delete(key),
+            Operation::Append { key, value } => {
+                self.append(key, value);
+                Reply::Done
+            }
+            Operation::Increment { key, by } => {
+                Reply::Number(add(&mut self.map.lock(self.map.hash(key)).counters, key, by))
+            }
+            Operation::GetCounter { key } => match self.map.lock(self.map.hash(key)).counters.get(key) {
+                Some(count) => Reply::Number(*count),
+                None => Reply::Missing,
+            },
+            Operation::IncrementField { key, field, by } => Reply::Number(self.increment_field(key, field, by)),
+            Operation::GetFields { key } => {
+                self.get_fields(key);
+                Reply::Rows(self.rows.rows())
+            }
+            Operation::CompareAndSet { key, ref expected, value } => self.compare_and_set(key, expected, value),
+            Operation::GetMany { keys } => {
+                self.rows.clear();
+                for key in keys {
+                    let hash = self.map.hash(key);
+                    if let Some(record) = self.map.lock(hash).find(hash, key) {
+                        self.rows.push(key, record.value());
+                    }
+                }
+                Reply::Rows(self.rows.rows())
+            }
+            Operation::PutMany { pairs } => {
+                for (key, value) in pairs {
+                    self.put(key, value);
+                }
+                Reply::Done
+            }
+            Operation::Scan { .. } => Reply::Failed(store::Failure::Refused("a hash map has no order to scan in")),
+        }
+    }
+}

@@ -1,6 +1,258 @@
-//! redb.
+//! redb, a copy-on-write B+tree in Rust.
+//!
+//! Durability, by redb's documentation and source. `commit` is its own default, `Durability::Immediate`: all pages and the
+//! header are written and flushed before a commit returns. `os` is the same commit over a file whose flush does nothing: every
+//! write has reached the operating system when the commit returns, so it outlives a kill of the process; a crash of the system
+//! may corrupt the file. `none` is `Durability::None`: commits stay in this process's memory until a flushed one follows.
+//!
+//! There is one writer at a time; readers never wait.
 
-use store::StoreInfo;
+use store::{Class, Opener, StoreInfo};
+use study::Durability;
 
 /// The stores of this adapter.
-pub static STORES: &[StoreInfo] = &[];
+pub static STORES: &[StoreInfo] = &[StoreInfo {
+    name: "redb",
+    class: Class::Embedded,
+    summary: "copy-on-write B+tree in Rust, one writer",
+    durabilities: &[Durability::Os, Durability::Commit, Durability::None],
+    options: &[],
+    install: "built in",
+    licence: "MIT OR Apache-2.0",
+    probe: engine::probe,
+    opener: Opener::Embedded(engine::open),
+}];
+
+#[cfg(not(feature = "redb"))]
+crate::embedded::not_built!("redb");
+
+#[cfg(feature = "redb")]
+mod engine {
+    use crate::embedded::{Fault, place};
+    use crate::transactional::{self, Engine, Handle, More, Read, Space, Write};
+    use redb::backends::FileBackend;
+    use redb::{
+        BackendError, Database, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction,
+    };
+    use std::fs::OpenOptions;
+    use std::ops::Bound;
+    use std::path::Path;
+    use std::sync::Arc;
+    use store::immediate::Immediate;
+    use store::{Capabilities, Facts, Probe, Session, SessionPlan, Store, StoreError, Threading};
+    use study::{Durability, Spec};
+
+    /// The version of redb this was written for and built with, as Cargo.lock has it (a test compares them).
+    pub const VERSION: &str = "4.4.0";
+
+    /// redb's own default.
+    const CACHE_BYTES: usize = 1 << 30;
+
+    fn definition(space: Space) -> TableDefinition<'static, &'static [u8], &'static [u8]> {
+        TableDefinition::new(space.name())
+    }
+
+    pub fn probe() -> Probe {
+        Probe::Found(format!("redb {VERSION}"))
+    }
+
+    pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
+        let durability = super::STORES[0].durability(spec)?;
+        let path = place(directory, "redb")?;
+        let engine = Redb::open(&path, durability).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
+        let capabilities = Capabilities { durability, ..transactional::CAPABILITIES };
+        Ok(Box::new(RedbStore { engine: Arc::new(engine), capabilities }))
+    }
+
+    struct RedbStore {
+        engine: Arc<Redb>,
+        capabilities: Capabilities,
+    }
+
+    impl Store for RedbStore {
+        fn capabilities(&self) -> &Capabilities {
+            &self.capabilities
+        }
+
+        fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+            Immediate::session(plan, || Ok(Handle::new(Arc::clone(&self.engine), &self.capabilities)))
+        }
+
+        fn threading(&self) -> Threading {
+            Threading::PerClient
+        }
+
+        fn facts(&self) -> Result<Facts, StoreError> {
+            let commit = match self.capabilities.durability {
+                Durability::None => "Durability::None",
+                Durability::Commit => "Durability::Immediate",
+                Durability::Os | Durability::Second => "Durability::Immediate, file never flushed",
+            };
+            let config = [("commit", commit.to_owned()), ("cache_bytes", CACHE_BYTES.to_string())];
+            let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            Ok(Facts { product: "redb".into(), version: VERSION.into(), config })
+        }
+    }
+
+    struct Redb {
+        database: Database,
+        durability: redb::Durability,
+    }
+
+    impl Redb {
+        fn open(path: &Path, durability: Durability) -> Result<Redb, Fault> {
+            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+            let file = FileBackend::new(file)?;
+            let mut builder = Database::builder();
+            builder.set_cache_size(CACHE_BYTES);
+            let database = match durability {
+                Durability::Os => builder.create_with_backend(Unflushed(file))?,
+                _ => builder.create_with_backend(file)?,
+            };
+            let txn = database.begin_write()?;
+            for space in Space::ALL {
+                txn.open_table(definition(space))?;
+            }
+            txn.commit()?;
+            let durability = match durability {
+                Durability::None => redb::Durability::None,
+                _ => redb::Durability::Immediate,
+            };
+            Ok(Redb { database, durability })
+        }
+    }
+
+    impl Engine for Redb {
+        type Reader<'e> = Reader;
+        type Writer<'e> = Writer;
+
+        fn reader(&self) -> Result<Reader, Fault> {
+            Ok(Reader(self.database.begin_read()?))
+        }
+
+        fn writer(&self) -> Result<Writer, Fault> {
+            let mut txn = self.database.begin_write()?;
+            txn.set_durability(self.durability)?;
+            Ok(Writer(txn))
+        }
+
+        fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault> {
+            let writer = self.writer()?;
+            {
+                let mut table = writer.0.open_table(definition(Space::Values))?;
+                for (key, value) in pairs {
+                    table.insert(*key, *value)?;
+                }
+            }
+            writer.commit()
+        }
+    }
+
+    pub struct Reader(ReadTransaction);
+
+    pub struct Writer(WriteTransaction);
+
+    fn scan(
+        table: &impl ReadableTable<&'static [u8], &'static [u8]>,
+        start: &[u8],
+        row: impl FnMut(&[u8], &[u8]) -> More,
+    ) -> Result<(), Fault> {
+        let mut row = row;
+        for entry in table.range::<&[u8]>((Bound::Included(start), Bound::Unbounded))? {
+            let (key, value) = entry?;
+            if row(key.value(), value.value()) == More::No {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    impl Read for Reader {
+        fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
+            Ok(self.0.open_table(definition(space))?.get(key)?.map(|value| found(value.value())))
+        }
+
+        fn scan(&self, space: Space, start: &[u8], row: impl FnMut(&[u8], &[u8]) -> More) -> Result<(), Fault> {
+            scan(&self.0.open_table(definition(space))?, start, row)
+        }
+    }
+
+    impl Read for Writer {
+        fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
+            Ok(self.0.open_table(definition(space))?.get(key)?.map(|value| found(value.value())))
+        }
+
+        fn scan(&self, space: Space, start: &[u8], row: impl FnMut(&[u8], &[u8]) -> More) -> Result<(), Fault> {
+            scan(&self.0.open_table(definition(space))?, start, row)
+        }
+    }
+
+    impl Write for Writer {
+        fn put(&mut self, space: Space, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+            self.0.open_table(definition(space))?.insert(key, value)?;
+            Ok(())
+        }
+
+        fn delete(&mut self, key: &[u8]) -> Result<bool, Fault> {
+            Ok(self.0.open_table(definition(Space::Values))?.remove(key)?.is_some())
+        }
+
+        fn commit(self) -> Result<(), Fault> {
+            Ok(self.0.commit()?)
+        }
+    }
+
+    /// A file that is written but never flushed.
+    #[derive(Debug)]
+    struct Unflushed(FileBackend);
+
+    impl StorageBackend for Unflushed {
+        fn len(&self) -> std::io::Result<u64> {
+            self.0.len()
+        }
+
+        fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
+            self.0.read(offset, out)
+        }
+
+        fn set_len(&self, len: u64) -> std::io::Result<()> {
+            self.0.set_len(len)
+        }
+
+        fn sync_data(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+
+        fn write(&self, offset: u64, data: &[u8]) -> std::io::Result<()> {
+            self.0.write(offset, data)
+        }
+
+        fn close(&self) -> std::io::Result<()> {
+            self.0.close()
+        }
+
+        fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+            self.0.try_lock_range(start, end)
+        }
+
+        fn try_lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+            self.0.try_lock_shared_range(start, end)
+        }
+
+        fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+            self.0.lock_range(start, end)
+        }
+
+        fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+            self.0.lock_shared_range(start, end)
+        }
+
+        fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+            self.0.unlock_range(start, end)
+        }
+
+        fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+            self.0.query_lock_range(start, end)
+        }
+    }
+}

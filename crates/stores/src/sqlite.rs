@@ -1,6 +1,318 @@
-//! sqlite.
+//! SQLite, through the `rusqlite` crate, which compiles SQLite in. Plain SQL, prepared once a client; write-ahead log.
+//!
+//! Durability, by SQLite's documentation of `PRAGMA synchronous`. With a write-ahead log, `FULL` flushes the log at every
+//! commit: nothing acknowledged is lost (`commit`). `NORMAL` and `OFF` write the log without flushing it: "if the application
+//! crashes, the data will be safe", so both are `os`. They differ in a crash of the system: `NORMAL` flushes at checkpoints and
+//! keeps the file consistent, `OFF` never flushes and may leave it corrupt. `os` uses `OFF`, since no embedded store flushes at
+//! that level; the option `synchronous=normal` asks for the other. Without the log SQLite would lose data with the process
+//! only by leaving corrupt files, so there is no `none`.
+//!
+//! Increments and appends are upserts, compare-and-set is an update with the old value in its condition: one statement each,
+//! and one transaction each. SQLite has one writer at a time and would poll for its turn; the clients of one process queue at
+//! a lock of the adapter instead, so SQLITE_BUSY can only come from other processes, and is waited for up to 60 s.
 
-use store::StoreInfo;
+use store::{Class, Opener, OptionInfo, StoreInfo};
+use study::Durability;
 
 /// The stores of this adapter.
-pub static STORES: &[StoreInfo] = &[];
+pub static STORES: &[StoreInfo] = &[StoreInfo {
+    name: "sqlite",
+    class: Class::Embedded,
+    summary: "SQL in a file: B-tree with a write-ahead log",
+    durabilities: &[Durability::Os, Durability::Commit],
+    options: &[OptionInfo {
+        name: "synchronous",
+        values: &["off", "normal"],
+        help: "at durability=os: normal also keeps the file consistent over a crash of the system",
+    }],
+    install: "built in",
+    licence: "public domain",
+    probe: engine::probe,
+    opener: Opener::Embedded(engine::open),
+}];
+
+#[cfg(not(feature = "sqlite"))]
+crate::embedded::not_built!("sqlite");
+
+#[cfg(feature = "sqlite")]
+mod engine {
+    use crate::embedded::{Buffers, Fault, Outcome, place};
+    use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
+    use std::path::{Path, PathBuf};
+    use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+    use std::time::Duration;
+    use store::immediate::{Immediate, SyncStore};
+    use store::{
+        Capabilities, Counter, Expected, Facts, Operation, OperationKind, OperationSet, Overflow, Probe, Reply, Session,
+        SessionPlan, Store, StoreError, Threading,
+    };
+    use study::{Durability, Spec};
+
+    /// How long another process may hold the database.
+    const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
+
+    const SCHEMA: &str = "
+        CREATE TABLE IF NOT EXISTS kvtrial_values (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS kvtrial_counters (key BLOB PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS kvtrial_fields
+            (key BLOB, field BLOB, count INTEGER NOT NULL, PRIMARY KEY (key, field)) WITHOUT ROWID;";
+
+    const GET: &str = "SELECT value FROM kvtrial_values WHERE key = ?1";
+    const PUT: &str = "INSERT INTO kvtrial_values (key, value) VALUES (?1, ?2)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    const DELETE: &str = "DELETE FROM kvtrial_values WHERE key = ?1";
+    // Concatenation makes text of the same bytes; the cast makes it a blob again.
+    const APPEND: &str = "INSERT INTO kvtrial_values (key, value) VALUES (?1, ?2)
+        ON CONFLICT (key) DO UPDATE SET value = CAST(value || excluded.value AS BLOB)";
+    // A sum beyond 64 bits becomes a floating point number in SQLite: then nothing is changed and no row comes back.
+    const INCREMENT: &str = "INSERT INTO kvtrial_counters (key, count) VALUES (?1, ?2)
+        ON CONFLICT (key) DO UPDATE SET count = count + excluded.count
+        WHERE typeof(count + excluded.count) = 'integer' RETURNING count";
+    const GET_COUNTER: &str = "SELECT count FROM kvtrial_counters WHERE key = ?1";
+    const INCREMENT_FIELD: &str = "INSERT INTO kvtrial_fields (key, field, count) VALUES (?1, ?2, ?3)
+        ON CONFLICT (key, field) DO UPDATE SET count = count + excluded.count
+        WHERE typeof(count + excluded.count) = 'integer' RETURNING count";
+    const GET_FIELDS: &str = "SELECT field, CAST(CAST(count AS TEXT) AS BLOB) FROM kvtrial_fields WHERE key = ?1";
+    const SET_ABSENT: &str = "INSERT INTO kvtrial_values (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING";
+    const SET_PRESENT: &str = "UPDATE kvtrial_values SET value = ?2 WHERE key = ?1 AND value = ?3";
+    const SCAN: &str = "SELECT key, value FROM kvtrial_values WHERE key >= ?1 ORDER BY key LIMIT ?2";
+
+    /// Statements a client keeps prepared: all of the above.
+    const STATEMENTS: usize = 16;
+
+    const CAPABILITIES: Capabilities = Capabilities {
+        native: OperationSet::of(&OperationKind::ALL),
+        // SQLite takes a billion bytes a row; this leaves room for the key.
+        max_value_bytes: 900 << 20,
+        counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
+        ..Capabilities::BASIC
+    };
+
+    pub fn probe() -> Probe {
+        Probe::Found(format!("SQLite {}", rusqlite::version()))
+    }
+
+    pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
+        let durability = super::STORES[0].durability(spec)?;
+        let normal = spec.options.get("synchronous").is_some_and(|value| value == "normal");
+        let synchronous = match (durability, normal) {
+            (Durability::Commit, _) => "FULL",
+            (_, true) => "NORMAL",
+            (_, false) => "OFF",
+        };
+        let path = place(directory, "sqlite")?;
+        let file = Database { path, synchronous, writers: Mutex::new(()) };
+        let first = file.connect()?;
+        first.execute_batch(SCHEMA).map_err(|error| file.trouble(error))?;
+        let capabilities = Capabilities { durability, ..CAPABILITIES };
+        Ok(Box::new(Sqlite { file: Arc::new(file), first: Mutex::new(first), capabilities }))
+    }
+
+    struct Sqlite {
+        file: Arc<Database>,
+        /// Kept open, so that the log is not folded into the file whenever the last client leaves.
+        first: Mutex<Connection>,
+        capabilities: Capabilities,
+    }
+
+    struct Database {
+        path: PathBuf,
+        synchronous: &'static str,
+        writers: Mutex<()>,
+    }
+
+    impl Database {
+        fn connect(&self) -> Result<Connection, StoreError> {
+            let flags =
+                OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let open = || -> rusqlite::Result<Connection> {
+                let connection = Connection::open_with_flags(&self.path, flags)?;
+                connection.busy_timeout(BUSY_TIMEOUT)?;
+                connection.pragma_update(None, "journal_mode", "WAL")?;
+                connection.pragma_update(None, "synchronous", self.synchronous)?;
+                connection.set_prepared_statement_cache_capacity(STATEMENTS);
+                Ok(connection)
+            };
+            open().map_err(|error| self.trouble(error))
+        }
+
+        fn trouble(&self, error: rusqlite::Error) -> StoreError {
+            StoreError::open(self.path.display(), error)
+        }
+
+        /// Waits for this process's turn to write.
+        fn turn(&self) -> MutexGuard<'_, ()> {
+            self.writers.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+    }
+
+    impl Store for Sqlite {
+        fn capabilities(&self) -> &Capabilities {
+            &self.capabilities
+        }
+
+        fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+            Immediate::session(plan, || {
+                Ok(Handle { connection: self.file.connect()?, file: Arc::clone(&self.file), buffers: Buffers::default() })
+            })
+        }
+
+        fn threading(&self) -> Threading {
+            Threading::PerClient
+        }
+
+        fn facts(&self) -> Result<Facts, StoreError> {
+            let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+            let pragma = |name: &str| {
+                first
+                    .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+                    .map(|value| match value {
+                        rusqlite::types::Value::Integer(number) => number.to_string(),
+                        rusqlite::types::Value::Text(text) => text,
+                        other => format!("{other:?}"),
+                    })
+                    .map_err(|error| self.file.trouble(error))
+            };
+            let mut facts =
+                Facts { product: "SQLite".into(), version: rusqlite::version().into(), ..Facts::default() };
+            for name in ["journal_mode", "page_size", "cache_size", "wal_autocheckpoint", "mmap_size"] {
+                facts.config.insert(name.into(), pragma(name)?);
+            }
+            let synchronous = match pragma("synchronous")?.as_str() {
+                "0" => "off".into(),
+                "1" => "normal".into(),
+                "2" => "full".into(),
+                other => other.to_owned(),
+            };
+            facts.config.insert("synchronous".into(), synchronous);
+            Ok(facts)
+        }
+    }
+
+    struct Handle {
+        connection: Connection,
+        file: Arc<Database>,
+        buffers: Buffers,
+    }
+
+    impl Handle {
+        /// Runs a statement that returns no rows; how many rows it changed.
+        fn write(&self, sql: &str, params: impl Params) -> Result<usize, Fault> {
+            let _turn = self.file.turn();
+            Ok(self.connection.prepare_cached(sql)?.execute(params)?)
+        }
+
+        /// Runs an upsert of a counter; the new count.
+        fn count(&self, sql: &str, params: impl Params) -> Result<Reply<'static>, Fault> {
+            let _turn = self.file.turn();
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params)?;
+            let count = rows.next()?.map(|row| row.get(0)).transpose()?;
+            // To its end, where the statement commits.
+            while rows.next()?.is_some() {}
+            Ok(Reply::Number(count.ok_or("the counter would leave the range of 64-bit integers")?))
+        }
+
+        /// Copies a value into the buffers; whether there is one.
+        fn read(&mut self, key: &[u8]) -> Result<bool, Fault> {
+            let mut statement = self.connection.prepare_cached(GET)?;
+            let mut rows = statement.query([key])?;
+            let Some(row) = rows.next()? else { return Ok(false) };
+            self.buffers.value.clear();
+            self.buffers.value.extend_from_slice(blob(row, 0)?);
+            Ok(true)
+        }
+
+        fn rows(&mut self, sql: &str, params: impl Params) -> Result<Outcome, Fault> {
+            self.buffers.rows.clear();
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params)?;
+            while let Some(row) = rows.next()? {
+                self.buffers.rows.push(blob(row, 0)?, blob(row, 1)?);
+            }
+            Ok(Outcome::Rows)
+        }
+
+        fn get_many(&mut self, keys: &[&[u8]]) -> Result<Outcome, Fault> {
+            self.buffers.rows.clear();
+            let transaction = self.connection.unchecked_transaction()?;
+            {
+                let mut statement = transaction.prepare_cached(GET)?;
+                for key in keys {
+                    let mut rows = statement.query([key])?;
+                    if let Some(row) = rows.next()? {
+                        self.buffers.rows.push(key, blob(row, 0)?);
+                    }
+                }
+            }
+            transaction.commit()?;
+            Ok(Outcome::Rows)
+        }
+
+        fn put_many(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<Reply<'static>, Fault> {
+            let _turn = self.file.turn();
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            {
+                let mut statement = transaction.prepare_cached(PUT)?;
+                for (key, value) in pairs {
+                    statement.execute((key, value))?;
+                }
+            }
+            transaction.commit()?;
+            Ok(Reply::Done)
+        }
+
+        fn carry_out(&mut self, operation: &Operation<'_>) -> Result<Outcome, Fault> {
+            let reply = match *operation {
+                Operation::Get { key } if self.read(key)? => return Ok(Outcome::Value),
+                Operation::GetVersioned { key } if self.read(key)? => return Ok(Outcome::Versioned),
+                Operation::Get { .. } | Operation::GetVersioned { .. } => Reply::Missing,
+                Operation::Put { key, value } => {
+                    self.write(PUT, (key, value))?;
+                    Reply::Done
+                }
+                Operation::Delete { key } => changed(self.write(DELETE, [key])?, Reply::Missing),
+                Operation::Append { key, value } => {
+                    self.write(APPEND, (key, value))?;
+                    Reply::Done
+                }
+                Operation::Increment { key, by } => self.count(INCREMENT, (key, by))?,
+                Operation::IncrementField { key, field, by } => self.count(INCREMENT_FIELD, (key, field, by))?,
+                Operation::GetCounter { key } => {
+                    let mut statement = self.connection.prepare_cached(GET_COUNTER)?;
+                    let mut rows = statement.query([key])?;
+                    match rows.next()? {
+                        Some(row) => Reply::Number(row.get(0)?),
+                        None => Reply::Missing,
+                    }
+                }
+                Operation::CompareAndSet { key, expected: Expected::Absent, value } => {
+                    changed(self.write(SET_ABSENT, (key, value))?, Reply::Conflict)
+                }
+                Operation::CompareAndSet { key, expected: Expected::Present { value: seen, .. }, value } => {
+                    changed(self.write(SET_PRESENT, (key, value, seen))?, Reply::Conflict)
+                }
+                Operation::PutMany { pairs } => self.put_many(pairs)?,
+                Operation::GetFields { key } => return self.rows(GET_FIELDS, [key]),
+                Operation::GetMany { keys } => return self.get_many(keys),
+                Operation::Scan { start, limit } => return self.rows(SCAN, (start, limit)),
+            };
+            Ok(Outcome::Own(reply))
+        }
+    }
+
+    fn changed(rows: usize, otherwise: Reply<'static>) -> Reply<'static> {
+        if rows > 0 { Reply::Done } else { otherwise }
+    }
+
+    fn blob<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r [u8], Fault> {
+        Ok(row.get_ref(column)?.as_blob()?)
+    }
+
+    impl SyncStore for Handle {
+        fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_> {
+            let outcome = self.carry_out(operation);
+            self.buffers.reply(outcome)
+        }
+    }
+}

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 /// The answer of a job: equal digests on every store mean the stores did the same work and lost nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Answer {
     /// `sha256:` and 64 hex digits, over lines ending in `\n`, in byte order. Empty when the store keeps nothing (null).
     pub digest: String,

@@ -17,6 +17,7 @@ pub struct CellKey {
 
 /// Warm-ups and repeats of one combination, with their summary. The summary is computed from the trials that are not warm-ups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Cell {
     /// Name of the job.
     pub job: String,
@@ -46,7 +47,8 @@ pub struct Cell {
     pub makespan_s: Option<Quantity>,
     /// Completed operations per second.
     pub ops_per_s: Option<Quantity>,
-    /// Latencies over all counted trials (histograms merged; intervals are over trials' p99 in `p99_ns`).
+    /// Latencies over all counted trials: `n` summed, `min` and `max` over all, the mean weighted by `n`, percentiles as medians
+    /// over trials (`p99_ns` has the interval of one of them).
     pub latency_ns: Latencies,
     /// Median over trials of the 99th percentile of response time.
     pub p99_ns: Option<Quantity>,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The machine, as found before the first trial. A fact that could not be read is `None`, never guessed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HostFacts {
     /// Operating system and kernel release.
     pub kernel: String,
@@ -29,6 +30,7 @@ pub struct HostFacts {
 
 /// What disturbed one trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Noise {
     /// Share of all processor time taken by the hypervisor, 0 to 1.
     pub steal: f64,

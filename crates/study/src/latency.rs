@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 /// One latency distribution, summarised from a histogram with at most 1 % error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LatencySummary {
     /// Operations timed.
     pub n: u64,
@@ -28,13 +29,13 @@ pub struct LatencySummary {
 
 /// All latencies of a trial or cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Latencies {
     /// From the actual send to the reply.
     pub service: LatencySummary,
     /// From the intended send to the reply; the headline under open loop, equal to service under closed loop.
     pub response: LatencySummary,
     /// Open loop: how late the client itself sent (actual minus intended send).
-    #[serde(default)]
     pub send_lag: LatencySummary,
     /// Response time by kind of operation (`get`, `put`, ...).
     pub by_operation: BTreeMap<String, LatencySummary>,

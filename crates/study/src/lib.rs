@@ -11,6 +11,7 @@ mod latency;
 mod quantity;
 mod spec;
 mod study_file;
+mod timestamp;
 mod trial;
 mod verdict;
 
@@ -22,5 +23,6 @@ pub use latency::{Latencies, LatencySummary};
 pub use quantity::Quantity;
 pub use spec::{Address, Authority, Secret, Spec, SpecError, Target};
 pub use study_file::{SCHEMA, Study};
+pub use timestamp::rfc3339;
 pub use trial::{PhaseRecord, SeriesPoint, ServerUse, TrialRecord};
 pub use verdict::{Reason, ReasonKind, Status, Verdict};

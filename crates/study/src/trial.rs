@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 /// One point of a trial's time series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SeriesPoint {
     /// End of the interval, seconds since the clock was switched on.
     pub at_s: f64,
@@ -21,6 +22,7 @@ pub struct SeriesPoint {
 
 /// What a phase of a trial did. Timed phases make up the makespan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PhaseRecord {
     /// `load`, `run`, `read back`, or the job's own name.
     pub name: String,
@@ -34,6 +36,7 @@ pub struct PhaseRecord {
 
 /// What the server process used during the timed phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ServerUse {
     /// User and system CPU seconds.
     pub cpu_s: f64,
@@ -43,6 +46,7 @@ pub struct ServerUse {
 
 /// One trial as appended to `study.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TrialRecord {
     /// Position in the study's random order, from 1.
     pub order: u32,
@@ -75,10 +79,8 @@ pub struct TrialRecord {
     /// Client CPU seconds in the timed phases, all threads.
     pub client_cpu_s: f64,
     /// Largest share of a processor used by one client thread, 0 to 1.
-    #[serde(default)]
     pub client_thread_load: f64,
     /// Client's peak resident set in bytes.
-    #[serde(default)]
     pub client_rss_bytes: u64,
     /// Server process use, when kvtrial started the server (or the store is embedded: then it is in the client's figures).
     pub server: Option<ServerUse>,

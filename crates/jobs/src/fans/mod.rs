@@ -50,6 +50,7 @@ pub static JOB: JobInfo = JobInfo {
     ],
     prepare,
     query: Some(QueryInfo { key: "PAGE", render: query::render }),
+    plan: None,
 };
 
 /// The data set with all that is derived from it and shared by all trials.

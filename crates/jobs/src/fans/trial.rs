@@ -82,6 +82,15 @@ impl Trial for FansTrial<'_> {
         }
     }
 
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        let pages = &self.input.set.pages;
+        if index >= pages.len() as u64 {
+            return false;
+        }
+        out.extend_from_slice(pages.get(index as u32));
+        true
+    }
+
     fn logical_bytes(&self) -> u64 {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).logical_bytes()
     }

@@ -1,0 +1,105 @@
+//! The starting line: the clock is switched on when every thread is ready, and on nobody when one cannot run.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What the threads are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    Go,
+    Abort,
+}
+
+#[derive(Default)]
+struct State {
+    ready: u32,
+    failed: u32,
+    start: Option<Start>,
+}
+
+#[derive(Default)]
+pub(crate) struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until all `threads` are ready or have failed, then tells them.
+    pub(crate) fn open(&self, threads: u32) -> Start {
+        let mut state = self.lock();
+        while state.ready + state.failed < threads && state.start.is_none() {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let start = if state.failed == 0 && state.start.is_none() { Start::Go } else { Start::Abort };
+        state.start = Some(start);
+        self.changed.notify_all();
+        start
+    }
+
+    /// Sends everybody home, also those who arrive later.
+    pub(crate) fn abort(&self) {
+        self.lock().start = Some(Start::Abort);
+        self.changed.notify_all();
+    }
+
+    /// A thread's place at the line; dropped without [`Place::ready`], it counts as failed.
+    pub(crate) fn place(&self) -> Place<'_> {
+        Place { gate: self, arrived: false }
+    }
+}
+
+/// One thread's place at the line.
+pub(crate) struct Place<'a> {
+    gate: &'a Gate,
+    arrived: bool,
+}
+
+impl Place<'_> {
+    /// Waits for the start.
+    pub(crate) fn ready(mut self) -> Start {
+        self.arrived = true;
+        let mut state = self.gate.lock();
+        state.ready += 1;
+        self.gate.changed.notify_all();
+        loop {
+            match state.start {
+                Some(start) => return start,
+                None => state = self.gate.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if !self.arrived {
+            self.gate.lock().failed += 1;
+            self.gate.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{Gate, Start};
+
+    #[test]
+    fn all_start_when_all_are_ready_and_none_when_one_fails() {
+        for failing in [false, true] {
+            let gate = Gate::default();
+            std::thread::scope(|scope| {
+                let waiting = scope.spawn(|| gate.place().ready());
+                let other = scope
+                    .spawn(|| if failing { drop(gate.place()) } else { assert_eq!(gate.place().ready(), Start::Go) });
+                let expected = if failing { Start::Abort } else { Start::Go };
+                assert_eq!(gate.open(2), expected);
+                assert_eq!(waiting.join().unwrap(), expected);
+                other.join().unwrap();
+            });
+        }
+    }
+}

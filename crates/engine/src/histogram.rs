@@ -1,0 +1,164 @@
+//! Latency histograms: log-linear, as HDR histograms are (Tene, hdrhistogram.org), with at most 0.4 % error from 1 ns to 2.4 hours.
+
+use study::LatencySummary;
+
+/// 2^7 buckets an octave: half a bucket is 1/256 of the value.
+const SUB_BITS: u32 = 7;
+const SUB: usize = 1 << SUB_BITS;
+/// Values of 2^43 ns (2.4 hours) and more land in the last bucket.
+const MAX_BITS: u32 = 43;
+const BUCKETS: usize = (MAX_BITS - SUB_BITS + 1) as usize * SUB;
+
+/// A latency distribution in nanoseconds. Memory is constant: 37 KiB of counters.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    counts: Box<[u64]>,
+    n: u64,
+    sum: u64,
+    min: u64,
+    max: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram { counts: vec![0; BUCKETS].into_boxed_slice(), n: 0, sum: 0, min: u64::MAX, max: 0 }
+    }
+}
+
+#[inline(always)]
+fn bucket(ns: u64) -> usize {
+    let ns = ns.min((1 << MAX_BITS) - 1);
+    let exponent = (63 - (ns | (SUB as u64 - 1)).leading_zeros()) + 1 - SUB_BITS;
+    // The first SUB values are exact; from there each octave has SUB buckets, of which the upper half is used twice as wide.
+    ((exponent as usize) << SUB_BITS) + (ns >> exponent.saturating_sub(1)) as usize
+        - if exponent == 0 { 0 } else { SUB }
+}
+
+/// The value in the middle of a bucket.
+fn middle(index: usize) -> u64 {
+    let (octave, rest) = (index >> SUB_BITS, index & (SUB - 1));
+    if octave == 0 {
+        return rest as u64;
+    }
+    let width_bits = octave as u32 - 1;
+    let low = ((SUB + rest) as u64) << width_bits;
+    low + (1u64 << width_bits) / 2
+}
+
+impl Histogram {
+    /// Counts one latency.
+    #[inline(always)]
+    pub fn record(&mut self, ns: u64) {
+        self.counts[bucket(ns)] += 1;
+        self.n += 1;
+        self.sum += ns;
+        self.min = self.min.min(ns);
+        self.max = self.max.max(ns);
+    }
+
+    /// Adds another histogram.
+    pub fn merge(&mut self, other: &Histogram) {
+        if other.n == 0 {
+            return;
+        }
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+        self.n += other.n;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Number of latencies counted.
+    pub fn n(&self) -> u64 {
+        self.n
+    }
+
+    /// The latency that a share `quantile` (0 to 1) of all stayed at or under, within 0.4 %; 0 when nothing was counted.
+    pub fn quantile(&self, quantile: f64) -> u64 {
+        let rank = ((quantile * self.n as f64).ceil() as u64).clamp(1, self.n.max(1));
+        let mut seen = 0;
+        for (index, count) in self.counts.iter().enumerate() {
+            seen += count;
+            if seen >= rank {
+                return middle(index).clamp(self.min.min(self.max), self.max);
+            }
+        }
+        0
+    }
+
+    /// The usual figures.
+    pub fn summary(&self) -> LatencySummary {
+        if self.n == 0 {
+            return LatencySummary::default();
+        }
+        LatencySummary {
+            n: self.n,
+            mean: self.sum as f64 / self.n as f64,
+            min: self.min,
+            p50: self.quantile(0.5),
+            p90: self.quantile(0.9),
+            p95: self.quantile(0.95),
+            p99: self.quantile(0.99),
+            p99_9: self.quantile(0.999),
+            max: self.max,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BUCKETS, Histogram, MAX_BITS, bucket, middle};
+
+    #[test]
+    fn every_value_from_one_nanosecond_to_an_hour_is_shown_within_one_percent() {
+        let mut value = 1u64;
+        while value < 3_600_000_000_000 {
+            for near in [value.saturating_sub(1).max(1), value, value + 1, value + value / 3] {
+                let shown = middle(bucket(near));
+                assert!(
+                    (shown as f64 / near as f64 - 1.0).abs() <= 0.004 || shown == near,
+                    "{near} is shown as {shown}"
+                );
+            }
+            value *= 2;
+        }
+    }
+
+    #[test]
+    fn buckets_rise_without_gaps_and_stay_in_bounds() {
+        let mut last = 0;
+        for value in 0..200_000u64 {
+            let index = bucket(value);
+            assert!(index == last || index == last + 1, "{value}: {last} then {index}");
+            last = index;
+        }
+        assert_eq!(bucket((1 << MAX_BITS) - 1), BUCKETS - 1);
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn quantiles_of_a_known_distribution_are_within_one_percent() {
+        let mut histogram = Histogram::default();
+        (1..=100_000u64).for_each(|us| histogram.record(us * 1_000));
+        for (quantile, truth) in [(0.5, 50_000_000.0), (0.99, 99_000_000.0), (0.999, 99_900_000.0)] {
+            let shown = histogram.quantile(quantile) as f64;
+            assert!((shown / truth - 1.0).abs() < 0.01, "{quantile}: {shown} for {truth}");
+        }
+        let summary = histogram.summary();
+        assert_eq!((summary.min, summary.max, summary.n), (1_000, 100_000_000, 100_000));
+    }
+
+    #[test]
+    fn merging_is_the_same_as_counting_together() {
+        let (mut one, mut two, mut both) = (Histogram::default(), Histogram::default(), Histogram::default());
+        for value in 0..5_000u64 {
+            if value % 3 == 0 { &mut one } else { &mut two }.record(value * value);
+            both.record(value * value);
+        }
+        one.merge(&two);
+        one.merge(&Histogram::default());
+        assert_eq!(one.summary(), both.summary());
+    }
+}

@@ -1,0 +1,215 @@
+//! Runs one phase of a trial over its threads.
+
+use crate::clock::{Clock, Ticks, thread_cpu};
+use crate::gate::{Gate, Place, Start};
+use crate::job::Trial;
+use crate::lane::{Lane, Signals};
+use crate::offence::Offences;
+use crate::outcome::{Counts, End, Histograms, Outcome};
+use crate::schedule::Schedule;
+use crate::series::Series;
+use crate::settings::{Arrivals, Settings};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+use store::{SessionPlan, Store, StoreError, Threading};
+
+/// How far a phase is; handed to the observer ten times a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Operations with a reply so far.
+    pub operations: u64,
+    /// Time since the clock was switched on.
+    pub elapsed: Duration,
+}
+
+/// Clients of each thread: contiguous, as even as possible.
+fn shares(settings: &Settings, threading: Threading) -> Vec<Range<u32>> {
+    let cpus = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+    let threads = match (settings.threads, threading) {
+        (Some(threads), _) => threads,
+        (None, Threading::PerClient) => settings.clients,
+        (None, Threading::Shared) => (cpus / 2).max(1),
+    };
+    let threads = threads.clamp(1, settings.clients.max(1));
+    (0..threads)
+        .map(|thread| {
+            let cut = |at: u32| (u64::from(at) * u64::from(settings.clients) / u64::from(threads)) as u32;
+            cut(thread)..cut(thread + 1)
+        })
+        .collect()
+}
+
+struct ThreadEnd {
+    start: Ticks,
+    stop: Ticks,
+    end: End,
+    counts: Counts,
+    histograms: Histograms,
+    series: Series,
+    offences: Offences,
+    cpu: Duration,
+    run_delay: Duration,
+}
+
+/// Runs phase `index` of a trial. Sessions are opened and workers made before the clock starts. `stop` ends it early; `watch` is
+/// called about ten times a second from the calling thread.
+///
+/// # Errors
+/// When a session cannot be opened, or breaks as a whole.
+pub fn run_phase(
+    store: &dyn Store,
+    trial: &dyn Trial,
+    index: usize,
+    settings: &Settings,
+    stop: &AtomicBool,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Outcome, StoreError> {
+    let clock = Clock::get();
+    let timed = trial.phases().get(index).is_some_and(|phase| phase.timed);
+    let settings = if timed { *settings } else { Settings { arrivals: Arrivals::Closed, duration: None, ..*settings } };
+    let shares = shares(&settings, store.threading());
+    let threads = shares.len() as u32;
+    let done = AtomicU64::new(0);
+    let gate = Gate::default();
+    let (sender, receiver) = channel();
+
+    let ends = std::thread::scope(|scope| {
+        let mut handles = Vec::new();
+        for (number, share) in shares.into_iter().enumerate() {
+            let (place, done, sender, settings) = (gate.place(), &done, sender.clone(), &settings);
+            let schedule =
+                Schedule::new(settings.arrivals, number as u32, threads, settings.duration, settings.seed, &clock);
+            let body = move || {
+                let _ended = EndNotice(sender);
+                let signals = Signals { stop, done };
+                run_thread(store, trial, index, settings, share, schedule, signals, place)
+            };
+            handles.push(std::thread::Builder::new().name(format!("client-{number}")).spawn_scoped(scope, body));
+        }
+        drop(sender);
+        if handles.iter().any(Result::is_err) {
+            gate.abort();
+            return Err(StoreError::Session(format!(
+                "{threads} client threads could not be started; use fewer --clients"
+            )));
+        }
+        gate.open(threads);
+        let start = clock.now();
+        loop {
+            match receiver.recv_timeout(Duration::from_millis(100)) {
+                Err(RecvTimeoutError::Timeout) => {
+                    let elapsed = Duration::from_nanos(clock.ns(clock.now() - start));
+                    watch(Progress { operations: done.load(Ordering::Relaxed), elapsed });
+                }
+                Ok(()) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        let mut ends = Vec::new();
+        for handle in handles.into_iter().flatten() {
+            match handle.join() {
+                Ok(end) => ends.push(end),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        // The thread that failed says why; the others only say that they were not started.
+        ends.sort_by_key(|end| matches!(end, Err(StoreError::Session(words)) if words == NOT_STARTED));
+        ends.into_iter().collect::<Result<Vec<ThreadEnd>, StoreError>>()
+    })?;
+    Ok(gather(ends, &clock))
+}
+
+const NOT_STARTED: &str = "another client could not be opened";
+
+/// Wakes the watching thread when a client thread is gone, however it went.
+struct EndNotice(std::sync::mpsc::Sender<()>);
+
+impl Drop for EndNotice {
+    fn drop(&mut self) {
+        let _ = self.0.send(()); // nobody listens any more: nothing to wake
+    }
+}
+
+#[allow(clippy::too_many_arguments)] // one call site; a struct would only rename them
+fn run_thread(
+    store: &dyn Store,
+    trial: &dyn Trial,
+    index: usize,
+    settings: &Settings,
+    clients: Range<u32>,
+    schedule: Option<Schedule>,
+    signals: Signals<'_>,
+    place: Place<'_>,
+) -> Result<ThreadEnd, StoreError> {
+    let plan = SessionPlan { clients: clients.len() as u32, pipeline: settings.pipeline };
+    let mut session = store.session(plan)?;
+    let slots = clients.start * settings.pipeline..clients.end * settings.pipeline;
+    let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), settings, schedule, signals);
+    precise_sleeps();
+    if place.ready() == Start::Abort {
+        return Err(StoreError::Session(NOT_STARTED.into()));
+    }
+    let clock = Clock::get();
+    let (cpu, delay) = (thread_cpu(), run_delay());
+    let start = lane.start();
+    let end = session.executor().run(std::future::poll_fn(|cx| lane.turn(session.as_mut(), cx)))?;
+    let stop = clock.now();
+    Ok(ThreadEnd {
+        start,
+        stop,
+        end,
+        cpu: thread_cpu() - cpu,
+        run_delay: run_delay().saturating_sub(delay),
+        counts: lane.counts,
+        histograms: std::mem::take(&mut lane.histograms),
+        series: lane.series,
+        offences: std::mem::take(&mut lane.offences),
+    })
+}
+
+fn gather(ends: Vec<ThreadEnd>, clock: &Clock) -> Outcome {
+    let start = ends.iter().map(|end| end.start).min().unwrap_or(0);
+    let stop = ends.iter().map(|end| end.stop).max().unwrap_or(0);
+    let elapsed = Duration::from_nanos(clock.ns(stop.saturating_sub(start)));
+    let mut outcome = Outcome {
+        elapsed,
+        end: End::Completed,
+        counts: Counts::default(),
+        histograms: Histograms::default(),
+        series: Vec::new(),
+        offences: Offences::default(),
+        client_cpu: Duration::ZERO,
+        thread_load: 0.0,
+        run_delay: Duration::ZERO,
+        threads: ends.len() as u32,
+    };
+    let mut series = Vec::new();
+    for end in ends {
+        let own = Duration::from_nanos(clock.ns(end.stop.saturating_sub(end.start))).as_secs_f64();
+        outcome.thread_load = outcome.thread_load.max(if own > 0.0 { end.cpu.as_secs_f64() / own } else { 0.0 });
+        outcome.end = outcome.end.max(end.end);
+        outcome.counts.merge(&end.counts);
+        outcome.histograms.merge(&end.histograms);
+        outcome.offences.merge(end.offences);
+        outcome.client_cpu += end.cpu;
+        outcome.run_delay = outcome.run_delay.max(end.run_delay);
+        series.push(end.series);
+    }
+    outcome.series = Series::points(series, clock, stop);
+    outcome
+}
+
+/// Lets this thread's sleeps end when they should: the kernel's default slack is 50 µs.
+fn precise_sleeps() {
+    // SAFETY: PR_SET_TIMERSLACK takes one number and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+/// Time this thread was ready to run but waited for a processor; zero where the kernel does not say.
+fn run_delay() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let ns = text.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+    Duration::from_nanos(ns)
+}

@@ -1,0 +1,187 @@
+//! Rate, errors and tail over time, in constant memory.
+
+use crate::clock::{Clock, Ticks};
+use std::time::Duration;
+use study::SeriesPoint;
+
+/// Most points kept; when they are full, neighbours are merged and the interval doubles.
+const POINTS: usize = 300;
+/// 2^3 buckets an octave: half a bucket is 1/16 of the value.
+const SUB_BITS: u32 = 3;
+const BUCKETS: usize = 41 << SUB_BITS;
+
+#[derive(Clone)]
+struct Interval {
+    counts: [u32; BUCKETS],
+    operations: u64,
+    errors: u64,
+    max_ns: u64,
+}
+
+const EMPTY: Interval = Interval { counts: [0; BUCKETS], operations: 0, errors: 0, max_ns: 0 };
+
+impl Interval {
+    fn add(&mut self, other: &Interval) {
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+        self.operations += other.operations;
+        self.errors += other.errors;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    fn p99_ns(&self) -> u64 {
+        let timed: u64 = self.counts.iter().map(|&count| u64::from(count)).sum();
+        let rank = (timed * 99).div_ceil(100).max(1);
+        let mut seen = 0;
+        for (index, &count) in self.counts.iter().enumerate() {
+            seen += u64::from(count);
+            if seen >= rank {
+                let (octave, rest) = ((index >> SUB_BITS) as u32, (index & 7) as u64);
+                let middle = if octave == 0 { rest } else { ((8 + rest) << (octave - 1)) + (1 << (octave - 1)) / 2 };
+                return middle.min(self.max_ns);
+            }
+        }
+        0
+    }
+}
+
+#[inline(always)]
+fn bucket(ns: u64) -> usize {
+    let ns = ns.min((1 << 43) - 1);
+    let exponent = (63 - (ns | 7).leading_zeros()) + 1 - SUB_BITS;
+    ((exponent as usize) << SUB_BITS) + (ns >> exponent.saturating_sub(1)) as usize - if exponent == 0 { 0 } else { 8 }
+}
+
+/// One thread's time series: a point a second, fewer and wider ones in a long run.
+#[derive(Clone)]
+pub(crate) struct Series {
+    intervals: Vec<Interval>,
+    current: Interval,
+    start: Ticks,
+    current_end: Ticks,
+    interval: u64,
+}
+
+impl Series {
+    pub(crate) fn new(clock: &Clock, start: Ticks) -> Series {
+        let interval = clock.ticks(Duration::from_secs(1));
+        Series { intervals: Vec::with_capacity(POINTS), current: EMPTY, start, current_end: start + interval, interval }
+    }
+
+    /// Counts operations without their latency.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, operations: u64) {
+        self.current.operations += operations;
+    }
+
+    /// Counts one failed operation.
+    #[cold]
+    pub(crate) fn error(&mut self) {
+        self.current.errors += 1;
+    }
+
+    /// Adds a latency seen at `now`.
+    #[inline(always)]
+    pub(crate) fn record(&mut self, now: Ticks, ns: u64) {
+        if now >= self.current_end {
+            self.roll(now);
+        }
+        self.current.counts[bucket(ns)] += 1;
+        self.current.max_ns = self.current.max_ns.max(ns);
+    }
+
+    #[cold]
+    fn roll(&mut self, now: Ticks) {
+        while now >= self.current_end {
+            self.push();
+            self.current_end += self.interval;
+        }
+    }
+
+    fn push(&mut self) {
+        if self.intervals.len() == POINTS {
+            for at in 0..POINTS / 2 {
+                let (left, right) = self.intervals.split_at_mut(2 * at + 1);
+                left[2 * at].add(&right[0]);
+                self.intervals.swap(at, 2 * at);
+            }
+            self.intervals.truncate(POINTS / 2);
+            self.interval *= 2;
+            // The interval under way goes on as the first half of a wide one; `roll` adds its width.
+            self.current_end = self.start + self.intervals.len() as u64 * self.interval;
+            return;
+        }
+        self.intervals.push(std::mem::replace(&mut self.current, EMPTY));
+    }
+
+    /// All threads' series as points; `end` closes the last one. Wider threads' intervals decide.
+    pub(crate) fn points(all: Vec<Series>, clock: &Clock, end: Ticks) -> Vec<SeriesPoint> {
+        let Some(start) = all.iter().map(|series| series.start).min() else { return Vec::new() };
+        let Some(interval) = all.iter().map(|series| series.interval).max() else { return Vec::new() };
+        let mut merged: Vec<Interval> = Vec::new();
+        for series in all {
+            let own = series.interval;
+            let intervals = series.intervals.into_iter().chain([series.current]);
+            for (at, part) in intervals.enumerate() {
+                let index = ((at as u64 * own) / interval) as usize;
+                while merged.len() <= index {
+                    merged.push(EMPTY);
+                }
+                merged[index].add(&part);
+            }
+        }
+        let end_s = clock.ns(end.saturating_sub(start)) as f64 / 1e9;
+        let width_s = clock.ns(interval) as f64 / 1e9;
+        while merged.last().is_some_and(|last| last.operations == 0 && last.errors == 0) {
+            merged.pop();
+        }
+        merged
+            .iter()
+            .enumerate()
+            .map(|(at, part)| SeriesPoint {
+                at_s: ((at + 1) as f64 * width_s).min(end_s),
+                operations: part.operations,
+                errors: part.errors,
+                p99_ns: part.p99_ns(),
+                max_ns: part.max_ns,
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{POINTS, Series};
+    use crate::clock::Clock;
+    use std::time::Duration;
+
+    fn run_for(seconds: u64, per_second: u64) -> Vec<study::SeriesPoint> {
+        let clock = Clock::get();
+        let second = clock.ticks(Duration::from_secs(1));
+        let mut series = Series::new(&clock, 1_000);
+        for at in 0..seconds {
+            for part in 0..per_second {
+                series.record(1_000 + at * second + part * second / per_second + 10, 1_000 * (at + 1));
+                series.count(1);
+            }
+        }
+        Series::points(vec![series], &clock, 1_000 + seconds * second)
+    }
+
+    #[test]
+    fn a_point_a_second_with_its_own_tail() {
+        let points = run_for(5, 100);
+        assert_eq!(points.len(), 5);
+        assert!(points.iter().all(|point| point.operations == 100));
+        assert!((points[3].p99_ns as f64 / 4_000.0 - 1.0).abs() < 0.07, "{:?}", points[3]);
+    }
+
+    #[test]
+    fn a_long_run_keeps_every_operation_in_constant_memory() {
+        let points = run_for(1_000, 10);
+        assert!(points.len() <= POINTS, "{}", points.len());
+        assert_eq!(points.iter().map(|point| point.operations).sum::<u64>(), 10_000);
+        assert!((points[points.len() - 1].at_s - 1_000.0).abs() < 4.1, "{:?}", points.last());
+    }
+}

@@ -1,0 +1,82 @@
+//! How a phase is driven.
+
+use std::time::Duration;
+
+/// When operations are sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// Closed loop: a slot sends its next operation when it has the reply to the last.
+    Closed,
+    /// Open loop: operation `i` is due at `start + i / rate`, whatever the replies do.
+    Fixed {
+        /// Operations per second, over all threads.
+        ops_per_s: f64,
+    },
+    /// Open loop: exponentially distributed gaps with this mean rate (a Poisson process).
+    Poisson {
+        /// Operations per second, over all threads.
+        ops_per_s: f64,
+    },
+}
+
+/// Which operations are timed. All are verified and counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// Every one.
+    Every,
+    /// One in so many; for stores whose operations cost less than a clock read.
+    Sampled(u32),
+}
+
+impl Timing {
+    /// One operation in so many is timed.
+    pub(crate) fn one_in(self) -> u32 {
+        match self {
+            Timing::Every => 1,
+            Timing::Sampled(every) => every.max(1),
+        }
+    }
+}
+
+/// How a phase is driven.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Connections or library handles.
+    pub clients: u32,
+    /// Operations a client may have in flight.
+    pub pipeline: u32,
+    /// Threads; `None`: one a client for libraries that block, else half the processors (at least one).
+    pub threads: Option<u32>,
+    /// When operations are sent in timed phases. Untimed phases always run as a closed loop.
+    pub arrivals: Arrivals,
+    /// Timed phases stop sending after this time; `None`: when the job has no more to do.
+    pub duration: Option<Duration>,
+    /// Longest wait for any reply; then the phase ends and the trial is void.
+    pub deadline: Duration,
+    /// Which operations are timed.
+    pub timing: Timing,
+    /// Seed of random arrivals.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            clients: 1,
+            pipeline: 1,
+            threads: None,
+            arrivals: Arrivals::Closed,
+            duration: None,
+            deadline: Duration::from_secs(10),
+            timing: Timing::Every,
+            seed: 42,
+        }
+    }
+}
+
+impl Settings {
+    /// Clients times pipeline.
+    pub fn slots(&self) -> u32 {
+        self.clients * self.pipeline
+    }
+}

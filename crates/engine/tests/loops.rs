@@ -1,0 +1,97 @@
+//! Closed and open loop on simulated servers whose behaviour in time is known exactly.
+
+mod common;
+
+use common::{Behaviour, Gets, OnlyOnce, Simulated};
+use kvtrial_engine::{Arrivals, End, Outcome, Settings, run_phase};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use store::Store;
+use study::ReasonKind;
+
+fn run(store: &dyn Store, gets_per_slot: u64, settings: &Settings) -> Outcome {
+    run_phase(store, &Gets { per_slot: gets_per_slot }, 0, settings, &AtomicBool::new(false), &mut |_| {}).unwrap()
+}
+
+const MS: Duration = Duration::from_millis(1);
+
+#[test]
+fn every_operation_of_every_slot_is_sent_once_and_counted() {
+    let settings = Settings { clients: 5, pipeline: 3, threads: Some(2), ..Settings::default() };
+    let outcome = run(&Simulated(Behaviour::Serves(Duration::from_micros(5))), 100, &settings);
+    assert_eq!((outcome.end, outcome.counts.operations, outcome.counts.misses), (End::Completed, 1_500, 1_500));
+    assert_eq!((outcome.counts.errors, outcome.threads), (0, 2));
+    assert_eq!(outcome.series.iter().map(|point| point.operations).sum::<u64>(), 1_500);
+}
+
+#[test]
+fn a_closed_loop_of_one_slot_sees_the_service_time() {
+    let outcome = run(&Simulated(Behaviour::Serves(2 * MS)), 200, &Settings::default());
+    let latencies = outcome.histograms.latencies();
+    assert!((latencies.response.p50 as f64 / 2e6 - 1.0).abs() < 0.02, "{latencies:?}");
+    assert_eq!(latencies.service, latencies.response);
+}
+
+#[test]
+fn response_time_counts_from_the_intended_send_when_one_slot_cannot_keep_up() {
+    // 2 ms a request at 1,000 a second: request i is due at i ms and answered at 2(i+1) ms, so it took i + 2 ms.
+    let settings =
+        Settings { arrivals: Arrivals::Fixed { ops_per_s: 1_000.0 }, duration: Some(200 * MS), ..Settings::default() };
+    let outcome = run(&Simulated(Behaviour::Serves(2 * MS)), u64::MAX, &settings);
+    let latencies = outcome.histograms.latencies();
+    assert_eq!((outcome.counts.operations, outcome.counts.not_sent), (200, 0));
+    assert!((latencies.response.max as f64 / 201e6 - 1.0).abs() < 0.05, "{latencies:?}");
+    assert!((latencies.response.p50 as f64 / 101e6 - 1.0).abs() < 0.05, "{latencies:?}");
+    assert!((latencies.service.p50 as f64 / 2e6 - 1.0).abs() < 0.05, "service time hides the queue: {latencies:?}");
+    assert!(latencies.send_lag.max > 150_000_000);
+}
+
+#[test]
+fn what_could_not_be_sent_is_counted() {
+    let settings = Settings {
+        arrivals: Arrivals::Fixed { ops_per_s: 1_000.0 },
+        duration: Some(200 * MS),
+        deadline: 100 * MS,
+        ..Settings::default()
+    };
+    let outcome = run(&Simulated(Behaviour::Serves(10 * MS)), u64::MAX, &settings);
+    assert_eq!(outcome.counts.operations + outcome.counts.not_sent, 200);
+    assert!(outcome.counts.not_sent > 100, "{:?}", outcome.counts);
+}
+
+#[test]
+fn a_silent_server_ends_the_phase_at_the_deadline_with_every_slot_counted() {
+    for arrivals in [Arrivals::Closed, Arrivals::Fixed { ops_per_s: 100.0 }] {
+        let settings = Settings { pipeline: 4, deadline: 300 * MS, arrivals, ..Settings::default() };
+        let before = Instant::now();
+        let outcome = run(&Simulated(Behaviour::Silent), 10, &settings);
+        assert!(before.elapsed() < 2_000 * MS, "{:?}", before.elapsed());
+        assert_eq!(outcome.end, End::Unanswered);
+        let reasons = outcome.offences.into_reasons();
+        assert_eq!(reasons[0].kind, ReasonKind::Deadline);
+        assert!(reasons[0].count >= 1 && reasons[0].example.contains("0123456789abcdef"), "{reasons:?}");
+    }
+}
+
+#[test]
+fn a_duration_ends_a_closed_loop_and_an_interrupt_ends_anything() {
+    let settings = Settings { duration: Some(100 * MS), ..Settings::default() };
+    let outcome = run(&Simulated(Behaviour::Serves(MS)), u64::MAX, &settings);
+    assert_eq!(outcome.end, End::Completed);
+    assert!((80..=110).contains(&outcome.counts.operations), "{:?}", outcome.counts);
+
+    let stop = AtomicBool::new(false);
+    let store = Simulated(Behaviour::Serves(MS));
+    let mut watch = |_| stop.store(true, Ordering::Relaxed);
+    let outcome = run_phase(&store, &Gets { per_slot: u64::MAX }, 0, &Settings::default(), &stop, &mut watch).unwrap();
+    assert_eq!(outcome.end, End::Interrupted);
+}
+
+#[test]
+fn when_one_client_cannot_be_opened_none_starts_and_the_reason_is_told() {
+    let settings = Settings { clients: 4, ..Settings::default() };
+    let store = OnlyOnce(Mutex::new(false));
+    let error = run_phase(&store, &Gets { per_slot: 1 }, 0, &settings, &AtomicBool::new(false), &mut |_| {});
+    assert_eq!(error.unwrap_err().to_string(), "only once: taken");
+}

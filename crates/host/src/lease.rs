@@ -1,0 +1,275 @@
+//! A private directory that lives as long as its lease, and the processes in it.
+
+use crate::process::Pid;
+use crate::registry::{self, PlaceId};
+use crate::tree::{MARK, Process};
+use crate::user::{User, effective_uid};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use store::{CommandLine, StoreError};
+
+/// A private directory `kvtrial-PID-XXXXXX`; dropping the lease kills what runs in it and removes it.
+pub struct Lease {
+    id: PlaceId,
+    root: PathBuf,
+    store: PathBuf,
+    output: PathBuf,
+}
+
+/// Name of the directory for the store's files.
+const STORE: &str = "store";
+
+/// Name of the file that takes what processes print.
+const OUTPUT: &str = "output";
+
+/// Variables a server may need that are passed on as they are; all others are not.
+const PASSED_ON: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "JAVA_HOME", "TZ"];
+
+impl Lease {
+    /// Makes a private directory under `base`, after removing those that killed kvtrials have left there.
+    ///
+    /// # Errors
+    /// When `base` cannot be written to.
+    pub fn take(base: &Path) -> Result<Lease, StoreError> {
+        let base = std::path::absolute(base).unwrap_or_else(|_| base.to_owned());
+        let make = || {
+            sweep_once(&base);
+            let root = tempfile::Builder::new()
+                .prefix(&format!("kvtrial-{}-", std::process::id()))
+                .rand_bytes(6)
+                .permissions(Permissions::from_mode(0o700))
+                .tempdir_in(&base)?;
+            let lock = File::open(root.path())?;
+            lock.lock()?;
+            DirBuilder::new().mode(0o700).create(root.path().join(STORE))?;
+            Ok((root.keep(), lock))
+        };
+        let (id, root) = registry::add(make).map_err(|error| {
+            let remedy = match error.kind() {
+                io::ErrorKind::Interrupted => "",
+                io::ErrorKind::StorageFull => "; make room there, or set TMPDIR to a directory with more",
+                _ => "; set TMPDIR to a directory that can be written to",
+            };
+            StoreError::open(
+                format!("private directory in {}", base.display()),
+                format!("{}{remedy}", system_words(&error)),
+            )
+        })?;
+        Ok(Lease { id, store: root.join(STORE), output: root.join(OUTPUT), root })
+    }
+
+    /// The directory for the store's files, empty at first.
+    pub fn store(&self) -> &Path {
+        &self.store
+    }
+
+    /// The file that everything its processes print goes to.
+    pub fn output(&self) -> &Path {
+        &self.output
+    }
+
+    /// Gives the store's directory to a user, and lets him reach it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn give_to(&self, user: User) -> io::Result<()> {
+        fs::set_permissions(&self.root, Permissions::from_mode(0o711))?;
+        user.own(&self.store)
+    }
+
+    /// Starts a program in the store's directory, in a minimal environment, its output captured.
+    ///
+    /// # Errors
+    /// The system's, e.g. when the program does not exist.
+    pub fn spawn(&self, line: &CommandLine, user: Option<User>, cpus: Vec<usize>) -> io::Result<Pid> {
+        use std::os::unix::process::CommandExt;
+        let output = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.output)?;
+        let mut command = Command::new(&line.program);
+        command
+            .args(&line.args)
+            .env_clear()
+            .envs(PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
+            .env("HOME", &self.store)
+            .env("TMPDIR", &self.store)
+            .env("LC_ALL", "C.UTF-8")
+            .envs(line.env.iter().map(|(name, value)| (name, value)))
+            .env(MARK, &self.root)
+            .current_dir(&self.store)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output);
+        if let Some(user) = user {
+            command.uid(user.uid).gid(user.gid);
+        }
+        registry::spawn(self.id, command, cpus)
+    }
+
+    /// Clears away a process that has ended.
+    pub fn forget(&self, pid: Pid) {
+        registry::forget(self.id, pid);
+    }
+
+    /// The processes in it now.
+    pub fn members(&self) -> Vec<Process> {
+        registry::members(self.id)
+    }
+
+    /// Kills what runs in it and removes it.
+    ///
+    /// # Errors
+    /// What could not be removed.
+    pub fn end(&self) -> Result<(), StoreError> {
+        registry::end(self.id).map_err(|source| StoreError::Io { path: self.root.clone(), source })
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // Who wants to know calls `end` first.
+        let _ = self.end();
+    }
+}
+
+/// The system's words for an error, without its number.
+pub fn system_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+/// Removes, once a process and base, the directories whose kvtrial is gone. What cannot be removed is left alone.
+fn sweep_once(base: &Path) {
+    static SWEPT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if swept.iter().any(|known| known == base) {
+        return;
+    }
+    swept.push(base.to_owned());
+    sweep(base);
+}
+
+fn sweep(base: &Path) {
+    let Ok(entries) = fs::read_dir(base) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if let Some(lock) = stale(&path) {
+            let _ = registry::end_stale(path, lock);
+        }
+    }
+}
+
+/// The lock on a directory that a kvtrial of this user has left: it is named and filled like one, its process is gone, and
+/// nobody holds the lock on it (which also tells for a process this process table does not show, as in another container).
+fn stale(path: &Path) -> Option<File> {
+    let pid = owner(path.file_name()?.to_str()?)?;
+    let meta = path.symlink_metadata().ok()?;
+    if !meta.is_dir() || meta.uid() != effective_uid() || !is_filled_like_ours(path) {
+        return None;
+    }
+    if pid != std::process::id() && Path::new(&format!("/proc/{pid}")).exists() {
+        return None;
+    }
+    let lock = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path).ok()?;
+    lock.try_lock().ok()?;
+    Some(lock)
+}
+
+/// Whether nothing but what a lease makes is in a directory.
+fn is_filled_like_ours(path: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(path) else { return false };
+    entries.flatten().all(|entry| [STORE, OUTPUT].iter().any(|ours| entry.file_name() == *ours))
+}
+
+/// The process id in the name of a private directory.
+fn owner(name: &str) -> Option<u32> {
+    let (pid, random) = name.strip_prefix("kvtrial-")?.split_once('-')?;
+    let genuine = random.len() == 6 && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    genuine.then(|| pid.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lease, owner, sweep};
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::Path;
+    use std::process::Command;
+
+    /// The id of a process that has just ended.
+    fn dead_pid() -> u32 {
+        let mut child = Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        child.id()
+    }
+
+    #[test]
+    fn a_lease_is_private_and_gone_when_dropped() {
+        let base = tempfile::tempdir().unwrap();
+        let lease = Lease::take(base.path()).unwrap();
+        let root = lease.store().parent().unwrap().to_owned();
+        assert_eq!(root.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(root.file_name().unwrap().to_str().unwrap().starts_with(&format!("kvtrial-{}-", std::process::id())));
+        fs::write(lease.store().join("file"), "x").unwrap();
+        drop(lease);
+        assert!(!root.exists());
+    }
+
+    #[test]
+    fn only_directories_whose_kvtrial_is_gone_are_swept() {
+        let base = tempfile::tempdir().unwrap();
+        let at = |name: String| base.path().join(name);
+        let live = Lease::take(base.path()).unwrap();
+        let stale = at(format!("kvtrial-{}-AbCd12", dead_pid()));
+        let running = at("kvtrial-1-AbCd12".into());
+        let filled_otherwise = at(format!("kvtrial-{}-report", dead_pid()));
+        let named_otherwise =
+            [at(format!("kvtrial-{}-reports", dead_pid())), at("kvtrial-study".into()), at("kvtrial-x-AbCd12".into())];
+        let locked = at(format!("kvtrial-{}-Locked", dead_pid()));
+        let linked = at(format!("kvtrial-{}-Linked", dead_pid()));
+        let file = at(format!("kvtrial-{}-Filefi", dead_pid()));
+        for dir in [&stale, &running, &locked].into_iter().chain(&named_otherwise) {
+            fs::create_dir_all(dir.join("store/deep")).unwrap();
+        }
+        fs::create_dir_all(filled_otherwise.join("plots")).unwrap();
+        symlink(&named_otherwise[1], &linked).unwrap();
+        fs::write(&file, "").unwrap();
+        let lock = fs::File::open(&locked).unwrap();
+        lock.lock().unwrap();
+        sweep(base.path());
+        assert!(!stale.exists());
+        for kept in [&running, &locked, &linked, &file, &filled_otherwise, &live.store().to_owned()]
+            .into_iter()
+            .chain(&named_otherwise)
+        {
+            assert!(kept.exists(), "{} was removed", kept.display());
+        }
+        drop(lock);
+        sweep(base.path());
+        assert!(!locked.exists());
+    }
+
+    #[test]
+    fn a_name_is_a_private_directory_s_only_when_it_is_exactly_one() {
+        assert_eq!(owner("kvtrial-42-aB3dEf"), Some(42));
+        for name in [
+            "kvtrial-42-aB3dE",
+            "kvtrial-42-aB3dEf1",
+            "kvtrial--aB3dEf",
+            "kvtrial-4x-aB3dEf",
+            "trial-42-aB3dEf",
+            "kvtrial-42-a/3dEf",
+        ] {
+            assert_eq!(owner(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_base_that_cannot_be_written_to_is_named_with_the_remedy() {
+        for base in ["/proc/kvtrial", "/dev/null"] {
+            let error = Lease::take(Path::new(base)).err().unwrap().to_string();
+            assert!(error.contains(base) && error.contains("TMPDIR"), "{error}");
+        }
+    }
+}

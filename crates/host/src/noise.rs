@@ -1,0 +1,109 @@
+//! What else used the processors during a trial.
+
+use crate::tree::ticks_s;
+use std::fs;
+use study::Noise;
+
+/// Reads `/proc/stat` before and after.
+#[derive(Clone, Copy, Debug)]
+pub struct NoiseMeter {
+    before: Option<Times>,
+}
+
+/// Seconds of all processors together since the machine was started.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Times {
+    /// In use by anybody on this machine.
+    busy_s: f64,
+    /// Taken by the hypervisor.
+    steal_s: f64,
+    /// All, idle included.
+    total_s: f64,
+}
+
+impl NoiseMeter {
+    /// Begins to measure.
+    pub fn start() -> NoiseMeter {
+        NoiseMeter { before: Times::now() }
+    }
+
+    /// The shares since the start, of all processors of the machine, given the CPU seconds client and server used meanwhile.
+    /// A server kvtrial has not started counts as other load. Resolution is a clock tick (10 ms): over less than about a second it says little. Zero when the kernel does not say.
+    pub fn finish(self, client_cpu_s: f64, server_cpu_s: f64) -> Noise {
+        match (self.before, Times::now()) {
+            (Some(before), Some(after)) => after.noise_since(before, client_cpu_s + server_cpu_s),
+            _ => Noise::default(),
+        }
+    }
+}
+
+impl Times {
+    fn now() -> Option<Times> {
+        Times::parse(&fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    fn parse(stat: &str) -> Option<Times> {
+        let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let ticks: Vec<u64> = line.split_ascii_whitespace().map_while(|field| field.parse().ok()).collect();
+        // user nice system idle iowait irq softirq steal; what follows (guest time) is contained in user and nice.
+        let [user, nice, system, idle, iowait, irq, softirq, steal] = *ticks.first_chunk()?;
+        let busy = user + nice + system + irq + softirq;
+        Some(Times { busy_s: ticks_s(busy), steal_s: ticks_s(steal), total_s: ticks_s(busy + idle + iowait + steal) })
+    }
+
+    fn noise_since(self, before: Times, own_cpu_s: f64) -> Noise {
+        let total_s = self.total_s - before.total_s;
+        if total_s <= 0.0 {
+            return Noise::default();
+        }
+        let share = |seconds: f64| (seconds / total_s).clamp(0.0, 1.0);
+        Noise {
+            steal: share(self.steal_s - before.steal_s),
+            other_load: share(self.busy_s - before.busy_s - own_cpu_s),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NoiseMeter, Times};
+    use crate::ProcessUse;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    fn times(busy_s: f64, steal_s: f64, total_s: f64) -> Times {
+        Times { busy_s, steal_s, total_s }
+    }
+
+    #[test]
+    fn guest_time_is_not_counted_twice() {
+        let stat = "cpu  100 200 300 4000 50 6 7 8 99 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
+        assert_eq!(Times::parse(stat), Some(times(6.13, 0.08, 46.71)));
+        assert_eq!(Times::parse("cpu  1 2 3\n"), None);
+    }
+
+    #[test]
+    fn what_client_and_server_used_is_no_noise_and_shares_stay_between_0_and_1() {
+        let noise = times(16.0, 1.0, 40.0).noise_since(times(10.0, 0.0, 20.0), 4.0);
+        assert_eq!((noise.steal, noise.other_load), (0.05, 0.1));
+        let clipped = times(16.0, 0.0, 40.0).noise_since(times(10.0, 0.0, 20.0), 7.0);
+        assert_eq!(clipped.other_load, 0.0);
+        let none = times(10.0, 0.0, 20.0).noise_since(times(10.0, 0.0, 20.0), 0.0);
+        assert_eq!((none.steal, none.other_load), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_busy_stranger_is_seen() {
+        let meter = NoiseMeter::start();
+        let (before, start) = (ProcessUse::now(), Instant::now());
+        let mut stranger = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(1));
+        let cpus = std::fs::read_to_string("/proc/stat").unwrap().matches("\ncpu").count() as f64;
+        let noise = meter.finish(ProcessUse::now().cpu_s - before.cpu_s, 0.0);
+        let elapsed_s = start.elapsed().as_secs_f64();
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
+        // On a crowded machine the stranger gets less than a whole processor, but others are then strangers too.
+        assert!(noise.other_load > 0.3 * elapsed_s / cpus, "{noise:?} on {cpus} processors");
+    }
+}

@@ -1,0 +1,115 @@
+//! One child process: how it is started, and how it ended.
+
+use std::fmt;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::mpsc::{self, Sender, SyncSender};
+use std::thread;
+
+/// A process id as the kernel counts them.
+pub type Pid = libc::pid_t;
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, with this status.
+    Status(i32),
+    /// By this signal.
+    Signal(i32),
+    /// Already cleared away.
+    Gone,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ending::Status(status) => write!(f, "ended with status {status}"),
+            Ending::Signal(signal) => write!(f, "was ended by signal {signal}"),
+            Ending::Gone => f.write_str("is gone"),
+        }
+    }
+}
+
+/// How a child has ended, if it has. It stays a zombie, so that its id is not given to another process before
+/// [`reap`] is called.
+pub fn ending(pid: Pid) -> Option<Ending> {
+    // SAFETY: siginfo_t is plain data for which all zeros is valid; waitid only writes into it.
+    let (result, info) = unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let result =
+            libc::waitid(libc::P_PID, pid.unsigned_abs(), &mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT);
+        (result, info)
+    };
+    if result != 0 {
+        return Some(Ending::Gone);
+    }
+    // SAFETY: waitid has filled the fields of a child's siginfo (or left them zero: still running).
+    let (child, status) = unsafe { (info.si_pid(), info.si_status()) };
+    match (child, info.si_code) {
+        (0, _) => None,
+        (_, libc::CLD_EXITED) => Some(Ending::Status(status)),
+        _ => Some(Ending::Signal(status)),
+    }
+}
+
+/// Takes a child that has ended out of the process table; does nothing to any other process.
+pub fn reap(pid: Pid) {
+    // SAFETY: waitpid accepts a null status and touches no memory of ours.
+    unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) };
+}
+
+/// Sends a signal to a process, or with a negative id to its group. A process that is gone is no error.
+pub fn signal(pid: Pid, signal: i32) {
+    // SAFETY: kill touches no memory.
+    unsafe { libc::kill(pid, signal) };
+}
+
+/// Starts a program in a session of its own. The kernel kills it when kvtrial ends, however that happens.
+///
+/// # Errors
+/// The system's, e.g. when the program does not exist.
+pub fn spawn(mut command: Command, cpus: Vec<usize>) -> io::Result<Pid> {
+    let parent = std::process::id();
+    // SAFETY: the closure runs between fork and exec; it only makes system calls and allocates nothing.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::setsid() == -1 || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1 {
+                return Err(io::Error::last_os_error());
+            }
+            if libc::getppid().unsigned_abs() != parent {
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+            if cpus.is_empty() { Ok(()) } else { crate::affinity::pin_thread(&cpus) }
+        })
+    };
+    let (reply, answer) = mpsc::sync_channel(1);
+    let gone = || io::Error::other("the thread that starts processes is gone");
+    spawner()?.send(Request { command, reply }).map_err(|_| gone())?;
+    answer.recv().map_err(|_| gone())?
+}
+
+struct Request {
+    command: Command,
+    reply: SyncSender<io::Result<Pid>>,
+}
+
+/// The thread all children are started from. A child is killed when the *thread* that started it ends, so this one never does.
+fn spawner() -> io::Result<&'static Sender<Request>> {
+    static SPAWNER: OnceLock<io::Result<Sender<Request>>> = OnceLock::new();
+    let spawner = SPAWNER.get_or_init(|| {
+        // SAFETY: prctl with these arguments touches no memory. Descendants whose parent ends become our children, so that
+        // a server that puts itself into the background is still found.
+        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+        let (sender, requests) = mpsc::channel::<Request>();
+        thread::Builder::new().name("spawner".into()).spawn(move || {
+            for mut request in requests {
+                let pid = request.command.spawn().map(|child| child.id().cast_signed());
+                let _ = request.reply.send(pid);
+            }
+        })?;
+        Ok(sender)
+    });
+    spawner.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))
+}

@@ -1,0 +1,352 @@
+//! A private server from its plan to its end.
+
+use crate::lease::{Lease, system_words};
+use crate::process::{Ending, Pid, ending, signal};
+use crate::user::{User, is_root};
+use crate::{interrupt, ports};
+use std::fs::{DirBuilder, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+use store::{CommandLine, Endpoint, Place, ServerPlan, Store, StoreError, StoreInfo};
+use study::{Address, Spec};
+
+/// Pause between two attempts to connect to a server that is starting.
+const RETRY: Duration = Duration::from_millis(15);
+
+/// How long one prepare command may take.
+const PREPARE_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// How long a server may take to end when asked to.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The same when the user waits for it.
+const INTERRUPTED_STOP_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How often other ports are tried when somebody has taken ours.
+const PORT_TRIES: u32 = 5;
+
+/// Longest path of a unix socket the system can bind.
+const MAX_SOCKET_PATH_BYTES: usize = 107;
+
+/// Lines of a log that an error quotes, and the bytes at its end they are looked for in.
+const QUOTED_LINES: usize = 15;
+const QUOTED_BYTES: u64 = 8 << 10;
+
+type Plan = fn(&Spec, &Place) -> Result<ServerPlan, StoreError>;
+type Connect = fn(&Spec, &Endpoint) -> Result<Box<dyn Store>, StoreError>;
+
+/// What it takes to start a server.
+pub struct Recipe<'a> {
+    /// The store.
+    pub info: &'static StoreInfo,
+    /// As the user named it.
+    pub spec: &'a Spec,
+    /// Where private directories are made.
+    pub base: &'a Path,
+    /// Processors it may use; all when empty.
+    pub cpus: &'a [usize],
+    /// The adapter's plan.
+    pub plan: Plan,
+    /// The adapter's way to connect.
+    pub connect: Connect,
+}
+
+/// A running private server. Dropping it stops it.
+pub struct Server {
+    pid: Pid,
+    stop_signal: i32,
+    logs: Vec<PathBuf>,
+    lease: Lease,
+}
+
+/// Why a server did not start.
+enum Failed {
+    /// Somebody else listens on one of its ports.
+    PortTaken(StoreError),
+    /// Anything else.
+    Otherwise(StoreError),
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Failed {
+        Failed::Otherwise(error)
+    }
+}
+
+impl Recipe<'_> {
+    /// Starts the server and connects to it; with other ports when somebody has taken them meanwhile.
+    ///
+    /// # Errors
+    /// What went wrong, with the end of the server's log.
+    pub fn start(&self) -> Result<(Server, Box<dyn Store>), StoreError> {
+        let mut tries = 1;
+        loop {
+            match self.start_once() {
+                Err(Failed::PortTaken(_)) if tries < PORT_TRIES => tries += 1,
+                Err(Failed::PortTaken(error) | Failed::Otherwise(error)) => return Err(error),
+                Ok(started) => return Ok(started),
+            }
+        }
+    }
+
+    fn start_once(&self) -> Result<(Server, Box<dyn Store>), Failed> {
+        let lease = Lease::take(self.base)?;
+        let ports = ports::free_ports().map_err(|error| self.not_started(format!("no free port: {error}")))?;
+        let place = Place { directory: lease.store().to_owned(), ports, root: is_root() };
+        let plan = (self.plan)(self.spec, &place)?;
+        check_socket_path(&plan.endpoint)?;
+        let user = self.user(&plan, &lease)?;
+        for directory in &plan.directories {
+            make_directories(lease.store(), directory, user)
+                .map_err(|source| StoreError::Io { path: lease.store().join(directory), source })?;
+        }
+        for command in &plan.prepare {
+            self.prepare(&lease, command, user)?;
+        }
+        let pid = self.spawn(&lease, &plan.run, user)?;
+        let logs = plan.log.iter().map(|log| lease.store().join(log)).chain([lease.output().to_owned()]).collect();
+        let server = Server { pid, stop_signal: plan.stop_signal, logs, lease };
+        let store = self.await_ready(&server, &plan, &ports)?;
+        Ok((server, store))
+    }
+
+    /// The user to switch to, who then owns the store's directory.
+    fn user(&self, plan: &ServerPlan, lease: &Lease) -> Result<Option<User>, StoreError> {
+        let Some(name) = plan.user.filter(|_| is_root()) else { return Ok(None) };
+        let user = User::named(name).ok_or_else(|| self.not_found(format!("user '{name}'")))?;
+        lease.give_to(user).map_err(|source| StoreError::Io { path: lease.store().to_owned(), source })?;
+        match user.barred_by(lease.store()) {
+            None => Ok(Some(user)),
+            Some(directory) => Err(StoreError::open(
+                directory.display(),
+                format!(
+                    "user '{name}', who runs the server, may not pass through this directory; \
+                     set TMPDIR to one that everybody may, such as /tmp"
+                ),
+            )),
+        }
+    }
+
+    fn spawn(&self, lease: &Lease, line: &CommandLine, user: Option<User>) -> Result<Pid, StoreError> {
+        lease.spawn(line, user, self.cpus.to_vec()).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => self.not_found(line.program.display().to_string()),
+            _ => self.not_started(format!("{}: {}", line.program.display(), system_words(&error))),
+        })
+    }
+
+    fn prepare(&self, lease: &Lease, line: &CommandLine, user: Option<User>) -> Result<(), StoreError> {
+        let pid = self.spawn(lease, line, user)?;
+        let problem = match wait(pid, PREPARE_TIMEOUT) {
+            Some(Ending::Status(0)) => {
+                lease.forget(pid);
+                return Ok(());
+            }
+            _ if interrupt::requested() => return Err(self.not_started("kvtrial was interrupted".into())),
+            Some(ending) => ending.to_string(),
+            None => format!("took longer than {} s", PREPARE_TIMEOUT.as_secs()),
+        };
+        Err(self.not_started(format!("{} {problem}{}", line.program.display(), quote(&[lease.output().to_owned()]))))
+    }
+
+    /// Connects as soon as the server answers. The attempts run on a thread of their own: one that hangs is left behind.
+    fn await_ready(&self, server: &Server, plan: &ServerPlan, ports: &[u16; 3]) -> Result<Box<dyn Store>, Failed> {
+        let deadline = Instant::now() + plan.start_timeout;
+        let attempts = Attempts::start(self.connect, self.spec.clone(), plan.endpoint.clone());
+        let mut refusal = None;
+        loop {
+            let answer = attempts.answers.recv_timeout(RETRY);
+            if let Some(ending) = server.ending() {
+                let problem = format!("it {ending}{}", server.quote());
+                if ports.iter().any(|port| ports::is_taken(*port)) {
+                    return Err(Failed::PortTaken(self.not_started(format!("its port was taken: {problem}"))));
+                }
+                return Err(self.not_started(problem).into());
+            }
+            match answer {
+                Ok(Ok(store)) => match plan.endpoint.tcp() {
+                    Some((_, port)) if !ports::is_held_by(port, &server.lease.members()) => {
+                        let problem = format!("another program listens on its port {port}");
+                        return Err(Failed::PortTaken(self.not_started(problem)));
+                    }
+                    _ => return Ok(store),
+                },
+                Ok(Err(error)) => refusal = Some(error),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(self.not_started("the attempt to connect broke off".into()).into());
+                }
+            }
+            if interrupt::requested() {
+                return Err(self.not_started("kvtrial was interrupted".into()).into());
+            }
+            if Instant::now() >= deadline {
+                let refusal = refusal.map_or_else(String::new, |error| format!(" ({error})"));
+                let problem = format!(
+                    "it did not answer within {} s{refusal}{}",
+                    plan.start_timeout.as_secs_f64(),
+                    server.quote()
+                );
+                return Err(self.not_started(problem).into());
+            }
+        }
+    }
+
+    fn not_found(&self, what: String) -> StoreError {
+        StoreError::NotFound { store: self.info.name.into(), what, install: self.info.install.into() }
+    }
+
+    fn not_started(&self, problem: String) -> StoreError {
+        StoreError::NotStarted { store: self.info.name.into(), problem }
+    }
+}
+
+impl Server {
+    /// Process id of the program started.
+    pub fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// How it ended, if it has.
+    pub fn ending(&self) -> Option<Ending> {
+        ending(self.pid)
+    }
+
+    /// The end of its logs, ready to follow a message; empty when they are.
+    pub fn quote(&self) -> String {
+        quote(&self.logs)
+    }
+
+    /// Its directory and processes.
+    pub fn lease(&self) -> &Lease {
+        &self.lease
+    }
+
+    /// Files that are its logs, not its data.
+    pub fn logs(&self) -> &[PathBuf] {
+        &self.logs
+    }
+
+    /// Asks it to end, waits up to 10 s, kills what is left and removes its directory.
+    ///
+    /// # Errors
+    /// What could not be removed.
+    pub fn stop(&self) -> Result<(), StoreError> {
+        if self.ending().is_none() {
+            signal(self.pid, self.stop_signal);
+            signal(self.pid, libc::SIGCONT);
+            wait_to_stop(self.pid);
+        }
+        self.lease.end()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Who wants to know calls `stop` first.
+        let _ = self.stop();
+    }
+}
+
+/// Connects again and again on a thread of its own until it succeeds, or nobody wants to know any more.
+struct Attempts {
+    answers: Receiver<Result<Box<dyn Store>, StoreError>>,
+    given_up: Arc<AtomicBool>,
+}
+
+impl Attempts {
+    fn start(connect: Connect, spec: Spec, endpoint: Endpoint) -> Attempts {
+        let (sender, answers) = mpsc::channel();
+        let given_up = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&given_up);
+        thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                let answer = connect(&spec, &endpoint);
+                let connected = answer.is_ok();
+                if sender.send(answer).is_err() || connected {
+                    return;
+                }
+                thread::sleep(RETRY);
+            }
+        });
+        Attempts { answers, given_up }
+    }
+}
+
+impl Drop for Attempts {
+    fn drop(&mut self) {
+        self.given_up.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Makes a directory below `top` and those on the way to it, private to the user.
+fn make_directories(top: &Path, directory: &Path, user: Option<User>) -> io::Result<()> {
+    let below = directory.strip_prefix(top).unwrap_or(directory);
+    let mut path = top.to_owned();
+    for part in below.components() {
+        path.push(part);
+        if !path.exists() {
+            DirBuilder::new().mode(0o700).create(&path)?;
+            user.map_or(Ok(()), |user| user.own(&path))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_socket_path(endpoint: &Endpoint) -> Result<(), StoreError> {
+    match &endpoint.address {
+        Address::Unix(path) if path.as_os_str().as_bytes().len() > MAX_SOCKET_PATH_BYTES => Err(StoreError::open(
+            path.display(),
+            format!(
+                "a unix socket's path has at most {MAX_SOCKET_PATH_BYTES} bytes; set TMPDIR to a shorter directory"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Waits for a process to end; `None` when it takes too long or kvtrial is interrupted.
+fn wait(pid: Pid, timeout: Duration) -> Option<Ending> {
+    let deadline = Instant::now() + timeout;
+    loop {
+        match ending(pid) {
+            None if Instant::now() < deadline && !interrupt::requested() => thread::sleep(Duration::from_millis(3)),
+            result => return result,
+        }
+    }
+}
+
+fn wait_to_stop(pid: Pid) {
+    let start = Instant::now();
+    while ending(pid).is_none() {
+        let timeout = if interrupt::requested() { INTERRUPTED_STOP_TIMEOUT } else { STOP_TIMEOUT };
+        if start.elapsed() >= timeout {
+            return;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The last lines of these files, to follow a message.
+fn quote(logs: &[PathBuf]) -> String {
+    let text: String = logs.iter().filter_map(|log| tail(log).ok()).collect();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(QUOTED_LINES)..];
+    if last.is_empty() { String::new() } else { format!("; its log ends:\n  {}", last.join("\n  ")) }
+}
+
+fn tail(log: &Path) -> io::Result<String> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(QUOTED_BYTES)))?;
+    let mut text = Vec::new();
+    file.take(QUOTED_BYTES).read_to_end(&mut text)?;
+    text.push(b'\n');
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}

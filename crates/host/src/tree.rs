@@ -1,0 +1,204 @@
+//! The processes that belong to a private server: found from `/proc`, so that forked and detached ones count too.
+
+use crate::process::{Pid, signal};
+use std::fs;
+use std::path::Path;
+use study::ServerUse;
+
+/// Environment variable that marks every process of a private place with that place's directory.
+pub const MARK: &str = "KVTRIAL_PLACE";
+
+/// One process as `/proc` shows it.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// Its id.
+    pub pid: Pid,
+    /// Its parent.
+    pub parent: Pid,
+    /// Its session; a server leads its own.
+    pub session: Pid,
+    /// `Z` when it has ended and waits to be reaped.
+    pub state: u8,
+    group: Pid,
+    /// CPU time of its own, clock ticks.
+    own_ticks: u64,
+    /// CPU time of its ended and reaped children, clock ticks.
+    reaped_ticks: u64,
+}
+
+impl Process {
+    /// Kills it, at once.
+    pub fn kill(&self) {
+        signal(self.pid, libc::SIGKILL);
+    }
+
+    /// User and system CPU seconds of all its threads, ended ones too, and of the children it has waited for.
+    fn cpu_s(&self) -> f64 {
+        let own_s = clock_s(self.pid).unwrap_or_else(|| ticks_s(self.own_ticks));
+        own_s + ticks_s(self.reaped_ticks)
+    }
+
+    fn marked_with(&self, place: &Path) -> bool {
+        let mark = format!("{MARK}={}", place.display());
+        let environment = fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes()) {
+            return true;
+        }
+        // Some servers overwrite their environment with a title. Of orphans the working directory says as much; a user's
+        // shell that looks into the directory is no orphan.
+        let orphaned = self.parent == 1 || self.parent == std::process::id().cast_signed();
+        orphaned && fs::read_link(format!("/proc/{}/cwd", self.pid)).is_ok_and(|directory| directory.starts_with(place))
+    }
+}
+
+/// All processes of this machine (or container).
+pub fn processes() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter_map(read).collect()
+}
+
+fn read(pid: Pid) -> Option<Process> {
+    parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Reads `/proc/PID/stat`; the name, in parentheses, may itself hold spaces and parentheses.
+fn parse(pid: Pid, stat: &str) -> Option<Process> {
+    let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().collect();
+    let id = |at: usize| fields.get(at)?.parse::<Pid>().ok();
+    let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    Some(Process {
+        pid,
+        parent: id(1)?,
+        session: id(3)?,
+        state: *fields.first()?.as_bytes().first()?,
+        group: id(2)?,
+        own_ticks: ticks(11)? + ticks(12)?,
+        reaped_ticks: ticks(13)? + ticks(14)?,
+    })
+}
+
+/// Of `all`, the processes of a private place: the ids in `roots`, whoever shares their session or group or descends from
+/// them, and whoever carries the place's mark. Never kvtrial itself.
+pub fn members(all: &[Process], roots: &[Pid], place: &Path) -> Vec<Process> {
+    let own = std::process::id().cast_signed();
+    let mut found: Vec<Process> = Vec::new();
+    let mut known: Vec<Pid> = roots.to_vec();
+    let mut rest: Vec<&Process> = all.iter().filter(|process| process.pid != own).collect();
+    loop {
+        let (new, others): (Vec<&Process>, Vec<&Process>) = rest.into_iter().partition(|process| {
+            [process.pid, process.parent, process.session, process.group].iter().any(|id| known.contains(id))
+        });
+        if new.is_empty() {
+            found.extend(others.into_iter().filter(|process| process.marked_with(place)).cloned());
+            return found;
+        }
+        known.extend(new.iter().map(|process| process.pid));
+        found.extend(new.into_iter().cloned());
+        rest = others;
+    }
+}
+
+/// What these processes have used so far. CPU: theirs and their ended children's. Peak resident set: of a single process, the
+/// kernel's high-water mark; of several, their proportional sets now (shared pages count once) plus what each was larger at its peak.
+pub fn usage(members: &[Process]) -> ServerUse {
+    let peak_rss_bytes = match members {
+        [one] => memory(one.pid).map_or(0, |memory| memory.peak_bytes),
+        several => several
+            .iter()
+            .filter_map(|process| memory(process.pid).map(|memory| memory.share_of_peak(process.pid)))
+            .sum(),
+    };
+    ServerUse { cpu_s: members.iter().map(Process::cpu_s).sum(), peak_rss_bytes }
+}
+
+/// Resident set of one process, bytes.
+pub struct Memory {
+    /// Largest so far (`VmHWM`).
+    pub peak_bytes: u64,
+    now_bytes: u64,
+}
+
+impl Memory {
+    fn share_of_peak(&self, pid: Pid) -> u64 {
+        let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        let now_bytes = field_bytes(&rollup, "Pss:").unwrap_or(self.now_bytes);
+        now_bytes + self.peak_bytes.saturating_sub(self.now_bytes)
+    }
+}
+
+/// The resident set of a process; `None` when it has ended.
+pub fn memory(pid: Pid) -> Option<Memory> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    Some(Memory { peak_bytes: field_bytes(&status, "VmHWM:")?, now_bytes: field_bytes(&status, "VmRSS:")? })
+}
+
+/// A `Name:  123 kB` line of a `/proc` file, in bytes.
+pub fn field_bytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// CPU seconds of a process from its CPU clock (nanoseconds, where `/proc/PID/stat` has hundredths of a second).
+fn clock_s(pid: Pid) -> Option<f64> {
+    let mut clock = 0;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: both calls only write into the variables they are given.
+    let result = unsafe {
+        match libc::clock_getcpuclockid(pid, &mut clock) {
+            0 => libc::clock_gettime(clock, &mut time),
+            error => error,
+        }
+    };
+    (result == 0).then_some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
+}
+
+/// Clock ticks of `/proc` in seconds.
+pub fn ticks_s(ticks: u64) -> f64 {
+    // SAFETY: sysconf touches no memory.
+    let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1);
+    ticks as f64 / ticks_per_s as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{field_bytes, members, parse, processes};
+    use std::path::Path;
+
+    #[test]
+    fn a_process_name_with_spaces_and_parentheses_is_skipped() {
+        let stat = "77 (a (b) c) S 1 70 60 0 -1 4194560 1 0 0 0 5 6 7 8 20 0 1 0 99 1 1";
+        let process = parse(77, stat).unwrap();
+        assert_eq!((process.parent, process.group, process.session, process.state), (1, 70, 60, b'S'));
+        assert_eq!((process.own_ticks, process.reaped_ticks), (11, 15));
+        assert!(parse(77, "77 (cut").is_none());
+    }
+
+    #[test]
+    fn descendants_sessions_and_groups_belong_and_strangers_do_not() {
+        let line = |parent: i32, group: i32, session: i32| {
+            format!("0 (x) S {parent} {group} {session} 0 -1 0 0 0 0 0 1 1 0 0")
+        };
+        let all: Vec<_> =
+            [(1001, 1, 1001, 1001), (1002, 1001, 1002, 1002), (1003, 1002, 9, 9), (1004, 1, 7, 1001), (1005, 1, 5, 5)]
+                .iter()
+                .map(|(pid, parent, group, session)| parse(*pid, &line(*parent, *group, *session)).unwrap())
+                .collect();
+        let mut found: Vec<_> = members(&all, &[1001], Path::new("/no/such/place")).iter().map(|p| p.pid).collect();
+        found.sort_unstable();
+        assert_eq!(found, [1001, 1002, 1003, 1004]);
+    }
+
+    #[test]
+    fn kvtrial_is_never_a_member_of_its_own_servers() {
+        let own = std::process::id().cast_signed();
+        let parent = processes().iter().find(|process| process.pid == own).unwrap().parent;
+        assert!(members(&processes(), &[own], Path::new("/no/such/place")).iter().all(|process| process.pid != own));
+        assert!(parent > 0);
+    }
+
+    #[test]
+    fn kilobytes_of_proc_are_bytes() {
+        assert_eq!(field_bytes("Name:\tx\nVmHWM:\t    12 kB\n", "VmHWM:"), Some(12_288));
+        assert_eq!(field_bytes("VmHWM: many", "VmHWM:"), None);
+    }
+}

@@ -1,0 +1,121 @@
+//! Could the difference be chance?
+
+use crate::random::Random;
+
+/// What is compared between the groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistic {
+    /// The mean. Sees any shift, but one extreme trial can hide it.
+    Mean,
+    /// The mean rank, ties sharing theirs: the test of Wilcoxon, Mann and Whitney, exact also with ties. Extreme trials count
+    /// as what they are, the last in order; the right choice for times.
+    Rank,
+}
+
+/// How many regroupings to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Permutations {
+    /// Up to this many possible regroupings all are looked at, and the result is exact.
+    pub exact_up_to: u64,
+    /// Otherwise this many are drawn.
+    pub draws: u32,
+    /// Equal seeds give equal results.
+    pub seed: u64,
+}
+
+impl Default for Permutations {
+    /// Exact up to 200,000 regroupings (10 against 10 trials), else 20,000 drawn, seed 1.
+    fn default() -> Permutations {
+        Permutations { exact_up_to: 200_000, draws: 20_000, seed: 1 }
+    }
+}
+
+/// The two-sided permutation test: the probability that groups formed at random from the same numbers differ, either way, at
+/// least as much as these do. Small means that the difference is hardly chance.
+///
+/// Method: Fisher, *The Design of Experiments* (1935); when regroupings are drawn, the observed one is counted among them, so the
+/// result is never 0 and the test never too bold: Phipson & Smyth, *Permutation P-values Should Never Be Zero*, Stat. Appl. Genet.
+/// Mol. Biol. 9 (2010).
+///
+/// Invariant: the result is above 0, at most 1, and at least 2 / C(n+m, n) for groups of equal size: with 3 against 3 trials it is
+/// never below 0.1, so three repeats can never show a difference at 5 %; 4 against 4 can (0.029). Cost: about 5 ns a
+/// regrouping: 5 against 5 take 2 µs, 10 against 10 take 1 ms, more are drawn.
+///
+/// Returns `None` when a group is empty or a number is not finite.
+///
+/// ```
+/// use stats::{Permutations, Statistic, permutation_test};
+/// let p = permutation_test(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0], Statistic::Rank, Permutations::default()).unwrap();
+/// assert!((p - 2.0 / 70.0).abs() < 1e-12);
+/// ```
+pub fn permutation_test(a: &[f64], b: &[f64], statistic: Statistic, plan: Permutations) -> Option<f64> {
+    if a.is_empty() || b.is_empty() || a.iter().chain(b).any(|value| !value.is_finite()) {
+        return None;
+    }
+    let mut pool: Vec<f64> = a.iter().chain(b).copied().collect();
+    match statistic {
+        Statistic::Rank => pool = doubled_ranks(&pool),
+        Statistic::Mean => {
+            // Centred and scaled, so that equal sums in another order differ by far less than the tolerance below.
+            let centre = pool.iter().sum::<f64>() / pool.len() as f64;
+            let scale = pool.iter().map(|value| (value - centre).abs()).fold(0.0, f64::max);
+            pool.iter_mut().for_each(|value| *value = if scale > 0.0 { (*value - centre) / scale } else { 0.0 });
+        }
+    }
+    // The group sum decides: the rest of the pool follows from it.
+    let n = a.len();
+    let expected = pool.iter().sum::<f64>() * n as f64 / pool.len() as f64;
+    let observed = (pool[..n].iter().sum::<f64>() - expected).abs();
+    let as_extreme = |sum: f64| (sum - expected).abs() >= observed - 1e-9;
+
+    if combinations(pool.len(), n).is_some_and(|count| count <= plan.exact_up_to) {
+        let (mut extreme, mut all) = (0u64, 0u64);
+        for_each_choice_sum(&pool, n, &mut |sum| {
+            all += 1;
+            extreme += u64::from(as_extreme(sum));
+        });
+        return Some(extreme as f64 / all as f64);
+    }
+    let mut random = Random::new(plan.seed);
+    let mut extreme = 1u64;
+    for _ in 0..plan.draws {
+        let mut sum = 0.0;
+        for place in 0..n {
+            let other = place + random.below(pool.len() - place);
+            pool.swap(place, other);
+            sum += pool[place];
+        }
+        extreme += u64::from(as_extreme(sum));
+    }
+    Some(extreme as f64 / (f64::from(plan.draws) + 1.0))
+}
+
+/// Twice the rank of each value, from 2; equal values share the mean of their ranks. Doubled they are whole numbers.
+fn doubled_ranks(values: &[f64]) -> Vec<f64> {
+    values
+        .iter()
+        .map(|value| {
+            let below = values.iter().filter(|other| *other < value).count();
+            let equal = values.iter().filter(|other| *other == value).count();
+            (2 * below + equal + 1) as f64
+        })
+        .collect()
+}
+
+/// C(n, k), when it fits.
+fn combinations(n: usize, k: usize) -> Option<u64> {
+    (0..k as u64).try_fold(1u64, |ways, i| ways.checked_mul(n as u64 - i).map(|product| product / (i + 1)))
+}
+
+/// Calls `visit` with the sum of every choice of `k` values.
+fn for_each_choice_sum(values: &[f64], k: usize, visit: &mut impl FnMut(f64)) {
+    fn descend(values: &[f64], k: usize, sum: f64, visit: &mut impl FnMut(f64)) {
+        if k == 0 {
+            return visit(sum);
+        }
+        for first in 0..=values.len() - k {
+            descend(&values[first + 1..], k - 1, sum + values[first], visit);
+        }
+    }
+    descend(values, k, 0.0, visit);
+}

@@ -1,0 +1,27 @@
+//! Short-lived runtimes for what happens outside sessions: connecting, making tables, reading settings.
+
+use crate::StoreError;
+use std::future::Future;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+
+/// A current-thread runtime.
+pub(super) fn runtime() -> Result<Runtime, StoreError> {
+    let build = Builder::new_current_thread().enable_all().build();
+    build.map_err(|error| StoreError::Session(format!("no runtime for the driver: {error}")))
+}
+
+/// Runs `work` to its end on a runtime of its own, at most for `limit`; no thread and no connection is left behind.
+///
+/// # Errors
+/// Those of `work`; [`StoreError::Open`] naming `what` when the time is up.
+pub fn brief<T>(
+    what: &dyn std::fmt::Display,
+    limit: Duration,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    let runtime = runtime()?;
+    let result = runtime.block_on(async { tokio::time::timeout(limit, work).await });
+    runtime.shutdown_background();
+    result.unwrap_or_else(|_| Err(StoreError::open(what, format!("no answer within {} s", limit.as_secs_f32()))))
+}

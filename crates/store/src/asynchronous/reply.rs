@@ -1,0 +1,100 @@
+//! What an async client answers: the kind, and the bytes in a buffer that is reused.
+
+use crate::{Failure, Reply, RowBuffer};
+use std::fmt::{Display, Write};
+
+/// The kind of an answer; its bytes are in the [`ReplyBuffer`] that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The value written with [`ReplyBuffer::value`].
+    Value,
+    /// The value written with [`ReplyBuffer::versioned`], and its version.
+    Versioned(u64),
+    /// There is no such key.
+    Missing,
+    /// Stored, deleted, appended.
+    Done,
+    /// A counter's value after the operation.
+    Number(i64),
+    /// Compare-and-set: the key was no longer as expected.
+    Conflict,
+    /// The rows pushed to [`ReplyBuffer::rows`].
+    Rows,
+    /// The store said no: the words given to [`ReplyBuffer::refused`].
+    Refused,
+    /// The connection broke: the words given to [`ReplyBuffer::connection_lost`].
+    ConnectionLost,
+    /// Not what the store may say: the words given to [`ReplyBuffer::protocol`].
+    Protocol,
+}
+
+/// A slot's buffer for what it read; keeps its memory from operation to operation.
+#[derive(Debug, Default)]
+pub struct ReplyBuffer {
+    /// Rows of a scan, a get-many or a record of counters.
+    pub rows: RowBuffer,
+    value: Vec<u8>,
+    words: String,
+}
+
+impl ReplyBuffer {
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+        self.value.clear();
+        self.words.clear();
+    }
+
+    /// Answers with a copy of this value.
+    pub fn value(&mut self, value: &[u8]) -> Answer {
+        self.value.extend_from_slice(value);
+        Answer::Value
+    }
+
+    /// Answers with a copy of this value and its version (0 where the store compares values).
+    pub fn versioned(&mut self, value: &[u8], version: u64) -> Answer {
+        self.value.extend_from_slice(value);
+        Answer::Versioned(version)
+    }
+
+    /// Answers that the store refused, in its own words.
+    #[cold]
+    pub fn refused(&mut self, words: impl Display) -> Answer {
+        self.say(words);
+        Answer::Refused
+    }
+
+    /// Answers that the connection broke, in the driver's words.
+    #[cold]
+    pub fn connection_lost(&mut self, words: impl Display) -> Answer {
+        self.say(words);
+        Answer::ConnectionLost
+    }
+
+    /// Answers that what came back makes no sense.
+    #[cold]
+    pub fn protocol(&mut self, words: impl Display) -> Answer {
+        self.say(words);
+        Answer::Protocol
+    }
+
+    fn say(&mut self, words: impl Display) {
+        self.words.clear();
+        // Writing to a string cannot fail.
+        let _ = write!(self.words, "{words}");
+    }
+
+    pub(super) fn reply(&self, answer: Answer) -> Reply<'_> {
+        match answer {
+            Answer::Value => Reply::Value(&self.value),
+            Answer::Versioned(version) => Reply::Versioned { value: &self.value, version },
+            Answer::Missing => Reply::Missing,
+            Answer::Done => Reply::Done,
+            Answer::Number(number) => Reply::Number(number),
+            Answer::Conflict => Reply::Conflict,
+            Answer::Rows => Reply::Rows(self.rows.rows()),
+            Answer::Refused => Reply::Failed(Failure::Refused(&self.words)),
+            Answer::ConnectionLost => Reply::Failed(Failure::ConnectionLost(&self.words)),
+            Answer::Protocol => Reply::Failed(Failure::Protocol(&self.words)),
+        }
+    }
+}

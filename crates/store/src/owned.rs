@@ -1,0 +1,87 @@
+//! A reply that outlives the session's buffers.
+
+use crate::{Failure, Reply, RowBuffer};
+
+/// A [`Reply`] that owns its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnedReply {
+    /// [`Reply::Value`]
+    Value(Vec<u8>),
+    /// [`Reply::Versioned`]
+    Versioned {
+        /// The value.
+        value: Vec<u8>,
+        /// The version, or 0.
+        version: u64,
+    },
+    /// [`Reply::Missing`]
+    Missing,
+    /// [`Reply::Done`]
+    Done,
+    /// [`Reply::Number`]
+    Number(i64),
+    /// [`Reply::Conflict`]
+    Conflict,
+    /// [`Reply::Rows`]
+    Rows(RowBuffer),
+    /// [`Reply::Failed`]
+    Failed(OwnedFailure),
+}
+
+/// A [`Failure`] that owns its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnedFailure {
+    /// [`Failure::Refused`]
+    Refused(String),
+    /// [`Failure::ConnectionLost`]
+    ConnectionLost(String),
+    /// [`Failure::Protocol`]
+    Protocol(String),
+    /// [`Failure::Deadline`]
+    Deadline,
+}
+
+impl OwnedReply {
+    /// The same reply, borrowed.
+    pub fn as_reply(&self) -> Reply<'_> {
+        match self {
+            OwnedReply::Value(value) => Reply::Value(value),
+            OwnedReply::Versioned { value, version } => Reply::Versioned { value, version: *version },
+            OwnedReply::Missing => Reply::Missing,
+            OwnedReply::Done => Reply::Done,
+            OwnedReply::Number(number) => Reply::Number(*number),
+            OwnedReply::Conflict => Reply::Conflict,
+            OwnedReply::Rows(rows) => Reply::Rows(rows.rows()),
+            OwnedReply::Failed(failure) => Reply::Failed(match failure {
+                OwnedFailure::Refused(words) => Failure::Refused(words),
+                OwnedFailure::ConnectionLost(words) => Failure::ConnectionLost(words),
+                OwnedFailure::Protocol(words) => Failure::Protocol(words),
+                OwnedFailure::Deadline => Failure::Deadline,
+            }),
+        }
+    }
+}
+
+impl From<Reply<'_>> for OwnedReply {
+    fn from(reply: Reply<'_>) -> OwnedReply {
+        match reply {
+            Reply::Value(value) => OwnedReply::Value(value.to_vec()),
+            Reply::Versioned { value, version } => OwnedReply::Versioned { value: value.to_vec(), version },
+            Reply::Missing => OwnedReply::Missing,
+            Reply::Done => OwnedReply::Done,
+            Reply::Number(number) => OwnedReply::Number(number),
+            Reply::Conflict => OwnedReply::Conflict,
+            Reply::Rows(rows) => OwnedReply::Rows({
+                let mut owned = RowBuffer::default();
+                rows.iter().for_each(|(key, value)| owned.push(key, value));
+                owned
+            }),
+            Reply::Failed(failure) => OwnedReply::Failed(match failure {
+                Failure::Refused(words) => OwnedFailure::Refused(words.into()),
+                Failure::ConnectionLost(words) => OwnedFailure::ConnectionLost(words.into()),
+                Failure::Protocol(words) => OwnedFailure::Protocol(words.into()),
+                Failure::Deadline => OwnedFailure::Deadline,
+            }),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Numbers as protocols of text write them.
+
+/// Appends a number in decimal.
+#[inline]
+pub fn push_u64(out: &mut Vec<u8>, mut number: u64) {
+    if number < 10 {
+        out.push(b'0' + number as u8);
+        return;
+    }
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    while number > 0 {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Appends a number in decimal, with a minus where it is negative.
+#[inline]
+pub fn push_i64(out: &mut Vec<u8>, number: i64) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    push_u64(out, number.unsigned_abs());
+}
+
+/// Digits [`push_i64`] writes, with the minus.
+#[inline]
+pub fn i64_len(number: i64) -> usize {
+    usize::from(number < 0) + number.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 1
+}
+
+/// Reads digits and nothing else.
+#[inline]
+pub fn parse_u64(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, &byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 { None } else { number.checked_mul(10)?.checked_add(u64::from(digit)) }
+    })
+}
+
+/// Reads digits with an optional minus, and nothing else.
+#[inline]
+pub fn parse_i64(text: &[u8]) -> Option<i64> {
+    match text {
+        [b'-', digits @ ..] => {
+            let size = parse_u64(digits)?;
+            if size == 1 << 63 { Some(i64::MIN) } else { i64::try_from(size).ok().map(|size| -size) }
+        }
+        digits => parse_u64(digits).and_then(|size| i64::try_from(size).ok()),
+    }
+}
+
+/// Where the first CR LF of `input` starts, looking no further than `limit` bytes.
+#[inline]
+pub fn line_end(input: &[u8], limit: usize) -> Option<usize> {
+    let window = &input[..input.len().min(limit.saturating_add(2))];
+    window.windows(2).position(|pair| pair == b"\r\n")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{i64_len, line_end, parse_i64, parse_u64, push_i64, push_u64};
+    use proptest::prelude::{any, proptest};
+
+    proptest! {
+        #[test]
+        fn numbers_are_written_as_the_standard_library_writes_them(signed in any::<i64>(), shift in 0..64) {
+            let (signed, unsigned) = (signed >> shift, signed as u64 >> shift);
+            let mut out = Vec::new();
+            push_i64(&mut out, signed);
+            assert_eq!(out, signed.to_string().as_bytes());
+            assert_eq!(out.len(), i64_len(signed));
+            assert_eq!(parse_i64(&out), Some(signed));
+            out.clear();
+            push_u64(&mut out, unsigned);
+            assert_eq!(out, unsigned.to_string().as_bytes());
+            assert_eq!(parse_u64(&out), Some(unsigned));
+        }
+
+        #[test]
+        fn what_is_no_number_is_not_read_as_one(text in any::<Vec<u8>>()) {
+            let standard = std::str::from_utf8(&text).ok().filter(|text| !text.starts_with('+'));
+            assert_eq!(parse_i64(&text), standard.and_then(|text| text.parse().ok()));
+            assert_eq!(parse_u64(&text), standard.and_then(|text| text.parse().ok()));
+        }
+    }
+
+    #[test]
+    fn the_bounds_of_numbers_are_read_and_nothing_beyond() {
+        assert_eq!(parse_i64(b"-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(parse_i64(b"-9223372036854775809"), None);
+        assert_eq!(parse_i64(b"9223372036854775808"), None);
+        assert_eq!(parse_u64(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(parse_u64(b"18446744073709551616"), None);
+        assert_eq!((parse_i64(b""), parse_i64(b"-"), parse_u64(b"")), (None, None, None));
+    }
+
+    #[test]
+    fn a_line_ends_at_cr_lf_within_its_limit() {
+        assert_eq!(line_end(b"ab\r\ncd\r\n", 10), Some(2));
+        assert_eq!(line_end(b"ab\r\ncd", 2), Some(2));
+        assert_eq!(line_end(b"ab\r\ncd", 1), None);
+        assert_eq!(line_end(b"ab\ncd\r", 10), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! A session over connections: who is polled, and how long.
+
+use super::Codec;
+use super::link::{Common, Flush, Link};
+use super::socket::{Interest, PRECISE_BELOW, Poller, Read, left, sleep};
+use crate::{Endpoint, Failure, Operation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
+use std::io;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+/// Opens a session: one connection a client of the plan, each with an own codec, all connected and greeted.
+///
+/// # Errors
+/// When a server cannot be reached, refuses, or does not answer within [`CONNECT_TIMEOUT`](super::CONNECT_TIMEOUT).
+pub fn session<C: Codec>(
+    endpoint: &Endpoint,
+    plan: SessionPlan,
+    make_codec: impl Fn() -> C + 'static,
+) -> Result<Box<dyn Session>, StoreError> {
+    let pipeline = plan.pipeline.max(1);
+    let poller = match plan.clients {
+        0 | 1 => None,
+        _ => Some(Poller::new().map_err(|error| StoreError::open(endpoint, error))?),
+    };
+    let common = Common::new(endpoint.clone(), make_codec, plan.clients as usize, poller);
+    let links = (0..plan.clients)
+        .map(|number| Link::open(number, pipeline, &common))
+        .collect::<Result<Vec<_>, String>>()
+        .map_err(|problem| StoreError::open(endpoint, problem))?;
+    Ok(Box::new(Wire { unsent: Vec::with_capacity(plan.slots() as usize), links, pipeline, common }))
+}
+
+struct Wire<C, F> {
+    links: Vec<Link<C>>,
+    pipeline: u32,
+    /// Connections with requests held back. One may be listed twice.
+    unsent: Vec<u32>,
+    common: Common<F>,
+}
+
+impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
+    #[inline]
+    fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
+        let number = if self.links.len() == 1 { 0 } else { slot / self.pipeline };
+        let link = &mut self.links[number as usize];
+        if let Some(words) = link.take_owed() {
+            return Ok(Some(Reply::Failed(Failure::Protocol(words))));
+        }
+        if link.is_sent() {
+            self.unsent.push(number);
+        }
+        link.push(slot, operation, &mut self.common.buffers);
+        Ok(None)
+    }
+
+    fn poll(&mut self, _: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>> {
+        self.common.answered = 0;
+        let polled =
+            if self.common.poller.is_none() { self.poll_one(until, sink) } else { self.poll_many(until, sink) };
+        Poll::Ready(polled.map_err(|error| StoreError::Session(format!("waiting for replies: {error}"))))
+    }
+}
+
+impl<C: Codec, F: Fn() -> C> Wire<C, F> {
+    /// The only connection is read blocking, so that a batch takes two system calls.
+    fn poll_one(&mut self, until: Until, sink: &mut dyn Sink) -> io::Result<()> {
+        let common = &mut self.common;
+        let Some(link) = self.links.first_mut() else {
+            return sleep(limit(until, None));
+        };
+        let flush = link.flush(common, sink)?;
+        if common.answered > 0 {
+            return Ok(());
+        }
+        if flush == Flush::Sent {
+            self.unsent.clear();
+        }
+        match (until, flush) {
+            (_, Flush::Down(retry_at)) => return sleep(limit(until, Some(retry_at))),
+            (Until::Now, _) => link.read(Read::Now, common, sink),
+            (Until::At(time), Flush::Blocked) => {
+                if link.wait(Interest::ReadOrWrite, time)? {
+                    link.read(Read::Now, common, sink);
+                }
+            }
+            (Until::At(time), Flush::Sent) => {
+                if link.is_waiting() && left(time) >= PRECISE_BELOW {
+                    link.read(Read::Blocking, common, sink);
+                } else if link.wait(Interest::Read, time)? {
+                    link.read(Read::Now, common, sink);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn poll_many(&mut self, until: Until, sink: &mut dyn Sink) -> io::Result<()> {
+        let Wire { links, unsent, common, .. } = self;
+        let mut retry_at = None;
+        let mut kept = 0;
+        for at in 0..unsent.len() {
+            let number = unsent[at];
+            if let Flush::Down(time) = links[number as usize].flush(common, sink)? {
+                retry_at = Some(retry_at.map_or(time, |earliest: Instant| earliest.min(time)));
+                unsent[kept] = number;
+                kept += 1;
+            }
+        }
+        unsent.truncate(kept);
+        if common.answered > 0 {
+            return Ok(());
+        }
+        let Some(poller) = &mut common.poller else { return Ok(()) };
+        let found = poller.wait(limit(until, retry_at))?;
+        for index in 0..found {
+            let Some(ready) = common.poller.as_ref().map(|poller| poller.ready(index)) else { break };
+            let link = &mut links[ready.number as usize];
+            if ready.writable {
+                link.flush(common, sink)?;
+            }
+            if ready.readable {
+                link.read(Read::Now, common, sink);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How long to wait: until the caller's time, or the time a connection is opened again if that is earlier.
+fn limit(until: Until, retry_at: Option<Instant>) -> Duration {
+    let Until::At(time) = until else { return Duration::ZERO };
+    left(retry_at.map_or(time, |retry_at| retry_at.min(time)))
+}

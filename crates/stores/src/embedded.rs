@@ -1,0 +1,87 @@
+//! What embedded adapters share: where their files lie, how a call's outcome becomes a reply, and what they say when their
+//! engine is not in the build.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use store::{Failure, Reply, RowBuffer, StoreError};
+
+/// The path of an adapter's own file or directory, `kvtrial.<what>`, in the directory it is given. That may be the user's:
+/// nothing else in it is ever touched, and nothing in it is ever deleted. A directory that does not exist yet is made.
+pub fn place(directory: &Path, what: &str) -> Result<PathBuf, StoreError> {
+    std::fs::create_dir_all(directory).map_err(|source| StoreError::Io { path: directory.to_owned(), source })?;
+    Ok(directory.join(format!("kvtrial.{what}")))
+}
+
+/// What an engine said no with, in its own words.
+#[derive(Debug)]
+pub struct Fault(pub String);
+
+impl<E: Display> From<E> for Fault {
+    #[cold]
+    fn from(error: E) -> Fault {
+        Fault(error.to_string())
+    }
+}
+
+/// How an operation ended, before it is said in borrowed bytes.
+pub enum Outcome {
+    /// The value in the buffers.
+    Value,
+    /// The value in the buffers, in a store that compares values (version 0).
+    Versioned,
+    /// The rows in the buffers.
+    #[allow(dead_code)] // Tokyo Cabinet, the only one that is always in the build, has none
+    Rows,
+    /// A reply without bytes.
+    Own(Reply<'static>),
+}
+
+/// What the replies of one handle borrow from; reused, so that nothing is allocated once warm.
+#[derive(Default)]
+pub struct Buffers {
+    /// The value read last.
+    pub value: Vec<u8>,
+    /// The rows read last.
+    pub rows: RowBuffer,
+    words: String,
+}
+
+impl Buffers {
+    /// The reply that says the outcome. A fault is a refusal in the engine's words.
+    #[inline]
+    pub fn reply(&mut self, outcome: Result<Outcome, Fault>) -> Reply<'_> {
+        match outcome {
+            Ok(Outcome::Value) => Reply::Value(&self.value),
+            Ok(Outcome::Versioned) => Reply::Versioned { value: &self.value, version: 0 },
+            Ok(Outcome::Rows) => Reply::Rows(self.rows.rows()),
+            Ok(Outcome::Own(reply)) => reply,
+            Err(Fault(words)) => {
+                self.words = words;
+                Reply::Failed(Failure::Refused(&self.words))
+            }
+        }
+    }
+}
+
+/// Stands in for an adapter's `engine` module when the cargo feature that adds it is off.
+#[allow(unused_macros)] // unused when every engine is in the build
+macro_rules! not_built {
+    ($feature:literal) => {
+        mod engine {
+            use std::path::Path;
+            use store::{Probe, Store, StoreError};
+            use study::Spec;
+
+            pub fn probe() -> Probe {
+                Probe::NotBuilt($feature)
+            }
+
+            pub fn open(spec: &Spec, _: &Path) -> Result<Box<dyn Store>, StoreError> {
+                Err(StoreError::NotBuilt { store: spec.name.clone(), feature: $feature })
+            }
+        }
+    };
+}
+
+#[allow(unused_imports)] // unused when every engine is in the build
+pub(crate) use not_built;

@@ -1,0 +1,142 @@
+//! What a running server says of itself.
+
+use super::resp::{Found, Item, Login, Resp, item, request};
+use std::collections::BTreeMap;
+use store::wire::Talk;
+use store::{Endpoint, Facts, StoreError};
+use study::Durability;
+
+/// Settings that matter for speed and safety.
+const SETTINGS: [&str; 10] = [
+    "appendonly",
+    "appendfsync",
+    "save",
+    "maxmemory",
+    "maxmemory-policy",
+    "io-threads",
+    "databases",
+    "hz",
+    "lazyfree-lazy-user-del",
+    "proto-max-bulk-len",
+];
+
+/// `appendonly` and `appendfsync` of a level.
+pub(super) fn append_only_file(level: Durability) -> (&'static str, &'static str) {
+    match level {
+        Durability::None => ("no", "everysec"),
+        Durability::Os => ("yes", "no"),
+        Durability::Second => ("yes", "everysec"),
+        Durability::Commit => ("yes", "always"),
+    }
+}
+
+/// A server's own account.
+pub(super) struct Server {
+    pub facts: Facts,
+    /// The level in effect; `None` when the server does not show its configuration.
+    pub durability: Option<Durability>,
+}
+
+impl Server {
+    /// Connects, logs in and asks.
+    pub fn ask(endpoint: &Endpoint) -> Result<Server, StoreError> {
+        let mut talk = Talk::open(endpoint, Resp::new(Login::of(endpoint)))?;
+        let info = match ask(&mut talk, b"INFO", &[])? {
+            Answer::Texts(texts) => texts.concat(),
+            Answer::Refused(words) => return Err(StoreError::open(endpoint, words)),
+        };
+        let mut config = BTreeMap::new();
+        for setting in SETTINGS {
+            match ask(&mut talk, b"CONFIG", &[b"GET", setting.as_bytes()])? {
+                Answer::Texts(texts) => {
+                    config.extend(texts.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())));
+                }
+                Answer::Refused(words) => {
+                    config.insert("CONFIG GET".into(), words);
+                    break;
+                }
+            }
+        }
+        if let Some(allocator) = field(&info, "mem_allocator") {
+            config.insert("mem_allocator".into(), allocator.into());
+        }
+        let (product, version) = product(&info);
+        let durability = level(&config);
+        Ok(Server { facts: Facts { product: product.into(), version: version.into(), config }, durability })
+    }
+}
+
+/// Product and version; relatives of Redis also state the Redis version they resemble.
+fn product(info: &str) -> (&'static str, &str) {
+    [("Valkey", "valkey_version"), ("Dragonfly", "dragonfly_version"), ("Redis", "redis_version")]
+        .into_iter()
+        .find_map(|(product, name)| field(info, name).map(|version| (product, version)))
+        .unwrap_or(("a server that speaks RESP", "unknown"))
+}
+
+fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+}
+
+fn level(config: &BTreeMap<String, String>) -> Option<Durability> {
+    Some(match (config.get("appendonly")?.as_str(), config.get("appendfsync")?.as_str()) {
+        ("yes", "always") => Durability::Commit,
+        ("yes", "everysec") => Durability::Second,
+        ("yes", _) => Durability::Os,
+        _ => Durability::None,
+    })
+}
+
+enum Answer {
+    Texts(Vec<String>),
+    Refused(String),
+}
+
+fn ask(talk: &mut Talk, command: &[u8], args: &[&[u8]]) -> Result<Answer, StoreError> {
+    let mut bytes = Vec::new();
+    request(&mut bytes, command, args);
+    talk.ask(&bytes, |input| {
+        let (mut left, mut at) = (1, 0);
+        let mut texts = Vec::new();
+        while left > 0 {
+            let (item, end) = match item(input, at) {
+                Found::Item { item, end } => (item, end),
+                Found::Incomplete { .. } => return Ok(None),
+                Found::Broken(problem) => return Err(format!("this is not RESP: expected {problem}")),
+            };
+            (left, at) = (left - 1, end);
+            match item {
+                Item::Bulk(text) => texts.push(String::from_utf8_lossy(text).into_owned()),
+                Item::Array(items) if items <= 10_000 => left += items,
+                Item::Error(words) => return Ok(Some(Answer::Refused(String::from_utf8_lossy(words).into_owned()))),
+                other => return Err(format!("strings were expected, not {other:?}")),
+            }
+        }
+        if at == input.len() { Ok(Some(Answer::Texts(texts))) } else { Err("more came than was asked".into()) }
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{append_only_file, level, product};
+    use std::collections::BTreeMap;
+    use study::Durability;
+
+    #[test]
+    fn a_level_is_read_back_from_the_settings_it_is_made_with() {
+        for asked in [Durability::None, Durability::Os, Durability::Second, Durability::Commit] {
+            let (appendonly, appendfsync) = append_only_file(asked);
+            let config = [("appendonly", appendonly), ("appendfsync", appendfsync)];
+            let config: BTreeMap<_, _> = config.map(|(name, value)| (name.into(), value.into())).into();
+            assert_eq!(level(&config), Some(asked));
+        }
+        assert_eq!(level(&BTreeMap::new()), None);
+    }
+
+    #[test]
+    fn the_product_is_named_as_the_server_names_itself() {
+        assert_eq!(product("# Server\r\nredis_version:7.0.15\r\n"), ("Redis", "7.0.15"));
+        assert_eq!(product("redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.1\r\n"), ("Valkey", "8.1.1"));
+    }
+}

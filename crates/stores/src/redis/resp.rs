@@ -1,0 +1,408 @@
+//! RESP2, the protocol of Redis and its relatives: requests are arrays of byte strings, replies are typed by their first byte.
+
+use store::wire::ascii::{i64_len, line_end, parse_i64, push_i64, push_u64};
+use store::wire::{Codec, Decoded, Expect, KeyQueue};
+use store::{Endpoint, Expected, Failure, Operation, OperationKind, Reply, RowBuffer};
+
+/// Stores only while the value still is the expected one. Comparing values is exact, and cheaper for the server than a digest.
+pub(super) const SCRIPT: &str =
+    "if redis.call('GET',KEYS[1])==ARGV[1] then redis.call('SET',KEYS[1],ARGV[2]) return 1 end return 0";
+
+/// SHA-1 of [`SCRIPT`], under which the server keeps it.
+pub(super) const SCRIPT_SHA1: &str = "9727c0c3d59879d40e8841eb5f2722ce5967bd3d";
+
+/// Longest line read; servers write shorter ones.
+const LINE_BYTES: usize = 64 << 10;
+
+/// Longest value believed: eight times what a server takes unless told otherwise.
+const VALUE_BYTES: i64 = 4 << 30;
+
+const NOT_UTF8: &str = "an error in words that are not UTF-8";
+
+/// How to log in.
+#[derive(Clone, Default)]
+pub(super) struct Login {
+    /// Arguments of AUTH, none without a password.
+    auth: Vec<String>,
+    /// Argument of SELECT.
+    database: Option<String>,
+}
+
+impl Login {
+    /// The login of an endpoint.
+    pub fn of(endpoint: &Endpoint) -> Login {
+        let password = endpoint.password.as_ref().map(|password| password.reveal().to_owned());
+        let auth = password.map(|password| endpoint.user.clone().into_iter().chain([password]).collect());
+        Login { auth: auth.unwrap_or_default(), database: endpoint.database.clone() }
+    }
+}
+
+/// One connection's state.
+pub(super) struct Resp {
+    login: Login,
+    /// Keys of requests whose replies hold values only.
+    asked: KeyQueue,
+    rows: RowBuffer,
+    /// Replies to hello read so far, and how many there will be.
+    greeted: (u32, u32),
+}
+
+impl Resp {
+    /// A new connection's.
+    pub fn new(login: Login) -> Resp {
+        Resp { login, asked: KeyQueue::default(), rows: RowBuffer::default(), greeted: (0, 0) }
+    }
+}
+
+impl Codec for Resp {
+    fn hello(&mut self, out: &mut Vec<u8>) -> u32 {
+        let mut replies = 1;
+        if !self.login.auth.is_empty() {
+            let auth: Vec<&[u8]> = self.login.auth.iter().map(String::as_bytes).collect();
+            request(out, b"AUTH", &auth);
+            replies += 1;
+        }
+        if let Some(database) = &self.login.database {
+            request(out, b"SELECT", &[database.as_bytes()]);
+            replies += 1;
+        }
+        request(out, b"SCRIPT", &[b"LOAD", SCRIPT.as_bytes()]);
+        self.greeted = (0, replies);
+        replies
+    }
+
+    fn hello_reply<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
+        let (consumed, item) = match item(input, 0) {
+            Found::Item { item, end } => (end, item),
+            Found::Incomplete { at_least } => return Decoded::Incomplete { at_least },
+            Found::Broken(problem) => return Decoded::Broken(problem),
+        };
+        self.greeted.0 += 1;
+        let is_script = self.greeted.0 == self.greeted.1;
+        let reply = match item {
+            // A server that may not or cannot keep scripts says so again when a compare-and-set is asked of it.
+            Item::Error(words) if is_script && !is_login(words) => Reply::Done,
+            Item::Error(words) => refused(words),
+            Item::Bulk(_) if is_script => Reply::Done,
+            Item::Line(b"OK") if !is_script => Reply::Done,
+            _ => return Decoded::Broken("an answer to AUTH, SELECT or SCRIPT LOAD"),
+        };
+        Decoded::Reply { reply, consumed }
+    }
+
+    #[inline]
+    fn encode(&mut self, operation: &Operation<'_>, out: &mut Vec<u8>) -> Expect {
+        let mut detail = 0;
+        match *operation {
+            Operation::Get { key } | Operation::GetVersioned { key } | Operation::GetCounter { key } => {
+                out.reserve(key.len() + 40);
+                out.extend_from_slice(b"*2\r\n$3\r\nGET\r\n");
+                bulk(out, key);
+            }
+            Operation::Put { key, value } => {
+                out.reserve(key.len() + value.len() + 64);
+                out.extend_from_slice(b"*3\r\n$3\r\nSET\r\n");
+                bulk(out, key);
+                bulk(out, value);
+            }
+            Operation::Delete { key } => request(out, b"DEL", &[key]),
+            Operation::Append { key, value } => request(out, b"APPEND", &[key, value]),
+            Operation::Increment { key, by } => {
+                out.extend_from_slice(b"*3\r\n$6\r\nINCRBY\r\n");
+                bulk(out, key);
+                number(out, by);
+            }
+            Operation::IncrementField { key, field, by } => {
+                out.extend_from_slice(b"*4\r\n$7\r\nHINCRBY\r\n");
+                bulk(out, key);
+                bulk(out, field);
+                number(out, by);
+            }
+            Operation::GetFields { key } => request(out, b"HGETALL", &[key]),
+            Operation::CompareAndSet { key, expected: Expected::Absent, value } => request(out, b"SET", &[key, value, b"NX"]),
+            Operation::CompareAndSet { key, expected: Expected::Present { value: expected, .. }, value } => {
+                detail = 1;
+                request(out, b"EVALSHA", &[SCRIPT_SHA1.as_bytes(), b"1", key, expected, value]);
+            }
+            Operation::GetMany { keys } => {
+                detail = keys.len() as u32;
+                self.asked.push(keys);
+                if keys.is_empty() {
+                    nothing(out);
+                } else {
+                    request(out, b"MGET", keys);
+                }
+            }
+            Operation::PutMany { pairs } => {
+                detail = pairs.len() as u32;
+                if pairs.is_empty() {
+                    nothing(out);
+                } else {
+                    array(out, 1 + 2 * pairs.len());
+                    bulk(out, b"MSET");
+                    for (key, value) in pairs {
+                        bulk(out, key);
+                        bulk(out, value);
+                    }
+                }
+            }
+            // Not native, so never asked; whoever asks nevertheless gets the server's refusal.
+            Operation::Scan { .. } => request(out, b"RANGE", &[]),
+        }
+        Expect { kind: operation.kind(), detail }
+    }
+
+    #[inline]
+    fn decode<'a>(&'a mut self, expect: Expect, input: &'a [u8]) -> Decoded<'a> {
+        let (end, item) = match item(input, 0) {
+            Found::Item { item, end } => (end, item),
+            Found::Incomplete { at_least } => return Decoded::Incomplete { at_least },
+            Found::Broken(problem) => return Decoded::Broken(problem),
+        };
+        let reply = match (expect.kind, item) {
+            (OperationKind::Get, Item::Bulk(value)) => Reply::Value(value),
+            (OperationKind::GetVersioned, Item::Bulk(value)) => Reply::Versioned { value, version: 0 },
+            (OperationKind::Get | OperationKind::GetVersioned | OperationKind::GetCounter, Item::Nil) => Reply::Missing,
+            (OperationKind::Put | OperationKind::PutMany | OperationKind::CompareAndSet, Item::Line(b"OK")) => Reply::Done,
+            (OperationKind::Delete, Item::Number(0)) => Reply::Missing,
+            (OperationKind::Delete, Item::Number(1)) | (OperationKind::Append, Item::Number(0..)) => Reply::Done,
+            (OperationKind::Increment | OperationKind::IncrementField, Item::Number(number)) => Reply::Number(number),
+            (OperationKind::GetCounter, Item::Bulk(digits)) => match parse_i64(digits) {
+                Some(number) => Reply::Number(number),
+                None => return Decoded::Broken("a counter in decimal"),
+            },
+            (OperationKind::CompareAndSet, Item::Nil) if expect.detail == 0 => Reply::Conflict,
+            (OperationKind::CompareAndSet, Item::Number(0)) if expect.detail == 1 => Reply::Conflict,
+            (OperationKind::CompareAndSet, Item::Number(1)) if expect.detail == 1 => Reply::Done,
+            (OperationKind::PutMany, Item::Line(b"PONG")) if expect.detail == 0 => Reply::Done,
+            (OperationKind::GetMany, Item::Line(b"PONG")) if expect.detail == 0 => {
+                self.asked.pop();
+                self.rows.clear();
+                Reply::Rows(self.rows.rows())
+            }
+            (OperationKind::GetMany, Item::Array(items)) if items == expect.detail as usize => {
+                return self.values(items, input, end);
+            }
+            (OperationKind::GetFields, Item::Array(items)) if items % 2 == 0 => return self.fields(items, input, end),
+            (_, Item::Error(words)) => {
+                if expect.kind == OperationKind::GetMany {
+                    self.asked.pop();
+                }
+                refused(words)
+            }
+            _ => return Decoded::Broken("a reply of the type this command has"),
+        };
+        Decoded::Reply { reply, consumed: end }
+    }
+}
+
+impl Resp {
+    /// The values of MGET, in the order asked.
+    fn values<'a>(&'a mut self, count: usize, input: &'a [u8], start: usize) -> Decoded<'a> {
+        let consumed = match bulks(input, start, count) {
+            Ok(end) => end,
+            Err(other) => return other,
+        };
+        self.rows.clear();
+        let mut at = start;
+        for key in self.asked.front() {
+            let Found::Item { item, end } = item(input, at) else { break };
+            if let Item::Bulk(value) = item {
+                self.rows.push(key, value);
+            }
+            at = end;
+        }
+        self.asked.pop();
+        Decoded::Reply { reply: Reply::Rows(self.rows.rows()), consumed }
+    }
+
+    /// The fields and counts of HGETALL.
+    fn fields<'a>(&'a mut self, items: usize, input: &'a [u8], start: usize) -> Decoded<'a> {
+        let consumed = match bulks(input, start, items) {
+            Ok(end) => end,
+            Err(other) => return other,
+        };
+        self.rows.clear();
+        let mut at = start;
+        for _ in 0..items / 2 {
+            let Found::Item { item: Item::Bulk(field), end } = item(input, at) else { break };
+            let Found::Item { item: Item::Bulk(count), end } = item(input, end) else { break };
+            self.rows.push(field, count);
+            at = end;
+        }
+        Decoded::Reply { reply: Reply::Rows(self.rows.rows()), consumed }
+    }
+}
+
+/// Where `count` strings (or nils) that start at `start` end.
+fn bulks<'a>(input: &'a [u8], start: usize, count: usize) -> Result<usize, Decoded<'a>> {
+    let mut at = start;
+    for found in 0..count {
+        match item(input, at) {
+            Found::Item { item: Item::Bulk(_) | Item::Nil, end } => at = end,
+            Found::Item { .. } => return Err(Decoded::Broken("an array of strings")),
+            // Each further item takes five bytes or more.
+            Found::Incomplete { at_least } => {
+                return Err(Decoded::Incomplete { at_least: at_least.saturating_add(5 * (count - found - 1)) });
+            }
+            Found::Broken(problem) => return Err(Decoded::Broken(problem)),
+        }
+    }
+    Ok(at)
+}
+
+/// One item of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Item<'a> {
+    /// `+words`
+    Line(&'a [u8]),
+    /// `-words`
+    Error(&'a [u8]),
+    /// `:number`
+    Number(i64),
+    /// `$length` and that many bytes
+    Bulk(&'a [u8]),
+    /// `$-1` or `*-1`
+    Nil,
+    /// `*items`: the items follow
+    Array(usize),
+}
+
+/// What was found at a place in the bytes received.
+pub(super) enum Found<'a> {
+    /// An item, which ends before `end`.
+    Item {
+        /// The item.
+        item: Item<'a>,
+        /// The place behind it.
+        end: usize,
+    },
+    /// Not enough bytes.
+    Incomplete {
+        /// How many are missing, at least.
+        at_least: usize,
+    },
+    /// Not RESP.
+    Broken(&'static str),
+}
+
+/// The item that starts at `at`.
+#[inline]
+pub(super) fn item(input: &[u8], at: usize) -> Found<'_> {
+    let Some(&kind) = input.get(at) else { return Found::Incomplete { at_least: 4 } };
+    match kind {
+        b'$' => match length(input, at + 1) {
+            Length::Is(size @ 0..=VALUE_BYTES, start) => {
+                let end = start + size as usize + 2;
+                match input.get(end - 2..end) {
+                    Some(b"\r\n") => Found::Item { item: Item::Bulk(&input[start..end - 2]), end },
+                    Some(_) => Found::Broken("CR LF behind a string of the length announced"),
+                    None => Found::Incomplete { at_least: end - input.len() },
+                }
+            }
+            Length::Is(-1, end) => Found::Item { item: Item::Nil, end },
+            Length::Incomplete => Found::Incomplete { at_least: 2 },
+            _ => Found::Broken("a length of 0 to 4 GiB, or -1"),
+        },
+        b':' => match length(input, at + 1) {
+            Length::Is(number, end) => Found::Item { item: Item::Number(number), end },
+            Length::Incomplete => Found::Incomplete { at_least: 2 },
+            Length::Broken => Found::Broken("a number"),
+        },
+        b'*' => match length(input, at + 1) {
+            Length::Is(items @ 0..=0xffff_ffff, end) => Found::Item { item: Item::Array(items as usize), end },
+            Length::Is(-1, end) => Found::Item { item: Item::Nil, end },
+            Length::Incomplete => Found::Incomplete { at_least: 2 },
+            _ => Found::Broken("a number of items"),
+        },
+        b'+' | b'-' => match line_end(&input[at + 1..], LINE_BYTES) {
+            Some(size) => {
+                let words = &input[at + 1..at + 1 + size];
+                let item = if kind == b'+' { Item::Line(words) } else { Item::Error(words) };
+                Found::Item { item, end: at + 3 + size }
+            }
+            None if input.len() - at > LINE_BYTES => Found::Broken("a line of less than 64 KiB"),
+            None => Found::Incomplete { at_least: 1 },
+        },
+        _ => Found::Broken("a RESP2 reply, which starts with one of + - : $ *"),
+    }
+}
+
+enum Length {
+    /// The number, and the place behind its CR LF.
+    Is(i64, usize),
+    Incomplete,
+    Broken,
+}
+
+/// The number in decimal that starts at `start` and ends in CR LF.
+#[inline]
+fn length(input: &[u8], start: usize) -> Length {
+    // A sign and 19 digits are the longest; most have one to three.
+    let longest = input.len().min(start + 21);
+    let mut at = start;
+    while at < longest && input[at] != b'\r' {
+        at += 1;
+    }
+    if at == input.len() {
+        return Length::Incomplete;
+    }
+    match (input.get(at), input.get(at + 1)) {
+        (Some(b'\r'), Some(b'\n')) => match parse_i64(&input[start..at]) {
+            Some(number) => Length::Is(number, at + 2),
+            None => Length::Broken,
+        },
+        (Some(b'\r'), None) => Length::Incomplete,
+        _ => Length::Broken,
+    }
+}
+
+fn refused(words: &[u8]) -> Reply<'_> {
+    Reply::Failed(Failure::Refused(std::str::from_utf8(words).unwrap_or(NOT_UTF8)))
+}
+
+/// Whether an error means that nothing will work without logging in, or at all.
+fn is_login(words: &[u8]) -> bool {
+    [&b"NOAUTH"[..], b"WRONGPASS", b"ERR max number of clients", b"LOADING", b"DENIED"].iter().any(|start| words.starts_with(start))
+}
+
+/// Writes a request of a command and its arguments.
+#[inline]
+pub(super) fn request(out: &mut Vec<u8>, command: &[u8], args: &[&[u8]]) {
+    out.reserve(command.len() + 32 + args.iter().map(|arg| arg.len() + 24).sum::<usize>());
+    array(out, 1 + args.len());
+    bulk(out, command);
+    for arg in args {
+        bulk(out, arg);
+    }
+}
+
+#[inline]
+fn array(out: &mut Vec<u8>, items: usize) {
+    out.push(b'*');
+    push_u64(out, items as u64);
+    out.extend_from_slice(b"\r\n");
+}
+
+#[inline]
+fn bulk(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(b'$');
+    push_u64(out, bytes.len() as u64);
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(bytes);
+    out.extend_from_slice(b"\r\n");
+}
+
+#[inline]
+fn number(out: &mut Vec<u8>, number: i64) {
+    out.push(b'$');
+    push_u64(out, i64_len(number) as u64);
+    out.extend_from_slice(b"\r\n");
+    push_i64(out, number);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// A request that does nothing: MGET and MSET of nothing are errors to the server.
+fn nothing(out: &mut Vec<u8>) {
+    request(out, b"PING", &[]);
+}

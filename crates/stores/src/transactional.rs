@@ -1,0 +1,313 @@
+//! Every operation of a key/value store, on any ordered engine that has atomic writes (LMDB, redb, fjall).
+//!
+//! The adapter gives three spaces of byte keys and two views: [`Read`], and [`Write`] which ends with a commit. Each operation
+//! is one such view, opened and closed, so one operation is one transaction of the engine. Append, increment, compare-and-set
+//! and the counters of a record read and write within that one transaction: no other client comes between. Compare-and-set
+//! compares values (the version in its replies is 0).
+//!
+//! Counters are 8 bytes, little-endian, in a space of their own. A field of a record of counters lies under the record's key
+//! length (2 bytes, big-endian), its key and the field's name, so that no record's fields mix with another's.
+
+use crate::embedded::{Buffers, Fault, Outcome};
+use std::sync::Arc;
+use store::immediate::SyncStore;
+use store::{Capabilities, Counter, Expected, Operation, OperationKind, OperationSet, Overflow, Reply};
+
+/// The spaces of keys an engine keeps apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Values by key.
+    Values,
+    /// Counters by key.
+    Counters,
+    /// Counters by key and field.
+    Fields,
+}
+
+impl Space {
+    /// All spaces, in the order of their numbers.
+    pub const ALL: [Space; 3] = [Space::Values, Space::Counters, Space::Fields];
+
+    /// The name of its table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Space::Values => "kvtrial-values",
+            Space::Counters => "kvtrial-counters",
+            Space::Fields => "kvtrial-fields",
+        }
+    }
+}
+
+/// Whether a scan goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum More {
+    /// The next row, please.
+    Yes,
+    /// Enough.
+    No,
+}
+
+/// A consistent view to read from.
+pub trait Read {
+    /// Hands the value to `found`, when there is one.
+    fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault>;
+
+    /// Hands rows to `row` in byte order of keys, from `start` on, as long as it wants more.
+    fn scan(&self, space: Space, start: &[u8], row: impl FnMut(&[u8], &[u8]) -> More) -> Result<(), Fault>;
+}
+
+/// A view to read and write, that nobody else writes to meanwhile. Dropped without commit, it leaves no trace.
+pub trait Write: Read {
+    /// Stores a value.
+    fn put(&mut self, space: Space, key: &[u8], value: &[u8]) -> Result<(), Fault>;
+
+    /// Removes a key of `Values`; whether there was one.
+    fn delete(&mut self, key: &[u8]) -> Result<bool, Fault>;
+
+    /// Ends it; acknowledged at the level of durability the store was opened with.
+    fn commit(self) -> Result<(), Fault>;
+}
+
+/// An opened engine, shared by all threads.
+pub trait Engine: Send + Sync + 'static {
+    /// Its view to read from.
+    type Reader<'e>: Read;
+    /// Its view to write to.
+    type Writer<'e>: Write;
+
+    /// Opens a view to read from.
+    fn reader(&self) -> Result<Self::Reader<'_>, Fault>;
+
+    /// Opens a view to write to, waiting for other writers.
+    fn writer(&self) -> Result<Self::Writer<'_>, Fault>;
+
+    /// Stores one value, for engines that have a shorter way than a view.
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        let mut writer = self.writer()?;
+        writer.put(Space::Values, key, value)?;
+        writer.commit()
+    }
+
+    /// Stores several values in one view, for engines that have a shorter way.
+    fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault> {
+        let mut writer = self.writer()?;
+        for (key, value) in pairs {
+            writer.put(Space::Values, key, value)?;
+        }
+        writer.commit()
+    }
+}
+
+/// What every engine can do through [`Handle`]; adapters add their limits.
+pub const CAPABILITIES: Capabilities = Capabilities {
+    native: OperationSet::of(&OperationKind::ALL),
+    counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
+    ..Capabilities::BASIC
+};
+
+/// One client's handle.
+pub struct Handle<E> {
+    engine: Arc<E>,
+    min_key_bytes: usize,
+    max_key_bytes: usize,
+    path: Vec<u8>,
+    buffers: Buffers,
+}
+
+impl<E: Engine> Handle<E> {
+    /// A handle on the engine, with the key limits it declares.
+    pub fn new(engine: Arc<E>, limits: &Capabilities) -> Handle<E> {
+        Handle {
+            engine,
+            min_key_bytes: limits.min_key_bytes,
+            max_key_bytes: limits.max_key_bytes,
+            path: Vec::new(),
+            buffers: Buffers::default(),
+        }
+    }
+
+    fn check(&self, key: &[u8]) -> Result<(), Fault> {
+        if (self.min_key_bytes..=self.max_key_bytes).contains(&key.len()) {
+            return Ok(());
+        }
+        let (min, max) = (self.min_key_bytes, self.max_key_bytes);
+        Err(Fault(format!("key of {} bytes; this store takes {min} to {max}", key.len())))
+    }
+
+    /// Copies a value into the handle's buffer; whether there is one.
+    fn read(&mut self, key: &[u8]) -> Result<bool, Fault> {
+        let value = &mut self.buffers.value;
+        value.clear();
+        Ok(self.engine.reader()?.get(Space::Values, key, |found| value.extend_from_slice(found))?.is_some())
+    }
+
+    fn delete(&self, key: &[u8]) -> Result<Reply<'static>, Fault> {
+        let mut writer = self.engine.writer()?;
+        if !writer.delete(key)? {
+            return Ok(Reply::Missing);
+        }
+        writer.commit()?;
+        Ok(Reply::Done)
+    }
+
+    fn append(&mut self, key: &[u8], more: &[u8]) -> Result<(), Fault> {
+        let mut writer = self.engine.writer()?;
+        let value = &mut self.buffers.value;
+        value.clear();
+        writer.get(Space::Values, key, |found| value.extend_from_slice(found))?;
+        value.extend_from_slice(more);
+        writer.put(Space::Values, key, value)?;
+        writer.commit()
+    }
+
+    fn compare_and_set(&self, key: &[u8], expected: &Expected<'_>, value: &[u8]) -> Result<Reply<'static>, Fault> {
+        let mut writer = self.engine.writer()?;
+        let as_expected = match expected {
+            Expected::Absent => writer.get(Space::Values, key, |_| ())?.is_none(),
+            Expected::Present { value: seen, .. } => {
+                writer.get(Space::Values, key, |found| found == *seen)?.unwrap_or(false)
+            }
+        };
+        if !as_expected {
+            return Ok(Reply::Conflict);
+        }
+        writer.put(Space::Values, key, value)?;
+        writer.commit()?;
+        Ok(Reply::Done)
+    }
+
+    fn increment(&self, space: Space, key: &[u8], by: i64) -> Result<i64, Fault> {
+        let mut writer = self.engine.writer()?;
+        let before = writer.get(space, key, count)?.transpose()?.unwrap_or(0);
+        let after = before.checked_add(by).ok_or("the counter would leave the range of 64-bit integers")?;
+        writer.put(space, key, &after.to_le_bytes())?;
+        writer.commit()?;
+        Ok(after)
+    }
+
+    fn increment_field(&mut self, key: &[u8], field: &[u8], by: i64) -> Result<i64, Fault> {
+        record_prefix(&mut self.path, key)?;
+        self.path.extend_from_slice(field);
+        if self.path.len() > self.max_key_bytes {
+            let (path, max) = (self.path.len(), self.max_key_bytes);
+            return Err(Fault(format!("key, field and 2 bytes are {path} bytes long; this store takes {max}")));
+        }
+        self.increment(Space::Fields, &self.path, by)
+    }
+
+    fn get_fields(&mut self, key: &[u8]) -> Result<(), Fault> {
+        self.buffers.rows.clear();
+        let (rows, mut unreadable) = (&mut self.buffers.rows, None);
+        record_prefix(&mut self.path, key)?;
+        let prefix = &self.path;
+        self.engine.reader()?.scan(Space::Fields, prefix, |path, value| {
+            let Some(field) = path.strip_prefix(&prefix[..]) else { return More::No };
+            match count(value) {
+                Ok(count) => rows.push(field, count.to_string().as_bytes()),
+                Err(fault) => unreadable = Some(fault),
+            }
+            More::Yes
+        })?;
+        unreadable.map_or(Ok(()), Err)
+    }
+
+    fn get_many(&mut self, keys: &[&[u8]]) -> Result<(), Fault> {
+        self.buffers.rows.clear();
+        let reader = self.engine.reader()?;
+        for key in keys {
+            self.check(key)?;
+            let rows = &mut self.buffers.rows;
+            reader.get(Space::Values, key, |value| rows.push(key, value))?;
+        }
+        Ok(())
+    }
+
+    fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault> {
+        for (key, _) in pairs {
+            self.check(key)?;
+        }
+        self.engine.put_many(pairs)
+    }
+
+    fn scan(&mut self, start: &[u8], limit: u32) -> Result<(), Fault> {
+        self.buffers.rows.clear();
+        if limit == 0 {
+            return Ok(());
+        }
+        let rows = &mut self.buffers.rows;
+        self.engine.reader()?.scan(Space::Values, start, |key, value| {
+            rows.push(key, value);
+            if rows.rows().len() < limit as usize { More::Yes } else { More::No }
+        })
+    }
+
+    fn carry_out(&mut self, operation: &Operation<'_>) -> Result<Outcome, Fault> {
+        let own = |reply| Ok(Outcome::Own(reply));
+        match *operation {
+            Operation::Get { key } => {
+                self.check(key)?;
+                if self.read(key)? { Ok(Outcome::Value) } else { own(Reply::Missing) }
+            }
+            Operation::GetVersioned { key } => {
+                self.check(key)?;
+                if self.read(key)? { Ok(Outcome::Versioned) } else { own(Reply::Missing) }
+            }
+            Operation::Put { key, value } => {
+                self.check(key)?;
+                self.engine.put(key, value)?;
+                own(Reply::Done)
+            }
+            Operation::Delete { key } => {
+                self.check(key)?;
+                own(self.delete(key)?)
+            }
+            Operation::Append { key, value } => {
+                self.check(key)?;
+                self.append(key, value)?;
+                own(Reply::Done)
+            }
+            Operation::Increment { key, by } => {
+                self.check(key)?;
+                own(Reply::Number(self.increment(Space::Counters, key, by)?))
+            }
+            Operation::GetCounter { key } => {
+                self.check(key)?;
+                let found = self.engine.reader()?.get(Space::Counters, key, count)?.transpose()?;
+                own(found.map_or(Reply::Missing, Reply::Number))
+            }
+            Operation::IncrementField { key, field, by } => own(Reply::Number(self.increment_field(key, field, by)?)),
+            Operation::CompareAndSet { key, ref expected, value } => {
+                self.check(key)?;
+                own(self.compare_and_set(key, expected, value)?)
+            }
+            Operation::PutMany { pairs } => {
+                self.put_many(pairs)?;
+                own(Reply::Done)
+            }
+            Operation::GetFields { key } => self.get_fields(key).map(|()| Outcome::Rows),
+            Operation::GetMany { keys } => self.get_many(keys).map(|()| Outcome::Rows),
+            Operation::Scan { start, limit } => self.scan(start, limit).map(|()| Outcome::Rows),
+        }
+    }
+}
+
+/// Writes what the paths of all fields of a record begin with.
+fn record_prefix(path: &mut Vec<u8>, key: &[u8]) -> Result<(), Fault> {
+    let bytes = u16::try_from(key.len()).map_err(|_| "key of a record of more than 65535 bytes")?;
+    path.clear();
+    path.extend_from_slice(&bytes.to_be_bytes());
+    path.extend_from_slice(key);
+    Ok(())
+}
+
+/// Reads a stored counter.
+fn count(stored: &[u8]) -> Result<i64, Fault> {
+    Ok(i64::from_le_bytes(stored.try_into().map_err(|_| "a stored counter is not 8 bytes long")?))
+}
+
+impl<E: Engine> SyncStore for Handle<E> {
+    fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_> {
+        let outcome = self.carry_out(operation);
+        self.buffers.reply(outcome)
+    }
+}

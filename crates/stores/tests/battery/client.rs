@@ -1,0 +1,143 @@
+//! A store opened in a private directory, and one client of it with owned replies.
+
+use std::path::{Path, PathBuf};
+use std::task::Context;
+use std::time::{Duration, Instant};
+use store::{Capabilities, Opener, Operation, Reply, Session, SessionPlan, Sink, Slot, Store, Until};
+use study::Spec;
+use tempfile::TempDir;
+
+/// A reply that owns its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Value(Vec<u8>),
+    Versioned(Vec<u8>, u64),
+    Missing,
+    Done,
+    Number(i64),
+    Conflict,
+    Rows(Vec<(Vec<u8>, Vec<u8>)>),
+    Failed(String),
+}
+
+impl Answer {
+    pub fn of(reply: &Reply<'_>) -> Answer {
+        match reply {
+            Reply::Value(value) => Answer::Value(value.to_vec()),
+            Reply::Versioned { value, version } => Answer::Versioned(value.to_vec(), *version),
+            Reply::Missing => Answer::Missing,
+            Reply::Done => Answer::Done,
+            Reply::Number(number) => Answer::Number(*number),
+            Reply::Conflict => Answer::Conflict,
+            Reply::Rows(rows) => Answer::Rows(rows.iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect()),
+            Reply::Failed(failure) => Answer::Failed(format!("{failure:?}")),
+        }
+    }
+
+    pub fn value(text: impl AsRef<[u8]>) -> Answer {
+        Answer::Value(text.as_ref().to_vec())
+    }
+
+    pub fn rows<K: AsRef<[u8]>, V: AsRef<[u8]>>(rows: impl IntoIterator<Item = (K, V)>) -> Answer {
+        Answer::Rows(rows.into_iter().map(|(key, value)| (key.as_ref().to_vec(), value.as_ref().to_vec())).collect())
+    }
+}
+
+/// A store in a private directory that is removed afterwards.
+pub struct Opened {
+    store: Option<Box<dyn Store>>,
+    spec: Spec,
+    directory: PathBuf,
+    _owned: TempDir,
+}
+
+impl Opened {
+    pub fn fresh(spec: &str) -> Opened {
+        let owned = TempDir::with_prefix("kvtrial-battery-").unwrap();
+        let spec: Spec = spec.parse().unwrap();
+        let directory = owned.path().to_owned();
+        Opened { store: Some(open(&spec, &directory)), spec, directory, _owned: owned }
+    }
+
+    pub fn store(&self) -> &dyn Store {
+        self.store.as_deref().unwrap()
+    }
+
+    pub fn capabilities(&self) -> &Capabilities {
+        self.store().capabilities()
+    }
+
+    pub fn client(&self) -> Client {
+        Client::of(self.store())
+    }
+
+    /// Closes the store and opens it again over the same files.
+    pub fn reopen(&mut self) {
+        self.store = None;
+        self.store = Some(open(&self.spec, &self.directory));
+    }
+}
+
+/// Opens an embedded store over a directory.
+pub fn open(spec: &Spec, directory: &Path) -> Box<dyn Store> {
+    let info = kvtrial_stores::find(&spec.name).unwrap();
+    info.check_options(spec).unwrap();
+    let Opener::Embedded(open) = info.opener else { panic!("{} is not embedded", spec.name) };
+    open(spec, directory).unwrap_or_else(|error| panic!("{spec}: {error}"))
+}
+
+/// One session with one slot.
+pub struct Client {
+    session: Box<dyn Session>,
+}
+
+impl Client {
+    pub fn of(store: &dyn Store) -> Client {
+        Client { session: store.session(SessionPlan { clients: 1, pipeline: 1 }).unwrap() }
+    }
+
+    pub fn ask(&mut self, operation: Operation<'_>) -> Answer {
+        if let Some(reply) = self.session.submit(0, &operation).unwrap() {
+            return Answer::of(&reply);
+        }
+        struct Keep(Option<Answer>);
+        impl Sink for Keep {
+            fn arrived(&mut self) {}
+            fn reply(&mut self, _: Slot, reply: Reply<'_>) {
+                self.0 = Some(Answer::of(&reply));
+            }
+        }
+        let mut keep = Keep(None);
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        while keep.0.is_none() {
+            assert!(Instant::now() < deadline, "no reply in 30 s");
+            let _ = self.session.poll(&mut cx, Until::At(deadline), &mut keep);
+        }
+        keep.0.unwrap()
+    }
+
+    pub fn get(&mut self, key: impl AsRef<[u8]>) -> Answer {
+        self.ask(Operation::Get { key: key.as_ref() })
+    }
+
+    pub fn put(&mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Answer {
+        self.ask(Operation::Put { key: key.as_ref(), value: value.as_ref() })
+    }
+
+    pub fn delete(&mut self, key: impl AsRef<[u8]>) -> Answer {
+        self.ask(Operation::Delete { key: key.as_ref() })
+    }
+
+    pub fn append(&mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Answer {
+        self.ask(Operation::Append { key: key.as_ref(), value: value.as_ref() })
+    }
+
+    pub fn increment(&mut self, key: impl AsRef<[u8]>, by: i64) -> Answer {
+        self.ask(Operation::Increment { key: key.as_ref(), by })
+    }
+
+    pub fn scan(&mut self, start: impl AsRef<[u8]>, limit: u32) -> Answer {
+        self.ask(Operation::Scan { start: start.as_ref(), limit })
+    }
+}

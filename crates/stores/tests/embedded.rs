@@ -1,0 +1,101 @@
+//! The same battery on every embedded store, at every durability level it has.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod battery;
+
+/// One module of tests a store and level.
+macro_rules! batteries {
+    ($($(#[$when:meta])* $name:ident = $spec:literal: [$($test:ident),* $(,)?]),* $(,)?) => {
+        $($(#[$when])* mod $name {
+            $(#[test] fn $test() { crate::battery::$test($spec) })*
+        })*
+    };
+}
+
+/// Every test that does not need the data to outlive the process.
+macro_rules! store {
+    ($($(#[$when:meta])* $name:ident = $spec:literal),* $(,)?) => {
+        batteries! { $($(#[$when])* $name = $spec: [
+            values_of_every_size_come_back,
+            keys_and_values_may_hold_any_byte,
+            the_shortest_and_longest_keys_work_and_longer_ones_are_refused,
+            overwriting_deleting_and_missing_are_told_apart,
+            appends_add_at_the_end_and_create,
+            counters_count_within_their_bounds_and_keep_what_they_declare_beyond,
+            a_counter_and_a_value_of_the_same_name_do_not_meet,
+            records_of_counters_keep_their_fields_apart,
+            compare_and_set_stores_only_on_what_was_read,
+            many_pairs_are_written_together_and_read_in_the_order_asked,
+            scans_go_in_byte_order_of_keys,
+            sixteen_threads_lose_no_increment,
+            sixteen_threads_lose_no_append,
+            sixteen_threads_lose_no_update_under_compare_and_set,
+            sixteen_threads_of_mixed_work_never_fail_and_never_mix_values_up,
+            its_facts_name_product_version_and_configuration,
+        ]),* }
+    };
+}
+
+/// Those that do.
+macro_rules! kept {
+    ($($(#[$when:meta])* $name:ident = $spec:literal),* $(,)?) => {
+        batteries! { $($(#[$when])* $name = $spec: [a_store_opened_again_still_has_everything]),* }
+    };
+}
+
+store! {
+    ram = "ram",
+    #[cfg(feature = "sqlite")] sqlite_os = "sqlite",
+    #[cfg(feature = "sqlite")] sqlite_normal = "sqlite,synchronous=normal",
+    #[cfg(feature = "sqlite")] sqlite_commit = "sqlite,durability=commit",
+    #[cfg(feature = "lmdb")] lmdb_os = "lmdb",
+    #[cfg(feature = "lmdb")] lmdb_commit = "lmdb,durability=commit",
+    #[cfg(feature = "redb")] redb_os = "redb",
+    #[cfg(feature = "redb")] redb_commit = "redb,durability=commit",
+    #[cfg(feature = "redb")] redb_none = "redb,durability=none",
+    #[cfg(feature = "fjall")] fjall_os = "fjall",
+    #[cfg(feature = "fjall")] fjall_commit = "fjall,durability=commit",
+    #[cfg(feature = "fjall")] fjall_none = "fjall,durability=none",
+    tokyocabinet_os = "tokyocabinet",
+    tokyocabinet_commit = "tokyocabinet,durability=commit",
+    tokyocabinet_none = "tokyocabinet,durability=none",
+}
+
+kept! {
+    #[cfg(feature = "sqlite")] sqlite_os_kept = "sqlite",
+    #[cfg(feature = "sqlite")] sqlite_commit_kept = "sqlite,durability=commit",
+    #[cfg(feature = "lmdb")] lmdb_os_kept = "lmdb",
+    #[cfg(feature = "lmdb")] lmdb_commit_kept = "lmdb,durability=commit",
+    #[cfg(feature = "redb")] redb_os_kept = "redb",
+    #[cfg(feature = "redb")] redb_commit_kept = "redb,durability=commit",
+    #[cfg(feature = "fjall")] fjall_os_kept = "fjall",
+    #[cfg(feature = "fjall")] fjall_commit_kept = "fjall,durability=commit",
+    tokyocabinet_os_kept = "tokyocabinet",
+    tokyocabinet_commit_kept = "tokyocabinet,durability=commit",
+
+
+}
+
+/// Guards the tests above, which pass by what a store does not declare.
+#[test]
+fn every_store_declares_what_it_has() {
+    use store::OperationKind::{CompareAndSet, GetFields, GetMany, GetVersioned, IncrementField, PutMany, Scan};
+    let declared = |spec: &str| battery::Opened::fresh(spec).capabilities().native;
+    let all = store::OperationSet::of(&store::OperationKind::ALL);
+    let mut complete = Vec::<&str>::new();
+    complete.extend(cfg!(feature = "sqlite").then_some("sqlite"));
+    complete.extend(cfg!(feature = "lmdb").then_some("lmdb"));
+    complete.extend(cfg!(feature = "redb").then_some("redb"));
+    complete.extend(cfg!(feature = "fjall").then_some("fjall"));
+    for spec in complete {
+        assert_eq!(declared(spec), all, "{spec}");
+    }
+    let without =
+        |absent: &[store::OperationKind]| all.kinds().filter(|kind| !absent.contains(kind)).collect::<Vec<_>>();
+    assert_eq!(declared("ram").kinds().collect::<Vec<_>>(), without(&[Scan]));
+    let cabinet = [IncrementField, GetFields, GetMany, Scan];
+    assert_eq!(declared("tokyocabinet").kinds().collect::<Vec<_>>(), without(&cabinet));
+    assert!(declared("tokyocabinet,durability=none").has(CompareAndSet) && declared("tokyocabinet").has(GetVersioned));
+    assert!(!declared("tokyocabinet,durability=none").has(PutMany), "without transactions there is no put-many");
+}
