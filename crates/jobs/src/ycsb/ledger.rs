@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn versions_run_around_without_false_alarm() {
         let ledger = Ledger::new(1, Some(0));
-        let word = MAX_VERSION - 1 | (MAX_VERSION - 1) << 26;
+        let word = (MAX_VERSION - 1) | ((MAX_VERSION - 1) << 26);
         ledger.planned[0].store(word, std::sync::atomic::Ordering::Relaxed);
         let versions: Vec<u32> = (0..3).map(|_| ledger.begin_write(0)).collect();
         assert_eq!(versions, [MAX_VERSION as u32, 1, 2]);

@@ -35,6 +35,7 @@ pub static JOB: JobInfo = JobInfo {
     params: workload::PARAMS,
     prepare,
     query: None,
+    plan: Some(plan::parse),
 };
 
 /// What reading back found.

@@ -1,16 +1,7 @@
 //! Unmodified YCSB property files, as parameters of the job.
 
-use engine::JobError;
+use engine::{JobError, PlanFile};
 use std::collections::BTreeMap;
-
-/// What a property file asks for.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
-    /// Parameters of the job, to be set before those of the command line.
-    pub params: Vec<(String, String)>,
-    /// Properties that change nothing here, in the order of the file, with the reason where there is one.
-    pub ignored: Vec<String>,
-}
 
 /// Defaults of YCSB's CoreWorkload, which hold where the file says nothing.
 const DEFAULTS: [(&str, &str); 8] = [
@@ -37,12 +28,12 @@ const RENAMED: [(&str, &str); 9] = [
     ("readmodifywriteproportion", "rmw"),
 ];
 
-/// Reads the text of a property file.
+/// Reads the text of a property file. Properties that change nothing here become notes.
 ///
 /// # Errors
 /// Names the line and what is possible, for a line that is no property and for one that asks for work this job does not do.
-pub fn parse(text: &str) -> Result<Plan, JobError> {
-    let mut plan = Plan::default();
+pub fn parse(text: &str) -> Result<PlanFile, JobError> {
+    let mut plan = PlanFile::default();
     let mut values: BTreeMap<String, String> =
         DEFAULTS.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     for (line, name, value) in properties(text)? {
@@ -59,16 +50,16 @@ pub fn parse(text: &str) -> Result<Plan, JobError> {
                 return Err(refuse("use a whole number"));
             }
             ("threadcount", _) => {
-                plan.ignored.push("threadcount (use --clients)".into());
+                plan.notes.push(format!("threadcount={value} is ignored; use --clients {value}"));
                 continue;
             }
             ("target", _) => {
-                plan.ignored.push("target (use --rate)".into());
+                plan.notes.push(format!("target={value} is ignored; use --rate {value}"));
                 continue;
             }
             (known, _) if RENAMED.iter().any(|(theirs, _)| *theirs == known) || values.contains_key(known) => {}
             _ => {
-                plan.ignored.push(name);
+                plan.notes.push(format!("{name} is ignored: it changes nothing here"));
                 continue;
             }
         }
@@ -115,7 +106,7 @@ mod tests {
     /// The words of YCSB 0.17's workloada, comments shortened.
     const WORKLOAD_A: &str = "# Yahoo! Cloud System Benchmark\n# Workload A: Update heavy workload\n\nrecordcount=1000\noperationcount=1000\nworkload=site.ycsb.workloads.CoreWorkload\n\nreadallfields=true\n\nreadproportion=0.5\nupdateproportion=0.5\nscanproportion=0\ninsertproportion=0\n\nrequestdistribution=zipfian\n\n";
 
-    fn get<'a>(plan: &'a super::Plan, name: &str) -> &'a str {
+    fn get<'a>(plan: &'a engine::PlanFile, name: &str) -> &'a str {
         &plan.params.iter().find(|(known, _)| known == name).unwrap().1
     }
 
@@ -135,7 +126,7 @@ mod tests {
         ] {
             assert_eq!(get(&plan, name), value, "{name}");
         }
-        assert_eq!(plan.ignored, ["readallfields"]);
+        assert_eq!(plan.notes, ["readallfields is ignored: it changes nothing here"]);
         let job = crate::prepare(&super::super::JOB, None, &plan.params, 42);
         assert!(job.is_ok(), "{:?}", job.err());
     }
@@ -147,7 +138,10 @@ mod tests {
                 .unwrap();
         assert_eq!((get(&plan, "read"), get(&plan, "update")), ("0.7", "0.05"));
         assert_eq!((get(&plan, "distribution"), get(&plan, "value"), get(&plan, "seconds")), ("uniform", "200", "30"));
-        assert_eq!(plan.ignored, ["threadcount (use --clients)", "foo.bar"]);
+        assert_eq!(
+            plan.notes,
+            ["threadcount=8 is ignored; use --clients 8", "foo.bar is ignored: it changes nothing here"]
+        );
         assert!(!plan.params.iter().any(|(name, _)| name == "records"));
     }
 

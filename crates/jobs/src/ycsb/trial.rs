@@ -1,7 +1,7 @@
 //! One execution: load, run, read back.
 
 use super::chooser::Chooser;
-use super::key::KEY_BYTES;
+use super::key::{KEY_BYTES, key};
 use super::ledger::Ledger;
 use super::load::Load;
 use super::read_back::ReadBack;
@@ -19,6 +19,7 @@ use study::{Answer, Reason};
 /// State shared by the workers of one execution.
 pub struct YcsbTrial<'a> {
     pub(super) workload: &'a Workload,
+    pub(super) inserts: Option<u32>,
     pub(super) seed: u64,
     pub(super) slots: u32,
     pub(super) keeps: Keeps,
@@ -35,6 +36,7 @@ impl<'a> YcsbTrial<'a> {
     pub fn new(workload: &'a Workload, inserts: Option<u32>, seed: u64, slots: u32, keeps: Keeps) -> YcsbTrial<'a> {
         YcsbTrial {
             workload,
+            inserts,
             seed,
             slots: slots.max(1),
             keeps,
@@ -55,8 +57,7 @@ impl Trial for YcsbTrial<'_> {
             Phase { name: "run", timed: true, operations: self.workload.requests() },
         ];
         if self.keeps == Keeps::Everything {
-            let inserts = self.workload.inserts();
-            let operations = inserts.map(|inserts| records + u64::from(inserts));
+            let operations = self.inserts.map(|inserts| records + u64::from(inserts));
             phases.push(Phase { name: "read back", timed: false, operations });
         }
         phases
@@ -84,6 +85,15 @@ impl Trial for YcsbTrial<'_> {
         ]
         .map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value));
         (Answer { digest: digest_of(ids, &verdicts.invalid), facts: facts.into() }, Vec::new())
+    }
+
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        let planned = u64::from(self.workload.records) + u64::from(self.inserts.unwrap_or(0));
+        if index >= planned.max(u64::from(self.ledger.ids())) {
+            return false;
+        }
+        out.extend_from_slice(&key(index as u32));
+        true
     }
 
     fn logical_bytes(&self) -> u64 {
