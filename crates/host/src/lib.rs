@@ -10,6 +10,8 @@
 //!
 //! What never lives here: a particular store (adapters write plans, this crate carries them out), the timed loop, printing, exiting.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
 mod affinity;
 mod disk;
 mod facts;

@@ -2,7 +2,7 @@
 
 use crate::disk::allocated_bytes;
 use crate::lease::Lease;
-use crate::process::Ending;
+use crate::process::{Ending, Pid, signal};
 use crate::server::{Recipe, Server};
 use crate::tree;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,8 @@ impl Opening {
                 )));
             }
         };
-        Ok(OpenStore { store, spec: spec.clone(), behind })
+        let thaw = Thaw { pid: behind.server().map(Server::pid) };
+        Ok(OpenStore { thaw, store, spec: spec.clone(), behind })
     }
 }
 
@@ -90,9 +91,32 @@ enum Behind {
     Server(Server),
 }
 
+impl Behind {
+    fn server(&self) -> Option<&Server> {
+        match self {
+            Behind::Server(server) => Some(server),
+            _ => None,
+        }
+    }
+}
+
+/// Lets a frozen server go on when dropped, so that disconnecting cannot hang on it.
+struct Thaw {
+    pid: Option<Pid>,
+}
+
+impl Drop for Thaw {
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid {
+            signal(pid, libc::SIGCONT);
+        }
+    }
+}
+
 /// A store opened for one trial. Dropping it disconnects, stops the private server and removes the private directory.
 pub struct OpenStore {
-    // First: it is dropped before what it rests on.
+    // The order is that of dropping: the store before what it rests on.
+    thaw: Thaw,
     store: Box<dyn Store>,
     spec: Spec,
     behind: Behind,
@@ -153,6 +177,7 @@ impl OpenStore {
     /// # Errors
     /// What could not be removed.
     pub fn close(self) -> Result<(), StoreError> {
+        drop(self.thaw);
         drop(self.store);
         match &self.behind {
             Behind::Users => Ok(()),
@@ -162,10 +187,7 @@ impl OpenStore {
     }
 
     fn server(&self) -> Option<&Server> {
-        match &self.behind {
-            Behind::Server(server) => Some(server),
-            _ => None,
-        }
+        self.behind.server()
     }
 }
 

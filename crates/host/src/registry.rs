@@ -82,9 +82,9 @@ pub fn forget(id: PlaceId, pid: Pid) {
 
 /// The processes that belong to a place now.
 pub fn members(id: PlaceId) -> Vec<Process> {
-    let registry = registry();
-    let Some(entry) = registry.entries.iter().find(|entry| entry.id == id) else { return Vec::new() };
-    tree::members(&tree::processes(), &entry.roots, &entry.root)
+    let found =
+        registry().entries.iter().find(|entry| entry.id == id).map(|entry| (entry.roots.clone(), entry.root.clone()));
+    found.map_or_else(Vec::new, |(roots, root)| tree::members(&tree::processes(), &roots, &root))
 }
 
 /// Kills whatever still runs in a place and removes its directory. Does nothing the second time.
@@ -98,7 +98,7 @@ pub fn end(id: PlaceId) -> io::Result<()> {
     entry.end(registry.entries.is_empty())
 }
 
-/// Kills every private server of this process and removes every private directory; none can be made afterwards.
+/// Kills the private servers of this process and removes every private directory; none can be made afterwards.
 /// For the end of the program: it happens by itself on interruption, and when the process exits.
 pub fn end_all() {
     let mut registry = registry();

@@ -1,0 +1,1 @@
+//! A server killed under its client and started again in the same place.
