@@ -71,9 +71,8 @@ fn upper_bound(subject: &Subject<'_>) -> Result<(), Stop> {
     probe.must(increment(&key, max - 1), Must::Count(max - 1))?;
     probe.must(increment(&key, 1), Must::Count(max))?;
     probe.must(Operation::GetCounter { key: &key }, Must::Count(max))?;
-    if overflow == Overflow::Wraps && max == i64::MAX && min == 0 {
-        // An unsigned counter goes on where no reply can follow it; it need only come back.
-        return probe.must(increment(&key, -1), Must::Count(max - 1));
+    if max == i64::MAX && min == 0 {
+        return beyond_what_replies_show(&mut probe, &key);
     }
     beyond(&mut probe, &key, 1, max, min, overflow)
 }
@@ -101,6 +100,21 @@ fn lower_bound(subject: &Subject<'_>) -> Result<(), Stop> {
     }
     let left = if let OwnedReply::Number(number) = reply { number } else { 5 };
     probe.must(Operation::GetCounter { key: &key }, Must::Count(left))
+}
+
+/// An unsigned counter of 64 bits goes on where no reply can follow it, so the step over the bound is refused and may
+/// nevertheless have been made; the step back must be as well.
+fn beyond_what_replies_show(probe: &mut Probe<'_>, key: &[u8]) -> Result<(), Stop> {
+    let over = probe.attempt(&increment(key, 1))?;
+    let back = probe.attempt(&increment(key, -1))?;
+    match (&over, &back) {
+        (OwnedReply::Failed(OwnedFailure::Refused(_)), OwnedReply::Number(count)) if *count >= i64::MAX - 1 => Ok(()),
+        _ => {
+            let (over, back) = (over.as_reply(), back.as_reply());
+            let seen = format!("{} and 1 more gave {over:?}, then 1 less gave {back:?}", i64::MAX);
+            Err(Stop::wrong(ReasonKind::WrongNumber, key, seen))
+        }
+    }
 }
 
 /// One step over the bound the counter stands at, and one back.
