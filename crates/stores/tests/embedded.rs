@@ -1,4 +1,4 @@
-//! The same battery on every embedded store, at every durability level it has.
+//! The same battery on every embedded store, at every durability level it has, and on Tokyo Tyrant over the test server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
@@ -60,6 +60,8 @@ store! {
     tokyocabinet_os = "tokyocabinet",
     tokyocabinet_commit = "tokyocabinet,durability=commit",
     tokyocabinet_none = "tokyocabinet,durability=none",
+    tyrant = "tyrant",
+    tyrant_unix = "tyrant-unix",
 }
 
 kept! {
@@ -73,7 +75,7 @@ kept! {
     #[cfg(feature = "fjall")] fjall_commit_kept = "fjall,durability=commit",
     tokyocabinet_os_kept = "tokyocabinet",
     tokyocabinet_commit_kept = "tokyocabinet,durability=commit",
-
+    tyrant_kept = "tyrant",
 
 }
 
@@ -96,6 +98,8 @@ fn every_store_declares_what_it_has() {
     assert_eq!(declared("ram").kinds().collect::<Vec<_>>(), without(&[Scan]));
     let cabinet = [IncrementField, GetFields, GetMany, Scan];
     assert_eq!(declared("tokyocabinet").kinds().collect::<Vec<_>>(), without(&cabinet));
+    let tyrant = [GetVersioned, CompareAndSet, IncrementField, GetFields, PutMany, Scan];
+    assert_eq!(declared("tyrant").kinds().collect::<Vec<_>>(), without(&tyrant));
     assert!(declared("tokyocabinet,durability=none").has(CompareAndSet) && declared("tokyocabinet").has(GetVersioned));
     assert!(!declared("tokyocabinet,durability=none").has(PutMany), "without transactions there is no put-many");
 }

@@ -1,8 +1,9 @@
-//! What every synchronous store must do, whatever it is: each function takes a spec and is a test of that store.
+//! What every store must do, whatever it is: each function takes a spec and is a test of that store.
 
 mod client;
 
-pub use client::{Answer, Client, Opened};
+#[allow(unused_imports)] // each test program uses some of it
+pub use client::{Answer, Client, Opened, open};
 use store::{Expected, Operation, OperationKind, Overflow};
 use study::Durability;
 
