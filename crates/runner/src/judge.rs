@@ -24,10 +24,10 @@ pub(crate) struct Evidence<'a> {
 }
 
 /// The verdict on one trial, with every reason.
-pub(crate) fn verdict(evidence: Evidence<'_>) -> Verdict {
+pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
     let reason = |kind, count, example: String| Reason { kind, count, example };
     let mut verdict = Verdict::default();
-    if let Some(ending) = evidence.server_ending {
+    if let Some(ending) = evidence.server_ending.take() {
         verdict.add(reason(ReasonKind::ServerDied, 1, ending));
     }
     for (phase, outcome) in evidence.outcomes {
@@ -41,8 +41,8 @@ pub(crate) fn verdict(evidence: Evidence<'_>) -> Verdict {
             verdict.add(reason(ReasonKind::Deadline, 1, format!("the store stopped answering (while: {phase})")));
         }
     }
-    evidence.answer_reasons.into_iter().for_each(|found| verdict.add(found));
-    if let Some(known) = evidence.known_digest
+    std::mem::take(&mut evidence.answer_reasons).into_iter().for_each(|found| verdict.add(found));
+    if let Some(known) = evidence.known_digest.take()
         && known != evidence.answer.digest
         && !evidence.answer.digest.is_empty()
     {

@@ -15,7 +15,7 @@ pub struct Turn {
 /// cell has each position exactly once (a random Latin square of cyclic shifts), so position effects cancel.
 /// The same seed gives the same order.
 pub fn balanced(cells: usize, warmups: u32, repeats: u32, seed: u64) -> Vec<Turn> {
-    let mut random = data::Rng::new(seed ^ 0x6f72_6465_7200_0001);
+    let mut random = data::splitmix::Rng::new(seed ^ 0x6f72_6465_7200_0001);
     let mut turns = Vec::with_capacity(cells * (warmups + repeats) as usize);
     for (rounds, warmup) in [(warmups, true), (repeats, false)] {
         let (mut cycle, mut shifts) = (Vec::new(), Vec::new());
@@ -35,7 +35,7 @@ pub fn balanced(cells: usize, warmups: u32, repeats: u32, seed: u64) -> Vec<Turn
 }
 
 /// 0 to `n` - 1 in random order (Fisher and Yates).
-fn shuffled(n: usize, random: &mut data::Rng) -> Vec<usize> {
+fn shuffled(n: usize, random: &mut data::splitmix::Rng) -> Vec<usize> {
     let mut items: Vec<usize> = (0..n).collect();
     for last in (1..n).rev() {
         items.swap(last, random.below(last as u64 + 1) as usize);

@@ -161,7 +161,7 @@ fn redacted_command() -> Vec<String> {
 /// Colour on a terminal, unless `NO_COLOR` is set (no-color.org).
 pub fn colour() -> Colour {
     let wanted = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if wanted { Colour::On } else { Colour::Off }
+    if wanted { Colour::Always } else { Colour::Never }
 }
 
 /// Prints; a reader that went away (`| head`) is no error.
