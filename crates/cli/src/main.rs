@@ -1,1 +1,36 @@
-fn main() {}
+//! `kvtrial`: runs real jobs on real key/value stores, checks every answer, and gives a verdict that can be believed.
+//!
+//! The command line: parse, call, exit. This is the only place that exits.
+
+mod args;
+mod commands;
+mod failure;
+
+use args::{Arguments, Command};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse(); // prints help and usage errors itself and exits with 0 or 2
+    if let Err(error) = host::interrupt::install(|| std::process::exit(failure::INTERRUPTED.into())) {
+        eprintln!("kvtrial: signals cannot be handled: {error}");
+        return ExitCode::from(failure::USAGE);
+    }
+    let result = match arguments.command {
+        Command::Run(arguments) => commands::run::run(*arguments),
+        Command::Query(arguments) => commands::query::query(&arguments),
+        Command::Check(arguments) => commands::check::check(&arguments),
+        Command::Stores(arguments) => commands::stores::stores(&arguments),
+        Command::Jobs(arguments) => commands::jobs::jobs(&arguments),
+    };
+    // Private servers and directories are gone with their owners by now; what a forgotten one would leave is removed here.
+    host::end_all();
+    match result {
+        Ok(status) => ExitCode::from(status),
+        Err(Failure { message, status }) => {
+            eprintln!("kvtrial: {message}");
+            ExitCode::from(status)
+        }
+    }
+}

@@ -48,6 +48,17 @@ pub struct JobInfo {
     pub prepare: fn(&JobRequest) -> Result<Box<dyn Job>, JobError>,
     /// The job's own question (`kvtrial query JOB KEY`): the key to get, and how to print the value found as JSON.
     pub query: Option<QueryInfo>,
+    /// Reads a plan file (`--plan`) as parameters, where the job has such a format.
+    pub plan: Option<fn(&str) -> Result<PlanFile, JobError>>,
+}
+
+/// What a plan file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanFile {
+    /// Parameters, as `--set` would give them.
+    pub params: Vec<(String, String)>,
+    /// What was understood but does not apply here, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// How `kvtrial query` asks a store the job's question.
@@ -116,6 +127,10 @@ pub trait Trial: Send + Sync {
 
     /// The answer, after the last phase, with any reason it found in the final state as a whole (sums, lost updates).
     fn answer(&self) -> (Answer, Vec<Reason>);
+
+    /// Writes the `index`th key the job uses to `out` (empty on entry); false beyond the last. A store of the user's is searched
+    /// for these keys before the job runs, and they are deleted between trials.
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool;
 
     /// Key and value bytes the job left in the store, when it knows.
     fn logical_bytes(&self) -> u64 {

@@ -54,6 +54,10 @@ impl Trial for Watched {
         Box::new(WatchedWorker { inner: self.inner.worker(phase, slots), started_at: None, total: &self.allocations })
     }
 
+    fn key(&self, _: u64, _: &mut Vec<u8>) -> bool {
+        false
+    }
+
     fn answer(&self) -> (Answer, Vec<Reason>) {
         self.inner.answer()
     }

@@ -49,9 +49,14 @@ impl Lease {
             Ok((root.keep(), lock))
         };
         let (id, root) = registry::add(make).map_err(|error| {
+            let remedy = match error.kind() {
+                io::ErrorKind::Interrupted => "",
+                io::ErrorKind::StorageFull => "; make room there, or set TMPDIR to a directory with more",
+                _ => "; set TMPDIR to a directory that can be written to",
+            };
             StoreError::open(
                 format!("private directory in {}", base.display()),
-                format!("{}; set TMPDIR to a directory that can be written to", system_words(&error)),
+                format!("{}{remedy}", system_words(&error)),
             )
         })?;
         Ok(Lease { id, store: root.join(STORE), output: root.join(OUTPUT), root })

@@ -10,11 +10,14 @@
 //!
 //! What never lives here: a particular store (adapters write plans, this crate carries them out), the timed loop, printing, exiting.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
 mod affinity;
 mod disk;
 mod facts;
 pub mod interrupt;
 mod lease;
+mod log;
 mod noise;
 mod open;
 mod ports;
@@ -30,6 +33,6 @@ pub use disk::{disk_bytes, fsync_us};
 pub use facts::facts;
 pub use noise::NoiseMeter;
 pub use open::{OpenStore, Opening, default_base, open};
-pub use process::Ending;
+pub use process::{Ending, raise_open_files};
 pub use registry::end_all;
 pub use usage::ProcessUse;

@@ -28,7 +28,7 @@ impl NoiseMeter {
     }
 
     /// The shares since the start, of all processors of the machine, given the CPU seconds client and server used meanwhile.
-    /// Resolution is a clock tick (10 ms): over less than about a second it says little. Zero when the kernel does not say.
+    /// A server kvtrial has not started counts as other load. Resolution is a clock tick (10 ms): over less than about a second it says little. Zero when the kernel does not say.
     pub fn finish(self, client_cpu_s: f64, server_cpu_s: f64) -> Noise {
         match (self.before, Times::now()) {
             (Some(before), Some(after)) => after.noise_since(before, client_cpu_s + server_cpu_s),

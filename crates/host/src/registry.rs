@@ -82,9 +82,9 @@ pub fn forget(id: PlaceId, pid: Pid) {
 
 /// The processes that belong to a place now.
 pub fn members(id: PlaceId) -> Vec<Process> {
-    let registry = registry();
-    let Some(entry) = registry.entries.iter().find(|entry| entry.id == id) else { return Vec::new() };
-    tree::members(&tree::processes(), &entry.roots, &entry.root)
+    let found =
+        registry().entries.iter().find(|entry| entry.id == id).map(|entry| (entry.roots.clone(), entry.root.clone()));
+    found.map_or_else(Vec::new, |(roots, root)| tree::members(&tree::processes(), &roots, &root))
 }
 
 /// Kills whatever still runs in a place and removes its directory. Does nothing the second time.
@@ -98,7 +98,7 @@ pub fn end(id: PlaceId) -> io::Result<()> {
     entry.end(registry.entries.is_empty())
 }
 
-/// Kills every private server of this process and removes every private directory; none can be made afterwards.
+/// Kills the private servers of this process and removes every private directory; none can be made afterwards.
 /// For the end of the program: it happens by itself on interruption, and when the process exits.
 pub fn end_all() {
     let mut registry = registry();
@@ -118,7 +118,8 @@ extern "C" fn at_exit() {
 /// # Errors
 /// What could not be removed.
 pub fn end_stale(root: PathBuf, lock: File) -> io::Result<()> {
-    Entry { id: PlaceId(0), root, roots: Vec::new(), _lock: lock }.end(false)
+    let roots = tree::marked(&tree::processes(), &root);
+    Entry { id: PlaceId(0), root, roots, _lock: lock }.end(false)
 }
 
 fn ended() -> io::Error {
@@ -139,6 +140,8 @@ impl Entry {
         loop {
             let all = tree::processes();
             let mut members = tree::members(&all, &roots, &self.root);
+            // The dead of others are theirs to bury.
+            members.retain(|member| member.state != b'Z' || member.is_ours());
             if last {
                 members.extend(all.into_iter().filter(is_adopted_orphan));
             }
@@ -166,7 +169,7 @@ impl Entry {
 fn is_adopted_orphan(process: &Process) -> bool {
     // SAFETY: getsid touches no memory.
     let own_session = unsafe { libc::getsid(0) };
-    process.parent == std::process::id().cast_signed() && process.session != own_session
+    process.is_ours() && process.session != own_session
 }
 
 /// Removes a directory, again when a dying process has just made another file in it.

@@ -1,1 +1,53 @@
-//! todo
+//! Jobs: real application work as state machines over slots. Adding a job is one file (or folder) and one line in this one.
+//!
+//! A job reads and checks its input before the clock starts, knows what every reply must be, and computes an answer that is the same
+//! on every store. What never lives here: a particular store, timing, threads, printing.
+
+pub mod fans;
+mod fingerprint;
+pub mod ycsb;
+
+use engine::{Job, JobError, JobInfo, JobRequest, Params};
+
+/// Every job, in the order `kvtrial jobs` shows them.
+pub fn all() -> impl Iterator<Item = &'static JobInfo> {
+    [&fans::JOB, &ycsb::JOB].into_iter()
+}
+
+/// The job of that name.
+pub fn find(name: &str) -> Option<&'static JobInfo> {
+    all().find(|info| info.name == name)
+}
+
+/// The job's parameters: its defaults, and over them what the user set (later settings win).
+///
+/// # Errors
+/// Names an unknown parameter and the known ones.
+pub fn params(info: &JobInfo, set: &[(String, String)]) -> Result<Params, JobError> {
+    let mut params: Params = info.params.iter().map(|param| (param.name.into(), param.default.into())).collect();
+    for (name, value) in set {
+        let Some(param) = params.get_mut(name) else {
+            let known: Vec<&str> = info.params.iter().map(|param| param.name).collect();
+            return Err(JobError(format!(
+                "{} has no parameter '{name}'; it has {}",
+                info.name,
+                if known.is_empty() { "none".into() } else { known.join(", ") }
+            )));
+        };
+        value.clone_into(param);
+    }
+    Ok(params)
+}
+
+/// A job with its input read and its parameters checked. `data`: as `--data` names it; `set`: as `--set` gives them.
+///
+/// # Errors
+/// Names the option, or the input's line and column, and the remedy.
+pub fn prepare(
+    info: &JobInfo,
+    data: Option<String>,
+    set: &[(String, String)],
+    seed: u64,
+) -> Result<Box<dyn Job>, JobError> {
+    (info.prepare)(&JobRequest { data, params: params(info, set)?, seed })
+}

@@ -1,6 +1,225 @@
-//! memcached.
+//! memcached: the meta protocol over TCP or a unix socket.
+//!
+//! Nothing is durable. The server appends only to values that exist, so an append here is two requests in one write: add an empty
+//! value, then append. A counter is an unsigned number: it is never less than 0.
 
-use store::StoreInfo;
+mod base64;
+mod meta;
+
+use meta::Meta;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use store::wire::{self, Talk, ascii};
+use store::{
+    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Keeps, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
+    Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
+};
+use study::{Durability, Spec, Target};
+
+const INSTALL: &str = "apt-get install memcached";
+const LICENCE: &str = "BSD-3-Clause";
+const DURABILITIES: &[Durability] = &[Durability::None];
+
+/// What an item takes beside key and value: header, version, terminators (measured on 1.6.18: the longest value with a key of n
+/// bytes is the item's limit less n + 59).
+const ITEM_OVERHEAD_BYTES: usize = 59;
+
+const OPTIONS: &[OptionInfo] = &[
+    OptionInfo { name: "memory", values: &[], help: "MiB for data; a full server drops what was not used for long [1024]" },
+    OptionInfo { name: "item", values: &[], help: "largest item with key and overhead, e.g. 8m, up to 1024m [1m]" },
+    OptionInfo { name: "threads", values: &[], help: "worker threads of the server [4]" },
+];
 
 /// The stores of this adapter.
-pub static STORES: &[StoreInfo] = &[];
+pub static STORES: &[StoreInfo] = &[
+    StoreInfo {
+        name: "memcached",
+        class: Class::Network,
+        summary: "memcached over TCP",
+        durabilities: DURABILITIES,
+        options: OPTIONS,
+        install: INSTALL,
+        licence: LICENCE,
+        probe,
+        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 11211 },
+    },
+    StoreInfo {
+        name: "memcached-unix",
+        class: Class::Network,
+        summary: "memcached over a unix socket",
+        durabilities: DURABILITIES,
+        options: OPTIONS,
+        install: INSTALL,
+        licence: LICENCE,
+        probe,
+        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 11211 },
+    },
+];
+
+static NATIVE: OperationSet = OperationSet::BASIC.and(&[
+    OperationKind::GetVersioned,
+    OperationKind::Append,
+    OperationKind::Increment,
+    OperationKind::GetCounter,
+    OperationKind::CompareAndSet,
+    OperationKind::GetMany,
+]);
+
+/// How a private server is reached.
+#[derive(Clone, Copy)]
+enum Transport {
+    Tcp,
+    Unix,
+}
+
+fn program() -> Option<PathBuf> {
+    programs::find(&["memcached"], &[])
+}
+
+fn probe() -> Probe {
+    let Some(program) = program() else { return Probe::NotFound("memcached".into()) };
+    match programs::version_line(&program, &["--version"]) {
+        Some(line) => Probe::Found(line),
+        None => Probe::NotFound(format!("{} does not state its version", program.display())),
+    }
+}
+
+fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {
+    let program = program().ok_or_else(|| StoreError::NotFound {
+        store: spec.name.clone(),
+        what: "memcached".into(),
+        install: INSTALL.into(),
+    })?;
+    let number = |name: &str, usual: &str, largest: u64| match spec.options.get(name) {
+        None => Ok(usual.to_owned()),
+        Some(text) if ascii::parse_u64(text.as_bytes()).is_some_and(|number| (1..=largest).contains(&number)) => Ok(text.clone()),
+        Some(text) => Err(unsupported(spec, format!("{name}={text} is not possible; use a number from 1 to {largest}"))),
+    };
+    // UDP off; connections enough for any run, as the server otherwise stops accepting without a word.
+    let mut run = CommandLine::new(program)
+        .args(["-U", "0", "-c", "16384"])
+        .arg("-m")
+        .arg(number("memory", "1024", 1 << 20)?)
+        .arg("-t")
+        .arg(number("threads", "4", 256)?);
+    if let Some(item) = spec.options.get("item") {
+        run = run.arg("-I").arg(item_bytes(spec, item)?.to_string());
+    }
+    if place.root {
+        run = run.args(["-u", "root"]);
+    }
+    let endpoint = match transport {
+        Transport::Tcp => {
+            let port = place.ports[0];
+            run = run.args(["-l", "127.0.0.1", "-p"]).arg(port.to_string());
+            Endpoint::loopback(port)
+        }
+        Transport::Unix => {
+            let socket = place.directory.join("memcached.sock");
+            run = run.args(["-a", "0700", "-s"]).arg(&socket);
+            Endpoint::unix(socket)
+        }
+    };
+    Ok(ServerPlan {
+        directories: Vec::new(),
+        prepare: Vec::new(),
+        run,
+        endpoint,
+        user: None,
+        log: None,
+        start_timeout: Duration::from_secs(10),
+        stop_signal: libc::SIGTERM,
+    })
+}
+
+/// `8m`, `512k` or plain bytes, as the server's `-I` has it.
+fn item_bytes(spec: &Spec, text: &str) -> Result<u64, StoreError> {
+    let (digits, unit) = match text.as_bytes() {
+        [digits @ .., b'm' | b'M'] => (digits, 1 << 20),
+        [digits @ .., b'k' | b'K'] => (digits, 1 << 10),
+        digits => (digits, 1),
+    };
+    ascii::parse_u64(digits)
+        .and_then(|number| number.checked_mul(unit))
+        .filter(|bytes| (1 << 10..=1 << 30).contains(bytes))
+        .ok_or_else(|| unsupported(spec, format!("item={text} is not possible; use 1k to 1024m")))
+}
+
+fn unsupported(spec: &Spec, problem: String) -> StoreError {
+    StoreError::Unsupported { store: spec.name.clone(), problem }
+}
+
+fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+    if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
+        return Err(unsupported(
+            spec,
+            format!("{option}= is for a private server; start yours with it, and leave it out here"),
+        ));
+    }
+    if endpoint.user.is_some() || endpoint.password.is_some() {
+        return Err(unsupported(spec, "the meta protocol has no login; leave user and password out".into()));
+    }
+    let facts = facts(endpoint)?;
+    let item_bytes = facts.config.get("item_size_max").and_then(|text| text.parse().ok()).unwrap_or(1usize << 20);
+    let capabilities = Capabilities {
+        native: NATIVE,
+        min_key_bytes: 1,
+        max_key_bytes: meta::KEY_BYTES,
+        // With the longest key; a shorter key leaves room for a few bytes more, so the limit is not the server's own.
+        max_value_bytes: item_bytes.saturating_sub(ITEM_OVERHEAD_BYTES + meta::KEY_BYTES),
+        value_limit_is_hard: false,
+        keeps: Keeps::Everything,
+        counter: Some(Counter { min: 0, max: i64::MAX, overflow: Overflow::Refused }),
+        durability: Durability::None,
+    };
+    Ok(Box::new(Memcached { endpoint: endpoint.clone(), capabilities }))
+}
+
+struct Memcached {
+    endpoint: Endpoint,
+    capabilities: Capabilities,
+}
+
+impl Store for Memcached {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        wire::session(&self.endpoint, plan, Meta::new)
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::Shared
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        facts(&self.endpoint)
+    }
+}
+
+/// Settings that matter for speed and safety.
+const SETTINGS: [&str; 8] =
+    ["maxbytes", "maxconns", "evictions", "item_size_max", "num_threads", "growth_factor", "chunk_size", "lru_crawler"];
+
+/// Asks a server for its version and settings.
+fn facts(endpoint: &Endpoint) -> Result<Facts, StoreError> {
+    let mut talk = Talk::open(endpoint, Meta::new())?;
+    let version = talk.ask(b"version\r\n", |input| {
+        let Some(end) = ascii::line_end(input, 1000) else { return Ok(None) };
+        let line = String::from_utf8_lossy(&input[..end]).into_owned();
+        line.strip_prefix("VERSION ").map(|version| Some(version.to_owned())).ok_or(format!("not a memcached: it says {line}"))
+    })?;
+    let settings = talk.ask(b"stats settings\r\n", |input| {
+        let whole = input.ends_with(b"END\r\n") || input.ends_with(b"ERROR\r\n");
+        Ok(whole.then(|| String::from_utf8_lossy(input).into_owned()))
+    })?;
+    let config: BTreeMap<String, String> = settings
+        .lines()
+        .filter_map(|line| line.strip_prefix("STAT ")?.split_once(' '))
+        .filter(|(name, _)| SETTINGS.contains(name))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    Ok(Facts { product: "memcached".into(), version, config })
+}

@@ -1,6 +1,192 @@
-//! mysql.
+//! MariaDB or MySQL over TCP or a unix socket, through the `mysql_async` driver (feature `mysql`): prepared statements on InnoDB tables.
+//!
+//! | level | `innodb_flush_log_at_trx_commit` | what a crash loses |
+//! |---|---|---|
+//! | `commit` (the server's default) | 1: log written and synced at each commit | nothing acknowledged |
+//! | `second` | 2: log written at each commit, synced once a second | nothing when the process is killed, one second at a power cut |
+//! | `none` | 0, no doublewrite buffer, no sync at all (MariaDB) | a second at a kill, anything at a power cut |
+//!
+//! The protocol does not pipeline, so each slot has a connection of its own. On the user's server the tables `kvtrial_kv`,
+//! `kvtrial_counters` and `kvtrial_fields` are made anew in the database of the URL (or in `kvtrial`); nothing else is touched.
 
-use store::StoreInfo;
+#[cfg(feature = "mysql")]
+mod client;
+#[cfg(feature = "mysql")]
+mod setup;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use store::{
+    Class, CommandLine, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, programs,
+};
+use study::{Durability, Spec};
+
+const INSTALL: &str = "apt-get install mariadb-server";
+const SERVERS: [&str; 2] = ["mariadbd", "mysqld"];
+const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::None];
+
+/// Largest packet a private server takes: the longest value it stores.
+const MAX_PACKET_BYTES: u64 = 64 << 20;
+
+const TCP: StoreInfo = StoreInfo {
+    name: "mysql",
+    class: Class::Network,
+    summary: "MariaDB or MySQL (InnoDB) over TCP",
+    durabilities: DURABILITIES,
+    options: &[],
+    install: INSTALL,
+    licence: "GPL-2.0",
+    probe,
+    opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 3306 },
+};
 
 /// The stores of this adapter.
-pub static STORES: &[StoreInfo] = &[];
+pub static STORES: &[StoreInfo] = &[
+    TCP,
+    StoreInfo {
+        name: "mysql-unix",
+        summary: "MariaDB or MySQL (InnoDB) over a unix socket",
+        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 3306 },
+        ..TCP
+    },
+];
+
+/// How a private server is reached.
+#[derive(Clone, Copy)]
+enum Transport {
+    Tcp,
+    Unix,
+}
+
+/// Whose server it is: they are set up differently.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Product {
+    MariaDb,
+    MySql,
+}
+
+impl Product {
+    fn name(self) -> &'static str {
+        match self {
+            Product::MariaDb => "MariaDB",
+            Product::MySql => "MySQL",
+        }
+    }
+
+    /// From a version such as `10.11.19-MariaDB-0+deb12u1` or `8.0.33`.
+    fn of_version(version: &str) -> Product {
+        if version.contains("MariaDB") { Product::MariaDb } else { Product::MySql }
+    }
+}
+
+fn probe() -> Probe {
+    if !cfg!(feature = "mysql") {
+        return Probe::NotBuilt("mysql");
+    }
+    let Some(program) = programs::find(&SERVERS, &[]) else { return Probe::NotFound(SERVERS.join(" or ")) };
+    match version(&program) {
+        Some(version) => Probe::Found(format!("{} {}", Product::of_version(&version).name(), number(&version))),
+        None => Probe::NotFound(format!("{} does not state its version", program.display())),
+    }
+}
+
+/// `mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)`
+fn version(program: &Path) -> Option<String> {
+    let line = programs::version_line(program, &["--no-defaults", "--version"])?;
+    let mut words = line.split_whitespace().skip_while(|word| *word != "Ver");
+    words.nth(1).map(str::to_owned)
+}
+
+/// The number at the start of a version.
+fn number(version: &str) -> &str {
+    version.split('-').next().unwrap_or(version)
+}
+
+fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {
+    if !cfg!(feature = "mysql") {
+        return Err(not_built(spec));
+    }
+    let not_found = |what: &str| StoreError::NotFound { store: spec.name.clone(), what: what.into(), install: INSTALL.into() };
+    let server = programs::find(&SERVERS, &[]).ok_or_else(|| not_found("mariadbd or mysqld"))?;
+    let product = Product::of_version(&version(&server).unwrap_or_default());
+    let data = place.directory.join("data");
+    let log = place.directory.join("server.log");
+    let prepare = match product {
+        Product::MariaDb => {
+            let installer = programs::find(&["mariadb-install-db", "mysql_install_db"], &[]);
+            let installer = installer.ok_or_else(|| not_found("mariadb-install-db"))?;
+            command(installer, place, &data).args(["--auth-root-authentication-method=normal", "--skip-test-db"])
+        }
+        Product::MySql => command(server.clone(), place, &data).arg("--initialize-insecure"),
+    };
+    let mut run = command(server, place, &data)
+        .arg(option("--log-error", &log))
+        .arg(option("--pid-file", &place.directory.join("server.pid")))
+        .arg(option("--tmpdir", &place.directory))
+        .args(["--skip-log-bin", "--max-connections=2000", "--loose-mysqlx=OFF"])
+        .arg(format!("--max-allowed-packet={MAX_PACKET_BYTES}"))
+        .args(durability_args(spec.durability.unwrap_or(DURABILITIES[0]), product));
+    let mut endpoint = match transport {
+        Transport::Tcp => {
+            let port = place.ports[0];
+            run = run.arg("--bind-address=127.0.0.1").arg(format!("--port={port}"));
+            run = run.arg(option("--socket", &place.directory.join("unused.sock")));
+            Endpoint::loopback(port)
+        }
+        Transport::Unix => {
+            let socket = place.directory.join("mysql.sock");
+            run = run.arg("--skip-networking").arg(option("--socket", &socket));
+            Endpoint::unix(socket)
+        }
+    };
+    endpoint.user = Some("root".into());
+    Ok(ServerPlan {
+        directories: Vec::new(),
+        prepare: vec![prepare],
+        run,
+        endpoint,
+        user: None,
+        log: Some(log),
+        start_timeout: Duration::from_secs(60),
+        stop_signal: libc::SIGTERM,
+    })
+}
+
+fn command(program: PathBuf, place: &Place, data: &Path) -> CommandLine {
+    // Read before any other option: the machine's own configuration must not play in.
+    let line = CommandLine::new(program).arg("--no-defaults").arg(option("--datadir", data));
+    if place.root { line.arg("--user=root") } else { line }
+}
+
+/// `--name=path`
+fn option(name: &str, path: &Path) -> std::ffi::OsString {
+    let mut text = std::ffi::OsString::from(name);
+    text.push("=");
+    text.push(path);
+    text
+}
+
+fn durability_args(level: Durability, product: Product) -> &'static [&'static str] {
+    match (level, product) {
+        (Durability::Commit, _) => &["--innodb-flush-log-at-trx-commit=1"],
+        (Durability::Second | Durability::Os, _) => &["--innodb-flush-log-at-trx-commit=2"],
+        (Durability::None, Product::MariaDb) => {
+            &["--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite", "--innodb-flush-method=nosync"]
+        }
+        (Durability::None, Product::MySql) => {
+            &["--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite", "--innodb-flush-method=O_DIRECT_NO_FSYNC"]
+        }
+    }
+}
+
+fn not_built(spec: &Spec) -> StoreError {
+    StoreError::NotBuilt { store: spec.name.clone(), feature: "mysql" }
+}
+
+#[cfg(feature = "mysql")]
+use setup::connect;
+
+#[cfg(not(feature = "mysql"))]
+fn connect(spec: &Spec, _: &Endpoint) -> Result<Box<dyn store::Store>, StoreError> {
+    Err(not_built(spec))
+}

@@ -129,8 +129,11 @@ impl Generator {
     }
 }
 
-/// The page's name, replacing what `name` held.
-pub(super) fn page_name(page: u32, name: &mut String) {
-    name.clear();
-    let _ = write!(name, "http://www.facebook.com/page{page:05}");
+/// The line of profile number `number`: `u0000007 \t page page ...`, without its end.
+pub(super) fn line(number: u64, pages: &[u32]) -> String {
+    let mut line = format!("u{number:07}");
+    for (at, page) in pages.iter().enumerate() {
+        let _ = write!(line, "{}http://www.facebook.com/page{page:05}", if at == 0 { '\t' } else { ' ' });
+    }
+    line
 }

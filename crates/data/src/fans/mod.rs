@@ -9,6 +9,7 @@ mod tsv;
 
 pub use generate::Generator;
 
+use crate::digest::LineDigest;
 use crate::lines::Lines;
 use crate::names::Names;
 use crate::{DataError, Spot};
@@ -34,9 +35,24 @@ pub struct FanSet {
     mentions: Vec<u32>,
     /// Mentions left out because the profile named the page before.
     repeated: u64,
-    /// Bytes of all pages' names over all mentions: the size of the input as a reader of it would count.
-    name_bytes: u64,
+    /// Of all lines read.
+    text_bytes: u64,
+    digest: String,
     source_name: String,
+}
+
+/// What is kept of the lines read, to tell one input from another.
+#[derive(Default)]
+struct Text {
+    bytes: u64,
+    digest: LineDigest,
+}
+
+impl Text {
+    fn line(&mut self, line: &str) {
+        self.bytes += line.len() as u64 + 1;
+        self.digest.line(&[line.as_bytes()]);
+    }
 }
 
 /// How the lines of a file are to be read.
@@ -80,24 +96,24 @@ impl FanSet {
         };
         let mut set = FanSet { source_name: source.into(), ..FanSet::default() };
         let mut generator = Generator::new(*seed);
-        let mut name = String::new();
-        for _ in 0..*profiles {
-            for &page in generator.profile() {
-                generate::page_name(page, &mut name);
-                set.mention(name.as_bytes(), || Spot { line: 1, column: 1 })?;
-            }
-            set.end_profile();
+        let mut text = Text::default();
+        for number in 0..*profiles {
+            let line = generate::line(number, generator.profile());
+            text.line(&line);
+            tsv::profile(&mut set, number + 1, &line)?;
         }
-        set.finish()
+        set.finish(text)
     }
 
     /// Reads at most `limit` profiles.
     fn read(source_name: &str, mut lines: Lines, limit: u64) -> Result<FanSet, DataError> {
         let mut set = FanSet { source_name: source_name.into(), ..FanSet::default() };
         let mut format = None;
+        let mut text = Text::default();
         let mut read = 0;
         while read < limit {
             let Some((number, line)) = lines.next_line()? else { break };
+            text.line(line);
             if line.trim_ascii().is_empty() {
                 continue;
             }
@@ -107,10 +123,10 @@ impl FanSet {
             }
             read += 1;
         }
-        set.finish()
+        set.finish(text)
     }
 
-    fn finish(mut self) -> Result<FanSet, DataError> {
+    fn finish(mut self, text: Text) -> Result<FanSet, DataError> {
         if self.mentions.is_empty() {
             return Err(DataError::whole(
                 &self.source_name,
@@ -118,6 +134,7 @@ impl FanSet {
                 "write one profile a line: profile, tab, pages separated by spaces",
             ));
         }
+        (self.text_bytes, self.digest) = (text.bytes, text.digest.finish());
         self.mentions.shrink_to_fit();
         self.ends.shrink_to_fit();
         Ok(self)
@@ -143,7 +160,6 @@ impl FanSet {
             self.repeated += 1;
         } else {
             self.mentions.push(id);
-            self.name_bytes += page.len() as u64;
         }
         Ok(())
     }
@@ -183,9 +199,14 @@ impl FanSet {
         self.repeated
     }
 
-    /// Bytes of the page names over all mentions.
-    pub fn name_bytes(&self) -> u64 {
-        self.name_bytes
+    /// Bytes of the text read, unpacked, each line ended by one `\n`.
+    pub fn text_bytes(&self) -> u64 {
+        self.text_bytes
+    }
+
+    /// Digest of that text: what `sha256sum` says of a file in that form.
+    pub fn digest(&self) -> &str {
+        &self.digest
     }
 }
 

@@ -26,6 +26,10 @@ impl Trial for Gets {
         Box::new(GetWorker { left: vec![self.per_slot; slots.len()], key: *b"0123456789abcdef" })
     }
 
+    fn key(&self, _: u64, _: &mut Vec<u8>) -> bool {
+        false
+    }
+
     fn answer(&self) -> (Answer, Vec<Reason>) {
         (Answer::default(), Vec::new())
     }

@@ -154,7 +154,6 @@ impl Codec for Resp {
 
     #[inline]
     fn decode<'a>(&'a mut self, expect: Expect, input: &'a [u8]) -> Decoded<'a> {
-        let many = matches!(expect.kind, OperationKind::GetMany | OperationKind::GetFields);
         let (end, item) = match item(input, 0) {
             Found::Item { item, end } => (end, item),
             Found::Incomplete { at_least } => return Decoded::Incomplete { at_least },
@@ -177,6 +176,7 @@ impl Codec for Resp {
             (OperationKind::CompareAndSet, Item::Number(1)) if expect.detail == 1 => Reply::Done,
             (OperationKind::PutMany, Item::Line(b"PONG")) if expect.detail == 0 => Reply::Done,
             (OperationKind::GetMany, Item::Line(b"PONG")) if expect.detail == 0 => {
+                self.asked.pop();
                 self.rows.clear();
                 Reply::Rows(self.rows.rows())
             }
@@ -185,8 +185,8 @@ impl Codec for Resp {
             }
             (OperationKind::GetFields, Item::Array(items)) if items % 2 == 0 => return self.fields(items, input, end),
             (_, Item::Error(words)) => {
-                if many && expect.kind == OperationKind::GetMany {
-                    self.asked.pop(expect.detail as usize);
+                if expect.kind == OperationKind::GetMany {
+                    self.asked.pop();
                 }
                 refused(words)
             }
@@ -205,14 +205,14 @@ impl Resp {
         };
         self.rows.clear();
         let mut at = start;
-        for key in self.asked.front(count) {
+        for key in self.asked.front() {
             let Found::Item { item, end } = item(input, at) else { break };
             if let Item::Bulk(value) = item {
                 self.rows.push(key, value);
             }
             at = end;
         }
-        self.asked.pop(count);
+        self.asked.pop();
         Decoded::Reply { reply: Reply::Rows(self.rows.rows()), consumed }
     }
 

@@ -1,0 +1,198 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Which key/value store fits the job? Runs real jobs on real stores, checks every answer, and gives a verdict.
+#[derive(Debug, Parser)]
+#[command(name = "kvtrial", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    after_help = "Exit status: 0 all cells valid, 1 some cell void, 2 bad usage or input, 4 not trusted (--strict), \
+                        130 interrupted.\nStart with: kvtrial run fans"
+)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a job on stores, verify every answer, and compare
+    Run(Box<RunArguments>),
+    /// Ask a store the job's own question, e.g. the pages correlated with one page
+    Query(QueryArguments),
+    /// Is this store, with this client, correct?
+    Check(CheckArguments),
+    /// List every store: found or not, version, how to install it, what it can do
+    Stores(ListArguments),
+    /// List every job with its parameters and input
+    Jobs(ListArguments),
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// The job: see `kvtrial jobs`
+    pub job: String,
+    /// A store: NAME starts a private one, URL or NAME:PATH uses yours; options follow commas (redis,durability=commit).
+    /// Repeat it to compare several. Without it: every embedded store of this build
+    #[arg(short = 's', long = "store", value_name = "SPEC")]
+    pub stores: Vec<String>,
+    /// Host of the server named by the one -s
+    #[arg(long, value_name = "HOST")]
+    pub host: Option<String>,
+    /// Port of the server named by the one -s
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+    /// Input: a file, or a name `kvtrial jobs` shows
+    #[arg(long, value_name = "FILE|NAME")]
+    pub data: Option<String>,
+    /// Set a parameter of the job
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    pub set: Vec<(String, String)>,
+    /// Read the job's parameters from a file; for ycsb, an unmodified YCSB property file
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
+    /// Connections, or handles of an embedded library
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub clients: u32,
+    /// Operations each client may have in flight
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub pipeline: u32,
+    /// Threads that drive the clients [default: one a client for libraries, else half the processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub threads: Option<u32>,
+    /// Open loop: send this many operations a second, whatever the replies do [default: closed loop]
+    #[arg(long, value_name = "OPS_PER_S", value_parser = rate)]
+    pub rate: Option<f64>,
+    /// Open loop with random (Poisson) instead of evenly spaced arrivals
+    #[arg(long, requires = "rate")]
+    pub poisson: bool,
+    /// Longest wait for any reply; then the trial ends and is void
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub deadline: Duration,
+    /// Time one operation in so many [default: every one]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub sample: Option<u32>,
+    /// Counted trials of each store
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeats: Option<u32>,
+    /// Trials of each store that are run first and not counted
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub warmups: Option<u32>,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// A first look: three repeats, no warm-up
+    #[arg(long)]
+    pub quick: bool,
+    /// Do not add the null and ram cells
+    #[arg(long)]
+    pub no_baselines: bool,
+    /// Delete the job's keys from your own store first, if it holds any
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Exit with 4 when a cell is degraded
+    #[arg(long)]
+    pub strict: bool,
+    /// Directory for the study [default: kvtrial-study-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Go on with the interrupted study in --out
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+    /// Where private servers keep their data; put it on the disk to be measured [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR")]
+    pub base: Option<PathBuf>,
+}
+
+/// Options of `query`.
+#[derive(Debug, Args)]
+pub struct QueryArguments {
+    /// The job
+    pub job: String,
+    /// What to ask about, e.g. a page
+    pub key: String,
+    /// The store. A private one is filled by running the job first
+    #[arg(short = 's', long = "store", value_name = "SPEC", default_value = "ram")]
+    pub store: String,
+    /// Input for a private store: a file, or a name `kvtrial jobs` shows
+    #[arg(long, value_name = "FILE|NAME")]
+    pub data: Option<String>,
+}
+
+/// Options of `check`.
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    /// The stores, e.g. redis, memcached-unix, redis://localhost:6379
+    #[arg(value_name = "SPEC", required = true)]
+    pub stores: Vec<String>,
+    /// Longest wait for any reply
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    pub deadline: Duration,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of the lists.
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("write KEY=VALUE".into()),
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
+        _ => Err("use a number of operations per second above 0, such as 1000".into()),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
+    let seconds_a_unit = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "s" | "" => 1.0,
+        "m" => 60.0,
+        _ => return Err("use a time such as 500ms, 10s or 2m".into()),
+    };
+    match digits.parse::<f64>() {
+        Ok(number) if number > 0.0 && number < 1e9 => Ok(Duration::from_secs_f64(number * seconds_a_unit)),
+        _ => Err("use a time such as 500ms, 10s or 2m".into()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{Arguments, duration, key_value, rate};
+    use clap::CommandFactory;
+    use std::time::Duration;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn times_rates_and_settings_are_read_or_refused_with_an_example() {
+        assert_eq!(duration("500ms").unwrap(), Duration::from_millis(500));
+        assert_eq!(duration("2m").unwrap(), Duration::from_secs(120));
+        assert!(duration("-1s").unwrap_err().contains("10s") && duration("1h").is_err() && duration("s").is_err());
+        assert!(rate("0").is_err() && rate("inf").is_err() && rate("1e3").unwrap() == 1000.0);
+        assert_eq!(key_value("a=b=c").unwrap(), ("a".into(), "b=c".into()));
+        assert!(key_value("=x").is_err());
+    }
+}

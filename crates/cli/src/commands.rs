@@ -1,0 +1,8 @@
+//! One module a command.
+
+pub mod check;
+pub mod jobs;
+pub mod query;
+pub mod run;
+pub mod stores;
+mod target;

@@ -1,0 +1,73 @@
+//! `kvtrial jobs`: every job with its input and parameters.
+
+use super::run::print;
+use crate::args::ListArguments;
+use crate::failure::{self, Failure};
+
+/// Prints the list.
+pub fn jobs(arguments: &ListArguments) -> Result<u8, Failure> {
+    let text = if arguments.json { json() } else { text() };
+    print(&text)?;
+    Ok(failure::GOOD)
+}
+
+fn text() -> String {
+    let mut text = String::new();
+    for job in ::jobs::all() {
+        text += &format!("{}: {}\n", job.name, job.summary);
+        text += &wrapped(&format!("input: {}", job.input), 2);
+        for param in job.params {
+            let line = format!("--set {}={}   {} ({})", param.name, param.default, param.help, param.values);
+            text += &wrapped(&line, 4);
+        }
+        text += "\n";
+    }
+    text
+}
+
+/// Words of a line within 80 columns, continuation lines indented two more.
+fn wrapped(line: &str, indent: usize) -> String {
+    let mut text = " ".repeat(indent);
+    let mut column = indent;
+    for word in line.split_inclusive(' ') {
+        if column + word.trim_end().chars().count() > 80 && column > indent + 2 {
+            text.truncate(text.trim_end().len());
+            text += &format!("\n{}", " ".repeat(indent + 2));
+            column = indent + 2;
+        }
+        text += word;
+        column += word.chars().count();
+    }
+    text + "\n"
+}
+
+fn json() -> String {
+    let jobs: Vec<serde_json::Value> = ::jobs::all()
+        .map(|job| {
+            let params: Vec<serde_json::Value> = job
+                .params
+                .iter()
+                .map(|param| {
+                    serde_json::json!({
+                        "name": param.name, "default": param.default, "values": param.values, "help": param.help
+                    })
+                })
+                .collect();
+            serde_json::json!({ "name": job.name, "summary": job.summary, "input": job.input, "params": params })
+        })
+        .collect();
+    format!("{:#}\n", serde_json::Value::from(jobs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{json, text};
+
+    #[test]
+    fn every_job_is_listed_within_eighty_columns_and_as_json() {
+        let text = text();
+        assert!(text.starts_with("fans: ") && text.contains("\nycsb: "), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(json().contains("\"policy\""));
+    }
+}

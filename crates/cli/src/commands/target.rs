@@ -1,0 +1,68 @@
+//! From `-s`, `--host` and `--port` to adapters.
+
+use crate::failure::Failure;
+use store::{Probe, StoreInfo};
+use study::{Address, Authority, Spec, Target};
+
+/// The adapter a spec names, if it can be had on this machine.
+pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, Failure> {
+    let Some(info) = stores::find(&spec.name) else {
+        let near: Vec<&str> = stores::all().map(|info| info.name).collect();
+        return Err(Failure::usage(format!("there is no store '{}'; there are: {}", spec.name, near.join(", "))));
+    };
+    info.check_options(spec)?;
+    match (info.probe)() {
+        Probe::Found(_) => Ok(info),
+        Probe::NotBuilt(feature) => Err(Failure::usage(format!(
+            "{} is not in this build; build with: cargo build --release --features {feature}",
+            info.name
+        ))),
+        // A user's own server needs no program here.
+        Probe::NotFound(_) if matches!(spec.target, Target::Server(_)) => Ok(info),
+        Probe::NotFound(what) => {
+            Err(Failure::usage(format!("{}: {what} not found; install it with: {}", info.name, info.install)))
+        }
+    }
+}
+
+/// Reads specs; `--host` and `--port` turn the one private spec into the user's own server.
+pub fn specs(texts: &[String], host: Option<&str>, port: Option<u16>) -> Result<Vec<Spec>, Failure> {
+    let mut specs =
+        texts.iter().map(|text| text.parse::<Spec>().map_err(Failure::from)).collect::<Result<Vec<_>, _>>()?;
+    if host.is_some() || port.is_some() {
+        let [spec] = specs.as_mut_slice() else {
+            return Err(Failure::usage(
+                "--host and --port need exactly one -s; write the others as URLs, such as redis://HOST:PORT",
+            ));
+        };
+        if spec.target != Target::Private {
+            return Err(Failure::usage(format!("--host and --port contradict '{spec}', which names its place itself")));
+        }
+        let host = host.unwrap_or("127.0.0.1").to_owned();
+        let address = Address::Tcp { host, port };
+        spec.target = Target::Server(Authority { address, user: None, password: None, database: None });
+    }
+    Ok(specs)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{resolve, specs};
+
+    #[test]
+    fn host_and_port_work_as_people_type_them() {
+        let found = specs(&["redis".into()], Some("localhost"), Some(6379)).unwrap();
+        assert_eq!(found[0].to_string(), "redis://localhost:6379");
+        assert!(
+            specs(&["redis".into(), "ram".into()], Some("h"), None).unwrap_err().message.contains("exactly one -s")
+        );
+        assert!(specs(&["redis://a:1".into()], None, Some(2)).unwrap_err().message.contains("contradict"));
+    }
+
+    #[test]
+    fn an_unknown_store_is_answered_with_the_known_ones() {
+        let error = resolve(&"rediss".parse().unwrap()).err().unwrap();
+        assert!(error.message.contains("redis-unix") && error.status == 2, "{}", error.message);
+    }
+}

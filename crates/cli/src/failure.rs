@@ -1,0 +1,35 @@
+//! Exit status, and the message of a command that failed.
+
+/// All cells valid.
+pub const GOOD: u8 = 0;
+/// Some cell is void, or some check failed.
+pub const VOID: u8 = 1;
+/// Bad usage or input.
+pub const USAGE: u8 = 2;
+/// Host or client could not be trusted (`--strict`).
+pub const UNTRUSTED: u8 = 4;
+/// Interrupted.
+pub const INTERRUPTED: u8 = 130;
+
+/// A command that failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// What happened and what to do.
+    pub message: String,
+    /// The exit status.
+    pub status: u8,
+}
+
+impl Failure {
+    /// Bad usage or input.
+    pub fn usage(message: impl ToString) -> Failure {
+        Failure { message: message.to_string(), status: USAGE }
+    }
+}
+
+/// Everything a library says before measuring is the user's to mend.
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure::usage(error)
+    }
+}

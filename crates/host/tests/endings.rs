@@ -1,0 +1,304 @@
+//! However kvtrial ends, nothing of it is left: a process of its own stands in for kvtrial, and is ended in every way.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod support;
+
+use kvtrial_host::{OpenStore, interrupt, open};
+use std::fs::Permissions;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use store::{CommandLine, Place, ServerPlan, StoreError, StoreInfo};
+use study::Spec;
+use support::{
+    MEMCACHED, POSTGRES, REDIS_UNIX, all_processes, base, descendants, info, names_in, redis_connect, redis_plan,
+    survivors,
+};
+
+/// What the stand-in is to do once its servers run.
+const ROLE: &str = "KVTRIAL_TEST_ROLE";
+
+/// Leaves sleepers behind that have left the server's session, its environment and its directory, each by another way.
+static DETACHING: StoreInfo = info("redis", detaching_plan, redis_connect);
+
+fn detaching_plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+    let redis = redis_plan(spec, place)?.run;
+    let script = format!(
+        "sleep 1001 & (setsid sleep 1002 &) ; (cd /; setsid sleep 1003 &) ; (cd /; env -i setsid sleep 1004 &) ; exec {} --port {}",
+        redis.program.display(),
+        place.ports[0]
+    );
+    Ok(support::plan(place, CommandLine::new("/bin/sh").args(["-c", &script])))
+}
+
+/// The stand-in for kvtrial. It is no test: started by itself it does nothing.
+#[test]
+#[ignore = "is started by the other tests, as a process of its own"]
+fn stand_in() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    interrupt::install(|| std::process::exit(130)).unwrap();
+    let base = std::env::temp_dir();
+    let stores: &[&'static StoreInfo] = match role.as_str() {
+        "detaching" => &[&DETACHING],
+        "interrupted start" => &[&NEVER_READY],
+        _ => &[&REDIS_UNIX, &MEMCACHED, &POSTGRES],
+    };
+    if role == "interrupted start" {
+        println!("ready");
+    }
+    let _opened: Vec<OpenStore> =
+        stores.iter().map(|store| open(store, &Spec::private(store.name), &base).unwrap()).collect();
+    println!("ready");
+    match role.as_str() {
+        "panics" => panic!("as told"),
+        "exits" => std::process::exit(7),
+        "ignores" => thread::sleep(Duration::from_secs(1000)),
+        "progresses" => {
+            while !interrupt::requested() {
+                thread::sleep(Duration::from_millis(5));
+            }
+            for _ in 0..10 {
+                thread::sleep(Duration::from_millis(500));
+                interrupt::progress();
+            }
+        }
+        "obeys" | "detaching" => {
+            while !interrupt::requested() {
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+        other => panic!("no role '{other}'"),
+    }
+}
+
+static NEVER_READY: StoreInfo =
+    info("redis", |_, place| Ok(support::plan(place, CommandLine::new("/bin/sleep").arg("1000"))), redis_connect);
+
+/// A running stand-in, its private base and the processes it has started.
+struct Running {
+    child: Child,
+    base: tempfile::TempDir,
+    processes: Vec<i32>,
+    /// Kept open: a stand-in that cannot print would fail.
+    _printed: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn start(role: &str) -> Running {
+        Running::start_from(role, base(), Command::new(std::env::current_exe().unwrap()))
+    }
+
+    fn start_from(role: &str, base: tempfile::TempDir, mut command: Command) -> Running {
+        let mut child = command
+            .args(["--exact", "stand_in", "--ignored", "--nocapture"])
+            .env(ROLE, role)
+            .env("TMPDIR", base.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut printed = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("ready") {
+            line.clear();
+            assert_ne!(printed.read_line(&mut line).unwrap(), 0, "the stand-in did not get ready");
+        }
+        let processes = descendants(child.id().cast_signed());
+        Running { child, base, processes, _printed: printed }
+    }
+
+    fn signal(&self, signal: i32) {
+        // SAFETY: kill touches no memory.
+        unsafe { libc::kill(self.child.id().cast_signed(), signal) };
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(60) {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        panic!("the stand-in did not end");
+    }
+
+    /// Every process gone, within a moment.
+    fn assert_no_process(&self) {
+        assert!(!self.processes.is_empty());
+        let start = Instant::now();
+        while !survivors(&self.processes).is_empty() && start.elapsed() < Duration::from_secs(5) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(survivors(&self.processes), [0; 0]);
+    }
+
+    fn assert_nothing_left(&self) {
+        self.assert_no_process();
+        assert_eq!(names_in(self.base.path()), [""; 0]);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn after_the_first_signal_a_run_that_obeys_ends_by_itself_and_leaves_nothing() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let mut running = Running::start("obeys");
+        assert!(running.processes.len() > 5, "redis, memcached, postgres and its children: {:?}", running.processes);
+        running.signal(signal);
+        assert_eq!(running.wait().code(), Some(0), "signal {signal}");
+        running.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_run_that_ignores_the_signal_is_ended_after_three_seconds_and_leaves_nothing() {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        let mut running = Running::start("ignores");
+        let start = Instant::now();
+        running.signal(signal);
+        assert_eq!(running.wait().code(), Some(130));
+        assert!((2.9..10.0).contains(&start.elapsed().as_secs_f64()), "{:?}", start.elapsed());
+        running.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_second_signal_ends_a_run_at_once_and_leaves_nothing() {
+    let mut running = Running::start("ignores");
+    let start = Instant::now();
+    running.signal(libc::SIGINT);
+    thread::sleep(Duration::from_millis(100));
+    running.signal(libc::SIGINT);
+    assert_eq!(running.wait().code(), Some(130));
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    running.assert_nothing_left();
+}
+
+#[test]
+fn a_run_that_reports_progress_may_take_longer_to_stop() {
+    let mut running = Running::start("progresses");
+    let start = Instant::now();
+    running.signal(libc::SIGINT);
+    assert_eq!(running.wait().code(), Some(0));
+    assert!(start.elapsed() > Duration::from_secs(5));
+    running.assert_nothing_left();
+}
+
+#[test]
+fn a_panic_leaves_nothing() {
+    let mut running = Running::start("panics");
+    assert_eq!(running.wait().code(), Some(101));
+    assert_eq!(names_in(running.base.path()), [""; 0]);
+    assert_no_server_in(running.base.path());
+}
+
+#[test]
+fn an_exit_without_dropping_anything_leaves_nothing() {
+    let mut running = Running::start("exits");
+    assert_eq!(running.wait().code(), Some(7));
+    assert_eq!(names_in(running.base.path()), [""; 0]);
+    assert_no_server_in(running.base.path());
+}
+
+#[test]
+fn sigkill_leaves_no_process_and_the_next_start_removes_the_directories() {
+    let mut running = Running::start("ignores");
+    running.signal(libc::SIGKILL);
+    running.wait();
+    running.assert_no_process();
+    assert_eq!(names_in(running.base.path()).len(), 3, "nobody was left to remove them");
+    drop(open(&REDIS_UNIX, &Spec::private("redis-unix"), running.base.path()).unwrap());
+    assert_eq!(names_in(running.base.path()), [""; 0]);
+}
+
+#[test]
+fn processes_that_detach_themselves_in_any_way_are_ended_too() {
+    let mut running = Running::start("detaching");
+    assert_eq!(running.processes.len(), 5, "redis and four sleepers");
+    running.signal(libc::SIGTERM);
+    assert_eq!(running.wait().code(), Some(0));
+    running.assert_nothing_left();
+}
+
+#[test]
+fn the_next_start_after_sigkill_ends_what_a_server_had_detached() {
+    let mut running = Running::start("detaching");
+    running.signal(libc::SIGKILL);
+    running.wait();
+    drop(open(&REDIS_UNIX, &Spec::private("redis-unix"), running.base.path()).unwrap());
+    assert_eq!(names_in(running.base.path()), [""; 0]);
+    // Only the one that has left session, environment and directory may be left: it cannot be told from anybody else's.
+    for pid in survivors(&running.processes) {
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
+        assert_eq!(command, b"sleep\x001004\0");
+        // SAFETY: kill touches no memory.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+    }
+}
+
+#[test]
+fn a_start_that_takes_long_is_interrupted() {
+    let mut running = Running::start("interrupted start");
+    let start = Instant::now();
+    while running.processes.is_empty() && start.elapsed() < Duration::from_secs(10) {
+        running.processes = descendants(running.child.id().cast_signed());
+    }
+    running.signal(libc::SIGINT);
+    assert_eq!(running.wait().code(), Some(101), "opening fails");
+    assert!(start.elapsed() < Duration::from_secs(5));
+    running.assert_nothing_left();
+}
+
+#[test]
+fn an_ordinary_user_can_start_every_server_and_leaves_nothing() {
+    if !support::is_root() {
+        return;
+    }
+    let (base, programs) = (base(), base_with_this_program());
+    let user = 65_534;
+    chown(base.path(), Some(user), Some(user)).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(programs.1).current_dir("/");
+    let mut running = Running::start_from("obeys", base, command);
+    assert!(running.processes.len() > 5);
+    let owners: Vec<u32> = running
+        .processes
+        .iter()
+        .map(|pid| std::os::unix::fs::MetadataExt::uid(&Path::new(&format!("/proc/{pid}")).metadata().unwrap()))
+        .collect();
+    assert!(owners.iter().all(|owner| *owner == user), "{owners:?}");
+    running.signal(libc::SIGINT);
+    assert_eq!(running.wait().code(), Some(0));
+    running.assert_nothing_left();
+}
+
+/// This test program, where every user can run it.
+fn base_with_this_program() -> (tempfile::TempDir, PathBuf) {
+    let directory = base();
+    let program = directory.path().join("endings");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    (directory, program)
+}
+
+/// No living process whose command line names something below this directory, or works there.
+fn assert_no_server_in(base: &Path) {
+    let name = base.to_str().unwrap();
+    for (pid, _, state) in all_processes() {
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let works_there =
+            std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|directory| directory.starts_with(base));
+        let there = works_there || String::from_utf8_lossy(&command).contains(name);
+        assert!(state == 'Z' || !there, "process {pid} is left");
+    }
+}

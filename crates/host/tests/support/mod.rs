@@ -1,0 +1,224 @@
+//! Small adapters of real servers: just enough to start them and to hear that they answer.
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use store::{
+    Capabilities, Class, CommandLine, Endpoint, Opener, OptionInfo, Place, Probe, ServerPlan, Session, SessionPlan,
+    Store, StoreError, StoreInfo, Threading, programs,
+};
+use study::{Address, Durability, Spec};
+
+pub const POSTGRES_DIRS: &[&str] = &["/usr/lib/postgresql/*/bin"];
+
+type Plan = fn(&Spec, &Place) -> Result<ServerPlan, StoreError>;
+type Connect = fn(&Spec, &Endpoint) -> Result<Box<dyn Store>, StoreError>;
+
+pub static REDIS: StoreInfo = info("redis", redis_plan, redis_connect);
+pub static REDIS_UNIX: StoreInfo = info("redis-unix", redis_unix_plan, redis_connect);
+pub static MEMCACHED: StoreInfo = info("memcached", memcached_plan, memcached_connect);
+pub static POSTGRES: StoreInfo = info("postgres", postgres_plan, postgres_connect);
+
+pub const fn info(name: &'static str, plan: Plan, connect: Connect) -> StoreInfo {
+    StoreInfo {
+        name,
+        class: Class::Network,
+        summary: "a test's",
+        durabilities: &[Durability::None],
+        options: &[OptionInfo { name: "layout", values: &["table", "rows"], help: "a test's" }],
+        install: "apt install the-package",
+        licence: "a test's",
+        probe: || Probe::NotFound("a test's".into()),
+        opener: Opener::Server { plan, connect, usual_port: 1 },
+    }
+}
+
+/// A store that answers, and no more.
+pub struct Answering;
+
+impl Store for Answering {
+    fn capabilities(&self) -> &Capabilities {
+        &Capabilities::BASIC
+    }
+
+    fn session(&self, _: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        Err(StoreError::Session("not for use".into()))
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::Shared
+    }
+
+    fn facts(&self) -> Result<store::Facts, StoreError> {
+        Ok(store::Facts::default())
+    }
+}
+
+/// The program, or a failed test that says how to install it.
+pub fn program(name: &str, package: &str) -> PathBuf {
+    let found = programs::find(&[name], POSTGRES_DIRS);
+    found.unwrap_or_else(|| panic!("this test needs {name}; install it with: apt install {package}"))
+}
+
+/// A plan that runs this in the place, over TCP, without preparation.
+pub fn plan(place: &Place, run: CommandLine) -> ServerPlan {
+    ServerPlan {
+        directories: Vec::new(),
+        prepare: Vec::new(),
+        run,
+        endpoint: Endpoint::loopback(place.ports[0]),
+        user: None,
+        log: None,
+        start_timeout: Duration::from_secs(60),
+        stop_signal: libc::SIGTERM,
+    }
+}
+
+pub fn redis(place: &Place) -> CommandLine {
+    CommandLine::new(program("redis-server", "redis-server"))
+        .args(["--bind", "127.0.0.1", "--save", "", "--dir"])
+        .arg(&place.directory)
+}
+
+pub fn redis_plan(_: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+    Ok(plan(place, redis(place).arg("--port").arg(place.ports[0].to_string())))
+}
+
+pub fn redis_unix_plan(_: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+    let socket = place.directory.join("redis.sock");
+    let run = redis(place).args(["--port", "0", "--logfile", "redis.log", "--unixsocket"]).arg(&socket);
+    Ok(ServerPlan { endpoint: Endpoint::unix(socket), log: Some("redis.log".into()), ..plan(place, run) })
+}
+
+pub fn redis_connect(_: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+    expect_answer(endpoint, b"PING\r\n", b"+PONG")
+}
+
+fn memcached_plan(_: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+    let port = place.ports[0].to_string();
+    let run = CommandLine::new(program("memcached", "memcached")).args(["-l", "127.0.0.1", "-p", &port]);
+    // Of a name of its own: some systems have no user for it, and it needs none but root.
+    Ok(ServerPlan { user: Some("nobody"), ..plan(place, run) })
+}
+
+fn memcached_connect(_: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+    expect_answer(endpoint, b"version\r\n", b"VERSION")
+}
+
+pub fn postgres_plan(_: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+    let (data, sockets) = (place.directory.join("data"), place.directory.join("run/sockets"));
+    let initdb = CommandLine::new(program("initdb", "postgresql"))
+        .args(["--no-sync", "--auth=trust", "--username=postgres", "--pgdata"])
+        .arg(&data);
+    let run = CommandLine::new(program("postgres", "postgresql")).arg("-D").arg(&data).arg("-k").arg(&sockets).args([
+        "-h",
+        "",
+        "-c",
+        "fsync=off",
+    ]);
+    Ok(ServerPlan {
+        directories: vec!["data".into(), "run/sockets".into()],
+        prepare: vec![initdb],
+        endpoint: Endpoint::unix(sockets.join(".s.PGSQL.5432")),
+        user: Some("postgres"),
+        stop_signal: libc::SIGINT,
+        ..plan(place, run)
+    })
+}
+
+fn postgres_connect(_: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+    // Start-up message, protocol 3.0; the answer begins with `R` when the server lets us in.
+    let text = b"\0\x03\0\0user\0postgres\0database\0postgres\0\0";
+    let message = [&(text.len() as u32 + 4).to_be_bytes()[..], text].concat();
+    expect_answer(endpoint, &message, b"R")
+}
+
+/// Sends a request and wants an answer that begins like this.
+pub fn expect_answer(endpoint: &Endpoint, request: &[u8], answer: &[u8]) -> Result<Box<dyn Store>, StoreError> {
+    let got = ask(endpoint, request, answer.len()).map_err(|error| StoreError::open(endpoint, error))?;
+    if got == answer {
+        Ok(Box::new(Answering))
+    } else {
+        Err(StoreError::open(endpoint, format!("answered {:?}", String::from_utf8_lossy(&got))))
+    }
+}
+
+/// Sends a request and reads so many bytes.
+pub fn ask(endpoint: &Endpoint, request: &[u8], answer_bytes: usize) -> io::Result<Vec<u8>> {
+    let mut answer = vec![0; answer_bytes];
+    match &endpoint.address {
+        Address::Unix(path) => {
+            let mut stream = UnixStream::connect(path)?;
+            stream.write_all(request)?;
+            stream.read_exact(&mut answer)?;
+        }
+        Address::Tcp { .. } => {
+            let mut stream = TcpStream::connect(endpoint.tcp().unwrap())?;
+            stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+            stream.write_all(request)?;
+            stream.read_exact(&mut answer)?;
+        }
+    }
+    Ok(answer)
+}
+
+/// What `redis-cli` prints for a command.
+pub fn redis_cli(socket: &Path, args: &[&str]) -> String {
+    let cli = program("redis-cli", "redis-tools");
+    let output = std::process::Command::new(cli).arg("-s").arg(socket).args(args).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Every process of the machine as `(pid, parent, state)`; read by other code than what is tested.
+pub fn all_processes() -> Vec<(i32, i32, char)> {
+    let output =
+        std::process::Command::new("ps").args(["-e", "-o", "pid=,ppid=,stat="]).output().expect("ps is installed");
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .map(|line| {
+            let mut fields = line.split_whitespace();
+            let mut number = || fields.next().unwrap().parse().unwrap();
+            (number(), number(), fields.next().unwrap().chars().next().unwrap())
+        })
+        .collect()
+}
+
+/// The living descendants of a process.
+pub fn descendants(pid: i32) -> Vec<i32> {
+    let all = all_processes();
+    let mut found = vec![pid];
+    let mut at = 0;
+    while at < found.len() {
+        let parent = found[at];
+        found.extend(all.iter().filter(|(_, of, state)| *of == parent && *state != 'Z').map(|(child, ..)| *child));
+        at += 1;
+    }
+    found.split_off(1)
+}
+
+/// Of these processes, those that still run.
+pub fn survivors(pids: &[i32]) -> Vec<i32> {
+    let all = all_processes();
+    pids.iter().copied().filter(|pid| all.iter().any(|(known, _, state)| known == pid && *state != 'Z')).collect()
+}
+
+/// Names in a directory.
+pub fn names_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// A directory for private places that every user may pass through, but only its owner may write to.
+pub fn base() -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::Permissions::from_mode(0o755);
+    tempfile::Builder::new().prefix("host-").permissions(mode).tempdir().unwrap()
+}
+
+pub fn is_root() -> bool {
+    // SAFETY: geteuid touches no memory.
+    unsafe { libc::geteuid() == 0 }
+}

@@ -1,0 +1,121 @@
+//! The run on the store's own counters: one increment a mention, one a pair.
+//!
+//! Fans are counted at `fans:PAGE`, partners in the record of counters `with:PAGE`; two prefixes, because stores like Redis keep both
+//! kinds in one key space. Increments are atomic in the store, so no policy is needed; it only shares the mentions out.
+
+use super::policy::Policy;
+use super::schedule::Mention;
+use super::trial::{Checks, FansTrial};
+use engine::{Offence, Step, Worker};
+use std::ops::Range;
+use store::{Operation, Reply, Slot};
+use study::ReasonKind;
+
+/// Bytes the keys are longer than page names.
+pub const PREFIX_BYTES: usize = 5;
+
+/// Replaces `key` by the key of a page's own counter.
+pub fn fans_key(page: &[u8], key: &mut Vec<u8>) {
+    key.clear();
+    key.extend_from_slice(b"fans:");
+    key.extend_from_slice(page);
+}
+
+/// Replaces `key` by the key of a page's record of counters.
+pub fn with_key(page: &[u8], key: &mut Vec<u8>) {
+    key.clear();
+    key.extend_from_slice(b"with:");
+    key.extend_from_slice(page);
+}
+
+/// One thread's slots.
+pub struct CounterWorker<'a> {
+    trial: &'a FansTrial<'a>,
+    slots: Vec<SlotState>,
+    key: Vec<u8>,
+}
+
+struct SlotState {
+    /// Positions in the schedule.
+    next: u32,
+    end: u32,
+    mention: Mention,
+    /// What is in flight or comes next within the mention: 0 the page's own counter, i its i-th other page.
+    step: u32,
+    /// Fans of the page after this mention, when only this slot counts them; 0: not known.
+    fans: u32,
+}
+
+impl<'a> CounterWorker<'a> {
+    /// A worker for these slots of the trial.
+    pub fn new(trial: &'a FansTrial<'a>, slots: Range<Slot>) -> CounterWorker<'a> {
+        let state = |slot| {
+            let Range { start, end } = trial.schedule.of(slot);
+            SlotState { next: start, end, mention: Mention { profile: 0, page: 0 }, step: 0, fans: 0 }
+        };
+        CounterWorker { trial, slots: slots.map(state).collect(), key: Vec::new() }
+    }
+}
+
+/// The `step`-th page of the list other than `page`, from 1; `None` behind the last.
+fn partner(list: &[u32], page: u32, step: u32) -> Option<u32> {
+    list.iter().copied().filter(|&other| other != page).nth(step as usize - 1)
+}
+
+impl Worker for CounterWorker<'_> {
+    fn next(&mut self, slot: Slot) -> Step<'_> {
+        let CounterWorker { trial, slots, key } = self;
+        let state = &mut slots[slot as usize];
+        let set = &trial.input.set;
+        if state.step > 0 {
+            let list = set.profile(state.mention.profile as usize);
+            if let Some(other) = partner(list, state.mention.page, state.step) {
+                with_key(set.pages.get(state.mention.page), key);
+                return Step::Operation(Operation::IncrementField { key, field: set.pages.get(other), by: 1 });
+            }
+            state.step = 0;
+        }
+        if state.next == state.end {
+            return Step::Finished;
+        }
+        state.mention = trial.schedule.at(state.next);
+        state.next += 1;
+        fans_key(set.pages.get(state.mention.page), key);
+        Step::Operation(Operation::Increment { key, by: 1 })
+    }
+
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
+        let CounterWorker { trial, slots, .. } = self;
+        let state = &mut slots[slot as usize];
+        let page = state.mention.page;
+        let step = state.step;
+        state.step += 1;
+        let key = trial.input.set.pages.get(page);
+        let Reply::Number(number) = reply else { return Err(Offence::failed(key, reply)) };
+        if trial.checks == Checks::None {
+            return Ok(());
+        }
+        let most = trial.input.index.profiles(page).len() as i64;
+        let expected = match (trial.policy, step) {
+            // Only this slot counts this page: its counter is exactly the number of its mentions so far.
+            (Policy::Partition, 0) => {
+                state.fans = trial.ledger.count(page);
+                i64::from(state.fans)..=i64::from(state.fans)
+            }
+            // A page is met with another at most as often as it is met at all.
+            (Policy::Partition, _) => 1..=i64::from(state.fans),
+            _ => 1..=most,
+        };
+        if expected.contains(number) {
+            return Ok(());
+        }
+        if step == 0 {
+            // Go on from what the store said, so that one wrong number is counted once.
+            state.fans = u32::try_from(*number).unwrap_or(0);
+            trial.ledger.recount(page, state.fans);
+        }
+        let what = if step == 0 { "fans" } else { "a partner's count" };
+        let (low, high) = (expected.start(), expected.end());
+        Err(Offence::new(ReasonKind::WrongNumber, key, format!("{what} is {number}, must be {low} to {high}")))
+    }
+}

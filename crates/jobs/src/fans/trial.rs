@@ -1,0 +1,103 @@
+//! One execution: the run, and the read-back.
+
+use super::Input;
+use super::blob::BlobWorker;
+use super::counters::{CounterWorker, fans_key, with_key};
+use super::found::Found;
+use super::ledger::Ledger;
+use super::policy::{Policy, Variant};
+use super::read_back::ReadBack;
+use super::schedule::Schedule;
+use engine::{Phase, Trial, Worker};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+use store::Slot;
+use study::{Answer, Reason};
+
+/// Whether what the store answers can be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checks {
+    /// Everything is.
+    All,
+    /// The store keeps nothing: only failures count, and nothing is read back.
+    None,
+}
+
+/// State shared by the workers of one execution.
+pub struct FansTrial<'a> {
+    pub(super) input: &'a Input,
+    pub(super) policy: Policy,
+    pub(super) variant: Variant,
+    pub(super) slots: u32,
+    pub(super) checks: Checks,
+    pub(super) schedule: Schedule,
+    pub(super) ledger: Ledger,
+    pub(super) found: Mutex<Found>,
+}
+
+impl<'a> FansTrial<'a> {
+    /// An execution with so many slots, on an empty store.
+    pub fn new(input: &'a Input, policy: Policy, variant: Variant, slots: u32, checks: Checks) -> FansTrial<'a> {
+        let pages = input.set.pages.len();
+        FansTrial {
+            input,
+            policy,
+            variant,
+            slots: slots.max(1),
+            checks,
+            schedule: Schedule::new(&input.set, policy, slots),
+            ledger: Ledger::new(pages, policy),
+            found: Mutex::new(Found::new(pages)),
+        }
+    }
+}
+
+impl Trial for FansTrial<'_> {
+    fn phases(&self) -> Vec<Phase> {
+        let mentions = self.input.set.mentions().len() as u64;
+        let pages = self.input.set.pages.len() as u64;
+        let (run, back) = match self.variant {
+            Variant::Blob => (2 * mentions, pages),
+            Variant::Counters => (mentions + self.input.summary().pair_increments, 2 * pages),
+        };
+        let mut phases = vec![Phase { name: "run", timed: true, operations: Some(run) }];
+        if self.checks == Checks::All {
+            phases.push(Phase { name: "read back", timed: false, operations: Some(back) });
+        }
+        phases
+    }
+
+    fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
+        match (phase, self.variant) {
+            (0, Variant::Blob) => Box::new(BlobWorker::new(self, slots)),
+            (0, Variant::Counters) => Box::new(CounterWorker::new(self, slots)),
+            _ => Box::new(ReadBack::new(self, slots)),
+        }
+    }
+
+    fn answer(&self) -> (Answer, Vec<Reason>) {
+        match self.checks {
+            Checks::All => self.found.lock().unwrap_or_else(PoisonError::into_inner).answer(self.input),
+            Checks::None => (Answer::default(), Vec::new()),
+        }
+    }
+
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        let pages = &self.input.set.pages;
+        let kinds = if self.variant == Variant::Counters { 2 } else { 1 };
+        if index >= kinds * pages.len() as u64 {
+            return false;
+        }
+        let page = pages.get((index / kinds) as u32);
+        match (self.variant, index % kinds) {
+            (Variant::Blob, _) => out.extend_from_slice(page),
+            (Variant::Counters, 0) => fans_key(page, out),
+            (Variant::Counters, _) => with_key(page, out),
+        }
+        true
+    }
+
+    fn logical_bytes(&self) -> u64 {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).logical_bytes()
+    }
+}

@@ -1,0 +1,77 @@
+//! What to do about each kind of reason.
+
+use study::ReasonKind;
+
+/// What the kind means, in a few plain words, and what to do about it.
+pub(crate) fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
+    match kind {
+        ReasonKind::WrongValue => (
+            "wrong values read",
+            "the store or its client corrupts data: run `kvtrial check` on this store and report what it finds",
+        ),
+        ReasonKind::WrongKey => (
+            "another key's value read",
+            "replies are mixed up: run `kvtrial check` on this store and report what it finds",
+        ),
+        ReasonKind::StaleValue => (
+            "stale values read",
+            "an acknowledged write was not seen: look for a replica, a cache, or delayed writes in front of the store",
+        ),
+        ReasonKind::UnexpectedMiss => (
+            "keys that must exist were missing",
+            "the store evicts or expires: give it more memory, or switch eviction off",
+        ),
+        ReasonKind::UnexpectedHit => {
+            ("keys that must not exist were found", "the store was not empty: give it an empty database or directory")
+        }
+        ReasonKind::WrongNumber => {
+            ("wrong counts", "increments were lost or doubled: look for retries or other writers on the same counters")
+        }
+        ReasonKind::WrongReply => {
+            ("replies of the wrong type", "the keys hold something else: give the store an empty database")
+        }
+        ReasonKind::Refused => (
+            "operations refused",
+            "the store says why: often its memory limit, its value size limit, or that it is read-only",
+        ),
+        ReasonKind::ConnectionLost => {
+            ("connections lost", "look into the server's log, and at its limits on clients and idle time")
+        }
+        ReasonKind::Protocol => (
+            "replies that are not the protocol",
+            "is something else listening there, or another version? Run `kvtrial check` on this store",
+        ),
+        ReasonKind::Deadline => {
+            ("operations without a reply in time", "the server froze or is far too slow; look into its log")
+        }
+        ReasonKind::LostUpdates => {
+            ("updates lost", "clients overwrote each other's work: set policy=cas, policy=lock or policy=partition")
+        }
+        ReasonKind::ForeignData => {
+            ("data the job never wrote", "the store was not empty or has other writers: give it an empty database")
+        }
+        ReasonKind::WrongAnswer => {
+            ("wrong answers", "the data in the store is not what the job makes: run `kvtrial check` on this store")
+        }
+        ReasonKind::NotSent => {
+            ("operations due but never sent", "the rate asked for is too high for this store or client: lower --rate")
+        }
+        ReasonKind::ServerDied => ("server died", "look into its log; it may have run out of memory or disk"),
+        ReasonKind::NotStarted => {
+            ("store could not be started", "`kvtrial stores` shows what is found and how to install what is not")
+        }
+        ReasonKind::SettingNotInEffect => {
+            ("setting not in effect", "the server did not take it: check its version and its configuration file")
+        }
+        ReasonKind::ClientSaturated => {
+            ("client at its limit", "kvtrial itself may be what was measured: use fewer clients or more processors")
+        }
+        ReasonKind::ScheduleLag => {
+            ("sent late by the client", "this machine cannot keep the schedule: lower --rate or free processors")
+        }
+        ReasonKind::Steal => {
+            ("processor time taken by other virtual machines", "repeat at a quieter time or on a machine of your own")
+        }
+        ReasonKind::OtherLoad => ("other processes were busy", "stop them and repeat"),
+    }
+}

@@ -1,0 +1,110 @@
+//! One row a cell, for spreadsheets and scripts.
+
+use study::{Cell, Quantity, Study};
+
+/// `cells.csv`: a header naming every column with its unit, then one row a cell in the study's order, as RFC 4180 has it (CRLF, quoted
+/// where needed). Quantities have three columns: value, low, high; a figure that is not known is empty, never 0. Parameters share
+/// one column as `key=value` pairs separated by spaces.
+pub fn cells_csv(study: &Study) -> String {
+    let mut text = String::new();
+    line(&mut text, COLUMNS.iter().flat_map(|column| column.names()));
+    for cell in &study.cells {
+        line(&mut text, COLUMNS.iter().flat_map(|column| column.fields(cell)));
+    }
+    text
+}
+
+struct Column {
+    name: &'static str,
+    figure: Figure,
+}
+
+enum Figure {
+    Text(fn(&Cell) -> String),
+    Quantity(fn(&Cell) -> Option<Quantity>),
+}
+
+impl Column {
+    const fn text(name: &'static str, figure: fn(&Cell) -> String) -> Column {
+        Column { name, figure: Figure::Text(figure) }
+    }
+
+    const fn quantity(name: &'static str, figure: fn(&Cell) -> Option<Quantity>) -> Column {
+        Column { name, figure: Figure::Quantity(figure) }
+    }
+
+    fn names(&self) -> Vec<String> {
+        match self.figure {
+            Figure::Text(_) => vec![self.name.into()],
+            Figure::Quantity(_) => ["", "_low", "_high"].iter().map(|end| format!("{}{end}", self.name)).collect(),
+        }
+    }
+
+    fn fields(&self, cell: &Cell) -> Vec<String> {
+        match self.figure {
+            Figure::Text(figure) => vec![figure(cell)],
+            Figure::Quantity(figure) => match figure(cell) {
+                None => vec![String::new(); 3],
+                // One trial has no interval, and empty ends say so.
+                Some(it) if it.level == 0.0 => vec![it.value.to_string(), String::new(), String::new()],
+                Some(it) => vec![it.value.to_string(), it.low.to_string(), it.high.to_string()],
+            },
+        }
+    }
+}
+
+const COLUMNS: &[Column] = &[
+    Column::text("job", |cell| cell.job.clone()),
+    Column::text("store", |cell| cell.store.clone()),
+    Column::text("params", |cell| {
+        let params: Vec<String> = cell.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        params.join(" ")
+    }),
+    Column::text("class", |cell| cell.class.clone()),
+    Column::text("baseline", |cell| cell.baseline.to_string()),
+    Column::text("durability", |cell| cell.durability.map(|level| level.to_string()).unwrap_or_default()),
+    Column::text("product", |cell| cell.product.clone()),
+    Column::text("store_version", |cell| cell.store_version.clone()),
+    Column::text("emulated", |cell| cell.emulated.join(" ")),
+    Column::text("verdict", |cell| cell.verdict.status.to_string()),
+    Column::text("reasons", |cell| {
+        let reasons = cell.verdict.reasons.iter();
+        reasons.map(|reason| format!("{}: {}", reason.kind.name(), reason.count)).collect::<Vec<_>>().join("; ")
+    }),
+    Column::text("trials", |cell| cell.counted().count().to_string()),
+    Column::quantity("makespan_s", |cell| cell.makespan_s),
+    Column::quantity("ops_per_s", |cell| cell.ops_per_s),
+    Column::quantity("p99_ns", |cell| cell.p99_ns),
+    Column::text("response_p50_ns", |cell| known(cell.latency_ns.response.n, cell.latency_ns.response.p50)),
+    Column::text("response_max_ns", |cell| known(cell.latency_ns.response.n, cell.latency_ns.response.max)),
+    Column::text("hits", |cell| cell.hits.to_string()),
+    Column::text("misses", |cell| cell.misses.to_string()),
+    Column::text("errors", |cell| cell.errors.to_string()),
+    Column::text("retries", |cell| cell.retries.to_string()),
+    Column::quantity("client_cpu_s", |cell| cell.client_cpu_s),
+    Column::quantity("server_cpu_s", |cell| cell.server_cpu_s),
+    Column::quantity("server_rss_bytes", |cell| cell.server_rss_bytes),
+    Column::quantity("disk_bytes", |cell| cell.disk_bytes),
+    Column::text("logical_bytes", |cell| cell.logical_bytes.to_string()),
+    Column::text("answer_digest", |cell| cell.answer.digest.clone()),
+];
+
+fn known(n: u64, figure: u64) -> String {
+    if n > 0 { figure.to_string() } else { String::new() }
+}
+
+fn line(text: &mut String, fields: impl Iterator<Item = String>) {
+    for (at, field) in fields.enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        if field.contains([',', '"', '\r', '\n']) {
+            text.push('"');
+            text.push_str(&field.replace('"', "\"\""));
+            text.push('"');
+        } else {
+            text.push_str(&field);
+        }
+    }
+    text.push_str("\r\n");
+}

@@ -1,0 +1,52 @@
+//! Whether two plans are the same.
+
+use study::Study;
+
+/// Every way in which the plan of a study on disk differs from the plan asked for, `what: there … there, here … here`.
+pub(super) fn differences(there: &Study, here: &Study) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut compare = |what: &str, there: String, here: String| {
+        if there != here {
+            found.push(format!("{what} was {there} there and is {here} here"));
+        }
+    };
+    compare("the version of kvtrial", there.kvtrial.clone(), here.kvtrial.clone());
+    compare("--seed", there.seed.to_string(), here.seed.to_string());
+    compare("--repeats", there.repeats.to_string(), here.repeats.to_string());
+    compare("--warmups", there.warmups.to_string(), here.warmups.to_string());
+    let shown = |value: Option<&serde_json::Value>| value.map_or("not stated".into(), ToString::to_string);
+    for name in there.input.keys().chain(here.input.keys().filter(|name| !there.input.contains_key(*name))) {
+        compare(&format!("the input's {name}"), shown(there.input.get(name)), shown(here.input.get(name)));
+    }
+    for (what, there, here) in
+        [("the processor", &there.host.cpu, &here.host.cpu), ("the kernel", &there.host.kernel, &here.host.kernel)]
+    {
+        // A plan made before the machine was looked at says nothing about it.
+        if !there.is_empty() && !here.is_empty() {
+            compare(what, there.clone(), here.clone());
+        }
+    }
+    compare_cells(there, here, &mut found);
+    found
+}
+
+fn compare_cells(there: &Study, here: &Study, found: &mut Vec<String>) {
+    let name = |cell: &study::Cell| {
+        let params: Vec<String> = cell.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        format!("{} on {} ({})", cell.job, cell.store, params.join(" "))
+    };
+    let all = |study: &Study| -> Vec<String> { study.cells.iter().map(name).collect() };
+    let (theirs, ours) = (all(there), all(here));
+    let missing = |from: &[String], of: &[String]| -> Vec<String> {
+        of.iter().filter(|cell| !from.contains(cell)).cloned().collect()
+    };
+    for cell in missing(&ours, &theirs) {
+        found.push(format!("{cell} is only there"));
+    }
+    for cell in missing(&theirs, &ours) {
+        found.push(format!("{cell} is only here"));
+    }
+    if found.is_empty() && theirs != ours {
+        found.push("the cells come in another order".into());
+    }
+}

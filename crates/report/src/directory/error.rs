@@ -1,0 +1,92 @@
+//! What can be wrong with a study directory, and the remedy.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a study could not be created, resumed, read or written. Every message names the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectoryError {
+    /// The directory cannot be made or written to.
+    #[error("cannot use {} for the study: {source}. Choose a directory you may write to with --out", path.display())]
+    Unusable {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is a study already.
+    #[error(
+        "{} already holds a study ({held}). Continue it with --resume, or choose another directory with --out",
+        path.display()
+    )]
+    Occupied {
+        /// The directory.
+        path: PathBuf,
+        /// What is known about the study there.
+        held: String,
+    },
+    /// Nothing to resume or to read.
+    #[error("there is no study in {}: neither study.json nor trials.jsonl. Name the directory a study was written to", path.display())]
+    Absent {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The study there was begun with another plan.
+    #[error(
+        "the study in {} was begun with another plan: {}. Repeat the command it was begun with (it is in its study.json), or \
+         start a new study in another directory with --out",
+        path.display(), differences.join("; ")
+    )]
+    OtherPlan {
+        /// The directory.
+        path: PathBuf,
+        /// Each difference, `what: there, here`.
+        differences: Vec<String>,
+    },
+    /// A file cannot be understood.
+    #[error("{} is damaged: {detail}. Nothing was changed. {remedy}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where and how.
+        detail: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The file is of a later schema.
+    #[error("{} has schema {found}, written by a newer kvtrial; this one reads up to {known}. Update kvtrial", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: u32,
+        /// The newest schema this build reads.
+        known: u32,
+    },
+    /// Another process writes there.
+    #[error("another kvtrial is writing the study in {}. Wait for it to end, or choose another directory with --out", path.display())]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Reading failed.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Writing failed midway.
+    #[error(
+        "cannot write {}: {source}. The trials recorded so far are safe: make room or mend the permissions, then continue with \
+         --resume",
+        path.display()
+    )]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}

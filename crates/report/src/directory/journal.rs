@@ -1,0 +1,140 @@
+//! The journal of a running study: one JSON value a line, complete by itself.
+//!
+//! The first line is the whole study as it was when the journal was begun; every later line adds to it. A crash can only tear
+//! the last line, and that line was never acknowledged.
+
+use super::DirectoryError;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
+use study::{Cell, SCHEMA, Study, TrialRecord};
+
+/// One line.
+#[allow(clippy::large_enum_variant)] // one at a time, written or taken apart at once
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Entry<'a> {
+    /// The study when the journal was begun.
+    Study(Cow<'a, Study>),
+    /// What became known about a cell, without its trials.
+    Cell { index: usize, cell: Cow<'a, Cell> },
+    /// One finished trial.
+    Trial { index: usize, trial: Cow<'a, TrialRecord> },
+}
+
+/// An open journal. Each entry is on disk before the call returns.
+pub(super) struct Journal {
+    file: File,
+    /// Bytes of complete entries; what lies beyond was torn by a failed write.
+    length_bytes: u64,
+    line: Vec<u8>,
+}
+
+impl Journal {
+    /// Begins a journal in an empty file.
+    pub(super) fn begin(file: File, study: &Study) -> io::Result<Journal> {
+        let mut journal = Journal { file, length_bytes: 0, line: Vec::new() };
+        journal.append(&Entry::Study(Cow::Borrowed(study)))?;
+        Ok(journal)
+    }
+
+    pub(super) fn cell(&mut self, index: usize, cell: &Cell) -> io::Result<()> {
+        self.append(&Entry::Cell { index, cell: Cow::Borrowed(cell) })
+    }
+
+    pub(super) fn trial(&mut self, index: usize, trial: &TrialRecord) -> io::Result<()> {
+        self.append(&Entry::Trial { index, trial: Cow::Borrowed(trial) })
+    }
+
+    fn append(&mut self, entry: &Entry<'_>) -> io::Result<()> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, entry)?;
+        self.line.push(b'\n');
+        let written = self.file.write_all(&self.line).and_then(|()| self.file.sync_data());
+        match written {
+            Ok(()) => self.length_bytes += self.line.len() as u64,
+            // What cannot be cut off now is cut off by the next reader; the first error is the one to tell.
+            Err(_) => drop(self.cut_back()),
+        }
+        written
+    }
+
+    /// Cuts off what a failed write (a full disk) left of a line, lest the next entry be glued to it.
+    fn cut_back(&mut self) -> io::Result<()> {
+        self.file.set_len(self.length_bytes)?;
+        self.file.seek(SeekFrom::Start(self.length_bytes)).map(drop)
+    }
+}
+
+/// Replays a journal.
+pub(super) fn replay(text: &str, path: &Path) -> Result<Study, DirectoryError> {
+    let damaged = |number: usize, detail: String| DirectoryError::Damaged {
+        path: path.to_owned(),
+        detail: format!("line {number}: {detail}"),
+        remedy: match number {
+            1 => "Restore it from a copy; or remove it to fall back to study.json as it was last written".into(),
+            _ => format!("Restore it from a copy; or remove line {number} to give up only the trial in it"),
+        },
+    };
+    let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+    let mut study: Option<Study> = None;
+    for (at, line) in complete.lines().enumerate() {
+        let number = at + 1;
+        if at == 0 {
+            check_schema(line, path)?;
+        }
+        let entry = serde_json::from_str(line).map_err(|error| damaged(number, error.to_string()))?;
+        match (&mut study, entry) {
+            (None, Entry::Study(first)) => study = Some(first.into_owned()),
+            (Some(study), Entry::Cell { index, cell }) if index < study.cells.len() => {
+                let trials = std::mem::take(&mut study.cells[index].trials);
+                study.cells[index] = Cell { trials, ..cell.into_owned() };
+            }
+            (Some(study), Entry::Trial { index, trial }) if index < study.cells.len() => {
+                study.cells[index].trials.push(trial.into_owned());
+            }
+            _ => return Err(damaged(number, "this entry does not belong here".into())),
+        }
+    }
+    study.ok_or_else(|| damaged(1, "the study it belongs to is missing".into()))
+}
+
+/// Refuses what a newer kvtrial wrote, before its unknown contents are called damage.
+pub(super) fn check_schema(text: &str, path: &Path) -> Result<(), DirectoryError> {
+    #[derive(Deserialize)]
+    struct Head {
+        schema: Option<u32>,
+        study: Option<Box<Head>>,
+    }
+    let head: Option<Head> = serde_json::from_str(text).ok();
+    let found = head.and_then(|head| head.schema.or(head.study.and_then(|study| study.schema)));
+    match found {
+        Some(found) if found > SCHEMA => Err(DirectoryError::Newer { path: path.to_owned(), found, known: SCHEMA }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{Journal, replay};
+    use std::fs::{self, File};
+    use std::io::Write;
+    use study::{Cell, SCHEMA, Study, TrialRecord};
+
+    #[test]
+    fn half_a_line_on_a_full_disk_spoils_no_later_entry() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("journal");
+        let study = Study { schema: SCHEMA, cells: vec![Cell::default()], ..Study::default() };
+        let mut journal = Journal::begin(File::create(&path).unwrap(), &study).unwrap();
+        journal.trial(0, &TrialRecord { order: 1, ..TrialRecord::default() }).unwrap();
+        journal.file.write_all(b"{\"trial\":{\"ind").unwrap();
+        journal.cut_back().unwrap();
+        journal.trial(0, &TrialRecord { order: 2, ..TrialRecord::default() }).unwrap();
+        let read = replay(&fs::read_to_string(&path).unwrap(), &path).unwrap();
+        assert_eq!(read.cells[0].trials.iter().map(|trial| trial.order).collect::<Vec<_>>(), [1, 2]);
+    }
+}

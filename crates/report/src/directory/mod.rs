@@ -1,0 +1,259 @@
+//! A study on disk.
+//!
+//! While a study runs, `trials.jsonl` holds all of it (see [`journal`]) and is brought to disk after every trial. `study.json` is
+//! the same as one document with summaries; it is replaced as a whole, at most every second and never for more than a fiftieth of
+//! the time, and last when the study is closed, which removes the journal. So whatever happens, and whenever, either the journal
+//! is complete or `study.json` is.
+
+mod difference;
+mod document;
+mod error;
+mod journal;
+
+use crate::summarise;
+pub use error::DirectoryError;
+use journal::Journal;
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use study::{Cell, Study, TrialRecord};
+
+const STUDY: &str = "study.json";
+const JOURNAL: &str = "trials.jsonl";
+/// `study.json` is rewritten at most this often ...
+const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
+/// ... and not before this many times the duration of the last rewriting has passed.
+const SNAPSHOT_REST: u32 = 50;
+
+/// A study being written to its directory. Dropping it without [`StudyDir::close`] loses nothing: the journal has it all.
+pub struct StudyDir {
+    path: PathBuf,
+    study: Study,
+    journal: Journal,
+    /// Cells whose summary is older than their trials.
+    stale: BTreeSet<usize>,
+    next_snapshot: Instant,
+    /// The directory itself, locked as long as it is open.
+    lock: File,
+}
+
+impl StudyDir {
+    /// Begins a study in a directory, which is made if need be.
+    ///
+    /// # Errors
+    /// The directory cannot be written to, already holds a study, or is in use.
+    pub fn create(path: &Path, study: Study) -> Result<StudyDir, DirectoryError> {
+        let unusable = |source| DirectoryError::Unusable { path: path.to_owned(), source };
+        fs::create_dir_all(path).map_err(unusable)?;
+        let lock = lock(path)?;
+        if path.join(STUDY).exists() || path.join(JOURNAL).exists() {
+            return Err(DirectoryError::Occupied { path: path.to_owned(), held: describe(path) });
+        }
+        StudyDir::begin(path, study, lock)
+    }
+
+    /// Continues the study in a directory, if it is the one `plan` describes: the same version, seed, repeats, warm-ups, input,
+    /// machine and cells. The trials found are in [`StudyDir::study`]; `plan` itself is not kept.
+    ///
+    /// # Errors
+    /// There is no study, it has another plan (each difference is named), is damaged, newer, or in use.
+    pub fn resume(path: &Path, plan: &Study) -> Result<StudyDir, DirectoryError> {
+        if !path.is_dir() {
+            return Err(DirectoryError::Absent { path: path.to_owned() });
+        }
+        let lock = lock(path)?;
+        let study = read_study(path)?;
+        let differences = difference::differences(&study, plan);
+        if !differences.is_empty() {
+            return Err(DirectoryError::OtherPlan { path: path.to_owned(), differences });
+        }
+        StudyDir::begin(path, study, lock)
+    }
+
+    fn begin(path: &Path, study: Study, lock: File) -> Result<StudyDir, DirectoryError> {
+        let unusable = |source| DirectoryError::Unusable { path: path.to_owned(), source };
+        let journal = begin_journal(path, &study, &lock).map_err(unusable)?;
+        let stale = (0..study.cells.len()).collect();
+        let next_snapshot = Instant::now();
+        let mut directory = StudyDir { path: path.to_owned(), study, journal, stale, next_snapshot, lock };
+        directory.save()?;
+        Ok(directory)
+    }
+
+    /// Changes what is known about the study as a whole (host facts, self-test). Rewrites the journal, so: seldom.
+    ///
+    /// # Errors
+    /// The change could not be brought to disk.
+    pub fn amend(&mut self, change: impl FnOnce(&mut Study)) -> Result<(), DirectoryError> {
+        change(&mut self.study);
+        self.journal = begin_journal(&self.path, &self.study, &self.lock)
+            .map_err(|source| DirectoryError::Write { path: self.path.join(JOURNAL), source })?;
+        self.stale = (0..self.study.cells.len()).collect();
+        self.save()
+    }
+
+    /// The study so far. Summaries of cells are as of the last [`StudyDir::save`].
+    pub fn study(&self) -> &Study {
+        &self.study
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Positions in the study's order of the trials already recorded: what a resumed study need not run again.
+    pub fn recorded(&self) -> BTreeSet<u32> {
+        self.study.cells.iter().flat_map(|cell| &cell.trials).map(|trial| trial.order).collect()
+    }
+
+    /// Changes what is known about a cell besides its trials (product, version, configuration, durability, emulated operations).
+    ///
+    /// # Errors
+    /// The change could not be brought to disk.
+    pub fn describe(&mut self, cell: usize, change: impl FnOnce(&mut Cell)) -> Result<(), DirectoryError> {
+        let known = &mut self.study.cells[cell];
+        let trials = std::mem::take(&mut known.trials);
+        let before = known.clone();
+        change(known);
+        let journalled = if *known == before { Ok(()) } else { self.journal.cell(cell, known) };
+        known.trials = trials;
+        journalled.map_err(|source| DirectoryError::Write { path: self.path.join(JOURNAL), source })
+    }
+
+    /// Records a finished trial. It is on disk when this returns. Costs one append and one `fdatasync`, and now and then the
+    /// rewriting of `study.json`; call it between trials, never within one.
+    ///
+    /// # Errors
+    /// The trial could not be brought to disk.
+    pub fn record(&mut self, cell: usize, mut trial: TrialRecord) -> Result<(), DirectoryError> {
+        make_finite(&mut trial);
+        self.journal
+            .trial(cell, &trial)
+            .map_err(|source| DirectoryError::Write { path: self.path.join(JOURNAL), source })?;
+        self.study.cells[cell].trials.push(trial);
+        self.stale.insert(cell);
+        if Instant::now() >= self.next_snapshot { self.save() } else { Ok(()) }
+    }
+
+    /// Brings the summaries up to date and rewrites `study.json` now.
+    ///
+    /// # Errors
+    /// It could not be written; the old one, if any, is untouched.
+    pub fn save(&mut self) -> Result<(), DirectoryError> {
+        let begun = Instant::now();
+        for cell in std::mem::take(&mut self.stale) {
+            summarise(&mut self.study.cells[cell]);
+        }
+        let path = self.path.join(STUDY);
+        write_whole(&path, &self.study).map_err(|source| DirectoryError::Write { path, source })?;
+        let now = Instant::now();
+        self.next_snapshot = now + SNAPSHOT_INTERVAL.max((now - begun) * SNAPSHOT_REST);
+        Ok(())
+    }
+
+    /// Writes the final `study.json` and removes the journal. Right for a complete study and for one that was interrupted: both
+    /// can be read, and the latter resumed.
+    ///
+    /// # Errors
+    /// It could not be written; the journal stays.
+    pub fn close(mut self) -> Result<Study, DirectoryError> {
+        self.save()?;
+        let journal = self.path.join(JOURNAL);
+        fs::remove_file(&journal).map_err(|source| DirectoryError::Write { path: journal, source })?;
+        Ok(self.study)
+    }
+}
+
+/// Puts a new, complete journal in the place of the old one, if any, in one step.
+fn begin_journal(path: &Path, study: &Study, directory: &File) -> io::Result<Journal> {
+    let fresh = path.join(format!("{JOURNAL}.new"));
+    let journal = Journal::begin(File::create(&fresh)?, study)?;
+    fs::rename(&fresh, path.join(JOURNAL))?;
+    directory.sync_all()?;
+    Ok(journal)
+}
+
+/// Reads the study in a directory, finished or not; changes nothing.
+///
+/// # Errors
+/// There is none, or it is damaged or newer than this build reads.
+pub fn read_study(path: &Path) -> Result<Study, DirectoryError> {
+    let journal = path.join(JOURNAL);
+    if let Some(text) = read(&journal)? {
+        let mut study = journal::replay(&text, &journal)?;
+        study.cells.iter_mut().for_each(summarise);
+        return Ok(study);
+    }
+    let file = path.join(STUDY);
+    let text = read(&file)?.ok_or_else(|| DirectoryError::Absent { path: path.to_owned() })?;
+    journal::check_schema(&text, &file)?;
+    serde_json::from_str(&text).map_err(|error| DirectoryError::Damaged {
+        path: file,
+        detail: error.to_string(),
+        remedy: "Restore it from a copy, or start a new study in another directory with --out".into(),
+    })
+}
+
+fn read(path: &Path) -> Result<Option<String>, DirectoryError> {
+    match fs::read(path) {
+        // Bytes that are no text cannot be JSON either; the parser says where.
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(DirectoryError::Read { path: path.to_owned(), source }),
+    }
+}
+
+fn lock(path: &Path) -> Result<File, DirectoryError> {
+    let directory = File::open(path).map_err(|source| DirectoryError::Unusable { path: path.to_owned(), source })?;
+    match directory.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(DirectoryError::Busy { path: path.to_owned() }),
+        // Some network file systems have no locks; a study there is still better than none.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(directory),
+    }
+}
+
+fn describe(path: &Path) -> String {
+    match read_study(path) {
+        Ok(study) => {
+            let trials: usize = study.cells.iter().map(|cell| cell.trials.len()).sum();
+            format!("begun {}, {trials} trials recorded", study.started_at)
+        }
+        Err(_) => "which cannot be read".into(),
+    }
+}
+
+/// Replaces a file by a new one in one step: a reader sees the old or the new, whole, also after a power cut.
+fn write_whole(path: &Path, study: &Study) -> io::Result<()> {
+    let fresh = path.with_extension("json.new");
+    let mut file = BufWriter::with_capacity(1 << 16, File::create(&fresh)?);
+    document::write(&mut file, study)?;
+    file.into_inner()?.sync_data()?;
+    fs::rename(&fresh, path)?;
+    path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
+}
+
+/// JSON has no infinities and no NaN: a rate over no time becomes 0, as a trial without operations has it.
+fn make_finite(trial: &mut TrialRecord) {
+    let latency = &mut trial.latency_ns;
+    let all = [&mut latency.service, &mut latency.response, &mut latency.send_lag];
+    let means = all.into_iter().chain(latency.by_operation.values_mut()).map(|summary| &mut summary.mean);
+    let figures = [
+        &mut trial.makespan_s,
+        &mut trial.ops_per_s,
+        &mut trial.client_cpu_s,
+        &mut trial.client_thread_load,
+        &mut trial.noise.steal,
+        &mut trial.noise.other_load,
+    ];
+    let times = trial.phases.iter_mut().map(|phase| &mut phase.elapsed_s);
+    let points = trial.series.iter_mut().map(|point| &mut point.at_s);
+    let server = trial.server.iter_mut().map(|server| &mut server.cpu_s);
+    for figure in figures.into_iter().chain(means).chain(times).chain(points).chain(server) {
+        if !figure.is_finite() {
+            *figure = 0.0;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a row cannot hold: what was really measured, what was emulated, what time went into.
+
+use crate::comparison::{Place, Rank, baseline, time_per_operation};
+use crate::units;
+use study::Cell;
+
+/// A blank that no line is broken at.
+const FIXED_BLANK: char = '\u{a0}';
+
+/// The spec without the durability its heading states.
+pub(crate) fn spec(cell: &Cell) -> String {
+    let parts: Vec<&str> = cell.store.split(',').filter(|part| !part.starts_with("durability=")).collect();
+    parts.join(",")
+}
+
+/// The store as the table names it: its spec, a mark, and the product where the name does not say it, e.g.
+/// `mongodb [1] (FerretDB 1.24)`.
+pub(crate) fn store_label(cell: &Cell, mark: &str) -> String {
+    let label = spec(cell) + mark;
+    if cell.product.is_empty() || says_its_product(cell) {
+        return label;
+    }
+    format!("{label} ({})", product(cell).replace(' ', &FIXED_BLANK.to_string()))
+}
+
+/// Whether the name of the store is (part of) the name of the product: `tyrant` and Tokyo Tyrant, not `mongodb` and FerretDB.
+fn says_its_product(cell: &Cell) -> bool {
+    let letters = |text: &str| -> String {
+        text.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
+    };
+    letters(&cell.product).contains(&letters(cell.store.split([',', ':', '-']).next().unwrap_or_default()))
+}
+
+/// `MariaDB 10.11.6`.
+fn product(cell: &Cell) -> String {
+    format!("{} {}", cell.product, short_version(&cell.store_version)).trim_end().to_owned()
+}
+
+/// `10.11.6` of `10.11.6-MariaDB-0+deb12u1`.
+fn short_version(version: &str) -> &str {
+    version.split(['-', '+', ' ', '~']).find(|part| part.starts_with(|c: char| c.is_ascii_digit())).unwrap_or_default()
+}
+
+/// What was measured: `Redis 7.0.15, LMDB 0.9.24, FerretDB 1.24.0 (mongodb)`.
+pub(crate) fn products(cells: &[&Cell]) -> Option<String> {
+    let mut products: Vec<String> = Vec::new();
+    for cell in cells.iter().filter(|cell| !cell.baseline && !cell.product.is_empty()) {
+        let name = if says_its_product(cell) { String::new() } else { format!(" ({})", spec(cell)) };
+        let product = product(cell) + &name;
+        if !products.contains(&product) {
+            products.push(product);
+        }
+    }
+    (!products.is_empty()).then(|| format!("Measured: {}.", products.join(", ")))
+}
+
+/// Numbers of the footnotes that tell of emulated operations, one a distinct set.
+pub(crate) struct Emulations(Vec<Vec<String>>);
+
+impl Emulations {
+    pub(crate) fn of(cells: &[&Cell]) -> Emulations {
+        let mut sets: Vec<Vec<String>> = Vec::new();
+        for cell in cells.iter().filter(|cell| !cell.emulated.is_empty()) {
+            if !sets.contains(&cell.emulated) {
+                sets.push(cell.emulated.clone());
+            }
+        }
+        Emulations(sets)
+    }
+
+    /// ` [1]`, or nothing.
+    pub(crate) fn mark(&self, cell: &Cell) -> String {
+        let at = self.0.iter().position(|set| *set == cell.emulated);
+        at.map(|at| format!(" [{}]", at + 1)).unwrap_or_default()
+    }
+
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        self.0.iter().enumerate().map(|(at, set)| {
+            let operations = set.join(", ");
+            format!("[{}] The store does not have {operations}: done with other operations instead.", at + 1)
+        })
+    }
+}
+
+/// What an operation's time went into, for the fastest network store, or the fastest embedded one: only when the null, ram and store
+/// cells are valid, did the same number of operations, and each took longer than the one before.
+pub(crate) fn cost_sentence(cells: &[&Cell], places: &[&Place<'_>]) -> Option<String> {
+    let best = |class: &str| {
+        places.iter().find(|place| place.cell.class == class && place.rank == Rank::At(1)).map(|place| place.cell)
+    };
+    let cell = best("network").or_else(|| best("embedded"))?;
+    let (null_s, null_operations) = time_per_operation(baseline(cells, "null")?)?;
+    let (ram_s, ram_operations) = time_per_operation(baseline(cells, "ram")?)?;
+    let (store_s, operations) = time_per_operation(cell)?;
+    let same = |other: f64| (other / operations - 1.0).abs() < 0.01;
+    if !same(null_operations) || !same(ram_operations) || null_s >= ram_s || ram_s >= store_s {
+        return None;
+    }
+    Some(format!(
+        "On {} an operation takes {} of the job's time: {} for client and job with nothing kept (null), {} more to work \
+         on values kept in memory (ram), {} for the store and the way to it.",
+        spec(cell),
+        units::duration(store_s),
+        units::duration(null_s),
+        units::duration(ram_s - null_s),
+        units::duration(store_s - ram_s),
+    ))
+}
+
+/// Outliers nearer to the median than this share of it are not worth a word.
+const NOTABLE: f64 = 0.05;
+
+/// The trial most unlike the others of its cell, where there is one: named, never dropped.
+pub(crate) fn outliers(cells: &[&Cell]) -> Vec<String> {
+    cells.iter().filter(|cell| cell.verdict.is_ranked()).filter_map(|cell| outlier(cell)).collect()
+}
+
+fn outlier(cell: &Cell) -> Option<String> {
+    let trials: Vec<_> = cell.counted().filter(|trial| trial.makespan_s > 0.0).collect();
+    let times: Vec<f64> = trials.iter().map(|trial| trial.makespan_s).collect();
+    let median = stats::median(&times).filter(|_| times.len() >= 5)?;
+    let scores = stats::modified_z_scores(&times);
+    let unlike = |at: &usize| scores[*at].abs() > stats::OUTLIER_SCORE && (times[*at] / median - 1.0).abs() > NOTABLE;
+    let worst = (0..times.len()).filter(unlike).max_by(|a, b| scores[*a].abs().total_cmp(&scores[*b].abs()))?;
+    Some(format!(
+        "Trial {} ({}) took {}, unlike the other trials of this store with a median of {}.",
+        trials[worst].order,
+        spec(cell),
+        units::duration(times[worst]),
+        units::duration(median)
+    ))
+}

@@ -1,0 +1,187 @@
+//! Lines and columns of plain text, coloured or not.
+
+/// Whether to use terminal colours. The caller decides: colour on a terminal only, and never when `NO_COLOR` is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// Plain text.
+    Never,
+    /// ANSI colours.
+    Always,
+}
+
+/// Every line fits this many columns.
+pub(crate) const WIDTH: usize = 80;
+
+/// How a piece of text is to look where there is colour. Meaning never rests on colour alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Bold,
+    Dim,
+    Good,
+    Warning,
+    Bad,
+}
+
+/// Text with a style.
+pub(crate) fn paint(text: &str, style: Style, colour: Colour) -> String {
+    let code = match (colour, style) {
+        (Colour::Never, _) | (_, Style::Plain) => return text.into(),
+        (Colour::Always, Style::Bold) => "1",
+        (Colour::Always, Style::Dim) => "2",
+        (Colour::Always, Style::Good) => "32",
+        (Colour::Always, Style::Warning) => "33",
+        (Colour::Always, Style::Bad) => "31",
+    };
+    if text.trim().is_empty() { text.into() } else { format!("\x1b[{code}m{text}\x1b[0m") }
+}
+
+/// Which side of its column a text stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+/// Columns of a table: a side and a title each, with the blanks before it.
+#[derive(Clone, Copy)]
+pub(crate) struct Column {
+    pub title: &'static str,
+    pub side: Side,
+    pub gap: usize,
+}
+
+/// One row: a text and a style for every column.
+pub(crate) type Row = Vec<(String, Style)>;
+
+/// A table whose first stretchable column takes what the others leave of [`WIDTH`], folding longer texts.
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    widths: Vec<usize>,
+    stretch: usize,
+}
+
+impl Table {
+    /// Fits the columns to all rows; the column at index `stretch` gets at most what is left.
+    pub(crate) fn fit<'a>(columns: &[Column], stretch: usize, rows: impl Iterator<Item = &'a Row>) -> Table {
+        let mut widths: Vec<usize> = columns.iter().map(|column| width(column.title)).collect();
+        for row in rows {
+            for (widest, (text, _)) in widths.iter_mut().zip(row) {
+                *widest = (*widest).max(width(text));
+            }
+        }
+        let gaps: usize = columns.iter().map(|column| column.gap).sum();
+        let others: usize = widths.iter().sum::<usize>() - widths[stretch];
+        widths[stretch] = widths[stretch].min(WIDTH.saturating_sub(gaps + others)).max(8);
+        Table { columns: columns.to_vec(), widths, stretch }
+    }
+
+    /// The line of titles.
+    pub(crate) fn titles(&self, colour: Colour) -> String {
+        let titles: Row = self.columns.iter().map(|column| (column.title.to_owned(), Style::Dim)).collect();
+        self.row(&titles, colour)
+    }
+
+    /// A row, on more than one line when the stretched text is too long; each line ends in `\n`.
+    pub(crate) fn row(&self, row: &Row, colour: Colour) -> String {
+        let mut folded = fold(&row[self.stretch].0, self.widths[self.stretch]).into_iter();
+        let first = folded.next().unwrap_or_default();
+        let mut text = self.line(row, Some(&first), colour);
+        for rest in folded {
+            let blank: Row = row.iter().map(|(_, style)| (String::new(), *style)).collect();
+            text += &self.line(&blank, Some(&rest), colour);
+        }
+        text
+    }
+
+    fn line(&self, row: &Row, stretched: Option<&str>, colour: Colour) -> String {
+        let mut line = String::new();
+        for (at, ((text, style), column)) in row.iter().zip(&self.columns).enumerate() {
+            let text = if at == self.stretch { stretched.unwrap_or(text) } else { text };
+            let blanks = " ".repeat(self.widths[at].saturating_sub(width(text)));
+            line += &" ".repeat(column.gap);
+            let painted = paint(text, *style, colour);
+            line += &if column.side == Side::Left { painted + &blanks } else { blanks + &painted };
+        }
+        line.truncate(line.trim_end().len());
+        line + "\n"
+    }
+}
+
+/// Text in lines of at most [`WIDTH`] columns, the first indented by `first`, the others by `rest` blanks; each ends in `\n`.
+pub(crate) fn paragraph(text: &str, first: usize, rest: usize, style: Style, colour: Colour) -> String {
+    let mut lines = String::new();
+    let indented = format!("{}{text}", "\u{1}".repeat(first.saturating_sub(rest)));
+    for (at, line) in fold(&indented, WIDTH - rest).iter().enumerate() {
+        let blanks = if at == 0 { first } else { rest };
+        lines += &" ".repeat(blanks);
+        lines += &paint(line.trim_start_matches('\u{1}'), style, colour);
+        lines.push('\n');
+    }
+    lines
+}
+
+/// Columns a text takes. Every character used here takes one.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Breaks a text at blanks, and after commas or within a word where there is no other way.
+pub(crate) fn fold(text: &str, most: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let mut word = word.to_owned();
+        if !line.is_empty() && width(&line) + 1 + width(&word) > most {
+            lines.push(std::mem::take(&mut line));
+        }
+        while width(&word) > most {
+            let cut = breaking_point(&word, most);
+            lines.push(word[..cut].to_owned());
+            word.replace_range(..cut, "");
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line += &word;
+    }
+    lines.push(line);
+    lines
+}
+
+/// Byte index after the last comma that fits, unless that wastes half of the line; else of the last character that fits.
+fn breaking_point(word: &str, most: usize) -> usize {
+    let fitting: usize = word.chars().take(most).map(char::len_utf8).sum();
+    word[..fitting].rfind(',').map(|comma| comma + 1).filter(|comma| comma * 2 >= fitting).unwrap_or(fitting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Colour, Column, Side, Style, Table, fold, paragraph, width};
+
+    #[test]
+    fn text_is_folded_at_blanks_then_commas_then_anywhere() {
+        assert_eq!(fold("one two three", 7), ["one two", "three"]);
+        assert_eq!(fold("redis,durability=commit", 12), ["redis,", "durability=c", "ommit"]);
+        assert_eq!(fold("µµµµµ", 2), ["µµ", "µµ", "µ"]);
+        assert_eq!(fold("", 5), [""]);
+    }
+
+    #[test]
+    fn no_line_of_a_paragraph_is_wider_than_the_page() {
+        let text = "word ".repeat(60) + &"x".repeat(200);
+        for line in paragraph(&text, 4, 6, Style::Plain, Colour::Never).lines() {
+            assert!(width(line) <= super::WIDTH && line.starts_with("    "), "{line}");
+        }
+    }
+
+    #[test]
+    fn colours_change_no_width_and_plain_text_has_none() {
+        let columns =
+            [Column { title: "NAME", side: Side::Left, gap: 0 }, Column { title: "N", side: Side::Right, gap: 2 }];
+        let row = vec![("a".to_owned(), Style::Good), ("10".to_owned(), Style::Plain)];
+        let table = Table::fit(&columns, 0, std::iter::once(&row));
+        assert_eq!(table.row(&row, Colour::Never), "a         10\n");
+        assert_eq!(table.row(&row, Colour::Always), "\x1b[32ma\x1b[0m         10\n");
+    }
+}

@@ -1,0 +1,255 @@
+//! The study as a table for a terminal.
+
+use crate::advice::advice;
+use crate::answers;
+use crate::comparison::{self, Group, Place, Rank, baseline, cost, spread};
+use crate::footnotes::{self, Emulations};
+use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::units;
+use study::{Cell, Durability, Status, Study};
+
+const COLUMNS: [Column; 9] = [
+    Column { title: "", side: Side::Left, gap: 1 },
+    Column { title: "STORE", side: Side::Left, gap: 1 },
+    Column { title: "TIME", side: Side::Right, gap: 2 },
+    Column { title: "", side: Side::Left, gap: 1 },
+    Column { title: "OP/S", side: Side::Right, gap: 2 },
+    Column { title: "P99", side: Side::Right, gap: 2 },
+    Column { title: "x NULL", side: Side::Right, gap: 2 },
+    Column { title: "x RAM", side: Side::Right, gap: 2 },
+    Column { title: "VERDICT", side: Side::Left, gap: 2 },
+];
+const STORE: usize = 1;
+
+/// The whole study in at most 80 columns: a table for every combination of parameters that vary, baselines first, classes and
+/// durability levels apart, fastest first, void cells last and unranked with their reasons beneath; then whether the stores agree,
+/// what was measured, and how to read it.
+///
+/// Reads the cells' summaries: call [`summarise`](crate::summarise) on cells first (a [`StudyDir`](crate::StudyDir) does).
+pub fn study_table(study: &Study, colour: Colour) -> String {
+    let mut text = title(study, colour);
+    let parts = comparison::by_parameters(study);
+    let all: Vec<&Cell> = study.cells.iter().collect();
+    let emulations = Emulations::of(&all);
+    let grouped: Vec<_> = parts.iter().map(|(label, cells)| (label, cells, comparison::groups(cells))).collect();
+
+    let drawn: Vec<Vec<Vec<Row>>> = grouped
+        .iter()
+        .map(|(_, cells, groups)| groups.iter().map(|group| rows(group, cells, &emulations)).collect())
+        .collect();
+    let table = Table::fit(&COLUMNS, STORE, drawn.iter().flatten().flatten());
+    for ((label, cells, groups), rows) in grouped.iter().zip(&drawn) {
+        text.push('\n');
+        if !label.is_empty() {
+            text += &paragraph(label, 1, 3, Style::Bold, colour);
+        }
+        text += &table.titles(colour);
+        for (group, rows) in groups.iter().zip(rows) {
+            text.push('\n');
+            text += &paragraph(&heading(group), 1, 3, Style::Bold, colour);
+            for (place, row) in group.places.iter().zip(rows) {
+                text += &table.row(row, colour);
+                text += &reasons(place.cell, colour);
+            }
+        }
+        text.push('\n');
+        text += &conclusions(cells, groups, colour);
+    }
+    if let Some(unfinished) = unfinished(study) {
+        text += &paragraph(&unfinished, 1, 3, Style::Warning, colour);
+    }
+    for note in emulations.notes().chain(footnotes::products(&all)) {
+        text += &paragraph(&note, 1, 3, Style::Plain, colour);
+    }
+    let legend = legend(study, grouped.iter().flat_map(|part| &part.2));
+    text += if legend.is_empty() { "" } else { "\n" };
+    for (word, meaning) in legend {
+        text += &paragraph(&format!("{word:8}{meaning}"), 1, 9, Style::Dim, colour);
+    }
+    text
+}
+
+fn title(study: &Study, colour: Colour) -> String {
+    let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
+    jobs.dedup();
+    if jobs.is_empty() {
+        return paragraph("This study has no cells.", 1, 1, Style::Plain, colour);
+    }
+    let mut title = jobs.join(", ");
+    if let Some(name) = study.input.get("name").and_then(|name| name.as_str()) {
+        title += &format!(" on {name}");
+    }
+    let mut text = paragraph(&title, 1, 3, Style::Bold, colour);
+    let mut facts = comparison::common_parameters(study);
+    facts.push(trials(study));
+    text += &paragraph(&facts.join(" · "), 1, 1, Style::Dim, colour);
+    if !study.host.cpu.is_empty() {
+        let host = &study.host;
+        let cpus = if host.cpus == 1 { "1 processor".into() } else { format!("{} processors", host.cpus) };
+        let machine = format!("{} · {cpus} · {} · {}", host.cpu, units::bytes(host.memory_bytes), host.kernel);
+        text += &paragraph(&machine, 1, 1, Style::Dim, colour);
+    }
+    text
+}
+
+/// `5 trials a store after 1 warm-up`.
+fn trials(study: &Study) -> String {
+    let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
+    let trials = match counted {
+        0 => return "no trial yet".into(),
+        1 => "1 trial a store".to_owned(),
+        n => format!("{n} trials a store"),
+    };
+    match study.warmups {
+        0 => trials,
+        1 => format!("{trials} after 1 warm-up"),
+        n => format!("{trials} after {n} warm-ups"),
+    }
+}
+
+/// What is still to do in an interrupted study. Cells known to be void without a trial are not waited for.
+fn unfinished(study: &Study) -> Option<String> {
+    let wanted = study.repeats as usize;
+    let cells = study.cells.iter().filter(|cell| cell.verdict.is_ranked() || cell.counted().next().is_some());
+    let (planned, missing) = cells.fold((0, 0), |(planned, missing), cell| {
+        (planned + wanted, missing + wanted.saturating_sub(cell.counted().count()))
+    });
+    (missing > 0).then(|| format!("Unfinished: {missing} of {planned} trials are missing. Continue with --resume."))
+}
+
+fn heading(group: &Group<'_>) -> String {
+    let class = match group.class {
+        "baseline" => return "Baselines: what client and job cost without a store".into(),
+        "embedded" => "Embedded: libraries in this process",
+        "network" => "Network: one server each",
+        "distributed" => "Distributed: several servers each",
+        other => other,
+    };
+    let promise = match group.durability {
+        None => return class.into(),
+        Some(Durability::None) => "none (may lose all)",
+        Some(Durability::Os) => "os (survives a kill)",
+        Some(Durability::Second) => "second (may lose 1 s)",
+        Some(Durability::Commit) => "commit (loses nothing)",
+    };
+    format!("{class} · durability {promise}")
+}
+
+fn rows(group: &Group<'_>, cells: &[&Cell], emulations: &Emulations) -> Vec<Row> {
+    let (null, ram) = (baseline(cells, "null"), baseline(cells, "ram"));
+    group.places.iter().map(|place| row(place, null, ram, emulations)).collect()
+}
+
+fn row(place: &Place<'_>, null: Option<&Cell>, ram: Option<&Cell>, emulations: &Emulations) -> Row {
+    let cell = place.cell;
+    let tried = cell.counted().next().is_some();
+    let (style, verdict) = match cell.verdict.status {
+        Status::Valid if !tried => (Style::Dim, Style::Dim),
+        Status::Valid => (Style::Plain, Style::Good),
+        Status::Degraded => (Style::Plain, Style::Warning),
+        Status::Void => (Style::Dim, Style::Bad),
+    };
+    let rank = match place.rank {
+        Rank::At(place) => place.to_string(),
+        Rank::Tied(place) => format!("{place}="),
+        Rank::Unranked => String::new(),
+    };
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
+    let interval = cell.makespan_s.and_then(|makespan| spread(&makespan)).map(|share| match share {
+        0.1.. => format!("±{:.0}%", share * 100.0),
+        _ => format!("±{:.1}%", share * 100.0),
+    });
+    vec![
+        (rank, style),
+        (footnotes::store_label(cell, &emulations.mark(cell)), style),
+        (or_dash(cell.makespan_s.map(|makespan| units::duration(makespan.value))), style),
+        (interval.unwrap_or_default(), Style::Dim),
+        (or_dash(cell.ops_per_s.map(|rate| units::count(rate.value))), style),
+        (or_dash(cell.p99_ns.map(|p99| units::duration(p99.value * 1e-9))), style),
+        (or_dash(cost(cell, null).map(units::ratio)), style),
+        (or_dash(cost(cell, ram).map(units::ratio)), style),
+        (
+            if tried || !cell.verdict.reasons.is_empty() { cell.verdict.status.to_string() } else { "not run".into() },
+            verdict,
+        ),
+    ]
+}
+
+/// Why a cell is void or degraded, beneath its row: what and how often, the first example, what to do.
+fn reasons(cell: &Cell, colour: Colour) -> String {
+    let mut text = String::new();
+    for reason in &cell.verdict.reasons {
+        let style = if reason.kind.status() == Status::Void { Style::Bad } else { Style::Warning };
+        let (meaning, remedy) = advice(reason.kind);
+        let times = if reason.count > 1 { format!(", {} times", grouped(reason.count)) } else { String::new() };
+        let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
+        text += &paragraph(&format!("{}{times}{example}", sentence(meaning)), 5, 7, style, colour);
+        text += &paragraph(&format!("→ {remedy}"), 7, 9, Style::Plain, colour);
+    }
+    text
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// 1234567 as `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String {
+    let mut text = String::new();
+    if let Some(agreement) = answers::agreement(cells) {
+        let style = if answers::all_agree(cells) { Style::Good } else { Style::Bad };
+        text += &paragraph(&agreement, 1, 3, style, colour);
+    }
+    let places: Vec<&Place<'_>> = groups.iter().flat_map(|group| &group.places).collect();
+    if let Some(sentence) = footnotes::cost_sentence(cells, &places) {
+        text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
+    }
+    for note in footnotes::outliers(cells) {
+        text += &paragraph(&note, 1, 3, Style::Warning, colour);
+    }
+    text
+}
+
+/// How to read the table: a word in it and what it means, as far as this study needs it.
+fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec<(&'static str, String)> {
+    let levels: Vec<f64> =
+        study.cells.iter().filter_map(|cell| cell.makespan_s).map(|makespan| makespan.level).collect();
+    let time = match stats::quantile(&levels, 0.0) {
+        None => return Vec::new(),
+        Some(level) if level > 0.0 => format!("median of the trials ± its {} interval", percent(level)),
+        Some(_) => "of single trials: the order may be chance, try --repeats 5".into(),
+    };
+    let mut legend = vec![
+        ("TIME", time),
+        ("P99", "99 of 100 operations were answered within this time".into()),
+        ("x NULL", "time as a multiple of the null baseline's; x RAM likewise".into()),
+    ];
+    if let Some(tied) = groups.flat_map(|group| &group.places).find_map(|place| match place.rank {
+        Rank::Tied(at) => Some(at),
+        _ => None,
+    }) {
+        legend.push(("=", format!("{tied}= was not told apart from the store at place {tied} by these trials")));
+    }
+    if study.cells.iter().any(|cell| !cell.verdict.is_ranked()) {
+        legend.push(("void", "not to be believed, so never ranked".into()));
+    }
+    legend
+}
+
+fn percent(share: f64) -> String {
+    let text = format!("{:.1}", share * 100.0);
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}

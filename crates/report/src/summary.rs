@@ -1,0 +1,205 @@
+//! A cell's figures and verdict from its trials.
+
+use std::collections::BTreeMap;
+use study::{Answer, Cell, Latencies, LatencySummary, Quantity, Reason, ReasonKind, TrialRecord, Verdict};
+
+/// Coverage of every interval in a study.
+const LEVEL: f64 = 0.95;
+
+/// Fills in a cell's summary from its counted trials; warm-ups never count. Call it again after every trial.
+///
+/// Figures are medians over trials with their interval (see `stats::median_interval` for what few trials can claim); trials that
+/// completed no operation have no time to contribute. Counters are sums. The verdict holds the reasons of all counted trials, and
+/// one more when trials disagree about the answer. A cell without counted trials is left as it is, so a cell whose store never
+/// started keeps the reason it was given.
+pub fn summarise(cell: &mut Cell) {
+    let counted: Vec<&TrialRecord> = cell.trials.iter().filter(|trial| !trial.warmup).collect();
+    if counted.is_empty() {
+        return;
+    }
+    let timed: Vec<&TrialRecord> = counted.iter().copied().filter(|trial| trial.operations > 0).collect();
+    let over = |figure: &dyn Fn(&TrialRecord) -> Option<f64>| quantity(timed.iter().filter_map(|trial| figure(trial)));
+
+    let makespan_s = over(&|trial| positive(trial.makespan_s));
+    let ops_per_s = over(&|trial| positive(trial.ops_per_s));
+    let p99_ns = over(&|trial| {
+        let response = &trial.latency_ns.response;
+        (response.n > 0).then_some(response.p99 as f64)
+    });
+    let client_cpu_s = over(&|trial| Some(trial.client_cpu_s));
+    let server_cpu_s = over(&|trial| trial.server.map(|server| server.cpu_s));
+    let server_rss_bytes = over(&|trial| trial.server.map(|server| server.peak_rss_bytes as f64));
+    let disk_bytes = over(&|trial| trial.disk_bytes.map(|bytes| bytes as f64));
+    let latency_ns = latencies(&timed);
+    let sum = |figure: fn(&TrialRecord) -> u64| counted.iter().map(|trial| figure(trial)).sum();
+    let (hits, misses) = (sum(|trial| trial.hits), sum(|trial| trial.misses));
+    let (errors, retries) = (sum(|trial| trial.errors), sum(|trial| trial.retries));
+    let (answer, disagreement) = common_answer(&counted);
+    let verdict =
+        Verdict::of(counted.iter().flat_map(|trial| trial.verdict.reasons.iter().cloned()).chain(disagreement));
+
+    cell.makespan_s = makespan_s;
+    cell.ops_per_s = ops_per_s;
+    cell.p99_ns = p99_ns;
+    cell.client_cpu_s = client_cpu_s;
+    cell.server_cpu_s = server_cpu_s;
+    cell.server_rss_bytes = server_rss_bytes;
+    cell.disk_bytes = disk_bytes;
+    cell.latency_ns = latency_ns;
+    (cell.hits, cell.misses, cell.errors, cell.retries) = (hits, misses, errors, retries);
+    cell.answer = answer;
+    cell.verdict = verdict;
+}
+
+fn positive(figure: f64) -> Option<f64> {
+    (figure > 0.0).then_some(figure)
+}
+
+fn quantity(figures: impl Iterator<Item = f64>) -> Option<Quantity> {
+    let figures: Vec<f64> = figures.filter(|figure| figure.is_finite()).collect();
+    let estimate = stats::median_interval(&figures, LEVEL)?;
+    Some(Quantity {
+        value: estimate.value,
+        low: estimate.low,
+        high: estimate.high,
+        level: estimate.level,
+        n: estimate.n as u32,
+    })
+}
+
+/// The answer most trials gave (the first such), and a reason when others gave another one. Trials without an answer have
+/// failed in a way their own verdict tells.
+fn common_answer(counted: &[&TrialRecord]) -> (Answer, Option<Reason>) {
+    let answered: Vec<&TrialRecord> = counted.iter().copied().filter(|trial| !trial.answer.digest.is_empty()).collect();
+    let given = |digest: &str| answered.iter().filter(|trial| trial.answer.digest == digest).count();
+    let Some(common) = answered.iter().rev().max_by_key(|trial| given(&trial.answer.digest)) else {
+        let facts = counted.first().map(|trial| trial.answer.clone());
+        return (facts.unwrap_or_default(), None);
+    };
+    let other = answered.iter().find(|trial| trial.answer.digest != common.answer.digest);
+    let disagreement = other.map(|other| Reason {
+        kind: ReasonKind::WrongAnswer,
+        count: (answered.len() - given(&common.answer.digest)) as u64,
+        example: format!(
+            "trial {} answered {}, trial {} answered {}",
+            other.order, other.answer.digest, common.order, common.answer.digest
+        ),
+    });
+    (common.answer.clone(), disagreement)
+}
+
+fn latencies(timed: &[&TrialRecord]) -> Latencies {
+    let over = |part: &dyn Fn(&Latencies) -> Option<LatencySummary>| {
+        latency(timed.iter().filter_map(|trial| part(&trial.latency_ns)).filter(|latency| latency.n > 0).collect())
+    };
+    let mut by_operation = BTreeMap::new();
+    for name in timed.iter().flat_map(|trial| trial.latency_ns.by_operation.keys()) {
+        if !by_operation.contains_key(name) {
+            by_operation.insert(name.clone(), over(&|all| all.by_operation.get(name).copied()));
+        }
+    }
+    Latencies {
+        service: over(&|all| Some(all.service)),
+        response: over(&|all| Some(all.response)),
+        send_lag: over(&|all| Some(all.send_lag)),
+        by_operation,
+    }
+}
+
+fn latency(trials: Vec<LatencySummary>) -> LatencySummary {
+    let n: u64 = trials.iter().map(|trial| trial.n).sum();
+    if n == 0 {
+        return LatencySummary::default();
+    }
+    let median = |figure: fn(&LatencySummary) -> u64| {
+        let figures: Vec<f64> = trials.iter().map(|trial| figure(trial) as f64).collect();
+        stats::median(&figures).unwrap_or_default().round() as u64
+    };
+    LatencySummary {
+        n,
+        mean: trials.iter().map(|trial| trial.mean * trial.n as f64).sum::<f64>() / n as f64,
+        min: trials.iter().map(|trial| trial.min).min().unwrap_or_default(),
+        p50: median(|trial| trial.p50),
+        p90: median(|trial| trial.p90),
+        p95: median(|trial| trial.p95),
+        p99: median(|trial| trial.p99),
+        p99_9: median(|trial| trial.p99_9),
+        max: trials.iter().map(|trial| trial.max).max().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::summarise;
+    use study::{Answer, Cell, Latencies, LatencySummary, Reason, ReasonKind, Status, TrialRecord, Verdict};
+
+    fn trial(order: u32, makespan_s: f64, digest: &str) -> TrialRecord {
+        let response = LatencySummary { n: 100, mean: 50.0, p99: u64::from(order) * 1000, ..LatencySummary::default() };
+        TrialRecord {
+            order,
+            makespan_s,
+            operations: 1000,
+            ops_per_s: 1000.0 / makespan_s,
+            hits: 10,
+            latency_ns: Latencies { response, ..Latencies::default() },
+            answer: Answer { digest: digest.into(), ..Answer::default() },
+            ..TrialRecord::default()
+        }
+    }
+
+    #[test]
+    fn warm_ups_never_count() {
+        let warmup = TrialRecord { warmup: true, hits: 99, ..trial(1, 50.0, "other") };
+        let mut cell = Cell { trials: vec![warmup, trial(2, 2.0, "a"), trial(3, 4.0, "a")], ..Cell::default() };
+        summarise(&mut cell);
+        let makespan = cell.makespan_s.unwrap();
+        assert_eq!((makespan.low, makespan.value, makespan.high, makespan.n), (2.0, 3.0, 4.0, 2));
+        assert_eq!((cell.hits, cell.verdict.status), (20, Status::Valid));
+        assert_eq!(cell.p99_ns.unwrap().value, 2500.0);
+        assert_eq!((cell.latency_ns.response.n, cell.latency_ns.response.p99), (200, 2500));
+    }
+
+    #[test]
+    fn one_trial_gives_a_value_without_an_interval() {
+        let mut cell = Cell { trials: vec![trial(1, 2.0, "a")], ..Cell::default() };
+        summarise(&mut cell);
+        let makespan = cell.makespan_s.unwrap();
+        assert_eq!((makespan.value, makespan.low, makespan.level, makespan.n), (2.0, 2.0, 0.0, 1));
+    }
+
+    #[test]
+    fn trials_that_answer_differently_void_the_cell() {
+        let trials = vec![trial(1, 2.0, "a"), trial(2, 2.0, "b"), trial(3, 2.0, "b")];
+        let mut cell = Cell { trials, ..Cell::default() };
+        summarise(&mut cell);
+        assert_eq!(cell.verdict.status, Status::Void);
+        assert_eq!((cell.verdict.reasons[0].kind, cell.verdict.reasons[0].count), (ReasonKind::WrongAnswer, 1));
+        assert_eq!(cell.verdict.reasons[0].example, "trial 1 answered a, trial 2 answered b");
+        assert_eq!(cell.answer.digest, "b");
+    }
+
+    #[test]
+    fn reasons_of_all_trials_are_counted_together() {
+        let mut trials = vec![trial(1, 2.0, "a"), trial(2, 2.0, "a")];
+        for trial in &mut trials {
+            trial.verdict = Verdict::of([Reason { kind: ReasonKind::Refused, count: 3, example: "k".into() }]);
+        }
+        let mut cell = Cell { trials, ..Cell::default() };
+        summarise(&mut cell);
+        assert_eq!((cell.verdict.status, cell.verdict.reasons[0].count), (Status::Void, 6));
+    }
+
+    #[test]
+    fn a_store_that_never_started_has_no_figures_but_keeps_its_reason() {
+        let reason = Reason { kind: ReasonKind::NotStarted, count: 1, example: "no binary".into() };
+        let failed = TrialRecord { order: 1, verdict: Verdict::of([reason.clone()]), ..TrialRecord::default() };
+        let mut cell = Cell { trials: vec![failed], ..Cell::default() };
+        summarise(&mut cell);
+        assert_eq!((cell.makespan_s, cell.ops_per_s), (None, None));
+        assert_eq!(cell.verdict.reasons, std::slice::from_ref(&reason));
+        let mut untried = Cell { verdict: Verdict::of([reason.clone()]), ..Cell::default() };
+        summarise(&mut untried);
+        assert_eq!(untried.verdict.reasons, [reason]);
+    }
+}

@@ -1,0 +1,105 @@
+//! The table, as a newcomer sees it. The golden files are the expected output; set `UPDATE_GOLDEN=1` to write them anew, and read
+//! what changed before committing it.
+
+#![allow(clippy::unwrap_used)]
+
+mod golden_file;
+mod sample;
+
+use golden_file::golden;
+use report::{Colour, study_table};
+use study::{Durability, ReasonKind, Study};
+
+fn plain(study: &Study) -> String {
+    study_table(study, Colour::Never)
+}
+
+#[test]
+fn the_job_of_2009_is_shown_with_all_that_can_happen_to_a_cell() {
+    golden("fans.txt", &plain(&sample::fans()));
+}
+
+#[test]
+fn a_quick_run_on_embedded_stores_fits_and_says_what_it_cannot() {
+    let mut study = sample::study(vec![
+        sample::Sample::new("null", "baseline", &[0.0412], 90).cell(),
+        sample::Sample::new("ram", "baseline", &[0.193], 210).cell(),
+        sample::Sample::new("lmdb", "embedded", &[0.221], 980).product("LMDB", "0.9.33").cell(),
+        sample::Sample::new("redb", "embedded", &[0.295], 2_140).product("redb", "4.4.0").cell(),
+    ]);
+    (study.repeats, study.warmups) = (1, 1);
+    golden("quick.txt", &plain(&study));
+}
+
+#[test]
+fn parameters_that_vary_have_a_table_each_and_durabilities_never_share_a_ranking() {
+    let mut cells = Vec::new();
+    for (clients, slower) in [("1", 1.0), ("16", 0.2)] {
+        for (store, class, durability, times) in [
+            ("null", "baseline", Durability::None, [0.41, 0.42, 0.43]),
+            ("ram", "baseline", Durability::None, [1.91, 1.92, 1.93]),
+            ("redis", "network", Durability::None, [3.3, 3.4, 3.5]),
+            ("redis,durability=second", "network", Durability::Second, [3.5, 3.4, 3.6]),
+            ("redis,durability=commit", "network", Durability::Commit, [93.5, 93.4, 93.6]),
+            (
+                "postgres://bench:***@db.example.org/bench,durability=commit,layout=hstore",
+                "network",
+                Durability::Commit,
+                [53.5, 53.4, 53.6],
+            ),
+        ] {
+            let times = times.map(|time| time * slower);
+            let mut cell = sample::Sample::new(store, class, &times, 1_000_000).durable(durability).cell();
+            cell.params.insert("clients".into(), clients.into());
+            cells.push(cell);
+        }
+    }
+    golden("varied.txt", &plain(&Study { repeats: 3, ..sample::study(cells) }));
+}
+
+#[test]
+fn stores_that_disagree_are_told_in_capitals() {
+    let mut study = sample::fans();
+    study.cells.truncate(5);
+    study.cells[3].answer.digest = "sha256:00000000000000000000000000000000000000000000000000000000000000ff".into();
+    sample::spoil(
+        &mut study.cells[4],
+        ReasonKind::LostUpdates,
+        1_234_567,
+        "page libc6 has 3,811 fans instead of 3,839",
+    );
+    let table = plain(&study);
+    assert!(table.contains("THE STORES DISAGREE. Answer sha256:9c6e0f1a52c4b7d8… on ram, lmdb, fjall;"), "{table}");
+    assert!(table.contains("Updates lost, 6,172,835 times: page libc6 has 3,811 fans instead of 3,839"), "{table}");
+    assert!(table.contains("policy=cas"), "{table}");
+}
+
+#[test]
+fn an_interrupted_study_says_what_is_missing() {
+    let mut study = sample::fans();
+    study.cells[2].trials.truncate(2);
+    study.cells[3].trials.truncate(0);
+    study.cells.iter_mut().for_each(report::summarise);
+    let table = plain(&study);
+    assert!(table.contains("Unfinished: 8 of 55 trials are missing. Continue with --resume."), "{table}");
+    assert!(!plain(&sample::fans()).contains("Unfinished"));
+}
+
+#[test]
+fn colour_adds_nothing_but_colour() {
+    let study = sample::fans();
+    let coloured = study_table(&study, Colour::Always);
+    assert!(coloured.contains("\x1b[31mvoid\x1b[0m") && coloured.contains("\x1b[32mvalid\x1b[0m"));
+    let mut stripped = String::new();
+    for (at, part) in coloured.split("\x1b[").enumerate() {
+        stripped += if at == 0 { part } else { part.split_once('m').unwrap().1 };
+    }
+    assert_eq!(stripped, plain(&study));
+}
+
+#[test]
+fn a_study_without_cells_or_trials_is_still_a_study() {
+    golden("empty.txt", &plain(&sample::study(Vec::new())));
+    let untried = sample::study(vec![sample::Sample::new("redis", "network", &[], 0).cell()]);
+    golden("untried.txt", &plain(&untried));
+}

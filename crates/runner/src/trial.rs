@@ -1,0 +1,249 @@
+//! One trial: open, run the phases, verify, judge, close.
+
+use crate::judge::{self, Evidence};
+use crate::plan::{KeysFound, Plan, PlannedStore};
+use crate::run::{Observer, RunError};
+use crate::sweep::{Action, Sweep};
+use engine::{Counts, End, Histograms, Outcome, Trial, TrialSetup, run_phase};
+use host::{NoiseMeter, OpenStore, ProcessUse};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use store::{Facts, Keeps, StoreError};
+use study::{PhaseRecord, Reason, ReasonKind, SeriesPoint, ServerUse, Target, TrialRecord, Verdict};
+
+/// What is known of a cell's store once it was opened.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Product, version, effective configuration.
+    pub facts: Facts,
+    /// Operations the job emulates on it.
+    pub emulated: Vec<&'static str>,
+    /// Key and value bytes the job left in it.
+    pub logical_bytes: u64,
+}
+
+/// What a trial came to.
+pub(crate) struct Finished {
+    pub(crate) record: TrialRecord,
+    pub(crate) about: Option<About>,
+    pub(crate) interrupted: bool,
+}
+
+/// Where a trial stands in its study.
+#[derive(Clone, Copy)]
+pub(crate) struct Position {
+    pub(crate) order: u32,
+    pub(crate) warmup: bool,
+    /// Whether this store was never opened before in this study: then a failure to open is the user's to mend.
+    pub(crate) first: bool,
+}
+
+pub(crate) fn run_trial(
+    plan: &Plan,
+    planned: &PlannedStore,
+    position: Position,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Finished, RunError> {
+    let mut record = TrialRecord {
+        order: position.order,
+        warmup: position.warmup,
+        started_at: study::rfc3339(unix_seconds()),
+        ..TrialRecord::default()
+    };
+    let opened = host::Opening::new(&plan.base)
+        .open(planned.info, &planned.spec)
+        .and_then(|open| open.store().facts().map(|facts| (open, facts)));
+    let (open, facts) = match opened {
+        Ok(opened) => opened,
+        Err(error) if position.first => return Err(RunError::Store(error)),
+        Err(error) => {
+            record.verdict = Verdict::of([reason(ReasonKind::NotStarted, error.to_string())]);
+            return Ok(Finished { record, about: None, interrupted: false });
+        }
+    };
+    let capabilities = open.store().capabilities().clone();
+    let unsuited = |error: engine::JobError| RunError::Unsuited { store: planned.spec.to_string(), problem: error.0 };
+    let emulated = plan.prepared.suits(&capabilities).map_err(unsuited)?;
+    let keeps = capabilities.keeps;
+    let setup = TrialSetup { slots: plan.settings.slots(), capabilities, seed: plan.seed };
+    let trial = plan.prepared.trial(&setup);
+    if planned.spec.target != Target::Private {
+        sweep(plan, planned, position, &open, trial.as_ref(), stop)?;
+    }
+
+    let mut measured = Measured::default();
+    let phases = trial.phases();
+    let last_timed = phases.iter().rposition(|phase| phase.timed);
+    let mut interrupted = false;
+    ProcessUse::reset_peak();
+    for (index, phase) in phases.iter().enumerate() {
+        let meter = Meter::start(&open);
+        let mut watch = |progress| observer.progress(phase, progress);
+        let mut outcome = match run_phase(open.store(), trial.as_ref(), index, &plan.settings, stop, &mut watch) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                measured.broken(phase.name, &error);
+                break;
+            }
+        };
+        if Some(index) == last_timed {
+            let flush = Instant::now();
+            if let Err(error) = open.store().flush() {
+                measured.broken("flush", &error);
+            }
+            outcome.elapsed += flush.elapsed();
+        }
+        let end = outcome.end;
+        measured.add(phase.name, phase.timed, outcome, meter, &open);
+        match end {
+            End::Completed => {}
+            End::Interrupted => {
+                interrupted = true;
+                break;
+            }
+            End::Unanswered => break,
+        }
+    }
+    let complete =
+        measured.outcomes.len() == phases.len() && measured.outcomes.iter().all(|(_, one)| one.end == End::Completed);
+    // An answer of half a job would only repeat what the reasons say already.
+    let (answer, answer_reasons) = if complete { trial.answer() } else { Default::default() };
+    let known_digest = (keeps == Keeps::Everything && complete).then(|| plan.prepared.known_digest()).flatten();
+    let logical_bytes = trial.logical_bytes();
+    drop(trial);
+
+    record.disk_bytes = open.disk_bytes();
+    record.server = open.usage().map(|used| ServerUse { cpu_s: measured.server_cpu_s, ..used });
+    record.client_rss_bytes = ProcessUse::now().peak_rss_bytes;
+    let server_ending = open.ending().map(|ending| format!("{ending}; {}", open.log_end()));
+    measured.fill(&mut record);
+    record.answer = answer;
+    record.verdict = judge::verdict(Evidence {
+        settings: &plan.settings,
+        outcomes: &measured.outcomes,
+        answer: &record.answer,
+        answer_reasons,
+        known_digest,
+        server_ending,
+        noise: record.noise,
+        latencies: &record.latency_ns,
+        not_sent: record.not_sent,
+    });
+    measured.broken.into_iter().for_each(|found| record.verdict.add(found));
+    if let Err(error) = open.close() {
+        record.verdict.add(reason(ReasonKind::ServerDied, error.to_string()));
+    }
+    Ok(Finished { record, about: Some(About { facts, emulated, logical_bytes }), interrupted })
+}
+
+/// A store of the user's must not hold keys the job will use, the first time; later they are an earlier trial's and deleted.
+fn sweep(
+    plan: &Plan,
+    planned: &PlannedStore,
+    position: Position,
+    open: &OpenStore,
+    trial: &dyn Trial,
+    stop: &AtomicBool,
+) -> Result<(), RunError> {
+    let action = if position.first && plan.keys_found == KeysFound::Refuse { Action::Look } else { Action::Delete };
+    let sweep = Sweep { trial, action, slots: plan.settings.slots() };
+    let outcome = run_phase(open.store(), &sweep, 0, &plan.settings, stop, &mut |_| {}).map_err(RunError::Store)?;
+    let Some(found) = outcome.offences.into_reasons().into_iter().next() else { return Ok(()) };
+    let (store, count, example) = (planned.spec.to_string(), found.count, found.example);
+    Err(match found.kind {
+        ReasonKind::ForeignData => RunError::ForeignData { store, count, example },
+        _ => RunError::Unsuited { store, problem: format!("its keys could not be looked through: {example}") },
+    })
+}
+
+fn reason(kind: ReasonKind, example: String) -> Reason {
+    Reason { kind, count: 1, example }
+}
+
+fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Meters read when a phase begins.
+struct Meter {
+    noise: NoiseMeter,
+    client: ProcessUse,
+    server_cpu_s: f64,
+}
+
+impl Meter {
+    fn start(open: &OpenStore) -> Meter {
+        let server_cpu_s = open.usage().map_or(0.0, |used| used.cpu_s);
+        Meter { noise: NoiseMeter::start(), client: ProcessUse::now(), server_cpu_s }
+    }
+}
+
+/// What the phases of a trial came to.
+#[derive(Default)]
+struct Measured {
+    outcomes: Vec<(&'static str, Outcome)>,
+    phases: Vec<PhaseRecord>,
+    broken: Vec<Reason>,
+    makespan: Duration,
+    counts: Counts,
+    histograms: Histograms,
+    series: Vec<SeriesPoint>,
+    errors: u64,
+    client_cpu_s: f64,
+    server_cpu_s: f64,
+    thread_load: f64,
+    noise: study::Noise,
+    timed_s: f64,
+}
+
+impl Measured {
+    fn broken(&mut self, phase: &str, error: &StoreError) {
+        self.broken.push(reason(ReasonKind::ConnectionLost, format!("{error} (while: {phase})")));
+    }
+
+    fn add(&mut self, name: &'static str, timed: bool, outcome: Outcome, before: Meter, open: &OpenStore) {
+        let elapsed_s = outcome.elapsed.as_secs_f64();
+        self.phases.push(PhaseRecord { name: name.into(), timed, elapsed_s, operations: outcome.counts.operations });
+        self.errors += outcome.counts.errors;
+        if timed {
+            let server_cpu_s = open.usage().map_or(0.0, |used| used.cpu_s - before.server_cpu_s).max(0.0);
+            let client_cpu_s = ProcessUse::now().cpu_s - before.client.cpu_s;
+            let noise = before.noise.finish(client_cpu_s, server_cpu_s);
+            // Weighted by time, should there be several timed phases.
+            let share = elapsed_s / (self.timed_s + elapsed_s).max(f64::MIN_POSITIVE);
+            self.noise.steal += (noise.steal - self.noise.steal) * share;
+            self.noise.other_load += (noise.other_load - self.noise.other_load) * share;
+            let offset_s = self.timed_s;
+            self.timed_s += elapsed_s;
+            self.makespan += outcome.elapsed;
+            self.counts.merge(&outcome.counts);
+            self.histograms.merge(&outcome.histograms);
+            self.series
+                .extend(outcome.series.iter().map(|point| SeriesPoint { at_s: point.at_s + offset_s, ..*point }));
+            self.client_cpu_s += outcome.client_cpu.as_secs_f64();
+            self.server_cpu_s += server_cpu_s;
+            self.thread_load = self.thread_load.max(outcome.thread_load);
+        }
+        self.outcomes.push((name, outcome));
+    }
+
+    fn fill(&mut self, record: &mut TrialRecord) {
+        record.makespan_s = self.makespan.as_secs_f64();
+        record.operations = self.counts.operations;
+        record.ops_per_s = if record.makespan_s > 0.0 { record.operations as f64 / record.makespan_s } else { 0.0 };
+        record.latency_ns = self.histograms.latencies();
+        record.hits = self.counts.hits;
+        record.misses = self.counts.misses;
+        record.errors = self.errors;
+        record.retries = self.counts.conflicts;
+        record.not_sent = self.counts.not_sent;
+        record.bytes_read = self.counts.bytes_read;
+        record.bytes_written = self.counts.bytes_written;
+        record.client_cpu_s = self.client_cpu_s;
+        record.client_thread_load = self.thread_load;
+        record.noise = self.noise;
+        record.phases = std::mem::take(&mut self.phases);
+        record.series = std::mem::take(&mut self.series);
+    }
+}

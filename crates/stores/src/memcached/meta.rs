@@ -1,0 +1,385 @@
+//! memcached's meta protocol: `mg`, `ms`, `md`, `ma`, one line each way.
+//!
+//! Each request carries an opaque token, which the server repeats: a reply to another request is caught. Keys that are not plain
+//! words travel in base64.
+
+use super::base64;
+use store::wire::ascii::{line_end, parse_u64, push_u64};
+use store::wire::{Codec, Decoded, Expect, KeyQueue};
+use store::{Expected, Failure, Operation, OperationKind, Reply, RowBuffer};
+
+/// Longest key as it is written in a request.
+const KEY_TEXT_BYTES: usize = 250;
+
+/// Longest key of any bytes: its base64 has at most [`KEY_TEXT_BYTES`] characters.
+pub(super) const KEY_BYTES: usize = KEY_TEXT_BYTES / 4 * 3;
+
+/// Longest reply line: flags and an error's words are far shorter.
+const LINE_BYTES: usize = 4 << 10;
+
+/// Largest value believed; the server's own limit is 1 GiB.
+const VALUE_BYTES: u64 = 1 << 30;
+
+const OTHER_REQUEST: &str = "the token of the oldest request";
+
+/// One connection's state.
+pub(super) struct Meta {
+    /// Token of the next request.
+    token: u32,
+    /// Keys of get-many requests in flight.
+    asked: KeyQueue,
+    rows: RowBuffer,
+}
+
+impl Meta {
+    /// A new connection's.
+    pub fn new() -> Meta {
+        Meta { token: 0, asked: KeyQueue::default(), rows: RowBuffer::default() }
+    }
+
+    /// Takes `count` tokens, and returns the first.
+    #[inline]
+    fn take_tokens(&mut self, count: usize) -> u32 {
+        let first = self.token;
+        self.token = first.wrapping_add(count as u32);
+        first
+    }
+}
+
+impl Codec for Meta {
+    #[inline]
+    fn encode(&mut self, operation: &Operation<'_>, out: &mut Vec<u8>) -> Expect {
+        let token = match *operation {
+            Operation::Append { .. } => self.take_tokens(2),
+            Operation::GetMany { keys } => self.take_tokens(keys.len()),
+            _ => self.take_tokens(1),
+        };
+        match *operation {
+            Operation::Get { key } | Operation::GetCounter { key } => line(out, b"mg ", key, b" v", token),
+            Operation::GetVersioned { key } => line(out, b"mg ", key, b" v c", token),
+            Operation::Put { key, value } => put(out, key, value, b"", token),
+            Operation::Delete { key } => line(out, b"md ", key, b"", token),
+            // The server appends only to what is there, so an empty value is added first; if there is one, that does nothing.
+            Operation::Append { key, value } => {
+                put(out, key, b"", b" ME", token);
+                put(out, key, value, b" MA", token.wrapping_add(1));
+            }
+            Operation::Increment { key, by } => count(out, key, by, token),
+            Operation::CompareAndSet { key, expected: Expected::Absent, value } => put(out, key, value, b" ME", token),
+            Operation::CompareAndSet { key, expected: Expected::Present { version, .. }, value } => {
+                compare_and_set(out, key, version, value, token);
+            }
+            // Misses stay silent; the line of mn ends the replies.
+            Operation::GetMany { keys } => {
+                for (token, key) in (token..).zip(keys) {
+                    line(out, b"mg ", key, b" v q", token);
+                }
+                self.asked.push(keys);
+                out.extend_from_slice(b"mn\r\n");
+            }
+            // Not native, so never asked; whoever asks nevertheless gets the server's refusal.
+            Operation::IncrementField { .. }
+            | Operation::GetFields { .. }
+            | Operation::PutMany { .. }
+            | Operation::Scan { .. } => out.extend_from_slice(b"unsupported\r\n"),
+        }
+        Expect { kind: operation.kind(), detail: token }
+    }
+
+    #[inline]
+    fn decode<'a>(&'a mut self, expect: Expect, input: &'a [u8]) -> Decoded<'a> {
+        let token = expect.detail;
+        match expect.kind {
+            OperationKind::GetMany => self.many(token, input).unwrap_or_else(|other| other),
+            OperationKind::Append => appended(token, input).unwrap_or_else(|other| other),
+            kind => match Answer::read(input) {
+                Ok(answer) => one(kind, token, answer),
+                Err(other) => other,
+            },
+        }
+    }
+}
+
+/// The reply of one line.
+#[inline]
+fn one<'a>(kind: OperationKind, token: u32, answer: Answer<'a>) -> Decoded<'a> {
+    let reply = match (answer.status, kind) {
+        (Status::Error(words), _) => refused(words),
+        _ if answer.token != token_text(token) => return Decoded::Broken(OTHER_REQUEST),
+        (Status::Value(value), OperationKind::Get) => Reply::Value(value),
+        (Status::Value(value), OperationKind::GetVersioned) => match answer.version {
+            Some(version) => Reply::Versioned { value, version },
+            None => return Decoded::Broken("the version asked for"),
+        },
+        (Status::Value(value), OperationKind::Increment | OperationKind::GetCounter) => match counter(value) {
+            Some(reply) => reply,
+            None => return Decoded::Broken("a counter in decimal"),
+        },
+        (Status::Miss, OperationKind::Get | OperationKind::GetVersioned | OperationKind::GetCounter) => Reply::Missing,
+        (Status::Done, OperationKind::Put | OperationKind::Delete | OperationKind::CompareAndSet) => Reply::Done,
+        (Status::NotFound, OperationKind::Delete) => Reply::Missing,
+        (Status::NotFound | Status::Exists | Status::NotStored, OperationKind::CompareAndSet) => Reply::Conflict,
+        (Status::NotStored, _) => refused(b"NS (not stored)"),
+        _ => return Decoded::Broken("a status this command has"),
+    };
+    Decoded::Reply { reply, consumed: answer.consumed }
+}
+
+/// The two replies of an append: to adding an empty value, whatever it says, and to the append itself.
+fn appended<'a>(token: u32, input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
+    let added = Answer::read(input)?;
+    let second = Answer::read(&input[added.consumed..])?;
+    let consumed = added.consumed + second.consumed;
+    let tokens = [(&added, token), (&second, token.wrapping_add(1))];
+    if tokens.iter().any(|(answer, token)| !answer.is_error() && answer.token != token_text(*token)) {
+        return Err(Decoded::Broken(OTHER_REQUEST));
+    }
+    let reply = match (added.status, second.status) {
+        (Status::Error(words), Status::NotStored) | (_, Status::Error(words)) => refused(words),
+        (_, Status::Done) => Reply::Done,
+        (_, Status::NotStored) => refused(b"NS (not stored)"),
+        _ => return Err(Decoded::Broken("a status ms has")),
+    };
+    Ok(Decoded::Reply { reply, consumed })
+}
+
+impl Meta {
+    /// The values found, each with the token of its key, and the line that ends them.
+    fn many<'a>(&'a mut self, token: u32, input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
+        let mut consumed = 0;
+        loop {
+            let answer = Answer::read(&input[consumed..])?;
+            consumed += answer.consumed;
+            if answer.status == Status::End {
+                break;
+            }
+        }
+        self.rows.clear();
+        let mut keys = (token..).zip(self.asked.front());
+        let mut at = 0;
+        let mut refusal = None;
+        loop {
+            let answer = Answer::read(&input[at..])?;
+            at += answer.consumed;
+            match answer.status {
+                Status::End => break,
+                Status::Error(words) => refusal = Some(words),
+                Status::Value(value) => match keys.find(|(token, _)| token_text(*token) == answer.token) {
+                    Some((_, key)) => self.rows.push(key, value),
+                    None => return Err(Decoded::Broken(OTHER_REQUEST)),
+                },
+                _ => return Err(Decoded::Broken("values, and MN behind them")),
+            }
+        }
+        drop(keys);
+        self.asked.pop();
+        let reply = refusal.map_or(Reply::Rows(self.rows.rows()), refused);
+        Ok(Decoded::Reply { reply, consumed })
+    }
+}
+
+/// What one reply says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status<'a> {
+    /// `VA`: a value.
+    Value(&'a [u8]),
+    /// `EN`: no such key.
+    Miss,
+    /// `HD`: done.
+    Done,
+    /// `NF`: not found.
+    NotFound,
+    /// `EX`: there, and changed.
+    Exists,
+    /// `NS`: not stored.
+    NotStored,
+    /// `MN`: the end of a series.
+    End,
+    /// An error, in the server's words.
+    Error(&'a [u8]),
+}
+
+/// One reply.
+#[derive(Clone, Copy, Debug)]
+struct Answer<'a> {
+    status: Status<'a>,
+    /// Its token, zeros where it has none.
+    token: [u8; 4],
+    version: Option<u64>,
+    consumed: usize,
+}
+
+impl<'a> Answer<'a> {
+    fn is_error(&self) -> bool {
+        matches!(self.status, Status::Error(_))
+    }
+
+    /// The reply at the start of `input`; `Err` when it is not whole, or not memcached's.
+    #[inline]
+    fn read(input: &'a [u8]) -> Result<Answer<'a>, Decoded<'a>> {
+        let Some(end) = line_end(input, LINE_BYTES) else {
+            let known = input.first().is_none_or(u8::is_ascii_uppercase);
+            return Err(if input.len() > LINE_BYTES || !known {
+                Decoded::Broken("a line of a meta reply")
+            } else {
+                Decoded::Incomplete { at_least: 1 }
+            });
+        };
+        let line = &input[..end];
+        let mut answer = Answer { status: Status::Miss, token: [0; 4], version: None, consumed: end + 2 };
+        let mut flags = line.get(2..).unwrap_or_default();
+        answer.status = match line {
+            [b'V', b'A', b' ', rest @ ..] => {
+                let digits = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());
+                let size = parse_u64(&rest[..digits]).filter(|&size| size <= VALUE_BYTES);
+                let Some(size) = size else { return Err(Decoded::Broken("a value's size of up to 1 GiB")) };
+                flags = &rest[digits..];
+                Status::Value(answer.take_value(input, size as usize)?)
+            }
+            [b'H', b'D', ..] => Status::Done,
+            [b'E', b'N', ..] => Status::Miss,
+            [b'N', b'F', ..] => Status::NotFound,
+            [b'E', b'X', ..] => Status::Exists,
+            [b'N', b'S', ..] => Status::NotStored,
+            b"MN" => Status::End,
+            words if [&b"ERROR"[..], b"CLIENT_ERROR ", b"SERVER_ERROR "].iter().any(|start| words.starts_with(start)) => {
+                answer.status = Status::Error(words);
+                return Ok(answer);
+            }
+            _ => return Err(Decoded::Broken("a meta reply: VA, EN, HD, NF, EX, NS, MN or an error")),
+        };
+        answer.read_flags(flags)?;
+        Ok(answer)
+    }
+
+    /// The value behind the line.
+    #[inline]
+    fn take_value(&mut self, input: &'a [u8], size: usize) -> Result<&'a [u8], Decoded<'a>> {
+        let (start, end) = (self.consumed, self.consumed + size);
+        self.consumed = end + 2;
+        match input.get(end..end + 2) {
+            Some(b"\r\n") => Ok(&input[start..end]),
+            Some(_) => Err(Decoded::Broken("CR LF behind a value of the size announced")),
+            None => Err(Decoded::Incomplete { at_least: end + 2 - input.len() }),
+        }
+    }
+
+    #[inline]
+    fn read_flags(&mut self, mut flags: &[u8]) -> Result<(), Decoded<'a>> {
+        while let [b' ', flag, rest @ ..] = flags {
+            let end = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());
+            let text = &rest[..end];
+            match flag {
+                b'O' => match text.try_into() {
+                    Ok(token) => self.token = token,
+                    Err(_) => return Err(Decoded::Broken(OTHER_REQUEST)),
+                },
+                b'c' => self.version = parse_u64(text),
+                _ => {}
+            }
+            flags = &rest[end..];
+        }
+        if flags.is_empty() { Ok(()) } else { Err(Decoded::Broken("flags behind single spaces")) }
+    }
+}
+
+/// A counter's value; after a decrement the server leaves spaces behind it.
+fn counter(value: &[u8]) -> Option<Reply<'_>> {
+    let number = parse_u64(value.trim_ascii_end())?;
+    Some(match i64::try_from(number) {
+        Ok(number) => Reply::Number(number),
+        Err(_) => refused(b"the counter is beyond 9223372036854775807"),
+    })
+}
+
+fn refused(words: &[u8]) -> Reply<'_> {
+    Reply::Failed(Failure::Refused(std::str::from_utf8(words).unwrap_or("an error in words that are not UTF-8")))
+}
+
+/// A token as it travels: four digits of base64, never zeros.
+#[inline]
+fn token_text(token: u32) -> [u8; 4] {
+    [18, 12, 6, 0].map(|shift| base64::digit(token >> shift))
+}
+
+/// Writes a request of one line: command, key, flags and token.
+#[inline]
+fn line(out: &mut Vec<u8>, command: &[u8], key: &[u8], flags: &[u8], token: u32) {
+    out.reserve(command.len() + KEY_TEXT_BYTES + flags.len() + 16);
+    out.extend_from_slice(command);
+    let encoding = push_key(out, key);
+    finish(out, encoding, flags, token);
+}
+
+/// Writes a request that carries a value.
+#[inline]
+fn put(out: &mut Vec<u8>, key: &[u8], value: &[u8], flags: &[u8], token: u32) {
+    if !is_key(key) {
+        // The server would take the value behind a key it refuses for a request. It refuses the same key alone just as well.
+        return line(out, b"mg ", key, b" v", token);
+    }
+    out.reserve(KEY_TEXT_BYTES + value.len() + flags.len() + 48);
+    out.extend_from_slice(b"ms ");
+    let encoding = push_key(out, key);
+    out.push(b' ');
+    push_u64(out, value.len() as u64);
+    finish(out, encoding, flags, token);
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn compare_and_set(out: &mut Vec<u8>, key: &[u8], version: u64, value: &[u8], token: u32) {
+    let mut flag = [0; 22];
+    let mut rest = &mut flag[..];
+    // 20 digits at most, so it fits.
+    let _ = std::io::Write::write_fmt(&mut rest, format_args!(" C{version}"));
+    let unused = rest.len();
+    let used = flag.len() - unused;
+    put(out, key, value, &flag[..used], token);
+}
+
+/// Writes an increment or decrement of a counter that is made when there is none.
+fn count(out: &mut Vec<u8>, key: &[u8], by: i64, token: u32) {
+    out.reserve(KEY_TEXT_BYTES + 80);
+    out.extend_from_slice(b"ma ");
+    let encoding = push_key(out, key);
+    out.extend_from_slice(if by < 0 { b" MD N0 J" } else { b" MI N0 J" });
+    push_u64(out, by.max(0) as u64);
+    out.extend_from_slice(b" D");
+    push_u64(out, by.unsigned_abs());
+    finish(out, encoding, b" v", token);
+}
+
+#[inline]
+fn finish(out: &mut Vec<u8>, encoding: &[u8], flags: &[u8], token: u32) {
+    out.extend_from_slice(encoding);
+    out.extend_from_slice(flags);
+    out.extend_from_slice(b" O");
+    out.extend_from_slice(&token_text(token));
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Writes a key as it is or in base64, and returns the flag that says so.
+#[inline]
+fn push_key(out: &mut Vec<u8>, key: &[u8]) -> &'static [u8] {
+    if is_plain(key) {
+        // More than a little too long makes no difference to the refusal.
+        out.extend_from_slice(&key[..key.len().min(2 * KEY_TEXT_BYTES)]);
+        return b"";
+    }
+    base64::push(out, &key[..key.len().min(KEY_TEXT_BYTES)]);
+    b" b"
+}
+
+/// Whether a key can be written as it is: no space, no control character.
+#[inline]
+fn is_plain(key: &[u8]) -> bool {
+    key.iter().all(|&byte| byte > b' ' && byte != 0x7f)
+}
+
+/// Whether the server takes the key.
+#[inline]
+fn is_key(key: &[u8]) -> bool {
+    let longest = if is_plain(key) { KEY_TEXT_BYTES } else { KEY_BYTES };
+    (1..=longest).contains(&key.len())
+}

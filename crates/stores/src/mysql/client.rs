@@ -1,0 +1,266 @@
+//! One slot: a connection of its own and its prepared statements.
+
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, DriverError, Error, Opts, Params, Row, Statement, Value};
+use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
+use store::{Expected, Operation};
+
+/// InnoDB answers a deadlock by undoing one of the statements, which is then to be sent again. So often at most.
+const DEADLOCK_RETRIES: u32 = 100;
+const DEADLOCK: u16 = 1213;
+const DUPLICATE_KEY: u16 = 1062;
+/// A parameter was longer than the server takes. It was sent ahead of its statement, which stays spoilt: it must be prepared again.
+const TOO_LONG: [u16; 2] = [1105, 1301];
+/// Errors after which the server hangs up: shutting down, connection killed, packet too large (and so not read).
+const LAST_WORDS: [u16; 5] = [1053, 1317, 1927, 1153, 4031];
+
+/// A statement has at most 65,535 parameters.
+const MAX_PAIRS: usize = 32_000;
+
+/// Statements prepared once a connection.
+#[derive(Clone, Copy)]
+enum Sql {
+    Get,
+    Put,
+    Insert,
+    Swap,
+    Delete,
+    Append,
+    Increment,
+    GetCounter,
+    IncrementField,
+    GetFields,
+    Scan,
+}
+
+const SQL: [&str; 11] = [
+    "SELECT v FROM kvtrial_kv WHERE k = ?",
+    "INSERT INTO kvtrial_kv (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = VALUES(v)",
+    "INSERT INTO kvtrial_kv (k, v) VALUES (?, ?)",
+    "UPDATE kvtrial_kv SET v = ? WHERE k = ? AND v = ?",
+    "DELETE FROM kvtrial_kv WHERE k = ?",
+    "INSERT INTO kvtrial_kv (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = CONCAT(v, VALUES(v))",
+    "INSERT INTO kvtrial_counters (k, n) VALUES (?, ?) ON DUPLICATE KEY UPDATE n = CAST(LAST_INSERT_ID(n + VALUES(n)) AS SIGNED)",
+    "SELECT n FROM kvtrial_counters WHERE k = ?",
+    "INSERT INTO kvtrial_fields (k, f, n) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE n = CAST(LAST_INSERT_ID(n + VALUES(n)) AS SIGNED)",
+    "SELECT f, n FROM kvtrial_fields WHERE k = ? ORDER BY f",
+    "SELECT k, v FROM kvtrial_kv WHERE k >= ? ORDER BY k LIMIT ?",
+];
+
+/// A slot's handle.
+pub(super) struct Client {
+    opts: Opts,
+    link: Option<Link>,
+}
+
+struct Link {
+    conn: Conn,
+    prepared: [Option<Statement>; SQL.len()],
+}
+
+impl Client {
+    /// Not connected yet.
+    pub(super) fn new(opts: Opts) -> Client {
+        Client { opts, link: None }
+    }
+
+    /// Opens the connection.
+    pub(super) async fn connect(&mut self) -> Result<(), Error> {
+        let conn = Conn::new(self.opts.clone()).await?;
+        self.link = Some(Link { conn, prepared: [const { None }; SQL.len()] });
+        Ok(())
+    }
+
+    async fn attempt(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<Answer, Error> {
+        if self.link.is_none() {
+            self.connect().await?;
+        }
+        match &mut self.link {
+            Some(link) => link.carry_out(operation, out).await,
+            None => Ok(out.connection_lost("not connected")),
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: Error, out: &mut ReplyBuffer) -> Answer {
+        match &error {
+            Error::Server(server) if !LAST_WORDS.contains(&server.code) => {
+                return out.refused(format_args!("{} ({})", server.message, server.code));
+            }
+            _ => self.link = None,
+        }
+        match error {
+            Error::Server(_) | Error::Io(_) | Error::Driver(DriverError::ConnectionClosed) => out.connection_lost(error),
+            other => out.protocol(other),
+        }
+    }
+}
+
+impl AsyncClient for Client {
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+        let mut tries = 0;
+        loop {
+            match self.attempt(operation, out).await {
+                Ok(answer) => return answer,
+                Err(Error::Server(error)) if error.code == DEADLOCK && tries < DEADLOCK_RETRIES => tries += 1,
+                Err(error) => return self.fail(error, out),
+            }
+        }
+    }
+}
+
+impl Link {
+    async fn statement(&mut self, sql: Sql) -> Result<Statement, Error> {
+        match &self.prepared[sql as usize] {
+            Some(statement) => Ok(statement.clone()),
+            None => {
+                let statement = self.conn.prep(SQL[sql as usize]).await?;
+                Ok(self.prepared[sql as usize].insert(statement).clone())
+            }
+        }
+    }
+
+    async fn row(&mut self, sql: Sql, key: &[u8]) -> Result<Option<Row>, Error> {
+        let statement = self.statement(sql).await?;
+        self.conn.exec_first(&statement, (key,)).await
+    }
+
+    /// Runs a statement without rows; the number of rows it matched.
+    async fn run(&mut self, sql: Sql, params: impl Into<Params> + Send) -> Result<u64, Error> {
+        let statement = self.statement(sql).await?;
+        if let Err(error) = self.conn.exec_drop(&statement, params).await {
+            if too_long(&error) {
+                self.prepared[sql as usize] = None;
+                self.conn.close(statement).await?;
+            }
+            return Err(error);
+        }
+        Ok(self.conn.affected_rows())
+    }
+
+    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<Answer, Error> {
+        Ok(match *operation {
+            Operation::Get { key } => match self.row(Sql::Get, key).await? {
+                Some(row) => out.value(bytes(&row, 0)),
+                None => Answer::Missing,
+            },
+            Operation::GetVersioned { key } => match self.row(Sql::Get, key).await? {
+                Some(row) => out.versioned(bytes(&row, 0), 0),
+                None => Answer::Missing,
+            },
+            Operation::Put { key, value } => {
+                self.run(Sql::Put, (key, value)).await?;
+                Answer::Done
+            }
+            Operation::Delete { key } => match self.run(Sql::Delete, (key,)).await? {
+                0 => Answer::Missing,
+                _ => Answer::Done,
+            },
+            Operation::Append { key, value } => {
+                self.run(Sql::Append, (key, value)).await?;
+                Answer::Done
+            }
+            Operation::Increment { key, by } => {
+                let matched = self.run(Sql::Increment, (key, by)).await?;
+                Answer::Number(self.count(matched, by))
+            }
+            Operation::IncrementField { key, field, by } => {
+                let matched = self.run(Sql::IncrementField, (key, field, by)).await?;
+                Answer::Number(self.count(matched, by))
+            }
+            Operation::GetCounter { key } => match self.row(Sql::GetCounter, key).await? {
+                Some(row) => match row.as_ref(0) {
+                    Some(Value::Int(count)) => Answer::Number(*count),
+                    other => out.protocol(format_args!("a counter that is {other:?}")),
+                },
+                None => Answer::Missing,
+            },
+            Operation::GetFields { key } => {
+                let statement = self.statement(Sql::GetFields).await?;
+                let rows: Vec<(Vec<u8>, i64)> = self.conn.exec(&statement, (key,)).await?;
+                for (field, count) in rows {
+                    out.rows.push(&field, count.to_string().as_bytes());
+                }
+                Answer::Rows
+            }
+            Operation::CompareAndSet { key, expected: Expected::Absent, value } => {
+                match self.run(Sql::Insert, (key, value)).await {
+                    Ok(_) => Answer::Done,
+                    Err(Error::Server(error)) if error.code == DUPLICATE_KEY => Answer::Conflict,
+                    Err(error) => return Err(error),
+                }
+            }
+            Operation::CompareAndSet { key, expected: Expected::Present { value: old, .. }, value } => {
+                match self.run(Sql::Swap, (value, key, old)).await? {
+                    0 => Answer::Conflict,
+                    _ => Answer::Done,
+                }
+            }
+            Operation::GetMany { keys } => self.get_many(keys, out).await?,
+            Operation::PutMany { pairs } => {
+                for part in pairs.chunks(MAX_PAIRS) {
+                    self.put_many(part).await?;
+                }
+                Answer::Done
+            }
+            Operation::Scan { start, limit } => {
+                let statement = self.statement(Sql::Scan).await?;
+                let rows: Vec<Row> = self.conn.exec(&statement, (start, limit)).await?;
+                rows.iter().for_each(|row| out.rows.push(bytes(row, 0), bytes(row, 1)));
+                Answer::Rows
+            }
+        })
+    }
+
+    /// A counter after its statement. An update leaves the sum as the last insert id; an insert leaves none, and `by` is the sum.
+    /// With `by` 0 an update counts as one row like an insert does, but then it leaves its sum (0 is no id).
+    fn count(&self, matched: u64, by: i64) -> i64 {
+        match (matched, self.conn.last_insert_id()) {
+            (1, None) => by,
+            (_, sum) => sum.unwrap_or(0) as i64,
+        }
+    }
+
+    async fn get_many(&mut self, keys: &[&[u8]], out: &mut ReplyBuffer) -> Result<Answer, Error> {
+        // Sorted by key below: a `SELECT .. IN` answers in the order of the table, the caller wants that of `keys`.
+        let mut rows: Vec<Row> = Vec::with_capacity(keys.len());
+        for part in keys.chunks(MAX_PAIRS) {
+            let query = format!("SELECT k, v FROM kvtrial_kv WHERE k IN (?{})", ", ?".repeat(part.len() - 1));
+            let params = Params::Positional(part.iter().map(|key| Value::from(*key)).collect());
+            rows.extend(self.conn.exec::<Row, _, _>(query, params).await?);
+        }
+        rows.sort_unstable_by(|one, other| bytes(one, 0).cmp(bytes(other, 0)));
+        for key in keys {
+            if let Ok(at) = rows.binary_search_by(|row| bytes(row, 0).cmp(key)) {
+                out.rows.push(key, bytes(&rows[at], 1));
+            }
+        }
+        Ok(Answer::Rows)
+    }
+
+    async fn put_many(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<(), Error> {
+        let query = format!(
+            "INSERT INTO kvtrial_kv (k, v) VALUES (?, ?){} ON DUPLICATE KEY UPDATE v = VALUES(v)",
+            ", (?, ?)".repeat(pairs.len() - 1)
+        );
+        let params = pairs.iter().flat_map(|(key, value)| [Value::from(*key), Value::from(*value)]).collect();
+        let statement = self.conn.prep(query).await?;
+        let result = self.conn.exec_drop(&statement, Params::Positional(params)).await;
+        if result.as_ref().is_err_and(too_long) {
+            self.conn.close(statement).await?;
+        }
+        result
+    }
+}
+
+fn too_long(error: &Error) -> bool {
+    matches!(error, Error::Server(server) if TOO_LONG.contains(&server.code))
+}
+
+/// A column of bytes.
+fn bytes(row: &Row, column: usize) -> &[u8] {
+    match row.as_ref(column) {
+        Some(Value::Bytes(bytes)) => bytes,
+        _ => &[],
+    }
+}

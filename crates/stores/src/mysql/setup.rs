@@ -1,0 +1,181 @@
+//! Connecting: login, tables, settings read back.
+
+use super::client::Client;
+use super::{DURABILITIES, Product, number};
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Opts, OptsBuilder};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use store::asynchronous::{Async, brief};
+use store::{
+    Capabilities, Counter, Endpoint, Facts, OperationKind, OperationSet, Overflow, Session, SessionPlan, Store,
+    StoreError, Threading,
+};
+use study::{Address, Durability, Spec, Target};
+
+/// How long a server may take to let us in: a server that is starting is asked again.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long making the tables may take.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Longest key: with a field of the same length it fills InnoDB's longest index entry, 3,072 bytes.
+const MAX_KEY_BYTES: usize = 1536;
+
+/// What the client takes from the server: the protocol's largest packet.
+const CLIENT_PACKET_BYTES: usize = 1 << 30;
+
+/// Settings that matter for speed and safety.
+const SETTINGS: [&str; 14] = [
+    "innodb_buffer_pool_size",
+    "innodb_doublewrite",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_method",
+    "innodb_io_capacity",
+    "innodb_log_file_size",
+    "innodb_page_size",
+    "log_bin",
+    "max_allowed_packet",
+    "performance_schema",
+    "sync_binlog",
+    "thread_handling",
+    "transaction_isolation",
+    "tx_isolation",
+];
+
+const TABLES: [(&str, &str); 3] = [
+    ("kvtrial_kv", "k VARBINARY(1536) NOT NULL PRIMARY KEY, v LONGBLOB NOT NULL"),
+    ("kvtrial_counters", "k VARBINARY(1536) NOT NULL PRIMARY KEY, n BIGINT NOT NULL"),
+    ("kvtrial_fields", "k VARBINARY(1536) NOT NULL, f VARBINARY(1536) NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (k, f)"),
+];
+
+struct MySql {
+    opts: Opts,
+    place: String,
+    capabilities: Capabilities,
+}
+
+/// Connects, makes the tables, reads the level of durability the server has.
+pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+    let database = endpoint.database.clone().unwrap_or_else(|| "kvtrial".into());
+    let place = endpoint.to_string();
+    let settings = brief(endpoint, SETUP_TIMEOUT, async {
+        let mut conn = enter(&place, opts(endpoint, None)).await?;
+        let result = make_tables(&mut conn, &database, spec.target == Target::Private).await;
+        let settings = match result {
+            Ok(()) => settings(&mut conn).await,
+            Err(error) => Err(error),
+        };
+        let _ = conn.disconnect().await;
+        settings.map_err(|error| StoreError::open(endpoint, error))
+    })?;
+    let durability = durability(&settings);
+    if let Some(asked) = spec.durability.filter(|asked| *asked != durability) {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!(
+                "durability={asked} was asked for, but the server's innodb_flush_log_at_trx_commit={} means {durability}; \
+                 set it on the server (1: commit, 2: second, 0: none) or leave durability out",
+                settings.get("innodb_flush_log_at_trx_commit").map_or("?", String::as_str)
+            ),
+        });
+    }
+    let packet_bytes = settings.get("max_allowed_packet").and_then(|bytes| bytes.parse().ok()).unwrap_or(16 << 20);
+    let capabilities = Capabilities {
+        native: OperationSet::of(&OperationKind::ALL),
+        min_key_bytes: 0,
+        max_key_bytes: MAX_KEY_BYTES,
+        max_value_bytes: packet_bytes,
+        value_limit_is_hard: true,
+        counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
+        durability,
+        ..Capabilities::BASIC
+    };
+    Ok(Box::new(MySql { opts: opts(endpoint, Some(database)), place, capabilities }))
+}
+
+fn opts(endpoint: &Endpoint, database: Option<String>) -> Opts {
+    let mut builder = OptsBuilder::default()
+        .user(endpoint.user.as_deref())
+        .pass(endpoint.password.as_ref().map(|password| password.reveal()))
+        .db_name(database)
+        .prefer_socket(false)
+        .max_allowed_packet(Some(CLIENT_PACKET_BYTES))
+        // Rows matched, not rows changed: a compare-and-set to the same value has matched.
+        .client_found_rows(true)
+        .init(vec!["SET NAMES binary", "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"]);
+    builder = match &endpoint.address {
+        Address::Unix(path) => builder.socket(Some(path.display().to_string())),
+        Address::Tcp { host, port } => builder.ip_or_hostname(host.as_str()).tcp_port(port.unwrap_or(3306)),
+    };
+    builder.into()
+}
+
+/// A connection, or why not, soon.
+pub(super) async fn enter(place: &str, opts: Opts) -> Result<Conn, StoreError> {
+    match tokio::time::timeout(CONNECT_TIMEOUT, Conn::new(opts)).await {
+        Ok(conn) => conn.map_err(|error| StoreError::open(place, error)),
+        Err(_) => Err(StoreError::open(place, "no answer within 1 s")),
+    }
+}
+
+/// On a private server tables that are there already (after a restart) stay; on the user's, ours are made anew.
+async fn make_tables(conn: &mut Conn, database: &str, private: bool) -> mysql_async::Result<()> {
+    let database = database.replace('`', "``");
+    conn.query_drop(format!("CREATE DATABASE IF NOT EXISTS `{database}`")).await?;
+    for (table, columns) in TABLES {
+        let name = format!("`{database}`.{table}");
+        if !private {
+            conn.query_drop(format!("DROP TABLE IF EXISTS {name}")).await?;
+        }
+        conn.query_drop(format!("CREATE TABLE IF NOT EXISTS {name} ({columns}) ENGINE=InnoDB")).await?;
+    }
+    Ok(())
+}
+
+async fn settings(conn: &mut Conn) -> mysql_async::Result<BTreeMap<String, String>> {
+    let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
+    let query = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names}, 'version')");
+    Ok(conn.query::<(String, String), _>(query).await?.into_iter().collect())
+}
+
+fn durability(settings: &BTreeMap<String, String>) -> Durability {
+    match settings.get("innodb_flush_log_at_trx_commit").map(String::as_str) {
+        Some("0") => Durability::None,
+        Some("2") => Durability::Second,
+        // 3 is MariaDB's: as 1, with one sync more for the binary log.
+        _ => DURABILITIES[0],
+    }
+}
+
+impl Store for MySql {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        Async::session(plan, async |_| {
+            let mut client = Client::new(self.opts.clone());
+            client.connect().await.map_err(|error| StoreError::open(&self.place, error))?;
+            Ok(client)
+        })
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::Shared
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let mut config = brief(&self.place, SETUP_TIMEOUT, async {
+            let mut conn = enter(&self.place, self.opts.clone()).await?;
+            let settings = settings(&mut conn).await.map_err(|error| StoreError::open(&self.place, error))?;
+            let _ = conn.disconnect().await;
+            Ok(settings)
+        })?;
+        let version = config.remove("version").unwrap_or_default();
+        let product = Product::of_version(&version).name().to_owned();
+        config.insert("connections".into(), "one a slot (the protocol does not pipeline)".into());
+        config.insert("driver".into(), "mysql_async".into());
+        Ok(Facts { product, version: number(&version).to_owned(), config })
+    }
+}

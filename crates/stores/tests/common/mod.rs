@@ -1,0 +1,171 @@
+//! What every store behind an async driver must do, against a real server started for it.
+
+#![allow(clippy::unwrap_used, dead_code)]
+
+pub mod restart;
+pub mod suite;
+
+use std::future::poll_fn;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use store::{
+    Capabilities, Failure, Operation, OperationKind, Reply, Session, SessionPlan, Sink, Slot, Store, StoreInfo, Until,
+};
+use study::Spec;
+
+/// The longest any operation of a test may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A reply that owns its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Got {
+    Value(Vec<u8>),
+    Versioned(Vec<u8>, u64),
+    Missing,
+    Done,
+    Number(i64),
+    Conflict,
+    Rows(Vec<(Vec<u8>, Vec<u8>)>),
+    Refused(String),
+    Lost(String),
+    Protocol(String),
+    Deadline,
+}
+
+impl From<Reply<'_>> for Got {
+    fn from(reply: Reply<'_>) -> Got {
+        match reply {
+            Reply::Value(value) => Got::Value(value.to_vec()),
+            Reply::Versioned { value, version } => Got::Versioned(value.to_vec(), version),
+            Reply::Missing => Got::Missing,
+            Reply::Done => Got::Done,
+            Reply::Number(number) => Got::Number(number),
+            Reply::Conflict => Got::Conflict,
+            Reply::Rows(rows) => Got::Rows(rows.iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect()),
+            Reply::Failed(Failure::Refused(words)) => Got::Refused(words.into()),
+            Reply::Failed(Failure::ConnectionLost(words)) => Got::Lost(words.into()),
+            Reply::Failed(Failure::Protocol(words)) => Got::Protocol(words.into()),
+            Reply::Failed(Failure::Deadline) => Got::Deadline,
+        }
+    }
+}
+
+impl Got {
+    pub fn rows(pairs: &[(&[u8], &[u8])]) -> Got {
+        Got::Rows(pairs.iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect())
+    }
+}
+
+/// The server of a test file, started once.
+pub struct Rig {
+    open: host::OpenStore,
+}
+
+impl Rig {
+    pub fn start(spec: &str) -> Rig {
+        let spec: Spec = spec.parse().unwrap();
+        let open = host::open(info(&spec.name), &spec, &std::env::temp_dir());
+        Rig { open: open.unwrap_or_else(|error| panic!("{error}")) }
+    }
+
+    pub fn shared(spec: &str, cell: &'static OnceLock<Rig>) -> &'static Rig {
+        cell.get_or_init(|| Rig::start(spec))
+    }
+
+    pub fn store(&self) -> &dyn Store {
+        self.open.store()
+    }
+
+    pub fn has(&self, kind: OperationKind) -> bool {
+        self.capabilities().has(kind)
+    }
+
+    pub fn capabilities(&self) -> &Capabilities {
+        self.store().capabilities()
+    }
+
+    pub fn client(&self, clients: u32, pipeline: u32) -> Client {
+        Client::new(self.store(), clients, pipeline)
+    }
+
+    pub fn close(self) {
+        self.open.close().unwrap();
+    }
+}
+
+pub fn info(name: &str) -> &'static StoreInfo {
+    kvtrial_stores::find(name).unwrap_or_else(|| panic!("no store named {name}"))
+}
+
+/// A session with all its slots, called from a test.
+pub struct Client {
+    session: Box<dyn Session>,
+}
+
+struct Replies<'a>(&'a mut [Option<Got>], &'a mut usize);
+
+impl Sink for Replies<'_> {
+    fn arrived(&mut self) {}
+
+    fn reply(&mut self, slot: Slot, reply: Reply<'_>) {
+        let seen = self.0[slot as usize].replace(reply.into());
+        assert_eq!(seen, None, "slot {slot} was answered twice");
+        *self.1 += 1;
+    }
+}
+
+impl Client {
+    pub fn new(store: &dyn Store, clients: u32, pipeline: u32) -> Client {
+        Client { session: store.session(SessionPlan { clients, pipeline }).unwrap() }
+    }
+
+    /// One operation on slot 0.
+    pub fn call(&mut self, operation: Operation<'_>) -> Got {
+        self.all(&[operation]).remove(0)
+    }
+
+    /// Operation `i` on slot `i`, all at once.
+    pub fn all(&mut self, operations: &[Operation<'_>]) -> Vec<Got> {
+        let session = &mut self.session;
+        let mut replies: Vec<Option<Got>> = vec![None; operations.len()];
+        let mut count = 0;
+        let limit = Instant::now() + PATIENCE;
+        session.executor().run(async {
+            for (slot, operation) in operations.iter().enumerate() {
+                if let Some(reply) = session.submit(slot as Slot, operation).unwrap() {
+                    replies[slot] = Some(reply.into());
+                    count += 1;
+                }
+            }
+            while count < operations.len() {
+                assert!(Instant::now() < limit, "no answer to {:?}", operations[0].kind());
+                let mut sink = Replies(&mut replies, &mut count);
+                poll_fn(|cx| session.poll(cx, Until::At(limit), &mut sink)).await.unwrap();
+            }
+        });
+        replies.into_iter().map(Option::unwrap).collect()
+    }
+
+    pub fn get(&mut self, key: &[u8]) -> Got {
+        self.call(Operation::Get { key })
+    }
+
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Got {
+        self.call(Operation::Put { key, value })
+    }
+}
+
+/// Starts each store at each level, writes and reads, and compares the level with what the server says.
+pub fn levels(names: &[&str], levels: &[&str]) {
+    for name in names {
+        for level in levels {
+            let rig = Rig::start(&format!("{name},durability={level}"));
+            assert_eq!(rig.capabilities().durability.name(), *level);
+            let mut client = rig.client(2, 1);
+            assert_eq!(client.put(b"k", level.as_bytes()), Got::Done);
+            assert_eq!(client.get(b"k"), Got::Value(level.as_bytes().to_vec()));
+            drop(client);
+            rig.close();
+        }
+    }
+}

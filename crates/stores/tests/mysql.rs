@@ -1,0 +1,25 @@
+//! MariaDB or MySQL, the real server.
+
+#![cfg(feature = "mysql")]
+
+mod common;
+
+use common::Rig;
+use std::sync::OnceLock;
+
+fn rig() -> &'static Rig {
+    static RIG: OnceLock<Rig> = OnceLock::new();
+    Rig::shared("mysql-unix,durability=none", &RIG)
+}
+
+suite!();
+
+#[test]
+fn every_level_and_way_of_reaching_it_starts_and_is_read_back() {
+    common::levels(&["mysql", "mysql-unix"], &["commit", "second", "none"]);
+}
+
+#[test]
+fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
+    common::restart::kill_and_come_back("mysql-unix,durability=commit");
+}

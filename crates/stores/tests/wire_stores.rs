@@ -1,0 +1,360 @@
+//! Redis and memcached, each over TCP and a unix socket, as real servers: what every wire store must do.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod wire_support;
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+use store::{Expected, Operation, OperationKind, Probe, Until};
+use wire_support::{Answer, Server, noise};
+
+const ALL: [&str; 4] = ["redis", "redis-unix", "memcached", "memcached-unix"];
+
+/// The same stores, with room for values of 1 MiB and more.
+const LARGE: [&str; 4] = ["redis", "redis-unix", "memcached,item=8m", "memcached-unix,item=8m"];
+
+#[test]
+fn the_programs_are_found_with_their_versions() {
+    for name in ALL {
+        let Probe::Found(found) = (kvtrial_stores::find(name).unwrap().probe)() else {
+            panic!("{name} is not installed")
+        };
+        let (product, version) = found.split_once(' ').unwrap();
+        assert!(["Redis", "Valkey", "memcached"].contains(&product), "{found}");
+        assert!(version.starts_with(|first: char| first.is_ascii_digit()), "{found}");
+    }
+}
+
+#[test]
+fn what_is_put_is_got_until_it_is_deleted() {
+    for spec in ALL {
+        let server = Server::start(spec);
+        let mut client = server.client(1, 1);
+        assert_eq!(client.get("k"), Answer::Missing);
+        assert_eq!(client.put("k", "first"), Answer::Done);
+        assert_eq!(client.get("k"), Answer::Value(b"first".into()));
+        assert_eq!(client.put("k", ""), Answer::Done);
+        assert_eq!(client.get("k"), Answer::Value(b"".into()));
+        assert_eq!(client.ask(Operation::Delete { key: b"k" }), Answer::Done);
+        assert_eq!(client.ask(Operation::Delete { key: b"k" }), Answer::Missing);
+        assert_eq!(client.get("k"), Answer::Missing);
+    }
+}
+
+#[test]
+fn any_bytes_do_as_key_and_value() {
+    for spec in ALL {
+        let server = Server::start(spec);
+        let limits = server.store().capabilities().clone();
+        let mut client = server.client(1, 1);
+        let mut keys: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+        keys.extend((0..=255u8).map(|byte| vec![b'x', byte, b'y']));
+        keys.extend([
+            b"\r\n".to_vec(),
+            b"a b".to_vec(),
+            "ключ".into(),
+            b"VALUE x 0 1\r\n".to_vec(),
+            b"$3\r\n".to_vec(),
+        ]);
+        keys.extend(
+            [187, 186, 185, 184]
+                .map(|size| noise(size as u64, size))
+                .into_iter()
+                .filter(|key| key.len() <= limits.max_key_bytes),
+        );
+        keys.extend([b'k', 0].map(|byte| vec![byte; limits.max_key_bytes]));
+        if limits.min_key_bytes == 0 {
+            keys.push(Vec::new());
+        }
+        let value = |key: &[u8]| [&(0..=255).collect::<Vec<u8>>()[..], b"\r\nEN\r\n$-1\r\n", key].concat();
+        for key in &keys {
+            assert_eq!(client.put(key, value(key)), Answer::Done, "{spec} {key:?}");
+        }
+        for key in &keys {
+            assert_eq!(client.get(key), Answer::Value(value(key)), "{spec} {key:?}");
+        }
+    }
+}
+
+#[test]
+fn values_of_every_critical_size_come_back_whole() {
+    let sizes = [
+        0, 1, 9, 10, 11, 99, 100, 999, 1000, 1001, 1023, 1024, 1025, 16383, 16384, 65534, 65535, 65536, 65537, 131_073,
+    ];
+    for spec in LARGE {
+        let server = Server::start(spec);
+        let mut client = server.client(2, 2);
+        for size in sizes.into_iter().chain([(1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20]) {
+            let (value, other) = (noise(size as u64, size), noise(!(size as u64), size / 2));
+            let puts =
+                [(0, Operation::Put { key: b"a", value: &value }), (3, Operation::Put { key: b"b", value: &other })];
+            assert_eq!(client.ask_all(&puts), [Answer::Done, Answer::Done], "{spec} {size}");
+            let gets = [b"a", b"b", b"b", b"a"].map(|key| Operation::Get { key });
+            let gets: Vec<_> = (0..).zip(gets).collect();
+            let expected = [&value, &other, &other, &value].map(|value| Answer::Value(value.clone()));
+            assert!(client.ask_all(&gets) == expected, "{spec} {size}");
+        }
+    }
+}
+
+/// Mixes every kind of small operation over 8 connections, each answer checked against what this very slot did before.
+#[test]
+fn pipelined_and_concurrent_operations_each_get_their_own_answer() {
+    for spec in ALL {
+        for pipeline in [1, 16] {
+            let server = Server::start(spec);
+            let mut client = server.client(8, pipeline);
+            let slots = 8 * pipeline;
+            let mut puts: HashMap<(u32, u64), u64> = HashMap::new();
+            for round in 0..60u64 {
+                let keys: Vec<_> = (0..slots).map(|slot| format!("slot {slot} key {}", round % 5)).collect();
+                let values: Vec<_> = (0..slots)
+                    .map(|slot| noise(u64::from(slot) << 32 | round, ((slot * 37) as u64 * round % 3000) as usize))
+                    .collect();
+                let mut operations = Vec::new();
+                for slot in 0..slots {
+                    let (key, value) = (keys[slot as usize].as_bytes(), &values[slot as usize]);
+                    operations.push(match (round + u64::from(slot)) % 3 {
+                        0 => (slot, Operation::Put { key, value }),
+                        _ => (slot, Operation::Get { key }),
+                    });
+                }
+                let answers = client.ask_all(&operations);
+                for ((slot, operation), answer) in operations.iter().zip(answers) {
+                    let known = puts.get(&(*slot, round % 5));
+                    let expected = match (operation, known) {
+                        (Operation::Put { .. }, _) => {
+                            puts.insert((*slot, round % 5), round);
+                            Answer::Done
+                        }
+                        (_, None) => Answer::Missing,
+                        (_, Some(&then)) => Answer::Value(noise(
+                            u64::from(*slot) << 32 | then,
+                            ((slot * 37) as u64 * then % 3000) as usize,
+                        )),
+                    };
+                    assert!(answer == expected, "{spec} pipeline {pipeline} slot {slot} round {round}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn appends_add_up_from_nothing() {
+    for spec in ALL {
+        let server = Server::start(spec);
+        let mut client = server.client(1, 4);
+        let append = |value: &'static [u8]| Operation::Append { key: b"log\0", value };
+        assert_eq!(client.ask(append(b"one")), Answer::Done);
+        assert_eq!(client.ask(append(b"")), Answer::Done);
+        let all = [append(b","), append(b"two"), append(b","), append(b"three")];
+        let all: Vec<_> = (0..).zip(all).collect();
+        assert_eq!(client.ask_all(&all), [(); 4].map(|()| Answer::Done));
+        assert_eq!(client.get("log\0"), Answer::Value(b"one,two,three".into()));
+    }
+}
+
+#[test]
+fn counters_start_at_the_first_increment() {
+    for spec in ALL {
+        let server = Server::start(spec);
+        let mut client = server.client(1, 1);
+        let mut add = |by| client.ask(Operation::Increment { key: b"n ", by });
+        assert_eq!(add(5), Answer::Number(5));
+        assert_eq!(add(105), Answer::Number(110));
+        assert_eq!(add(-103), Answer::Number(7));
+        assert_eq!(add(0), Answer::Number(7));
+        assert_eq!(client.ask(Operation::GetCounter { key: b"n " }), Answer::Number(7));
+        assert_eq!(client.ask(Operation::GetCounter { key: b"none" }), Answer::Missing);
+        let counter = server.store().capabilities().counter.unwrap();
+        assert_eq!(client.ask(Operation::Increment { key: b"max", by: counter.max }), Answer::Number(counter.max));
+        let beyond = client.ask(Operation::Increment { key: b"max", by: 1 });
+        assert!(matches!(beyond, Answer::Refused(_)), "{spec}: {beyond:?}");
+        assert_eq!(client.get("still here"), Answer::Missing);
+    }
+}
+
+#[test]
+fn compare_and_set_stores_only_over_what_was_read() {
+    for spec in LARGE {
+        let server = Server::start(spec);
+        let mut client = server.client(1, 1);
+        let first = noise(1, 150_000);
+        let set = |expected, value| Operation::CompareAndSet { key: b"page", expected, value };
+        assert_eq!(client.ask(set(Expected::Absent, &first)), Answer::Done);
+        assert_eq!(client.ask(set(Expected::Absent, b"late")), Answer::Conflict);
+        let Answer::Versioned(value, version) = client.ask(Operation::GetVersioned { key: b"page" }) else {
+            panic!("{spec}")
+        };
+        assert!(value == first);
+        let read = Expected::Present { version, value: &value };
+        assert_eq!(client.ask(set(read, b"second")), Answer::Done);
+        assert_eq!(client.ask(set(read, b"third")), Answer::Conflict);
+        assert_eq!(client.get("page"), Answer::Value(b"second".into()));
+        assert_eq!(client.ask(Operation::Delete { key: b"page" }), Answer::Done);
+        assert_eq!(client.ask(set(read, b"fourth")), Answer::Conflict);
+        assert_eq!(client.ask(Operation::GetVersioned { key: b"page" }), Answer::Missing);
+    }
+}
+
+#[test]
+fn many_keys_are_read_in_one_request_in_the_order_asked() {
+    for spec in LARGE {
+        let server = Server::start(spec);
+        let mut client = server.client(1, 3);
+        let values: Vec<_> = (0..50).map(|n| noise(n, (n * n * 40) as usize)).collect();
+        let keys: Vec<_> = (0..50).map(|n| format!("{n}\n")).collect();
+        for (key, value) in keys.iter().zip(&values) {
+            if !key.starts_with('3') {
+                assert_eq!(client.put(key, value), Answer::Done);
+            }
+        }
+        let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+        let some = [keys[7], keys[3], keys[7], b"never", keys[49]];
+        let rows = |keys: &[&[u8]]| {
+            let hit = |key: &&&[u8]| !key.starts_with(b"3") && **key != b"never";
+            let value = |key: &[u8]| values[std::str::from_utf8(key).unwrap().trim().parse::<usize>().unwrap()].clone();
+            Answer::Rows(keys.iter().filter(hit).map(|key| (key.to_vec(), value(key))).collect())
+        };
+        let asked = [
+            (0, Operation::GetMany { keys: &keys }),
+            (1, Operation::GetMany { keys: &[] }),
+            (2, Operation::GetMany { keys: &some }),
+        ];
+        assert!(client.ask_all(&asked) == [rows(&keys), Answer::Rows(Vec::new()), rows(&some)], "{spec}");
+    }
+}
+
+#[test]
+fn a_session_survives_a_restart_of_its_server() {
+    for spec in ALL {
+        for clients in [1, 4] {
+            let mut server = Server::start(spec);
+            let mut client = server.client(clients, 2);
+            let gets: Vec<_> = (0..clients * 2).map(|slot| (slot, Operation::Get { key: b"k" })).collect();
+            assert_eq!(client.put("k", "before"), Answer::Done);
+            server.restart();
+            let mut rounds = 0;
+            while client.ask_all(&gets).iter().any(|answer| matches!(answer, Answer::Lost(_))) {
+                rounds += 1;
+                assert!(rounds <= 3, "{spec} {clients}: the session does not recover");
+            }
+            assert_eq!(client.put("k", "after"), Answer::Done);
+            assert!(
+                client.ask_all(&gets).iter().all(|answer| *answer == Answer::Value(b"after".into())),
+                "{spec} {clients}"
+            );
+        }
+    }
+}
+
+#[test]
+fn while_the_server_is_away_operations_fail_slowly_and_none_hangs() {
+    for spec in ALL {
+        let mut server = Server::start(spec);
+        let mut client = server.client(2, 1);
+        server.kill();
+        let start = Instant::now();
+        let mut failures = 0;
+        while start.elapsed() < Duration::from_millis(700) {
+            let answer = client.get("k");
+            assert!(matches!(answer, Answer::Lost(_)), "{spec}: {answer:?}");
+            failures += 1;
+        }
+        assert!((3..30).contains(&failures), "{spec}: {failures} failures in 0.7 s");
+    }
+}
+
+#[test]
+fn a_poll_returns_at_its_time_when_nothing_comes() {
+    for spec in ALL {
+        for clients in [1, 3] {
+            let server = Server::start(spec);
+            let mut client = server.client(clients, 1);
+            server.signal(libc::SIGSTOP);
+            for in_flight in [false, true] {
+                if in_flight {
+                    assert_eq!(client.session.submit(0, &Operation::Get { key: b"k" }).unwrap(), None);
+                }
+                for wait in [Duration::ZERO, Duration::from_micros(300), Duration::from_millis(60)] {
+                    let (start, mut polls) = (Instant::now(), 0);
+                    while Instant::now() < start + wait {
+                        assert!(client.poll(Until::At(start + wait)).answers.is_empty());
+                        polls += 1;
+                    }
+                    assert!(polls <= 5, "{spec} {clients}: {polls} polls in {wait:?}");
+                    let start = Instant::now();
+                    assert!(client.poll(Until::Now).answers.is_empty());
+                    assert!(start.elapsed() < Duration::from_millis(20));
+                }
+            }
+            server.signal(libc::SIGCONT);
+            let mut answers = Vec::new();
+            while answers.is_empty() {
+                answers = client.poll(Until::At(Instant::now() + Duration::from_secs(1))).answers;
+            }
+            assert_eq!(answers, [(0, Answer::Missing)]);
+        }
+    }
+}
+
+#[test]
+fn facts_name_the_server_and_its_settings() {
+    for spec in ALL {
+        let server = Server::start(spec);
+        let facts = server.store().facts().unwrap();
+        let Probe::Found(found) = (kvtrial_stores::find(spec).unwrap().probe)() else { panic!() };
+        assert_eq!(found, format!("{} {}", facts.product, facts.version));
+        assert!(facts.config.len() >= 5, "{facts:?}");
+    }
+}
+
+#[test]
+fn options_of_a_private_server_are_not_taken_for_ones_own() {
+    let server = Server::start("redis");
+    let (_, port) = server.endpoint().tcp().unwrap();
+    for url in [format!("redis://127.0.0.1:{port},maxmemory=2mb"), format!("memcached://127.0.0.1:{port},item=2m")] {
+        let spec: study::Spec = url.parse().unwrap();
+        let store::Opener::Server { connect, .. } = kvtrial_stores::find(&spec.name).unwrap().opener else { panic!() };
+        let error = connect(&spec, server.endpoint()).err().unwrap().to_string();
+        assert!(error.contains("private server") && error.contains("leave it out"), "{error}");
+    }
+}
+
+#[test]
+fn a_server_of_another_kind_is_recognised() {
+    let redis = Server::start("redis");
+    let memcached = Server::start("memcached");
+    for (name, server) in [("redis", &memcached), ("memcached", &redis)] {
+        let store::Opener::Server { connect, .. } = kvtrial_stores::find(name).unwrap().opener else { panic!() };
+        let error = connect(&study::Spec::private(name), server.endpoint()).err().unwrap().to_string();
+        assert!(error.contains(&server.endpoint().to_string()), "{error}");
+    }
+}
+
+#[test]
+fn nothing_is_said_to_be_native_that_was_not_tested_here() {
+    let tested = [
+        OperationKind::Get,
+        OperationKind::GetVersioned,
+        OperationKind::Put,
+        OperationKind::Delete,
+        OperationKind::Append,
+        OperationKind::Increment,
+        OperationKind::GetCounter,
+        OperationKind::CompareAndSet,
+        OperationKind::GetMany,
+    ];
+    let in_redis = [OperationKind::IncrementField, OperationKind::GetFields, OperationKind::PutMany];
+    for spec in ["redis-unix", "memcached-unix"] {
+        let server = Server::start(spec);
+        for kind in server.store().capabilities().native.kinds() {
+            assert!(
+                tested.contains(&kind) || spec.starts_with("redis") && in_redis.contains(&kind),
+                "{spec} {}",
+                kind.name()
+            );
+        }
+    }
+}
