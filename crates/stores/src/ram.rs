@@ -101,9 +101,11 @@ struct Tables {
 
 #[derive(Default)]
 struct Counts {
-    counters: HashMap<Box<[u8]>, i64>,
-    fields: HashMap<Box<[u8]>, HashMap<Box<[u8]>, i64>>,
+    counters: Counters,
+    fields: HashMap<Box<[u8]>, Counters>,
 }
+
+type Counters = HashMap<Box<[u8]>, i64>;
 
 /// A key and its value, in that order, in one allocation.
 struct Record {
@@ -183,7 +185,7 @@ impl Tables {
 }
 
 /// Adds to a counter of a map, creating it at `by`; the key is copied only then.
-fn add(counters: &mut HashMap<Box<[u8]>, i64>, key: &[u8], by: i64) -> i64 {
+fn add(counters: &mut Counters, key: &[u8], by: i64) -> i64 {
     match counters.get_mut(key) {
         Some(count) => {
             *count = count.wrapping_add(by);
