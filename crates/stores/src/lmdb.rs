@@ -223,4 +223,37 @@ mod engine {
             Ok(self.txn.commit()?)
         }
     }
+
+    #[cfg(test)]
+    #[allow(clippy::unwrap_used)]
+    mod tests {
+        use super::{Arc, Durability, Handle, Lmdb, transactional};
+        use store::immediate::SyncStore;
+        use store::{Failure, Operation, Reply};
+
+        #[test]
+        fn a_full_map_refuses_writes_and_goes_on() {
+            let directory = tempfile::tempdir().unwrap();
+            let engine = Arc::new(Lmdb::open(directory.path(), 256 << 10, Durability::Os).unwrap());
+            let mut handle = Handle::new(engine, &transactional::CAPABILITIES);
+            let value = [7; 10_000];
+            let mut stored = 0u32;
+            loop {
+                match handle.execute(&Operation::Put { key: &stored.to_be_bytes(), value: &value }) {
+                    Reply::Done => stored += 1,
+                    Reply::Failed(Failure::Refused(words)) => {
+                        assert!(words.contains("MDB_MAP_FULL"), "{words}");
+                        break;
+                    }
+                    other => panic!("{other:?}"),
+                }
+                assert!(stored < 100, "256 KiB cannot hold that much");
+            }
+            assert!(stored > 5, "{stored}");
+            for key in 0..stored {
+                assert_eq!(handle.execute(&Operation::Get { key: &key.to_be_bytes() }), Reply::Value(&value));
+            }
+            assert_eq!(handle.execute(&Operation::Put { key: &[0; 4], value: b"small" }), Reply::Done);
+        }
+    }
 }

@@ -11,6 +11,7 @@ mod cabinet;
 mod conversation;
 
 use cabinet::Cabinet;
+use std::ffi::OsStr;
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -158,7 +159,7 @@ fn serve(stream: Stream, cabinet: &Cabinet) {
     stream.shut();
 }
 
-/// Puts the program of this server into a directory under the name `ttserver`, building it first when it is not there.
+/// Puts the program of this server into a directory under the name `ttserver`, building it first.
 ///
 /// # Errors
 /// When it cannot be built or linked.
@@ -168,22 +169,30 @@ pub fn install(directory: &Path) -> Result<PathBuf, String> {
     // A test's program lies in <target>/<profile>/deps.
     let profile = test.parent().and_then(Path::parent).ok_or("this program lies in no target directory")?;
     let path = profile.join(program);
-    if !path.is_file() {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "--offline", "--package", "kvtrial-testkit", "--bin", program]);
-        if profile.file_name().is_some_and(|name| name == "release") {
-            build.arg("--release");
-        }
-        let target = profile.parent().ok_or("this program lies in no target directory")?;
-        let status = build.arg("--target-dir").arg(target).current_dir(env!("CARGO_MANIFEST_DIR")).status();
-        match status {
-            Ok(status) if status.success() && path.is_file() => {}
-            Ok(status) => return Err(format!("building {program}: {status}")),
-            Err(error) => return Err(format!("building {program}: {error}")),
-        }
+    match std::env::var_os("CARGO") {
+        Some(cargo) => build(&cargo, program, profile)?,
+        None if path.is_file() => {}
+        None => return Err(format!("{} is not built; run this test through cargo", path.display())),
     }
     let link = directory.join("ttserver");
     std::os::unix::fs::symlink(&path, &link).map_err(|error| format!("{}: {error}", link.display()))?;
     Ok(link)
+}
+
+/// Brings the program up to date in the profile's directory, where this test was built.
+fn build(cargo: &OsStr, program: &str, profile: &Path) -> Result<(), String> {
+    let target = profile.parent().ok_or("this program lies in no target directory")?;
+    let mut command = Command::new(cargo);
+    command
+        .args(["build", "--quiet", "--package", "kvtrial-testkit", "--bin", program])
+        .arg("--target-dir")
+        .arg(target);
+    if profile.file_name().is_some_and(|name| name == "release") {
+        command.arg("--release");
+    }
+    match command.current_dir(env!("CARGO_MANIFEST_DIR")).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("building {program}: {status}")),
+        Err(error) => Err(format!("building {program}: {error}")),
+    }
 }
