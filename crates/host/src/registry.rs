@@ -118,7 +118,8 @@ extern "C" fn at_exit() {
 /// # Errors
 /// What could not be removed.
 pub fn end_stale(root: PathBuf, lock: File) -> io::Result<()> {
-    Entry { id: PlaceId(0), root, roots: Vec::new(), _lock: lock }.end(false)
+    let roots = tree::marked(&tree::processes(), &root);
+    Entry { id: PlaceId(0), root, roots, _lock: lock }.end(false)
 }
 
 fn ended() -> io::Error {
@@ -139,6 +140,8 @@ impl Entry {
         loop {
             let all = tree::processes();
             let mut members = tree::members(&all, &roots, &self.root);
+            // The dead of others are theirs to bury.
+            members.retain(|member| member.state != b'Z' || member.is_ours());
             if last {
                 members.extend(all.into_iter().filter(is_adopted_orphan));
             }
@@ -166,7 +169,7 @@ impl Entry {
 fn is_adopted_orphan(process: &Process) -> bool {
     // SAFETY: getsid touches no memory.
     let own_session = unsafe { libc::getsid(0) };
-    process.parent == std::process::id().cast_signed() && process.session != own_session
+    process.is_ours() && process.session != own_session
 }
 
 /// Removes a directory, again when a dying process has just made another file in it.

@@ -5,12 +5,13 @@
 
 pub mod fans;
 mod fingerprint;
+pub mod ycsb;
 
 use engine::{Job, JobError, JobInfo, JobRequest, Params};
 
 /// Every job, in the order `kvtrial jobs` shows them.
 pub fn all() -> impl Iterator<Item = &'static JobInfo> {
-    [&fans::JOB].into_iter()
+    [&fans::JOB, &ycsb::JOB].into_iter()
 }
 
 /// The job of that name.

@@ -55,8 +55,11 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         text.push('\n');
         text += &conclusions(cells, groups, colour);
     }
+    if let Some(unfinished) = unfinished(study) {
+        text += &paragraph(&unfinished, 1, 3, Style::Warning, colour);
+    }
     for note in emulations.notes().chain(footnotes::products(&all)) {
-        text += &paragraph(&note, 1, 1, Style::Plain, colour);
+        text += &paragraph(&note, 1, 3, Style::Plain, colour);
     }
     let legend = legend(study, grouped.iter().flat_map(|part| &part.2));
     text += if legend.is_empty() { "" } else { "\n" };
@@ -78,12 +81,7 @@ fn title(study: &Study, colour: Colour) -> String {
     }
     let mut text = paragraph(&title, 1, 3, Style::Bold, colour);
     let mut facts = comparison::common_parameters(study);
-    let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
-    facts.push(match counted {
-        0 => "no trial yet".into(),
-        1 => "1 trial a store".into(),
-        n => format!("{n} trials a store"),
-    });
+    facts.push(trials(study));
     text += &paragraph(&facts.join(" · "), 1, 1, Style::Dim, colour);
     if !study.host.cpu.is_empty() {
         let host = &study.host;
@@ -92,6 +90,31 @@ fn title(study: &Study, colour: Colour) -> String {
         text += &paragraph(&machine, 1, 1, Style::Dim, colour);
     }
     text
+}
+
+/// `5 trials a store after 1 warm-up`.
+fn trials(study: &Study) -> String {
+    let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
+    let trials = match counted {
+        0 => return "no trial yet".into(),
+        1 => "1 trial a store".to_owned(),
+        n => format!("{n} trials a store"),
+    };
+    match study.warmups {
+        0 => trials,
+        1 => format!("{trials} after 1 warm-up"),
+        n => format!("{trials} after {n} warm-ups"),
+    }
+}
+
+/// What is still to do in an interrupted study. Cells known to be void without a trial are not waited for.
+fn unfinished(study: &Study) -> Option<String> {
+    let wanted = study.repeats as usize;
+    let cells = study.cells.iter().filter(|cell| cell.verdict.is_ranked() || cell.counted().next().is_some());
+    let (planned, missing) = cells.fold((0, 0), |(planned, missing), cell| {
+        (planned + wanted, missing + wanted.saturating_sub(cell.counted().count()))
+    });
+    (missing > 0).then(|| format!("Unfinished: {missing} of {planned} trials are missing. Continue with --resume."))
 }
 
 fn heading(group: &Group<'_>) -> String {
@@ -176,7 +199,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -188,11 +211,14 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String 
     let mut text = String::new();
     if let Some(agreement) = answers::agreement(cells) {
         let style = if answers::all_agree(cells) { Style::Good } else { Style::Bad };
-        text += &paragraph(&agreement, 1, 1, style, colour);
+        text += &paragraph(&agreement, 1, 3, style, colour);
     }
     let places: Vec<&Place<'_>> = groups.iter().flat_map(|group| &group.places).collect();
     if let Some(sentence) = footnotes::cost_sentence(cells, &places) {
-        text += &paragraph(&sentence, 1, 1, Style::Plain, colour);
+        text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
+    }
+    for note in footnotes::outliers(cells) {
+        text += &paragraph(&note, 1, 3, Style::Warning, colour);
     }
     text
 }
@@ -209,7 +235,7 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
     let mut legend = vec![
         ("TIME", time),
         ("P99", "99 of 100 operations were answered within this time".into()),
-        ("x NULL", "time as a multiple of the null baseline's; x RAM: of the ram baseline's".into()),
+        ("x NULL", "time as a multiple of the null baseline's; x RAM likewise".into()),
     ];
     if let Some(tied) = groups.flat_map(|group| &group.places).find_map(|place| match place.rank {
         Rank::Tied(at) => Some(at),

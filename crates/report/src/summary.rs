@@ -197,7 +197,7 @@ mod tests {
         let mut cell = Cell { trials: vec![failed], ..Cell::default() };
         summarise(&mut cell);
         assert_eq!((cell.makespan_s, cell.ops_per_s), (None, None));
-        assert_eq!(cell.verdict.reasons, [reason.clone()]);
+        assert_eq!(cell.verdict.reasons, std::slice::from_ref(&reason));
         let mut untried = Cell { verdict: Verdict::of([reason.clone()]), ..Cell::default() };
         summarise(&mut untried);
         assert_eq!(untried.verdict.reasons, [reason]);

@@ -2,7 +2,7 @@
 
 use super::Input;
 use super::blob::BlobWorker;
-use super::counters::CounterWorker;
+use super::counters::{CounterWorker, fans_key, with_key};
 use super::found::Found;
 use super::ledger::Ledger;
 use super::policy::{Policy, Variant};
@@ -84,10 +84,16 @@ impl Trial for FansTrial<'_> {
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
         let pages = &self.input.set.pages;
-        if index >= pages.len() as u64 {
+        let kinds = if self.variant == Variant::Counters { 2 } else { 1 };
+        if index >= kinds * pages.len() as u64 {
             return false;
         }
-        out.extend_from_slice(pages.get(index as u32));
+        let page = pages.get((index / kinds) as u32);
+        match (self.variant, index % kinds) {
+            (Variant::Blob, _) => out.extend_from_slice(page),
+            (Variant::Counters, 0) => fans_key(page, out),
+            (Variant::Counters, _) => with_key(page, out),
+        }
         true
     }
 

@@ -6,6 +6,7 @@
 //! is complete or `study.json` is.
 
 mod difference;
+mod document;
 mod error;
 mod journal;
 
@@ -14,7 +15,7 @@ pub use error::DirectoryError;
 use journal::Journal;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use study::{Cell, Study, TrialRecord};
@@ -34,8 +35,8 @@ pub struct StudyDir {
     /// Cells whose summary is older than their trials.
     stale: BTreeSet<usize>,
     next_snapshot: Instant,
-    /// Held open: the lock on the directory.
-    _lock: File,
+    /// The directory itself, locked as long as it is open.
+    lock: File,
 }
 
 impl StudyDir {
@@ -73,14 +74,24 @@ impl StudyDir {
 
     fn begin(path: &Path, study: Study, lock: File) -> Result<StudyDir, DirectoryError> {
         let unusable = |source| DirectoryError::Unusable { path: path.to_owned(), source };
-        let fresh = path.join(format!("{JOURNAL}.new"));
-        let journal = File::create(&fresh).and_then(|file| Journal::begin(file, &study)).map_err(unusable)?;
-        fs::rename(&fresh, path.join(JOURNAL)).and_then(|()| lock.sync_all()).map_err(unusable)?;
+        let journal = begin_journal(path, &study, &lock).map_err(unusable)?;
         let stale = (0..study.cells.len()).collect();
         let next_snapshot = Instant::now();
-        let mut directory = StudyDir { path: path.to_owned(), study, journal, stale, next_snapshot, _lock: lock };
+        let mut directory = StudyDir { path: path.to_owned(), study, journal, stale, next_snapshot, lock };
         directory.save()?;
         Ok(directory)
+    }
+
+    /// Changes what is known about the study as a whole (host facts, self-test). Rewrites the journal, so: seldom.
+    ///
+    /// # Errors
+    /// The change could not be brought to disk.
+    pub fn amend(&mut self, change: impl FnOnce(&mut Study)) -> Result<(), DirectoryError> {
+        change(&mut self.study);
+        self.journal = begin_journal(&self.path, &self.study, &self.lock)
+            .map_err(|source| DirectoryError::Write { path: self.path.join(JOURNAL), source })?;
+        self.stale = (0..self.study.cells.len()).collect();
+        self.save()
     }
 
     /// The study so far. Summaries of cells are as of the last [`StudyDir::save`].
@@ -156,6 +167,15 @@ impl StudyDir {
     }
 }
 
+/// Puts a new, complete journal in the place of the old one, if any, in one step.
+fn begin_journal(path: &Path, study: &Study, directory: &File) -> io::Result<Journal> {
+    let fresh = path.join(format!("{JOURNAL}.new"));
+    let journal = Journal::begin(File::create(&fresh)?, study)?;
+    fs::rename(&fresh, path.join(JOURNAL))?;
+    directory.sync_all()?;
+    Ok(journal)
+}
+
 /// Reads the study in a directory, finished or not; changes nothing.
 ///
 /// # Errors
@@ -209,8 +229,7 @@ fn describe(path: &Path) -> String {
 fn write_whole(path: &Path, study: &Study) -> io::Result<()> {
     let fresh = path.with_extension("json.new");
     let mut file = BufWriter::with_capacity(1 << 16, File::create(&fresh)?);
-    serde_json::to_writer_pretty(&mut file, study)?;
-    file.write_all(b"\n")?;
+    document::write(&mut file, study)?;
     file.into_inner()?.sync_data()?;
     fs::rename(&fresh, path)?;
     path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())

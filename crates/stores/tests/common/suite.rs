@@ -6,11 +6,11 @@ use store::{Expected, Operation, OperationKind};
 /// Runs every sentence on the server of `rig()`.
 #[macro_export]
 macro_rules! suite {
-    ($($sentence:ident),* $(,)?) => {
+    ($($sentence:ident),+ $(,)?) => {
         $(#[test]
         fn $sentence() {
             $crate::common::suite::$sentence(rig());
-        })*
+        })+
     };
     () => {
         $crate::suite! {

@@ -1,0 +1,57 @@
+//! Draws keys that exist.
+
+use super::workload::{Distribution, Workload};
+use data::scramble::Scramble;
+use data::wyrand::WyRand;
+use data::zipf::Zipf;
+use std::sync::Arc;
+
+/// One worker's way of choosing. The Zipf table is shared until the key space has grown by a sixteenth.
+#[derive(Clone)]
+pub enum Chooser {
+    /// All keys alike.
+    Uniform,
+    /// Ranks below `scramble`'s size are spread over the keys loaded; keys inserted since are the least popular, in order of age.
+    Zipfian {
+        /// The law.
+        zipf: Arc<Zipf>,
+        /// Where the ranks of loaded keys lie.
+        scramble: Scramble,
+        /// Keys loaded.
+        loaded: u64,
+    },
+    /// Rank 0 is the newest key.
+    Latest(Arc<Zipf>),
+}
+
+impl Chooser {
+    /// The chooser of a workload.
+    pub fn new(workload: &Workload, seed: u64) -> Chooser {
+        let loaded = u64::from(workload.records);
+        let zipf = || Arc::new(Zipf::new(loaded, workload.theta));
+        match workload.distribution {
+            Distribution::Uniform => Chooser::Uniform,
+            Distribution::Zipfian => Chooser::Zipfian { zipf: zipf(), scramble: Scramble::new(loaded, seed), loaded },
+            Distribution::Latest => Chooser::Latest(zipf()),
+        }
+    }
+
+    /// Draws among `ids` keys.
+    #[inline]
+    pub fn draw(&mut self, rng: &mut WyRand, ids: u64) -> u32 {
+        if let Chooser::Zipfian { zipf, .. } | Chooser::Latest(zipf) = self
+            && ids > zipf.n() + zipf.n() / 16
+        {
+            Arc::make_mut(zipf).resize(ids);
+        }
+        let id = match self {
+            Chooser::Uniform => rng.below(ids),
+            Chooser::Zipfian { zipf, scramble, loaded } => match zipf.draw(rng) {
+                rank if rank < *loaded => scramble.key(rank),
+                rank => rank,
+            },
+            Chooser::Latest(zipf) => ids - 1 - zipf.draw(rng),
+        };
+        id as u32
+    }
+}

@@ -1,0 +1,120 @@
+//! Judges replies: values to the last byte, versions by the ledger.
+
+use super::key::{id_of, key};
+use super::ledger::{Age, Known, Ledger};
+use super::value::{Flaw, Values};
+use engine::{Offence, printable};
+use store::{Reply, Rows};
+use study::ReasonKind;
+
+/// The reply to a put of this key.
+///
+/// # Errors
+/// When it failed.
+#[inline]
+pub fn written(ledger: &Ledger, id: u32, reply: &Reply<'_>) -> Result<(), Offence> {
+    if matches!(reply, Reply::Done) {
+        ledger.end_write(id);
+        return Ok(());
+    }
+    ledger.fail_write(id);
+    Err(Offence::failed(&key(id), reply))
+}
+
+/// The reply to a get of this key, sent when `known` was known.
+///
+/// # Errors
+/// What is wrong with it.
+#[inline]
+pub fn read(values: &Values, ledger: &Ledger, id: u32, known: Known, reply: &Reply<'_>) -> Result<(), Offence> {
+    match reply {
+        Reply::Value(value) => judge_value(values, ledger, id, known, value),
+        Reply::Missing if known == Known::Nothing => Ok(()),
+        Reply::Missing => Err(missing(id)),
+        _ => Err(Offence::failed(&key(id), reply)),
+    }
+}
+
+#[inline]
+fn judge_value(values: &Values, ledger: &Ledger, id: u32, known: Known, value: &[u8]) -> Result<(), Offence> {
+    match values.verify(id, value) {
+        Ok(version) => ledger.judge(id, known, version).map_err(|age| wrong_age(id, version, age)),
+        Err(flaw) => Err(flawed(values, id, flaw)),
+    }
+}
+
+/// The reply to a scan from key `start` on of at most `limit` keys. Ids are consecutive and so are their keys, so the rows must be
+/// exactly the next ids; only those from `certain` on, whose insertion was not acknowledged when the scan was sent, may be left out.
+///
+/// # Errors
+/// The first thing that is wrong with it.
+pub fn scanned(
+    values: &Values,
+    ledger: &Ledger,
+    start: u32,
+    limit: u32,
+    certain: u32,
+    rows: &Rows<'_>,
+) -> Result<(), Offence> {
+    let mut next = start;
+    for (at, (row_key, value)) in rows.iter().enumerate() {
+        let Some(id) = id_of(row_key) else {
+            return Err(Offence::new(ReasonKind::ForeignData, row_key, "a scan answered a key that was never written"));
+        };
+        if id < next || at >= limit as usize {
+            let seen =
+                format!("a scan from {} of {limit} keys answered it out of order or beyond its limit", shown(start));
+            return Err(Offence::new(ReasonKind::WrongReply, row_key, seen));
+        }
+        skipped(ledger, next, id, certain)?;
+        judge_value(values, ledger, id, Known::Exists, value)?;
+        next = id + 1;
+    }
+    if rows.len() < limit as usize { skipped(ledger, next, certain, certain) } else { Ok(()) }
+}
+
+/// Keys from `from` on below `to` were not in the rows of a scan, where they must be when they are below `certain`.
+fn skipped(ledger: &Ledger, from: u32, to: u32, certain: u32) -> Result<(), Offence> {
+    match (from..to.min(certain)).find(|&id| ledger.known(id) != Known::Nothing) {
+        Some(id) => Err(Offence::new(
+            ReasonKind::UnexpectedMiss,
+            &key(id),
+            "missing in a scan, after its write was acknowledged",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn shown(id: u32) -> String {
+    printable(&key(id))
+}
+
+#[cold]
+fn missing(id: u32) -> Offence {
+    Offence::new(ReasonKind::UnexpectedMiss, &key(id), "missing, after its write was acknowledged")
+}
+
+#[cold]
+fn wrong_age(id: u32, version: u32, age: Age) -> Offence {
+    match age {
+        Age::Stale(floor) => {
+            let seen = format!("version {version}, after version {floor} was acknowledged");
+            Offence::new(ReasonKind::StaleValue, &key(id), seen)
+        }
+        Age::NeverIssued(issued) => {
+            let seen = format!("version {version}, of which only {issued} were issued; was the store empty?");
+            Offence::new(ReasonKind::ForeignData, &key(id), seen)
+        }
+    }
+}
+
+#[cold]
+fn flawed(values: &Values, id: u32, flaw: Flaw) -> Offence {
+    let (kind, seen) = match flaw {
+        Flaw::Length(bytes) => (ReasonKind::WrongValue, format!("{bytes} bytes, must be {}", values.size())),
+        Flaw::Header => (ReasonKind::WrongValue, "the checksum of its first 16 bytes is wrong".into()),
+        Flaw::OtherKey(other) => (ReasonKind::WrongKey, format!("the value of {}", shown(other))),
+        Flaw::Payload(at) => (ReasonKind::WrongValue, format!("byte {at} is wrong")),
+    };
+    Offence::new(kind, &key(id), seen)
+}

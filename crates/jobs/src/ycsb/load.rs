@@ -1,0 +1,47 @@
+//! The load: every key once, each slot its own.
+
+use super::judge;
+use super::key::{KEY_BYTES, key};
+use super::trial::YcsbTrial;
+use engine::{Offence, Step, Think, Worker};
+use std::ops::Range;
+use store::{Operation, Reply, Slot};
+
+/// One thread's slots. Key i is put by slot i modulo slots.
+pub struct Load<'a> {
+    trial: &'a YcsbTrial<'a>,
+    next: Vec<u64>,
+    key: [u8; KEY_BYTES],
+    value: Vec<u8>,
+}
+
+impl<'a> Load<'a> {
+    /// A worker for these slots of the trial.
+    pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> Load<'a> {
+        Load { trial, next: slots.map(u64::from).collect(), key: [0; KEY_BYTES], value: Vec::new() }
+    }
+}
+
+impl Worker for Load<'_> {
+    fn next(&mut self, slot: Slot) -> Step<'_> {
+        let id = self.next[slot as usize];
+        if id >= u64::from(self.trial.workload.records) {
+            return Step::Finished;
+        }
+        let version = self.trial.ledger.begin_write(id as u32);
+        self.key = key(id as u32);
+        self.trial.values.make(id as u32, version, &mut self.value);
+        Step::Operation(Operation::Put { key: &self.key, value: &self.value })
+    }
+
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
+        let next = &mut self.next[slot as usize];
+        let id = *next as u32;
+        *next += u64::from(self.trial.slots);
+        judge::written(&self.trial.ledger, id, reply)
+    }
+
+    fn think(&self) -> Think {
+        Think::Free
+    }
+}

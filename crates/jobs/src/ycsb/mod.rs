@@ -1,0 +1,123 @@
+//! ycsb: the core workloads A to F of the Yahoo! Cloud Serving Benchmark (Cooper and others 2010), with every reply verified.
+//!
+//! What YCSB does not do: values are self-describing (key id, version, checksum, payload), so each byte of each read is verified; a
+//! ledger of versions finds lost and stale updates with any number of clients; the Zipf law is the true one over the keys that exist; the
+//! final state is read back in full.
+//!
+//! The answer is the list of keys with `valid` behind each (`missing or wrong` otherwise). Which keys are inserted follows from
+//! seed and number of operations, so its digest is equal on every store and with any number of clients, and known before the
+//! run. A run by `seconds` inserts as many keys as there is time for; then the digest is known only without inserts.
+
+mod chooser;
+mod judge;
+mod key;
+mod ledger;
+mod load;
+pub mod plan;
+mod read_back;
+mod run;
+mod trial;
+mod value;
+mod workload;
+
+use data::digest::LineDigest;
+use engine::{Job, JobError, JobInfo, JobRequest, Trial, TrialSetup};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use store::{Capabilities, OperationKind};
+use workload::{Kind, Workload};
+
+/// The job as it is listed.
+pub static JOB: JobInfo = JobInfo {
+    name: "ycsb",
+    summary: "the core workloads A to F: load, run, read back; every reply verified",
+    input: "generated; --plan FILE takes an unmodified YCSB property file",
+    params: workload::PARAMS,
+    prepare,
+    query: None,
+    plan: Some(plan::parse),
+};
+
+/// What reading back found.
+#[derive(Default)]
+struct Verdicts {
+    valid: u64,
+    /// Ids of keys that are missing, wrong, or whose writing failed.
+    invalid: Vec<u32>,
+}
+
+/// Digest of the lines `key \t valid`, for ids below `ids`.
+fn digest_of(ids: u32, invalid: &[u32]) -> String {
+    let mut invalid = invalid.to_vec();
+    invalid.sort_unstable();
+    let mut invalid = invalid.into_iter().peekable();
+    let mut digest = LineDigest::default();
+    for id in 0..ids {
+        let verdict: &[u8] = if invalid.next_if_eq(&id).is_some() { b"missing or wrong" } else { b"valid" };
+        digest.line(&[&key::key(id), verdict]);
+    }
+    digest.finish()
+}
+
+struct Ycsb {
+    workload: Workload,
+    inserts: Option<u32>,
+    seed: u64,
+    digest: OnceLock<String>,
+}
+
+fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
+    if let Some(data) = &request.data {
+        return Err(JobError(format!(
+            "--data {data}: ycsb generates its data; use --set records= and value=, or --plan FILE"
+        )));
+    }
+    let workload = Workload::parse(&request.params, request.seed)?;
+    let inserts = workload.inserts();
+    Ok(Box::new(Ycsb { workload, inserts, seed: request.seed, digest: OnceLock::new() }))
+}
+
+impl Job for Ycsb {
+    fn input(&self) -> BTreeMap<String, serde_json::Value> {
+        let records = u64::from(self.workload.records);
+        BTreeMap::from([
+            ("name".into(), format!("ycsb workload {}, seed {}", self.workload.letter, self.seed).into()),
+            ("records".into(), records.into()),
+            ("bytes".into(), (records * (key::KEY_BYTES + self.workload.value_bytes) as u64).into()),
+        ])
+    }
+
+    fn suits(&self, store: &Capabilities) -> Result<Vec<&'static str>, JobError> {
+        if self.workload.mix.has(Kind::Scan) && !store.has(OperationKind::Scan) {
+            return Err(JobError(format!(
+                "workload {} scans, which this store cannot; use workload=A, B, C, D or F, or set scan=0 and another share",
+                self.workload.letter
+            )));
+        }
+        if !(store.min_key_bytes..=store.max_key_bytes).contains(&key::KEY_BYTES) {
+            return Err(JobError(format!(
+                "keys have {} bytes, this store takes {} to {}; use another store",
+                key::KEY_BYTES,
+                store.min_key_bytes,
+                store.max_key_bytes
+            )));
+        }
+        if self.workload.value_bytes > store.max_value_bytes {
+            return Err(JobError(format!(
+                "value={}: this store takes at most {} bytes; set value={} or less",
+                self.workload.value_bytes, store.max_value_bytes, store.max_value_bytes
+            )));
+        }
+        Ok(Vec::new())
+    }
+
+    fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
+        let keeps = setup.capabilities.keeps;
+        Box::new(trial::YcsbTrial::new(&self.workload, self.inserts, setup.seed, setup.slots, keeps))
+    }
+
+    fn known_digest(&self) -> Option<String> {
+        let ids = self.workload.records + self.inserts?;
+        Some(self.digest.get_or_init(|| digest_of(ids, &[])).clone())
+    }
+}

@@ -1,0 +1,60 @@
+//! Reads every key back: its final version must lie between the floor and the last one issued.
+
+use super::judge;
+use super::key::{KEY_BYTES, key};
+use super::ledger::Known;
+use super::trial::YcsbTrial;
+use engine::{Offence, Step, Think, Worker};
+use std::ops::Range;
+use std::sync::PoisonError;
+use store::{Operation, Reply, Slot};
+
+/// One thread's slots. Key i is read by slot i modulo slots.
+pub struct ReadBack<'a> {
+    trial: &'a YcsbTrial<'a>,
+    next: Vec<u64>,
+    key: [u8; KEY_BYTES],
+    valid: u64,
+}
+
+impl<'a> ReadBack<'a> {
+    /// A worker for these slots of the trial.
+    pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> ReadBack<'a> {
+        ReadBack { trial, next: slots.map(u64::from).collect(), key: [0; KEY_BYTES], valid: 0 }
+    }
+}
+
+impl Drop for ReadBack<'_> {
+    fn drop(&mut self) {
+        self.trial.verdicts.lock().unwrap_or_else(PoisonError::into_inner).valid += self.valid;
+    }
+}
+
+impl Worker for ReadBack<'_> {
+    fn next(&mut self, slot: Slot) -> Step<'_> {
+        let id = self.next[slot as usize];
+        if id >= u64::from(self.trial.ledger.ids()) {
+            return Step::Finished;
+        }
+        self.key = key(id as u32);
+        Step::Operation(Operation::Get { key: &self.key })
+    }
+
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
+        let next = &mut self.next[slot as usize];
+        let id = *next as u32;
+        *next += u64::from(self.trial.slots);
+        let known = self.trial.ledger.known(id);
+        let judged = judge::read(&self.trial.values, &self.trial.ledger, id, known, reply);
+        if judged.is_ok() && known != Known::Nothing {
+            self.valid += 1;
+        } else {
+            self.trial.verdicts.lock().unwrap_or_else(PoisonError::into_inner).invalid.push(id);
+        }
+        judged
+    }
+
+    fn think(&self) -> Think {
+        Think::Free
+    }
+}

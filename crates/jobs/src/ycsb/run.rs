@@ -1,0 +1,207 @@
+//! The run: draws operations and keys, makes values, judges replies.
+
+use super::chooser::Chooser;
+use super::judge;
+use super::key::{KEY_BYTES, key};
+use super::ledger::Known;
+use super::trial::YcsbTrial;
+use super::workload::{End, Kind};
+use data::wyrand::WyRand;
+use engine::{Offence, Step, Think, Worker};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+use store::{Keeps, Operation, Reply, Slot};
+
+/// One thread's slots.
+pub struct Run<'a> {
+    trial: &'a YcsbTrial<'a>,
+    slots: Vec<SlotState>,
+    chooser: Chooser,
+    /// Whether keys are added while others are drawn.
+    grows: bool,
+    judged: bool,
+    key: [u8; KEY_BYTES],
+    value: Vec<u8>,
+    stop: Stop,
+}
+
+struct SlotState {
+    rng: WyRand,
+    /// Number of the next operation over all slots.
+    number: u64,
+    id: u32,
+    known: Known,
+    stage: Stage,
+}
+
+/// What is in flight, or comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Nothing; a new operation is drawn.
+    Idle,
+    /// A get.
+    Read,
+    /// A get, to be followed by a put of the same key.
+    ReadToWrite,
+    /// A put; between a get and its put: the put is next.
+    Write,
+    /// The first put of a new key.
+    Insert,
+    /// A scan of at most so many keys, of those below `certain` all must be there.
+    Scan { limit: u32, certain: u32 },
+}
+
+impl<'a> Run<'a> {
+    /// A worker for these slots of the trial.
+    pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> Run<'a> {
+        let state = |slot| SlotState {
+            rng: WyRand::new(trial.seed, u64::from(slot)),
+            number: u64::from(slot),
+            id: 0,
+            known: Known::Nothing,
+            stage: Stage::Idle,
+        };
+        Run {
+            trial,
+            slots: slots.map(state).collect(),
+            chooser: trial.chooser.clone(),
+            grows: trial.workload.mix.has(Kind::Insert),
+            judged: trial.keeps == Keeps::Everything,
+            key: [0; KEY_BYTES],
+            value: Vec::new(),
+            stop: Stop::new(trial.workload.end),
+        }
+    }
+}
+
+/// Ends a run by time without reading the clock for every operation.
+struct Stop {
+    last: u64,
+    duration: Option<Duration>,
+    /// Operations until the clock is read again, and how many it was.
+    left: u32,
+    stride: u32,
+    seen: Option<Instant>,
+}
+
+impl Stop {
+    const LONGEST: Duration = Duration::from_millis(1);
+
+    fn new(end: End) -> Stop {
+        let (last, duration) = match end {
+            End::Operations(operations) => (operations, None),
+            End::Seconds(seconds) => (u64::MAX, Some(Duration::from_secs_f64(seconds))),
+        };
+        Stop { last, duration, left: 1, stride: 1, seen: None }
+    }
+
+    #[inline]
+    fn now(&mut self, number: u64, trial: &YcsbTrial<'_>) -> bool {
+        number >= self.last || self.duration.is_some() && self.time_is_up(trial)
+    }
+
+    #[inline]
+    fn time_is_up(&mut self, trial: &YcsbTrial<'_>) -> bool {
+        self.left -= 1;
+        self.left == 0 && self.read_clock(trial)
+    }
+
+    /// Reads the clock, and so often that about a millisecond lies between two readings.
+    #[cold]
+    fn read_clock(&mut self, trial: &YcsbTrial<'_>) -> bool {
+        let now = Instant::now();
+        if let Some(seen) = self.seen.replace(now) {
+            let fast = now - seen < Self::LONGEST;
+            self.stride = if fast { (self.stride * 2).min(1 << 16) } else { (self.stride / 2).max(1) };
+        }
+        self.left = self.stride;
+        let began = *trial.began.get_or_init(|| now);
+        if self.duration.is_some_and(|duration| now - began >= duration) {
+            self.last = 0;
+        }
+        self.last == 0
+    }
+}
+
+impl Run<'_> {
+    fn put(&mut self, slot: Slot, id: u32) -> Step<'_> {
+        self.slots[slot as usize].id = id;
+        let version = if self.judged { self.trial.ledger.begin_write(id) } else { 1 };
+        self.key = key(id);
+        self.trial.values.make(id, version, &mut self.value);
+        Step::Operation(Operation::Put { key: &self.key, value: &self.value })
+    }
+}
+
+impl Worker for Run<'_> {
+    #[inline]
+    fn next(&mut self, slot: Slot) -> Step<'_> {
+        let Run { trial, slots, chooser, stop, .. } = self;
+        let state = &mut slots[slot as usize];
+        if state.stage == Stage::Write {
+            let id = state.id;
+            return self.put(slot, id);
+        }
+        if stop.now(state.number, trial) {
+            return Step::Finished;
+        }
+        let kind = trial.workload.mix.kind(state.number);
+        state.number += u64::from(trial.slots);
+        // A ledger without room for more keys (2^31) lets the insert be a read.
+        if kind == Kind::Insert
+            && let Some(id) = trial.ledger.insert()
+        {
+            state.stage = Stage::Insert;
+            return self.put(slot, id);
+        }
+        let ids = if self.grows { trial.ledger.settled() } else { trial.workload.records };
+        let id = chooser.draw(&mut state.rng, u64::from(ids));
+        if kind == Kind::Update {
+            state.stage = Stage::Write;
+            return self.put(slot, id);
+        }
+        state.id = id;
+        self.key = key(id);
+        if kind == Kind::Scan {
+            let limit = 1 + state.rng.below(u64::from(trial.workload.scan_max)) as u32;
+            state.stage = Stage::Scan { limit, certain: ids };
+            return Step::Operation(Operation::Scan { start: &self.key, limit });
+        }
+        state.stage = if kind == Kind::ReadModifyWrite { Stage::ReadToWrite } else { Stage::Read };
+        if self.judged {
+            state.known = trial.ledger.known(id);
+        }
+        Step::Operation(Operation::Get { key: &self.key })
+    }
+
+    #[inline]
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
+        let Run { trial, slots, .. } = self;
+        let state = &mut slots[slot as usize];
+        let stage = state.stage;
+        state.stage = if stage == Stage::ReadToWrite { Stage::Write } else { Stage::Idle };
+        if !self.judged {
+            return match reply {
+                Reply::Failed(_) => Err(Offence::failed(&key(state.id), reply)),
+                _ => Ok(()),
+            };
+        }
+        match (stage, reply) {
+            (Stage::Write, _) => judge::written(&trial.ledger, state.id, reply),
+            (Stage::Insert, _) => {
+                let judged = judge::written(&trial.ledger, state.id, reply);
+                trial.ledger.settle();
+                judged
+            }
+            (Stage::Scan { limit, certain }, Reply::Rows(rows)) => {
+                judge::scanned(&trial.values, &trial.ledger, state.id, limit, certain, rows)
+            }
+            (Stage::Scan { .. }, _) => Err(Offence::failed(&key(state.id), reply)),
+            _ => judge::read(&trial.values, &trial.ledger, state.id, state.known, reply),
+        }
+    }
+
+    fn think(&self) -> Think {
+        Think::Free
+    }
+}

@@ -1,0 +1,103 @@
+//! One execution: load, run, read back.
+
+use super::chooser::Chooser;
+use super::key::{KEY_BYTES, key};
+use super::ledger::Ledger;
+use super::load::Load;
+use super::read_back::ReadBack;
+use super::run::Run;
+use super::value::Values;
+use super::workload::{End, Workload};
+use super::{Verdicts, digest_of};
+use engine::{Phase, Trial, Worker};
+use std::ops::Range;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+use store::{Keeps, Slot};
+use study::{Answer, Reason};
+
+/// State shared by the workers of one execution.
+pub struct YcsbTrial<'a> {
+    pub(super) workload: &'a Workload,
+    pub(super) inserts: Option<u32>,
+    pub(super) seed: u64,
+    pub(super) slots: u32,
+    pub(super) keeps: Keeps,
+    pub(super) values: Values,
+    pub(super) ledger: Ledger,
+    pub(super) chooser: Chooser,
+    /// When the first worker began the run.
+    pub(super) began: OnceLock<Instant>,
+    pub(super) verdicts: Mutex<Verdicts>,
+}
+
+impl<'a> YcsbTrial<'a> {
+    /// An execution with so many slots, on an empty store.
+    pub fn new(workload: &'a Workload, inserts: Option<u32>, seed: u64, slots: u32, keeps: Keeps) -> YcsbTrial<'a> {
+        YcsbTrial {
+            workload,
+            inserts,
+            seed,
+            slots: slots.max(1),
+            keeps,
+            values: Values::new(workload.value_bytes, seed),
+            ledger: Ledger::new(workload.records, inserts),
+            chooser: Chooser::new(workload, seed),
+            began: OnceLock::new(),
+            verdicts: Mutex::default(),
+        }
+    }
+}
+
+impl Trial for YcsbTrial<'_> {
+    fn phases(&self) -> Vec<Phase> {
+        let records = u64::from(self.workload.records);
+        let mut phases = vec![
+            Phase { name: "load", timed: false, operations: Some(records) },
+            Phase { name: "run", timed: true, operations: self.workload.requests() },
+        ];
+        if self.keeps == Keeps::Everything {
+            let operations = self.inserts.map(|inserts| records + u64::from(inserts));
+            phases.push(Phase { name: "read back", timed: false, operations });
+        }
+        phases
+    }
+
+    fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
+        match phase {
+            0 => Box::new(Load::new(self, slots)),
+            1 => Box::new(Run::new(self, slots)),
+            _ => Box::new(ReadBack::new(self, slots)),
+        }
+    }
+
+    fn answer(&self) -> (Answer, Vec<Reason>) {
+        if self.keeps == Keeps::Nothing {
+            return (Answer::default(), Vec::new());
+        }
+        let verdicts = self.verdicts.lock().unwrap_or_else(PoisonError::into_inner);
+        let ids = self.ledger.ids();
+        let facts = [
+            ("keys", ids.into()),
+            ("keys_valid", verdicts.valid.into()),
+            ("inserted", (ids - self.workload.records).into()),
+            ("known_before", matches!(self.workload.end, End::Operations(_)).into()),
+        ]
+        .map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value));
+        (Answer { digest: digest_of(ids, &verdicts.invalid), facts: facts.into() }, Vec::new())
+    }
+
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        let planned = u64::from(self.workload.records) + u64::from(self.inserts.unwrap_or(0));
+        if index >= planned.max(u64::from(self.ledger.ids())) {
+            return false;
+        }
+        out.extend_from_slice(&key(index as u32));
+        true
+    }
+
+    fn logical_bytes(&self) -> u64 {
+        let verdicts = self.verdicts.lock().unwrap_or_else(PoisonError::into_inner);
+        verdicts.valid * (KEY_BYTES + self.values.size()) as u64
+    }
+}

@@ -1,0 +1,136 @@
+//! Values that describe themselves: key id, version, checksum, and a payload that follows from them. Every byte can be verified
+//! without keeping a single value; making one is a copy from a shared pool.
+
+use data::splitmix::mix;
+use data::wyrand::WyRand;
+
+/// Smallest value: the header.
+pub const MIN_BYTES: usize = 16;
+
+/// Places in the pool where a payload may start.
+const STARTS: usize = 1 << 20;
+
+/// Makes and verifies the values of one trial.
+pub struct Values {
+    pool: Vec<u8>,
+    size: usize,
+    salt: u64,
+}
+
+/// What is wrong with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// It has that many bytes.
+    Length(usize),
+    /// Its header is not one of ours (or of another run).
+    Header,
+    /// It is the whole and sound value of another key.
+    OtherKey(u32),
+    /// The payload differs from this byte on.
+    Payload(usize),
+}
+
+impl Values {
+    /// Values of `size` bytes (at least [`MIN_BYTES`]); another seed makes other values, so that leftovers of another run are noticed.
+    pub fn new(size: usize, seed: u64) -> Values {
+        let size = size.max(MIN_BYTES);
+        let mut rng = WyRand::new(seed, 0x7A1);
+        let words = (STARTS + size).div_ceil(8);
+        let mut pool = Vec::with_capacity(words * 8);
+        for _ in 0..words {
+            pool.extend_from_slice(&rng.u64().to_le_bytes());
+        }
+        Values { pool, size, salt: mix(seed) }
+    }
+
+    /// Bytes of every value.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    #[inline]
+    fn checksum(&self, head: u64) -> u64 {
+        mix(head ^ self.salt)
+    }
+
+    #[inline]
+    fn payload(&self, checksum: u64) -> &[u8] {
+        let start = checksum as usize % STARTS;
+        &self.pool[start..start + self.size - MIN_BYTES]
+    }
+
+    /// Replaces `out` by the value of this key and version.
+    #[inline]
+    pub fn make(&self, id: u32, version: u32, out: &mut Vec<u8>) {
+        let head = u64::from(id) | u64::from(version) << 32;
+        let checksum = self.checksum(head);
+        out.clear();
+        out.extend_from_slice(&head.to_le_bytes());
+        out.extend_from_slice(&checksum.to_le_bytes());
+        out.extend_from_slice(self.payload(checksum));
+    }
+
+    /// Verifies every byte of a value read for key `id`; returns its version.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    #[inline]
+    pub fn verify(&self, id: u32, value: &[u8]) -> Result<u32, Flaw> {
+        if value.len() != self.size {
+            return Err(Flaw::Length(value.len()));
+        }
+        let (Some(head), Some(sum)) = (value.first_chunk::<8>(), value[8..].first_chunk::<8>()) else {
+            return Err(Flaw::Length(value.len()));
+        };
+        let (head, checksum) = (u64::from_le_bytes(*head), u64::from_le_bytes(*sum));
+        if checksum != self.checksum(head) {
+            return Err(Flaw::Header);
+        }
+        let payload = self.payload(checksum);
+        if value[MIN_BYTES..] != *payload {
+            let at = value[MIN_BYTES..].iter().zip(payload).position(|(a, b)| a != b).unwrap_or(0);
+            return Err(Flaw::Payload(MIN_BYTES + at));
+        }
+        match head as u32 {
+            own if own == id => Ok((head >> 32) as u32),
+            other => Err(Flaw::OtherKey(other)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Flaw, MIN_BYTES, Values};
+
+    #[test]
+    fn a_value_is_verified_to_the_last_bit() {
+        for size in [MIN_BYTES, 17, 100, 1000] {
+            let values = Values::new(size, 42);
+            let mut value = Vec::new();
+            values.make(7, 3, &mut value);
+            assert_eq!((value.len(), values.verify(7, &value)), (size, Ok(3)));
+            for at in 0..size {
+                for bit in 0..8 {
+                    let mut changed = value.clone();
+                    changed[at] ^= 1 << bit;
+                    let expected = if at < MIN_BYTES { Flaw::Header } else { Flaw::Payload(at) };
+                    assert_eq!(values.verify(7, &changed), Err(expected));
+                }
+            }
+            assert_eq!(values.verify(7, &value[..size - 1]), Err(Flaw::Length(size - 1)));
+            assert_eq!(values.verify(8, &value), Err(Flaw::OtherKey(7)));
+            assert_eq!(Values::new(size, 43).verify(7, &value), Err(Flaw::Header));
+        }
+    }
+
+    #[test]
+    fn versions_and_keys_have_different_payloads() {
+        let values = Values::new(100, 1);
+        let make = |id, version| {
+            let mut value = Vec::new();
+            values.make(id, version, &mut value);
+            value[MIN_BYTES..].to_vec()
+        };
+        assert!(make(1, 1) != make(1, 2) && make(1, 1) != make(2, 1));
+    }
+}

@@ -1,0 +1,329 @@
+//! What a run does: proportions, distribution, sizes; from the letters A to F, and settings over them.
+
+use super::value::MIN_BYTES;
+use data::scramble::MAX_KEYS;
+use data::splitmix::mix;
+use engine::{JobError, ParamInfo, Params};
+
+/// The parameters as `kvtrial jobs` lists them.
+pub static PARAMS: &[ParamInfo] = &[
+    param(
+        "workload",
+        "A",
+        "A, B, C, D, E, F",
+        "the core workload: A update heavy, B read mostly, C read only, D read latest, E short ranges, F read-modify-write",
+    ),
+    param("records", "10000", "1 to 2147483648", "keys loaded before the run"),
+    param(
+        "operations",
+        "100000",
+        "1 or more",
+        "operations of the run; a read-modify-write is one, and sends two requests",
+    ),
+    param("seconds", "0", "0 or more", "run this long instead; 0: by operations"),
+    param("value", "1000", "16 to 67108864", "bytes of every value (the fields of YCSB in one)"),
+    param(
+        "distribution",
+        "workload",
+        "zipfian, uniform, latest",
+        "which keys are asked for; default as the workload has it",
+    ),
+    param("theta", "0.99", "0 to 10", "exponent of the Zipf law"),
+    param("scan_max", "100", "1 to 100000", "longest scan; lengths are uniform from 1"),
+    param("read", "workload", "0 or more", "share of reads; shares are divided by their sum"),
+    param("update", "workload", "0 or more", "share of updates"),
+    param("insert", "workload", "0 or more", "share of inserts"),
+    param("scan", "workload", "0 or more", "share of scans"),
+    param("rmw", "workload", "0 or more", "share of read-modify-writes"),
+];
+
+const fn param(name: &'static str, default: &'static str, values: &'static str, help: &'static str) -> ParamInfo {
+    ParamInfo { name, default, values, help }
+}
+
+/// One operation of the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Reads a key.
+    Read,
+    /// Replaces a value.
+    Update,
+    /// Adds a key.
+    Insert,
+    /// Reads a range of keys.
+    Scan,
+    /// Reads a key, then replaces its value.
+    ReadModifyWrite,
+}
+
+const KINDS: [(Kind, &str); 5] = [
+    (Kind::Read, "read"),
+    (Kind::Update, "update"),
+    (Kind::Insert, "insert"),
+    (Kind::Scan, "scan"),
+    (Kind::ReadModifyWrite, "rmw"),
+];
+
+/// Which keys are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distribution {
+    /// Zipf's law, hot keys spread over the key space.
+    Zipfian,
+    /// All alike.
+    Uniform,
+    /// Zipf's law over the distance from the newest key.
+    Latest,
+}
+
+impl Distribution {
+    fn parse(word: &str) -> Option<Distribution> {
+        match word {
+            "zipfian" => Some(Distribution::Zipfian),
+            "uniform" => Some(Distribution::Uniform),
+            "latest" => Some(Distribution::Latest),
+            _ => None,
+        }
+    }
+}
+
+const DRAWS: u64 = 1 << 53;
+
+/// Draws the kind of operation number i: a function of seed and i alone, so that all stores and any number of clients get the same
+/// operations in all.
+#[derive(Clone, Copy, Debug)]
+pub struct Mix {
+    /// Of 2^53 draws: one below the limit of a kind is of that kind, or of one before it.
+    limits: [u64; 5],
+    only: Option<Kind>,
+    salt: u64,
+}
+
+impl Mix {
+    fn new(shares: [f64; 5], seed: u64) -> Mix {
+        let total: f64 = shares.iter().sum();
+        let mut sum = 0.0;
+        let mut limits = shares.map(|share| {
+            sum += share;
+            (sum / total * DRAWS as f64) as u64
+        });
+        // Rounding must leave no draw behind the last kind that has a share.
+        let last = shares.iter().rposition(|share| *share > 0.0).unwrap_or(0);
+        limits[last..].fill(DRAWS);
+        let mut some = KINDS.iter().zip(shares).filter(|(_, share)| *share > 0.0).map(|(kind, _)| kind.0);
+        let (first, second) = (some.next(), some.next());
+        Mix { limits, only: if second.is_none() { first } else { None }, salt: mix(seed ^ 0x3A1D) }
+    }
+
+    /// The kind of operation number `number`.
+    #[inline]
+    pub fn kind(&self, number: u64) -> Kind {
+        if let Some(only) = self.only {
+            return only;
+        }
+        let draw = mix(number ^ self.salt) >> 11;
+        let [read, update, insert, scan, _] = self.limits;
+        // Read mostly: the first comparison decides most draws.
+        match () {
+            () if draw < read => Kind::Read,
+            () if draw < update => Kind::Update,
+            () if draw < insert => Kind::Insert,
+            () if draw < scan => Kind::Scan,
+            () => Kind::ReadModifyWrite,
+        }
+    }
+
+    /// Whether this kind occurs.
+    pub fn has(&self, kind: Kind) -> bool {
+        let at = kind as usize;
+        self.limits[at] > if at == 0 { 0 } else { self.limits[at - 1] }
+    }
+
+    /// How many of the first `operations` are of that kind.
+    pub fn count(&self, kind: Kind, operations: u64) -> u64 {
+        match self.only {
+            Some(only) if only == kind => operations,
+            Some(_) => 0,
+            None if self.has(kind) => (0..operations).filter(|&number| self.kind(number) == kind).count() as u64,
+            None => 0,
+        }
+    }
+}
+
+/// When the run ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum End {
+    /// After so many operations.
+    Operations(u64),
+    /// After so many seconds.
+    Seconds(f64),
+}
+
+/// Everything a run is made of.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// Its letter.
+    pub letter: char,
+    /// Keys to load.
+    pub records: u32,
+    /// When it ends.
+    pub end: End,
+    /// Bytes of every value.
+    pub value_bytes: usize,
+    /// Which keys are asked for.
+    pub distribution: Distribution,
+    /// Exponent of the Zipf law.
+    pub theta: f64,
+    /// Longest scan.
+    pub scan_max: u32,
+    /// Which operations.
+    pub mix: Mix,
+}
+
+impl Workload {
+    /// Reads and checks the parameters.
+    ///
+    /// # Errors
+    /// Names the parameter, its value, and what is possible.
+    pub fn parse(params: &Params, seed: u64) -> Result<Workload, JobError> {
+        let text = |name: &str| params.get(name).map_or("", String::as_str);
+        let wrong =
+            |name: &str, possible: &str| JobError(format!("{name}={} is not possible; use {possible}", text(name)));
+        let number = |name: &str, least: f64, most: f64| {
+            let info = PARAMS.iter().find(|param| param.name == name);
+            let possible = info.map_or("a number", |param| param.values);
+            let parsed = text(name).replace('_', "").parse::<f64>().ok();
+            parsed.filter(|number| (least..=most).contains(number)).ok_or_else(|| wrong(name, possible))
+        };
+        let whole = |name: &str, least: u64, most: u64| {
+            let info = PARAMS.iter().find(|param| param.name == name);
+            let possible = info.map_or("a whole number", |param| param.values);
+            let parsed = text(name).replace('_', "").parse::<u64>().ok();
+            parsed.filter(|number| (least..=most).contains(number)).ok_or_else(|| wrong(name, possible))
+        };
+        let (letter, shares, distribution) = match text("workload") {
+            "A" | "a" => ('A', [0.5, 0.5, 0.0, 0.0, 0.0], Distribution::Zipfian),
+            "B" | "b" => ('B', [0.95, 0.05, 0.0, 0.0, 0.0], Distribution::Zipfian),
+            "C" | "c" => ('C', [1.0, 0.0, 0.0, 0.0, 0.0], Distribution::Zipfian),
+            "D" | "d" => ('D', [0.95, 0.0, 0.05, 0.0, 0.0], Distribution::Latest),
+            "E" | "e" => ('E', [0.0, 0.0, 0.05, 0.95, 0.0], Distribution::Zipfian),
+            "F" | "f" => ('F', [0.5, 0.0, 0.0, 0.0, 0.5], Distribution::Zipfian),
+            _ => return Err(wrong("workload", "A, B, C, D, E or F")),
+        };
+        let mut shares = shares;
+        for (at, (_, name)) in KINDS.iter().enumerate() {
+            if text(name) != "workload" {
+                shares[at] = number(name, 0.0, 1e9)?;
+            }
+        }
+        if shares.iter().sum::<f64>() <= 0.0 {
+            return Err(JobError("the shares of all operations are 0; set at least one, as in read=1".into()));
+        }
+        let distribution = match text("distribution") {
+            "workload" => distribution,
+            word => Distribution::parse(word).ok_or_else(|| wrong("distribution", "zipfian, uniform or latest"))?,
+        };
+        let seconds = number("seconds", 0.0, 1e9)?;
+        let operations = whole("operations", 1, u64::MAX / 4)?;
+        let end = if seconds > 0.0 { End::Seconds(seconds) } else { End::Operations(operations) };
+        let records = whole("records", 1, MAX_KEYS)?;
+        let mix = Mix::new(shares, seed);
+        if let End::Operations(operations) = end
+            && records + mix.count(Kind::Insert, operations) > MAX_KEYS
+        {
+            return Err(JobError(format!(
+                "records and inserts exceed {MAX_KEYS} keys; set fewer operations or records"
+            )));
+        }
+        Ok(Workload {
+            letter,
+            records: records as u32,
+            end,
+            value_bytes: whole("value", MIN_BYTES as u64, 64 << 20)? as usize,
+            distribution,
+            theta: number("theta", 0.0, 10.0)?,
+            scan_max: whole("scan_max", 1, 100_000)? as u32,
+            mix,
+        })
+    }
+
+    /// Keys the run will insert, when that is known before.
+    pub fn inserts(&self) -> Option<u32> {
+        match self.end {
+            End::Operations(operations) => Some(self.mix.count(Kind::Insert, operations) as u32),
+            End::Seconds(_) if !self.mix.has(Kind::Insert) => Some(0),
+            End::Seconds(_) => None,
+        }
+    }
+
+    /// Requests the run will send, when that is known before.
+    pub fn requests(&self) -> Option<u64> {
+        match self.end {
+            End::Operations(operations) => Some(operations + self.mix.count(Kind::ReadModifyWrite, operations)),
+            End::Seconds(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{Distribution, End, Kind, PARAMS, Params, Workload};
+
+    fn parse(set: &[(&str, &str)]) -> Result<Workload, String> {
+        let mut params: Params = PARAMS.iter().map(|param| (param.name.into(), param.default.into())).collect();
+        set.iter().for_each(|(name, value)| drop(params.insert((*name).into(), (*value).into())));
+        Workload::parse(&params, 42).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_letters_have_the_shares_of_the_core_workloads() {
+        for (letter, expected, distribution) in [
+            ("A", [0.5, 0.5, 0.0, 0.0, 0.0], Distribution::Zipfian),
+            ("B", [0.95, 0.05, 0.0, 0.0, 0.0], Distribution::Zipfian),
+            ("C", [1.0, 0.0, 0.0, 0.0, 0.0], Distribution::Zipfian),
+            ("D", [0.95, 0.0, 0.05, 0.0, 0.0], Distribution::Latest),
+            ("E", [0.0, 0.0, 0.05, 0.95, 0.0], Distribution::Zipfian),
+            ("F", [0.5, 0.0, 0.0, 0.0, 0.5], Distribution::Zipfian),
+        ] {
+            let workload = parse(&[("workload", letter)]).unwrap();
+            assert_eq!(workload.distribution, distribution);
+            for (kind, share) in
+                [Kind::Read, Kind::Update, Kind::Insert, Kind::Scan, Kind::ReadModifyWrite].into_iter().zip(expected)
+            {
+                let draws = 200_000u64;
+                let found = workload.mix.count(kind, draws) as f64;
+                // Five standard deviations of a binomial.
+                let slack = 5.0 * (draws as f64 * share * (1.0 - share)).sqrt();
+                assert!((found - draws as f64 * share).abs() <= slack, "{letter} {kind:?} {found}");
+                assert_eq!(workload.mix.has(kind), share > 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn settings_go_over_the_letter_and_shares_need_not_sum_to_one() {
+        let set = [("workload", "C"), ("read", "3"), ("insert", "1"), ("distribution", "uniform"), ("seconds", "2.5")];
+        let workload = parse(&set).unwrap();
+        assert_eq!((workload.distribution, workload.end), (Distribution::Uniform, End::Seconds(2.5)));
+        let inserts = workload.mix.count(Kind::Insert, 100_000);
+        assert!((24_000..26_000).contains(&inserts), "{inserts}");
+        assert_eq!((workload.inserts(), workload.requests()), (None, None));
+    }
+
+    #[test]
+    fn what_is_not_possible_is_named_with_what_is() {
+        for (name, value, expected) in [
+            ("workload", "G", "workload=G is not possible; use A, B, C, D, E or F"),
+            ("records", "0", "records=0 is not possible; use 1 to 2147483648"),
+            ("records", "1e6", "records=1e6 is not possible; use 1 to 2147483648"),
+            ("value", "15", "value=15 is not possible; use 16 to 67108864"),
+            ("theta", "-1", "theta=-1 is not possible; use 0 to 10"),
+            ("seconds", "NaN", "seconds=NaN is not possible; use 0 or more"),
+            ("distribution", "hotspot", "distribution=hotspot is not possible; use zipfian, uniform or latest"),
+            ("read", "x", "read=x is not possible; use 0 or more"),
+        ] {
+            assert_eq!(parse(&[(name, value)]).unwrap_err(), expected);
+        }
+        assert!(parse(&[("workload", "C"), ("read", "0")]).unwrap_err().contains("as in read=1"));
+    }
+}
