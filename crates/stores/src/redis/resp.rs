@@ -416,3 +416,6 @@ fn number(out: &mut Vec<u8>, number: i64) {
 fn nothing(out: &mut Vec<u8>) {
     request(out, b"PING", &[]);
 }
+
+#[cfg(test)]
+mod tests;
