@@ -24,6 +24,12 @@ impl Stop {
     pub fn keyless(kind: ReasonKind, seen: impl Into<String>) -> Stop {
         Stop::Failed(Reason { kind, count: 1, example: seen.into() })
     }
+
+    /// Whether it concerns everything that was in flight, and not one answer.
+    pub fn is_breakdown(&self) -> bool {
+        use ReasonKind::{ConnectionLost, Deadline, Protocol};
+        matches!(self, Stop::Failed(Reason { kind: ConnectionLost | Deadline | Protocol, .. }))
+    }
 }
 
 /// Whether nothing more can be learned of a store after this: it does not answer, or cannot be connected to.

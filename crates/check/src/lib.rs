@@ -21,12 +21,12 @@ pub use report::{CaseResult, CaseStatus, Finding, Report, is_failed, is_passed, 
 use cases::Case;
 use fault::{Stop, guarded};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::{Keeps, OperationKind, Store};
 use subject::Subject;
 
 /// What every key a check writes begins with (but the empty key, which is used only where it does not exist). All of them are
-/// deleted at the end.
+/// deleted at the end, unless the store has stopped answering.
 pub const KEY_PREFIX: &str = "kvtrial-check:";
 
 /// How a check is done.
@@ -38,17 +38,19 @@ pub struct Options {
     pub largest_value_bytes: usize,
     /// How long a session is left idle before it is used again.
     pub idle: Duration,
-    /// Makes the keys and values of this check its own: two checks of one server at the same time need different seeds.
+    /// Makes the keys and values of this check its own. By default taken from the clock, so that neither a check of the same
+    /// server at the same time nor the keys an interrupted one left behind disturb it.
     pub seed: u64,
 }
 
 impl Default for Options {
     fn default() -> Options {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Options {
             timeout: Duration::from_secs(5),
             largest_value_bytes: 64 << 20,
             idle: Duration::from_secs(1),
-            seed: 42,
+            seed: now.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(32),
         }
     }
 }

@@ -65,8 +65,14 @@ impl<'a> Probe<'a> {
         let operations: Vec<_> = script.iter().map(|(operation, _)| *operation).collect();
         let replies = self.send(&operations)?;
         let outcomes = script.iter().zip(&replies);
-        let mut stops = outcomes.filter_map(|((operation, must), reply)| self.judge(operation, *must, reply).err());
-        stops.next().map_or(Ok(()), Err)
+        let judged = outcomes.filter_map(|((operation, must), reply)| self.judge(operation, *must, reply).err());
+        let mut stops: Vec<Stop> = judged.collect();
+        // A wrong answer says more than the connection that was lost, or the deadline that passed, with it.
+        let telling = stops.iter().position(|stop| !stop.is_breakdown());
+        match telling.or(if stops.is_empty() { None } else { Some(0) }) {
+            Some(at) => Err(stops.swap_remove(at)),
+            None => Ok(()),
+        }
     }
 
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Stop> {

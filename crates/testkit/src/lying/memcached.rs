@@ -93,7 +93,7 @@ impl Dialect for Memcached {
             Answer::Number(number) if form.value => valued(out, form, number.to_string().as_bytes(), None),
             Answer::Done | Answer::Number(_) => status(out, b"HD", form),
             Answer::Missing if form.quiet => {}
-            Answer::Missing if form.value => out.extend_from_slice(b"EN\r\n"),
+            Answer::Missing if form.value => status(out, b"EN", form),
             Answer::NotFound | Answer::Exists if form.plain_refusal => status(out, b"NS", form),
             Answer::Missing | Answer::NotFound => status(out, b"NF", form),
             Answer::Exists => status(out, b"EX", form),
