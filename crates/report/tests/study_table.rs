@@ -75,6 +75,17 @@ fn stores_that_disagree_are_told_in_capitals() {
 }
 
 #[test]
+fn what_disturbed_many_cells_is_told_once() {
+    let mut study = sample::fans();
+    study.cells.truncate(5);
+    for (cell, share) in study.cells.iter_mut().zip([82, 80, 76, 69, 80]) {
+        sample::spoil(cell, ReasonKind::OtherLoad, 1, &format!("other processes used {share} % of the processors"));
+    }
+    sample::spoil(&mut study.cells[4], ReasonKind::LostUpdates, 2, "page a");
+    golden("noisy.txt", &plain(&study));
+}
+
+#[test]
 fn an_interrupted_study_says_what_is_missing() {
     let mut study = sample::fans();
     study.cells[2].trials.truncate(2);
