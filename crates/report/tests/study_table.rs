@@ -86,6 +86,25 @@ fn what_disturbed_many_cells_is_told_once() {
 }
 
 #[test]
+fn extremes_still_fit_eighty_columns() {
+    let store = "a-store-with-a-very-long-name://user:***@some.host.example.org:65535/database,layout=hstore,nodes=100";
+    let mut cells: Vec<_> = [[1e-7, 1.1e-7, 0.9e-7], [5_000.0, 90_000.0, 70_000.0], [1e6, 2e6, 3e6]]
+        .iter()
+        .map(|times| sample::Sample::new(store, "network", times, 3_000_000_000_000).cell())
+        .collect();
+    cells.push(sample::Sample::new("null", "baseline", &[1e-9], 1).cell());
+    for cell in &mut cells {
+        sample::spoil(cell, ReasonKind::ScheduleLag, u64::MAX / 4, &"no-blank-in-sight".repeat(20));
+        cell.product = "A Product With A Long Name".into();
+        cell.emulated = ["append", "increment", "compare_and_set", "increment_field", "scan"].map(String::from).into();
+    }
+    let table = plain(&sample::study(cells));
+    for line in table.lines() {
+        assert!(line.chars().count() <= 80, "{} columns: {line}\n{table}", line.chars().count());
+    }
+}
+
+#[test]
 fn an_interrupted_study_says_what_is_missing() {
     let mut study = sample::fans();
     study.cells[2].trials.truncate(2);
