@@ -6,7 +6,7 @@ mod truth_support;
 
 use std::time::Duration;
 use testkit::lying::{Lie, LyingServer, Protocol, Rule, Target, Told, When};
-use truth_support::{Ran, run, url};
+use truth_support::{Ran, run};
 
 const PROTOCOLS: [Protocol; 3] = [Protocol::Resp, Protocol::Memcached, Protocol::Tyrant];
 
@@ -23,6 +23,16 @@ const MIX: [&str; 10] = [
     "--deadline",
     "1500ms",
 ];
+
+/// The spec of a server on this port.
+fn url(protocol: Protocol, port: u16) -> String {
+    let name = match protocol {
+        Protocol::Resp => "redis",
+        Protocol::Memcached => "memcached",
+        Protocol::Tyrant => "tyrant",
+    };
+    format!("{name}://127.0.0.1:{port}")
+}
 
 fn run_with(protocol: Protocol, rule: Rule, more: &[&str]) -> (Ran, Vec<Told>) {
     let server = LyingServer::start(protocol, vec![rule]).unwrap();

@@ -3,7 +3,6 @@
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
-use testkit::lying::Protocol;
 
 /// A study of one store and one trial.
 pub struct Ran {
@@ -52,14 +51,4 @@ impl Ran {
     pub fn verdict(&self) -> &str {
         self.cell["verdict"]["status"].as_str().unwrap_or("")
     }
-}
-
-/// The spec of a server on this port.
-pub fn url(protocol: Protocol, port: u16) -> String {
-    let name = match protocol {
-        Protocol::Resp => "redis",
-        Protocol::Memcached => "memcached",
-        Protocol::Tyrant => "tyrant",
-    };
-    format!("{name}://127.0.0.1:{port}")
 }
