@@ -1,9 +1,9 @@
 //! Zipf's law over n ranks that exist: the probability of rank r (from 0) is proportional to 1 / (r + 1)^theta.
 //!
 //! A bucketed alias table (Walker 1977, Vose 1991): one cell for each of the 1,024 hottest ranks, and 128 equal buckets an octave
-//! beyond them, so a hundred million ranks need 3,135 cells, which stay in the first-level cache. The mass of a cell is exact (of a
-//! bucket: the integral of the law, off by less than 10^-7 of itself); within a bucket ranks are drawn alike, which is off by at most
-//! theta / 256 of a rank's own probability. Drawing costs one or two random numbers and no division.
+//! beyond them, so a hundred million ranks need 3,135 cells, 50 KB. The mass of a cell is exact (of a bucket: the integral of the law,
+//! off by less than 10^-7 of itself); within a bucket ranks are drawn alike, which is off by at most theta / 256 of a rank's own
+//! probability. Drawing costs two random numbers, no division and no branch.
 
 use crate::wyrand::WyRand;
 
@@ -18,6 +18,7 @@ pub struct Zipf {
     n: u64,
     theta: f64,
     cells: Vec<Cell>,
+    ranks: Vec<Ranks>,
     /// Work space of the construction, kept so that growing allocates seldom.
     masses: Vec<f64>,
     poor: Vec<u32>,
@@ -26,15 +27,30 @@ pub struct Zipf {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
-    /// A fraction below this stays in the cell, others go to `alias`.
-    threshold: u64,
+    /// A fraction (of 2^32) up to this stays in the cell, others go to `alias`.
+    threshold: u32,
     alias: u32,
 }
 
+/// First rank and number of ranks of a cell.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ranks {
+    start: u32,
+    width: u32,
+}
+
 impl Zipf {
-    /// The law over ranks 0..n (at least one) with this exponent, 0 (uniform) or more.
+    /// The law over ranks 0..n (1 to 2^32 - 1) with this exponent, 0 (uniform) or more.
     pub fn new(n: u64, theta: f64) -> Zipf {
-        let mut zipf = Zipf { n: 0, theta, cells: Vec::new(), masses: Vec::new(), poor: Vec::new(), rich: Vec::new() };
+        let mut zipf = Zipf {
+            n: 0,
+            theta,
+            cells: Vec::new(),
+            ranks: Vec::new(),
+            masses: Vec::new(),
+            poor: Vec::new(),
+            rich: Vec::new(),
+        };
         zipf.resize(n);
         zipf
     }
@@ -46,10 +62,15 @@ impl Zipf {
 
     /// The law over another number of ranks. Costs about 100 µs.
     pub fn resize(&mut self, n: u64) {
-        self.n = n.max(1);
+        self.n = n.clamp(1, u64::from(u32::MAX));
         self.masses.clear();
         let (n, theta) = (self.n, self.theta);
         self.masses.extend((0..cell_count(n)).map(|cell| mass(cell, n, theta)));
+        self.ranks.clear();
+        self.ranks.extend((0..cell_count(n)).map(|cell| {
+            let (start, width) = bucket(cell, n);
+            Ranks { start: start as u32, width: width as u32 }
+        }));
         self.build();
     }
 
@@ -58,7 +79,7 @@ impl Zipf {
         let Zipf { cells, masses, poor, rich, .. } = self;
         let scale = masses.len() as f64 / masses.iter().sum::<f64>();
         cells.clear();
-        cells.resize(masses.len(), Cell { threshold: u64::MAX, alias: 0 });
+        cells.resize(masses.len(), Cell { threshold: u32::MAX, alias: 0 });
         poor.clear();
         rich.clear();
         for (at, mass) in masses.iter_mut().enumerate() {
@@ -69,7 +90,7 @@ impl Zipf {
         while let (Some(&little), Some(&much)) = (poor.last(), rich.last()) {
             poor.pop();
             let share = masses[little as usize];
-            cells[little as usize] = Cell { threshold: (share * 18_446_744_073_709_551_616.0) as u64, alias: much };
+            cells[little as usize] = Cell { threshold: (share * 4_294_967_296.0) as u32, alias: much };
             masses[much as usize] -= 1.0 - share;
             if masses[much as usize] < 1.0 {
                 rich.pop();
@@ -82,21 +103,19 @@ impl Zipf {
     #[inline]
     pub fn draw(&self, rng: &mut WyRand) -> u64 {
         let product = u128::from(rng.u64()) * self.cells.len() as u128;
-        let at = (product >> 64) as u64;
-        let cell = self.cells[at as usize];
-        let at = if (product as u64) < cell.threshold { at } else { u64::from(cell.alias) };
-        if at < EXACT {
-            return at;
-        }
-        let (start, width) = bucket(at, self.n);
-        start + rng.below(width)
+        let at = (product >> 64) as usize;
+        let Cell { threshold, alias } = self.cells[at];
+        let own = ((product as u64) >> 32) as u32 <= threshold;
+        let cell = std::hint::select_unpredictable(own, at, alias as usize);
+        let Ranks { start, width } = self.ranks[cell];
+        u64::from(start) + rng.below(u64::from(width))
     }
 }
 
-/// First rank and number of ranks of a cell behind the exact ones.
+/// First rank and number of ranks of a cell.
 #[inline]
 fn bucket(cell: u64, n: u64) -> (u64, u64) {
-    let index = cell - EXACT;
+    let Some(index) = cell.checked_sub(EXACT) else { return (cell, 1) };
     let octave = index >> BUCKETS_LOG2;
     let width = (EXACT / BUCKETS) << octave;
     let start = (BUCKETS + (index & (BUCKETS - 1))) * width;

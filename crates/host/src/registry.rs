@@ -3,6 +3,7 @@
 //! Processes are started and reaped under one lock only: no process can start after [`end_all`], and no id is signalled after
 //! the kernel may have given it to somebody else.
 
+use crate::guard;
 use crate::process::{self, Ending, Pid};
 use crate::tree::{self, Process};
 use std::fs::{self, File};
@@ -53,6 +54,7 @@ pub fn add(make: impl FnOnce() -> io::Result<(PathBuf, File)>) -> io::Result<(Pl
     let mut registry = registry();
     registry.check_open()?;
     let (root, lock) = make()?;
+    guard::watch(&root);
     registry.last_id += 1;
     let id = PlaceId(registry.last_id);
     registry.entries.push(Entry { id, root: root.clone(), roots: Vec::new(), _lock: lock });

@@ -124,7 +124,7 @@ impl Recipe<'_> {
                 directory.display(),
                 format!(
                     "user '{name}', who runs the server, may not pass through this directory; \
-                     set TMPDIR to one that everybody may, such as /tmp"
+                     name one that everybody may, such as /tmp, by --base or TMPDIR"
                 ),
             )),
         }
@@ -303,7 +303,7 @@ fn check_socket_path(endpoint: &Endpoint) -> Result<(), StoreError> {
         Address::Unix(path) if path.as_os_str().as_bytes().len() > MAX_SOCKET_PATH_BYTES => Err(StoreError::open(
             path.display(),
             format!(
-                "a unix socket's path has at most {MAX_SOCKET_PATH_BYTES} bytes; set TMPDIR to a shorter directory"
+                "a unix socket's path has at most {MAX_SOCKET_PATH_BYTES} bytes; name a shorter directory by --base or TMPDIR"
             ),
         )),
         _ => Ok(()),

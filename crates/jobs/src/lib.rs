@@ -4,7 +4,7 @@
 //! on every store. What never lives here: a particular store, timing, threads, printing.
 
 pub mod fans;
-mod fingerprint;
+pub mod fingerprint;
 pub mod ycsb;
 
 use engine::{Job, JobError, JobInfo, JobRequest, Params};

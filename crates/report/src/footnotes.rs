@@ -1,11 +1,9 @@
 //! What a row cannot hold: what was really measured, what was emulated, what time went into.
 
 use crate::comparison::{Place, Rank, baseline, time_per_operation};
+use crate::layout::FIXED_BLANK;
 use crate::units;
 use study::Cell;
-
-/// A blank that no line is broken at.
-const FIXED_BLANK: char = '\u{a0}';
 
 /// The spec without the durability its heading states.
 pub(crate) fn spec(cell: &Cell) -> String {

@@ -16,6 +16,7 @@ mod directory;
 mod footnotes;
 mod layout;
 mod progress;
+mod reasons;
 mod stores_table;
 mod study_table;
 mod summary;

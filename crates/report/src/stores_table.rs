@@ -56,11 +56,14 @@ const COLUMNS: [Column; 5] = [
     Column { title: "VALUE", side: Side::Right, gap: 2 },
 ];
 const FOUND: usize = 1;
+const WITHOUT_LIMITS: usize = 3;
 
 /// A table of at most 80 columns, by class: what is found with its version, and for the others what to do to have it.
 pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
+    let limits = stores.iter().any(|store| store.max_key_bytes.or(store.max_value_bytes).is_some());
+    let columns = &COLUMNS[..if limits { COLUMNS.len() } else { WITHOUT_LIMITS }];
     let rows: Vec<Row> = stores.iter().map(row).collect();
-    let table = Table::fit(&COLUMNS, FOUND, rows.iter());
+    let table = Table::fit(columns, FOUND, rows.iter());
     let mut text = table.titles(colour);
     for (class, title) in [
         ("baseline", "Baselines: what client and job cost without a store"),
@@ -84,9 +87,9 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
     text.push('\n');
     text += &paragraph(
         &format!(
-            "{found} of {} found. The first durability level is the default; choose another with -s STORE,durability=LEVEL. \
-             KEY and VALUE: the longest it takes.",
-            stores.len()
+            "{found} of {} found. The first durability level is the default; choose another with -s STORE,durability=LEVEL.{}",
+            stores.len(),
+            if limits { " KEY and VALUE: the longest it takes." } else { "" }
         ),
         1,
         1,

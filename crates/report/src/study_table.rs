@@ -1,10 +1,10 @@
 //! The study as a table for a terminal.
 
-use crate::advice::advice;
 use crate::answers;
 use crate::comparison::{self, Group, Place, Rank, baseline, cost, spread};
 use crate::footnotes::{self, Emulations};
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::reasons;
 use crate::units;
 use study::{Cell, Durability, Status, Study};
 
@@ -31,6 +31,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     let parts = comparison::by_parameters(study);
     let all: Vec<&Cell> = study.cells.iter().collect();
     let emulations = Emulations::of(&all);
+    let widespread = reasons::widespread(study);
     let grouped: Vec<_> = parts.iter().map(|(label, cells)| (label, cells, comparison::groups(cells))).collect();
 
     let drawn: Vec<Vec<Vec<Row>>> = grouped
@@ -49,12 +50,13 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
             text += &paragraph(&heading(group), 1, 3, Style::Bold, colour);
             for (place, row) in group.places.iter().zip(rows) {
                 text += &table.row(row, colour);
-                text += &reasons(place.cell, colour);
+                text += &reasons::of_cell(place.cell, &widespread, colour);
             }
         }
         text.push('\n');
         text += &conclusions(cells, groups, colour);
     }
+    text += &reasons::of_many(study, &widespread, colour);
     if let Some(unfinished) = unfinished(study) {
         text += &paragraph(&unfinished, 1, 3, Style::Warning, colour);
     }
@@ -64,7 +66,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     let legend = legend(study, grouped.iter().flat_map(|part| &part.2));
     text += if legend.is_empty() { "" } else { "\n" };
     for (word, meaning) in legend {
-        text += &paragraph(&format!("{word:8}{meaning}"), 1, 9, Style::Dim, colour);
+        text += &paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour);
     }
     text
 }
@@ -175,38 +177,6 @@ fn row(place: &Place<'_>, null: Option<&Cell>, ram: Option<&Cell>, emulations: &
     ]
 }
 
-/// Why a cell is void or degraded, beneath its row: what and how often, the first example, what to do.
-fn reasons(cell: &Cell, colour: Colour) -> String {
-    let mut text = String::new();
-    for reason in &cell.verdict.reasons {
-        let style = if reason.kind.status() == Status::Void { Style::Bad } else { Style::Warning };
-        let (meaning, remedy) = advice(reason.kind);
-        let times = if reason.count > 1 { format!(", {} times", grouped(reason.count)) } else { String::new() };
-        let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
-        text += &paragraph(&format!("{}{times}{example}", sentence(meaning)), 5, 7, style, colour);
-        text += &paragraph(&format!("→ {remedy}"), 7, 9, Style::Plain, colour);
-    }
-    text
-}
-
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
-/// 1234567 as `1,234,567`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String {
     let mut text = String::new();
     if let Some(agreement) = answers::agreement(cells) {
@@ -232,9 +202,14 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
         Some(level) if level > 0.0 => format!("median of the trials ± its {} interval", percent(level)),
         Some(_) => "of single trials: the order may be chance, try --repeats 5".into(),
     };
+    let open_loop = study.cells.iter().any(|cell| cell.latency_ns.send_lag.n > 0);
+    let p99 = match open_loop {
+        true => "99 of 100 operations were answered this long after they were due, or sooner",
+        false => "99 of 100 operations were answered within this time",
+    };
     let mut legend = vec![
         ("TIME", time),
-        ("P99", "99 of 100 operations were answered within this time".into()),
+        ("P99", p99.into()),
         ("x NULL", "time as a multiple of the null baseline's; x RAM likewise".into()),
     ];
     if let Some(tied) = groups.flat_map(|group| &group.places).find_map(|place| match place.rank {
@@ -243,7 +218,11 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
     }) {
         legend.push(("=", format!("{tied}= was not told apart from the store at place {tied} by these trials")));
     }
-    if study.cells.iter().any(|cell| !cell.verdict.is_ranked()) {
+    let has = |status| study.cells.iter().any(|cell| cell.verdict.status == status);
+    if has(Status::Degraded) {
+        legend.push(("degraded", "all answers were right, but the times may be distorted".into()));
+    }
+    if has(Status::Void) {
         legend.push(("void", "not to be believed, so never ranked".into()));
     }
     legend

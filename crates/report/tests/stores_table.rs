@@ -70,6 +70,14 @@ fn what_is_found_and_how_to_get_the_rest_fits_eighty_columns() {
 }
 
 #[test]
+fn limits_nobody_knows_have_no_column() {
+    let unknown = |row: StoreRow| StoreRow { max_key_bytes: None, max_value_bytes: None, ..row };
+    let table = stores_table(&all().into_iter().map(unknown).collect::<Vec<_>>(), Colour::Never);
+    assert!(!table.contains("KEY") && table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(table.contains("redis-unix    Redis 7.0.15"), "{table}");
+}
+
+#[test]
 fn the_json_form_has_every_field() {
     let json: serde_json::Value = serde_json::from_str(&stores_json(&all())).unwrap();
     assert_eq!(json[2]["presence"]["status"], "found");

@@ -75,6 +75,36 @@ fn stores_that_disagree_are_told_in_capitals() {
 }
 
 #[test]
+fn what_disturbed_many_cells_is_told_once() {
+    let mut study = sample::fans();
+    study.cells.truncate(5);
+    for (cell, share) in study.cells.iter_mut().zip([82, 80, 76, 69, 80]) {
+        sample::spoil(cell, ReasonKind::OtherLoad, 1, &format!("other processes used {share} % of the processors"));
+    }
+    sample::spoil(&mut study.cells[4], ReasonKind::LostUpdates, 2, "page a");
+    golden("noisy.txt", &plain(&study));
+}
+
+#[test]
+fn extremes_still_fit_eighty_columns() {
+    let store = "a-store-with-a-very-long-name://user:***@some.host.example.org:65535/database,layout=hstore,nodes=100";
+    let mut cells: Vec<_> = [[1e-7, 1.1e-7, 0.9e-7], [5_000.0, 90_000.0, 70_000.0], [1e6, 2e6, 3e6]]
+        .iter()
+        .map(|times| sample::Sample::new(store, "network", times, 3_000_000_000_000).cell())
+        .collect();
+    cells.push(sample::Sample::new("null", "baseline", &[1e-9], 1).cell());
+    for cell in &mut cells {
+        sample::spoil(cell, ReasonKind::ScheduleLag, u64::MAX / 4, &"no-blank-in-sight".repeat(20));
+        cell.product = "A Product With A Long Name".into();
+        cell.emulated = ["append", "increment", "compare_and_set", "increment_field", "scan"].map(String::from).into();
+    }
+    let table = plain(&sample::study(cells));
+    for line in table.lines() {
+        assert!(line.chars().count() <= 80, "{} columns: {line}\n{table}", line.chars().count());
+    }
+}
+
+#[test]
 fn an_interrupted_study_says_what_is_missing() {
     let mut study = sample::fans();
     study.cells[2].trials.truncate(2);

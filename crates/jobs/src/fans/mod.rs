@@ -20,13 +20,12 @@ mod trial;
 use data::fans::FanSet;
 use engine::{Job, JobError, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
 use expected::{Index, Partners, Summary};
-use json::JsonNames;
 use policy::{Policy, Variant};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use store::{Capabilities, Keeps};
 
-pub use json::JsonNames as Names;
+pub use json::JsonNames;
 pub use record::{Merger, NotARecord, decode};
 
 /// The job as it is listed.

@@ -91,9 +91,32 @@ pub fn decode<'a>(bytes: &'a [u8], mut partner: impl FnMut(&'a [u8], u32)) -> Re
     if at == end { Ok(fans) } else { Err(NotARecord { at, expected: "}}" }) }
 }
 
+/// 4,096 bits.
+struct Filter([u64; 64]);
+
+impl Default for Filter {
+    fn default() -> Filter {
+        Filter([0; 64])
+    }
+}
+
+impl Filter {
+    #[inline]
+    fn add(&mut self, hash: u32) {
+        self.0[(hash >> 26) as usize] |= 1 << (hash >> 20 & 63);
+    }
+
+    #[inline]
+    fn has(&self, hash: u32) -> bool {
+        self.0[(hash >> 26) as usize] >> (hash >> 20 & 63) & 1 != 0
+    }
+}
+
 /// Merges one more profile into a record, from bytes to bytes: spans between changed counts are copied whole.
 #[derive(Default)]
 pub struct Merger {
+    /// One bit for each hash of the list: says no for almost every name that is not in it.
+    filter: Filter,
     /// Open addressing by the hash of names' ends: position in the list plus 1; 0 is free.
     table: Vec<u32>,
     /// Whether the partner at that position of the list was found in the record.
@@ -172,7 +195,11 @@ impl Merger {
             let Some(close) = quotes.closing() else {
                 break Err(NotARecord { at: old.len(), expected: "a closing quote" });
             };
-            let mut place = tail_hash(old, open + 1, close) as usize & mask;
+            let hash = tail_hash(old, open + 1, close);
+            if !self.filter.has(hash) {
+                continue;
+            }
+            let mut place = hash as usize & mask;
             while self.table[place] != 0 {
                 let position = self.table[place] as usize - 1;
                 if names.name(list[position]) == &old[open + 1..close] {
@@ -196,11 +223,13 @@ impl Merger {
 
     /// Puts the list into the table; returns the mask of its size.
     fn fill(&mut self, names: &JsonNames, list: &[u32]) -> usize {
-        let size = (list.len() * 8).next_power_of_two().max(256);
+        let size = (list.len() * 4).next_power_of_two().max(32);
+        self.filter = Filter::default();
         self.table.clear();
         self.table.resize(size, 0);
         let mask = size - 1;
         for (position, &partner) in list.iter().enumerate() {
+            self.filter.add(names.tail(partner));
             let mut place = names.tail(partner) as usize & mask;
             while self.table[place] != 0 {
                 place = (place + 1) & mask;

@@ -36,14 +36,19 @@ impl Chooser {
         }
     }
 
-    /// Draws among `ids` keys.
+    /// Makes room for keys inserted since: `ids` keys exist now.
     #[inline]
-    pub fn draw(&mut self, rng: &mut WyRand, ids: u64) -> u32 {
+    pub fn grow(&mut self, ids: u64) {
         if let Chooser::Zipfian { zipf, .. } | Chooser::Latest(zipf) = self
             && ids > zipf.n() + zipf.n() / 16
         {
             Arc::make_mut(zipf).resize(ids);
         }
+    }
+
+    /// Draws among `ids` keys, which are all there are or were at the last [`grow`](Chooser::grow), or more.
+    #[inline]
+    pub fn draw(&self, rng: &mut WyRand, ids: u64) -> u32 {
         let id = match self {
             Chooser::Uniform => rng.below(ids),
             Chooser::Zipfian { zipf, scramble, loaded } => match zipf.draw(rng) {

@@ -5,7 +5,7 @@ use super::judge;
 use super::key::{KEY_BYTES, key};
 use super::ledger::Known;
 use super::trial::YcsbTrial;
-use super::workload::{End, Kind};
+use super::workload::{End, Kind, Mix};
 use data::wyrand::WyRand;
 use engine::{Offence, Step, Think, Worker};
 use std::ops::Range;
@@ -20,6 +20,10 @@ pub struct Run<'a> {
     /// Whether keys are added while others are drawn.
     grows: bool,
     judged: bool,
+    /// Copies of what every operation needs, so that it is at hand.
+    mix: Mix,
+    records: u32,
+    stride: u64,
     key: [u8; KEY_BYTES],
     value: Vec<u8>,
     stop: Stop,
@@ -67,6 +71,9 @@ impl<'a> Run<'a> {
             chooser: trial.chooser.clone(),
             grows: trial.workload.mix.has(Kind::Insert),
             judged: trial.keeps == Keeps::Everything,
+            mix: trial.workload.mix,
+            records: trial.workload.records,
+            stride: u64::from(trial.slots),
             key: [0; KEY_BYTES],
             value: Vec::new(),
             stop: Stop::new(trial.workload.end),
@@ -145,8 +152,8 @@ impl Worker for Run<'_> {
         if stop.now(state.number, trial) {
             return Step::Finished;
         }
-        let kind = trial.workload.mix.kind(state.number);
-        state.number += u64::from(trial.slots);
+        let kind = self.mix.kind(state.number);
+        state.number += self.stride;
         // A ledger without room for more keys (2^31) lets the insert be a read.
         if kind == Kind::Insert
             && let Some(id) = trial.ledger.insert()
@@ -154,7 +161,11 @@ impl Worker for Run<'_> {
             state.stage = Stage::Insert;
             return self.put(slot, id);
         }
-        let ids = if self.grows { trial.ledger.settled() } else { trial.workload.records };
+        let mut ids = self.records;
+        if self.grows {
+            ids = trial.ledger.settled();
+            chooser.grow(u64::from(ids));
+        }
         let id = chooser.draw(&mut state.rng, u64::from(ids));
         if kind == Kind::Update {
             state.stage = Stage::Write;

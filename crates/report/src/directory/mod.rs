@@ -51,7 +51,7 @@ impl StudyDir {
         if path.join(STUDY).exists() || path.join(JOURNAL).exists() {
             return Err(DirectoryError::Occupied { path: path.to_owned(), held: describe(path) });
         }
-        StudyDir::begin(path, study, lock)
+        StudyDir::begin(path, study, lock).map_err(|source| DirectoryError::Unusable { path: path.to_owned(), source })
     }
 
     /// Continues the study in a directory, if it is the one `plan` describes: the same version, seed, repeats, warm-ups, input,
@@ -69,16 +69,16 @@ impl StudyDir {
         if !differences.is_empty() {
             return Err(DirectoryError::OtherPlan { path: path.to_owned(), differences });
         }
-        StudyDir::begin(path, study, lock)
+        // What is there was written before, so what fails now is room or a permission, and nothing recorded is lost.
+        StudyDir::begin(path, study, lock).map_err(|source| DirectoryError::Write { path: path.join(JOURNAL), source })
     }
 
-    fn begin(path: &Path, study: Study, lock: File) -> Result<StudyDir, DirectoryError> {
-        let unusable = |source| DirectoryError::Unusable { path: path.to_owned(), source };
-        let journal = begin_journal(path, &study, &lock).map_err(unusable)?;
+    fn begin(path: &Path, study: Study, lock: File) -> io::Result<StudyDir> {
+        let journal = begin_journal(path, &study, &lock)?;
         let stale = (0..study.cells.len()).collect();
         let next_snapshot = Instant::now();
         let mut directory = StudyDir { path: path.to_owned(), study, journal, stale, next_snapshot, lock };
-        directory.save()?;
+        directory.snapshot()?;
         Ok(directory)
     }
 
@@ -143,12 +143,15 @@ impl StudyDir {
     /// # Errors
     /// It could not be written; the old one, if any, is untouched.
     pub fn save(&mut self) -> Result<(), DirectoryError> {
+        self.snapshot().map_err(|source| DirectoryError::Write { path: self.path.join(STUDY), source })
+    }
+
+    fn snapshot(&mut self) -> io::Result<()> {
         let begun = Instant::now();
         for cell in std::mem::take(&mut self.stale) {
             summarise(&mut self.study.cells[cell]);
         }
-        let path = self.path.join(STUDY);
-        write_whole(&path, &self.study).map_err(|source| DirectoryError::Write { path, source })?;
+        write_whole(&self.path.join(STUDY), &self.study)?;
         let now = Instant::now();
         self.next_snapshot = now + SNAPSHOT_INTERVAL.max((now - begun) * SNAPSHOT_REST);
         Ok(())
@@ -170,10 +173,19 @@ impl StudyDir {
 /// Puts a new, complete journal in the place of the old one, if any, in one step.
 fn begin_journal(path: &Path, study: &Study, directory: &File) -> io::Result<Journal> {
     let fresh = path.join(format!("{JOURNAL}.new"));
-    let journal = Journal::begin(File::create(&fresh)?, study)?;
-    fs::rename(&fresh, path.join(JOURNAL))?;
+    let journal = replacing(&fresh, &path.join(JOURNAL), |file| Journal::begin(file, study))?;
     directory.sync_all()?;
     Ok(journal)
+}
+
+/// Writes a new file and renames it over the old one; what was written of it is removed when that fails.
+fn replacing<T>(fresh: &Path, old: &Path, write: impl FnOnce(File) -> io::Result<T>) -> io::Result<T> {
+    let written = File::create(fresh).and_then(write).and_then(|done| fs::rename(fresh, old).map(|()| done));
+    if written.is_err() {
+        // Only to give room back; that it failed is told by the first error.
+        drop(fs::remove_file(fresh));
+    }
+    written
 }
 
 /// Reads the study in a directory, finished or not; changes nothing.
@@ -225,13 +237,13 @@ fn describe(path: &Path) -> String {
     }
 }
 
-/// Replaces a file by a new one in one step: a reader sees the old or the new, whole, also after a power cut.
+/// Replaces `study.json` in one step: a reader sees the old or the new, whole, also after a power cut.
 fn write_whole(path: &Path, study: &Study) -> io::Result<()> {
-    let fresh = path.with_extension("json.new");
-    let mut file = BufWriter::with_capacity(1 << 16, File::create(&fresh)?);
-    document::write(&mut file, study)?;
-    file.into_inner()?.sync_data()?;
-    fs::rename(&fresh, path)?;
+    replacing(&path.with_extension("json.new"), path, |file| {
+        let mut file = BufWriter::with_capacity(1 << 16, file);
+        document::write(&mut file, study)?;
+        file.into_inner()?.sync_data()
+    })?;
     path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
 }
 

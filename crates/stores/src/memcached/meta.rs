@@ -374,3 +374,6 @@ fn finish(out: &mut Vec<u8>, encoding: &[u8], flags: &[u8], token: u32) {
     out.extend_from_slice(&token_text(token));
     out.extend_from_slice(b"\r\n");
 }
+
+#[cfg(test)]
+mod tests;
