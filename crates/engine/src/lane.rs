@@ -32,6 +32,14 @@ struct InFlight {
     due: Ticks,
 }
 
+/// Replies of one kind that arrived together to operations sent together: one latency, recorded once.
+struct Burst {
+    kind: OperationKind,
+    sent: Ticks,
+    arrived: Ticks,
+    replies: u32,
+}
+
 /// State shared between the threads of a phase and whoever watches it.
 pub(crate) struct Signals<'a> {
     pub(crate) stop: &'a AtomicBool,
@@ -63,6 +71,7 @@ pub(crate) struct Lane<'a> {
     next_scan: Ticks,
     published: u64,
     lost_in_a_row: u32,
+    burst: Burst,
 
     pub(crate) counts: Counts,
     pub(crate) histograms: Histograms,
@@ -101,6 +110,7 @@ impl<'a> Lane<'a> {
             next_scan: 0,
             published: 0,
             lost_in_a_row: 0,
+            burst: Burst { kind: OperationKind::Get, sent: 0, arrived: 0, replies: 0 },
             counts: Counts::default(),
             histograms: Histograms::default(),
             series: Series::new(&clock, 0),
@@ -291,6 +301,10 @@ impl<'a> Lane<'a> {
                             self.in_flight[slot as usize] = InFlight { kind, timed, active: true, sent: 0, due: 0 };
                             self.active += 1;
                             self.submitted.push(slot);
+                            if tally.operations == 0 {
+                                self.counts.bytes_written += tally.bytes_written;
+                                return Ok(());
+                            }
                             break Ok(());
                         }
                         Err(error) => break Err(error),
@@ -360,6 +374,18 @@ impl<'a> Lane<'a> {
         passed
     }
 
+    /// Records the latency of the replies since the last call.
+    #[inline]
+    pub(crate) fn record_burst(&mut self) {
+        let burst = &mut self.burst;
+        let replies = std::mem::take(&mut burst.replies);
+        if replies > 0 {
+            let ns = self.clock.ns(burst.arrived.saturating_sub(burst.sent));
+            self.histograms.response[burst.kind as usize].record_many(ns, replies);
+            self.series.record_many(burst.arrived, ns, replies);
+        }
+    }
+
     /// Counts a reply and lets the job check it.
     #[inline(always)]
     fn complete(&mut self, slot: Slot, kind: OperationKind, reply: &Reply<'_>) {
@@ -407,7 +433,9 @@ fn record_open(lane: &mut Lane<'_>, kind: OperationKind, sent: Ticks, due: Ticks
 impl Sink for Lane<'_> {
     #[inline]
     fn arrived(&mut self) {
+        self.record_burst();
         self.now = self.clock.now();
+        self.burst.arrived = self.now;
     }
 
     #[inline]
@@ -422,9 +450,11 @@ impl Sink for Lane<'_> {
         if self.schedule.is_some() {
             record_open(self, state.kind, state.sent, state.due);
         } else if state.timed {
-            let ns = self.clock.ns(self.now.saturating_sub(state.sent));
-            self.histograms.response[state.kind as usize].record(ns);
-            self.series.record(self.now, ns);
+            if state.sent != self.burst.sent || state.kind != self.burst.kind {
+                self.record_burst();
+                self.burst = Burst { kind: state.kind, sent: state.sent, arrived: self.now, replies: 0 };
+            }
+            self.burst.replies += 1;
         }
         self.complete(slot, state.kind, &reply);
         self.ready.push_back(slot);

@@ -84,10 +84,16 @@ impl Series {
     /// Adds a latency seen at `now`.
     #[inline(always)]
     pub(crate) fn record(&mut self, now: Ticks, ns: u64) {
+        self.record_many(now, ns, 1);
+    }
+
+    /// Adds the same latency several times.
+    #[inline(always)]
+    pub(crate) fn record_many(&mut self, now: Ticks, ns: u64, times: u32) {
         if now >= self.current_end {
             self.roll(now);
         }
-        self.current.counts[bucket(ns)] += 1;
+        self.current.counts[bucket(ns)] += times;
         self.current.max_ns = self.current.max_ns.max(ns);
     }
 
