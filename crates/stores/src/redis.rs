@@ -1,6 +1,7 @@
 //! Redis, and Valkey where that is what is found: RESP2 over TCP or a unix socket.
 
 mod facts;
+mod item;
 mod resp;
 
 use resp::{Login, Resp};

@@ -100,7 +100,7 @@ fn logins_and_databases_are_those_of_the_endpoint() {
         (with(None, "wrong", None), "WRONGPASS"),
         (with(Some("ann"), "tulip", None), "WRONGPASS"),
         (with(None, "tulip", Some("99")), "out of range"),
-        (with(None, "tulip", Some("books")), "invalid"),
+        (with(None, "tulip", Some("books")), "not an integer"),
     ] {
         let error = connect(&endpoint).err().unwrap();
         assert!(error.contains(words) && error.contains("127.0.0.1"), "{error}");

@@ -1,6 +1,7 @@
 //! What a running server says of itself.
 
-use super::resp::{Found, Item, Login, Resp, item, request};
+use super::item::{Found, Item, item};
+use super::resp::{Login, Resp, request};
 use std::collections::BTreeMap;
 use store::wire::Talk;
 use store::{Endpoint, Facts, StoreError};

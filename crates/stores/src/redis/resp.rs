@@ -1,6 +1,7 @@
 //! RESP2, the protocol of Redis and its relatives: requests are arrays of byte strings, replies are typed by their first byte.
 
-use store::wire::ascii::{i64_len, line_end, parse_i64, push_i64, push_line};
+use super::item::{Found, Item, item};
+use store::wire::ascii::{i64_len, parse_i64, push_i64, push_line};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
 use store::{Endpoint, Expected, Failure, Operation, OperationKind, Reply, RowBuffer};
 
@@ -10,12 +11,6 @@ pub(super) const SCRIPT: &str =
 
 /// SHA-1 of [`SCRIPT`], under which the server keeps it.
 pub(super) const SCRIPT_SHA1: &str = "9727c0c3d59879d40e8841eb5f2722ce5967bd3d";
-
-/// Longest line read; servers write shorter ones.
-const LINE_BYTES: usize = 64 << 10;
-
-/// Longest value believed: eight times what a server takes unless told otherwise.
-const VALUE_BYTES: i64 = 4 << 30;
 
 const NOT_UTF8: &str = "an error in words that are not UTF-8";
 
@@ -249,128 +244,6 @@ fn bulks<'a>(input: &'a [u8], start: usize, count: usize) -> Result<usize, Decod
         }
     }
     Ok(at)
-}
-
-/// One item of the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Item<'a> {
-    /// `+words`
-    Line(&'a [u8]),
-    /// `-words`
-    Error(&'a [u8]),
-    /// `:number`
-    Number(i64),
-    /// `$length` and that many bytes
-    Bulk(&'a [u8]),
-    /// `$-1` or `*-1`
-    Nil,
-    /// `*items`: the items follow
-    Array(usize),
-}
-
-/// What was found at a place in the bytes received.
-pub(super) enum Found<'a> {
-    /// An item, which ends before `end`.
-    Item {
-        /// The item.
-        item: Item<'a>,
-        /// The place behind it.
-        end: usize,
-    },
-    /// Not enough bytes.
-    Incomplete {
-        /// How many are missing, at least.
-        at_least: usize,
-    },
-    /// Not RESP.
-    Broken(&'static str),
-}
-
-/// The item that starts at `at`.
-#[inline]
-pub(super) fn item(input: &[u8], at: usize) -> Found<'_> {
-    let Some(&kind) = input.get(at) else { return Found::Incomplete { at_least: 4 } };
-    match kind {
-        b'$' => match length(input, at + 1) {
-            Length::Is(size @ 0..=VALUE_BYTES, start) => {
-                let end = start + size as usize + 2;
-                match input.get(end - 2..end) {
-                    Some(b"\r\n") => Found::Item { item: Item::Bulk(&input[start..end - 2]), end },
-                    Some(_) => Found::Broken("CR LF behind a string of the length announced"),
-                    None => Found::Incomplete { at_least: end - input.len() },
-                }
-            }
-            Length::Is(-1, end) => Found::Item { item: Item::Nil, end },
-            Length::Incomplete => Found::Incomplete { at_least: 2 },
-            _ => Found::Broken("a length of 0 to 4 GiB, or -1"),
-        },
-        b':' => match length(input, at + 1) {
-            Length::Is(number, end) => Found::Item { item: Item::Number(number), end },
-            Length::Incomplete => Found::Incomplete { at_least: 2 },
-            Length::Broken => Found::Broken("a number"),
-        },
-        b'*' => match length(input, at + 1) {
-            Length::Is(items @ 0..=0xffff_ffff, end) => Found::Item { item: Item::Array(items as usize), end },
-            Length::Is(-1, end) => Found::Item { item: Item::Nil, end },
-            Length::Incomplete => Found::Incomplete { at_least: 2 },
-            _ => Found::Broken("a number of items"),
-        },
-        b'+' | b'-' => match line_end(&input[at + 1..], LINE_BYTES) {
-            Some(size) => {
-                let words = &input[at + 1..at + 1 + size];
-                let item = if kind == b'+' { Item::Line(words) } else { Item::Error(words) };
-                Found::Item { item, end: at + 3 + size }
-            }
-            None if input.len() - at > LINE_BYTES => Found::Broken("a line of less than 64 KiB"),
-            None => Found::Incomplete { at_least: 1 },
-        },
-        _ => Found::Broken("a RESP2 reply, which starts with one of + - : $ *"),
-    }
-}
-
-enum Length {
-    /// The number, and the place behind its CR LF.
-    Is(i64, usize),
-    Incomplete,
-    Broken,
-}
-
-/// The number in decimal that starts at `start` and ends in CR LF.
-#[inline]
-fn length(input: &[u8], start: usize) -> Length {
-    // Nearly all are lengths of up to nine digits, which fit whatever they are.
-    let mut number = 0;
-    for (digits, &byte) in input[start..].iter().take(10).enumerate() {
-        let digit = byte.wrapping_sub(b'0');
-        if digit < 10 {
-            number = number * 10 + i64::from(digit);
-        } else if byte == b'\r' && digits > 0 {
-            return match input.get(start + digits + 1) {
-                Some(b'\n') => Length::Is(number, start + digits + 2),
-                Some(_) => Length::Broken,
-                None => Length::Incomplete,
-            };
-        } else {
-            break;
-        }
-    }
-    any_number(input, start)
-}
-
-/// The same for signs, for many digits, and for what is no number.
-#[cold]
-fn any_number(input: &[u8], start: usize) -> Length {
-    // A sign and 19 digits are the longest.
-    let line = &input[start..input.len().min(start + 22)];
-    match line.iter().position(|&byte| byte == b'\r') {
-        Some(size) => match (parse_i64(&line[..size]), line.get(size + 1)) {
-            (Some(_), None) => Length::Incomplete,
-            (Some(number), Some(b'\n')) => Length::Is(number, start + size + 2),
-            _ => Length::Broken,
-        },
-        None if line.len() < 22 => Length::Incomplete,
-        None => Length::Broken,
-    }
 }
 
 fn refused(words: &[u8]) -> Reply<'_> {

@@ -8,7 +8,7 @@ use store::{Expected, Failure, Operation, OperationKind, Reply};
 
 /// Reads requests as the protocol's description has them: `*n`, then n times `$length`, bytes.
 fn arguments(mut input: &[u8]) -> Vec<Vec<Vec<u8>>> {
-    fn line<'a>(input: &mut &'a [u8], sign: u8) -> usize {
+    fn line(input: &mut &[u8], sign: u8) -> usize {
         assert_eq!(input[0], sign);
         let text = std::str::from_utf8(input).unwrap_or_else(|error| std::str::from_utf8(&input[..error.valid_up_to()]).unwrap());
         let (digits, _) = text[1..].split_once("\r\n").unwrap();
