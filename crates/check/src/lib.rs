@@ -1,1 +1,105 @@
 //! Is this store, with this client, correct?
+//!
+//! [`run`] puts a store through cases that have broken real clients: values of every awkward length followed by the read of
+//! another key, bytes that look like the protocol, deep pipelines, many clients at once, counters at their bounds, races. It uses
+//! nothing but the [`store::Store`] interface, so it checks store, adapter and transport together. Only operations the store has
+//! itself are checked. A store that does not answer ends the check; it never hangs.
+//!
+//! What never lives here: a particular store, a measurement, printing.
+
+mod cases;
+mod fault;
+mod gate;
+mod ledger;
+mod probe;
+mod report;
+mod subject;
+mod value;
+
+pub use report::{CaseResult, CaseStatus, Finding, Report, is_failed, is_passed, is_skipped};
+
+use cases::Case;
+use fault::{Stop, guarded};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use store::{Keeps, OperationKind, Store};
+use subject::Subject;
+
+/// What every key a check writes begins with (but the empty key, which is used only where it does not exist). All of them are
+/// deleted at the end, unless the store has stopped answering.
+pub const KEY_PREFIX: &str = "kvtrial-check:";
+
+/// How a check is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How long one operation may take; a store that takes longer counts as frozen, and the check ends.
+    pub timeout: Duration,
+    /// The longest value sent, bytes. A store with a higher limit is not tried at its limit.
+    pub largest_value_bytes: usize,
+    /// How long a session is left idle before it is used again.
+    pub idle: Duration,
+    /// Makes the keys and values of this check its own. By default taken from the clock, so that neither a check of the same
+    /// server at the same time nor the keys an interrupted one left behind disturb it.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Options {
+            timeout: Duration::from_secs(5),
+            largest_value_bytes: 64 << 20,
+            idle: Duration::from_secs(1),
+            seed: now.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(32),
+        }
+    }
+}
+
+/// Checks a store. `observer` sees each case as it ends.
+pub fn run(store: &dyn Store, options: &Options, observer: &mut dyn FnMut(&CaseResult)) -> Report {
+    let subject = Subject::new(store, options);
+    let native = store.capabilities().native;
+    let mut report = Report {
+        not_native: OperationKind::ALL
+            .iter()
+            .filter(|kind| !native.has(**kind))
+            .map(|kind| kind.name().into())
+            .collect(),
+        key_prefix: subject.prefix().into(),
+        ..Report::default()
+    };
+    let mut given_up = None;
+    for case in cases::all() {
+        let start = Instant::now();
+        let status = match &given_up {
+            Some(why) => CaseStatus::Skipped { why: String::clone(why) },
+            None => try_case(&case, &subject, &mut given_up),
+        };
+        let result = CaseResult { name: case.name, status, elapsed_s: start.elapsed().as_secs_f64() };
+        observer(&result);
+        report.cases.push(result);
+    }
+    report.operations = subject.operations.load(Ordering::Relaxed);
+    report
+}
+
+fn try_case(case: &Case, subject: &Subject<'_>, given_up: &mut Option<String>) -> CaseStatus {
+    let capabilities = subject.capabilities();
+    if capabilities.keeps == Keeps::Nothing {
+        return CaseStatus::Skipped { why: "this store keeps nothing, so no answer of it can be checked".into() };
+    }
+    let missing: Vec<_> = case.needs.iter().filter(|kind| !capabilities.has(**kind)).map(|kind| kind.name()).collect();
+    if !missing.is_empty() {
+        return CaseStatus::Skipped { why: format!("not native: {}", missing.join(", ")) };
+    }
+    match guarded(|| (case.run)(subject)) {
+        Ok(()) => CaseStatus::Passed,
+        Err(Stop::Skipped(why)) => CaseStatus::Skipped { why },
+        Err(Stop::Failed(reason)) => {
+            if fault::is_final(reason.kind) {
+                *given_up = Some("the check ended when the store stopped answering".into());
+            }
+            CaseStatus::Failed { reason }
+        }
+    }
+}

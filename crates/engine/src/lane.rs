@@ -172,7 +172,10 @@ impl<'a> Lane<'a> {
         match &self.schedule {
             None => nobody_left || self.now >= self.end,
             Some(schedule) => {
-                if nobody_left || self.now >= self.deadline_end {
+                if nobody_left {
+                    return true; // the job has sent all it had, however long the schedule would go on
+                }
+                if self.now >= self.deadline_end {
                     self.counts.not_sent = schedule.backlog(self.now);
                     return true;
                 }

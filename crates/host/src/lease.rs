@@ -51,8 +51,8 @@ impl Lease {
         let (id, root) = registry::add(make).map_err(|error| {
             let remedy = match error.kind() {
                 io::ErrorKind::Interrupted => "",
-                io::ErrorKind::StorageFull => "; make room there, or set TMPDIR to a directory with more",
-                _ => "; set TMPDIR to a directory that can be written to",
+                io::ErrorKind::StorageFull => "; make room there, or name a directory with more by --base or TMPDIR",
+                _ => "; name a directory that can be written to by --base or TMPDIR",
             };
             StoreError::open(
                 format!("private directory in {}", base.display()),

@@ -6,7 +6,8 @@
 //!
 //! No orphan, ever. A server runs in the foreground in a session of its own and is killed by the kernel when kvtrial ends in
 //! whatever way; it is stopped and its directory removed when its [`OpenStore`] is dropped (also by a panic), when kvtrial is
-//! interrupted, and when the process exits without dropping. After a SIGKILL only the directory is left: the next start removes it.
+//! interrupted, and when the process exits without dropping. After a SIGKILL a small guard process clears away; should it have been
+//! killed too, the next start does.
 //!
 //! What never lives here: a particular store (adapters write plans, this crate carries them out), the timed loop, printing, exiting.
 
@@ -15,8 +16,10 @@
 mod affinity;
 mod disk;
 mod facts;
+mod guard;
 pub mod interrupt;
 mod lease;
+mod log;
 mod noise;
 mod open;
 mod ports;
@@ -32,6 +35,6 @@ pub use disk::{disk_bytes, fsync_us};
 pub use facts::facts;
 pub use noise::NoiseMeter;
 pub use open::{OpenStore, Opening, default_base, open};
-pub use process::Ending;
+pub use process::{Ending, raise_open_files};
 pub use registry::end_all;
 pub use usage::ProcessUse;

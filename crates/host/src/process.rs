@@ -66,7 +66,24 @@ pub fn signal(pid: Pid, signal: i32) {
     unsafe { libc::kill(pid, signal) };
 }
 
-/// Starts a program in a session of its own. The kernel kills it when kvtrial ends, however that happens.
+/// Open files a process is allowed, where the system lets us: enough for any number of clients, and not so many that a server
+/// makes tables of that length.
+const OPEN_FILES: libc::rlim_t = 65_536;
+
+/// Raises the number of files (and so connections) this process and its children may have open, as far as the system lets us.
+/// A login usually begins with 1,024.
+pub fn raise_open_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both calls only touch `limit`; they may be made between fork and exec.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 && limit.rlim_cur < OPEN_FILES.min(limit.rlim_max) {
+            limit.rlim_cur = OPEN_FILES.min(limit.rlim_max);
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
+    }
+}
+
+/// Starts a program in a session of its own, with open files enough. The kernel kills it when kvtrial ends, however that happens.
 ///
 /// # Errors
 /// The system's, e.g. when the program does not exist.
@@ -81,6 +98,7 @@ pub fn spawn(mut command: Command, cpus: Vec<usize>) -> io::Result<Pid> {
             if libc::getppid().unsigned_abs() != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
+            raise_open_files();
             if cpus.is_empty() { Ok(()) } else { crate::affinity::pin_thread(&cpus) }
         })
     };

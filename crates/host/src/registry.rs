@@ -3,6 +3,7 @@
 //! Processes are started and reaped under one lock only: no process can start after [`end_all`], and no id is signalled after
 //! the kernel may have given it to somebody else.
 
+use crate::guard;
 use crate::process::{self, Ending, Pid};
 use crate::tree::{self, Process};
 use std::fs::{self, File};
@@ -53,6 +54,7 @@ pub fn add(make: impl FnOnce() -> io::Result<(PathBuf, File)>) -> io::Result<(Pl
     let mut registry = registry();
     registry.check_open()?;
     let (root, lock) = make()?;
+    guard::watch(&root);
     registry.last_id += 1;
     let id = PlaceId(registry.last_id);
     registry.entries.push(Entry { id, root: root.clone(), roots: Vec::new(), _lock: lock });
@@ -118,7 +120,8 @@ extern "C" fn at_exit() {
 /// # Errors
 /// What could not be removed.
 pub fn end_stale(root: PathBuf, lock: File) -> io::Result<()> {
-    Entry { id: PlaceId(0), root, roots: Vec::new(), _lock: lock }.end(false)
+    let roots = tree::marked(&tree::processes(), &root);
+    Entry { id: PlaceId(0), root, roots, _lock: lock }.end(false)
 }
 
 fn ended() -> io::Error {
@@ -139,6 +142,8 @@ impl Entry {
         loop {
             let all = tree::processes();
             let mut members = tree::members(&all, &roots, &self.root);
+            // The dead of others are theirs to bury.
+            members.retain(|member| member.state != b'Z' || member.is_ours());
             if last {
                 members.extend(all.into_iter().filter(is_adopted_orphan));
             }
@@ -166,7 +171,7 @@ impl Entry {
 fn is_adopted_orphan(process: &Process) -> bool {
     // SAFETY: getsid touches no memory.
     let own_session = unsafe { libc::getsid(0) };
-    process.parent == std::process::id().cast_signed() && process.session != own_session
+    process.is_ours() && process.session != own_session
 }
 
 /// Removes a directory, again when a dying process has just made another file in it.

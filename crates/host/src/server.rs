@@ -3,9 +3,9 @@
 use crate::lease::{Lease, system_words};
 use crate::process::{Ending, Pid, ending, signal};
 use crate::user::{User, is_root};
-use crate::{interrupt, ports};
-use std::fs::{DirBuilder, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use crate::{interrupt, log, ports};
+use std::fs::DirBuilder;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -34,10 +34,6 @@ const PORT_TRIES: u32 = 5;
 
 /// Longest path of a unix socket the system can bind.
 const MAX_SOCKET_PATH_BYTES: usize = 107;
-
-/// Lines of a log that an error quotes, and the bytes at its end they are looked for in.
-const QUOTED_LINES: usize = 15;
-const QUOTED_BYTES: u64 = 8 << 10;
 
 type Plan = fn(&Spec, &Place) -> Result<ServerPlan, StoreError>;
 type Connect = fn(&Spec, &Endpoint) -> Result<Box<dyn Store>, StoreError>;
@@ -128,7 +124,7 @@ impl Recipe<'_> {
                 directory.display(),
                 format!(
                     "user '{name}', who runs the server, may not pass through this directory; \
-                     set TMPDIR to one that everybody may, such as /tmp"
+                     name one that everybody may, such as /tmp, by --base or TMPDIR"
                 ),
             )),
         }
@@ -152,7 +148,11 @@ impl Recipe<'_> {
             Some(ending) => ending.to_string(),
             None => format!("took longer than {} s", PREPARE_TIMEOUT.as_secs()),
         };
-        Err(self.not_started(format!("{} {problem}{}", line.program.display(), quote(&[lease.output().to_owned()]))))
+        Err(self.not_started(format!(
+            "{} {problem}{}",
+            line.program.display(),
+            log::end_of(&[lease.output().to_owned()])
+        )))
     }
 
     /// Connects as soon as the server answers. The attempts run on a thread of their own: one that hangs is left behind.
@@ -220,7 +220,7 @@ impl Server {
 
     /// The end of its logs, ready to follow a message; empty when they are.
     pub fn quote(&self) -> String {
-        quote(&self.logs)
+        log::end_of(&self.logs)
     }
 
     /// Its directory and processes.
@@ -240,7 +240,6 @@ impl Server {
     pub fn stop(&self) -> Result<(), StoreError> {
         if self.ending().is_none() {
             signal(self.pid, self.stop_signal);
-            signal(self.pid, libc::SIGCONT);
             wait_to_stop(self.pid);
         }
         self.lease.end()
@@ -304,7 +303,7 @@ fn check_socket_path(endpoint: &Endpoint) -> Result<(), StoreError> {
         Address::Unix(path) if path.as_os_str().as_bytes().len() > MAX_SOCKET_PATH_BYTES => Err(StoreError::open(
             path.display(),
             format!(
-                "a unix socket's path has at most {MAX_SOCKET_PATH_BYTES} bytes; set TMPDIR to a shorter directory"
+                "a unix socket's path has at most {MAX_SOCKET_PATH_BYTES} bytes; name a shorter directory by --base or TMPDIR"
             ),
         )),
         _ => Ok(()),
@@ -331,22 +330,4 @@ fn wait_to_stop(pid: Pid) {
         }
         thread::sleep(Duration::from_millis(2));
     }
-}
-
-/// The last lines of these files, to follow a message.
-fn quote(logs: &[PathBuf]) -> String {
-    let text: String = logs.iter().filter_map(|log| tail(log).ok()).collect();
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = &lines[lines.len().saturating_sub(QUOTED_LINES)..];
-    if last.is_empty() { String::new() } else { format!("; its log ends:\n  {}", last.join("\n  ")) }
-}
-
-fn tail(log: &Path) -> io::Result<String> {
-    let mut file = File::open(log)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(QUOTED_BYTES)))?;
-    let mut text = Vec::new();
-    file.take(QUOTED_BYTES).read_to_end(&mut text)?;
-    text.push(b'\n');
-    Ok(String::from_utf8_lossy(&text).into_owned())
 }

@@ -38,17 +38,24 @@ impl Process {
         own_s + ticks_s(self.reaped_ticks)
     }
 
-    fn marked_with(&self, place: &Path) -> bool {
+    /// Whether it carries a place's mark in its environment. Some servers overwrite that with a title: of orphans the working
+    /// directory says as much (a user's shell that looks into the directory is no orphan).
+    fn is_marked(&self, place: &Path) -> bool {
         let mark = format!("{MARK}={}", place.display());
         let environment = fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
-        if environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes()) {
-            return true;
-        }
-        // Some servers overwrite their environment with a title. Of orphans the working directory says as much; a user's
-        // shell that looks into the directory is no orphan.
-        let orphaned = self.parent == 1 || self.parent == std::process::id().cast_signed();
-        orphaned && fs::read_link(format!("/proc/{}/cwd", self.pid)).is_ok_and(|directory| directory.starts_with(place))
+        environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+            || (self.parent == 1 || self.is_ours())
+                && fs::read_link(format!("/proc/{}/cwd", self.pid)).is_ok_and(|directory| directory.starts_with(place))
     }
+
+    /// Whether it is a child of kvtrial, begotten or adopted.
+    pub fn is_ours(&self) -> bool {
+        self.parent == own_pid()
+    }
+}
+
+fn own_pid() -> Pid {
+    std::process::id().cast_signed()
 }
 
 /// All processes of this machine (or container).
@@ -77,25 +84,30 @@ fn parse(pid: Pid, stat: &str) -> Option<Process> {
     })
 }
 
-/// Of `all`, the processes of a private place: the ids in `roots`, whoever shares their session or group or descends from
-/// them, and whoever carries the place's mark. Never kvtrial itself.
+/// Of `all`, the processes of a private place that runs: the ids in `roots`, orphans adopted from there, whoever shares their
+/// session or group or descends from them. Never kvtrial itself.
 pub fn members(all: &[Process], roots: &[Pid], place: &Path) -> Vec<Process> {
-    let own = std::process::id().cast_signed();
-    let mut found: Vec<Process> = Vec::new();
     let mut known: Vec<Pid> = roots.to_vec();
-    let mut rest: Vec<&Process> = all.iter().filter(|process| process.pid != own).collect();
+    known.extend(all.iter().filter(|process| process.is_ours() && process.is_marked(place)).map(|process| process.pid));
+    let mut found: Vec<Process> = Vec::new();
+    let mut rest: Vec<&Process> = all.iter().filter(|process| process.pid != own_pid()).collect();
     loop {
         let (new, others): (Vec<&Process>, Vec<&Process>) = rest.into_iter().partition(|process| {
             [process.pid, process.parent, process.session, process.group].iter().any(|id| known.contains(id))
         });
         if new.is_empty() {
-            found.extend(others.into_iter().filter(|process| process.marked_with(place)).cloned());
             return found;
         }
         known.extend(new.iter().map(|process| process.pid));
         found.extend(new.into_iter().cloned());
         rest = others;
     }
+}
+
+/// The living processes that carry the mark of a place whose kvtrial is gone, whoever their parents are now.
+pub fn marked(all: &[Process], place: &Path) -> Vec<Pid> {
+    let living = all.iter().filter(|process| process.state != b'Z' && process.pid != own_pid());
+    living.filter(|process| process.is_marked(place)).map(|process| process.pid).collect()
 }
 
 /// What these processes have used so far. CPU: theirs and their ended children's. Peak resident set: of a single process, the
@@ -108,7 +120,12 @@ pub fn usage(members: &[Process]) -> ServerUse {
             .filter_map(|process| memory(process.pid).map(|memory| memory.share_of_peak(process.pid)))
             .sum(),
     };
-    ServerUse { cpu_s: members.iter().map(Process::cpu_s).sum(), peak_rss_bytes }
+    ServerUse { cpu_s: cpu_s(members), peak_rss_bytes }
+}
+
+/// CPU seconds of these processes and their ended children.
+pub fn cpu_s(members: &[Process]) -> f64 {
+    members.iter().map(Process::cpu_s).sum()
 }
 
 /// Resident set of one process, bytes.

@@ -7,6 +7,7 @@ use kvtrial_host::{OpenStore, interrupt, open};
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
@@ -44,9 +45,10 @@ fn stand_in() {
     let stores: &[&'static StoreInfo] = match role.as_str() {
         "detaching" => &[&DETACHING],
         "interrupted start" => &[&NEVER_READY],
+        "killed preparing" => &[&NEVER_PREPARED],
         _ => &[&REDIS_UNIX, &MEMCACHED, &POSTGRES],
     };
-    if role == "interrupted start" {
+    if ["interrupted start", "killed preparing"].contains(&role.as_str()) {
         println!("ready");
     }
     let _opened: Vec<OpenStore> =
@@ -77,6 +79,16 @@ fn stand_in() {
 static NEVER_READY: StoreInfo =
     info("redis", |_, place| Ok(support::plan(place, CommandLine::new("/bin/sleep").arg("1000"))), redis_connect);
 
+static NEVER_PREPARED: StoreInfo = info(
+    "redis",
+    |spec, place| {
+        let script = "sleep 1000 & (setsid sleep 1000; true) & sleep 1000 && echo";
+        let prepare = vec![CommandLine::new("/bin/sh").args(["-c", script])];
+        Ok(ServerPlan { prepare, ..redis_plan(spec, place)? })
+    },
+    redis_connect,
+);
+
 /// A running stand-in, its private base and the processes it has started.
 struct Running {
     child: Child,
@@ -98,6 +110,7 @@ impl Running {
             .env("TMPDIR", base.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
+            .process_group(0)
             .spawn()
             .unwrap();
         let mut printed = BufReader::new(child.stdout.take().unwrap());
@@ -124,6 +137,28 @@ impl Running {
             thread::sleep(Duration::from_millis(5));
         }
         panic!("the stand-in did not end");
+    }
+
+    /// So many descendants, or more, as soon as they are there.
+    fn await_descendants(&self, count: usize) -> Vec<i32> {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(20) {
+            let found = descendants(self.child.id().cast_signed());
+            if found.len() >= count {
+                return found;
+            }
+        }
+        panic!("the stand-in has not started {count} processes");
+    }
+
+    /// Takes the guard away before anything else happens.
+    fn kill_guard(&mut self) {
+        let of = |pid: i32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let is_guard = |pid: &i32| String::from_utf8_lossy(&of(*pid)).contains("kvtrial-guard");
+        let guards: Vec<i32> = self.processes.iter().copied().filter(is_guard).collect();
+        assert_eq!(guards.len(), 1);
+        // SAFETY: kill touches no memory.
+        unsafe { libc::kill(guards[0], libc::SIGKILL) };
     }
 
     /// Every process gone, within a moment.
@@ -211,8 +246,42 @@ fn an_exit_without_dropping_anything_leaves_nothing() {
 }
 
 #[test]
-fn sigkill_leaves_no_process_and_the_next_start_removes_the_directories() {
+fn sigkill_leaves_nothing() {
     let mut running = Running::start("ignores");
+    running.signal(libc::SIGKILL);
+    running.wait();
+    running.assert_nothing_left();
+}
+
+#[test]
+fn sigkill_leaves_nothing_of_commands_that_prepare_a_server() {
+    let mut running = Running::start("killed preparing");
+    running.processes = running.await_descendants(5);
+    running.signal(libc::SIGKILL);
+    running.wait();
+    running.assert_nothing_left();
+}
+
+#[test]
+fn a_signal_meant_for_the_terminal_s_programs_does_not_reach_servers_or_guard() {
+    let mut running = Running::start("ignores");
+    let stand_in = running.child.id().cast_signed();
+    let children: Vec<i32> =
+        all_processes().into_iter().filter(|(_, parent, _)| *parent == stand_in).map(|(pid, ..)| pid).collect();
+    assert_eq!(children.len(), 4, "three servers and the guard");
+    // SAFETY: kill touches no memory. The stand-in leads a process group of its own.
+    unsafe { libc::kill(-stand_in, libc::SIGINT) };
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(survivors(&children), children);
+    running.signal(libc::SIGKILL);
+    running.wait();
+    running.assert_nothing_left();
+}
+
+#[test]
+fn sigkill_of_the_guard_too_leaves_no_server_and_the_next_start_removes_the_directories() {
+    let mut running = Running::start("ignores");
+    running.kill_guard();
     running.signal(libc::SIGKILL);
     running.wait();
     running.assert_no_process();
@@ -224,7 +293,7 @@ fn sigkill_leaves_no_process_and_the_next_start_removes_the_directories() {
 #[test]
 fn processes_that_detach_themselves_in_any_way_are_ended_too() {
     let mut running = Running::start("detaching");
-    assert_eq!(running.processes.len(), 5, "redis and four sleepers");
+    assert_eq!(running.processes.len(), 6, "redis, four sleepers, the guard");
     running.signal(libc::SIGTERM);
     assert_eq!(running.wait().code(), Some(0));
     running.assert_nothing_left();
@@ -233,6 +302,7 @@ fn processes_that_detach_themselves_in_any_way_are_ended_too() {
 #[test]
 fn the_next_start_after_sigkill_ends_what_a_server_had_detached() {
     let mut running = Running::start("detaching");
+    running.kill_guard();
     running.signal(libc::SIGKILL);
     running.wait();
     drop(open(&REDIS_UNIX, &Spec::private("redis-unix"), running.base.path()).unwrap());
@@ -249,10 +319,8 @@ fn the_next_start_after_sigkill_ends_what_a_server_had_detached() {
 #[test]
 fn a_start_that_takes_long_is_interrupted() {
     let mut running = Running::start("interrupted start");
+    running.processes = running.await_descendants(2);
     let start = Instant::now();
-    while running.processes.is_empty() && start.elapsed() < Duration::from_secs(10) {
-        running.processes = descendants(running.child.id().cast_signed());
-    }
     running.signal(libc::SIGINT);
     assert_eq!(running.wait().code(), Some(101), "opening fails");
     assert!(start.elapsed() < Duration::from_secs(5));

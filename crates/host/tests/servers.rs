@@ -88,6 +88,7 @@ fn cpu_time_and_memory_of_a_server_agree_with_what_it_says_itself() {
     redis_cli(&socket, &["EVAL", "local i = 0 while i < 2e7 do i = i + 1 end return i", "0"]);
     let (low, measured, high) = (own_cpu_s(), opened.usage().unwrap(), own_cpu_s());
     assert!(low > 0.02 && (low - 0.002..high + 0.002).contains(&measured.cpu_s), "{low} {measured:?} {high}");
+    assert!(opened.server_cpu_s().unwrap() >= measured.cpu_s);
     let before = measured.peak_rss_bytes;
     redis_cli(&socket, &["SETRANGE", "key", "33554432", "x"]);
     redis_cli(&socket, &["FLUSHALL"]);
@@ -171,12 +172,16 @@ impl Drop for Talkative {
 }
 
 #[test]
-fn a_server_can_be_given_processors_of_its_own() {
+fn a_server_can_be_given_processors_of_its_own_and_has_open_files_enough() {
     let base = base();
     let last = *kvtrial_host::allowed_cpus().last().unwrap();
     let opened = Opening::new(base.path()).server_cpus(&[last]).open(&REDIS, &Spec::private("redis")).unwrap();
     let status = std::fs::read_to_string(format!("/proc/{}/status", opened.server_pid().unwrap())).unwrap();
     assert!(status.contains(&format!("Cpus_allowed_list:\t{last}\n")), "{status}");
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", opened.server_pid().unwrap())).unwrap();
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let numbers: Vec<u64> = files.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert!(numbers[0] >= numbers[1].min(65_536), "{files}");
 }
 
 #[test]

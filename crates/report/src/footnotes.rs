@@ -1,11 +1,9 @@
 //! What a row cannot hold: what was really measured, what was emulated, what time went into.
 
 use crate::comparison::{Place, Rank, baseline, time_per_operation};
+use crate::layout::FIXED_BLANK;
 use crate::units;
 use study::Cell;
-
-/// A blank that no line is broken at.
-const FIXED_BLANK: char = '\u{a0}';
 
 /// The spec without the durability its heading states.
 pub(crate) fn spec(cell: &Cell) -> String {
@@ -104,5 +102,29 @@ pub(crate) fn cost_sentence(cells: &[&Cell], places: &[&Place<'_>]) -> Option<St
         units::duration(null_s),
         units::duration(ram_s - null_s),
         units::duration(store_s - ram_s),
+    ))
+}
+
+/// Outliers nearer to the median than this share of it are not worth a word.
+const NOTABLE: f64 = 0.05;
+
+/// The trial most unlike the others of its cell, where there is one: named, never dropped.
+pub(crate) fn outliers(cells: &[&Cell]) -> Vec<String> {
+    cells.iter().filter(|cell| cell.verdict.is_ranked()).filter_map(|cell| outlier(cell)).collect()
+}
+
+fn outlier(cell: &Cell) -> Option<String> {
+    let trials: Vec<_> = cell.counted().filter(|trial| trial.makespan_s > 0.0).collect();
+    let times: Vec<f64> = trials.iter().map(|trial| trial.makespan_s).collect();
+    let median = stats::median(&times).filter(|_| times.len() >= 5)?;
+    let scores = stats::modified_z_scores(&times);
+    let unlike = |at: &usize| scores[*at].abs() > stats::OUTLIER_SCORE && (times[*at] / median - 1.0).abs() > NOTABLE;
+    let worst = (0..times.len()).filter(unlike).max_by(|a, b| scores[*a].abs().total_cmp(&scores[*b].abs()))?;
+    Some(format!(
+        "Trial {} ({}) took {}, unlike the other trials of this store with a median of {}.",
+        trials[worst].order,
+        spec(cell),
+        units::duration(times[worst]),
+        units::duration(median)
     ))
 }

@@ -126,6 +126,9 @@ pub(crate) fn width(text: &str) -> usize {
     text.chars().count()
 }
 
+/// A blank that no line is broken at; it becomes an ordinary one when the text is folded.
+pub(crate) const FIXED_BLANK: char = '\u{a0}';
+
 /// Breaks a text at blanks, and after commas or within a word where there is no other way.
 pub(crate) fn fold(text: &str, most: usize) -> Vec<String> {
     let mut lines = Vec::new();
@@ -146,7 +149,7 @@ pub(crate) fn fold(text: &str, most: usize) -> Vec<String> {
         line += &word;
     }
     lines.push(line);
-    lines
+    lines.into_iter().map(|line| line.replace(FIXED_BLANK, " ")).collect()
 }
 
 /// Byte index after the last comma that fits, unless that wastes half of the line; else of the last character that fits.

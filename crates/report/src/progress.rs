@@ -35,7 +35,7 @@ impl Progress {
 
     fn on(target: ProgressDrawTarget) -> Progress {
         let bar = ProgressBar::with_draw_target(Some(1000), target);
-        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:16} {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:8} {wide_msg}") {
             bar.set_style(style.progress_chars("━╸ "));
         }
         let left = TimeLeft::default();
@@ -61,7 +61,7 @@ impl Progress {
         }
         self.trial = trial;
         self.store = store.to_owned();
-        self.bar.set_prefix(format!("{} {store} {phase}", self.trial));
+        self.bar.set_prefix(format!("{} {} {phase}", self.trial, shortened(store)));
         self.bar.set_position(0);
         self.bar.set_message("");
     }
@@ -97,6 +97,14 @@ impl Progress {
     }
 }
 
+/// A spec in at most 18 characters, so that the line stays a line.
+fn shortened(store: &str) -> String {
+    match store.char_indices().nth(18) {
+        Some(_) => store.chars().take(17).chain(['…']).collect(),
+        None => store.into(),
+    }
+}
+
 fn message(share: f64, planned: u64, ops_per_s: f64, left: Option<Duration>) -> String {
     let mut parts = Vec::new();
     if planned > 0 {
@@ -104,7 +112,7 @@ fn message(share: f64, planned: u64, ops_per_s: f64, left: Option<Duration>) -> 
     }
     parts.push(format!("{} op/s", units::count(ops_per_s)));
     if let Some(left) = left {
-        parts.push(format!("{} left", units::whole_seconds(left.as_secs_f64())));
+        parts.push(format!("{} left", units::clock(left.as_secs_f64())));
     }
     parts.join("  ")
 }
@@ -194,9 +202,15 @@ mod tests {
     }
 
     #[test]
+    fn a_long_spec_does_not_break_the_line() {
+        assert_eq!(super::shortened("lmdb,durability=os"), "lmdb,durability=os");
+        assert_eq!(super::shortened("postgres,layout=hstore,durability=commit"), "postgres,layout=h…");
+    }
+
+    #[test]
     fn the_message_is_short_and_steady() {
-        assert_eq!(message(0.5, 10, 50_812.0, Some(Duration::from_millis(61_200))), " 50 %  50.8k op/s  62 s left");
-        assert_eq!(message(0.5, 10, 1.0, Some(seconds(3))), " 50 %  1.00 op/s  3 s left");
+        assert_eq!(message(0.5, 10, 50_812.0, Some(Duration::from_millis(61_200))), " 50 %  50.8k op/s  1:02 left");
+        assert_eq!(message(0.5, 10, 1.0, Some(seconds(3))), " 50 %  1.00 op/s  0:03 left");
         assert_eq!(message(0.0, 0, 0.0, None), "0 op/s");
     }
 }

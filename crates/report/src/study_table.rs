@@ -1,10 +1,10 @@
 //! The study as a table for a terminal.
 
-use crate::advice::advice;
 use crate::answers;
 use crate::comparison::{self, Group, Place, Rank, baseline, cost, spread};
 use crate::footnotes::{self, Emulations};
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::reasons;
 use crate::units;
 use study::{Cell, Durability, Status, Study};
 
@@ -31,6 +31,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     let parts = comparison::by_parameters(study);
     let all: Vec<&Cell> = study.cells.iter().collect();
     let emulations = Emulations::of(&all);
+    let widespread = reasons::widespread(study);
     let grouped: Vec<_> = parts.iter().map(|(label, cells)| (label, cells, comparison::groups(cells))).collect();
 
     let drawn: Vec<Vec<Vec<Row>>> = grouped
@@ -49,19 +50,23 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
             text += &paragraph(&heading(group), 1, 3, Style::Bold, colour);
             for (place, row) in group.places.iter().zip(rows) {
                 text += &table.row(row, colour);
-                text += &reasons(place.cell, colour);
+                text += &reasons::of_cell(place.cell, &widespread, colour);
             }
         }
         text.push('\n');
         text += &conclusions(cells, groups, colour);
     }
+    text += &reasons::of_many(study, &widespread, colour);
+    if let Some(unfinished) = unfinished(study) {
+        text += &paragraph(&unfinished, 1, 3, Style::Warning, colour);
+    }
     for note in emulations.notes().chain(footnotes::products(&all)) {
-        text += &paragraph(&note, 1, 1, Style::Plain, colour);
+        text += &paragraph(&note, 1, 3, Style::Plain, colour);
     }
     let legend = legend(study, grouped.iter().flat_map(|part| &part.2));
     text += if legend.is_empty() { "" } else { "\n" };
     for (word, meaning) in legend {
-        text += &paragraph(&format!("{word:8}{meaning}"), 1, 9, Style::Dim, colour);
+        text += &paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour);
     }
     text
 }
@@ -78,12 +83,7 @@ fn title(study: &Study, colour: Colour) -> String {
     }
     let mut text = paragraph(&title, 1, 3, Style::Bold, colour);
     let mut facts = comparison::common_parameters(study);
-    let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
-    facts.push(match counted {
-        0 => "no trial yet".into(),
-        1 => "1 trial a store".into(),
-        n => format!("{n} trials a store"),
-    });
+    facts.push(trials(study));
     text += &paragraph(&facts.join(" · "), 1, 1, Style::Dim, colour);
     if !study.host.cpu.is_empty() {
         let host = &study.host;
@@ -92,6 +92,31 @@ fn title(study: &Study, colour: Colour) -> String {
         text += &paragraph(&machine, 1, 1, Style::Dim, colour);
     }
     text
+}
+
+/// `5 trials a store after 1 warm-up`.
+fn trials(study: &Study) -> String {
+    let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
+    let trials = match counted {
+        0 => return "no trial yet".into(),
+        1 => "1 trial a store".to_owned(),
+        n => format!("{n} trials a store"),
+    };
+    match study.warmups {
+        0 => trials,
+        1 => format!("{trials} after 1 warm-up"),
+        n => format!("{trials} after {n} warm-ups"),
+    }
+}
+
+/// What is still to do in an interrupted study. Cells known to be void without a trial are not waited for.
+fn unfinished(study: &Study) -> Option<String> {
+    let wanted = study.repeats as usize;
+    let cells = study.cells.iter().filter(|cell| cell.verdict.is_ranked() || cell.counted().next().is_some());
+    let (planned, missing) = cells.fold((0, 0), |(planned, missing), cell| {
+        (planned + wanted, missing + wanted.saturating_sub(cell.counted().count()))
+    });
+    (missing > 0).then(|| format!("Unfinished: {missing} of {planned} trials are missing. Continue with --resume."))
 }
 
 fn heading(group: &Group<'_>) -> String {
@@ -152,47 +177,18 @@ fn row(place: &Place<'_>, null: Option<&Cell>, ram: Option<&Cell>, emulations: &
     ]
 }
 
-/// Why a cell is void or degraded, beneath its row: what and how often, the first example, what to do.
-fn reasons(cell: &Cell, colour: Colour) -> String {
-    let mut text = String::new();
-    for reason in &cell.verdict.reasons {
-        let style = if reason.kind.status() == Status::Void { Style::Bad } else { Style::Warning };
-        let (meaning, remedy) = advice(reason.kind);
-        let times = if reason.count > 1 { format!(", {} times", grouped(reason.count)) } else { String::new() };
-        let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
-        text += &paragraph(&format!("{}{times}{example}", sentence(meaning)), 5, 7, style, colour);
-        text += &paragraph(&format!("→ {remedy}"), 7, 9, Style::Plain, colour);
-    }
-    text
-}
-
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
-/// 1234567 as `1,234,567`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String {
     let mut text = String::new();
     if let Some(agreement) = answers::agreement(cells) {
         let style = if answers::all_agree(cells) { Style::Good } else { Style::Bad };
-        text += &paragraph(&agreement, 1, 1, style, colour);
+        text += &paragraph(&agreement, 1, 3, style, colour);
     }
     let places: Vec<&Place<'_>> = groups.iter().flat_map(|group| &group.places).collect();
     if let Some(sentence) = footnotes::cost_sentence(cells, &places) {
-        text += &paragraph(&sentence, 1, 1, Style::Plain, colour);
+        text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
+    }
+    for note in footnotes::outliers(cells) {
+        text += &paragraph(&note, 1, 3, Style::Warning, colour);
     }
     text
 }
@@ -206,10 +202,15 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
         Some(level) if level > 0.0 => format!("median of the trials ± its {} interval", percent(level)),
         Some(_) => "of single trials: the order may be chance, try --repeats 5".into(),
     };
+    let open_loop = study.cells.iter().any(|cell| cell.latency_ns.send_lag.n > 0);
+    let p99 = match open_loop {
+        true => "99 of 100 operations were answered this long after they were due, or sooner",
+        false => "99 of 100 operations were answered within this time",
+    };
     let mut legend = vec![
         ("TIME", time),
-        ("P99", "99 of 100 operations were answered within this time".into()),
-        ("x NULL", "time as a multiple of the null baseline's; x RAM: of the ram baseline's".into()),
+        ("P99", p99.into()),
+        ("x NULL", "time as a multiple of the null baseline's; x RAM likewise".into()),
     ];
     if let Some(tied) = groups.flat_map(|group| &group.places).find_map(|place| match place.rank {
         Rank::Tied(at) => Some(at),
@@ -217,7 +218,11 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
     }) {
         legend.push(("=", format!("{tied}= was not told apart from the store at place {tied} by these trials")));
     }
-    if study.cells.iter().any(|cell| !cell.verdict.is_ranked()) {
+    let has = |status| study.cells.iter().any(|cell| cell.verdict.status == status);
+    if has(Status::Degraded) {
+        legend.push(("degraded", "all answers were right, but the times may be distorted".into()));
+    }
+    if has(Status::Void) {
         legend.push(("void", "not to be believed, so never ranked".into()));
     }
     legend

@@ -31,7 +31,7 @@ pub fn summarise(cell: &mut Cell) {
     let server_rss_bytes = over(&|trial| trial.server.map(|server| server.peak_rss_bytes as f64));
     let disk_bytes = over(&|trial| trial.disk_bytes.map(|bytes| bytes as f64));
     let latency_ns = latencies(&timed);
-    let sum = |figure: fn(&TrialRecord) -> u64| counted.iter().map(|trial| figure(trial)).sum();
+    let sum = |figure: fn(&TrialRecord) -> u64| counted.iter().map(|trial| figure(trial)).fold(0, u64::saturating_add);
     let (hits, misses) = (sum(|trial| trial.hits), sum(|trial| trial.misses));
     let (errors, retries) = (sum(|trial| trial.errors), sum(|trial| trial.retries));
     let (answer, disagreement) = common_answer(&counted);
@@ -107,7 +107,7 @@ fn latencies(timed: &[&TrialRecord]) -> Latencies {
 }
 
 fn latency(trials: Vec<LatencySummary>) -> LatencySummary {
-    let n: u64 = trials.iter().map(|trial| trial.n).sum();
+    let n = trials.iter().map(|trial| trial.n).fold(0, u64::saturating_add);
     if n == 0 {
         return LatencySummary::default();
     }
@@ -197,7 +197,7 @@ mod tests {
         let mut cell = Cell { trials: vec![failed], ..Cell::default() };
         summarise(&mut cell);
         assert_eq!((cell.makespan_s, cell.ops_per_s), (None, None));
-        assert_eq!(cell.verdict.reasons, [reason.clone()]);
+        assert_eq!(cell.verdict.reasons, std::slice::from_ref(&reason));
         let mut untried = Cell { verdict: Verdict::of([reason.clone()]), ..Cell::default() };
         summarise(&mut untried);
         assert_eq!(untried.verdict.reasons, [reason]);

@@ -10,11 +10,12 @@ pub(crate) fn duration(seconds: f64) -> String {
     minutes(seconds.round() as u64)
 }
 
-/// A time in whole seconds, rounded up and at least one: for a display that must not flicker.
-pub(crate) fn whole_seconds(seconds: f64) -> String {
-    match seconds.ceil().max(1.0) as u64 {
-        whole @ 0..120 => format!("{whole} s"),
-        whole => minutes(whole),
+/// A time as a clock shows it, rounded up and at least a second: `0:03`, `16:40`, `3:20:00`.
+pub(crate) fn clock(seconds: f64) -> String {
+    let whole_s = seconds.ceil().max(1.0) as u64;
+    match whole_s / 3600 {
+        0 => format!("{}:{:02}", whole_s / 60, whole_s % 60),
+        hours => format!("{hours}:{:02}:{:02}", whole_s / 60 % 60, whole_s % 60),
     }
 }
 
@@ -69,7 +70,7 @@ fn significant(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, count, duration, ratio};
+    use super::{bytes, clock, count, duration, ratio};
 
     #[test]
     fn units_change_where_the_rounded_figure_does() {
@@ -91,6 +92,11 @@ mod tests {
         ] {
             assert_eq!(duration(seconds), text);
         }
+    }
+
+    #[test]
+    fn the_clock_never_shows_nought() {
+        assert_eq!([clock(0.0), clock(2.1), clock(61.0), clock(12_000.0)], ["0:01", "0:03", "1:01", "3:20:00"]);
     }
 
     #[test]

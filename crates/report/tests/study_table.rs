@@ -3,23 +3,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod golden_file;
 mod sample;
 
+use golden_file::golden;
 use report::{Colour, study_table};
-use std::path::Path;
 use study::{Durability, ReasonKind, Study};
-
-fn golden(name: &str, got: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, got).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(got == expected, "{name} is not as expected; got:\n{got}");
-    for line in got.lines() {
-        assert!(line.chars().count() <= 80 && line == line.trim_end(), "{line:?}");
-    }
-}
 
 fn plain(study: &Study) -> String {
     study_table(study, Colour::Never)
@@ -32,12 +21,13 @@ fn the_job_of_2009_is_shown_with_all_that_can_happen_to_a_cell() {
 
 #[test]
 fn a_quick_run_on_embedded_stores_fits_and_says_what_it_cannot() {
-    let study = sample::study(vec![
+    let mut study = sample::study(vec![
         sample::Sample::new("null", "baseline", &[0.0412], 90).cell(),
         sample::Sample::new("ram", "baseline", &[0.193], 210).cell(),
         sample::Sample::new("lmdb", "embedded", &[0.221], 980).product("LMDB", "0.9.33").cell(),
         sample::Sample::new("redb", "embedded", &[0.295], 2_140).product("redb", "4.4.0").cell(),
     ]);
+    (study.repeats, study.warmups) = (1, 1);
     golden("quick.txt", &plain(&study));
 }
 
@@ -64,7 +54,7 @@ fn parameters_that_vary_have_a_table_each_and_durabilities_never_share_a_ranking
             cells.push(cell);
         }
     }
-    golden("varied.txt", &plain(&sample::study(cells)));
+    golden("varied.txt", &plain(&Study { repeats: 3, ..sample::study(cells) }));
 }
 
 #[test]
@@ -82,6 +72,47 @@ fn stores_that_disagree_are_told_in_capitals() {
     assert!(table.contains("THE STORES DISAGREE. Answer sha256:9c6e0f1a52c4b7d8… on ram, lmdb, fjall;"), "{table}");
     assert!(table.contains("Updates lost, 6,172,835 times: page libc6 has 3,811 fans instead of 3,839"), "{table}");
     assert!(table.contains("policy=cas"), "{table}");
+}
+
+#[test]
+fn what_disturbed_many_cells_is_told_once() {
+    let mut study = sample::fans();
+    study.cells.truncate(5);
+    for (cell, share) in study.cells.iter_mut().zip([82, 80, 76, 69, 80]) {
+        sample::spoil(cell, ReasonKind::OtherLoad, 1, &format!("other processes used {share} % of the processors"));
+    }
+    sample::spoil(&mut study.cells[4], ReasonKind::LostUpdates, 2, "page a");
+    golden("noisy.txt", &plain(&study));
+}
+
+#[test]
+fn extremes_still_fit_eighty_columns() {
+    let store = "a-store-with-a-very-long-name://user:***@some.host.example.org:65535/database,layout=hstore,nodes=100";
+    let mut cells: Vec<_> = [[1e-7, 1.1e-7, 0.9e-7], [5_000.0, 90_000.0, 70_000.0], [1e6, 2e6, 3e6]]
+        .iter()
+        .map(|times| sample::Sample::new(store, "network", times, 3_000_000_000_000).cell())
+        .collect();
+    cells.push(sample::Sample::new("null", "baseline", &[1e-9], 1).cell());
+    for cell in &mut cells {
+        sample::spoil(cell, ReasonKind::ScheduleLag, u64::MAX / 4, &"no-blank-in-sight".repeat(20));
+        cell.product = "A Product With A Long Name".into();
+        cell.emulated = ["append", "increment", "compare_and_set", "increment_field", "scan"].map(String::from).into();
+    }
+    let table = plain(&sample::study(cells));
+    for line in table.lines() {
+        assert!(line.chars().count() <= 80, "{} columns: {line}\n{table}", line.chars().count());
+    }
+}
+
+#[test]
+fn an_interrupted_study_says_what_is_missing() {
+    let mut study = sample::fans();
+    study.cells[2].trials.truncate(2);
+    study.cells[3].trials.truncate(0);
+    study.cells.iter_mut().for_each(report::summarise);
+    let table = plain(&study);
+    assert!(table.contains("Unfinished: 8 of 55 trials are missing. Continue with --resume."), "{table}");
+    assert!(!plain(&sample::fans()).contains("Unfinished"));
 }
 
 #[test]

@@ -1,6 +1,162 @@
-//! mongodb.
+//! MongoDB over TCP or a unix socket, through the `mongodb` driver (feature `mongodb`): one document a key.
+//!
+//! A private server is a real `mongod` when one is on `PATH`, else FerretDB on SQLite (`ferretd` on `PATH`, or the program named by
+//! `KVTRIAL_FERRETD`; built from `tools/ferretd`). FerretDB is a translation layer: it is named FerretDB everywhere, its figures are
+//! not MongoDB's. FerretDB 1 reads a document, changes it and writes it back without a transaction: two increments at the same time may
+//! count once. So on FerretDB counters and compare-and-set are not native.
+//!
+//! | level | mongod | FerretDB |
+//! |---|---|---|
+//! | `commit` | write concern `w: 1, j: true`: the journal is synced before the answer | SQLite syncs at each commit |
+//! | `second` | `w: 1, j: false`: the journal is synced every 100 ms | - |
+//! | `os` | - | SQLite with `synchronous=off`: written, never synced |
+//!
+//! Keys that are text are stored as `_id` strings, others as binary: FerretDB looks up only strings through its index. The order of
+//! binary ids in MongoDB is by length first, so scans in byte order are not native. The protocol does not pipeline: each slot
+//! has a connection, in one pool a session. On the user's server the collections `kvtrial_kv`, `kvtrial_counters` and `kvtrial_fields`
+//! are made anew in the database of the URL (or in `kvtrial`); nothing else is touched.
 
-use store::StoreInfo;
+#[cfg(feature = "mongodb")]
+mod client;
+#[cfg(feature = "mongodb")]
+mod setup;
+
+use std::path::PathBuf;
+use std::time::Duration;
+use store::{Class, CommandLine, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, programs};
+use study::{Durability, Spec};
+
+const INSTALL: &str = "install mongod (https://www.mongodb.com/try/download/community), or build tools/ferretd with Go and \
+                       name it in KVTRIAL_FERRETD";
+const WHAT: &str = "mongod or ferretd";
+const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::Os];
+const USUAL_PORT: u16 = 27017;
+
+/// Environment variable with the path of a FerretDB program.
+const FERRETD: &str = "KVTRIAL_FERRETD";
+
+const TCP: StoreInfo = StoreInfo {
+    name: "mongodb",
+    class: Class::Network,
+    summary: "MongoDB over TCP (FerretDB where there is no mongod)",
+    durabilities: DURABILITIES,
+    options: &[],
+    install: INSTALL,
+    licence: "MongoDB: SSPLv1; FerretDB: Apache-2.0",
+    probe,
+    opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: USUAL_PORT },
+};
 
 /// The stores of this adapter.
-pub static STORES: &[StoreInfo] = &[];
+pub static STORES: &[StoreInfo] = &[
+    TCP,
+    StoreInfo {
+        name: "mongodb-unix",
+        summary: "MongoDB over a unix socket (FerretDB where there is no mongod)",
+        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: USUAL_PORT },
+        ..TCP
+    },
+];
+
+/// How a private server is reached.
+#[derive(Clone, Copy)]
+enum Transport {
+    Tcp,
+    Unix,
+}
+
+/// A server program found here.
+enum Program {
+    Mongod(PathBuf),
+    Ferretd(PathBuf),
+}
+
+impl Program {
+    fn find() -> Option<Program> {
+        if let Some(mongod) = programs::find(&["mongod"], &[]) {
+            return Some(Program::Mongod(mongod));
+        }
+        let named = std::env::var_os(FERRETD).map(PathBuf::from).filter(|path| path.is_file());
+        named.or_else(|| programs::find(&["ferretd"], &[])).map(Program::Ferretd)
+    }
+}
+
+fn probe() -> Probe {
+    if !cfg!(feature = "mongodb") {
+        return Probe::NotBuilt("mongodb");
+    }
+    let (product, line) = match Program::find() {
+        None => return Probe::NotFound(WHAT.into()),
+        // "db version v7.0.14"
+        Some(Program::Mongod(path)) => ("MongoDB", programs::version_line(&path, &["--version"])),
+        // "FerretDB v1.24.0"
+        Some(Program::Ferretd(path)) => ("FerretDB", programs::version_line(&path, &["--version"])),
+    };
+    let line = line.unwrap_or_default();
+    let version = line.split_whitespace().find_map(|word| word.strip_prefix('v').filter(|rest| rest.contains('.')));
+    Probe::Found(version.map_or(product.to_owned(), |version| format!("{product} {version}")))
+}
+
+fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {
+    if !cfg!(feature = "mongodb") {
+        return Err(not_built(spec));
+    }
+    let level = spec.durability.unwrap_or(DURABILITIES[0]);
+    let unsupported = |product: &str, levels: &str| StoreError::Unsupported {
+        store: spec.name.clone(),
+        problem: format!("{product}, found here, has no durability={level}; use {levels}"),
+    };
+    let port = place.ports[0];
+    let (run, socket) = match Program::find() {
+        Some(Program::Mongod(_)) if level == Durability::Os => return Err(unsupported("MongoDB", "commit or second")),
+        Some(Program::Mongod(path)) => {
+            let run = CommandLine::new(path).arg("--dbpath").arg(place.directory.join("data"));
+            let run = run.args(["--bind_ip", "127.0.0.1", "--port"]).arg(port.to_string());
+            let run = match transport {
+                Transport::Tcp => run.arg("--nounixsocket"),
+                Transport::Unix => run.arg("--unixSocketPrefix").arg(&place.directory),
+            };
+            (run, format!("mongodb-{port}.sock"))
+        }
+        Some(Program::Ferretd(_)) if level == Durability::Second => return Err(unsupported("FerretDB", "commit or os")),
+        Some(Program::Ferretd(path)) => {
+            let pragma = if level == Durability::Commit { "" } else { "?_pragma=synchronous(off)" };
+            let run = CommandLine::new(path).arg("sqlite");
+            let run = run.arg(format!("file:{}/{pragma}", place.directory.join("data").display()));
+            let run = match transport {
+                Transport::Tcp => run.arg(format!("127.0.0.1:{port}")).arg(""),
+                Transport::Unix => run.arg("").arg(place.directory.join("mongodb.sock")),
+            };
+            (run, "mongodb.sock".to_owned())
+        }
+        None => {
+            return Err(StoreError::NotFound { store: spec.name.clone(), what: WHAT.into(), install: INSTALL.into() });
+        }
+    };
+    let endpoint = match transport {
+        Transport::Tcp => Endpoint::loopback(port),
+        Transport::Unix => Endpoint::unix(place.directory.join(socket)),
+    };
+    Ok(ServerPlan {
+        directories: vec!["data".into()],
+        prepare: Vec::new(),
+        run,
+        endpoint,
+        user: None,
+        log: None,
+        start_timeout: Duration::from_secs(60),
+        stop_signal: libc::SIGTERM,
+    })
+}
+
+fn not_built(spec: &Spec) -> StoreError {
+    StoreError::NotBuilt { store: spec.name.clone(), feature: "mongodb" }
+}
+
+#[cfg(feature = "mongodb")]
+use setup::connect;
+
+#[cfg(not(feature = "mongodb"))]
+fn connect(spec: &Spec, _: &Endpoint) -> Result<Box<dyn store::Store>, StoreError> {
+    Err(not_built(spec))
+}

@@ -1,6 +1,155 @@
-//! postgres.
+//! PostgreSQL over TCP or a unix socket, through the `tokio-postgres` driver (feature `postgres`): prepared statements on plain tables.
+//!
+//! | level | settings | what a crash loses |
+//! |---|---|---|
+//! | `commit` (the server's default) | `fsync=on synchronous_commit=on` | nothing acknowledged |
+//! | `second` | `fsync=on synchronous_commit=off` | at most 3 x `wal_writer_delay` = 0.6 s, also when the process is killed |
+//! | `os` | `fsync=off synchronous_commit=on full_page_writes=off` | nothing when the process is killed; anything at a power cut |
+//! | `none` | `fsync=off synchronous_commit=off full_page_writes=off` | 0.6 s at a kill, anything at a power cut |
+//!
+//! The protocol pipelines, so the slots of a client share one connection. On the user's server the tables live in a schema
+//! `kvtrial` of the URL's database and are made anew; nothing else is touched.
 
-use store::StoreInfo;
+#[cfg(feature = "postgres")]
+mod client;
+#[cfg(feature = "postgres")]
+mod setup;
+
+use std::path::PathBuf;
+use std::time::Duration;
+use store::{Class, CommandLine, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, programs};
+use study::{Durability, Spec};
+
+const INSTALL: &str = "apt-get install postgresql";
+const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::Os, Durability::None];
+const USUAL_PORT: u16 = 5432;
+
+/// Where the server's programs are; Debian keeps them off `PATH`, one directory a version.
+const DIRECTORIES: [&str; 3] = ["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
+
+const TCP: StoreInfo = StoreInfo {
+    name: "postgres",
+    class: Class::Network,
+    summary: "PostgreSQL over TCP",
+    durabilities: DURABILITIES,
+    options: &[],
+    install: INSTALL,
+    licence: "PostgreSQL",
+    probe,
+    opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: USUAL_PORT },
+};
 
 /// The stores of this adapter.
-pub static STORES: &[StoreInfo] = &[];
+pub static STORES: &[StoreInfo] = &[
+    TCP,
+    StoreInfo {
+        name: "postgres-unix",
+        summary: "PostgreSQL over a unix socket",
+        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: USUAL_PORT },
+        ..TCP
+    },
+];
+
+/// How a private server is reached.
+#[derive(Clone, Copy)]
+enum Transport {
+    Tcp,
+    Unix,
+}
+
+fn program(name: &str) -> Option<PathBuf> {
+    programs::find(&[name], &DIRECTORIES)
+}
+
+fn probe() -> Probe {
+    if !cfg!(feature = "postgres") {
+        return Probe::NotBuilt("postgres");
+    }
+    let Some(program) = program("postgres") else { return Probe::NotFound("postgres".into()) };
+    // "postgres (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)"
+    let line = programs::version_line(&program, &["--version"]).unwrap_or_default();
+    match line.split_whitespace().nth(2) {
+        Some(version) => Probe::Found(format!("PostgreSQL {version}")),
+        None => Probe::NotFound(format!("{} does not state its version", program.display())),
+    }
+}
+
+fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {
+    if !cfg!(feature = "postgres") {
+        return Err(not_built(spec));
+    }
+    let found = |name: &str| {
+        program(name).ok_or_else(|| StoreError::NotFound {
+            store: spec.name.clone(),
+            what: name.into(),
+            install: INSTALL.into(),
+        })
+    };
+    let data = place.directory.join("data");
+    let prepare = CommandLine::new(found("initdb")?)
+        .args(["--auth=trust", "--username=postgres", "--no-locale", "--encoding=UTF8", "--no-sync", "-D"])
+        .arg(&data);
+    let port = match transport {
+        Transport::Tcp => place.ports[0],
+        // Only a part of the socket's name.
+        Transport::Unix => USUAL_PORT,
+    };
+    let mut run = CommandLine::new(found("postgres")?).arg("-D").arg(&data);
+    run = settings(run, &["max_connections=1000", "logging_collector=off", "log_min_messages=warning"]);
+    run = settings(run, durability_settings(spec.durability.unwrap_or(DURABILITIES[0])));
+    run = setting(run, &format!("port={port}"));
+    let mut endpoint = match transport {
+        Transport::Tcp => {
+            run = settings(run, &["listen_addresses=127.0.0.1", "unix_socket_directories="]);
+            Endpoint::loopback(port)
+        }
+        Transport::Unix => {
+            run = setting(run, "listen_addresses=");
+            run = setting(run, &format!("unix_socket_directories={}", place.directory.display()));
+            Endpoint::unix(place.directory.join(format!(".s.PGSQL.{port}")))
+        }
+    };
+    endpoint.user = Some("postgres".into());
+    endpoint.database = Some("postgres".into());
+    Ok(ServerPlan {
+        directories: Vec::new(),
+        prepare: vec![prepare],
+        run,
+        endpoint,
+        // The server refuses to run as root.
+        user: Some("postgres"),
+        log: None,
+        start_timeout: Duration::from_secs(60),
+        // "Fast shutdown": does not wait for clients to leave.
+        stop_signal: libc::SIGINT,
+    })
+}
+
+fn setting(line: CommandLine, setting: &str) -> CommandLine {
+    line.arg("-c").arg(setting)
+}
+
+fn settings(line: CommandLine, settings: &[&str]) -> CommandLine {
+    settings.iter().fold(line, |line, text| setting(line, text))
+}
+
+fn durability_settings(level: Durability) -> &'static [&'static str] {
+    match level {
+        Durability::Commit => &["fsync=on", "synchronous_commit=on"],
+        Durability::Second => &["fsync=on", "synchronous_commit=off"],
+        Durability::Os => &["fsync=off", "synchronous_commit=on", "full_page_writes=off"],
+        Durability::None => &["fsync=off", "synchronous_commit=off", "full_page_writes=off"],
+    }
+}
+
+fn not_built(spec: &Spec) -> StoreError {
+    StoreError::NotBuilt { store: spec.name.clone(), feature: "postgres" }
+}
+
+#[cfg(feature = "postgres")]
+use setup::connect;
+
+#[cfg(not(feature = "postgres"))]
+fn connect(spec: &Spec, _: &Endpoint) -> Result<Box<dyn store::Store>, StoreError> {
+    Err(not_built(spec))
+}

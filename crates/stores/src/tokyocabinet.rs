@@ -4,8 +4,9 @@
 //! Durability, by Tokyo Cabinet's documentation and source. At `os` and `commit` each write is a transaction of its own: what it
 //! will overwrite is first written to a log beside the file, so a kill at any moment leaves the state before or after it. At
 //! `commit` (`HDBOTSYNC`) log and file are flushed as well. At `none` writes change the mapped file in place, which is how the
-//! library is mostly used; the system has them at once, but a kill in the middle of one may damage its neighbours, and the
-//! documentation promises nothing for a file that was not closed.
+//! library is mostly used; the system has them at once, but a kill in the middle of one can lose a record that was stored long
+//! before (seen: one that was being moved to where it fits), and the documentation promises nothing for a file that was not
+//! closed.
 //!
 //! Append is `tchdbputcat`, a counter is `tchdbaddint` (32 bits, wraps around), compare-and-set is `tchdbputkeep` where the key must
 //! be absent and `tchdbputproc` with a comparison else: each one call, atomic by the library's record locks. Put-many is one

@@ -1,6 +1,186 @@
-//! tyrant.
+//! Tokyo Tyrant, the server of Tokyo Cabinet: its binary protocol over TCP or a unix socket.
+//!
+//! Durability: `none`. The server never flushes on its own account, with or without an update log (seen with strace), and it
+//! changes the mapped file in place without transactions. What was acknowledged is with the operating system and mostly outlives
+//! a kill of the server, but a kill in the middle of a write may damage the file, and Tokyo Cabinet promises nothing for a file
+//! that was not closed: that is less than `os` says.
+//!
+//! Native are get, put, delete, append (`putcat`), 32-bit counters (`addint`) and get-many (`mget`). There is no compare-and-set.
+//! A counter wraps around beyond 2147483647. Counters share the key space of values.
 
-use store::StoreInfo;
+mod protocol;
+
+use protocol::{Endian, MAX_ARGUMENT_BYTES, STATISTICS_REQUEST, Tyrant, statistics};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use store::{
+    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
+    Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs, wire,
+};
+use study::{Durability, Spec, Target};
+
+const PROGRAM: &str = "ttserver";
+
+const INSTALL: &str = "build Tokyo Tyrant 1.1.41 from its source (no Debian package) and put ttserver on PATH";
+
+const DURABILITIES: &[Durability] = &[Durability::None];
+
+/// Buckets of a new file, as for the store `tokyocabinet`.
+const BUCKETS: &str = "1000000";
+
+const OPTIONS: &[OptionInfo] = &[
+    OptionInfo { name: "bnum", values: &[], help: "buckets of the hash database [1000000]" },
+    OptionInfo { name: "thnum", values: &[], help: "threads of the server [8]" },
+];
 
 /// The stores of this adapter.
-pub static STORES: &[StoreInfo] = &[];
+pub static STORES: &[StoreInfo] = &[
+    StoreInfo {
+        name: "tyrant",
+        class: Class::Network,
+        summary: "Tokyo Tyrant over TCP, binary protocol",
+        durabilities: DURABILITIES,
+        options: OPTIONS,
+        install: INSTALL,
+        licence: "LGPL-2.1-or-later",
+        probe,
+        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 1978 },
+    },
+    StoreInfo {
+        name: "tyrant-unix",
+        class: Class::Network,
+        summary: "Tokyo Tyrant over a unix socket, binary protocol",
+        durabilities: DURABILITIES,
+        options: OPTIONS,
+        install: INSTALL,
+        licence: "LGPL-2.1-or-later",
+        probe,
+        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 1978 },
+    },
+];
+
+static CAPABILITIES: Capabilities = Capabilities {
+    native: OperationSet::BASIC.and(&[
+        OperationKind::Append,
+        OperationKind::Increment,
+        OperationKind::GetCounter,
+        OperationKind::GetMany,
+    ]),
+    max_value_bytes: MAX_ARGUMENT_BYTES,
+    // The codec refuses longer ones: the server would drop the connection.
+    value_limit_is_hard: true,
+    counter: Some(Counter { min: i32::MIN as i64, max: i32::MAX as i64, overflow: Overflow::Wraps }),
+    ..Capabilities::BASIC
+};
+
+/// How a private server is reached.
+#[derive(Clone, Copy)]
+enum Transport {
+    Tcp,
+    Unix,
+}
+
+fn probe() -> Probe {
+    let Some(program) = programs::find(&[PROGRAM], &[]) else { return Probe::NotFound(PROGRAM.into()) };
+    // "Tokyo Tyrant version 1.1.41 (323:0.91) for Linux"
+    match programs::version_line(&program, &["--version"]) {
+        Some(line) => match line.strip_prefix("Tokyo Tyrant version ").and_then(|rest| rest.split_whitespace().next()) {
+            Some(version) => Probe::Found(format!("Tokyo Tyrant {version}")),
+            None => Probe::Found(line),
+        },
+        None => Probe::NotFound(format!("{} does not state its version", program.display())),
+    }
+}
+
+fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {
+    let program = programs::find(&[PROGRAM], &[]).ok_or_else(|| StoreError::NotFound {
+        store: spec.name.clone(),
+        what: PROGRAM.into(),
+        install: INSTALL.into(),
+    })?;
+    let buckets = number(spec, "bnum", BUCKETS)?;
+    let threads = number(spec, "thnum", "8")?;
+    let log = place.directory.join("log");
+    let mut database = place.directory.join("casket.tch").into_os_string();
+    database.push(format!("#mode=wc#bnum={buckets}#opts=l"));
+    let (host, port, endpoint) = match transport {
+        Transport::Tcp => ("127.0.0.1".into(), place.ports[0], Endpoint::loopback(place.ports[0])),
+        Transport::Unix => {
+            let socket = place.directory.join("tyrant.sock");
+            (socket.clone().into_os_string(), 0, Endpoint::unix(socket))
+        }
+    };
+    let run = CommandLine::new(program).arg("-host").arg(host).arg("-port").arg(port.to_string());
+    let run = run.arg("-thnum").arg(threads).arg("-log").arg(&log).arg("-le").arg(database);
+    Ok(ServerPlan {
+        directories: Vec::new(),
+        prepare: Vec::new(),
+        run,
+        endpoint,
+        user: None,
+        log: Some(log),
+        start_timeout: Duration::from_secs(10),
+        stop_signal: libc::SIGTERM,
+    })
+}
+
+/// The value of an option that is a number of at least 1.
+fn number(spec: &Spec, option: &str, default: &str) -> Result<String, StoreError> {
+    let value = spec.options.get(option).map_or(default, String::as_str);
+    match value.parse::<u32>() {
+        Ok(1..) => Ok(value.to_owned()),
+        _ => Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!("{option}={value} is not possible; use a number from 1, e.g. {option}={default}"),
+        }),
+    }
+}
+
+fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+    if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!("{option}= is for a private server; start yours with it and leave it out here"),
+        });
+    }
+    let statistics = ask(endpoint)?;
+    let endian = match statistics.get("bigend").map(String::as_str) {
+        Some("1") => Endian::Big,
+        _ => Endian::Little,
+    };
+    Ok(Box::new(Server { endpoint: endpoint.clone(), endian }))
+}
+
+/// What the server says of itself, by name.
+fn ask(endpoint: &Endpoint) -> Result<BTreeMap<String, String>, StoreError> {
+    let mut talk = wire::Talk::open(endpoint, Tyrant::new(Endian::Little))?;
+    let text = talk.ask(&STATISTICS_REQUEST, statistics)?;
+    Ok(text.lines().filter_map(|line| line.split_once('\t')).map(|(name, value)| (name.into(), value.into())).collect())
+}
+
+struct Server {
+    endpoint: Endpoint,
+    endian: Endian,
+}
+
+impl Store for Server {
+    fn capabilities(&self) -> &Capabilities {
+        &CAPABILITIES
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        let endian = self.endian;
+        wire::session(&self.endpoint, plan, move || Tyrant::new(endian))
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::Shared
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let mut statistics = ask(&self.endpoint)?;
+        let version = statistics.remove("version").unwrap_or_else(|| "unknown".into());
+        let config = statistics.into_iter().filter(|(name, _)| ["type", "path", "protver", "bigend"].contains(&&name[..]));
+        Ok(Facts { product: "Tokyo Tyrant".into(), version, config: config.collect() })
+    }
+}

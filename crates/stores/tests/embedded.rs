@@ -1,4 +1,4 @@
-//! The same battery on every embedded store, at every durability level it has.
+//! The same battery on every embedded store, at every durability level it has, and on Tokyo Tyrant over the test server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
@@ -25,6 +25,7 @@ macro_rules! store {
             counters_count_within_their_bounds_and_keep_what_they_declare_beyond,
             a_counter_and_a_value_of_the_same_name_do_not_meet,
             records_of_counters_keep_their_fields_apart,
+            deleting_a_key_deletes_its_counters_and_no_others,
             compare_and_set_stores_only_on_what_was_read,
             many_pairs_are_written_together_and_read_in_the_order_asked,
             scans_go_in_byte_order_of_keys,
@@ -60,6 +61,8 @@ store! {
     tokyocabinet_os = "tokyocabinet",
     tokyocabinet_commit = "tokyocabinet,durability=commit",
     tokyocabinet_none = "tokyocabinet,durability=none",
+    tyrant = "tyrant",
+    tyrant_unix = "tyrant-unix",
 }
 
 kept! {
@@ -73,7 +76,7 @@ kept! {
     #[cfg(feature = "fjall")] fjall_commit_kept = "fjall,durability=commit",
     tokyocabinet_os_kept = "tokyocabinet",
     tokyocabinet_commit_kept = "tokyocabinet,durability=commit",
-
+    tyrant_kept = "tyrant",
 
 }
 
@@ -96,6 +99,8 @@ fn every_store_declares_what_it_has() {
     assert_eq!(declared("ram").kinds().collect::<Vec<_>>(), without(&[Scan]));
     let cabinet = [IncrementField, GetFields, GetMany, Scan];
     assert_eq!(declared("tokyocabinet").kinds().collect::<Vec<_>>(), without(&cabinet));
+    let tyrant = [GetVersioned, CompareAndSet, IncrementField, GetFields, PutMany, Scan];
+    assert_eq!(declared("tyrant").kinds().collect::<Vec<_>>(), without(&tyrant));
     assert!(declared("tokyocabinet,durability=none").has(CompareAndSet) && declared("tokyocabinet").has(GetVersioned));
     assert!(!declared("tokyocabinet,durability=none").has(PutMany), "without transactions there is no put-many");
 }

@@ -13,3 +13,13 @@ fn rig() -> &'static Rig {
 }
 
 suite!();
+
+#[test]
+fn every_level_and_way_of_reaching_it_starts_and_is_read_back() {
+    common::levels(&["mysql", "mysql-unix"], &["commit", "second", "none"]);
+}
+
+#[test]
+fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
+    common::restart::kill_and_come_back("mysql-unix,durability=commit");
+}

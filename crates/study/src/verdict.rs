@@ -120,7 +120,7 @@ impl Verdict {
     pub fn add(&mut self, reason: Reason) {
         self.status = self.status.max(reason.kind.status());
         match self.reasons.binary_search_by_key(&reason.kind, |known| known.kind) {
-            Ok(at) => self.reasons[at].count += reason.count,
+            Ok(at) => self.reasons[at].count = self.reasons[at].count.saturating_add(reason.count),
             Err(at) => self.reasons.insert(at, reason),
         }
     }

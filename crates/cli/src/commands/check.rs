@@ -1,9 +1,46 @@
-//! `kvtrial check`.
+//! `kvtrial check`: is this store, with this client, correct?
 
+use super::run::print;
+use super::target;
 use crate::args::CheckArguments;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
+use check::{Finding, Options, Report};
+use std::collections::BTreeMap;
 
-/// Not yet merged.
-pub fn check(_: &CheckArguments) -> Result<u8, Failure> {
-    Err(Failure::usage("not yet"))
+/// Checks each store and prints what was found.
+pub fn check(arguments: &CheckArguments) -> Result<u8, Failure> {
+    let specs = target::specs(&arguments.stores, None, None)?;
+    let options = Options { timeout: arguments.deadline, ..Options::default() };
+    let mut reports: BTreeMap<String, Report> = BTreeMap::new();
+    for spec in specs {
+        let info = target::resolve(&spec)?;
+        let open = host::open(info, &spec, &arguments.base.clone().unwrap_or_else(host::default_base))?;
+        let facts = open.store().facts()?;
+        if !arguments.json {
+            print(&format!("{spec}: {} {}\n", facts.product, facts.version))?;
+        }
+        let mut unprinted = Ok(());
+        let report = ::check::run(open.store(), &options, &mut |case| {
+            host::interrupt::progress();
+            if !arguments.json && unprinted.is_ok() {
+                unprinted = print(&case.to_string());
+            }
+        });
+        unprinted?;
+        if !arguments.json {
+            let mut summary = String::new();
+            report.summary(&mut summary)?;
+            print(&format!("{summary}\n"))?;
+        }
+        open.close()?;
+        reports.insert(spec.to_string(), report);
+        if host::interrupt::requested() {
+            return Ok(failure::INTERRUPTED);
+        }
+    }
+    if arguments.json {
+        print(&format!("{:#}\n", serde_json::to_value(&reports)?))?;
+    }
+    let wrong = reports.values().any(|report| report.finding() != Finding::Correct);
+    Ok(if wrong { failure::VOID } else { failure::GOOD })
 }

@@ -7,11 +7,12 @@ use super::DirectoryError;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use study::{Cell, SCHEMA, Study, TrialRecord};
 
 /// One line.
+#[allow(clippy::large_enum_variant)] // one at a time, written or taken apart at once
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry<'a> {
@@ -54,10 +55,16 @@ impl Journal {
         let written = self.file.write_all(&self.line).and_then(|()| self.file.sync_data());
         match written {
             Ok(()) => self.length_bytes += self.line.len() as u64,
-            // A full disk may have taken half a line; without cutting it off, the next entry would be glued to it.
-            Err(_) => drop(self.file.set_len(self.length_bytes)),
+            // What cannot be cut off now is cut off by the next reader; the first error is the one to tell.
+            Err(_) => drop(self.cut_back()),
         }
         written
+    }
+
+    /// Cuts off what a failed write (a full disk) left of a line, lest the next entry be glued to it.
+    fn cut_back(&mut self) -> io::Result<()> {
+        self.file.set_len(self.length_bytes)?;
+        self.file.seek(SeekFrom::Start(self.length_bytes)).map(drop)
     }
 }
 
@@ -106,5 +113,28 @@ pub(super) fn check_schema(text: &str, path: &Path) -> Result<(), DirectoryError
     match found {
         Some(found) if found > SCHEMA => Err(DirectoryError::Newer { path: path.to_owned(), found, known: SCHEMA }),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{Journal, replay};
+    use std::fs::{self, File};
+    use std::io::Write;
+    use study::{Cell, SCHEMA, Study, TrialRecord};
+
+    #[test]
+    fn half_a_line_on_a_full_disk_spoils_no_later_entry() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("journal");
+        let study = Study { schema: SCHEMA, cells: vec![Cell::default()], ..Study::default() };
+        let mut journal = Journal::begin(File::create(&path).unwrap(), &study).unwrap();
+        journal.trial(0, &TrialRecord { order: 1, ..TrialRecord::default() }).unwrap();
+        journal.file.write_all(b"{\"trial\":{\"ind").unwrap();
+        journal.cut_back().unwrap();
+        journal.trial(0, &TrialRecord { order: 2, ..TrialRecord::default() }).unwrap();
+        let read = replay(&fs::read_to_string(&path).unwrap(), &path).unwrap();
+        assert_eq!(read.cells[0].trials.iter().map(|trial| trial.order).collect::<Vec<_>>(), [1, 2]);
     }
 }

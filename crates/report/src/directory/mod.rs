@@ -6,6 +6,7 @@
 //! is complete or `study.json` is.
 
 mod difference;
+mod document;
 mod error;
 mod journal;
 
@@ -14,7 +15,7 @@ pub use error::DirectoryError;
 use journal::Journal;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use study::{Cell, Study, TrialRecord};
@@ -34,8 +35,8 @@ pub struct StudyDir {
     /// Cells whose summary is older than their trials.
     stale: BTreeSet<usize>,
     next_snapshot: Instant,
-    /// Held open: the lock on the directory.
-    _lock: File,
+    /// The directory itself, locked as long as it is open.
+    lock: File,
 }
 
 impl StudyDir {
@@ -50,7 +51,7 @@ impl StudyDir {
         if path.join(STUDY).exists() || path.join(JOURNAL).exists() {
             return Err(DirectoryError::Occupied { path: path.to_owned(), held: describe(path) });
         }
-        StudyDir::begin(path, study, lock)
+        StudyDir::begin(path, study, lock).map_err(|source| DirectoryError::Unusable { path: path.to_owned(), source })
     }
 
     /// Continues the study in a directory, if it is the one `plan` describes: the same version, seed, repeats, warm-ups, input,
@@ -68,19 +69,29 @@ impl StudyDir {
         if !differences.is_empty() {
             return Err(DirectoryError::OtherPlan { path: path.to_owned(), differences });
         }
-        StudyDir::begin(path, study, lock)
+        // What is there was written before, so what fails now is room or a permission, and nothing recorded is lost.
+        StudyDir::begin(path, study, lock).map_err(|source| DirectoryError::Write { path: path.join(JOURNAL), source })
     }
 
-    fn begin(path: &Path, study: Study, lock: File) -> Result<StudyDir, DirectoryError> {
-        let unusable = |source| DirectoryError::Unusable { path: path.to_owned(), source };
-        let fresh = path.join(format!("{JOURNAL}.new"));
-        let journal = File::create(&fresh).and_then(|file| Journal::begin(file, &study)).map_err(unusable)?;
-        fs::rename(&fresh, path.join(JOURNAL)).and_then(|()| lock.sync_all()).map_err(unusable)?;
+    fn begin(path: &Path, study: Study, lock: File) -> io::Result<StudyDir> {
+        let journal = begin_journal(path, &study, &lock)?;
         let stale = (0..study.cells.len()).collect();
         let next_snapshot = Instant::now();
-        let mut directory = StudyDir { path: path.to_owned(), study, journal, stale, next_snapshot, _lock: lock };
-        directory.save()?;
+        let mut directory = StudyDir { path: path.to_owned(), study, journal, stale, next_snapshot, lock };
+        directory.snapshot()?;
         Ok(directory)
+    }
+
+    /// Changes what is known about the study as a whole (host facts, self-test). Rewrites the journal, so: seldom.
+    ///
+    /// # Errors
+    /// The change could not be brought to disk.
+    pub fn amend(&mut self, change: impl FnOnce(&mut Study)) -> Result<(), DirectoryError> {
+        change(&mut self.study);
+        self.journal = begin_journal(&self.path, &self.study, &self.lock)
+            .map_err(|source| DirectoryError::Write { path: self.path.join(JOURNAL), source })?;
+        self.stale = (0..self.study.cells.len()).collect();
+        self.save()
     }
 
     /// The study so far. Summaries of cells are as of the last [`StudyDir::save`].
@@ -132,12 +143,15 @@ impl StudyDir {
     /// # Errors
     /// It could not be written; the old one, if any, is untouched.
     pub fn save(&mut self) -> Result<(), DirectoryError> {
+        self.snapshot().map_err(|source| DirectoryError::Write { path: self.path.join(STUDY), source })
+    }
+
+    fn snapshot(&mut self) -> io::Result<()> {
         let begun = Instant::now();
         for cell in std::mem::take(&mut self.stale) {
             summarise(&mut self.study.cells[cell]);
         }
-        let path = self.path.join(STUDY);
-        write_whole(&path, &self.study).map_err(|source| DirectoryError::Write { path, source })?;
+        write_whole(&self.path.join(STUDY), &self.study)?;
         let now = Instant::now();
         self.next_snapshot = now + SNAPSHOT_INTERVAL.max((now - begun) * SNAPSHOT_REST);
         Ok(())
@@ -154,6 +168,24 @@ impl StudyDir {
         fs::remove_file(&journal).map_err(|source| DirectoryError::Write { path: journal, source })?;
         Ok(self.study)
     }
+}
+
+/// Puts a new, complete journal in the place of the old one, if any, in one step.
+fn begin_journal(path: &Path, study: &Study, directory: &File) -> io::Result<Journal> {
+    let fresh = path.join(format!("{JOURNAL}.new"));
+    let journal = replacing(&fresh, &path.join(JOURNAL), |file| Journal::begin(file, study))?;
+    directory.sync_all()?;
+    Ok(journal)
+}
+
+/// Writes a new file and renames it over the old one; what was written of it is removed when that fails.
+fn replacing<T>(fresh: &Path, old: &Path, write: impl FnOnce(File) -> io::Result<T>) -> io::Result<T> {
+    let written = File::create(fresh).and_then(write).and_then(|done| fs::rename(fresh, old).map(|()| done));
+    if written.is_err() {
+        // Only to give room back; that it failed is told by the first error.
+        drop(fs::remove_file(fresh));
+    }
+    written
 }
 
 /// Reads the study in a directory, finished or not; changes nothing.
@@ -205,14 +237,13 @@ fn describe(path: &Path) -> String {
     }
 }
 
-/// Replaces a file by a new one in one step: a reader sees the old or the new, whole, also after a power cut.
+/// Replaces `study.json` in one step: a reader sees the old or the new, whole, also after a power cut.
 fn write_whole(path: &Path, study: &Study) -> io::Result<()> {
-    let fresh = path.with_extension("json.new");
-    let mut file = BufWriter::with_capacity(1 << 16, File::create(&fresh)?);
-    serde_json::to_writer_pretty(&mut file, study)?;
-    file.write_all(b"\n")?;
-    file.into_inner()?.sync_data()?;
-    fs::rename(&fresh, path)?;
+    replacing(&path.with_extension("json.new"), path, |file| {
+        let mut file = BufWriter::with_capacity(1 << 16, file);
+        document::write(&mut file, study)?;
+        file.into_inner()?.sync_data()
+    })?;
     path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
 }
 

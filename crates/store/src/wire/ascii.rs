@@ -2,19 +2,40 @@
 
 /// Appends a number in decimal.
 #[inline]
-pub fn push_u64(out: &mut Vec<u8>, mut number: u64) {
-    if number < 10 {
-        out.push(b'0' + number as u8);
-        return;
-    }
+pub fn push_u64(out: &mut Vec<u8>, number: u64) {
     let mut digits = [0; 20];
+    let start = write_digits(&mut digits, number);
+    out.extend_from_slice(&digits[start..]);
+}
+
+/// Appends `sign`, a number in decimal, CR and LF: a whole line of RESP.
+#[inline]
+pub fn push_line(out: &mut Vec<u8>, sign: u8, number: u64) {
+    let digit = |number: u64| b'0' + number as u8;
+    // Most numbers are lengths of keys and small values; short arrays of known size become single stores.
+    match number {
+        0..10 => out.extend_from_slice(&[sign, digit(number), b'\r', b'\n']),
+        10..100 => out.extend_from_slice(&[sign, digit(number / 10), digit(number % 10), b'\r', b'\n']),
+        _ => {
+            out.push(sign);
+            push_u64(out, number);
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+}
+
+/// Writes the digits at the end of `digits`, and returns where they start.
+#[inline]
+fn write_digits(digits: &mut [u8; 20], mut number: u64) -> usize {
     let mut at = digits.len();
-    while number > 0 {
+    loop {
         at -= 1;
         digits[at] = b'0' + (number % 10) as u8;
         number /= 10;
+        if number == 0 {
+            return at;
+        }
     }
-    out.extend_from_slice(&digits[at..]);
 }
 
 /// Appends a number in decimal, with a minus where it is negative.
@@ -66,7 +87,7 @@ pub fn line_end(input: &[u8], limit: usize) -> Option<usize> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{i64_len, line_end, parse_i64, parse_u64, push_i64, push_u64};
+    use super::{i64_len, line_end, parse_i64, parse_u64, push_i64, push_line, push_u64};
     use proptest::prelude::{any, proptest};
 
     proptest! {
@@ -82,6 +103,9 @@ mod tests {
             push_u64(&mut out, unsigned);
             assert_eq!(out, unsigned.to_string().as_bytes());
             assert_eq!(parse_u64(&out), Some(unsigned));
+            out.clear();
+            push_line(&mut out, b'$', unsigned);
+            assert_eq!(out, format!("${unsigned}\r\n").into_bytes());
         }
 
         #[test]

@@ -305,22 +305,16 @@ fn token_text(token: u32) -> [u8; 4] {
 /// Writes a request of one line: command, key, flags and token.
 #[inline]
 fn line(out: &mut Vec<u8>, command: &[u8], key: &[u8], flags: &[u8], token: u32) {
-    out.reserve(command.len() + KEY_TEXT_BYTES + flags.len() + 16);
-    out.extend_from_slice(command);
-    let encoding = push_key(out, key);
+    out.reserve(KEY_TEXT_BYTES + 64);
+    let Some(encoding) = start(out, command, key) else { return };
     finish(out, encoding, flags, token);
 }
 
 /// Writes a request that carries a value.
 #[inline]
 fn put(out: &mut Vec<u8>, key: &[u8], value: &[u8], flags: &[u8], token: u32) {
-    if !is_key(key) {
-        // The server would take the value behind a key it refuses for a request. It refuses the same key alone just as well.
-        return line(out, b"mg ", key, b" v", token);
-    }
-    out.reserve(KEY_TEXT_BYTES + value.len() + flags.len() + 48);
-    out.extend_from_slice(b"ms ");
-    let encoding = push_key(out, key);
+    out.reserve(KEY_TEXT_BYTES + value.len() + 64);
+    let Some(encoding) = start(out, b"ms ", key) else { return };
     out.push(b' ');
     push_u64(out, value.len() as u64);
     finish(out, encoding, flags, token);
@@ -333,21 +327,43 @@ fn compare_and_set(out: &mut Vec<u8>, key: &[u8], version: u64, value: &[u8], to
     let mut rest = &mut flag[..];
     // 20 digits at most, so it fits.
     let _ = std::io::Write::write_fmt(&mut rest, format_args!(" C{version}"));
-    let unused = rest.len();
-    let used = flag.len() - unused;
+    let used = 22 - rest.len();
     put(out, key, value, &flag[..used], token);
 }
 
 /// Writes an increment or decrement of a counter that is made when there is none.
 fn count(out: &mut Vec<u8>, key: &[u8], by: i64, token: u32) {
-    out.reserve(KEY_TEXT_BYTES + 80);
-    out.extend_from_slice(b"ma ");
-    let encoding = push_key(out, key);
+    out.reserve(KEY_TEXT_BYTES + 96);
+    let Some(encoding) = start(out, b"ma ", key) else { return };
     out.extend_from_slice(if by < 0 { b" MD N0 J" } else { b" MI N0 J" });
     push_u64(out, by.max(0) as u64);
     out.extend_from_slice(b" D");
     push_u64(out, by.unsigned_abs());
     finish(out, encoding, b" v", token);
+}
+
+/// Writes command and key, and returns the flag that says how the key is written. A key the server does not take becomes a whole
+/// request without more (`None`), which it refuses in its own words: it would take a value behind such a key for a request.
+#[inline]
+fn start(out: &mut Vec<u8>, command: &[u8], key: &[u8]) -> Option<&'static [u8]> {
+    let plain = key.iter().all(|&byte| byte > b' ' && byte != 0x7f);
+    let longest = if plain { KEY_TEXT_BYTES } else { KEY_BYTES };
+    if key.is_empty() || key.len() > longest {
+        // A key of the same kind: none, or one too long.
+        const TOO_LONG: [u8; KEY_TEXT_BYTES + 1] = [b'x'; KEY_TEXT_BYTES + 1];
+        out.extend_from_slice(b"mg ");
+        out.extend_from_slice(if key.is_empty() { b"" } else { &TOO_LONG });
+        out.extend_from_slice(b"\r\n");
+        return None;
+    }
+    out.extend_from_slice(command);
+    if plain {
+        out.extend_from_slice(key);
+        Some(b"")
+    } else {
+        base64::push(out, key);
+        Some(b" b")
+    }
 }
 
 #[inline]
@@ -359,27 +375,5 @@ fn finish(out: &mut Vec<u8>, encoding: &[u8], flags: &[u8], token: u32) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Writes a key as it is or in base64, and returns the flag that says so.
-#[inline]
-fn push_key(out: &mut Vec<u8>, key: &[u8]) -> &'static [u8] {
-    if is_plain(key) {
-        // More than a little too long makes no difference to the refusal.
-        out.extend_from_slice(&key[..key.len().min(2 * KEY_TEXT_BYTES)]);
-        return b"";
-    }
-    base64::push(out, &key[..key.len().min(KEY_TEXT_BYTES)]);
-    b" b"
-}
-
-/// Whether a key can be written as it is: no space, no control character.
-#[inline]
-fn is_plain(key: &[u8]) -> bool {
-    key.iter().all(|&byte| byte > b' ' && byte != 0x7f)
-}
-
-/// Whether the server takes the key.
-#[inline]
-fn is_key(key: &[u8]) -> bool {
-    let longest = if is_plain(key) { KEY_TEXT_BYTES } else { KEY_BYTES };
-    (1..=longest).contains(&key.len())
-}
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,8 @@ use store::{Expected, Operation};
 const DEADLOCK_RETRIES: u32 = 100;
 const DEADLOCK: u16 = 1213;
 const DUPLICATE_KEY: u16 = 1062;
+/// A parameter was longer than the server takes. It was sent ahead of its statement, which stays spoilt: it must be prepared again.
+const TOO_LONG: [u16; 2] = [1105, 1301];
 /// Errors after which the server hangs up: shutting down, connection killed, packet too large (and so not read).
 const LAST_WORDS: [u16; 5] = [1053, 1317, 1927, 1153, 4031];
 
@@ -38,9 +40,9 @@ const SQL: [&str; 11] = [
     "UPDATE kvtrial_kv SET v = ? WHERE k = ? AND v = ?",
     "DELETE FROM kvtrial_kv WHERE k = ?",
     "INSERT INTO kvtrial_kv (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = CONCAT(v, VALUES(v))",
-    "INSERT INTO kvtrial_counters (k, n) VALUES (?, ?) ON DUPLICATE KEY UPDATE n = LAST_INSERT_ID(n + VALUES(n))",
+    "INSERT INTO kvtrial_counters (k, n) VALUES (?, ?) ON DUPLICATE KEY UPDATE n = CAST(LAST_INSERT_ID(n + VALUES(n)) AS SIGNED)",
     "SELECT n FROM kvtrial_counters WHERE k = ?",
-    "INSERT INTO kvtrial_fields (k, f, n) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE n = LAST_INSERT_ID(n + VALUES(n))",
+    "INSERT INTO kvtrial_fields (k, f, n) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE n = CAST(LAST_INSERT_ID(n + VALUES(n)) AS SIGNED)",
     "SELECT f, n FROM kvtrial_fields WHERE k = ? ORDER BY f",
     "SELECT k, v FROM kvtrial_kv WHERE k >= ? ORDER BY k LIMIT ?",
 ];
@@ -126,7 +128,13 @@ impl Link {
     /// Runs a statement without rows; the number of rows it matched.
     async fn run(&mut self, sql: Sql, params: impl Into<Params> + Send) -> Result<u64, Error> {
         let statement = self.statement(sql).await?;
-        self.conn.exec_drop(&statement, params).await?;
+        if let Err(error) = self.conn.exec_drop(&statement, params).await {
+            if too_long(&error) {
+                self.prepared[sql as usize] = None;
+                self.conn.close(statement).await?;
+            }
+            return Err(error);
+        }
         Ok(self.conn.affected_rows())
     }
 
@@ -214,6 +222,7 @@ impl Link {
     }
 
     async fn get_many(&mut self, keys: &[&[u8]], out: &mut ReplyBuffer) -> Result<Answer, Error> {
+        // Sorted by key below: a `SELECT .. IN` answers in the order of the table, the caller wants that of `keys`.
         let mut rows: Vec<Row> = Vec::with_capacity(keys.len());
         for part in keys.chunks(MAX_PAIRS) {
             let query = format!("SELECT k, v FROM kvtrial_kv WHERE k IN (?{})", ", ?".repeat(part.len() - 1));
@@ -235,8 +244,17 @@ impl Link {
             ", (?, ?)".repeat(pairs.len() - 1)
         );
         let params = pairs.iter().flat_map(|(key, value)| [Value::from(*key), Value::from(*value)]).collect();
-        self.conn.exec_drop(query, Params::Positional(params)).await
+        let statement = self.conn.prep(query).await?;
+        let result = self.conn.exec_drop(&statement, Params::Positional(params)).await;
+        if result.as_ref().is_err_and(too_long) {
+            self.conn.close(statement).await?;
+        }
+        result
     }
+}
+
+fn too_long(error: &Error) -> bool {
+    matches!(error, Error::Server(server) if TOO_LONG.contains(&server.code))
 }
 
 /// A column of bytes.

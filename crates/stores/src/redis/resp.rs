@@ -1,6 +1,6 @@
 //! RESP2, the protocol of Redis and its relatives: requests are arrays of byte strings, replies are typed by their first byte.
 
-use store::wire::ascii::{i64_len, line_end, parse_i64, push_i64, push_u64};
+use store::wire::ascii::{i64_len, line_end, parse_i64, push_i64, push_line};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
 use store::{Endpoint, Expected, Failure, Operation, OperationKind, Reply, RowBuffer};
 
@@ -338,22 +338,38 @@ enum Length {
 /// The number in decimal that starts at `start` and ends in CR LF.
 #[inline]
 fn length(input: &[u8], start: usize) -> Length {
-    // A sign and 19 digits are the longest; most have one to three.
-    let longest = input.len().min(start + 21);
-    let mut at = start;
-    while at < longest && input[at] != b'\r' {
-        at += 1;
+    // Nearly all are lengths of up to nine digits, which fit whatever they are.
+    let mut number = 0;
+    for (digits, &byte) in input[start..].iter().take(10).enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit < 10 {
+            number = number * 10 + i64::from(digit);
+        } else if byte == b'\r' && digits > 0 {
+            return match input.get(start + digits + 1) {
+                Some(b'\n') => Length::Is(number, start + digits + 2),
+                Some(_) => Length::Broken,
+                None => Length::Incomplete,
+            };
+        } else {
+            break;
+        }
     }
-    if at == input.len() {
-        return Length::Incomplete;
-    }
-    match (input.get(at), input.get(at + 1)) {
-        (Some(b'\r'), Some(b'\n')) => match parse_i64(&input[start..at]) {
-            Some(number) => Length::Is(number, at + 2),
-            None => Length::Broken,
+    any_number(input, start)
+}
+
+/// The same for signs, for many digits, and for what is no number.
+#[cold]
+fn any_number(input: &[u8], start: usize) -> Length {
+    // A sign and 19 digits are the longest.
+    let line = &input[start..input.len().min(start + 22)];
+    match line.iter().position(|&byte| byte == b'\r') {
+        Some(size) => match (parse_i64(&line[..size]), line.get(size + 1)) {
+            (Some(_), None) => Length::Incomplete,
+            (Some(number), Some(b'\n')) => Length::Is(number, start + size + 2),
+            _ => Length::Broken,
         },
-        (Some(b'\r'), None) => Length::Incomplete,
-        _ => Length::Broken,
+        None if line.len() < 22 => Length::Incomplete,
+        None => Length::Broken,
     }
 }
 
@@ -379,25 +395,19 @@ pub(super) fn request(out: &mut Vec<u8>, command: &[u8], args: &[&[u8]]) {
 
 #[inline]
 fn array(out: &mut Vec<u8>, items: usize) {
-    out.push(b'*');
-    push_u64(out, items as u64);
-    out.extend_from_slice(b"\r\n");
+    push_line(out, b'*', items as u64);
 }
 
 #[inline]
 fn bulk(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.push(b'$');
-    push_u64(out, bytes.len() as u64);
-    out.extend_from_slice(b"\r\n");
+    push_line(out, b'$', bytes.len() as u64);
     out.extend_from_slice(bytes);
     out.extend_from_slice(b"\r\n");
 }
 
 #[inline]
 fn number(out: &mut Vec<u8>, number: i64) {
-    out.push(b'$');
-    push_u64(out, i64_len(number) as u64);
-    out.extend_from_slice(b"\r\n");
+    push_line(out, b'$', i64_len(number) as u64);
     push_i64(out, number);
     out.extend_from_slice(b"\r\n");
 }
@@ -406,3 +416,6 @@ fn number(out: &mut Vec<u8>, number: i64) {
 fn nothing(out: &mut Vec<u8>) {
     request(out, b"PING", &[]);
 }
+
+#[cfg(test)]
+mod tests;

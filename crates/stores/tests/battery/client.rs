@@ -1,11 +1,12 @@
 //! A store opened in a private directory, and one client of it with owned replies.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::task::Context;
 use std::time::{Duration, Instant};
-use store::{Capabilities, Opener, Operation, Reply, Session, SessionPlan, Sink, Slot, Store, Until};
+use store::{Capabilities, Endpoint, Opener, Operation, Reply, Session, SessionPlan, Sink, Slot, Store, Until};
 use study::Spec;
 use tempfile::TempDir;
+use testkit::tyrant_server::{Listen, TyrantServer};
 
 /// A reply that owns its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,20 +44,21 @@ impl Answer {
     }
 }
 
-/// A store in a private directory that is removed afterwards.
+/// A store in a private directory that is removed afterwards; the Tyrant stores over the test server.
 pub struct Opened {
     store: Option<Box<dyn Store>>,
+    server: Option<TyrantServer>,
     spec: Spec,
-    directory: PathBuf,
-    _owned: TempDir,
+    directory: TempDir,
 }
 
 impl Opened {
     pub fn fresh(spec: &str) -> Opened {
-        let owned = TempDir::with_prefix("kvtrial-battery-").unwrap();
-        let spec: Spec = spec.parse().unwrap();
-        let directory = owned.path().to_owned();
-        Opened { store: Some(open(&spec, &directory)), spec, directory, _owned: owned }
+        let directory = TempDir::with_prefix("kvtrial-battery-").unwrap();
+        let spec = spec.parse().unwrap();
+        let mut opened = Opened { store: None, server: None, spec, directory };
+        opened.reopen();
+        opened
     }
 
     pub fn store(&self) -> &dyn Store {
@@ -67,6 +69,10 @@ impl Opened {
         self.store().capabilities()
     }
 
+    pub fn spec(&self) -> String {
+        self.spec.to_string()
+    }
+
     pub fn client(&self) -> Client {
         Client::of(self.store())
     }
@@ -74,7 +80,21 @@ impl Opened {
     /// Closes the store and opens it again over the same files.
     pub fn reopen(&mut self) {
         self.store = None;
-        self.store = Some(open(&self.spec, &self.directory));
+        self.server = None;
+        let info = kvtrial_stores::find(&self.spec.name).unwrap();
+        self.store = Some(match info.opener {
+            Opener::Embedded(_) => open(&self.spec, self.directory.path()),
+            Opener::Server { connect, .. } => {
+                let database = self.directory.path().join("casket.tch");
+                let socket = self.directory.path().join("tyrant.sock");
+                let unix = self.spec.name == "tyrant-unix";
+                let listen = if unix { Listen::Unix(socket.clone()) } else { Listen::Tcp(0) };
+                let server = TyrantServer::start(listen, &database).unwrap();
+                let endpoint = if unix { Endpoint::unix(socket) } else { Endpoint::loopback(server.port()) };
+                self.server = Some(server);
+                connect(&self.spec, &endpoint).unwrap()
+            }
+        });
     }
 }
 

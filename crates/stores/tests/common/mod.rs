@@ -154,3 +154,18 @@ impl Client {
         self.call(Operation::Put { key, value })
     }
 }
+
+/// Starts each store at each level, writes and reads, and compares the level with what the server says.
+pub fn levels(names: &[&str], levels: &[&str]) {
+    for name in names {
+        for level in levels {
+            let rig = Rig::start(&format!("{name},durability={level}"));
+            assert_eq!(rig.capabilities().durability.name(), *level);
+            let mut client = rig.client(2, 1);
+            assert_eq!(client.put(b"k", level.as_bytes()), Got::Done);
+            assert_eq!(client.get(b"k"), Got::Value(level.as_bytes().to_vec()));
+            drop(client);
+            rig.close();
+        }
+    }
+}

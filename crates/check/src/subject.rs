@@ -1,0 +1,95 @@
+//! The store under check, and what all clients of the check share.
+
+use crate::fault::{Stop, guarded, is_final, panicked};
+use crate::gate::Gate;
+use crate::ledger::Ledger;
+use crate::probe::Probe;
+use crate::{Options, value};
+use std::sync::atomic::AtomicU64;
+use store::{BlockingClient, Capabilities, Store};
+use study::ReasonKind;
+
+/// The store under check.
+pub struct Subject<'a> {
+    pub store: &'a dyn Store,
+    pub options: &'a Options,
+    pub ledger: Ledger,
+    pub operations: AtomicU64,
+    prefix: String,
+}
+
+impl<'a> Subject<'a> {
+    pub fn new(store: &'a dyn Store, options: &'a Options) -> Subject<'a> {
+        let tag = value::hash(&options.seed.to_le_bytes()) & 0xFF_FFFF;
+        let prefix = format!("{}{tag:06x}:", crate::KEY_PREFIX);
+        Subject { store, options, ledger: Ledger::default(), operations: AtomicU64::new(0), prefix }
+    }
+
+    /// What the store declares.
+    pub fn capabilities(&self) -> &Capabilities {
+        self.store.capabilities()
+    }
+
+    /// What all keys of this check begin with.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// A key of this check.
+    pub fn key(&self, name: impl AsRef<[u8]>) -> Vec<u8> {
+        [self.prefix.as_bytes(), name.as_ref()].concat()
+    }
+
+    /// The longest value the store takes, as far as this check sends it.
+    pub fn longest_value_bytes(&self) -> usize {
+        self.capabilities().max_value_bytes.min(self.options.largest_value_bytes)
+    }
+
+    /// A new connection with one operation in flight.
+    pub fn probe(&self) -> Result<Probe<'_>, Stop> {
+        self.probe_with(1)
+    }
+
+    /// A new connection with up to `pipeline` operations in flight.
+    pub fn probe_with(&self, pipeline: u32) -> Result<Probe<'_>, Stop> {
+        match BlockingClient::open(self.store, pipeline, self.options.timeout) {
+            Ok(client) => Ok(Probe::new(self, client)),
+            Err(error) => Err(Stop::keyless(ReasonKind::NotStarted, error.to_string())),
+        }
+    }
+
+    /// Runs `body` on that many threads, each with its number; the first trouble of any of them is the outcome.
+    pub fn clients<T: Send>(
+        &self,
+        count: usize,
+        body: impl Fn(usize, &Gate) -> Result<T, Stop> + Sync,
+    ) -> Result<Vec<T>, Stop> {
+        let gate = Gate::new(count, self.options.timeout * 2);
+        let outcomes: Vec<Result<T, Stop>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..count)
+                .map(|number| {
+                    let (gate, body) = (&gate, &body);
+                    scope.spawn(move || guarded(|| body(number, gate)).inspect_err(|_| gate.break_down()))
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| Err(panicked(&*panic)))).collect()
+        });
+        let mut done = Vec::with_capacity(count);
+        let mut stops = Vec::new();
+        for outcome in outcomes {
+            match outcome {
+                Ok(value) => done.push(value),
+                Err(stop) => stops.push(stop),
+            }
+        }
+        // A store that froze matters more than what came of it, and a client that only waited for another says nothing.
+        let worst = stops
+            .iter()
+            .position(|stop| *stop != Gate::broken() && matches!(stop, Stop::Failed(reason) if is_final(reason.kind)));
+        let worst = worst.or_else(|| stops.iter().position(|stop| *stop != Gate::broken()));
+        match worst.or(if stops.is_empty() { None } else { Some(0) }) {
+            Some(at) => Err(stops.swap_remove(at)),
+            None => Ok(done),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The embedded stores of this build, checked as a user checks them.
+
+#![allow(clippy::unwrap_used)]
+
+use kvtrial_check::{Finding, Options, Report, is_passed, is_skipped};
+use std::time::Duration;
+use store::{Opener, Probe};
+use study::Spec;
+
+fn check(name: &str) -> Report {
+    let info = stores::find(name).unwrap_or_else(|| panic!("no store {name}"));
+    if let Probe::NotFound(what) = (info.probe)() {
+        panic!("{name}: {what} not found; install it with: {}", info.install);
+    }
+    let Opener::Embedded(open) = info.opener else { panic!("{name} is not embedded") };
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(&Spec::private(name), directory.path()).unwrap();
+    let options = Options { idle: Duration::from_millis(50), largest_value_bytes: 4 << 20, ..Options::default() };
+    kvtrial_check::run(&*store, &options, &mut |_| {})
+}
+
+fn assert_correct(name: &str) {
+    let report = check(name);
+    assert_eq!(report.finding(), Finding::Correct, "{name}:\n{report}");
+    assert!(report.operations > 5_000, "{name}: {}", report.operations);
+}
+
+#[test]
+fn ram_is_correct() {
+    assert_correct("ram");
+}
+
+#[test]
+fn sqlite_is_correct() {
+    assert_correct("sqlite");
+}
+
+#[test]
+fn lmdb_is_correct() {
+    assert_correct("lmdb");
+}
+
+#[test]
+fn redb_is_correct() {
+    assert_correct("redb");
+}
+
+#[test]
+fn fjall_is_correct() {
+    assert_correct("fjall");
+}
+
+#[test]
+fn a_store_that_keeps_nothing_is_not_called_correct() {
+    let report = check("null");
+    assert_eq!(report.finding(), Finding::NothingChecked);
+    assert_eq!((report.count(is_passed), report.count(is_skipped)), (0, report.cases.len()));
+    assert!(report.to_string().contains("this store keeps nothing"), "{report}");
+}

@@ -1,0 +1,107 @@
+//! Runs the binary as a user would, in an empty directory.
+#![allow(dead_code)] // each test file uses its part
+#![allow(clippy::unwrap_used)]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// An empty working directory for one test.
+pub struct Desk {
+    directory: tempfile::TempDir,
+}
+
+/// What a finished run left.
+pub struct Ran {
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+    pub study: Option<Value>,
+}
+
+impl Desk {
+    pub fn new() -> Desk {
+        Desk { directory: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Writes a file and returns its path.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// `kvtrial` with these words, not started; private stores go below this desk.
+    pub fn command(&self, words: &str) -> Command {
+        let base = self.path().join("base");
+        std::fs::create_dir_all(&base).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kvtrial"));
+        command.args(words.split_whitespace()).current_dir(self.path()).env("TMPDIR", base).env("NO_COLOR", "1");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs `kvtrial` with these words to its end.
+    pub fn kvtrial(&self, words: &str) -> Ran {
+        self.finished(self.command(words).output().unwrap())
+    }
+
+    /// What a finished process said; the study is read from `out`.
+    pub fn finished(&self, output: Output) -> Ran {
+        let study = std::fs::read(self.path().join("out/study.json")).ok();
+        Ran {
+            status: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            study: study.map(|bytes| serde_json::from_slice(&bytes).unwrap()),
+        }
+    }
+
+    /// Runs a job into the directory `out`.
+    pub fn run(&self, words: &str) -> Ran {
+        self.kvtrial(&format!("run {words} --out out"))
+    }
+
+    /// Private directories that are still there.
+    pub fn left_behind(&self) -> Vec<PathBuf> {
+        let base = std::fs::read_dir(self.path().join("base")).unwrap();
+        base.map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+impl Ran {
+    /// The cells of the study.
+    pub fn cells(&self) -> &Vec<Value> {
+        self.study.as_ref().unwrap_or_else(|| panic!("no study\n{}", self.said()))["cells"].as_array().unwrap()
+    }
+
+    /// The cell of one store.
+    pub fn cell(&self, store: &str) -> &Value {
+        self.cells().iter().find(|cell| cell["store"] == store).unwrap_or_else(|| panic!("no {store}\n{}", self.said()))
+    }
+
+    /// The reason of a kind in a cell's verdict.
+    pub fn reason(&self, store: &str, kind: &str) -> &Value {
+        let reasons = self.cell(store)["verdict"]["reasons"].as_array().unwrap();
+        reasons.iter().find(|reason| reason["kind"] == kind).unwrap_or_else(|| panic!("no {kind}\n{}", self.said()))
+    }
+
+    /// Whether a cell's answers were all right (a busy machine degrades, it does not void).
+    pub fn is_ranked(&self, store: &str) -> bool {
+        self.cell(store)["verdict"]["status"] != "void"
+    }
+
+    /// The digest of a cell's answer.
+    pub fn digest(&self, store: &str) -> &str {
+        self.cell(store)["answer"]["digest"].as_str().unwrap()
+    }
+
+    /// Everything printed.
+    pub fn said(&self) -> String {
+        format!("exit {}\n{}\n{}", self.status, self.stdout, self.stderr)
+    }
+}

@@ -1,0 +1,143 @@
+//! A server that lies during a run makes the cell void, with the right reason and the right key, on every protocol.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod truth_support;
+
+use std::time::Duration;
+use testkit::lying::{Lie, LyingServer, Protocol, Rule, Target, Told, When};
+use truth_support::{Ran, run};
+
+const PROTOCOLS: [Protocol; 3] = [Protocol::Resp, Protocol::Memcached, Protocol::Tyrant];
+
+/// Half reads, half updates, of values of 100 bytes; one operation at a time.
+const MIX: [&str; 10] = [
+    "--set",
+    "workload=a",
+    "--set",
+    "records=300",
+    "--set",
+    "operations=6000",
+    "--set",
+    "value=100",
+    "--deadline",
+    "1500ms",
+];
+
+/// The spec of a server on this port.
+fn url(protocol: Protocol, port: u16) -> String {
+    let name = match protocol {
+        Protocol::Resp => "redis",
+        Protocol::Memcached => "memcached",
+        Protocol::Tyrant => "tyrant",
+    };
+    format!("{name}://127.0.0.1:{port}")
+}
+
+fn run_with(protocol: Protocol, rule: Rule, more: &[&str]) -> (Ran, Vec<Told>) {
+    let server = LyingServer::start(protocol, vec![rule]).unwrap();
+    let ran = run("ycsb", &url(protocol, server.port()), more);
+    (ran, server.told())
+}
+
+/// One lie during a run: the cell is void for one of these reasons, and the key lied about is named.
+fn assert_void(lie: Lie, target: Target, kinds: &[&str]) {
+    for protocol in PROTOCOLS {
+        let (ran, told) = run_with(protocol, Rule::new(lie, target, When::Nth(1500)), &MIX);
+        assert_eq!(told.len(), 1, "{protocol:?} {lie:?} was not told\n{}", ran.printed);
+        assert_eq!((ran.verdict(), ran.status), ("void", 1), "{protocol:?} {lie:?}\n{}", ran.printed);
+        let found = kinds.iter().find_map(|kind| ran.reason(kind));
+        let (count, example) = found.unwrap_or_else(|| panic!("{protocol:?} {lie:?}: {}", ran.cell["verdict"]));
+        let key = String::from_utf8_lossy(&told[0].key).into_owned();
+        assert!(example.contains(&key), "{protocol:?} {lie:?} at {key}: {example}");
+        assert_eq!(count, 1, "{protocol:?} {lie:?}: {example}");
+    }
+}
+
+#[test]
+fn an_honest_run_is_not_void_on_any_protocol() {
+    for protocol in PROTOCOLS {
+        let rule = Rule::new(Lie::Late(Duration::from_millis(300)), Target::Gets, When::Nth(1500));
+        let (ran, told) = run_with(protocol, rule, &MIX);
+        assert_eq!((told.len(), ran.status), (1, 0), "{protocol:?}\n{}", ran.printed);
+        assert_ne!(ran.verdict(), "void", "{protocol:?}: {}", ran.cell["verdict"]);
+        // Late, but right: that is a matter of latency.
+        let max = ran.cell["latency_ns"]["service"]["max"].as_f64().unwrap();
+        assert!((300e6..1500e6).contains(&max), "{protocol:?}: the longest operation took {max} ns");
+    }
+}
+
+#[test]
+fn wrong_values_make_a_run_void() {
+    assert_void(Lie::WrongBytes, Target::Gets, &["wrong_value"]);
+    assert_void(Lie::TruncatedValue, Target::Gets, &["wrong_value"]);
+}
+
+#[test]
+fn values_of_other_keys_and_of_other_times_make_a_run_void() {
+    assert_void(Lie::AnotherKeysValue, Target::Gets, &["wrong_key"]);
+    assert_void(Lie::StaleValue, Target::Gets, &["stale_value"]);
+}
+
+#[test]
+fn a_denied_hit_makes_a_run_void() {
+    assert_void(Lie::Denied, Target::Gets, &["unexpected_miss"]);
+}
+
+#[test]
+fn updates_acknowledged_and_forgotten_make_a_run_void() {
+    for protocol in PROTOCOLS {
+        let (ran, told) = run_with(protocol, Rule::new(Lie::DropsPut, Target::Puts, When::Every(50)), &MIX);
+        assert_eq!((ran.verdict(), ran.status), ("void", 1), "{protocol:?}\n{}", ran.printed);
+        let kinds = ["stale_value", "unexpected_miss", "lost_updates"];
+        let examples: Vec<_> = kinds.iter().filter_map(|kind| ran.reason(kind)).collect();
+        assert!(!examples.is_empty(), "{protocol:?}: {}", ran.cell["verdict"]);
+        for (_, example) in examples {
+            let named = told.iter().any(|told| example.contains(&*String::from_utf8_lossy(&told.key)));
+            assert!(named, "{protocol:?}: {example}");
+        }
+    }
+}
+
+#[test]
+fn errors_and_garbage_make_a_run_void() {
+    assert_void(Lie::Error, Target::Puts, &["refused"]);
+    assert_void(Lie::Garbage, Target::Gets, &["protocol"]);
+    assert_void(Lie::Twice, Target::Gets, &["protocol"]);
+}
+
+#[test]
+fn a_connection_that_ends_instead_of_an_answer_or_within_it_makes_a_run_void() {
+    assert_void(Lie::Close, Target::Gets, &["connection_lost"]);
+    assert_void(Lie::HalfThenClose, Target::Gets, &["connection_lost"]);
+}
+
+#[test]
+fn an_answer_that_does_not_come_in_time_ends_the_run_at_the_deadline() {
+    assert_void(Lie::Never, Target::Gets, &["deadline"]);
+    assert_void(Lie::HalfThenStall, Target::Gets, &["deadline"]);
+    assert_void(Lie::Late(Duration::from_secs(4)), Target::Gets, &["deadline"]);
+}
+
+#[test]
+fn one_wrong_value_in_a_million_is_found() {
+    let more = [
+        "--set",
+        "workload=c",
+        "--set",
+        "records=1000",
+        "--set",
+        "operations=1000000",
+        "--set",
+        "value=100",
+        "--clients",
+        "4",
+        "--pipeline",
+        "64",
+    ];
+    let (ran, told) = run_with(Protocol::Resp, Rule::new(Lie::WrongBytes, Target::Gets, When::Nth(500_000)), &more);
+    assert_eq!((ran.verdict(), ran.status), ("void", 1), "{}", ran.printed);
+    let (count, example) = ran.reason("wrong_value").unwrap();
+    assert_eq!(count, 1, "{example}");
+    assert!(example.contains(&*String::from_utf8_lossy(&told[0].key)), "{example}");
+}

@@ -1,0 +1,117 @@
+//! Bad usage and bad input: exit status 2, a message that names the remedy, nothing started, nothing lost.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Desk;
+
+/// Runs words that must be refused, and returns what was said.
+fn refused(desk: &Desk, words: &str) -> String {
+    let ran = desk.kvtrial(words);
+    assert_eq!(ran.status, 2, "{}", ran.said());
+    assert!(ran.stdout.is_empty(), "{}", ran.said());
+    ran.stderr
+}
+
+#[test]
+fn unknown_names_are_answered_with_the_known_ones() {
+    let desk = Desk::new();
+    assert!(refused(&desk, "run fan").contains("fans"));
+    assert!(refused(&desk, "run fans -s rediss").contains("redis-unix"));
+    assert!(refused(&desk, "run fans -s ram --set polcy=cas").contains("policy"));
+    assert!(refused(&desk, "run fans -s ram --set policy=casual").contains("partition"));
+    assert!(refused(&desk, "run fans -s sqlite,durability=always").contains("none, os, second or commit"));
+    assert!(refused(&desk, "run fans -s redis,durabilty=commit").contains("durability"));
+}
+
+#[test]
+fn a_bad_data_file_is_named_with_line_and_column() {
+    let desk = Desk::new();
+    desk.file("bad.tsv", "one\ta b c\ntwo without a tab\n");
+    let message = refused(&desk, "run fans -s ram --data bad.tsv");
+    assert!(message.contains("bad.tsv") && message.contains("line 2"), "{message}");
+    desk.file("bad.txt", "193839: { fanof:['cheese','beer'] }\n193840: { fanof:['cheese','beer }\n");
+    let message = refused(&desk, "run fans -s ram --data bad.txt");
+    assert!(message.contains("bad.txt") && message.contains("line 2") && message.contains("column"), "{message}");
+    assert!(refused(&desk, "run fans -s ram --data nowhere.tsv").contains("nowhere.tsv"));
+    desk.file("cut.tsv.gz", b"\x1f\x8b\x08\x00cut short");
+    assert!(refused(&desk, "run fans -s ram --data cut.tsv.gz").contains("cut.tsv.gz"));
+}
+
+#[test]
+fn a_missing_server_is_answered_with_its_install_line() {
+    let desk = Desk::new();
+    let output = desk.command("run fans -s memcached").env("PATH", desk.path()).output().unwrap();
+    let ran = desk.finished(output);
+    assert_eq!(ran.status, 2, "{}", ran.said());
+    assert!(ran.stderr.contains("apt-get install") && ran.stderr.contains("memcached"), "{}", ran.said());
+}
+
+#[test]
+fn a_server_of_the_wrong_kind_is_refused_with_its_log() {
+    let desk = Desk::new();
+    // A program of the right name that is not the server: it ends at once with an error of its own.
+    let fake = desk.file(
+        "redis-server",
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Redis server v=0.1' && exit 0\necho 'I am no Redis' >&2\nexit 3\n",
+    );
+    std::process::Command::new("chmod").arg("+x").arg(&fake).status().unwrap();
+    let path = format!("{}:{}", desk.path().display(), std::env::var("PATH").unwrap());
+    let ran = desk.finished(desk.command("run fans -s redis --no-baselines").env("PATH", path).output().unwrap());
+    assert_eq!(ran.status, 2, "{}", ran.said());
+    assert!(ran.stderr.contains("I am no Redis"), "{}", ran.said());
+    assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
+}
+
+#[test]
+fn nobody_listening_is_told_with_the_address() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let message = refused(&Desk::new(), &format!("run fans -s redis --port {port} --no-baselines"));
+    assert!(message.contains(&format!("127.0.0.1:{port}")), "{message}");
+}
+
+#[test]
+fn an_out_directory_that_cannot_be_written_or_holds_a_study_is_refused() {
+    let desk = Desk::new();
+    desk.file("file", "not a directory");
+    assert!(refused(&desk, "run fans -s ram --out file/out").contains("--out"));
+    assert_eq!(desk.run("ycsb -s ram --no-baselines --repeats 1 --set operations=1000").status, 0);
+    let before = std::fs::read(desk.path().join("out/study.json")).unwrap();
+    let message = refused(&desk, "run ycsb -s ram --no-baselines --repeats 1 --set operations=1000 --out out");
+    assert!(message.contains("--resume") && message.contains("--out"), "{message}");
+    let message = refused(&desk, "run ycsb -s ram --no-baselines --repeats 2 --set operations=1000 --out out --resume");
+    assert!(message.contains("repeats"), "{message}");
+    assert_eq!(std::fs::read(desk.path().join("out/study.json")).unwrap(), before, "the old study was touched");
+}
+
+#[test]
+fn a_job_a_store_cannot_do_is_refused_before_it_starts() {
+    let desk = Desk::new();
+    let message = refused(&desk, "run ycsb -s memcached-unix --set workload=e --no-baselines");
+    assert!(message.contains("scan"), "{message}");
+}
+
+#[test]
+fn a_store_that_holds_the_users_data_is_left_alone() {
+    let desk = Desk::new();
+    let own = desk.path().join("mine");
+    std::fs::create_dir(&own).unwrap();
+    let spec = format!("sqlite:{}", own.display());
+    let words = format!("run fans -s {spec} --data debian-1k --no-baselines --repeats 2 --warmups 0");
+    assert_eq!(desk.kvtrial(&format!("{words} --out first")).status, 0);
+    let message = refused(&desk, &format!("{words} --out second"));
+    assert!(message.contains("--overwrite") && message.contains("already holds"), "{message}");
+    let ran = desk.kvtrial(&format!("{words} --out third --overwrite"));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let ran = desk.kvtrial(&format!("query fans libc6 -s {spec}"));
+    assert!(ran.status == 0 && ran.stdout.starts_with("{\"page\":\"libc6\",\"fans\":"), "{}", ran.said());
+}
+
+#[test]
+fn passwords_reach_neither_the_study_nor_the_terminal() {
+    let desk = Desk::new();
+    let ran = desk.run("fans -s redis://:s3cret@127.0.0.1:1 --no-baselines");
+    assert_eq!(ran.status, 2);
+    let study = std::fs::read_to_string(desk.path().join("out/study.json")).unwrap();
+    assert!(!ran.said().contains("s3cret") && !study.contains("s3cret") && study.contains("redis://:***@"), "{study}");
+}

@@ -1,0 +1,64 @@
+//! The guard: a small process that outlives kvtrial by a moment, to clear away after it when it is killed by SIGKILL.
+//!
+//! It waits on a pipe whose other end only kvtrial holds, so it wakes however kvtrial ends. Places that still exist then have
+//! not been ended properly: their processes are killed and their directories removed. Without it (no `/bin/sh`) servers still
+//! die with kvtrial, and the next start removes the directories.
+
+use crate::tree::MARK;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// `$1` is the name of the mark; places are read line by line.
+const SCRIPT: &str = r#"
+trap '' HUP INT TERM QUIT
+mark=$1; shift
+while IFS= read -r place; do set -- "$@" "$place"; done
+for place do
+    [ -d "$place" ] || continue
+    tries=0
+    while [ $tries -lt 100 ]; do
+        found=$(grep -lasF -e "$mark=$place" /proc/[0-9]*/environ)
+        [ "$found" ] || break
+        for process in $found; do
+            process=${process#/proc/}
+            kill -KILL "${process%/environ}"
+        done
+        tries=$((tries + 1))
+        sleep 0.02
+    done
+    rm -rf -- "$place"
+done
+"#;
+
+/// Tells the guard of a place; starts it with the first.
+pub fn watch(place: &Path) {
+    static GUARD: OnceLock<Option<Mutex<ChildStdin>>> = OnceLock::new();
+    let Some(guard) = GUARD.get_or_init(|| start().map(Mutex::new)) else { return };
+    let path = place.as_os_str().as_bytes();
+    if path.contains(&b'\n') {
+        return;
+    }
+    let mut guard = guard.lock().unwrap_or_else(PoisonError::into_inner);
+    // A guard that somebody has ended is missed only when kvtrial is killed too.
+    let _ = guard.write_all(&[path, b"\n"].concat());
+}
+
+/// In a process group of its own, so that what is typed at the terminal does not reach it.
+fn start() -> Option<ChildStdin> {
+    let mut guard = Command::new("/bin/sh")
+        .args(["-c", SCRIPT, "kvtrial-guard", MARK])
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .current_dir("/")
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    guard.stdin.take()
+}

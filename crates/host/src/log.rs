@@ -1,0 +1,46 @@
+//! The end of a server's log, for errors.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Lines of a log that an error quotes, and the bytes at its end they are looked for in.
+const QUOTED_LINES: usize = 15;
+const QUOTED_BYTES: u64 = 8 << 10;
+
+/// The last lines of these files, to follow a message.
+pub fn end_of(logs: &[PathBuf]) -> String {
+    let text: String = logs.iter().filter_map(|log| tail(log).ok()).collect();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(QUOTED_LINES)..];
+    if last.is_empty() { String::new() } else { format!("; its log ends:\n  {}", last.join("\n  ")) }
+}
+
+fn tail(log: &Path) -> io::Result<String> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(QUOTED_BYTES)))?;
+    let mut text = Vec::new();
+    file.take(QUOTED_BYTES).read_to_end(&mut text)?;
+    text.push(b'\n');
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::end_of;
+
+    #[test]
+    fn the_last_lines_are_quoted_however_long_the_log_and_whatever_its_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let (long, binary) = (dir.path().join("long"), dir.path().join("binary"));
+        let lines: Vec<String> = (0..100_000).map(|number| format!("line {number}\n\n")).collect();
+        std::fs::write(&long, lines.concat()).unwrap();
+        let quoted = end_of(&[long.clone(), dir.path().join("missing")]);
+        let expected: Vec<String> = (99_985..100_000).map(|number| format!("\n  line {number}")).collect();
+        assert_eq!(quoted, format!("; its log ends:{}", expected.concat()));
+        std::fs::write(&binary, b"a\xff\0b").unwrap();
+        assert!(end_of(&[long, binary]).ends_with("line 99999\n  a\u{fffd}\0b"));
+        assert_eq!(end_of(&[dir.path().join("missing")]), "");
+    }
+}

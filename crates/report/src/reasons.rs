@@ -1,0 +1,63 @@
+//! Why cells are void or degraded, as text.
+
+use crate::advice::advice;
+use crate::layout::{Colour, Style, paragraph};
+use study::{Cell, Reason, ReasonKind, Status, Study, Verdict};
+
+/// Why a cell is void or degraded, beneath its row: what and how often, the first example, what to do. What degrades many cells is
+/// told once, beneath the table.
+pub(crate) fn of_cell(cell: &Cell, widespread: &[ReasonKind], colour: Colour) -> String {
+    let own = cell.verdict.reasons.iter().filter(|reason| !widespread.contains(&reason.kind));
+    own.map(|reason| told(reason, "", 5, colour)).collect()
+}
+
+fn told(reason: &Reason, whom: &str, indent: usize, colour: Colour) -> String {
+    let style = if reason.kind.status() == Status::Void { Style::Bad } else { Style::Warning };
+    let (meaning, remedy) = advice(reason.kind);
+    let times = if reason.count > 1 { format!(", {} times", grouped(reason.count)) } else { String::new() };
+    let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
+    let what = paragraph(&format!("{whom}{}{times}{example}", sentence(meaning)), indent, indent + 2, style, colour);
+    what + &paragraph(&format!("→ {remedy}"), indent + 2, indent + 4, Style::Plain, colour)
+}
+
+/// Kinds of reasons that degrade more than two cells: the machine's affair rather than a store's.
+pub(crate) fn widespread(study: &Study) -> Vec<ReasonKind> {
+    let degrading = |reason: &&Reason| reason.kind.status() == Status::Degraded;
+    let mut kinds: Vec<ReasonKind> =
+        study.cells.iter().flat_map(|cell| &cell.verdict.reasons).filter(degrading).map(|reason| reason.kind).collect();
+    kinds.sort_unstable();
+    kinds.chunk_by(|a, b| a == b).filter(|cells| cells.len() > 2).map(|cells| cells[0]).collect()
+}
+
+/// What degraded many cells, with how many, and the first example.
+pub(crate) fn of_many(study: &Study, widespread: &[ReasonKind], colour: Colour) -> String {
+    let mut text = String::new();
+    for &kind in widespread {
+        let of_kind = |cell: &&Cell| cell.verdict.reasons.iter().any(|reason| reason.kind == kind);
+        let cells = study.cells.iter().filter(of_kind).count();
+        let all = Verdict::of(
+            study.cells.iter().flat_map(|cell| &cell.verdict.reasons).filter(|it| it.kind == kind).cloned(),
+        );
+        let whom = format!("Degraded, {cells} of {} rows. ", study.cells.len());
+        text += &all.reasons.iter().map(|reason| told(reason, &whom, 1, colour)).collect::<String>();
+    }
+    text
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// 1234567 as `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

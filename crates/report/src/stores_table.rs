@@ -1,0 +1,141 @@
+//! The stores of this build as `kvtrial stores` lists them.
+
+use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::units;
+use serde::Serialize;
+
+/// Whether a store can be had on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "status", content = "what", rename_all = "snake_case")]
+pub enum Presence {
+    /// It can: product and version, e.g. `Redis 7.0.15`.
+    Found(String),
+    /// It cannot: what was looked for.
+    NotFound(String),
+    /// Its driver is not in this build: the cargo feature that adds it.
+    NotBuilt(String),
+}
+
+/// One store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StoreRow {
+    /// Name in specs.
+    pub name: String,
+    /// `baseline`, `embedded`, `network` or `distributed`.
+    pub class: String,
+    /// One line: what it is.
+    pub summary: String,
+    /// Whether it can be had.
+    pub presence: Presence,
+    /// Durability levels it has, its default first.
+    pub durabilities: Vec<String>,
+    /// Options its spec may carry, `name=default`.
+    pub options: Vec<String>,
+    /// Operations it has itself; `None` when that is known only once the store is open.
+    pub native: Option<Vec<String>>,
+    /// Longest key; `None` when known only once the store is open.
+    pub max_key_bytes: Option<u64>,
+    /// Longest value; `None` when known only once the store is open.
+    pub max_value_bytes: Option<u64>,
+    /// How to get it.
+    pub install: String,
+    /// Licence of what is measured.
+    pub licence: String,
+}
+
+/// The same as JSON, for scripts: a list of objects with the fields of [`StoreRow`].
+pub fn stores_json(stores: &[StoreRow]) -> String {
+    serde_json::to_string_pretty(stores).unwrap_or_else(|_| "[]".into())
+}
+
+const COLUMNS: [Column; 5] = [
+    Column { title: "STORE", side: Side::Left, gap: 3 },
+    Column { title: "FOUND", side: Side::Left, gap: 2 },
+    Column { title: "DURABILITY", side: Side::Left, gap: 2 },
+    Column { title: "KEY", side: Side::Right, gap: 2 },
+    Column { title: "VALUE", side: Side::Right, gap: 2 },
+];
+const FOUND: usize = 1;
+const WITHOUT_LIMITS: usize = 3;
+
+/// A table of at most 80 columns, by class: what is found with its version, and for the others what to do to have it.
+pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
+    let limits = stores.iter().any(|store| store.max_key_bytes.or(store.max_value_bytes).is_some());
+    let columns = &COLUMNS[..if limits { COLUMNS.len() } else { WITHOUT_LIMITS }];
+    let rows: Vec<Row> = stores.iter().map(row).collect();
+    let table = Table::fit(columns, FOUND, rows.iter());
+    let mut text = table.titles(colour);
+    for (class, title) in [
+        ("baseline", "Baselines: what client and job cost without a store"),
+        ("embedded", "Embedded: libraries in this process"),
+        ("network", "Network: one server each"),
+        ("distributed", "Distributed: several servers each"),
+    ] {
+        let of_class: Vec<(&StoreRow, &Row)> =
+            stores.iter().zip(&rows).filter(|(store, _)| store.class == class).collect();
+        if of_class.is_empty() {
+            continue;
+        }
+        text.push('\n');
+        text += &paragraph(title, 1, 3, Style::Bold, colour);
+        for (store, row) in of_class {
+            text += &table.row(row, colour);
+            text += &notes(store, colour);
+        }
+    }
+    let found = stores.iter().filter(|store| matches!(store.presence, Presence::Found(_))).count();
+    text.push('\n');
+    text += &paragraph(
+        &format!(
+            "{found} of {} found. The first durability level is the default; choose another with -s STORE,durability=LEVEL.{}",
+            stores.len(),
+            if limits { " KEY and VALUE: the longest it takes." } else { "" }
+        ),
+        1,
+        1,
+        Style::Dim,
+        colour,
+    );
+    text
+}
+
+fn row(store: &StoreRow) -> Row {
+    let (found, style) = match &store.presence {
+        Presence::Found(product) => (product.clone(), Style::Good),
+        Presence::NotFound(_) => ("not found".into(), Style::Warning),
+        Presence::NotBuilt(_) => ("not in this build".into(), Style::Warning),
+    };
+    let limit = |limit: Option<u64>| (limit.map_or_else(|| "-".into(), units::bytes), Style::Plain);
+    vec![
+        (store.name.clone(), Style::Bold),
+        (found, style),
+        (store.durabilities.join(" "), Style::Plain),
+        limit(store.max_key_bytes),
+        limit(store.max_value_bytes),
+    ]
+}
+
+fn notes(store: &StoreRow, colour: Colour) -> String {
+    let mut text = String::new();
+    let mut note = |line: String| text += &paragraph(&line, 5, 7, Style::Plain, colour);
+    match &store.presence {
+        Presence::Found(_) => {}
+        Presence::NotFound(looked_for) => {
+            note(format!("→ {} (looked for {looked_for})", store.install));
+        }
+        Presence::NotBuilt(feature) => {
+            note(format!("→ build kvtrial with --features {feature}, then {}", store.install));
+        }
+    }
+    if !store.options.is_empty() {
+        note(format!("options {}", store.options.join(", ")));
+    }
+    if let Some(native) = &store.native {
+        // Every store has these; what it has beyond them tells stores apart.
+        let more: Vec<&str> =
+            native.iter().map(String::as_str).filter(|name| !["get", "put", "delete"].contains(name)).collect();
+        let more = if more.is_empty() { "nothing more".into() } else { more.join(", ") };
+        note(format!("get, put, delete, {more}"));
+    }
+    text
+}

@@ -1,0 +1,45 @@
+//! Progress is for people at a terminal.
+
+#![allow(clippy::unwrap_used)]
+
+use report::Progress;
+use std::process::Command;
+use study::TrialRecord;
+
+/// The test below runs this test as a process of its own, with standard error in a pipe.
+#[test]
+fn show_progress() {
+    if std::env::var_os("KVTRIAL_SHOW_PROGRESS").is_none() {
+        return;
+    }
+    let mut progress = Progress::new();
+    progress.trial_started(1, 2, "redis", "load");
+    for done in 0..1000 {
+        progress.update(done, 1000, 1e6);
+    }
+    progress.trial_finished(&TrialRecord::default());
+    progress.finish();
+}
+
+#[test]
+fn nothing_is_written_when_nobody_looks() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "show_progress", "--nocapture"])
+        .env("KVTRIAL_SHOW_PROGRESS", "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn an_update_nobody_sees_costs_next_to_nothing() {
+    let mut progress = Progress::quiet();
+    progress.trial_started(1, 1, "null", "run");
+    let begun = std::time::Instant::now();
+    for done in 0..1_000_000 {
+        progress.update(done, 1_000_000, 1e6);
+    }
+    let each_ns = begun.elapsed().as_nanos() / 1_000_000;
+    assert!(each_ns < 2_000, "{each_ns} ns an update");
+}

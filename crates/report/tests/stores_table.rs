@@ -1,0 +1,89 @@
+//! `kvtrial stores` as a newcomer sees it. `UPDATE_GOLDEN=1` writes the golden file anew.
+
+#![allow(clippy::unwrap_used)]
+
+mod golden_file;
+
+use golden_file::golden;
+use report::{Colour, Presence, StoreRow, stores_json, stores_table};
+
+fn store(name: &str, class: &str, presence: Presence) -> StoreRow {
+    StoreRow {
+        name: name.into(),
+        class: class.into(),
+        summary: "a store".into(),
+        presence,
+        durabilities: vec!["none".into()],
+        options: Vec::new(),
+        native: None,
+        max_key_bytes: Some(512),
+        max_value_bytes: Some(1 << 30),
+        install: format!("apt install {name}"),
+        licence: "BSD-3-Clause".into(),
+    }
+}
+
+fn found(product: &str) -> Presence {
+    Presence::Found(product.into())
+}
+
+fn levels(names: &str) -> Vec<String> {
+    names.split(' ').map(String::from).collect()
+}
+
+fn all() -> Vec<StoreRow> {
+    vec![
+        store("null", "baseline", found("null 0.1.0")),
+        store("ram", "baseline", found("ram 0.1.0")),
+        StoreRow { durabilities: levels("none os commit"), ..store("lmdb", "embedded", found("LMDB 0.9.33")) },
+        StoreRow {
+            durabilities: levels("none commit"),
+            max_key_bytes: None,
+            max_value_bytes: None,
+            ..store("tokyocabinet", "embedded", Presence::NotFound("libtokyocabinet.so.9".into()))
+        },
+        StoreRow {
+            durabilities: levels("none os second commit"),
+            native: Some(
+                ["get", "put", "delete", "append", "increment", "compare_and_set", "get_many"].map(String::from).into(),
+            ),
+            max_key_bytes: Some(512 << 20),
+            max_value_bytes: Some(512 << 20),
+            ..store("redis-unix", "network", found("Redis 7.0.15"))
+        },
+        StoreRow {
+            durabilities: levels("os second commit"),
+            options: vec!["engine=innodb".into(), "layout=blob".into()],
+            max_key_bytes: Some(767),
+            ..store("mysql-unix", "network", found("mariadbd Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu"))
+        },
+        StoreRow {
+            install: "apt install postgresql".into(),
+            ..store("postgres", "network", Presence::NotBuilt("postgres".into()))
+        },
+    ]
+}
+
+#[test]
+fn what_is_found_and_how_to_get_the_rest_fits_eighty_columns() {
+    golden("stores.txt", &stores_table(&all(), Colour::Never));
+}
+
+#[test]
+fn limits_nobody_knows_have_no_column() {
+    let unknown = |row: StoreRow| StoreRow { max_key_bytes: None, max_value_bytes: None, ..row };
+    let table = stores_table(&all().into_iter().map(unknown).collect::<Vec<_>>(), Colour::Never);
+    assert!(!table.contains("KEY") && table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(table.contains("redis-unix    Redis 7.0.15"), "{table}");
+}
+
+#[test]
+fn the_json_form_has_every_field() {
+    let json: serde_json::Value = serde_json::from_str(&stores_json(&all())).unwrap();
+    assert_eq!(json[2]["presence"]["status"], "found");
+    assert_eq!(json[2]["presence"]["what"], "LMDB 0.9.33");
+    assert_eq!(json[3]["presence"]["status"], "not_found");
+    assert_eq!(json[4]["native"][3], "append");
+    assert_eq!(json[4]["max_value_bytes"], 512 << 20);
+    assert_eq!(json[3]["max_value_bytes"], serde_json::Value::Null);
+}

@@ -1,0 +1,273 @@
+//! The transport, with a codec of three letters and a server that is the test itself: what arrives when is decided here, byte by byte.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod wire_peer;
+
+use kvtrial_store::{Endpoint, Until, wire};
+use proptest::prelude::{ProptestConfig, any, prop, proptest};
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+use wire_peer::{Answer, Letters, Peers, answer_of};
+
+/// One connection reads blocking, two are watched by epoll: everything here must hold for both.
+const CLIENTS: [u32; 2] = [1, 2];
+
+#[test]
+fn requests_leave_in_one_write_and_replies_come_back_in_order() {
+    for clients in CLIENTS {
+        let mut peers = Peers::new(clients, 3);
+        for slot in 0..3 {
+            peers.get(slot, &format!("key{slot}"));
+        }
+        assert!(peers.poll(Until::Now).is_empty());
+        assert_eq!(peers.received(0), "key0\nkey1\nkey2\n");
+        peers.send(0, b"1:a0:3:ccc");
+        assert_eq!(peers.poll(Until::Now), [(0, answer_of("a")), (1, answer_of("")), (2, answer_of("ccc"))]);
+        assert_eq!(peers.arrivals, 1, "one read, one arrival");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #[test]
+    fn a_reply_stream_split_anywhere_gives_the_same_answers(
+        sizes in prop::collection::vec(prop::sample::select(vec![0usize, 1, 2, 9, 10, 100, 5000, 65_536, 200_000]), 1..8),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+        clients in 1..3u32,
+    ) {
+        let mut peers = Peers::new(clients, sizes.len() as u32);
+        let values: Vec<String> = (b'a'..).zip(&sizes).map(|(letter, &size)| (letter as char).to_string().repeat(size)).collect();
+        let stream: Vec<u8> = values.iter().flat_map(|value| format!("{}:{value}", value.len()).into_bytes()).collect();
+        for slot in 0..sizes.len() as u32 {
+            peers.get(slot, "k");
+        }
+        let mut answers = peers.poll(Until::Now);
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).chain([stream.len()]).collect();
+        cuts.sort_unstable();
+        let mut start = 0;
+        for cut in cuts {
+            for chunk in stream[start..cut].chunks(50_000) {
+                peers.send(0, chunk);
+                answers.extend(peers.poll(Until::Now));
+                answers.extend(peers.poll(Until::Now));
+            }
+            start = cut;
+        }
+        let expected: Vec<_> = (0..).zip(&values).map(|(slot, value)| (slot, answer_of(value))).collect();
+        assert!(answers == expected);
+        assert!(peers.poll(Until::Now).is_empty());
+    }
+}
+
+#[test]
+fn a_reply_split_at_any_byte_decodes_alike() {
+    for clients in CLIENTS {
+        let mut peers = Peers::new(clients, 2);
+        for cut in 0..=11 {
+            peers.get(0, "a");
+            peers.get(1, "b");
+            let mut answers = peers.poll(Until::Now);
+            let (head, tail) = b"3:one5:three".split_at(cut);
+            for part in [head, tail] {
+                peers.send(0, part);
+                answers.extend(peers.poll(Until::Now));
+            }
+            assert_eq!(answers, [(0, answer_of("one")), (1, answer_of("three"))], "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_reply_given_twice_at_once_is_caught_at_once() {
+    for clients in CLIENTS {
+        let mut peers = Peers::new(clients, 1);
+        peers.get(0, "a");
+        peers.poll(Until::Now);
+        peers.send(0, b"1:x1:x");
+        let answers = peers.poll(Until::Now);
+        assert!(matches!(&answers[..], [(0, Answer::Protocol(words))] if words.contains("more than")), "{answers:?}");
+        assert!(peers.hung_up(0));
+    }
+}
+
+#[test]
+fn a_reply_nobody_asked_for_fails_the_next_operation_of_its_connection() {
+    for clients in CLIENTS {
+        let mut peers = Peers::new(clients, 1);
+        peers.get(0, "a");
+        peers.poll(Until::Now);
+        peers.send(0, b"1:x");
+        assert_eq!(peers.poll(Until::Now), [(0, answer_of("x"))]);
+        peers.send(0, b"1:x");
+        assert!(peers.poll(Until::Now).is_empty());
+        let told = peers.try_get(0, "b");
+        assert!(matches!(&told, Some(Answer::Protocol(words)) if words.contains("more than")), "{told:?}");
+        // Told once; then the connection is made anew.
+        peers.get(0, "c");
+        peers.poll(Until::Now);
+        peers.accept(0);
+        assert_eq!(peers.received(0), "c\n");
+        peers.send(0, b"1:y");
+        assert_eq!(peers.poll(Until::Now), [(0, answer_of("y"))]);
+    }
+}
+
+#[test]
+fn what_is_not_the_protocol_fails_all_in_flight_and_hangs_up() {
+    for clients in CLIENTS {
+        let mut peers = Peers::new(clients, 3);
+        for slot in 0..3 {
+            peers.get(slot, "k");
+        }
+        peers.poll(Until::Now);
+        peers.send(0, b"1:x#");
+        let answers = peers.poll(Until::Now);
+        assert_eq!(answers[0], (0, answer_of("x")));
+        assert_eq!(answers[1..], [1, 2].map(|slot| (slot, Answer::Protocol("a length and a colon".into()))));
+        assert!(peers.hung_up(0));
+    }
+}
+
+#[test]
+fn a_connection_lost_in_the_middle_of_a_reply_fails_what_was_in_flight_on_it_alone() {
+    let mut peers = Peers::new(2, 2);
+    for slot in 0..4 {
+        peers.get(slot, "k");
+    }
+    peers.poll(Until::Now);
+    peers.send(0, b"1:x5:hal");
+    assert_eq!(peers.poll(Until::Now), [(0, answer_of("x"))]);
+    peers.received(0); // hanging up on bytes not read would be a reset
+    peers.hang_up(0);
+    let answers = peers.poll(Until::Now);
+    assert!(matches!(&answers[..], [(1, Answer::Lost(words))] if words.contains("closed")), "{answers:?}");
+    peers.send(1, b"1:y1:z");
+    assert_eq!(peers.poll(Until::Now), [(2, answer_of("y")), (3, answer_of("z"))]);
+    // Nothing of the half reply is left when the connection is made again.
+    peers.get(1, "again");
+    peers.poll(Until::Now);
+    peers.accept(0);
+    assert_eq!(peers.received(0), "again\n");
+    peers.send(0, b"2:ok");
+    assert_eq!(peers.poll(Until::Now), [(1, answer_of("ok"))]);
+}
+
+#[test]
+fn a_request_larger_than_the_sockets_buffers_arrives_whole_while_replies_are_taken() {
+    for clients in CLIENTS {
+        let mut peers = Peers::new(clients, 4);
+        let key: String = (0..3 << 20).map(|n: u32| char::from(b'a' + (n % 23) as u8)).collect();
+        peers.get(0, "first");
+        peers.get(1, &key);
+        peers.get(2, &key);
+        peers.get(3, "last");
+        let expected = format!("first\n{key}\n{key}\nlast\n");
+        peers.poll(Until::Now);
+        // The first reply gets through although the second request is stuck.
+        peers.send(0, b"1:1");
+        let mut answers = peers.poll(Until::Now);
+        assert_eq!(answers, [(0, answer_of("1"))]);
+        let mut received = String::new();
+        let start = Instant::now();
+        while received.len() < expected.len() {
+            received += &peers.received(0);
+            answers.extend(peers.poll(Until::At(Instant::now() + Duration::from_millis(1))));
+            assert!(start.elapsed() < Duration::from_secs(30));
+        }
+        assert!(received == expected);
+        peers.send(0, b"1:20:1:4");
+        answers.extend(peers.poll(Until::Now));
+        assert_eq!(answers[1..], [(1, answer_of("2")), (2, answer_of("")), (3, answer_of("4"))]);
+    }
+}
+
+#[test]
+fn a_connection_that_cannot_be_made_again_is_tried_less_and_less_often() {
+    for clients in CLIENTS {
+        let mut peers = Peers::new(clients, 2);
+        peers.close_all();
+        let (start, mut lost) = (Instant::now(), 0);
+        while start.elapsed() < Duration::from_millis(900) {
+            peers.get(0, "k");
+            peers.get(1, "k");
+            let mut answers = Vec::new();
+            while answers.is_empty() {
+                answers = peers.poll(Until::At(start + Duration::from_secs(60)));
+            }
+            assert_eq!(answers.len(), 2);
+            assert!(answers.iter().all(|(_, answer)| matches!(answer, Answer::Lost(_))), "{answers:?}");
+            lost += 1;
+        }
+        // At 0, 0, 10, 30, 70, 150, 310, 630, 1130 ms.
+        assert!((5..=10).contains(&lost), "{clients}: {lost} attempts in 0.9 s");
+        peers.listen();
+        peers.get(0, "k");
+        let back = Instant::now();
+        let mut answers = Vec::new();
+        while !peers.accept_waiting(0) {
+            answers.extend(peers.poll(Until::At(back + wire::RETRY_LONGEST)));
+            assert!(back.elapsed() < 2 * wire::RETRY_LONGEST, "no attempt within {:?}", wire::RETRY_LONGEST);
+        }
+        peers.send(0, b"2:up");
+        while answers.is_empty() {
+            answers = peers.poll(Until::At(Instant::now() + Duration::from_secs(1)));
+        }
+        assert_eq!(answers, [(0, answer_of("up"))]);
+    }
+}
+
+#[test]
+fn a_server_that_answers_and_hangs_up_each_time_is_reached_each_time() {
+    for clients in CLIENTS {
+        let mut peers = Peers::new(clients, 1);
+        let start = Instant::now();
+        for round in 0..50 {
+            peers.get(0, "k");
+            peers.poll(Until::Now);
+            if round > 0 {
+                peers.accept(0);
+            }
+            peers.send(0, b"1:x");
+            assert_eq!(peers.poll(Until::Now), [(0, answer_of("x"))]);
+            peers.hang_up(0);
+            peers.poll(Until::Now);
+        }
+        assert!(start.elapsed() < Duration::from_secs(2), "no waiting after a connection that worked");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_or_does_not_greet_is_an_error_with_its_address() {
+    let directory = wire_peer::directory();
+    let path = directory.path().join("none.sock");
+    let error = wire_peer::session(&Endpoint::unix(&path), 1, 1, || Letters::greeting()).err().unwrap().to_string();
+    assert!(error.contains("none.sock") && error.contains("No such file"), "{error}");
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let server = std::thread::spawn(move || {
+        for answer in [&b""[..], b"#", b"1:!", b"2:hi1:x"] {
+            let (mut peer, _) = listener.accept().unwrap();
+            peer.read_exact(&mut [0; 6]).unwrap();
+            peer.write_all(answer).unwrap();
+        }
+    });
+    for words in ["closed the connection", "not the protocol", "says no", "more than it was asked"] {
+        let error = wire_peer::session(&Endpoint::unix(&path), 1, 1, || Letters::greeting()).err().unwrap().to_string();
+        assert!(error.contains(words) && error.contains("none.sock"), "{error}");
+    }
+    server.join().unwrap();
+}
+
+#[test]
+fn a_length_that_is_a_lie_costs_no_memory() {
+    let mut peers = Peers::new(1, 1);
+    peers.get(0, "k");
+    peers.poll(Until::Now);
+    let before = wire_peer::resident_bytes();
+    for part in [&b"4000000000:"[..], &[b'x'; 1000], &[b'x'; 1000]] {
+        peers.send(0, part);
+        assert!(peers.poll(Until::Now).is_empty());
+    }
+    // Reserved but untouched memory is not resident, so look at what is mapped as well.
+    assert!(wire_peer::mapped_bytes() < 1 << 31, "{}", wire_peer::mapped_bytes());
+    assert!(wire_peer::resident_bytes() < before + (16 << 20));
+}

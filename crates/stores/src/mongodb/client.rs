@@ -1,0 +1,287 @@
+//! One slot: operations as commands on three collections.
+
+use super::setup::COLLECTIONS;
+use mongodb::bson::raw::{RawArrayBuf, RawBsonRef, RawDocument, cstr};
+use mongodb::bson::spec::BinarySubtype;
+use mongodb::bson::{Binary, Bson, Document, RawBinaryRef, RawDocumentBuf, doc};
+use mongodb::error::{Error, ErrorKind, Result, WriteFailure};
+use mongodb::options::ReturnDocument;
+use mongodb::{Collection, Database};
+use std::collections::HashMap;
+use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
+use store::{Expected, Operation};
+
+/// Of two upserts of the same new key one fails as a duplicate, and is then to be sent again. So often at most.
+const UPSERT_RETRIES: u32 = 100;
+const DUPLICATE_KEY: i32 = 11000;
+
+/// The server is going down or not yet up.
+const LEAVING: [i32; 5] = [91, 189, 10107, 11600, 11602];
+
+/// Pairs of one command: below the largest message and the largest batch.
+const MAX_BATCH_BYTES: usize = 8 << 20;
+const MAX_BATCH: usize = 50_000;
+
+/// A slot's handle; the connection behind it comes from the session's pool.
+pub(super) struct Slot {
+    database: Database,
+    pairs: Collection<RawDocumentBuf>,
+    counters: Collection<RawDocumentBuf>,
+    fields: Collection<RawDocumentBuf>,
+    journal: Journal,
+}
+
+/// Whether an answer waits for the server's journal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Journal {
+    Synced,
+    Later,
+}
+
+impl Slot {
+    pub(super) fn new(database: &Database) -> Slot {
+        Slot {
+            pairs: database.collection(COLLECTIONS[0]),
+            counters: database.collection(COLLECTIONS[1]),
+            fields: database.collection(COLLECTIONS[2]),
+            journal: match database.write_concern().and_then(|concern| concern.journal) {
+                Some(true) => Journal::Synced,
+                _ => Journal::Later,
+            },
+            database: database.clone(),
+        }
+    }
+}
+
+impl AsyncClient for Slot {
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+        let mut tries = 0;
+        loop {
+            match self.carry_out(operation, out).await {
+                Ok(answer) => return answer,
+                Err(error) if is_duplicate(&error) && tries < UPSERT_RETRIES => tries += 1,
+                Err(error) => return fail(&error, out),
+            }
+        }
+    }
+}
+
+fn is_duplicate(error: &Error) -> bool {
+    match &*error.kind {
+        ErrorKind::Write(WriteFailure::WriteError(write)) => write.code == DUPLICATE_KEY,
+        ErrorKind::Command(command) => command.code == DUPLICATE_KEY,
+        _ => false,
+    }
+}
+
+#[cold]
+fn fail(error: &Error, out: &mut ReplyBuffer) -> Answer {
+    match &*error.kind {
+        ErrorKind::Command(command) if LEAVING.contains(&command.code) => out.connection_lost(&command.message),
+        ErrorKind::Command(command) => out.refused(format_args!("{} ({})", command.message, command.code)),
+        ErrorKind::Write(WriteFailure::WriteError(write)) => out.refused(format_args!("{} ({})", write.message, write.code)),
+        ErrorKind::Write(_)
+        | ErrorKind::InvalidArgument { .. }
+        | ErrorKind::BsonSerialization(_)
+        | ErrorKind::IncompatibleServer { .. } => out.refused(error),
+        ErrorKind::Io(_)
+        | ErrorKind::ConnectionPoolCleared { .. }
+        | ErrorKind::ServerSelection { .. }
+        | ErrorKind::Authentication { .. }
+        | ErrorKind::Shutdown => out.connection_lost(error),
+        _ => out.protocol(error),
+    }
+}
+
+/// Text that is plain becomes a string, anything else binary; no two keys become the same.
+fn id(key: &[u8]) -> Bson {
+    match std::str::from_utf8(key) {
+        Ok(text) if !text.contains(|character: char| character.is_control()) => Bson::String(text.to_owned()),
+        _ => binary(key),
+    }
+}
+
+fn binary(bytes: &[u8]) -> Bson {
+    Bson::Binary(Binary { subtype: BinarySubtype::Generic, bytes: bytes.to_vec() })
+}
+
+fn raw(bytes: &[u8]) -> RawBinaryRef<'_> {
+    RawBinaryRef { subtype: BinarySubtype::Generic, bytes }
+}
+
+/// The document of a pair.
+fn pair(key: &[u8], value: &[u8]) -> RawDocumentBuf {
+    let mut document = RawDocumentBuf::new();
+    match id(key) {
+        Bson::String(text) => document.append(cstr!("_id"), text.as_str()),
+        _ => document.append(cstr!("_id"), raw(key)),
+    }
+    document.append(cstr!("v"), raw(value));
+    document
+}
+
+/// The bytes of a key or value in a document.
+fn bytes<'a>(document: &'a RawDocument, name: &str) -> &'a [u8] {
+    match document.get(name) {
+        Ok(Some(RawBsonRef::String(text))) => text.as_bytes(),
+        Ok(Some(RawBsonRef::Binary(binary))) => binary.bytes,
+        _ => &[],
+    }
+}
+
+fn count(document: &RawDocument) -> Option<i64> {
+    match document.get("n") {
+        Ok(Some(RawBsonRef::Int64(count))) => Some(count),
+        Ok(Some(RawBsonRef::Int32(count))) => Some(count.into()),
+        _ => None,
+    }
+}
+
+fn number(document: Option<RawDocumentBuf>, out: &mut ReplyBuffer) -> Answer {
+    match document.as_ref().map(|document| count(document)) {
+        None => Answer::Missing,
+        Some(Some(count)) => Answer::Number(count),
+        Some(None) => out.protocol("a counter that is no integer"),
+    }
+}
+
+/// The id of a field: the key's length keeps (key, field) pairs apart.
+fn field_id(key: &[u8], field: &[u8]) -> Bson {
+    id(&[key.len().to_string().as_bytes(), b":", key, field].concat())
+}
+
+impl Slot {
+    async fn carry_out(&self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<Answer> {
+        Ok(match *operation {
+            Operation::Get { key } => match self.pairs.find_one(doc! { "_id": id(key) }).await? {
+                Some(document) => out.value(bytes(&document, "v")),
+                None => Answer::Missing,
+            },
+            Operation::GetVersioned { key } => match self.pairs.find_one(doc! { "_id": id(key) }).await? {
+                Some(document) => out.versioned(bytes(&document, "v"), 0),
+                None => Answer::Missing,
+            },
+            Operation::Put { key, value } => self.put(key, value).await?,
+            Operation::Delete { key } => match self.pairs.delete_one(doc! { "_id": id(key) }).await?.deleted_count {
+                0 => Answer::Missing,
+                _ => Answer::Done,
+            },
+            Operation::Increment { key, by } => {
+                let counted = add(&self.counters, id(key), doc! { "$inc": { "n": by } }).await?;
+                number(counted, out)
+            }
+            Operation::GetCounter { key } => number(self.counters.find_one(doc! { "_id": id(key) }).await?, out),
+            Operation::IncrementField { key, field, by } => {
+                let first = doc! { "k": id(key), "f": binary(field) };
+                let counted = add(&self.fields, field_id(key, field), doc! { "$inc": { "n": by }, "$setOnInsert": first }).await?;
+                number(counted, out)
+            }
+            Operation::GetFields { key } => {
+                let mut cursor = self.fields.find(doc! { "k": id(key) }).await?;
+                while cursor.advance().await? {
+                    let row = cursor.current();
+                    out.rows.push(bytes(row, "f"), count(row).unwrap_or(0).to_string().as_bytes());
+                }
+                Answer::Rows
+            }
+            Operation::CompareAndSet { key, expected: Expected::Absent, value } => {
+                match self.pairs.insert_one(pair(key, value)).await {
+                    Ok(_) => Answer::Done,
+                    Err(error) if is_duplicate(&error) => Answer::Conflict,
+                    Err(error) => return Err(error),
+                }
+            }
+            Operation::CompareAndSet { key, expected: Expected::Present { value: old, .. }, value } => {
+                let filter = doc! { "_id": id(key), "v": binary(old) };
+                match self.pairs.replace_one(filter, pair(key, value)).await?.matched_count {
+                    0 => Answer::Conflict,
+                    _ => Answer::Done,
+                }
+            }
+            Operation::GetMany { keys } => self.get_many(keys, out).await?,
+            Operation::PutMany { pairs } => self.put_many(pairs, out).await?,
+            Operation::Append { .. } | Operation::Scan { .. } => out.refused("MongoDB has no such operation on bytes"),
+        })
+    }
+
+    async fn put(&self, key: &[u8], value: &[u8]) -> Result<Answer> {
+        self.pairs.replace_one(doc! { "_id": id(key) }, pair(key, value)).upsert(true).await?;
+        Ok(Answer::Done)
+    }
+
+    async fn get_many(&self, keys: &[&[u8]], out: &mut ReplyBuffer) -> Result<Answer> {
+        let ids: Vec<Bson> = keys.iter().map(|key| id(key)).collect();
+        let mut cursor = self.pairs.find(doc! { "_id": { "$in": ids } }).await?;
+        let mut found: HashMap<Vec<u8>, Vec<u8>> = HashMap::with_capacity(keys.len());
+        while cursor.advance().await? {
+            let row = cursor.current();
+            found.insert(bytes(row, "_id").to_vec(), bytes(row, "v").to_vec());
+        }
+        for key in keys {
+            if let Some(value) = found.get(*key) {
+                out.rows.push(key, value);
+            }
+        }
+        Ok(Answer::Rows)
+    }
+
+    async fn put_many(&self, pairs: &[(&[u8], &[u8])], out: &mut ReplyBuffer) -> Result<Answer> {
+        let mut rest = pairs;
+        while !rest.is_empty() {
+            let mut batch_bytes = 0;
+            let fits = rest.iter().take(MAX_BATCH).take_while(|(key, value)| {
+                batch_bytes += 2 * key.len() + value.len() + 64;
+                batch_bytes <= MAX_BATCH_BYTES
+            });
+            let (batch, after) = rest.split_at(fits.count().max(1));
+            rest = after;
+            if let [(key, value)] = batch {
+                self.put(key, value).await?;
+                continue;
+            }
+            let reply = self.database.run_command(upserts(batch, self.journal)?).await?;
+            // Another slot's upsert of the same new key may fail one of ours: then the batch goes pair by pair.
+            if let Some(error) = reply.get_array("writeErrors").ok().and_then(|errors| errors.first()?.as_document()) {
+                if error.get_i32("code").ok() == Some(DUPLICATE_KEY) {
+                    for (key, value) in batch {
+                        self.put(key, value).await?;
+                    }
+                } else {
+                    return Ok(out.refused(error.get_str("errmsg").unwrap_or("a write of the batch failed")));
+                }
+            }
+        }
+        Ok(Answer::Done)
+    }
+}
+
+/// Adds to a counter, creating it; the document afterwards.
+async fn add(counters: &Collection<RawDocumentBuf>, id: Bson, update: Document) -> Result<Option<RawDocumentBuf>> {
+    counters.find_one_and_update(doc! { "_id": id }, update).upsert(true).return_document(ReturnDocument::After).await
+}
+
+/// One `update` command that stores all pairs, in order.
+fn upserts(pairs: &[(&[u8], &[u8])], journal: Journal) -> Result<Document> {
+    let mut updates = RawArrayBuf::new();
+    for (key, value) in pairs {
+        let mut filter = RawDocumentBuf::new();
+        match id(key) {
+            Bson::String(text) => filter.append(cstr!("_id"), text.as_str()),
+            _ => filter.append(cstr!("_id"), raw(key)),
+        }
+        let mut update = RawDocumentBuf::new();
+        update.append(cstr!("q"), filter);
+        update.append(cstr!("u"), pair(key, value));
+        update.append(cstr!("upsert"), true);
+        updates.push(update);
+    }
+    let mut command = RawDocumentBuf::new();
+    command.append(cstr!("update"), COLLECTIONS[0]);
+    command.append(cstr!("updates"), updates);
+    // A raw command does not take over the client's write concern.
+    let mut concern = RawDocumentBuf::new();
+    concern.append(cstr!("w"), 1);
+    concern.append(cstr!("j"), journal == Journal::Synced);
+    command.append(cstr!("writeConcern"), concern);
+    Ok(Document::try_from(command)?)
+}

@@ -1,0 +1,261 @@
+//! Connecting: login, collections, what the server says of itself.
+
+use super::client::Slot;
+use super::{DURABILITIES, USUAL_PORT};
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::options::{ClientOptions, Credential, ServerAddress, WriteConcern};
+use mongodb::{Client, Database};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use store::asynchronous::{Async, brief};
+use store::{
+    Capabilities, Counter, Endpoint, Facts, OperationKind, OperationSet, Overflow, Session, SessionPlan, Store, StoreError,
+    Threading,
+};
+use study::{Address, Durability, Spec, Target};
+
+/// How long a server may take to let us in: a server that is starting is asked again.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long making the collections may take.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
+
+const MAX_KEY_BYTES: usize = 16 << 10;
+
+/// A document of 16 MiB less room for the longest key and the names. The exact limit depends on the key.
+const MAX_VALUE_BYTES: usize = (16 << 20) - (32 << 10);
+
+/// Collections, all ours.
+pub(super) const COLLECTIONS: [&str; 3] = ["kvtrial_kv", "kvtrial_counters", "kvtrial_fields"];
+
+const NATIVE: OperationSet = OperationSet::BASIC.and(&[OperationKind::GetMany, OperationKind::PutMany]);
+
+/// What FerretDB cannot do safely.
+const NATIVE_OF_MONGOD: OperationSet = NATIVE.and(&[
+    OperationKind::GetVersioned,
+    OperationKind::CompareAndSet,
+    OperationKind::Increment,
+    OperationKind::GetCounter,
+    OperationKind::IncrementField,
+    OperationKind::GetFields,
+]);
+
+struct MongoDb {
+    options: ClientOptions,
+    database: String,
+    place: String,
+    capabilities: Capabilities,
+}
+
+/// What the server says it is.
+struct Identity {
+    product: &'static str,
+    version: String,
+    /// The MongoDB version FerretDB claims to speak.
+    speaks: Option<String>,
+}
+
+/// Connects and makes the collections.
+pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+    let database = endpoint.database.clone().unwrap_or_else(|| "kvtrial".into());
+    let place = endpoint.to_string();
+    let options = options(endpoint);
+    let identity = brief(endpoint, SETUP_TIMEOUT, async {
+        let database = enter(&place, options.clone(), &database).await?;
+        let work = async {
+            make_collections(&database, spec.target == Target::Private).await?;
+            identity(&database).await
+        };
+        let identity = work.await.map_err(|error| StoreError::open(&place, error));
+        database.client().clone().shutdown().immediate(true).await;
+        identity
+    })?;
+    let durability = durability(spec, &identity);
+    let native = if identity.speaks.is_some() { NATIVE } else { NATIVE_OF_MONGOD };
+    let capabilities = Capabilities {
+        native,
+        min_key_bytes: 0,
+        max_key_bytes: MAX_KEY_BYTES,
+        max_value_bytes: MAX_VALUE_BYTES,
+        value_limit_is_hard: false,
+        counter: native.has(OperationKind::Increment).then_some(Counter {
+            min: i64::MIN,
+            max: i64::MAX,
+            overflow: Overflow::Refused,
+        }),
+        durability,
+        ..Capabilities::BASIC
+    };
+    let options = with_concern(options, durability);
+    Ok(Box::new(MongoDb { options, database, place, capabilities }))
+}
+
+/// MongoDB's level is the client's choice. Of a FerretDB that we have not started we only know that it writes.
+fn durability(spec: &Spec, identity: &Identity) -> Durability {
+    match (&spec.target, spec.durability) {
+        (_, Some(level)) => level,
+        (Target::Private, None) => DURABILITIES[0],
+        (_, None) if identity.speaks.is_some() => Durability::Os,
+        (_, None) => DURABILITIES[0],
+    }
+}
+
+fn with_concern(mut options: ClientOptions, durability: Durability) -> ClientOptions {
+    let journal = durability == Durability::Commit;
+    options.write_concern = Some(WriteConcern::builder().w(mongodb::options::Acknowledgment::Nodes(1)).journal(journal).build());
+    options
+}
+
+fn options(endpoint: &Endpoint) -> ClientOptions {
+    let address = match &endpoint.address {
+        Address::Tcp { host, port } => ServerAddress::Tcp { host: host.clone(), port: Some(port.unwrap_or(USUAL_PORT)) },
+        Address::Unix(path) => ServerAddress::Unix { path: path.clone() },
+    };
+    let credential = endpoint.user.clone().map(|user| {
+        let password = endpoint.password.as_ref().map(|password| password.reveal().to_owned());
+        let source = endpoint.database.clone().unwrap_or_else(|| "admin".into());
+        Credential::builder().username(user).password(password).source(source).build()
+    });
+    ClientOptions::builder()
+        .hosts(vec![address])
+        .app_name("kvtrial".to_owned())
+        .credential(credential)
+        .direct_connection(true)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .server_selection_timeout(CONNECT_TIMEOUT)
+        // What fails is reported, not hidden.
+        .retry_reads(false)
+        .retry_writes(false)
+        .build()
+}
+
+/// A client that has spoken to the server, or why not, soon.
+async fn enter(place: &str, options: ClientOptions, database: &str) -> Result<Database, StoreError> {
+    let ping = async {
+        let database = Client::with_options(options)?.database(database);
+        database.run_command(doc! { "ping": 1 }).await?;
+        Ok::<_, mongodb::error::Error>(database)
+    };
+    match tokio::time::timeout(CONNECT_TIMEOUT, ping).await {
+        Ok(database) => database.map_err(|error| StoreError::open(place, error)),
+        Err(_) => Err(StoreError::open(place, "no answer within 1 s")),
+    }
+}
+
+/// On a private server collections that are there already (after a restart) stay; on the user's, ours are made anew.
+async fn make_collections(database: &Database, private: bool) -> mongodb::error::Result<()> {
+    let existing = database.list_collection_names().await?;
+    for name in COLLECTIONS {
+        let exists = existing.iter().any(|other| other == name);
+        if exists && !private {
+            database.collection::<Document>(name).drop().await?;
+        }
+        if !exists || !private {
+            database.create_collection(name).await?;
+        }
+    }
+    let by_key = mongodb::IndexModel::builder().keys(doc! { "k": 1 }).build();
+    database.collection::<Document>(COLLECTIONS[2]).create_index(by_key).await?;
+    Ok(())
+}
+
+async fn identity(database: &Database) -> mongodb::error::Result<Identity> {
+    let info = database.run_command(doc! { "buildInfo": 1 }).await?;
+    let version = info.get_str("version").unwrap_or_default().to_owned();
+    Ok(match info.get("ferretdbVersion").or_else(|| info.get_document("ferretdb").ok()?.get("version")) {
+        None => Identity { product: "MongoDB", version, speaks: None },
+        Some(ferret) => {
+            let text = ferret.as_str().unwrap_or_default().trim_start_matches('v').to_owned();
+            Identity { product: "FerretDB", version: text, speaks: Some(version) }
+        }
+    })
+}
+
+/// Effective options of a `mongod`, flattened; FerretDB has none to show.
+async fn settings(database: &Database) -> BTreeMap<String, String> {
+    let mut config = BTreeMap::new();
+    let admin = database.client().database("admin");
+    if let Ok(reply) = admin.run_command(doc! { "getCmdLineOpts": 1 }).await
+        && let Ok(parsed) = reply.get_document("parsed")
+    {
+        flatten("", parsed, &mut config);
+    }
+    if let Ok(reply) = admin.run_command(doc! { "serverStatus": 1 }).await
+        && let Ok(engine) = reply.get_document("storageEngine")
+        && let Ok(name) = engine.get_str("name")
+    {
+        config.insert("storage_engine".into(), name.into());
+    }
+    config
+}
+
+fn flatten(prefix: &str, document: &Document, config: &mut BTreeMap<String, String>) {
+    for (name, value) in document {
+        let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        match value {
+            Bson::Document(inner) => flatten(&path, inner, config),
+            Bson::String(text) => drop(config.insert(path, text.clone())),
+            other => drop(config.insert(path, other.to_string())),
+        }
+    }
+}
+
+impl Store for MongoDb {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        let mut options = self.options.clone();
+        options.max_pool_size = Some(plan.slots());
+        options.min_pool_size = Some(plan.slots());
+        let mut database = None;
+        Async::session(plan, async |_| {
+            let database = match &database {
+                Some(database) => database,
+                None => {
+                    let entered = enter(&self.place, options.clone(), &self.database).await?;
+                    fill_pool(&entered, plan.slots()).await;
+                    database.insert(entered)
+                }
+            };
+            Ok(Slot::new(database))
+        })
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::Shared
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let (identity, mut config) = brief(&self.place, SETUP_TIMEOUT, async {
+            let database = enter(&self.place, self.options.clone(), &self.database).await?;
+            let identity = identity(&database).await.map_err(|error| StoreError::open(&self.place, error));
+            let config = settings(&database).await;
+            database.client().clone().shutdown().immediate(true).await;
+            Ok((identity?, config))
+        })?;
+        if let Some(speaks) = identity.speaks {
+            config.insert("speaks_mongodb".into(), speaks);
+        }
+        let journal = self.capabilities.durability == Durability::Commit;
+        config.insert("write_concern".into(), format!("w: 1, j: {journal}"));
+        config.insert("connections".into(), "one a slot, in one pool a session (the protocol does not pipeline)".into());
+        config.insert("driver".into(), "mongodb".into());
+        Ok(Facts { product: identity.product.into(), version: identity.version, config })
+    }
+}
+
+/// Opens the connections before the clock starts: so many commands at once need so many.
+async fn fill_pool(database: &Database, connections: u32) {
+    let pings: Vec<_> = (0..connections)
+        .map(|_| {
+            let database = database.clone();
+            tokio::spawn(async move { database.run_command(doc! { "ping": 1 }).await })
+        })
+        .collect();
+    for ping in pings {
+        // Whatever went wrong will go wrong again with the first operation, and be seen there.
+        let _ = ping.await;
+    }
+}

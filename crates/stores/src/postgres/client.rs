@@ -1,0 +1,262 @@
+//! One slot, and the connection with its prepared statements that the slots of a client share.
+
+use super::setup::{enter, open, words};
+use std::cell::RefCell;
+use std::rc::Rc;
+use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
+use store::{Expected, Operation, StoreError};
+use tokio::sync::Mutex;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Config, Error, Row, Statement};
+
+/// The server answers a deadlock by undoing one of the statements, which is then to be sent again. So often at most.
+const DEADLOCK_RETRIES: u32 = 100;
+
+/// Statements prepared when a connection is opened.
+#[derive(Clone, Copy)]
+enum Sql {
+    Get,
+    Put,
+    Insert,
+    Swap,
+    Delete,
+    Append,
+    Increment,
+    GetCounter,
+    IncrementField,
+    GetFields,
+    GetMany,
+    PutMany,
+    PutManyDistinct,
+    Scan,
+}
+
+const SQL: [(&str, &[Type]); 14] = [
+    ("SELECT v FROM kvtrial.kv WHERE k = $1", &[Type::BYTEA]),
+    (
+        "INSERT INTO kvtrial.kv (k, v) VALUES ($1, $2) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+        &[Type::BYTEA, Type::BYTEA],
+    ),
+    ("INSERT INTO kvtrial.kv (k, v) VALUES ($1, $2) ON CONFLICT (k) DO NOTHING", &[Type::BYTEA, Type::BYTEA]),
+    ("UPDATE kvtrial.kv SET v = $2 WHERE k = $1 AND v = $3", &[Type::BYTEA, Type::BYTEA, Type::BYTEA]),
+    ("DELETE FROM kvtrial.kv WHERE k = $1", &[Type::BYTEA]),
+    (
+        "INSERT INTO kvtrial.kv AS kv (k, v) VALUES ($1, $2) ON CONFLICT (k) DO UPDATE SET v = kv.v || excluded.v",
+        &[Type::BYTEA, Type::BYTEA],
+    ),
+    (
+        "INSERT INTO kvtrial.counters AS c (k, n) VALUES ($1, $2) ON CONFLICT (k) DO UPDATE SET n = c.n + excluded.n RETURNING n",
+        &[Type::BYTEA, Type::INT8],
+    ),
+    ("SELECT n FROM kvtrial.counters WHERE k = $1", &[Type::BYTEA]),
+    (
+        "INSERT INTO kvtrial.fields AS c (k, f, n) VALUES ($1, $2, $3) \
+         ON CONFLICT (k, f) DO UPDATE SET n = c.n + excluded.n RETURNING n",
+        &[Type::BYTEA, Type::BYTEA, Type::INT8],
+    ),
+    ("SELECT f, n FROM kvtrial.fields WHERE k = $1 ORDER BY f", &[Type::BYTEA]),
+    (
+        "SELECT kv.k, kv.v FROM unnest($1) WITH ORDINALITY AS asked (k, place) JOIN kvtrial.kv AS kv USING (k) ORDER BY asked.place",
+        &[Type::BYTEA_ARRAY],
+    ),
+    (
+        "INSERT INTO kvtrial.kv (k, v) SELECT k, v FROM unnest($1, $2) AS given (k, v) \
+         ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+        &[Type::BYTEA_ARRAY, Type::BYTEA_ARRAY],
+    ),
+    (
+        "INSERT INTO kvtrial.kv (k, v) SELECT DISTINCT ON (k) k, v FROM unnest($1, $2) WITH ORDINALITY AS given (k, v, place) \
+         ORDER BY k, place DESC ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+        &[Type::BYTEA_ARRAY, Type::BYTEA_ARRAY],
+    ),
+    ("SELECT k, v FROM kvtrial.kv WHERE k >= $1 ORDER BY k LIMIT $2", &[Type::BYTEA, Type::INT8]),
+];
+
+/// A client's connection, opened again by the first slot that finds it broken.
+pub(super) struct Line {
+    config: Config,
+    link: RefCell<Option<Rc<Link>>>,
+    opening: Mutex<()>,
+}
+
+/// A connection and its statements.
+struct Link {
+    client: tokio_postgres::Client,
+    prepared: Vec<Statement>,
+}
+
+impl Line {
+    /// Opens the connection.
+    pub(super) async fn open(config: Config, place: &str) -> Result<Line, StoreError> {
+        let link = Link::prepare(enter(place, &config).await?).await;
+        let link = link.map_err(|error| StoreError::open(place, words(&error)))?;
+        Ok(Line { config, link: RefCell::new(Some(Rc::new(link))), opening: Mutex::new(()) })
+    }
+
+    fn current(&self) -> Option<Rc<Link>> {
+        self.link.borrow().as_ref().filter(|link| !link.client.is_closed()).cloned()
+    }
+
+    async fn link(&self) -> Result<Rc<Link>, Error> {
+        if let Some(link) = self.current() {
+            return Ok(link);
+        }
+        // The others wait for the one that opens.
+        let _opening = self.opening.lock().await;
+        if let Some(link) = self.current() {
+            return Ok(link);
+        }
+        let link = Rc::new(Link::prepare(open(&self.config).await?).await?);
+        *self.link.borrow_mut() = Some(link.clone());
+        Ok(link)
+    }
+}
+
+/// A slot's handle.
+pub(super) struct Client {
+    line: Rc<Line>,
+}
+
+impl Client {
+    /// A slot on a client's connection.
+    pub(super) fn new(line: Rc<Line>) -> Client {
+        Client { line }
+    }
+}
+
+impl AsyncClient for Client {
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+        let mut tries = 0;
+        loop {
+            let result = match self.line.link().await {
+                Ok(link) => link.carry_out(operation, out).await.map_err(|error| (error, Some(link))),
+                Err(error) => Err((error, None)),
+            };
+            match result {
+                Ok(answer) => return answer,
+                Err((error, _)) if undone(&error) && tries < DEADLOCK_RETRIES => tries += 1,
+                Err((error, link)) => return fail(&error, link.as_deref(), out),
+            }
+        }
+    }
+}
+
+/// Whether the server undid the statement because of another one.
+fn undone(error: &Error) -> bool {
+    matches!(error.code(), Some(&SqlState::T_R_DEADLOCK_DETECTED | &SqlState::T_R_SERIALIZATION_FAILURE))
+}
+
+#[cold]
+fn fail(error: &Error, link: Option<&Link>, out: &mut ReplyBuffer) -> Answer {
+    // Classes 57P (shutting down, crashed, not yet up) and 08 (connection): the connection ends.
+    let last_words = error.code().is_some_and(|code| code.code().starts_with("57P") || code.code().starts_with("08"));
+    let lost = link.is_none_or(|link| link.client.is_closed());
+    if last_words || (error.as_db_error().is_none() && (lost || error.is_closed())) {
+        out.connection_lost(words(error))
+    } else if error.as_db_error().is_some() || error.to_string().contains("serializing") {
+        out.refused(words(error))
+    } else {
+        out.protocol(words(error))
+    }
+}
+
+type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+impl Link {
+    async fn prepare(client: tokio_postgres::Client) -> Result<Link, Error> {
+        let mut prepared = Vec::with_capacity(SQL.len());
+        for (text, types) in SQL {
+            prepared.push(client.prepare_typed(text, types).await?);
+        }
+        Ok(Link { client, prepared })
+    }
+
+    async fn row(&self, sql: Sql, params: Params<'_>) -> Result<Option<Row>, Error> {
+        self.client.query_opt(&self.prepared[sql as usize], params).await
+    }
+
+    async fn rows(&self, sql: Sql, params: Params<'_>) -> Result<Vec<Row>, Error> {
+        self.client.query(&self.prepared[sql as usize], params).await
+    }
+
+    /// Runs a statement without rows; the number of rows it changed.
+    async fn run(&self, sql: Sql, params: Params<'_>) -> Result<u64, Error> {
+        self.client.execute(&self.prepared[sql as usize], params).await
+    }
+
+    async fn carry_out(&self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<Answer, Error> {
+        Ok(match *operation {
+            Operation::Get { key } => match self.row(Sql::Get, &[&key]).await? {
+                Some(row) => out.value(row.try_get(0)?),
+                None => Answer::Missing,
+            },
+            Operation::GetVersioned { key } => match self.row(Sql::Get, &[&key]).await? {
+                Some(row) => out.versioned(row.try_get(0)?, 0),
+                None => Answer::Missing,
+            },
+            Operation::Put { key, value } => {
+                self.run(Sql::Put, &[&key, &value]).await?;
+                Answer::Done
+            }
+            Operation::Delete { key } => match self.run(Sql::Delete, &[&key]).await? {
+                0 => Answer::Missing,
+                _ => Answer::Done,
+            },
+            Operation::Append { key, value } => {
+                self.run(Sql::Append, &[&key, &value]).await?;
+                Answer::Done
+            }
+            Operation::Increment { key, by } => number(self.row(Sql::Increment, &[&key, &by]).await?)?,
+            Operation::GetCounter { key } => number(self.row(Sql::GetCounter, &[&key]).await?)?,
+            Operation::IncrementField { key, field, by } => {
+                number(self.row(Sql::IncrementField, &[&key, &field, &by]).await?)?
+            }
+            Operation::GetFields { key } => {
+                for row in self.rows(Sql::GetFields, &[&key]).await? {
+                    let count: i64 = row.try_get(1)?;
+                    out.rows.push(row.try_get(0)?, count.to_string().as_bytes());
+                }
+                Answer::Rows
+            }
+            Operation::CompareAndSet { key, expected, value } => {
+                let stored = match expected {
+                    Expected::Absent => self.run(Sql::Insert, &[&key, &value]).await?,
+                    Expected::Present { value: old, .. } => self.run(Sql::Swap, &[&key, &value, &old]).await?,
+                };
+                if stored == 1 { Answer::Done } else { Answer::Conflict }
+            }
+            Operation::GetMany { keys } => {
+                for row in self.rows(Sql::GetMany, &[&keys]).await? {
+                    out.rows.push(row.try_get(0)?, row.try_get(1)?);
+                }
+                Answer::Rows
+            }
+            Operation::PutMany { pairs } => self.put_many(pairs).await?,
+            Operation::Scan { start, limit } => {
+                for row in self.rows(Sql::Scan, &[&start, &i64::from(limit)]).await? {
+                    out.rows.push(row.try_get(0)?, row.try_get(1)?);
+                }
+                Answer::Rows
+            }
+        })
+    }
+
+    /// An upsert may meet each key once only; pairs with a key given twice go another, slower way.
+    async fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<Answer, Error> {
+        let (keys, values): (Vec<&[u8]>, Vec<&[u8]>) = pairs.iter().copied().unzip();
+        match self.run(Sql::PutMany, &[&keys, &values]).await {
+            Err(error) if error.code() == Some(&SqlState::CARDINALITY_VIOLATION) => {
+                self.run(Sql::PutManyDistinct, &[&keys, &values]).await?;
+            }
+            result => {
+                result?;
+            }
+        }
+        Ok(Answer::Done)
+    }
+}
+
+fn number(row: Option<Row>) -> Result<Answer, Error> {
+    row.map_or(Ok(Answer::Missing), |row| row.try_get(0).map(Answer::Number))
+}

@@ -1,0 +1,213 @@
+//! Connecting: login, tables, settings read back.
+
+use super::client::{Client, Line};
+use super::{DURABILITIES, USUAL_PORT};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+use store::asynchronous::{Async, brief};
+use store::{
+    Capabilities, Counter, Endpoint, Facts, OperationKind, OperationSet, Overflow, Session, SessionPlan, Store, StoreError,
+    Threading,
+};
+use study::{Address, Durability, Spec, Target};
+use tokio_postgres::{Config, NoTls};
+
+/// How long a server may take to let us in: a server that is starting is asked again.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long making the tables may take.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Longest key: with a field of the same length it stays below the longest index entry, 2,704 bytes.
+const MAX_KEY_BYTES: usize = 1300;
+
+/// kvtrial's own limit: a value, its message and the server's copies of it take memory several times. The server's is 1 GB.
+const MAX_VALUE_BYTES: usize = 256 << 20;
+
+/// Settings that matter for speed and safety.
+const SETTINGS: [&str; 13] = [
+    "commit_delay",
+    "default_transaction_isolation",
+    "effective_io_concurrency",
+    "fsync",
+    "full_page_writes",
+    "max_wal_size",
+    "server_version",
+    "shared_buffers",
+    "synchronous_commit",
+    "wal_compression",
+    "wal_level",
+    "wal_sync_method",
+    "wal_writer_delay",
+];
+
+const TABLES: [(&str, &str); 3] = [
+    ("kv", "k bytea PRIMARY KEY, v bytea NOT NULL"),
+    ("counters", "k bytea PRIMARY KEY, n bigint NOT NULL"),
+    ("fields", "k bytea, f bytea, n bigint NOT NULL, PRIMARY KEY (k, f)"),
+];
+
+struct Postgres {
+    config: Config,
+    place: String,
+    capabilities: Capabilities,
+}
+
+/// Connects, makes the tables, reads the level of durability the server has.
+pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+    let config = config(endpoint);
+    let place = endpoint.to_string();
+    let settings = brief(endpoint, SETUP_TIMEOUT, async {
+        let client = enter(&place, &config).await?;
+        let made = client.batch_execute(&make_tables(spec.target == Target::Private)).await;
+        made.map_err(|error| StoreError::open(endpoint, words(&error)))?;
+        settings(&place, &client).await
+    })?;
+    let durability = durability(&settings);
+    if let Some(asked) = spec.durability.filter(|asked| *asked != durability) {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!(
+                "durability={asked} was asked for, but the server's fsync={} and synchronous_commit={} mean {durability}; \
+                 set them on the server or leave durability out",
+                settings.get("fsync").map_or("?", String::as_str),
+                settings.get("synchronous_commit").map_or("?", String::as_str),
+            ),
+        });
+    }
+    let capabilities = Capabilities {
+        native: OperationSet::of(&OperationKind::ALL),
+        min_key_bytes: 0,
+        max_key_bytes: MAX_KEY_BYTES,
+        max_value_bytes: MAX_VALUE_BYTES,
+        value_limit_is_hard: false,
+        counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
+        durability,
+        ..Capabilities::BASIC
+    };
+    Ok(Box::new(Postgres { config, place, capabilities }))
+}
+
+fn config(endpoint: &Endpoint) -> Config {
+    let mut config = Config::new();
+    config.application_name("kvtrial");
+    match &endpoint.address {
+        Address::Tcp { host, port } => {
+            config.host(host).port(port.unwrap_or(USUAL_PORT));
+        }
+        Address::Unix(path) => {
+            let (directory, port) = socket(path);
+            config.host_path(directory).port(port);
+        }
+    }
+    config.user(endpoint.user.as_deref().unwrap_or("postgres"));
+    if let Some(password) = &endpoint.password {
+        config.password(password.reveal());
+    }
+    if let Some(database) = &endpoint.database {
+        config.dbname(database);
+    }
+    config
+}
+
+/// The driver wants a directory and a port, people give the socket (`/run/postgresql/.s.PGSQL.5432`) or the directory.
+fn socket(path: &Path) -> (&Path, u16) {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    match (name.strip_prefix(".s.PGSQL.").and_then(|port| port.parse().ok()), path.parent()) {
+        (Some(port), Some(directory)) => (directory, port),
+        _ => (path, USUAL_PORT),
+    }
+}
+
+/// A connection, or why not, soon. It ends when the client is dropped.
+pub(super) async fn enter(place: &str, config: &Config) -> Result<tokio_postgres::Client, StoreError> {
+    match tokio::time::timeout(CONNECT_TIMEOUT, open(config)).await {
+        Ok(client) => client.map_err(|error| StoreError::open(place, words(&error))),
+        Err(_) => Err(StoreError::open(place, "no answer within 1 s")),
+    }
+}
+
+pub(super) async fn open(config: &Config) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
+    let (client, connection) = config.connect(NoTls).await?;
+    // Not bound to the budget of one poll: a wake-up put off by it would be lost when the loop is left.
+    tokio::spawn(tokio::task::unconstrained(async {
+        // Its error is that of every operation in flight.
+        let _ = connection.await;
+    }));
+    Ok(client)
+}
+
+/// On a private server tables that are there already (after a restart) stay; on the user's, ours are made anew.
+fn make_tables(private: bool) -> String {
+    let mut text = String::from("SET client_min_messages = warning; CREATE SCHEMA IF NOT EXISTS kvtrial;");
+    for (table, columns) in TABLES {
+        if !private {
+            text += &format!("DROP TABLE IF EXISTS kvtrial.{table};");
+        }
+        text += &format!("CREATE TABLE IF NOT EXISTS kvtrial.{table} ({columns});");
+    }
+    text
+}
+
+async fn settings(place: &str, client: &tokio_postgres::Client) -> Result<BTreeMap<String, String>, StoreError> {
+    let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
+    let query = format!("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ({names})");
+    let rows = client.query(&query, &[]).await;
+    let rows = rows.map_err(|error| StoreError::open(place, words(&error)))?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+}
+
+fn durability(settings: &BTreeMap<String, String>) -> Durability {
+    let off = |name: &str| settings.get(name).is_some_and(|value| value == "off");
+    match (off("fsync"), off("synchronous_commit")) {
+        (false, false) => DURABILITIES[0],
+        (false, true) => Durability::Second,
+        (true, false) => Durability::Os,
+        (true, true) => Durability::None,
+    }
+}
+
+/// The server's own words where there are some, else the driver's with their cause.
+pub(super) fn words(error: &tokio_postgres::Error) -> String {
+    match (error.as_db_error(), std::error::Error::source(error)) {
+        (Some(said), _) => format!("{} ({})", said.message(), said.code().code()),
+        (None, Some(cause)) => format!("{error}: {cause}"),
+        (None, None) => error.to_string(),
+    }
+}
+
+impl Store for Postgres {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        let mut line: Option<Rc<Line>> = None;
+        Async::session(plan, async |slot| {
+            let shared = match &line {
+                Some(line) if slot % plan.pipeline.max(1) != 0 => line.clone(),
+                _ => Rc::new(Line::open(self.config.clone(), &self.place).await?),
+            };
+            line = Some(shared.clone());
+            Ok(Client::new(shared))
+        })
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::Shared
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let mut config = brief(&self.place, SETUP_TIMEOUT, async {
+            let client = enter(&self.place, &self.config).await?;
+            settings(&self.place, &client).await
+        })?;
+        let version = config.remove("server_version").unwrap_or_default();
+        let version = version.split_whitespace().next().unwrap_or_default().to_owned();
+        config.insert("connections".into(), "one a client, shared by its slots (pipelined)".into());
+        config.insert("driver".into(), "tokio-postgres".into());
+        Ok(Facts { product: "PostgreSQL".into(), version, config })
+    }
+}

@@ -1,0 +1,180 @@
+//! Whose files embedded stores touch, what they say when they cannot, and what they call themselves.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+#[allow(dead_code)] // only some of it is used here
+mod battery;
+
+use battery::{Answer, Client, open};
+use std::fs;
+use std::path::Path;
+use store::{Opener, Probe, Store, StoreError, StoreInfo};
+use study::{Durability, Spec};
+use tempfile::TempDir;
+
+fn embedded() -> impl Iterator<Item = &'static StoreInfo> {
+    kvtrial_stores::all().filter(|info| matches!(info.opener, Opener::Embedded(_)) && info.name != "null")
+}
+
+fn built() -> impl Iterator<Item = &'static StoreInfo> {
+    embedded().filter(|info| matches!((info.probe)(), Probe::Found(_)))
+}
+
+fn try_open(info: &StoreInfo, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
+    let Opener::Embedded(open) = info.opener else { panic!("{} is not embedded", info.name) };
+    open(&Spec::private(info.name), directory)
+}
+
+#[test]
+fn a_users_directory_keeps_all_its_files_and_gains_only_kvtrials() {
+    for info in built() {
+        let directory = TempDir::with_prefix("kvtrial-user-").unwrap();
+        let theirs = ["data.mdb", "lock.mdb", "db.sqlite", "casket.tch", "keep me"];
+        for file in theirs {
+            fs::write(directory.path().join(file), format!("the user's {file}")).unwrap();
+        }
+        let store = try_open(info, directory.path()).unwrap();
+        let mut client = Client::of(&*store);
+        assert_eq!(client.put("k", "v"), Answer::Done);
+        drop((client, store));
+        for file in theirs {
+            let now = fs::read_to_string(directory.path().join(file)).unwrap();
+            assert_eq!(now, format!("the user's {file}"), "{}", info.name);
+        }
+        for entry in fs::read_dir(directory.path()).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            assert!(theirs.contains(&&name[..]) || name.starts_with("kvtrial"), "{} made {name}", info.name);
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_made_and_a_file_in_its_place_is_named() {
+    for info in built().filter(|info| info.name != "ram") {
+        let parent = TempDir::with_prefix("kvtrial-user-").unwrap();
+        try_open(info, &parent.path().join("new/one")).unwrap();
+        let file = parent.path().join("file");
+        fs::write(&file, "not a directory").unwrap();
+        let Err(error) = try_open(info, &file) else { panic!("{} opened a file", info.name) };
+        assert!(error.to_string().contains(file.to_str().unwrap()), "{}: {error}", info.name);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "not a directory");
+    }
+}
+
+#[test]
+fn what_is_no_database_is_refused_by_name_and_left_as_it_is() {
+    for (name, file) in [("sqlite", "kvtrial.sqlite"), ("redb", "kvtrial.redb"), ("tokyocabinet", "kvtrial.tch")] {
+        let Some(info) = built().find(|info| info.name == name) else { continue };
+        let directory = TempDir::with_prefix("kvtrial-user-").unwrap();
+        let path = directory.path().join(file);
+        let text = "this is no database of any kind\n".repeat(100);
+        fs::write(&path, &text).unwrap();
+        let Err(error) = try_open(info, directory.path()) else { panic!("{name} opened nonsense") };
+        assert!(error.to_string().contains(path.to_str().unwrap()), "{name}: {error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "{name}");
+    }
+}
+
+#[test]
+fn every_embedded_store_comes_with_one_default_level_and_refuses_levels_it_has_not() {
+    for info in embedded().filter(|info| info.name != "ram") {
+        assert_eq!(info.durabilities[0], Durability::Os, "{}: the default study compares alike", info.name);
+        for &level in info.durabilities {
+            if let (Probe::Found(_), directory) = ((info.probe)(), TempDir::with_prefix("kvtrial-level-").unwrap()) {
+                let spec = Spec::private(info.name).with_durability(level);
+                assert_eq!(open(&spec, directory.path()).capabilities().durability, level, "{}", info.name);
+            }
+        }
+        let spec = Spec::private(info.name).with_durability(Durability::Second);
+        let error = info.check_options(&spec).unwrap_err().to_string();
+        assert!(error.contains("durability=second") && error.contains("os, commit"), "{error}");
+    }
+}
+
+#[test]
+fn versions_are_those_the_build_has_locked() {
+    let lock = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
+    for name in ["redb", "fjall"] {
+        let Some(info) = built().find(|info| info.name == name) else { continue };
+        let Probe::Found(found) = (info.probe)() else { panic!("{name}") };
+        let version = found.rsplit(' ').next().unwrap();
+        assert!(
+            lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"\n")),
+            "{found} is not in Cargo.lock"
+        );
+    }
+}
+
+/// Only built by `--no-default-features` and the like.
+#[test]
+fn a_store_left_out_of_the_build_is_still_listed_and_names_its_feature() {
+    let in_build = [
+        ("sqlite", cfg!(feature = "sqlite")),
+        ("lmdb", cfg!(feature = "lmdb")),
+        ("redb", cfg!(feature = "redb")),
+        ("fjall", cfg!(feature = "fjall")),
+    ];
+    for (name, in_build) in in_build {
+        let info = embedded().find(|info| info.name == name).expect(name);
+        if in_build {
+            assert!(matches!((info.probe)(), Probe::Found(_)), "{name}");
+        } else {
+            assert_eq!((info.probe)(), Probe::NotBuilt(name));
+            let Err(error) = try_open(info, Path::new("/nowhere")) else { panic!("{name} opened") };
+            assert!(error.to_string().contains(&format!("--features {name}")), "{error}");
+        }
+    }
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn two_users_of_one_sqlite_file_wait_for_each_other_and_never_fail() {
+    let directory = TempDir::with_prefix("kvtrial-shared-").unwrap();
+    // Two stores: each has its own lock, as two processes have, so only SQLite stands between them.
+    let stores = [(); 2].map(|()| open(&Spec::private("sqlite"), directory.path()));
+    std::thread::scope(|scope| {
+        for store in &stores {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut client = Client::of(&**store);
+                    for round in 0..50 {
+                        assert!(matches!(client.increment("n", 1), Answer::Number(_)), "round {round}");
+                        let pairs: [(&[u8], &[u8]); 2] = [(b"a", b"1"), (b"b", b"2")];
+                        assert_eq!(client.ask(store::Operation::PutMany { pairs: &pairs }), Answer::Done);
+                    }
+                });
+            }
+        }
+    });
+    assert_eq!(Client::of(&*stores[0]).increment("n", 0), Answer::Number(400));
+}
+
+#[test]
+fn an_engine_that_allows_one_process_says_so_when_it_is_open_already() {
+    for info in built().filter(|info| ["lmdb", "redb", "fjall", "tokyocabinet"].contains(&info.name)) {
+        let directory = TempDir::with_prefix("kvtrial-shared-").unwrap();
+        let first = try_open(info, directory.path()).unwrap();
+        let Err(error) = try_open(info, directory.path()) else { panic!("{} opened twice", info.name) };
+        assert!(error.to_string().contains(directory.path().to_str().unwrap()), "{}: {error}", info.name);
+        assert_eq!(Client::of(&*first).put("k", "v"), Answer::Done, "{}", info.name);
+    }
+}
+
+#[test]
+fn options_of_tokyo_cabinet_are_checked() {
+    let directory = TempDir::with_prefix("kvtrial-options-").unwrap();
+    let info = kvtrial_stores::find("tokyocabinet").unwrap();
+    let Opener::Embedded(open) = info.opener else { panic!("not embedded") };
+    for (spec, said) in [
+        ("tokyocabinet,lib=/no/such/library.so", "lib=/no/such/library.so"),
+        ("tokyocabinet,bnum=0", "bnum=0 is not a number of buckets"),
+        ("tokyocabinet,bnum=many", "bnum=many is not a number of buckets"),
+    ] {
+        let Err(error) = open(&spec.parse().unwrap(), directory.path()) else { panic!("{spec} opened") };
+        assert!(error.to_string().contains(said), "{error}");
+    }
+    let store = open(&"tokyocabinet,bnum=1001".parse().unwrap(), directory.path()).unwrap();
+    let facts = store.facts().unwrap();
+    let buckets: u64 = facts.config["bnum"].parse().unwrap();
+    assert!((1001..2000).contains(&buckets), "{buckets} read back");
+}

@@ -1,0 +1,138 @@
+//! What only memcached has: limits of key and item, versions, tokens, an unsigned counter.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod wire_support;
+
+use store::{Expected, Operation};
+use wire_support::{Answer, Server, noise};
+
+#[test]
+fn the_largest_value_declared_is_taken_with_every_key_and_what_the_server_refuses_leaves_the_session_whole() {
+    for (spec, item_bytes) in
+        [("memcached-unix", 1 << 20), ("memcached,item=8m", 8 << 20), ("memcached-unix,item=512k", 512 << 10)]
+    {
+        let server = Server::start(spec);
+        let limits = server.store().capabilities().clone();
+        assert_eq!(limits.max_value_bytes, item_bytes - 245, "{spec}");
+        let mut client = server.client(1, 2);
+        let largest = noise(7, limits.max_value_bytes);
+        for key in [vec![b'k'], vec![b'k'; limits.max_key_bytes], vec![0; limits.max_key_bytes]] {
+            assert_eq!(client.put(&key, &largest), Answer::Done, "{spec}");
+            assert!(client.get(&key) == Answer::Value(largest.clone()), "{spec}");
+        }
+        for size in [item_bytes - 59, item_bytes, item_bytes + 1, 3 * item_bytes] {
+            let value = noise(8, size);
+            let both = [(0, Operation::Put { key: b"k", value: &value }), (1, Operation::Get { key: b"none" })];
+            let answers = client.ask_all(&both);
+            assert_eq!(
+                answers,
+                [Answer::Refused("SERVER_ERROR object too large for cache".into()), Answer::Missing],
+                "{spec} {size}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_key_the_server_does_not_take_is_refused_in_its_words_and_nothing_else_happens() {
+    let server = Server::start("memcached-unix");
+    let mut client = server.client(1, 5);
+    for key in [&b""[..], &[b'k'; 251], &[0; 187], &[b'k'; 3000], &[0; 3000], &[b' '; 251]] {
+        let operations = [
+            Operation::Put { key, value: b"md k\r\n" },
+            Operation::Append { key, value: b"md k\r\n" },
+            Operation::Get { key },
+            Operation::Increment { key, by: 1 },
+            Operation::Get { key: b"k" },
+        ];
+        assert_eq!(client.put("k", "v"), Answer::Done);
+        let operations: Vec<_> = (0..).zip(operations).collect();
+        let answers = client.ask_all(&operations);
+        for answer in &answers[..4] {
+            assert!(matches!(answer, Answer::Refused(words) if words.contains("ERROR")), "{key:?}: {answers:?}");
+        }
+        assert_eq!(answers[4], Answer::Value(b"v".into()));
+        let many = client.ask(Operation::GetMany { keys: &[b"k", key, b"k"] });
+        assert!(matches!(many, Answer::Refused(_)), "{key:?}: {many:?}");
+        assert_eq!(client.get("k"), Answer::Value(b"v".into()));
+    }
+    assert_eq!(client.put([b'k'; 250], "longest plain key"), Answer::Done);
+}
+
+#[test]
+fn a_key_is_the_same_key_plain_and_in_base64() {
+    let server = Server::start("memcached-unix");
+    let mut client = server.client(1, 1);
+    // 0x80 to 0xff travel plain, with a space beside them in base64: two keys, not one.
+    for key in [&b"\xff\x80"[..], b"\xff \x80", b"\xff\0\x80"] {
+        assert_eq!(client.get(key), Answer::Missing);
+        assert_eq!(client.put(key, key), Answer::Done);
+    }
+    for key in [&b"\xff\x80"[..], b"\xff \x80", b"\xff\0\x80"] {
+        assert_eq!(client.get(key), Answer::Value(key.into()));
+    }
+}
+
+#[test]
+fn a_counter_never_goes_below_zero_nor_shows_more_than_63_bits() {
+    let server = Server::start("memcached-unix");
+    let mut client = server.client(1, 1);
+    let mut add = |by| client.ask(Operation::Increment { key: b"n", by });
+    assert_eq!(add(-5), Answer::Number(0));
+    assert_eq!(add(12), Answer::Number(12));
+    assert_eq!(add(-13), Answer::Number(0));
+    assert_eq!(add(i64::MAX), Answer::Number(i64::MAX));
+    assert!(matches!(add(1), Answer::Refused(words) if words.contains("9223372036854775807")));
+    assert_eq!(add(-1), Answer::Number(i64::MAX));
+    assert_eq!(add(i64::MIN), Answer::Number(0));
+}
+
+#[test]
+fn a_version_changes_with_every_write() {
+    let server = Server::start("memcached");
+    let mut client = server.client(1, 1);
+    let mut versions = Vec::new();
+    for _ in 0..3 {
+        assert_eq!(client.put("k", "same"), Answer::Done);
+        let Answer::Versioned(_, version) = client.ask(Operation::GetVersioned { key: b"k" }) else { panic!() };
+        assert!(version > 0 && !versions.contains(&version));
+        versions.push(version);
+    }
+    let old = Expected::Present { version: versions[1], value: b"same" };
+    assert_eq!(client.ask(Operation::CompareAndSet { key: b"k", expected: old, value: b"x" }), Answer::Conflict);
+}
+
+#[test]
+fn a_server_without_room_forgets_or_refuses_but_never_lies() {
+    let server = Server::start("memcached-unix,memory=2");
+    let mut client = server.client(1, 1);
+    let mut stored = Vec::new();
+    for n in 0..200u64 {
+        match client.put(format!("{n}"), noise(n, 100_000)) {
+            Answer::Done => stored.push(n),
+            Answer::Refused(words) => assert!(words.starts_with("SERVER_ERROR"), "{words}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    let found = stored.iter().filter(|n| match client.get(format!("{n}")) {
+        Answer::Value(value) => {
+            assert!(value == noise(**n, 100_000));
+            true
+        }
+        Answer::Missing => false,
+        other => panic!("{other:?}"),
+    });
+    let found = found.count();
+    assert!(found > 0 && found < 200, "{found} of 200 found");
+}
+
+#[test]
+fn numbers_of_options_are_checked() {
+    for spec in ["memcached,item=2g", "memcached,item=m", "memcached,memory=0", "memcached,threads=many"] {
+        let spec: study::Spec = spec.parse().unwrap();
+        let store::Opener::Server { plan, .. } = kvtrial_stores::find("memcached").unwrap().opener else { panic!() };
+        let place = store::Place { directory: "/nowhere".into(), ports: [1; 3], root: true };
+        let error = plan(&spec, &place).err().unwrap().to_string();
+        assert!(error.contains("is not possible; use"), "{error}");
+    }
+}

@@ -1,0 +1,38 @@
+//! MongoDB where there is a `mongod`, else FerretDB (`ferretd` on PATH, or named by KVTRIAL_FERRETD).
+
+#![cfg(feature = "mongodb")]
+
+mod common;
+
+use common::Rig;
+use std::sync::OnceLock;
+
+fn rig() -> &'static Rig {
+    static RIG: OnceLock<Rig> = OnceLock::new();
+    Rig::shared(if is_ferretdb() { "mongodb-unix,durability=os" } else { "mongodb-unix,durability=second" }, &RIG)
+}
+
+fn is_ferretdb() -> bool {
+    match (common::info("mongodb").probe)() {
+        store::Probe::Found(product) => product.starts_with("FerretDB"),
+        other => panic!("{other:?}: {}", common::info("mongodb").install),
+    }
+}
+
+suite!();
+
+#[test]
+fn every_level_and_way_of_reaching_it_starts_and_is_read_back() {
+    common::levels(&["mongodb", "mongodb-unix"], if is_ferretdb() { &["commit", "os"] } else { &["commit", "second"] });
+}
+
+#[test]
+fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
+    common::restart::kill_and_come_back("mongodb-unix,durability=commit");
+}
+
+#[test]
+fn a_stand_in_is_named_as_such() {
+    let facts = rig().store().facts().unwrap();
+    assert_eq!(facts.product, if is_ferretdb() { "FerretDB" } else { "MongoDB" });
+}

@@ -1,0 +1,25 @@
+//! PostgreSQL, the real server.
+
+#![cfg(feature = "postgres")]
+
+mod common;
+
+use common::Rig;
+use std::sync::OnceLock;
+
+fn rig() -> &'static Rig {
+    static RIG: OnceLock<Rig> = OnceLock::new();
+    Rig::shared("postgres-unix,durability=none", &RIG)
+}
+
+suite!();
+
+#[test]
+fn every_level_and_way_of_reaching_it_starts_and_is_read_back() {
+    common::levels(&["postgres", "postgres-unix"], &["commit", "second", "os", "none"]);
+}
+
+#[test]
+fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
+    common::restart::kill_and_come_back("postgres-unix,durability=commit");
+}

@@ -1,0 +1,127 @@
+//! A server that speaks a real protocol over a real socket, and lies when told to.
+//!
+//! Without rules it is an honest, if slow, Redis, memcached or Tokyo Tyrant. A [`Rule`] says which request is answered with which
+//! [`Lie`]. Everything told is remembered with its key, so that a test can demand that the right key was named.
+
+mod dialect;
+mod map;
+mod memcached;
+mod resp;
+mod server;
+mod tyrant;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub use server::LyingServer;
+
+/// What the server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// RESP2, as Redis does.
+    Resp,
+    /// The text protocol of memcached with its meta commands.
+    Memcached,
+    /// The binary protocol of Tokyo Tyrant.
+    Tyrant,
+}
+
+/// A way to answer wrongly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lie {
+    /// The value with one bit changed in its middle.
+    WrongBytes,
+    /// The value of another key.
+    AnotherKeysValue,
+    /// The value this key had before its last change.
+    StaleValue,
+    /// The value without its last byte, announced with that length.
+    TruncatedValue,
+    /// "There is no such key."
+    Denied,
+    /// "Stored", and forgotten.
+    DropsPut,
+    /// The right answer, later.
+    Late(Duration),
+    /// The right answer, twice.
+    Twice,
+    /// This answer is left out; the next ones come.
+    Skipped,
+    /// No answer, and none to anything that comes after it on this connection.
+    Never,
+    /// The first half of the right answer, then nothing more on this connection.
+    HalfThenStall,
+    /// The first half of the right answer, then the end of the connection.
+    HalfThenClose,
+    /// An error in the protocol's own form.
+    Error,
+    /// Bytes that are not the protocol.
+    Garbage,
+    /// The end of the connection instead of an answer.
+    Close,
+}
+
+/// The requests a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Reads of one value.
+    Gets,
+    /// Writes of one value.
+    Puts,
+}
+
+/// Which of these requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// The n-th, counted from 1.
+    Nth(u64),
+    /// Every n-th.
+    Every(u64),
+}
+
+/// Which requests are answered with which lie. Lies about values count only reads that hit, and [`Lie::StaleValue`] only
+/// those of keys that have been changed.
+#[derive(Debug)]
+pub struct Rule {
+    lie: Lie,
+    target: Target,
+    when: When,
+    key_part: Vec<u8>,
+    seen: AtomicU64,
+}
+
+impl Rule {
+    /// Answers such requests with this lie.
+    pub fn new(lie: Lie, target: Target, when: When) -> Rule {
+        Rule { lie, target, when, key_part: Vec::new(), seen: AtomicU64::new(0) }
+    }
+
+    /// Only requests whose key contains these bytes count.
+    pub fn for_keys_with(mut self, part: impl Into<Vec<u8>>) -> Rule {
+        self.key_part = part.into();
+        self
+    }
+
+    fn fits(&self, target: Target, key: &[u8]) -> bool {
+        let part = &self.key_part[..];
+        self.target == target && (part.is_empty() || key.windows(part.len()).any(|window| window == part))
+    }
+
+    /// Counts one request that fits, and says whether it is to be lied to.
+    fn is_due(&self) -> bool {
+        let seen = self.seen.fetch_add(1, Ordering::Relaxed) + 1;
+        match self.when {
+            When::Nth(n) => seen == n,
+            When::Every(n) => seen % n.max(1) == 0,
+        }
+    }
+}
+
+/// A lie that was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Which.
+    pub lie: Lie,
+    /// The key of the request.
+    pub key: Vec<u8>,
+}

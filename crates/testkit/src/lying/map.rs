@@ -1,0 +1,149 @@
+//! What an honest server would keep.
+
+use super::dialect::{Action, Answer, Condition, Counter, Missing, decimal};
+use std::collections::BTreeMap;
+
+/// Longest value of a memcached item, roughly; the other protocols take more than any test sends.
+const LONGEST_VALUE_BYTES: usize = 32 << 20;
+
+/// Values too short to be recognised are not lent to other keys.
+const TELLING_BYTES: usize = 8;
+
+#[derive(Default)]
+pub struct Map {
+    entries: BTreeMap<Vec<u8>, Entry>,
+    fields: BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, i64>>,
+    version: u64,
+}
+
+struct Entry {
+    value: Vec<u8>,
+    version: u64,
+    previous: Option<Vec<u8>>,
+}
+
+impl Map {
+    /// Does what is asked, honestly.
+    pub fn execute(&mut self, action: &Action) -> Answer {
+        match action {
+            Action::Get { key } => match self.entries.get(key) {
+                Some(entry) => Answer::Value { value: entry.value.clone(), version: entry.version },
+                None => Answer::Missing,
+            },
+            Action::GetMany { keys } => {
+                let value = |key: &Vec<u8>| self.entries.get(key).map(|entry| entry.value.clone());
+                Answer::Values(keys.iter().map(|key| (key.clone(), value(key))).collect())
+            }
+            Action::Put { key, value, condition } => self.put_if(key, value, condition),
+            Action::PutMany { pairs } => {
+                pairs.iter().for_each(|(key, value)| self.put(key, value.clone()));
+                Answer::Done
+            }
+            Action::Append { key, value, missing } => match (self.entries.get(key), missing) {
+                (None, Missing::Refuses) => Answer::NotFound,
+                (entry, _) => {
+                    let mut whole = entry.map(|entry| entry.value.clone()).unwrap_or_default();
+                    whole.extend_from_slice(value);
+                    let length = whole.len();
+                    self.put(key, whole);
+                    Answer::Number(length as i128)
+                }
+            },
+            Action::Delete { key } => {
+                let was_there = self.entries.remove(key).is_some() | self.fields.remove(key).is_some();
+                if was_there { Answer::Done } else { Answer::Missing }
+            }
+            Action::Add { key, by, counter } => self.add(key, *by, *counter),
+            Action::AddField { key, field, by } => {
+                let count = self.fields.entry(key.clone()).or_default().entry(field.clone()).or_default();
+                match count.checked_add(*by) {
+                    Some(sum) => {
+                        *count = sum;
+                        Answer::Number(sum.into())
+                    }
+                    None => Answer::Refused("increment or decrement would overflow"),
+                }
+            }
+            Action::Fields { key } => {
+                let record = self.fields.get(key);
+                let fields = record.map(|record| record.iter().map(|(field, count)| (field.clone(), *count)).collect());
+                Answer::Fields(fields.unwrap_or_default())
+            }
+            Action::Say(words) => Answer::Raw(words.clone()),
+        }
+    }
+
+    /// The value `key` had before its last change.
+    pub fn previous(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let entry = self.entries.get(key)?;
+        entry.previous.clone().filter(|previous| previous.len() >= TELLING_BYTES && *previous != entry.value)
+    }
+
+    /// A value of another key than this.
+    pub fn another(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let own = &self.entries.get(key)?.value;
+        let mut others = self.entries.iter().filter(|(other, _)| *other != key).map(|(_, entry)| &entry.value);
+        others.find(|value| value.len() >= TELLING_BYTES && *value != own).cloned()
+    }
+
+    fn put(&mut self, key: &[u8], value: Vec<u8>) {
+        self.version += 1;
+        let previous = self.entries.remove(key).map(|entry| entry.value);
+        self.entries.insert(key.to_vec(), Entry { value, version: self.version, previous });
+    }
+
+    fn put_if(&mut self, key: &[u8], value: &[u8], condition: &Condition) -> Answer {
+        if value.len() > LONGEST_VALUE_BYTES {
+            return Answer::Refused("object too large");
+        }
+        let entry = self.entries.get(key);
+        let answer = match (condition, entry) {
+            (Condition::Always, _) | (Condition::Absent, None) => Answer::Done,
+            (Condition::Version(expected), Some(entry)) if entry.version == *expected => Answer::Done,
+            (Condition::Value(expected), Some(entry)) if entry.value == *expected => Answer::Done,
+            (_, Some(_)) => Answer::Exists,
+            (_, None) => Answer::NotFound,
+        };
+        if answer == Answer::Done {
+            self.put(key, value.to_vec());
+        }
+        answer
+    }
+
+    fn add(&mut self, key: &[u8], by: i64, counter: Counter) -> Answer {
+        let held = self.entries.get(key).map(|entry| &entry.value[..]);
+        let (sum, text) = match counter {
+            Counter::Signed => {
+                let Some(count) = held.map_or(Some(0), decimal::<i64>) else {
+                    return Answer::Refused("not an integer");
+                };
+                let Some(sum) = count.checked_add(by) else {
+                    return Answer::Refused("increment or decrement would overflow");
+                };
+                (i128::from(sum), sum.to_string().into_bytes())
+            }
+            Counter::Unsigned => {
+                let sum = match held {
+                    None => by.max(0) as u64,
+                    Some(held) => match decimal::<u64>(held) {
+                        None => return Answer::Refused("cannot increment or decrement non-numeric value"),
+                        Some(count) if by < 0 => count.saturating_sub(by.unsigned_abs()),
+                        Some(count) => count.wrapping_add(by.unsigned_abs()),
+                    },
+                };
+                (i128::from(sum), sum.to_string().into_bytes())
+            }
+            Counter::Binary => {
+                let count = match held.map(<[u8; 4]>::try_from) {
+                    None => 0,
+                    Some(Ok(bytes)) => i32::from_le_bytes(bytes),
+                    Some(Err(_)) => return Answer::Refused("not a counter"),
+                };
+                let sum = count.wrapping_add(by as i32);
+                (i128::from(sum), sum.to_le_bytes().to_vec())
+            }
+        };
+        self.put(key, text);
+        Answer::Number(sum)
+    }
+}

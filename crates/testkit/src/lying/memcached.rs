@@ -1,0 +1,152 @@
+//! memcached's meta commands.
+
+use super::dialect::{Action, Answer, Condition, Counter, Dialect, Missing, Parsed, Request, decimal, line_end};
+
+/// Longest key, as it travels.
+const KEY_BYTES: usize = 250;
+
+pub struct Memcached;
+
+/// What a request wants to see in its answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Form {
+    /// `v`: the value.
+    value: bool,
+    /// `c`: the version.
+    version: bool,
+    /// `q`: nothing, when it is a miss.
+    quiet: bool,
+    /// `ME` or `MA`: what is not stored is said to be so, without a reason.
+    plain_refusal: bool,
+    /// ` O…`, as it came.
+    token: Vec<u8>,
+}
+
+impl Dialect for Memcached {
+    type Form = Form;
+
+    fn parse(&self, input: &[u8]) -> Parsed<Form> {
+        let Some(end) = line_end(input) else { return Parsed::Incomplete };
+        let words: Vec<&[u8]> = input[..end].split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect();
+        let whole = end + 2;
+        let say = |text: &str, consumed: usize| {
+            let action = Action::Say(text.as_bytes().to_vec());
+            Parsed::Request { request: Request { action, form: Form::default() }, consumed }
+        };
+        let (command, key, mut flags) = match words[..] {
+            [b"mn"] => return say("MN\r\n", whole),
+            [b"version"] => return say("VERSION 1.6.18\r\n", whole),
+            [b"stats", b"settings"] => return say("STAT item_size_max 33554432\r\nEND\r\n", whole),
+            [b"stats", ..] => return say("END\r\n", whole),
+            [command @ (b"mg" | b"ms" | b"md" | b"ma"), key, ref flags @ ..] => (command, key, flags.to_vec()),
+            _ => return say("ERROR\r\n", whole),
+        };
+        let mut consumed = whole;
+        let mut data = Vec::new();
+        if command == b"ms" {
+            let size = flags.first().copied().and_then(decimal::<usize>);
+            let Some(size) = size else { return say("CLIENT_ERROR bad data chunk\r\n", whole) };
+            flags.remove(0);
+            let Some(value) = input.get(whole..whole + size) else { return Parsed::Incomplete };
+            consumed = whole + size + 2;
+            match input.get(whole + size..consumed) {
+                None => return Parsed::Incomplete,
+                Some(b"\r\n") => data = value.to_vec(),
+                Some(_) => return say("CLIENT_ERROR bad data chunk\r\n", consumed),
+            }
+        }
+        let flag = |name: u8| flags.iter().find(|flag| flag[0] == name).map(|flag| &flag[1..]);
+        let decoded = if flag(b'b').is_some() { base64(key) } else { Some(key.to_vec()) };
+        let Some(key) = decoded.filter(|_| key.len() <= KEY_BYTES) else {
+            return say("CLIENT_ERROR bad command line format\r\n", consumed);
+        };
+        let form = Form {
+            value: flag(b'v').is_some(),
+            version: flag(b'c').is_some(),
+            quiet: flag(b'q').is_some(),
+            plain_refusal: matches!(flag(b'M'), Some(b"E" | b"A")),
+            token: flag(b'O').map(|token| [b" O", token].concat()).unwrap_or_default(),
+        };
+        let action = match command {
+            b"mg" => Action::Get { key },
+            b"md" => Action::Delete { key },
+            b"ma" => {
+                let delta = flag(b'D').and_then(decimal::<u64>).unwrap_or(1);
+                let start = flag(b'J').and_then(decimal::<u64>).unwrap_or(0);
+                let by = if flag(b'M') == Some(b"D") { 0_i64.wrapping_sub_unsigned(delta) } else { delta as i64 };
+                debug_assert!(start == by.max(0) as u64, "a counter starts at its first step");
+                Action::Add { key, by, counter: Counter::Unsigned }
+            }
+            _ => match (flag(b'M'), flag(b'C').and_then(decimal::<u64>)) {
+                (Some(b"A"), _) => Action::Append { key, value: data, missing: Missing::Refuses },
+                (Some(b"E"), _) => Action::Put { key, value: data, condition: Condition::Absent },
+                (_, Some(version)) => Action::Put { key, value: data, condition: Condition::Version(version) },
+                _ => Action::Put { key, value: data, condition: Condition::Always },
+            },
+        };
+        Parsed::Request { request: Request { action, form }, consumed }
+    }
+
+    fn render(&self, form: &Form, answer: &Answer, out: &mut Vec<u8>) {
+        match answer {
+            Answer::Value { value, version } => valued(out, form, value, Some(*version)),
+            Answer::Number(number) if form.value => valued(out, form, number.to_string().as_bytes(), None),
+            Answer::Done | Answer::Number(_) => status(out, b"HD", form),
+            Answer::Missing if form.quiet => {}
+            Answer::Missing if form.value => status(out, b"EN", form),
+            Answer::NotFound | Answer::Exists if form.plain_refusal => status(out, b"NS", form),
+            Answer::Missing | Answer::NotFound => status(out, b"NF", form),
+            Answer::Exists => status(out, b"EX", form),
+            Answer::Refused(words) => {
+                out.extend_from_slice(b"SERVER_ERROR ");
+                out.extend_from_slice(words.as_bytes());
+                out.extend_from_slice(b"\r\n");
+            }
+            Answer::Raw(bytes) => out.extend_from_slice(bytes),
+            Answer::Values(_) | Answer::Fields(_) => out.extend_from_slice(b"ERROR\r\n"),
+        }
+    }
+}
+
+fn valued(out: &mut Vec<u8>, form: &Form, value: &[u8], version: Option<u64>) {
+    if !form.value {
+        return status(out, b"HD", form);
+    }
+    out.extend_from_slice(format!("VA {}", value.len()).as_bytes());
+    if let (true, Some(version)) = (form.version, version) {
+        out.extend_from_slice(format!(" c{version}").as_bytes());
+    }
+    out.extend_from_slice(&form.token);
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn status(out: &mut Vec<u8>, word: &[u8], form: &Form) {
+    out.extend_from_slice(word);
+    out.extend_from_slice(&form.token);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Decodes base64 with padding.
+fn base64(text: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: u8| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    };
+    let text = text.strip_suffix(b"==").or(text.strip_suffix(b"=")).unwrap_or(text);
+    let (mut bits, mut held, mut out) = (0_u32, 0, Vec::with_capacity(text.len()));
+    for byte in text {
+        bits = bits << 6 | u32::from(digit(*byte)?);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            out.push((bits >> held) as u8);
+        }
+    }
+    Some(out)
+}

@@ -1,0 +1,152 @@
+//! RESP2.
+
+use super::dialect::{Action, Answer, Condition, Counter, Dialect, Missing, Parsed, Request, decimal, line_end};
+
+pub struct Resp;
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As a status line, where the answer is "done".
+    Status,
+    /// As a number, where the answer is "done" or "not done".
+    Number,
+    /// As nil, where a condition is not met.
+    Nil,
+}
+
+impl Dialect for Resp {
+    type Form = Form;
+
+    fn parse(&self, input: &[u8]) -> Parsed<Form> {
+        let Some(end) = line_end(input) else { return Parsed::Incomplete };
+        let Some(count) = input[..end].strip_prefix(b"*").and_then(decimal::<usize>) else { return Parsed::Broken };
+        let mut words: Vec<&[u8]> = Vec::with_capacity(count);
+        let mut at = end + 2;
+        for _ in 0..count {
+            let Some(end) = line_end(&input[at..]) else { return Parsed::Incomplete };
+            let size = input[at..at + end].strip_prefix(b"$").and_then(decimal::<usize>);
+            let Some(size) = size else { return Parsed::Broken };
+            at += end + 2;
+            let Some(word) = input.get(at..at + size) else { return Parsed::Incomplete };
+            words.push(word);
+            at += size + 2;
+            if at > input.len() {
+                return Parsed::Incomplete;
+            }
+        }
+        let (action, form) = action(&words);
+        Parsed::Request { request: Request { action, form }, consumed: at }
+    }
+
+    fn render(&self, form: &Form, answer: &Answer, out: &mut Vec<u8>) {
+        match answer {
+            Answer::Value { value, .. } => bulk(out, value),
+            Answer::Values(values) => {
+                line(out, b'*', values.len());
+                for (_, value) in values {
+                    match value {
+                        Some(value) => bulk(out, value),
+                        None => out.extend_from_slice(b"$-1\r\n"),
+                    }
+                }
+            }
+            Answer::Done if *form == Form::Number => out.extend_from_slice(b":1\r\n"),
+            Answer::Done => out.extend_from_slice(b"+OK\r\n"),
+            Answer::Missing | Answer::Exists | Answer::NotFound => match form {
+                Form::Number => out.extend_from_slice(b":0\r\n"),
+                _ => out.extend_from_slice(b"$-1\r\n"),
+            },
+            Answer::Number(number) => line(out, b':', number),
+            Answer::Fields(fields) => {
+                line(out, b'*', 2 * fields.len());
+                for (field, count) in fields {
+                    bulk(out, field);
+                    bulk(out, count.to_string().as_bytes());
+                }
+            }
+            Answer::Refused(words) => {
+                out.extend_from_slice(b"-ERR ");
+                out.extend_from_slice(words.as_bytes());
+                out.extend_from_slice(b"\r\n");
+            }
+            Answer::Raw(bytes) => out.extend_from_slice(bytes),
+        }
+    }
+}
+
+fn line(out: &mut Vec<u8>, mark: u8, number: impl std::fmt::Display) {
+    out.push(mark);
+    out.extend_from_slice(number.to_string().as_bytes());
+    out.extend_from_slice(b"\r\n");
+}
+
+fn bulk(out: &mut Vec<u8>, bytes: &[u8]) {
+    line(out, b'$', bytes.len());
+    out.extend_from_slice(bytes);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn bulks(texts: &[&[u8]]) -> Vec<u8> {
+    let mut out = Vec::new();
+    line(&mut out, b'*', texts.len());
+    texts.iter().for_each(|text| bulk(&mut out, text));
+    out
+}
+
+fn action(words: &[&[u8]]) -> (Action, Form) {
+    let command = words.first().map(|word| word.to_ascii_uppercase()).unwrap_or_default();
+    let owned = |word: &[u8]| word.to_vec();
+    let number = |word: &[u8]| decimal::<i64>(word).unwrap_or(0);
+    match (&command[..], words.get(1..).unwrap_or_default()) {
+        (b"GET", [key]) => (Action::Get { key: owned(key) }, Form::Nil),
+        (b"SET", [key, value]) => put(key, value, Condition::Always, Form::Status),
+        (b"SET", [key, value, option]) if option.eq_ignore_ascii_case(b"NX") => {
+            put(key, value, Condition::Absent, Form::Nil)
+        }
+        (b"DEL", [key]) => (Action::Delete { key: owned(key) }, Form::Number),
+        (b"APPEND", [key, value]) => {
+            (Action::Append { key: owned(key), value: owned(value), missing: Missing::Creates }, Form::Number)
+        }
+        (b"INCRBY", [key, by]) => {
+            (Action::Add { key: owned(key), by: number(by), counter: Counter::Signed }, Form::Number)
+        }
+        (b"HINCRBY", [key, field, by]) => {
+            (Action::AddField { key: owned(key), field: owned(field), by: number(by) }, Form::Number)
+        }
+        (b"HGETALL", [key]) => (Action::Fields { key: owned(key) }, Form::Nil),
+        (b"MGET", keys) => (Action::GetMany { keys: keys.iter().map(|key| owned(key)).collect() }, Form::Nil),
+        (b"MSET", pairs) => {
+            let pairs = pairs.chunks_exact(2).map(|pair| (owned(pair[0]), owned(pair[1]))).collect();
+            (Action::PutMany { pairs }, Form::Status)
+        }
+        // The only script clients of this server have: store if the value still is the expected one.
+        (b"EVALSHA" | b"EVAL", [_, b"1", key, expected, value]) => {
+            put(key, value, Condition::Value(owned(expected)), Form::Number)
+        }
+        (b"SCRIPT", _) => say(bulk_of(b"0000000000000000000000000000000000000000")),
+        (b"PING", _) => say(b"+PONG\r\n".to_vec()),
+        (b"AUTH" | b"SELECT", _) => say(b"+OK\r\n".to_vec()),
+        (b"INFO", _) => say(bulk_of(b"# Server\r\nredis_version:7.0.0\r\nrun_id:lying\r\n")),
+        (b"CONFIG", [_, name]) => say(match *name {
+            b"appendonly" => bulks(&[name, b"no"]),
+            b"appendfsync" => bulks(&[name, b"everysec"]),
+            _ => bulks(&[]),
+        }),
+        _ => say(b"-ERR unknown command\r\n".to_vec()),
+    }
+}
+
+fn bulk_of(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    bulk(&mut out, text);
+    out
+}
+
+fn say(words: Vec<u8>) -> (Action, Form) {
+    (Action::Say(words), Form::Status)
+}
+
+fn put(key: &[u8], value: &[u8], condition: Condition, form: Form) -> (Action, Form) {
+    (Action::Put { key: key.to_vec(), value: value.to_vec(), condition }, form)
+}

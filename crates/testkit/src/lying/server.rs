@@ -1,0 +1,317 @@
+//! The server: a thread that listens, a thread a connection, and the place where answers become lies.
+
+use super::dialect::{Action, Answer, Dialect, Parsed};
+use super::map::Map;
+use super::memcached::Memcached;
+use super::resp::Resp;
+use super::tyrant::Tyrant;
+use super::{Lie, Protocol, Rule, Target, Told};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often waiting threads look whether the server ends.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A running server; it ends when this is dropped.
+pub struct LyingServer {
+    shared: Arc<Shared>,
+    listening: Option<JoinHandle<()>>,
+    place: Place,
+}
+
+enum Place {
+    Tcp(u16),
+    Unix(PathBuf),
+}
+
+struct Shared {
+    map: Mutex<Map>,
+    rules: Vec<Rule>,
+    told: Mutex<Vec<Told>>,
+    ends: AtomicBool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl LyingServer {
+    /// Listens on a free port of the loopback interface.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn start(protocol: Protocol, rules: Vec<Rule>) -> io::Result<LyingServer> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        let port = listener.local_addr()?.port();
+        let accept = move || {
+            let (stream, _) = listener.accept()?;
+            stream.set_nodelay(true)?;
+            stream.set_read_timeout(Some(TICK))?;
+            Ok(Box::new(stream) as Box<dyn Line>)
+        };
+        Ok(LyingServer::serve(protocol, rules, Place::Tcp(port), accept))
+    }
+
+    /// Listens on a unix socket.
+    ///
+    /// # Errors
+    /// When the path is taken or cannot be written.
+    pub fn start_unix(protocol: Protocol, rules: Vec<Rule>, path: &Path) -> io::Result<LyingServer> {
+        let listener = UnixListener::bind(path)?;
+        let accept = move || {
+            let (stream, _) = listener.accept()?;
+            stream.set_read_timeout(Some(TICK))?;
+            Ok(Box::new(stream) as Box<dyn Line>)
+        };
+        Ok(LyingServer::serve(protocol, rules, Place::Unix(path.to_owned()), accept))
+    }
+
+    fn serve(
+        protocol: Protocol,
+        rules: Vec<Rule>,
+        place: Place,
+        accept: impl Fn() -> io::Result<Box<dyn Line>> + Send + 'static,
+    ) -> LyingServer {
+        let shared =
+            Arc::new(Shared { map: Mutex::default(), rules, told: Mutex::default(), ends: AtomicBool::new(false) });
+        let for_thread = Arc::clone(&shared);
+        let listening = std::thread::spawn(move || {
+            let mut connections = Vec::new();
+            while let Ok(line) = accept() {
+                if for_thread.ends.load(Ordering::Relaxed) {
+                    break;
+                }
+                let shared = Arc::clone(&for_thread);
+                connections.push(std::thread::spawn(move || match protocol {
+                    Protocol::Resp => converse(&Resp, line, &shared),
+                    Protocol::Memcached => converse(&Memcached, line, &shared),
+                    Protocol::Tyrant => converse(&Tyrant, line, &shared),
+                }));
+                connections.retain(|connection| !connection.is_finished());
+            }
+            for connection in connections {
+                let _ = connection.join();
+            }
+        });
+        LyingServer { shared, listening: Some(listening), place }
+    }
+
+    /// The TCP port; 0 on a unix socket.
+    pub fn port(&self) -> u16 {
+        match self.place {
+            Place::Tcp(port) => port,
+            Place::Unix(_) => 0,
+        }
+    }
+
+    /// The lies told so far, oldest first.
+    pub fn told(&self) -> Vec<Told> {
+        lock(&self.shared.told).clone()
+    }
+}
+
+impl Drop for LyingServer {
+    fn drop(&mut self) {
+        self.shared.ends.store(true, Ordering::Relaxed);
+        // One last connection wakes the thread that listens.
+        let woken = match &self.place {
+            Place::Tcp(port) => TcpStream::connect(("127.0.0.1", *port)).map(drop),
+            Place::Unix(path) => UnixStream::connect(path).map(drop),
+        };
+        if let (Ok(()), Some(listening)) = (woken, self.listening.take()) {
+            let _ = listening.join();
+        }
+    }
+}
+
+/// A connection.
+trait Line: Read + Write + Send {
+    /// Ends it at once, in both directions.
+    fn hang_up(&self);
+}
+
+impl Line for TcpStream {
+    fn hang_up(&self) {
+        let _ = self.shutdown(Shutdown::Both);
+    }
+}
+
+impl Line for UnixStream {
+    fn hang_up(&self) {
+        let _ = self.shutdown(Shutdown::Both);
+    }
+}
+
+/// What becomes of a connection after an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Course {
+    GoesOn,
+    Stalls,
+    HangsUp,
+}
+
+fn converse<D: Dialect>(dialect: &D, mut line: Box<dyn Line>, shared: &Shared) {
+    let (mut input, mut out) = (Vec::new(), Vec::new());
+    let mut chunk = vec![0; 64 << 10];
+    loop {
+        let mut at = 0;
+        loop {
+            match dialect.parse(&input[at..]) {
+                Parsed::Incomplete => break,
+                Parsed::Broken => return line.hang_up(),
+                Parsed::Request { request, consumed } => {
+                    at += consumed;
+                    let course = answer(dialect, &request.action, &request.form, shared, &mut line, &mut out);
+                    if course == Course::GoesOn {
+                        continue;
+                    }
+                    let _ = line.write_all(&out);
+                    if course == Course::Stalls {
+                        wait(shared, Instant::now() + Duration::from_secs(3600));
+                    }
+                    return line.hang_up();
+                }
+            }
+        }
+        input.drain(..at);
+        if line.write_all(&out).is_err() {
+            return;
+        }
+        out.clear();
+        match receive(&mut line, &mut chunk, shared) {
+            Some(received) => input.extend_from_slice(&chunk[..received]),
+            None => return,
+        }
+    }
+}
+
+/// Waits for bytes; `None` when the client or the server ends.
+fn receive(line: &mut Box<dyn Line>, chunk: &mut [u8], shared: &Shared) -> Option<usize> {
+    while !shared.ends.load(Ordering::Relaxed) {
+        match line.read(chunk) {
+            Ok(0) => return None,
+            Ok(received) => return Some(received),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+fn wait(shared: &Shared, until: Instant) {
+    while !shared.ends.load(Ordering::Relaxed) {
+        match until.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => return,
+            left => std::thread::sleep(left.min(TICK)),
+        }
+    }
+}
+
+fn answer<D: Dialect>(
+    dialect: &D,
+    action: &Action,
+    form: &D::Form,
+    shared: &Shared,
+    line: &mut Box<dyn Line>,
+    out: &mut Vec<u8>,
+) -> Course {
+    let (mut truth, lie) = {
+        let mut map = lock(&shared.map);
+        let drops = due(action, shared, |lie| lie == Lie::DropsPut);
+        let mut truth = if drops.is_some() { Answer::Done } else { map.execute(action) };
+        let mut lies = None;
+        if drops.is_none() {
+            let mut other = None;
+            lies = due(action, shared, |lie| {
+                other = false_value(lie, action, &truth, &map);
+                lie != Lie::DropsPut && (other.is_some() || !is_about_values(lie))
+            });
+            if let (Some(_), Some(other)) = (lies, other) {
+                truth = other;
+            }
+        }
+        (truth, drops.or(lies))
+    };
+    if lie == Some(Lie::Error) {
+        truth = Answer::Refused("out of memory");
+    }
+    let start = out.len();
+    dialect.render(form, &truth, out);
+    let half = start + (out.len() - start) / 2;
+    match lie {
+        Some(Lie::Late(time)) => {
+            let late = out.split_off(start);
+            let _ = line.write_all(out);
+            *out = late;
+            wait(shared, Instant::now() + time);
+        }
+        Some(Lie::Twice) => out.extend_from_within(start..),
+        Some(Lie::Skipped) => out.truncate(start),
+        Some(Lie::Never) => {
+            out.truncate(start);
+            return Course::Stalls;
+        }
+        Some(Lie::HalfThenStall) => {
+            out.truncate(half);
+            return Course::Stalls;
+        }
+        Some(Lie::HalfThenClose) => {
+            out.truncate(half);
+            return Course::HangsUp;
+        }
+        Some(Lie::Close) => {
+            out.truncate(start);
+            return Course::HangsUp;
+        }
+        Some(Lie::Garbage) => {
+            out.truncate(start);
+            out.extend_from_slice(dialect.garbage());
+        }
+        _ => {}
+    }
+    Course::GoesOn
+}
+
+/// The first rule about this request that is due now, among the lies that are `possible`; notes that it is told.
+fn due(action: &Action, shared: &Shared, mut possible: impl FnMut(Lie) -> bool) -> Option<Lie> {
+    let (target, key) = match action {
+        Action::Get { key } => (Target::Gets, key),
+        Action::Put { key, .. } => (Target::Puts, key),
+        _ => return None,
+    };
+    let mut fitting = shared.rules.iter().filter(|rule| rule.fits(target, key));
+    let rule = fitting.find(|rule| possible(rule.lie) && rule.is_due())?;
+    lock(&shared.told).push(Told { lie: rule.lie, key: key.clone() });
+    Some(rule.lie)
+}
+
+fn is_about_values(lie: Lie) -> bool {
+    matches!(lie, Lie::WrongBytes | Lie::AnotherKeysValue | Lie::StaleValue | Lie::TruncatedValue | Lie::Denied)
+}
+
+/// The answer a lie about values makes of a hit, when it can.
+fn false_value(lie: Lie, action: &Action, truth: &Answer, map: &Map) -> Option<Answer> {
+    let (Action::Get { key }, Answer::Value { value, version }) = (action, truth) else { return None };
+    let value = match lie {
+        Lie::Denied => return Some(Answer::Missing),
+        Lie::AnotherKeysValue => map.another(key)?,
+        Lie::StaleValue => map.previous(key)?,
+        Lie::WrongBytes | Lie::TruncatedValue if value.is_empty() => return None,
+        Lie::WrongBytes => {
+            let mut value = value.clone();
+            let middle = value.len() / 2;
+            value[middle] ^= 1;
+            value
+        }
+        Lie::TruncatedValue => value[..value.len() - 1].to_vec(),
+        _ => return None,
+    };
+    Some(Answer::Value { value, version: *version })
+}

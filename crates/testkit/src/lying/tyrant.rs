@@ -1,0 +1,129 @@
+//! Tokyo Tyrant's binary protocol.
+
+use super::dialect::{Action, Answer, Condition, Counter, Dialect, Missing, Parsed, Request};
+
+pub struct Tyrant;
+
+/// What follows the status of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Nothing.
+    Status,
+    /// A 32-bit number, or sized bytes.
+    Result,
+}
+
+impl Dialect for Tyrant {
+    type Form = Form;
+
+    fn parse(&self, input: &[u8]) -> Parsed<Form> {
+        match input {
+            [] | [0xC8] => Parsed::Incomplete,
+            [0xC8, command, ..] => match parse(*command, &mut Reader { input, at: 2 }) {
+                Some(parsed) => parsed,
+                None => Parsed::Incomplete,
+            },
+            _ => Parsed::Broken,
+        }
+    }
+
+    fn render(&self, form: &Form, answer: &Answer, out: &mut Vec<u8>) {
+        match answer {
+            Answer::Value { value, .. } => {
+                out.push(0);
+                sized(out, value);
+            }
+            Answer::Values(values) => {
+                let found = values.iter().filter_map(|(key, value)| value.as_ref().map(|value| (key, value)));
+                out.push(0);
+                out.extend_from_slice(&(found.clone().count() as u32).to_be_bytes());
+                for (key, value) in found {
+                    out.extend_from_slice(&(key.len() as u32).to_be_bytes());
+                    out.extend_from_slice(&(value.len() as u32).to_be_bytes());
+                    out.extend_from_slice(key);
+                    out.extend_from_slice(value);
+                }
+            }
+            Answer::Done => out.push(0),
+            Answer::Number(number) => {
+                out.push(0);
+                if *form == Form::Result {
+                    out.extend_from_slice(&(*number as i32).to_be_bytes());
+                }
+            }
+            Answer::Missing | Answer::Exists | Answer::NotFound | Answer::Refused(_) | Answer::Fields(_) => out.push(1),
+            Answer::Raw(bytes) => out.extend_from_slice(bytes),
+        }
+    }
+}
+
+fn sized(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(&(bytes.len() as u32).to_be_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// Reads sizes and bytes; `None` when they are not all there.
+struct Reader<'a> {
+    input: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn number(&mut self) -> Option<u32> {
+        let bytes = self.input.get(self.at..self.at + 4)?.try_into().ok()?;
+        self.at += 4;
+        Some(u32::from_be_bytes(bytes))
+    }
+
+    fn bytes(&mut self, size: u32) -> Option<Vec<u8>> {
+        let end = self.at + size as usize;
+        let bytes = self.input.get(self.at..end)?.to_vec();
+        self.at = end;
+        Some(bytes)
+    }
+
+    fn key(&mut self) -> Option<Vec<u8>> {
+        let size = self.number()?;
+        self.bytes(size)
+    }
+
+    fn pair(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let (key_bytes, value_bytes) = (self.number()?, self.number()?);
+        Some((self.bytes(key_bytes)?, self.bytes(value_bytes)?))
+    }
+}
+
+fn parse(command: u8, reader: &mut Reader<'_>) -> Option<Parsed<Form>> {
+    let mut form = Form::Status;
+    let action = match command {
+        0x10 | 0x11 => {
+            let (key, value) = reader.pair()?;
+            let condition = if command == 0x11 { Condition::Absent } else { Condition::Always };
+            Action::Put { key, value, condition }
+        }
+        0x12 => {
+            let (key, value) = reader.pair()?;
+            Action::Append { key, value, missing: Missing::Creates }
+        }
+        0x20 => Action::Delete { key: reader.key()? },
+        0x30 => Action::Get { key: reader.key()? },
+        0x31 => {
+            let count = reader.number()?;
+            Action::GetMany { keys: (0..count).map(|_| reader.key()).collect::<Option<_>>()? }
+        }
+        0x60 => {
+            let key_bytes = reader.number()?;
+            let by = i64::from(reader.number()? as i32);
+            form = Form::Result;
+            Action::Add { key: reader.bytes(key_bytes)?, by, counter: Counter::Binary }
+        }
+        0x80 => Action::Say([0; 9].to_vec()),
+        0x88 => {
+            let mut words = vec![0];
+            sized(&mut words, b"version\t1.1.41\ntype\thash\nprotver\t0.91\nbigend\t0\n");
+            Action::Say(words)
+        }
+        _ => return Some(Parsed::Broken),
+    };
+    Some(Parsed::Request { request: Request { action, form }, consumed: reader.at })
+}

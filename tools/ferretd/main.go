@@ -1,0 +1,56 @@
+// Command ferretd is FerretDB as one small program: kvtrial's stand-in for a MongoDB server where there is none.
+//
+//	ferretd HANDLER URL TCP UNIX   HANDLER is sqlite or postgresql; TCP or UNIX may be empty
+//	ferretd --version
+//
+// Build: GOFLAGS=-modcacherw go build -mod=mod -trimpath -ldflags=-s -o ferretd .
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/FerretDB/FerretDB/ferretdb"
+)
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Println("FerretDB", version())
+		return
+	}
+	if len(os.Args) != 5 {
+		log.Fatal("usage: ferretd sqlite|postgresql URL TCP UNIX, or ferretd --version")
+	}
+	f, err := ferretdb.New(&ferretdb.Config{
+		Listener:      ferretdb.ListenerConfig{TCP: os.Args[3], Unix: os.Args[4]},
+		Handler:       os.Args[1],
+		SQLiteURL:     os.Args[2],
+		PostgreSQLURL: os.Args[2],
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	log.Print(f.MongoDBURI())
+	if err := f.Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// version of the FerretDB module this program was built with.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			if module.Path == "github.com/FerretDB/FerretDB" {
+				return module.Version
+			}
+		}
+	}
+	return "of unknown version"
+}
