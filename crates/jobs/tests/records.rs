@@ -1,5 +1,5 @@
-//! Records merged from bytes to bytes against the plain way (a map, and serde_json for the names), on random profiles whose names are
-//! as awkward as names can be.
+//! Records merged from bytes to bytes against the plain way (a map, and serde_json for the names), on random profiles
+//! whose names are as awkward as names can be.
 #![allow(clippy::unwrap_used)]
 
 use data::names::Names;

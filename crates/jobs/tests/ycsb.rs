@@ -128,7 +128,8 @@ fn a_store_that_forgets_everything_is_caught_by_a_read_only_workload() {
 
 #[test]
 fn one_lost_update_is_found_at_the_latest_by_reading_back() {
-    // Puts that are the last of their keys, from an honest run; a loss that is overwritten before it is read hurts nobody.
+    // Puts that are the last of their keys, from an honest run; a loss that is overwritten before it is read hurts
+    // nobody.
     let (mut last, mut puts) = (BTreeMap::new(), 0);
     run_with_lies("workload=A", |request, _| {
         if let Request::Put(key, _) = request {

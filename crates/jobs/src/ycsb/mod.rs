@@ -1,12 +1,14 @@
-//! ycsb: the core workloads A to F of the Yahoo! Cloud Serving Benchmark (Cooper and others 2010), with every reply verified.
+//! ycsb: the core workloads A to F of the Yahoo! Cloud Serving Benchmark (Cooper and others 2010), with every reply
+//! verified.
 //!
-//! What YCSB does not do: values are self-describing (key id, version, checksum, payload), so each byte of each read is verified; a
-//! ledger of versions finds lost and stale updates with any number of clients; the Zipf law is the true one over the keys that exist; the
-//! final state is read back in full.
+//! What YCSB does not do: values are self-describing (key id, version, checksum, payload), so each byte of each read
+//! is verified; a ledger of versions finds lost and stale updates with any number of clients; the Zipf law is the
+//! true one over the keys that exist; the final state is read back in full.
 //!
-//! The answer is the list of keys with `valid` behind each (`missing or wrong` otherwise). Which keys are inserted follows from
-//! seed and number of operations, so its digest is equal on every store and with any number of clients, and known before the
-//! run. A run by `seconds` inserts as many keys as there is time for; then the digest is known only without inserts.
+//! The answer is the list of keys with `valid` behind each (`missing or wrong` otherwise). Which keys are inserted
+//! follows from seed and number of operations, so its digest is equal on every store and with any number of clients,
+//! and known before the run. A run by `seconds` inserts as many keys as there is time for; then the digest is known
+//! only without inserts.
 
 mod chooser;
 mod judge;

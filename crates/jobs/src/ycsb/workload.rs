@@ -88,8 +88,8 @@ impl Distribution {
 
 const DRAWS: u64 = 1 << 53;
 
-/// Draws the kind of operation number i: a function of seed and i alone, so that all stores and any number of clients get the same
-/// operations in all.
+/// Draws the kind of operation number i: a function of seed and i alone, so that all stores and any number of clients
+/// get the same operations in all.
 #[derive(Clone, Copy, Debug)]
 pub struct Mix {
     /// Of 2^53 draws: one below the limit of a kind is of that kind, or of one before it.
