@@ -316,6 +316,8 @@ fn stores_that_cannot_do_the_workload_are_refused_before_it_with_the_remedy() {
     let words = refusal("value=100", Capabilities { max_value_bytes: 99, ..everything() });
     assert!(words.contains("value=100: this store takes at most 99 bytes; set value=99"), "{words}");
     assert!(refusal("", Capabilities { max_key_bytes: 15, ..everything() }).contains("keys have 16 bytes"));
+    assert_eq!(job("workload=B").input()["name"], "workload B, seed 42");
+    assert_eq!(job("workload=B read=1").input()["name"], "own mix, seed 42");
     let ycsb = jobs::find("ycsb").unwrap();
     let error = jobs::prepare(ycsb, Some("x.tsv".into()), &[], 42).err().unwrap().to_string();
     assert!(error.contains("ycsb generates its data"), "{error}");

@@ -83,7 +83,7 @@ impl Job for Ycsb {
     fn input(&self) -> BTreeMap<String, serde_json::Value> {
         let records = u64::from(self.workload.records);
         BTreeMap::from([
-            ("name".into(), format!("ycsb workload {}, seed {}", self.workload.letter, self.seed).into()),
+            ("name".into(), format!("{}, seed {}", self.workload.name, self.seed).into()),
             ("records".into(), records.into()),
             ("bytes".into(), (records * (key::KEY_BYTES + self.workload.value_bytes) as u64).into()),
         ])
@@ -92,8 +92,8 @@ impl Job for Ycsb {
     fn suits(&self, store: &Capabilities) -> Result<Vec<&'static str>, JobError> {
         if self.workload.mix.has(Kind::Scan) && !store.has(OperationKind::Scan) {
             return Err(JobError(format!(
-                "workload {} scans, which this store cannot; use workload=A, B, C, D or F, or set scan=0 and another share",
-                self.workload.letter
+                "{} has scans, which this store cannot do; use workload=A, B, C, D or F, or set scan=0 and another share",
+                self.workload.name
             )));
         }
         if !(store.min_key_bytes..=store.max_key_bytes).contains(&key::KEY_BYTES) {
