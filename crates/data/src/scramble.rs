@@ -1,12 +1,14 @@
-//! Spreads popularity ranks over the key space: a bijection of 0..n, so that hot keys are not neighbours and every key drawn exists.
+//! Spreads popularity ranks over the key space: a bijection of 0..n, so that hot keys are not neighbours and every
+//! key drawn exists.
 
 use crate::splitmix::mix;
 
 /// Largest key space, so that the fixed-point arithmetic is exact.
 pub const MAX_KEYS: u64 = 1 << 31;
 
-/// The bijection `rank → a · (rank + b) mod n`, with `a` near n / golden ratio and prime to n: neighbouring ranks land far
-/// apart. The remainder is taken by two multiplications (Lemire, Kaser, Kurz 2019: `fraction(k / n) · n`), exact below 2^31.
+/// The bijection `rank → a · (rank + b) mod n`, with `a` near n / golden ratio and prime to n: neighbouring ranks
+/// land far apart. The remainder is taken by two multiplications (Lemire, Kaser, Kurz 2019: `fraction(k / n) · n`),
+/// exact below 2^31.
 #[derive(Clone, Copy, Debug)]
 pub struct Scramble {
     n: u64,

@@ -1,9 +1,10 @@
 //! Zipf's law over n ranks that exist: the probability of rank r (from 0) is proportional to 1 / (r + 1)^theta.
 //!
-//! A bucketed alias table (Walker 1977, Vose 1991): one cell for each of the 1,024 hottest ranks, and 128 equal buckets an octave
-//! beyond them, so a hundred million ranks need 3,135 cells, 50 KB. The mass of a cell is exact (of a bucket: the integral of the law,
-//! off by less than 10^-7 of itself); within a bucket ranks are drawn alike, which is off by at most theta / 256 of a rank's own
-//! probability. Drawing costs two random numbers, no division and no branch.
+//! A bucketed alias table (Walker 1977, Vose 1991): one cell for each of the 1,024 hottest ranks, and 128 equal
+//! buckets an octave beyond them, so a hundred million ranks need 3,135 cells, 50 KB. The mass of a cell is exact (of
+//! a bucket: the integral of the law, off by less than 10^-7 of itself); within a bucket ranks are drawn alike, which
+//! is off by at most theta / 256 of a rank's own probability. Drawing costs two random numbers, no division and no
+//! branch.
 
 use crate::wyrand::WyRand;
 
@@ -178,7 +179,8 @@ mod tests {
         }
     }
 
-    /// Pearson's statistic over ranks (merged until 20 are expected), standardised to a normal by Wilson and Hilferty 1931.
+    /// Pearson's statistic over ranks (merged until 20 are expected), standardised to a normal by Wilson and Hilferty
+    /// 1931.
     fn chi_square_z(n: u64, theta: f64, draws: u64, seed: u64) -> f64 {
         let zipf = Zipf::new(n, theta);
         let mut rng = WyRand::new(seed, 0);

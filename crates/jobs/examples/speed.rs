@@ -35,7 +35,8 @@ fn fans(source: &str) {
     };
     let names = JsonNames::new(&set.pages);
     let (mut read, mut written) = (0, 0);
-    // Records are kept in memory; each is brought into the cache first, as a session's buffer is when a reply is handed over.
+    // Records are kept in memory; each is brought into the cache first, as a session's buffer is when a reply is
+    // handed over.
     let mut pass = |step: &mut dyn FnMut(&mut Merger, u32, &[u32], &[u8], &mut Vec<u8>)| {
         let mut records: Vec<Vec<u8>> = vec![Vec::new(); set.pages.len()];
         let (mut merger, mut old, mut out, mut ns) = (Merger::default(), Vec::new(), Vec::new(), 0);

@@ -1,5 +1,5 @@
-//! Requests per CPU second of the whole loop, ycsb job and engine, on the null store: median of interleaved slices, thread CPU time.
-//! `cargo run --release -p kvtrial-jobs --example ycsb_rate`
+//! Requests per CPU second of the whole loop, ycsb job and engine, on the null store: median of interleaved slices,
+//! thread CPU time. `cargo run --release -p kvtrial-jobs --example ycsb_rate`
 
 use engine::{Settings, Timing, TrialSetup, run_phase};
 use kvtrial_jobs as jobs;

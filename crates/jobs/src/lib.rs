@@ -1,7 +1,8 @@
-//! Jobs: real application work as state machines over slots. Adding a job is one file (or folder) and one line in this one.
+//! Jobs: real application work as state machines over slots. Adding a job is one file (or folder) and one line in
+//! this one.
 //!
-//! A job reads and checks its input before the clock starts, knows what every reply must be, and computes an answer that is the same
-//! on every store. What never lives here: a particular store, timing, threads, printing.
+//! A job reads and checks its input before the clock starts, knows what every reply must be, and computes an answer
+//! that is the same on every store. What never lives here: a particular store, timing, threads, printing.
 
 pub mod fans;
 pub mod fingerprint;

@@ -1,4 +1,5 @@
-//! The jobs' hot path allocates nothing: a run of many thousand operations makes only the few allocations in which buffers grow.
+//! The jobs' hot path allocates nothing: a run of many thousand operations makes only the few allocations in which
+//! buffers grow.
 #![allow(clippy::unwrap_used)]
 
 use engine::{Step, TrialSetup};
@@ -35,7 +36,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Runs a job on one slot with a map as store; returns operations and allocations made inside the job in its timed phase.
+/// Runs a job on one slot with a map as store; returns operations and allocations made inside the job in its timed
+/// phase.
 fn count(job: &str, data: Option<&str>, set: &[(&str, &str)]) -> (u64, u64) {
     let set: Vec<_> = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let job = jobs::prepare(jobs::find(job).unwrap(), data.map(Into::into), &set, 42).unwrap();

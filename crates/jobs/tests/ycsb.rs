@@ -128,7 +128,8 @@ fn a_store_that_forgets_everything_is_caught_by_a_read_only_workload() {
 
 #[test]
 fn one_lost_update_is_found_at_the_latest_by_reading_back() {
-    // Puts that are the last of their keys, from an honest run; a loss that is overwritten before it is read hurts nobody.
+    // Puts that are the last of their keys, from an honest run; a loss that is overwritten before it is read hurts
+    // nobody.
     let (mut last, mut puts) = (BTreeMap::new(), 0);
     run_with_lies("workload=A", |request, _| {
         if let Request::Put(key, _) = request {
@@ -315,6 +316,8 @@ fn stores_that_cannot_do_the_workload_are_refused_before_it_with_the_remedy() {
     let words = refusal("value=100", Capabilities { max_value_bytes: 99, ..everything() });
     assert!(words.contains("value=100: this store takes at most 99 bytes; set value=99"), "{words}");
     assert!(refusal("", Capabilities { max_key_bytes: 15, ..everything() }).contains("keys have 16 bytes"));
+    assert_eq!(job("workload=B").input()["name"], "workload B, seed 42");
+    assert_eq!(job("workload=B read=1").input()["name"], "own mix, seed 42");
     let ycsb = jobs::find("ycsb").unwrap();
     let error = jobs::prepare(ycsb, Some("x.tsv".into()), &[], 42).err().unwrap().to_string();
     assert!(error.contains("ycsb generates its data"), "{error}");

@@ -1,5 +1,5 @@
-//! The later format: `193839: { fanof:['cheese','beer'] }`. Names stand in single or double quotes and may hold spaces and
-//! the escapes `\'`, `\"`, `\\`, `\/`, `\n`-like controls (refused later as page names) and `\uXXXX`.
+//! The later format: `193839: { fanof:['cheese','beer'] }`. Names stand in single or double quotes and may hold
+//! spaces and the escapes `\'`, `\"`, `\\`, `\/`, `\n`-like controls (refused later as page names) and `\uXXXX`.
 
 use super::FanSet;
 use crate::{DataError, Spot};

@@ -1,8 +1,9 @@
 //! The generator of fan profiles: integers only, so every port of it gives the same bytes.
 //!
-//! 60,000 pages with Zipf-Mandelbrot popularity (weight of rank r is 2^40 / (r + 45)), each at home in one of 60 clusters.
-//! A profile has a size from a table of quantiles and two favourite clusters; of its draws 20 % go to all pages, 50 % to its
-//! first cluster, 30 % to its second. The skew is that of the original job of 2009: the top page has 410 fans of 10,000.
+//! 60,000 pages with Zipf-Mandelbrot popularity (weight of rank r is 2^40 / (r + 45)), each at home in one of 60
+//! clusters. A profile has a size from a table of quantiles and two favourite clusters; of its draws 20 % go to all
+//! pages, 50 % to its first cluster, 30 % to its second. The skew is that of the original job of 2009: the top page
+//! has 410 fans of 10,000.
 
 use crate::splitmix::{Rng, mix};
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! Fan profiles: who is a fan of which pages.
 //!
-//! A source is a file in either format (recognised from its first line; plain or `.gz`), a data set shipped with the program
-//! (`debian-1k`, `debian-10k`), or a generator (`gen:PROFILES:SEED`).
+//! A source is a file in either format (recognised from its first line; plain or `.gz`), a data set shipped with the
+//! program (`debian-1k`, `debian-10k`), or a generator (`gen:PROFILES:SEED`).
 
 mod bracket;
 mod generate;

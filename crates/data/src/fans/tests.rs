@@ -34,7 +34,11 @@ fn tab_separated_profiles_are_read_and_repeated_pages_dropped() {
 #[test]
 fn bracket_profiles_are_read_with_quotes_escapes_and_spaces_in_names() {
     let set = load(
-        "193839: { fanof:['cheese','beer'] }\n'u:2' : {\"fanof\" : [ \"O'Neill \\\"x\\\"\" , 'it\\'s a {page}, yes' ] },\n7:{fanof:[]}\n8: { fanof:['\\u00e4\\ud83c\\udf7a\\/ä'] }\n",
+        r#"193839: { fanof:['cheese','beer'] }
+'u:2' : {"fanof" : [ "O'Neill \"x\"" , 'it\'s a {page}, yes' ] },
+7:{fanof:[]}
+8: { fanof:['\u00e4\ud83c\udf7a\/ä'] }
+"#,
     );
     assert_eq!(
         profiles(&set),

@@ -84,7 +84,8 @@ impl<'a> BlobWorker<'a> {
         let (fans, checked) = match (fans, checked) {
             (Ok(fans), checked) => (fans, checked),
             (Err(error), checked) => {
-                // Not a record at all: go on as a program would that starts the page anew, so that the loss shows in the answer.
+                // Not a record at all: go on as a program would that starts the page anew, so that the loss shows in
+                // the answer.
                 let _ = merger.merge(&input.names, page, list, None, &mut values.new);
                 let key = input.set.pages.get(page);
                 let undecodable = || Offence::new(study::ReasonKind::WrongValue, key, error.to_string());

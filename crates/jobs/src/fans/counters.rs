@@ -1,7 +1,8 @@
 //! The run on the store's own counters: one increment a mention, one a pair.
 //!
-//! Fans are counted at `fans:PAGE`, partners in the record of counters `with:PAGE`; two prefixes, because stores like Redis keep both
-//! kinds in one key space. Increments are atomic in the store, so no policy is needed; it only shares the mentions out.
+//! Fans are counted at `fans:PAGE`, partners in the record of counters `with:PAGE`; two prefixes, because stores like
+//! Redis keep both kinds in one key space. Increments are atomic in the store, so no policy is needed; it only shares
+//! the mentions out.
 
 use super::policy::Policy;
 use super::schedule::Mention;

@@ -1,5 +1,5 @@
-//! The answer computed from the input alone: for each page, the profiles that name it, and a count per page of what else they name.
-//! Shares nothing with records, their encoding, or the order in which the job works.
+//! The answer computed from the input alone: for each page, the profiles that name it, and a count per page of what
+//! else they name. Shares nothing with records, their encoding, or the order in which the job works.
 
 use super::{json, record};
 use data::digest::LineDigest;

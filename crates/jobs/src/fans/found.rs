@@ -7,8 +7,8 @@ use data::splitmix::mix;
 use engine::printable;
 use study::{Answer, Reason, ReasonKind};
 
-/// Pages with their fans and partners. A pair takes two to four bytes: the distance of its name's rank from the one before, and its
-/// count, both as variable-length integers.
+/// Pages with their fans and partners. A pair takes two to four bytes: the distance of its name's rank from the one
+/// before, and its count, both as variable-length integers.
 pub struct Found {
     packed: Vec<u8>,
     /// Where each page starts in `packed`, plus 1; 0: not found.
@@ -17,7 +17,8 @@ pub struct Found {
     pairs: u64,
     pair_sum: u64,
     bytes: u64,
-    /// Sum over all pairs (a, b, count) of count · (h(a, b) - h(b, a)): 0 when counts are symmetric, else almost surely not.
+    /// Sum over all pairs (a, b, count) of count · (h(a, b) - h(b, a)): 0 when counts are symmetric, else almost
+    /// surely not.
     skew: u64,
     lost_fans: u64,
     lost_pairs: u64,
@@ -41,7 +42,8 @@ impl Found {
         }
     }
 
-    /// Notes a page: fans, partners by rank (sorted) with counts, key and value bytes. `page_of` gives the page of a rank.
+    /// Notes a page: fans, partners by rank (sorted) with counts, key and value bytes. `page_of` gives the page of a
+    /// rank.
     pub fn add(&mut self, page: u32, fans: u32, partners: &[(u32, u32)], bytes: u64, page_of: impl Fn(u32) -> u32) {
         self.starts[page as usize] = self.packed.len() as u64 + 1;
         self.pack(fans);

@@ -47,8 +47,8 @@ impl JsonNames {
     }
 }
 
-/// A hash of length and last eight bytes of `bytes[start..end]`; there must be a byte or more before and in it. Names differ in their
-/// ends (URLs, numbered things), and eight bytes are one load.
+/// A hash of length and last eight bytes of `bytes[start..end]`; there must be a byte or more before and in it. Names
+/// differ in their ends (URLs, numbered things), and eight bytes are one load.
 #[inline]
 pub fn tail_hash(bytes: &[u8], start: usize, end: usize) -> u32 {
     let length = end - start;

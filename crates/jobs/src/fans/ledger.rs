@@ -1,4 +1,5 @@
-//! What the job knows of each page during the run: enough to tell a wrong value from the right one without keeping either.
+//! What the job knows of each page during the run: enough to tell a wrong value from the right one without keeping
+//! either.
 
 use super::Input;
 use super::policy::Policy;
@@ -14,8 +15,8 @@ const ABSENT: u64 = 0;
 const UNKNOWN: u64 = 1;
 
 /// The state of all pages, shared by all threads. Orderings: a page's entry is written by the slot that owns the page
-/// (partition) or holds its lock (lock), and read by the next one, who acquires that lock; so `Relaxed` is enough for the entries.
-/// Under `cas` only `fans` is used, as a floor that only grows.
+/// (partition) or holds its lock (lock), and read by the next one, who acquires that lock; so `Relaxed` is enough for
+/// the entries. Under `cas` only `fans` is used, as a floor that only grows.
 pub struct Ledger {
     policy: Policy,
     /// Fingerprint of the value written last and acknowledged; or [`ABSENT`], [`UNKNOWN`].
@@ -123,7 +124,8 @@ impl Ledger {
         }
     }
 
-    /// Without exact knowledge (cas, none): the record must decode and, under cas, not be older than what was acknowledged.
+    /// Without exact knowledge (cas, none): the record must decode and, under cas, not be older than what was
+    /// acknowledged.
     fn check_decoded(&self, input: &Input, page: u32, floor: u32, value: Option<&[u8]>) -> Result<(), Offence> {
         let Some(value) = value else {
             return if floor > 0 { Err(self.missing(input, page)) } else { Ok(()) };
@@ -155,8 +157,9 @@ impl Ledger {
         Offence::new(ReasonKind::WrongValue, input.set.pages.get(page), seen)
     }
 
-    /// Finds out what a value is that is not the one written last. An older record of the page itself is stale; the present record
-    /// of another page is that page's (records of two pages can be equal, so this order is the cautious one).
+    /// Finds out what a value is that is not the one written last. An older record of the page itself is stale; the
+    /// present record of another page is that page's (records of two pages can be equal, so this order is the
+    /// cautious one).
     #[cold]
     fn diagnose(&self, input: &Input, page: u32, value: &[u8], known: u64) -> Offence {
         let key = input.set.pages.get(page);

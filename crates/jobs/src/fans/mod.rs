@@ -1,8 +1,8 @@
 //! fans: which pages are liked together (the job of 2009 that started it all).
 //!
-//! Input: profiles with the pages they are fans of. Work, for each profile and each page p of it: get p, decode its record (or start
-//! one), add one fan, add one to the count of every other page of the profile, put p. So one get and one put a mention, on values
-//! that keep growing. Answer: all pairs of pages with their counts.
+//! Input: profiles with the pages they are fans of. Work, for each profile and each page p of it: get p, decode its
+//! record (or start one), add one fan, add one to the count of every other page of the profile, put p. So one get and
+//! one put a mention, on values that keep growing. Answer: all pairs of pages with their counts.
 
 mod blob;
 mod counters;
@@ -38,7 +38,8 @@ pub static JOB: JobInfo = JobInfo {
             name: "policy",
             default: "partition",
             values: "partition, cas, lock, none",
-            help: "what keeps concurrent updates of one page apart: pages owned by slots, the store's compare-and-set, a lock in the client, or nothing (updates get lost and are counted)",
+            help: "what keeps concurrent updates of one page apart: pages owned by slots, the store's compare-and-set, \
+                   a lock in the client, or nothing (updates get lost and are counted)",
         },
         ParamInfo {
             name: "variant",

@@ -1,4 +1,5 @@
-//! The record of a page, compact JSON: `{"fans":3,"with":{"beer":2,"wine":1}}`, partners in the order they were first seen.
+//! The record of a page, compact JSON: `{"fans":3,"with":{"beer":2,"wine":1}}`, partners in the order they were first
+//! seen.
 
 use super::json::{JsonNames, Quotes, decimal, tail_hash};
 
@@ -60,8 +61,8 @@ fn head(bytes: &[u8]) -> Result<(u32, usize), NotARecord> {
     Ok((fans, end + WITH.len()))
 }
 
-/// Decodes a record strictly: every byte must be as the encoder writes it. Gives each partner's escaped name and count to `partner`;
-/// returns the number of fans.
+/// Decodes a record strictly: every byte must be as the encoder writes it. Gives each partner's escaped name and
+/// count to `partner`; returns the number of fans.
 ///
 /// # Errors
 /// What was expected where.
@@ -124,8 +125,8 @@ pub struct Merger {
 }
 
 impl Merger {
-    /// Replaces `out` by the record of `page` after one more profile that names the pages of `list` (`page` among them).
-    /// `old` is the record before; `None`: there was none. Returns the new number of fans.
+    /// Replaces `out` by the record of `page` after one more profile that names the pages of `list` (`page` among
+    /// them). `old` is the record before; `None`: there was none. Returns the new number of fans.
     ///
     /// # Errors
     /// When `old` is not a record of this page.

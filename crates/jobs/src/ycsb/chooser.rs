@@ -11,7 +11,8 @@ use std::sync::Arc;
 pub enum Chooser {
     /// All keys alike.
     Uniform,
-    /// Ranks below `scramble`'s size are spread over the keys loaded; keys inserted since are the least popular, in order of age.
+    /// Ranks below `scramble`'s size are spread over the keys loaded; keys inserted since are the least popular, in
+    /// order of age.
     Zipfian {
         /// The law.
         zipf: Arc<Zipf>,

@@ -43,8 +43,9 @@ fn judge_value(values: &Values, ledger: &Ledger, id: u32, known: Known, value: &
     }
 }
 
-/// The reply to a scan from key `start` on of at most `limit` keys. Ids are consecutive and so are their keys, so the rows must be
-/// exactly the next ids; only those from `certain` on, whose insertion was not acknowledged when the scan was sent, may be left out.
+/// The reply to a scan from key `start` on of at most `limit` keys. Ids are consecutive and so are their keys, so the
+/// rows must be exactly the next ids; only those from `certain` on, whose insertion was not acknowledged when the
+/// scan was sent, may be left out.
 ///
 /// # Errors
 /// The first thing that is wrong with it.

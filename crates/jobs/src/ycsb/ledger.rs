@@ -1,13 +1,14 @@
 //! What is known of each key: one atomic word a key, shared by all threads.
 //!
-//! The word holds the version issued last, the number of writes in flight, and a floor. When a write is issued while none is in flight,
-//! all earlier ones are acknowledged, so from its acknowledgement on no older version may be seen: the floor is set to it. Hence
+//! The word holds the version issued last, the number of writes in flight, and a floor. When a write is issued while
+//! none is in flight, all earlier ones are acknowledged, so from its acknowledgement on no older version may be seen:
+//! the floor is set to it. Hence
 //! * the final version lies between floor and issued, with any number of clients;
 //! * so does the version of a read that was sent while no write was in flight.
 //!
-//! That finds lost and stale updates without a lock and without knowing the order in which concurrent writes took effect.
-//! Versions run from 1 to 2^26 - 1 and around; 4,095 writes in flight (or one that failed) make a key uncertain for ever, which only
-//! means it is no longer checked for age.
+//! That finds lost and stale updates without a lock and without knowing the order in which concurrent writes took
+//! effect. Versions run from 1 to 2^26 - 1 and around; 4,095 writes in flight (or one that failed) make a key
+//! uncertain for ever, which only means it is no longer checked for age.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -1,12 +1,14 @@
-//! ycsb: the core workloads A to F of the Yahoo! Cloud Serving Benchmark (Cooper and others 2010), with every reply verified.
+//! ycsb: the core workloads A to F of the Yahoo! Cloud Serving Benchmark (Cooper and others 2010), with every reply
+//! verified.
 //!
-//! What YCSB does not do: values are self-describing (key id, version, checksum, payload), so each byte of each read is verified; a
-//! ledger of versions finds lost and stale updates with any number of clients; the Zipf law is the true one over the keys that exist; the
-//! final state is read back in full.
+//! What YCSB does not do: values are self-describing (key id, version, checksum, payload), so each byte of each read
+//! is verified; a ledger of versions finds lost and stale updates with any number of clients; the Zipf law is the
+//! true one over the keys that exist; the final state is read back in full.
 //!
-//! The answer is the list of keys with `valid` behind each (`missing or wrong` otherwise). Which keys are inserted follows from
-//! seed and number of operations, so its digest is equal on every store and with any number of clients, and known before the
-//! run. A run by `seconds` inserts as many keys as there is time for; then the digest is known only without inserts.
+//! The answer is the list of keys with `valid` behind each (`missing or wrong` otherwise). Which keys are inserted
+//! follows from seed and number of operations, so its digest is equal on every store and with any number of clients,
+//! and known before the run. A run by `seconds` inserts as many keys as there is time for; then the digest is known
+//! only without inserts.
 
 mod chooser;
 mod judge;
@@ -81,7 +83,7 @@ impl Job for Ycsb {
     fn input(&self) -> BTreeMap<String, serde_json::Value> {
         let records = u64::from(self.workload.records);
         BTreeMap::from([
-            ("name".into(), format!("ycsb workload {}, seed {}", self.workload.letter, self.seed).into()),
+            ("name".into(), format!("{}, seed {}", self.workload.name, self.seed).into()),
             ("records".into(), records.into()),
             ("bytes".into(), (records * (key::KEY_BYTES + self.workload.value_bytes) as u64).into()),
         ])
@@ -90,8 +92,8 @@ impl Job for Ycsb {
     fn suits(&self, store: &Capabilities) -> Result<Vec<&'static str>, JobError> {
         if self.workload.mix.has(Kind::Scan) && !store.has(OperationKind::Scan) {
             return Err(JobError(format!(
-                "workload {} scans, which this store cannot; use workload=A, B, C, D or F, or set scan=0 and another share",
-                self.workload.letter
+                "{} has scans, which this store cannot do; use workload=A, B, C, D or F, or set scan=0 and another share",
+                self.workload.name
             )));
         }
         if !(store.min_key_bytes..=store.max_key_bytes).contains(&key::KEY_BYTES) {

@@ -31,7 +31,8 @@ const RENAMED: [(&str, &str); 9] = [
 /// Reads the text of a property file. Properties that change nothing here become notes.
 ///
 /// # Errors
-/// Names the line and what is possible, for a line that is no property and for one that asks for work this job does not do.
+/// Names the line and what is possible, for a line that is no property and for one that asks for work this job does
+/// not do.
 pub fn parse(text: &str) -> Result<PlanFile, JobError> {
     let mut plan = PlanFile::default();
     let mut values: BTreeMap<String, String> =
@@ -76,7 +77,8 @@ pub fn parse(text: &str) -> Result<PlanFile, JobError> {
     Ok(plan)
 }
 
-/// The properties of the file with their line numbers: Java's format, without its escapes but with comments and continued lines.
+/// The properties of the file with their line numbers: Java's format, without its escapes but with comments and
+/// continued lines.
 fn properties(text: &str) -> Result<Vec<(usize, String, String)>, JobError> {
     let mut found = Vec::new();
     let mut lines = text.lines().enumerate();
@@ -104,7 +106,24 @@ mod tests {
     use super::parse;
 
     /// The words of YCSB 0.17's workloada, comments shortened.
-    const WORKLOAD_A: &str = "# Yahoo! Cloud System Benchmark\n# Workload A: Update heavy workload\n\nrecordcount=1000\noperationcount=1000\nworkload=site.ycsb.workloads.CoreWorkload\n\nreadallfields=true\n\nreadproportion=0.5\nupdateproportion=0.5\nscanproportion=0\ninsertproportion=0\n\nrequestdistribution=zipfian\n\n";
+    const WORKLOAD_A: &str = "\
+# Yahoo! Cloud System Benchmark
+# Workload A: Update heavy workload
+
+recordcount=1000
+operationcount=1000
+workload=site.ycsb.workloads.CoreWorkload
+
+readallfields=true
+
+readproportion=0.5
+updateproportion=0.5
+scanproportion=0
+insertproportion=0
+
+requestdistribution=zipfian
+
+";
 
     fn get<'a>(plan: &'a engine::PlanFile, name: &str) -> &'a str {
         &plan.params.iter().find(|(known, _)| known == name).unwrap().1

@@ -1,5 +1,5 @@
-//! Values that describe themselves: key id, version, checksum, and a payload that follows from them. Every byte can be verified
-//! without keeping a single value; making one is a copy from a shared pool.
+//! Values that describe themselves: key id, version, checksum, and a payload that follows from them. Every byte can
+//! be verified without keeping a single value; making one is a copy from a shared pool.
 
 use data::splitmix::mix;
 use data::wyrand::WyRand;
@@ -31,7 +31,8 @@ pub enum Flaw {
 }
 
 impl Values {
-    /// Values of `size` bytes (at least [`MIN_BYTES`]); another seed makes other values, so that leftovers of another run are noticed.
+    /// Values of `size` bytes (at least [`MIN_BYTES`]); another seed makes other values, so that leftovers of another
+    /// run are noticed.
     pub fn new(size: usize, seed: u64) -> Values {
         let size = size.max(MIN_BYTES);
         let mut rng = WyRand::new(seed, 0x7A1);

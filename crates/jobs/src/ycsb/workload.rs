@@ -88,8 +88,8 @@ impl Distribution {
 
 const DRAWS: u64 = 1 << 53;
 
-/// Draws the kind of operation number i: a function of seed and i alone, so that all stores and any number of clients get the same
-/// operations in all.
+/// Draws the kind of operation number i: a function of seed and i alone, so that all stores and any number of clients
+/// get the same operations in all.
 #[derive(Clone, Copy, Debug)]
 pub struct Mix {
     /// Of 2^53 draws: one below the limit of a kind is of that kind, or of one before it.
@@ -161,8 +161,8 @@ pub enum End {
 /// Everything a run is made of.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// Its letter.
-    pub letter: char,
+    /// `workload A`, or `own mix` when a share was set.
+    pub name: String,
     /// Keys to load.
     pub records: u32,
     /// When it ends.
@@ -209,10 +209,11 @@ impl Workload {
             "F" | "f" => ('F', [0.5, 0.0, 0.0, 0.0, 0.5], Distribution::Zipfian),
             _ => return Err(wrong("workload", "A, B, C, D, E or F")),
         };
-        let mut shares = shares;
-        for (at, (_, name)) in KINDS.iter().enumerate() {
-            if text(name) != "workload" {
-                shares[at] = number(name, 0.0, 1e9)?;
+        let (mut shares, mut name) = (shares, format!("workload {letter}"));
+        for (at, (_, share)) in KINDS.iter().enumerate() {
+            if text(share) != "workload" {
+                shares[at] = number(share, 0.0, 1e9)?;
+                name = "own mix".into();
             }
         }
         if shares.iter().sum::<f64>() <= 0.0 {
@@ -235,7 +236,7 @@ impl Workload {
             )));
         }
         Ok(Workload {
-            letter,
+            name,
             records: records as u32,
             end,
             value_bytes: whole("value", MIN_BYTES as u64, 64 << 20)? as usize,
