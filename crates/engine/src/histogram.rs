@@ -45,7 +45,36 @@ fn middle(index: usize) -> u64 {
     low + (1u64 << width_bits) / 2
 }
 
+/// Buckets of the coarse view: 2^3 an octave, half a bucket is 1/16 of the value.
+pub(crate) const COARSE_BUCKETS: usize = (MAX_BITS as usize - 2) << 3;
+const COARSER: u32 = SUB_BITS - 3;
+
+/// The value in the middle of a coarse bucket.
+pub(crate) fn coarse_middle(index: usize) -> u64 {
+    let (octave, rest) = ((index >> 3) as u32, (index & 7) as u64);
+    if octave == 0 { rest } else { ((8 + rest) << (octave - 1)) + (1 << (octave - 1)) / 2 }
+}
+
+/// The coarse bucket of a small value, which has a fine bucket of its own.
+fn coarse_of_exact(value: usize) -> usize {
+    let octave = (usize::BITS - (value | 7).leading_zeros()) as usize - 3;
+    (octave << 3) + (value >> octave.saturating_sub(1)) - if octave == 0 { 0 } else { 8 }
+}
+
 impl Histogram {
+    /// Adds its counts to a coarse view.
+    pub(crate) fn add_coarse(&self, total: &mut [u64; COARSE_BUCKETS]) {
+        if self.n == 0 {
+            return;
+        }
+        for (value, count) in self.counts[..SUB].iter().enumerate() {
+            total[coarse_of_exact(value)] += count;
+        }
+        for (index, count) in self.counts.iter().enumerate().skip(SUB) {
+            total[(index >> COARSER) + (COARSER as usize) * 8] += count;
+        }
+    }
+
     /// Counts one latency.
     #[inline(always)]
     pub fn record(&mut self, ns: u64) {
@@ -143,6 +172,19 @@ mod tests {
         }
         assert_eq!(bucket((1 << MAX_BITS) - 1), BUCKETS - 1);
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn the_coarse_view_puts_every_value_within_seven_percent() {
+        for value in (0..5_000u64).chain((13..42).map(|bits| (1 << bits) + 12_345)) {
+            let mut histogram = Histogram::default();
+            histogram.record(value);
+            let mut total = [0; super::COARSE_BUCKETS];
+            histogram.add_coarse(&mut total);
+            let index = total.iter().position(|count| *count == 1).unwrap_or(usize::MAX);
+            let shown = super::coarse_middle(index);
+            assert!((shown as f64 - value as f64).abs() <= 0.07 * value as f64, "{value} is shown as {shown}");
+        }
     }
 
     #[test]

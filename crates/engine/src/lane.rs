@@ -288,8 +288,8 @@ impl<'a> Lane<'a> {
                             if timed {
                                 self.now = self.clock.now();
                                 let ns = self.clock.ns(self.now.saturating_sub(start));
+                                self.series.note(self.now, ns, &self.histograms);
                                 self.histograms.response[kind as usize].record(ns);
-                                self.series.record(self.now, ns);
                                 start = self.now;
                             }
                             tally.add(kind, reply);
@@ -374,15 +374,21 @@ impl<'a> Lane<'a> {
         passed
     }
 
+    /// Closes the books.
+    pub(crate) fn finish(&mut self) {
+        self.record_burst();
+        self.series.take_counts(&self.histograms);
+    }
+
     /// Records the latency of the replies since the last call.
     #[inline]
-    pub(crate) fn record_burst(&mut self) {
+    fn record_burst(&mut self) {
         let burst = &mut self.burst;
         let replies = std::mem::take(&mut burst.replies);
         if replies > 0 {
             let ns = self.clock.ns(burst.arrived.saturating_sub(burst.sent));
+            self.series.note(burst.arrived, ns, &self.histograms);
             self.histograms.response[burst.kind as usize].record_many(ns, replies);
-            self.series.record_many(burst.arrived, ns, replies);
         }
     }
 
@@ -426,8 +432,8 @@ fn record_open(lane: &mut Lane<'_>, kind: OperationKind, sent: Ticks, due: Ticks
     let response_ns = lane.clock.ns(lane.now.saturating_sub(due));
     lane.histograms.service.record(lane.clock.ns(lane.now.saturating_sub(sent)));
     lane.histograms.send_lag.record(lane.clock.ns(sent.saturating_sub(due)));
+    lane.series.note(lane.now, response_ns, &lane.histograms);
     lane.histograms.response[kind as usize].record(response_ns);
-    lane.series.record(lane.now, response_ns);
 }
 
 impl Sink for Lane<'_> {

@@ -156,7 +156,7 @@ fn run_thread(
     let start = lane.start();
     let end = session.executor().run(std::future::poll_fn(|cx| lane.turn(session.as_mut(), cx)))?;
     let stop = clock.now();
-    lane.record_burst();
+    lane.finish();
     Ok(ThreadEnd {
         start,
         stop,

@@ -1,14 +1,13 @@
 //! Rate, errors and tail over time, in constant memory.
 
 use crate::clock::{Clock, Ticks};
+use crate::histogram::{COARSE_BUCKETS as BUCKETS, coarse_middle};
+use crate::outcome::Histograms;
 use std::time::Duration;
 use study::SeriesPoint;
 
 /// Most points kept; when they are full, neighbours are merged and the interval doubles.
 const POINTS: usize = 300;
-/// 2^3 buckets an octave: half a bucket is 1/16 of the value.
-const SUB_BITS: u32 = 3;
-const BUCKETS: usize = 41 << SUB_BITS;
 
 #[derive(Clone)]
 struct Interval {
@@ -37,20 +36,11 @@ impl Interval {
         for (index, &count) in self.counts.iter().enumerate() {
             seen += u64::from(count);
             if seen >= rank {
-                let (octave, rest) = ((index >> SUB_BITS) as u32, (index & 7) as u64);
-                let middle = if octave == 0 { rest } else { ((8 + rest) << (octave - 1)) + (1 << (octave - 1)) / 2 };
-                return middle.min(self.max_ns);
+                return coarse_middle(index).min(self.max_ns);
             }
         }
         0
     }
-}
-
-#[inline(always)]
-fn bucket(ns: u64) -> usize {
-    let ns = ns.min((1 << 43) - 1);
-    let exponent = (63 - (ns | 7).leading_zeros()) + 1 - SUB_BITS;
-    ((exponent as usize) << SUB_BITS) + (ns >> exponent.saturating_sub(1)) as usize - if exponent == 0 { 0 } else { 8 }
 }
 
 /// One thread's time series: a point a second, fewer and wider ones in a long run.
@@ -58,6 +48,8 @@ fn bucket(ns: u64) -> usize {
 pub(crate) struct Series {
     intervals: Vec<Interval>,
     current: Interval,
+    /// Counts of the histograms at the last look.
+    seen: [u64; BUCKETS],
     start: Ticks,
     current_end: Ticks,
     interval: u64,
@@ -66,7 +58,14 @@ pub(crate) struct Series {
 impl Series {
     pub(crate) fn new(clock: &Clock, start: Ticks) -> Series {
         let interval = clock.ticks(Duration::from_secs(1));
-        Series { intervals: Vec::with_capacity(POINTS), current: EMPTY, start, current_end: start + interval, interval }
+        Series {
+            intervals: Vec::with_capacity(POINTS),
+            current: EMPTY,
+            seen: [0; BUCKETS],
+            start,
+            current_end: start + interval,
+            interval,
+        }
     }
 
     /// Counts operations without their latency.
@@ -81,27 +80,31 @@ impl Series {
         self.current.errors += 1;
     }
 
-    /// Adds a latency seen at `now`.
+    /// Notes a latency seen at `now`, before it is recorded in the histograms.
     #[inline(always)]
-    pub(crate) fn record(&mut self, now: Ticks, ns: u64) {
-        self.record_many(now, ns, 1);
-    }
-
-    /// Adds the same latency several times.
-    #[inline(always)]
-    pub(crate) fn record_many(&mut self, now: Ticks, ns: u64, times: u32) {
+    pub(crate) fn note(&mut self, now: Ticks, ns: u64, histograms: &Histograms) {
         if now >= self.current_end {
-            self.roll(now);
+            self.roll(now, histograms);
         }
-        self.current.counts[bucket(ns)] += times;
         self.current.max_ns = self.current.max_ns.max(ns);
     }
 
     #[cold]
-    fn roll(&mut self, now: Ticks) {
+    fn roll(&mut self, now: Ticks, histograms: &Histograms) {
+        self.take_counts(histograms);
         while now >= self.current_end {
             self.push();
             self.current_end += self.interval;
+        }
+    }
+
+    /// What the histograms have gained since the last look belongs to the current interval.
+    pub(crate) fn take_counts(&mut self, histograms: &Histograms) {
+        let mut total = [0; BUCKETS];
+        histograms.response.iter().for_each(|histogram| histogram.add_coarse(&mut total));
+        for ((count, total), seen) in self.current.counts.iter_mut().zip(&total).zip(self.seen.iter_mut()) {
+            *count += (total - *seen) as u32;
+            *seen = *total;
         }
     }
 
@@ -160,18 +163,23 @@ impl Series {
 mod tests {
     use super::{POINTS, Series};
     use crate::clock::Clock;
+    use crate::outcome::Histograms;
     use std::time::Duration;
 
     fn run_for(seconds: u64, per_second: u64) -> Vec<study::SeriesPoint> {
         let clock = Clock::get();
         let second = clock.ticks(Duration::from_secs(1));
         let mut series = Series::new(&clock, 1_000);
+        let mut histograms = Histograms::default();
         for at in 0..seconds {
             for part in 0..per_second {
-                series.record(1_000 + at * second + part * second / per_second + 10, 1_000 * (at + 1));
+                let ns = 1_000 * (at + 1);
+                series.note(1_000 + at * second + part * second / per_second + 10, ns, &histograms);
+                histograms.response[0].record(ns);
                 series.count(1);
             }
         }
+        series.take_counts(&histograms);
         Series::points(vec![series], &clock, 1_000 + seconds * second)
     }
 
