@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -26,6 +27,7 @@ func main() {
 	if len(os.Args) != 5 {
 		log.Fatal("usage: ferretd sqlite|postgresql URL TCP UNIX, or ferretd --version")
 	}
+	removeStale(os.Args[4])
 	f, err := ferretdb.New(&ferretdb.Config{
 		Listener:      ferretdb.ListenerConfig{TCP: os.Args[3], Unix: os.Args[4]},
 		Handler:       os.Args[1],
@@ -41,6 +43,19 @@ func main() {
 	if err := f.Run(ctx); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// removeStale removes a unix socket that a killed server has left behind; nobody could listen there again.
+func removeStale(socket string) {
+	info, err := os.Lstat(socket)
+	if err != nil || info.Mode()&os.ModeSocket == 0 {
+		return
+	}
+	if conn, err := net.Dial("unix", socket); err == nil {
+		conn.Close()
+		log.Fatal(socket, ": somebody listens there already")
+	}
+	os.Remove(socket)
 }
 
 // version of the FerretDB module this program was built with.

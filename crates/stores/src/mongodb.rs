@@ -3,7 +3,8 @@
 //! A private server is a real `mongod` when one is on `PATH`, else FerretDB on SQLite (`ferretd` on `PATH`, or the program named by
 //! `KVTRIAL_FERRETD`; built from `tools/ferretd`). FerretDB is a translation layer: it is named FerretDB everywhere, its figures are
 //! not MongoDB's. FerretDB 1 reads a document, changes it and writes it back without a transaction: two increments at the same time may
-//! count once. So on FerretDB counters and compare-and-set are not native.
+//! count once. So on FerretDB counters and compare-and-set are not native; nor are batches of puts, for which it opens SQLite once a
+//! pair, at the same time, until nothing moves any more.
 //!
 //! | level | mongod | FerretDB |
 //! |---|---|---|
@@ -21,7 +22,7 @@ mod client;
 #[cfg(feature = "mongodb")]
 mod setup;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{Class, CommandLine, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, programs};
 use study::{Durability, Spec};
@@ -85,16 +86,27 @@ fn probe() -> Probe {
     if !cfg!(feature = "mongodb") {
         return Probe::NotBuilt("mongodb");
     }
-    let (product, line) = match Program::find() {
+    let (product, version) = match Program::find() {
         None => return Probe::NotFound(WHAT.into()),
-        // "db version v7.0.14"
-        Some(Program::Mongod(path)) => ("MongoDB", programs::version_line(&path, &["--version"])),
-        // "FerretDB v1.24.0"
-        Some(Program::Ferretd(path)) => ("FerretDB", programs::version_line(&path, &["--version"])),
+        Some(Program::Mongod(path)) => ("MongoDB", version(&path)),
+        Some(Program::Ferretd(path)) => ("FerretDB", version(&path)),
     };
-    let line = line.unwrap_or_default();
-    let version = line.split_whitespace().find_map(|word| word.strip_prefix('v').filter(|rest| rest.contains('.')));
     Probe::Found(version.map_or(product.to_owned(), |version| format!("{product} {version}")))
+}
+
+/// From `db version v7.0.14` or `FerretDB v1.24.0`.
+fn version(program: &Path) -> Option<String> {
+    let line = programs::version_line(program, &["--version"])?;
+    line.split_whitespace().find_map(|word| word.strip_prefix('v').filter(|rest| rest.contains('.')).map(str::to_owned))
+}
+
+/// The version of the FerretDB program found here; as a library it does not know it itself.
+#[cfg(feature = "mongodb")]
+fn ferretd_version() -> Option<String> {
+    match Program::find()? {
+        Program::Ferretd(path) => version(&path),
+        Program::Mongod(_) => None,
+    }
 }
 
 fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {

@@ -23,3 +23,8 @@ fn every_level_and_way_of_reaching_it_starts_and_is_read_back() {
 fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
     common::restart::kill_and_come_back("mysql-unix,durability=commit");
 }
+
+#[test]
+fn on_the_users_own_server_only_our_tables_are_touched() {
+    common::as_the_users_own(rig(), &format!("mysql-unix://root@{}?another", rig().socket("mysql.sock")));
+}

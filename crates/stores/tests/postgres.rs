@@ -23,3 +23,9 @@ fn every_level_and_way_of_reaching_it_starts_and_is_read_back() {
 fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
     common::restart::kill_and_come_back("postgres-unix,durability=commit");
 }
+
+#[test]
+fn on_the_users_own_server_only_our_schema_is_touched() {
+    // The private server's other database: schemas of one are not seen in the other.
+    common::as_the_users_own(rig(), &format!("postgres-unix://postgres@{}?template1", rig().socket(".s.PGSQL.5432")));
+}

@@ -1,7 +1,7 @@
 //! Connecting: login, collections, what the server says of itself.
 
 use super::client::Slot;
-use super::{DURABILITIES, USUAL_PORT};
+use super::{DURABILITIES, USUAL_PORT, ferretd_version};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::{ClientOptions, Credential, ServerAddress, WriteConcern};
 use mongodb::{Client, Database};
@@ -28,10 +28,10 @@ const MAX_VALUE_BYTES: usize = (16 << 20) - (32 << 10);
 /// Collections, all ours.
 pub(super) const COLLECTIONS: [&str; 3] = ["kvtrial_kv", "kvtrial_counters", "kvtrial_fields"];
 
-const NATIVE: OperationSet = OperationSet::BASIC.and(&[OperationKind::GetMany, OperationKind::PutMany]);
+const NATIVE_OF_FERRETDB: OperationSet = OperationSet::BASIC.and(&[OperationKind::GetMany]);
 
-/// What FerretDB cannot do safely.
-const NATIVE_OF_MONGOD: OperationSet = NATIVE.and(&[
+const NATIVE_OF_MONGOD: OperationSet = NATIVE_OF_FERRETDB.and(&[
+    OperationKind::PutMany,
     OperationKind::GetVersioned,
     OperationKind::CompareAndSet,
     OperationKind::Increment,
@@ -44,6 +44,7 @@ struct MongoDb {
     options: ClientOptions,
     database: String,
     place: String,
+    target: Target,
     capabilities: Capabilities,
 }
 
@@ -71,7 +72,7 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
         identity
     })?;
     let durability = durability(spec, &identity);
-    let native = if identity.speaks.is_some() { NATIVE } else { NATIVE_OF_MONGOD };
+    let native = if identity.speaks.is_some() { NATIVE_OF_FERRETDB } else { NATIVE_OF_MONGOD };
     let capabilities = Capabilities {
         native,
         min_key_bytes: 0,
@@ -87,7 +88,7 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
         ..Capabilities::BASIC
     };
     let options = with_concern(options, durability);
-    Ok(Box::new(MongoDb { options, database, place, capabilities }))
+    Ok(Box::new(MongoDb { options, database, place, target: spec.target.clone(), capabilities }))
 }
 
 /// MongoDB's level is the client's choice. Of a FerretDB that we have not started we only know that it writes.
@@ -235,14 +236,18 @@ impl Store for MongoDb {
             database.client().clone().shutdown().immediate(true).await;
             Ok((identity?, config))
         })?;
+        let mut version = identity.version;
         if let Some(speaks) = identity.speaks {
             config.insert("speaks_mongodb".into(), speaks);
+            if let (Target::Private, Some(stated)) = (&self.target, ferretd_version()) {
+                version = stated;
+            }
         }
         let journal = self.capabilities.durability == Durability::Commit;
         config.insert("write_concern".into(), format!("w: 1, j: {journal}"));
         config.insert("connections".into(), "one a slot, in one pool a session (the protocol does not pipeline)".into());
         config.insert("driver".into(), "mongodb".into());
-        Ok(Facts { product: identity.product.into(), version: identity.version, config })
+        Ok(Facts { product: identity.product.into(), version, config })
     }
 }
 

@@ -88,6 +88,15 @@ impl Rig {
         Client::new(self.store(), clients, pipeline)
     }
 
+    /// The path of the server's socket.
+    pub fn socket(&self, name: &str) -> String {
+        let pid = self.open.server_pid().unwrap();
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
+        let command = String::from_utf8_lossy(&command).into_owned();
+        let directory = command.split('\0').find_map(|arg| arg.split('=').next_back()?.strip_suffix("/data"));
+        format!("{}/{name}", directory.unwrap())
+    }
+
     pub fn close(self) {
         self.open.close().unwrap();
     }
@@ -168,4 +177,23 @@ pub fn levels(names: &[&str], levels: &[&str]) {
             rig.close();
         }
     }
+}
+
+/// The same server reached by its URL: kvtrial's own tables are made anew at each connect, the user's data stay as they are.
+pub fn as_the_users_own(rig: &Rig, url: &str) {
+    let mut private = rig.client(1, 1);
+    assert_eq!(private.put(b"the user's", b"data"), Got::Done);
+    let spec: Spec = url.parse().unwrap();
+    let open = || host::open(info(&spec.name), &spec, &std::env::temp_dir()).unwrap();
+    let first = open();
+    let mut client = Client::new(first.store(), 1, 1);
+    assert_eq!(client.get(b"the user's"), Got::Missing, "another database than the private one");
+    assert_eq!(client.put(b"k", b"v"), Got::Done);
+    drop(client);
+    let again = open();
+    assert_eq!(Client::new(again.store(), 1, 1).get(b"k"), Got::Missing, "what an earlier run left is gone");
+    assert_eq!(private.get(b"the user's"), Got::Value(b"data".to_vec()));
+    let asked: Spec = format!("{url},durability=commit").parse().unwrap();
+    let error = host::open(info(&spec.name), &asked, &std::env::temp_dir()).unwrap_err().to_string();
+    assert!(error.contains("durability=commit was asked for") && error.contains("none"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! The sentences; each test file runs all of them on its own store.
 
-use super::{Got, Rig};
+use super::{Client, Got, Rig};
 use store::{Expected, Operation, OperationKind};
 
 /// Runs every sentence on the server of `rig()`.
@@ -175,6 +175,12 @@ pub fn many_keys_come_in_the_order_asked(rig: &Rig) {
     let mut client = rig.client(1, 1);
     let names: Vec<String> = (0..1500).map(|at| format!("many {}", at * 7919 % 1500)).collect();
     let pairs: Vec<(&[u8], &[u8])> = names.iter().map(|name| (name.as_bytes(), &name.as_bytes()[5..])).collect();
+    if !rig.has(OperationKind::PutMany) {
+        for (key, value) in pairs.iter().chain(&[(&b"once"[..], &b""[..])]) {
+            assert_eq!(client.put(key, value), Got::Done);
+        }
+        return read_many(&mut client, &pairs);
+    }
     for size in [1, 2, 1000, 497] {
         assert_eq!(client.call(Operation::PutMany { pairs: &pairs[..size] }), Got::Done);
     }
@@ -184,14 +190,18 @@ pub fn many_keys_come_in_the_order_asked(rig: &Rig) {
         Got::Done
     );
     assert_eq!(client.get(b"twice"), Got::Value(b"new".to_vec()));
+    assert_eq!(client.call(Operation::PutMany { pairs: &[] }), Got::Done);
+    read_many(&mut client, &pairs);
+}
+
+fn read_many(client: &mut Client, pairs: &[(&[u8], &[u8])]) {
     let keys: Vec<&[u8]> = pairs.iter().map(|pair| pair.0).collect();
-    assert_eq!(client.call(Operation::GetMany { keys: &keys }), Got::rows(&pairs));
+    assert_eq!(client.call(Operation::GetMany { keys: &keys }), Got::rows(pairs));
     let some: [&[u8]; 6] = [b"many 9", b"absent", b"many 10", b"many 1", b"once", b"many 9"];
     let want =
         Got::rows(&[(b"many 9", b"9"), (b"many 10", b"10"), (b"many 1", b"1"), (b"once", b""), (b"many 9", b"9")]);
     assert_eq!(client.call(Operation::GetMany { keys: &some }), want);
     assert_eq!(client.call(Operation::GetMany { keys: &[] }), Got::rows(&[]));
-    assert_eq!(client.call(Operation::PutMany { pairs: &[] }), Got::Done);
 }
 
 pub fn a_scan_reads_in_byte_order(rig: &Rig) {
@@ -310,6 +320,12 @@ pub fn a_refused_value_leaves_the_connection_usable(rig: &Rig) {
         }
     };
     let refused = client.put(&key, &value);
+    if refused == Got::Done && !capabilities.value_limit_is_hard && value.len() > capabilities.max_value_bytes {
+        // The limit is not the store's: then it must have been stored whole.
+        assert!(client.get(&key) == Got::Value(value), "a value beyond the limit came back otherwise");
+        assert_eq!(client.call(Operation::Delete { key: &key }), Got::Done);
+        return;
+    }
     assert!(matches!(refused, Got::Refused(_)), "{}", format!("{refused:?}").chars().take(300).collect::<String>());
     assert_eq!(client.put(b"after", b"ok"), Got::Done);
     assert_eq!(client.get(b"after"), Got::Value(b"ok".to_vec()));

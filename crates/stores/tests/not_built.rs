@@ -1,0 +1,28 @@
+//! A store whose driver is left out of the build is still listed, and says what would add it.
+
+#![allow(clippy::unwrap_used)]
+
+use store::{Opener, Probe};
+use study::Spec;
+
+#[test]
+fn a_store_without_its_driver_names_the_feature_that_adds_it() {
+    let drivers = [
+        ("mysql", cfg!(feature = "mysql")),
+        ("postgres", cfg!(feature = "postgres")),
+        ("mongodb", cfg!(feature = "mongodb")),
+    ];
+    for (feature, built) in drivers {
+        for name in [feature.to_owned(), format!("{feature}-unix")] {
+            let info = kvtrial_stores::find(&name).unwrap();
+            if built {
+                assert!(!matches!((info.probe)(), Probe::NotBuilt(_)), "{name} is in this build");
+                continue;
+            }
+            assert_eq!((info.probe)(), Probe::NotBuilt(feature));
+            let Opener::Server { connect, .. } = info.opener else { panic!("{name} is no server") };
+            let error = connect(&Spec::private(&name), &store::Endpoint::loopback(1)).err().unwrap().to_string();
+            assert_eq!(error, format!("{name} is not in this build; build with --features {feature}"));
+        }
+    }
+}
