@@ -122,6 +122,9 @@ pub struct QueryArguments {
     /// Input for a private store: a file, or a name `kvtrial jobs` shows
     #[arg(long, value_name = "FILE|NAME")]
     pub data: Option<String>,
+    /// Where a private server keeps its data [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR")]
+    pub base: Option<PathBuf>,
 }
 
 /// Options of `check`.
@@ -133,6 +136,9 @@ pub struct CheckArguments {
     /// Longest wait for any reply
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub deadline: Duration,
+    /// Where private servers keep their data [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR")]
+    pub base: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,

@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         eprintln!("kvtrial: signals cannot be handled: {error}");
         return ExitCode::from(failure::USAGE);
     }
+    host::raise_open_files();
     let result = match arguments.command {
         Command::Run(arguments) => commands::run::run(*arguments),
         Command::Query(arguments) => commands::query::query(&arguments),

@@ -105,7 +105,8 @@ impl Zipf {
         let product = u128::from(rng.u64()) * self.cells.len() as u128;
         let at = (product >> 64) as usize;
         let Cell { threshold, alias } = self.cells[at];
-        let cell = if ((product as u64) >> 32) as u32 <= threshold { at } else { alias as usize };
+        let own = ((product as u64) >> 32) as u32 <= threshold;
+        let cell = std::hint::select_unpredictable(own, at, alias as usize);
         let Ranks { start, width } = self.ranks[cell];
         u64::from(start) + rng.below(u64::from(width))
     }

@@ -3,6 +3,9 @@
 //! `cargo run --release -p kvtrial-jobs --example speed [DATA]`
 
 use data::fans::FanSet;
+use data::scramble::Scramble;
+use data::wyrand::WyRand;
+use data::zipf::Zipf;
 use engine::{Job, Step, TrialSetup, Worker};
 use kvtrial_jobs as jobs;
 use kvtrial_jobs::fans::{JsonNames, Merger, decode};
@@ -142,6 +145,19 @@ impl Kept {
 
 fn main() {
     fans(&std::env::args().nth(1).unwrap_or_else(|| "debian-10k".into()));
+    let (zipf, scramble, mut rng) = (Zipf::new(10_000, 0.99), Scramble::new(10_000, 42), WyRand::new(42, 0));
+    let draws = 20_000_000u64;
+    let mut time = |draw: &mut dyn FnMut(&mut WyRand) -> u64| {
+        best(5, || {
+            let begin = cpu_ns();
+            black_box((0..draws).fold(0, |sum, _| sum ^ draw(&mut rng)));
+            cpu_ns() - begin
+        }) as f64
+            / draws as f64
+    };
+    let (empty, rank, key) =
+        (time(&mut |rng| rng.u64()), time(&mut |rng| zipf.draw(rng)), time(&mut |rng| scramble.key(zipf.draw(rng))));
+    println!("zipf over 10,000: {rank:.1} ns a rank, {key:.1} ns a key (random number and loop alone: {empty:.1})");
     println!("ycsb, ns a request for next and reply together");
     for set in [
         "workload=C records=10000 operations=5000000",

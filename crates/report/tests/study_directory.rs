@@ -224,8 +224,8 @@ fn resuming_with_another_plan_names_every_difference() {
         "--seed was 42 there and is 7 here",
         "--repeats was 5 there and is 9 here",
         "the input's name was \"debian_fans_10k\" there and is \"another\" here",
-        "fans on lmdb (clients=1 pipeline=1 policy=partition) is only there",
-        "fans on leveldb (clients=1 pipeline=1 policy=partition) is only here",
+        "fans on lmdb (clients=1 pipeline=1 policy=partition) belongs to that study but not to this command",
+        "fans on leveldb (clients=1 pipeline=1 policy=partition) belongs to this command but not to that study",
         "--out",
     ] {
         assert!(refused.contains(part), "{part} is not in: {refused}");

@@ -6,7 +6,7 @@ use crate::run::{Observer, RunError};
 use crate::sweep::{Action, Sweep};
 use engine::{Counts, End, Histograms, Outcome, Trial, TrialSetup, run_phase};
 use host::{NoiseMeter, OpenStore, ProcessUse};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::{Facts, Keeps, StoreError};
 use study::{PhaseRecord, Reason, ReasonKind, SeriesPoint, ServerUse, Target, TrialRecord, Verdict};
@@ -56,6 +56,9 @@ pub(crate) fn run_trial(
         .and_then(|open| open.store().facts().map(|facts| (open, facts)));
     let (open, facts) = match opened {
         Ok(opened) => opened,
+        Err(_) if stop.load(Ordering::Relaxed) => {
+            return Ok(Finished { record, about: None, interrupted: true });
+        }
         Err(error) if position.first => return Err(RunError::Store(error)),
         Err(error) => {
             record.verdict = Verdict::of([reason(ReasonKind::NotStarted, error.to_string())]);
@@ -116,7 +119,7 @@ pub(crate) fn run_trial(
     record.disk_bytes = open.disk_bytes();
     record.server = open.usage().map(|used| ServerUse { cpu_s: measured.server_cpu_s, ..used });
     record.client_rss_bytes = ProcessUse::now().peak_rss_bytes;
-    let server_ending = open.ending().map(|ending| format!("{ending}; {}", open.log_end()));
+    let server_ending = open.ending().map(|ending| format!("{ending}{}", open.log_end()));
     measured.fill(&mut record);
     record.answer = answer;
     record.verdict = judge::verdict(Evidence {
@@ -174,7 +177,7 @@ struct Meter {
 
 impl Meter {
     fn start(open: &OpenStore) -> Meter {
-        let server_cpu_s = open.usage().map_or(0.0, |used| used.cpu_s);
+        let server_cpu_s = open.server_cpu_s().unwrap_or(0.0);
         Meter { noise: NoiseMeter::start(), client: ProcessUse::now(), server_cpu_s }
     }
 }
@@ -207,8 +210,8 @@ impl Measured {
         self.phases.push(PhaseRecord { name: name.into(), timed, elapsed_s, operations: outcome.counts.operations });
         self.errors += outcome.counts.errors;
         if timed {
-            let server_cpu_s = open.usage().map_or(0.0, |used| used.cpu_s - before.server_cpu_s).max(0.0);
-            let client_cpu_s = ProcessUse::now().cpu_s - before.client.cpu_s;
+            let client_cpu_s = ProcessUse::now().cpu_s - before.client.cpu_s; // before the look at the server costs some
+            let server_cpu_s = (open.server_cpu_s().unwrap_or(0.0) - before.server_cpu_s).max(0.0);
             let noise = before.noise.finish(client_cpu_s, server_cpu_s);
             // Weighted by time, should there be several timed phases.
             let share = elapsed_s / (self.timed_s + elapsed_s).max(f64::MIN_POSITIVE);

@@ -32,7 +32,7 @@ crate::embedded::not_built!("fjall");
 #[cfg(feature = "fjall")]
 mod engine {
     use crate::embedded::{Fault, place};
-    use crate::transactional::{self, Engine, Handle, More, Read, Space, Write};
+    use crate::transactional::{self, Engine, Handle, More, Read, Shared, Space, Write};
     use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
     use std::path::Path;
     use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
@@ -50,14 +50,14 @@ mod engine {
     pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
         let durability = super::STORES[0].durability(spec)?;
         let path = place(directory, "fjall")?;
-        let engine = Fjall::open(&path, durability).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
+        let shared = Fjall::open(&path, durability).and_then(Shared::new).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
         let capabilities =
             Capabilities { min_key_bytes: 1, max_key_bytes: 65_535, durability, ..transactional::CAPABILITIES };
-        Ok(Box::new(FjallStore { engine: Arc::new(engine), capabilities }))
+        Ok(Box::new(FjallStore { shared: Arc::new(shared), capabilities }))
     }
 
     struct FjallStore {
-        engine: Arc<Fjall>,
+        shared: Arc<Shared<Fjall>>,
         capabilities: Capabilities,
     }
 
@@ -67,7 +67,7 @@ mod engine {
         }
 
         fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-            Immediate::session(plan, || Ok(Handle::new(Arc::clone(&self.engine), &self.capabilities)))
+            Immediate::session(plan, || Ok(Handle::new(Arc::clone(&self.shared), &self.capabilities)))
         }
 
         fn threading(&self) -> Threading {
@@ -80,7 +80,7 @@ mod engine {
                 Durability::Commit => "every write, PersistMode::SyncData",
                 Durability::Os | Durability::Second => "every write, PersistMode::Buffer",
             };
-            let database = &self.engine.database;
+            let database = &self.shared.engine.database;
             let config = [
                 ("journal", persist.to_owned()),
                 ("cache_bytes", database.cache_capacity().to_string()),
@@ -198,18 +198,18 @@ mod engine {
         }
     }
 
-    /// Each operation writes one key through it, as its last act: there is nothing to undo.
+    /// Each operation but the deletion of counters writes one key through it, as its last act: there is nothing to undo.
     impl Write for Writer<'_> {
         fn put(&mut self, space: Space, key: &[u8], value: &[u8]) -> Result<(), Fault> {
             Ok(self.engine.keyspace(space).insert(key, value)?)
         }
 
-        fn delete(&mut self, key: &[u8]) -> Result<bool, Fault> {
-            let values = self.engine.keyspace(Space::Values);
-            if !values.contains_key(key)? {
+        fn delete(&mut self, space: Space, key: &[u8]) -> Result<bool, Fault> {
+            let keyspace = self.engine.keyspace(space);
+            if !keyspace.contains_key(key)? {
                 return Ok(false);
             }
-            values.remove(key)?;
+            keyspace.remove(key)?;
             Ok(true)
         }
 

@@ -31,7 +31,7 @@ crate::embedded::not_built!("lmdb");
 #[cfg(feature = "lmdb")]
 mod engine {
     use crate::embedded::{Fault, place};
-    use crate::transactional::{self, Engine, Handle, More, Read, Space, Write};
+    use crate::transactional::{self, Engine, Handle, More, Read, Shared, Space, Write};
     use heed::types::Bytes;
     use heed::{CommitOrAbort, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn};
     use std::ops::Bound;
@@ -72,7 +72,8 @@ mod engine {
                         durability,
                         ..transactional::CAPABILITIES
                     };
-                    return Ok(Box::new(LmdbStore { engine: Arc::new(engine), capabilities }));
+                    let shared = Shared::new(engine).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
+                    return Ok(Box::new(LmdbStore { shared: Arc::new(shared), capabilities }));
                 }
                 Err(error) => trouble = StoreError::open(path.display(), error),
             }
@@ -81,7 +82,7 @@ mod engine {
     }
 
     struct LmdbStore {
-        engine: Arc<Lmdb>,
+        shared: Arc<Shared<Lmdb>>,
         capabilities: Capabilities,
     }
 
@@ -91,7 +92,7 @@ mod engine {
         }
 
         fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-            Immediate::session(plan, || Ok(Handle::new(Arc::clone(&self.engine), &self.capabilities)))
+            Immediate::session(plan, || Ok(Handle::new(Arc::clone(&self.shared), &self.capabilities)))
         }
 
         fn threading(&self) -> Threading {
@@ -99,7 +100,7 @@ mod engine {
         }
 
         fn facts(&self) -> Result<Facts, StoreError> {
-            let env = &self.engine.env;
+            let env = &self.shared.engine.env;
             let flags = env.flags().map_err(|error| StoreError::open("lmdb", error))?;
             let config = [
                 ("flags", flags.map_or("unknown".into(), |flags| format!("{flags:?}"))),
@@ -113,7 +114,7 @@ mod engine {
 
         fn flush(&self) -> Result<(), StoreError> {
             match self.capabilities.durability {
-                Durability::Commit => self.engine.env.force_sync().map_err(|error| StoreError::Session(error.to_string())),
+                Durability::Commit => self.shared.engine.env.force_sync().map_err(|error| StoreError::Session(error.to_string())),
                 _ => Ok(()),
             }
         }
@@ -215,8 +216,8 @@ mod engine {
             Ok(self.engine.table(space).put(&mut self.txn, key, value)?)
         }
 
-        fn delete(&mut self, key: &[u8]) -> Result<bool, Fault> {
-            Ok(self.engine.table(Space::Values).delete(&mut self.txn, key)?)
+        fn delete(&mut self, space: Space, key: &[u8]) -> Result<bool, Fault> {
+            Ok(self.engine.table(space).delete(&mut self.txn, key)?)
         }
 
         fn commit(self) -> Result<(), Fault> {
@@ -227,15 +228,16 @@ mod engine {
     #[cfg(test)]
     #[allow(clippy::unwrap_used)]
     mod tests {
-        use super::{Arc, Durability, Handle, Lmdb, transactional};
+        use super::{Arc, Durability, Handle, Lmdb, Shared, transactional};
         use store::immediate::SyncStore;
         use store::{Failure, Operation, Reply};
 
         #[test]
         fn a_full_map_refuses_writes_and_goes_on() {
             let directory = tempfile::tempdir().unwrap();
-            let engine = Arc::new(Lmdb::open(directory.path(), 256 << 10, Durability::Os).unwrap());
-            let mut handle = Handle::new(engine, &transactional::CAPABILITIES);
+            let engine = Lmdb::open(directory.path(), 256 << 10, Durability::Os).unwrap();
+            let shared = Arc::new(Shared::new(engine).unwrap());
+            let mut handle = Handle::new(shared, &transactional::CAPABILITIES);
             let value = [7; 10_000];
             let mut stored = 0u32;
             loop {

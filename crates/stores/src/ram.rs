@@ -235,15 +235,14 @@ impl Handle {
         }
     }
 
+    /// Deletes what is under a key: value, counter and record.
     fn delete(&self, key: &[u8]) -> Reply<'static> {
         let hash = self.map.hash(key);
-        match self.map.lock(hash).values.find_entry(hash, |record| record.key() == key) {
-            Ok(entry) => {
-                entry.remove();
-                Reply::Done
-            }
-            Err(_) => Reply::Missing,
-        }
+        let mut tables = self.map.lock(hash);
+        let value = tables.values.find_entry(hash, |record| record.key() == key).map(|entry| entry.remove()).is_ok();
+        let counter = tables.counts.counters.remove(key).is_some();
+        let record = tables.counts.fields.remove(key).is_some();
+        if value || counter || record { Reply::Done } else { Reply::Missing }
     }
 
     fn compare_and_set(&self, key: &[u8], expected: &Expected<'_>, value: &[u8]) -> Reply<'static> {

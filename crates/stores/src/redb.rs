@@ -29,7 +29,7 @@ crate::embedded::not_built!("redb");
 #[cfg(feature = "redb")]
 mod engine {
     use crate::embedded::{Fault, place};
-    use crate::transactional::{self, Engine, Handle, More, Read, Space, Write};
+    use crate::transactional::{self, Engine, Handle, More, Read, Shared, Space, Write};
     use redb::backends::FileBackend;
     use redb::{
         BackendError, Database, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction,
@@ -59,13 +59,13 @@ mod engine {
     pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
         let durability = super::STORES[0].durability(spec)?;
         let path = place(directory, "redb")?;
-        let engine = Redb::open(&path, durability).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
+        let shared = Redb::open(&path, durability).and_then(Shared::new).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
         let capabilities = Capabilities { durability, ..transactional::CAPABILITIES };
-        Ok(Box::new(RedbStore { engine: Arc::new(engine), capabilities }))
+        Ok(Box::new(RedbStore { shared: Arc::new(shared), capabilities }))
     }
 
     struct RedbStore {
-        engine: Arc<Redb>,
+        shared: Arc<Shared<Redb>>,
         capabilities: Capabilities,
     }
 
@@ -75,7 +75,7 @@ mod engine {
         }
 
         fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-            Immediate::session(plan, || Ok(Handle::new(Arc::clone(&self.engine), &self.capabilities)))
+            Immediate::session(plan, || Ok(Handle::new(Arc::clone(&self.shared), &self.capabilities)))
         }
 
         fn threading(&self) -> Threading {
@@ -193,8 +193,8 @@ mod engine {
             Ok(())
         }
 
-        fn delete(&mut self, key: &[u8]) -> Result<bool, Fault> {
-            Ok(self.0.open_table(definition(Space::Values))?.remove(key)?.is_some())
+        fn delete(&mut self, space: Space, key: &[u8]) -> Result<bool, Fault> {
+            Ok(self.0.open_table(definition(space))?.remove(key)?.is_some())
         }
 
         fn commit(self) -> Result<(), Fault> {

@@ -42,6 +42,7 @@ mod engine {
     use crate::embedded::{Buffers, Fault, Outcome, place};
     use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
     use std::path::{Path, PathBuf};
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
     use std::time::Duration;
     use store::immediate::{Immediate, SyncStore};
@@ -64,6 +65,9 @@ mod engine {
     const PUT: &str = "INSERT INTO kvtrial_values (key, value) VALUES (?1, ?2)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value";
     const DELETE: &str = "DELETE FROM kvtrial_values WHERE key = ?1";
+    const DELETE_COUNTER: &str = "DELETE FROM kvtrial_counters WHERE key = ?1";
+    const DELETE_FIELDS: &str = "DELETE FROM kvtrial_fields WHERE key = ?1";
+    const COUNTED: &str = "SELECT EXISTS (SELECT 1 FROM kvtrial_counters) OR EXISTS (SELECT 1 FROM kvtrial_fields)";
     // Concatenation makes text of the same bytes; the cast makes it a blob again.
     const APPEND: &str = "INSERT INTO kvtrial_values (key, value) VALUES (?1, ?2)
         ON CONFLICT (key) DO UPDATE SET value = CAST(value || excluded.value AS BLOB)";
@@ -104,9 +108,10 @@ mod engine {
             (_, false) => "OFF",
         };
         let path = place(directory, "sqlite")?;
-        let file = Database { path, synchronous, writers: Mutex::new(()) };
+        let file = Database { path, synchronous, writers: Mutex::new(()), counted: AtomicBool::new(false) };
         let first = file.connect()?;
-        first.execute_batch(SCHEMA).map_err(|error| file.trouble(error))?;
+        let counted = first.execute_batch(SCHEMA).and_then(|()| first.query_one(COUNTED, (), |row| row.get(0)));
+        file.counted.store(counted.map_err(|error| file.trouble(error))?, Ordering::Relaxed);
         let capabilities = Capabilities { durability, ..CAPABILITIES };
         Ok(Box::new(Sqlite { file: Arc::new(file), first: Mutex::new(first), capabilities }))
     }
@@ -122,6 +127,8 @@ mod engine {
         path: PathBuf,
         synchronous: &'static str,
         writers: Mutex<()>,
+        /// Whether there may be counters. Deleting a key deletes its counters too, but looks for them only then.
+        counted: AtomicBool,
     }
 
     impl Database {
@@ -207,6 +214,7 @@ mod engine {
 
         /// Runs an upsert of a counter; the new count.
         fn count(&self, sql: &str, params: impl Params) -> Result<Reply<'static>, Fault> {
+            self.file.counted.store(true, Ordering::Relaxed);
             let _turn = self.file.turn();
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut rows = statement.query(params)?;
@@ -265,6 +273,21 @@ mod engine {
             Ok(Reply::Done)
         }
 
+        /// Deletes what is under a key: value, counter and record.
+        fn delete(&mut self, key: &[u8]) -> Result<usize, Fault> {
+            if !self.file.counted.load(Ordering::Relaxed) {
+                return self.write(DELETE, [key]);
+            }
+            let _turn = self.file.turn();
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let mut deleted = 0;
+            for sql in [DELETE, DELETE_COUNTER, DELETE_FIELDS] {
+                deleted += transaction.prepare_cached(sql)?.execute([key])?;
+            }
+            transaction.commit()?;
+            Ok(deleted)
+        }
+
         fn carry_out(&mut self, operation: &Operation<'_>) -> Result<Outcome, Fault> {
             let reply = match *operation {
                 Operation::Get { key } if self.read(key)? => return Ok(Outcome::Value),
@@ -274,7 +297,7 @@ mod engine {
                     self.write(PUT, (key, value))?;
                     Reply::Done
                 }
-                Operation::Delete { key } => changed(self.write(DELETE, [key])?, Reply::Missing),
+                Operation::Delete { key } => changed(self.delete(key)?, Reply::Missing),
                 Operation::Append { key, value } => {
                     self.write(APPEND, (key, value))?;
                     Reply::Done

@@ -6,10 +6,12 @@
 //! compares values (the version in its replies is 0).
 //!
 //! Counters are 8 bytes, little-endian, in a space of their own. A field of a record of counters lies under the record's key
-//! length (2 bytes, big-endian), its key and the field's name, so that no record's fields mix with another's.
+//! length (2 bytes, big-endian), its key and the field's name, so that no record's fields mix with another's. Deleting a key
+//! deletes what is under it in all spaces.
 
 use crate::embedded::{Buffers, Fault, Outcome};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use store::immediate::SyncStore;
 use store::{Capabilities, Counter, Expected, Operation, OperationKind, OperationSet, Overflow, Reply};
 
@@ -61,8 +63,8 @@ pub trait Write: Read {
     /// Stores a value.
     fn put(&mut self, space: Space, key: &[u8], value: &[u8]) -> Result<(), Fault>;
 
-    /// Removes a key of `Values`; whether there was one.
-    fn delete(&mut self, key: &[u8]) -> Result<bool, Fault>;
+    /// Removes a key; whether there was one.
+    fn delete(&mut self, space: Space, key: &[u8]) -> Result<bool, Fault>;
 
     /// Ends it; acknowledged at the level of durability the store was opened with.
     fn commit(self) -> Result<(), Fault>;
@@ -105,9 +107,31 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
+/// An engine and what all its handles know.
+pub struct Shared<E> {
+    /// The engine.
+    pub engine: E,
+    /// Whether there may be counters. Deleting a key deletes its counters too, but looks for them only then.
+    counted: AtomicBool,
+}
+
+impl<E: Engine> Shared<E> {
+    /// An engine that was just opened.
+    pub fn new(engine: E) -> Result<Shared<E>, Fault> {
+        let counted = AtomicBool::new(false);
+        for space in [Space::Counters, Space::Fields] {
+            engine.reader()?.scan(space, b"", |_, _| {
+                counted.store(true, Ordering::Relaxed);
+                More::No
+            })?;
+        }
+        Ok(Shared { engine, counted })
+    }
+}
+
 /// One client's handle.
 pub struct Handle<E> {
-    engine: Arc<E>,
+    shared: Arc<Shared<E>>,
     min_key_bytes: usize,
     max_key_bytes: usize,
     path: Vec<u8>,
@@ -116,9 +140,9 @@ pub struct Handle<E> {
 
 impl<E: Engine> Handle<E> {
     /// A handle on the engine, with the key limits it declares.
-    pub fn new(engine: Arc<E>, limits: &Capabilities) -> Handle<E> {
+    pub fn new(shared: Arc<Shared<E>>, limits: &Capabilities) -> Handle<E> {
         Handle {
-            engine,
+            shared,
             min_key_bytes: limits.min_key_bytes,
             max_key_bytes: limits.max_key_bytes,
             path: Vec::new(),
@@ -138,12 +162,28 @@ impl<E: Engine> Handle<E> {
     fn read(&mut self, key: &[u8]) -> Result<bool, Fault> {
         let value = &mut self.buffers.value;
         value.clear();
-        Ok(self.engine.reader()?.get(Space::Values, key, |found| value.extend_from_slice(found))?.is_some())
+        Ok(self.shared.engine.reader()?.get(Space::Values, key, |found| value.extend_from_slice(found))?.is_some())
     }
 
-    fn delete(&self, key: &[u8]) -> Result<Reply<'static>, Fault> {
-        let mut writer = self.engine.writer()?;
-        if !writer.delete(key)? {
+    fn delete(&mut self, key: &[u8]) -> Result<Reply<'static>, Fault> {
+        let mut writer = self.shared.engine.writer()?;
+        let mut found = writer.delete(Space::Values, key)?;
+        if self.shared.counted.load(Ordering::Relaxed) {
+            found |= writer.delete(Space::Counters, key)?;
+            record_prefix(&mut self.path, key)?;
+            let (prefix, mut paths) = (&self.path, Vec::new());
+            writer.scan(Space::Fields, prefix, |path, _| {
+                if !path.starts_with(prefix) {
+                    return More::No;
+                }
+                paths.push(path.to_vec());
+                More::Yes
+            })?;
+            for path in paths {
+                found |= writer.delete(Space::Fields, &path)?;
+            }
+        }
+        if !found {
             return Ok(Reply::Missing);
         }
         writer.commit()?;
@@ -151,7 +191,7 @@ impl<E: Engine> Handle<E> {
     }
 
     fn append(&mut self, key: &[u8], more: &[u8]) -> Result<(), Fault> {
-        let mut writer = self.engine.writer()?;
+        let mut writer = self.shared.engine.writer()?;
         let value = &mut self.buffers.value;
         value.clear();
         writer.get(Space::Values, key, |found| value.extend_from_slice(found))?;
@@ -161,7 +201,7 @@ impl<E: Engine> Handle<E> {
     }
 
     fn compare_and_set(&self, key: &[u8], expected: &Expected<'_>, value: &[u8]) -> Result<Reply<'static>, Fault> {
-        let mut writer = self.engine.writer()?;
+        let mut writer = self.shared.engine.writer()?;
         let as_expected = match expected {
             Expected::Absent => writer.get(Space::Values, key, |_| ())?.is_none(),
             Expected::Present { value: seen, .. } => {
@@ -177,7 +217,8 @@ impl<E: Engine> Handle<E> {
     }
 
     fn increment(&self, space: Space, key: &[u8], by: i64) -> Result<i64, Fault> {
-        let mut writer = self.engine.writer()?;
+        self.shared.counted.store(true, Ordering::Relaxed);
+        let mut writer = self.shared.engine.writer()?;
         let before = writer.get(space, key, count)?.transpose()?.unwrap_or(0);
         let after = before.checked_add(by).ok_or("the counter would leave the range of 64-bit integers")?;
         writer.put(space, key, &after.to_le_bytes())?;
@@ -200,7 +241,7 @@ impl<E: Engine> Handle<E> {
         let (rows, mut unreadable) = (&mut self.buffers.rows, None);
         record_prefix(&mut self.path, key)?;
         let prefix = &self.path;
-        self.engine.reader()?.scan(Space::Fields, prefix, |path, value| {
+        self.shared.engine.reader()?.scan(Space::Fields, prefix, |path, value| {
             let Some(field) = path.strip_prefix(&prefix[..]) else { return More::No };
             match count(value) {
                 Ok(count) => rows.push(field, count.to_string().as_bytes()),
@@ -213,7 +254,7 @@ impl<E: Engine> Handle<E> {
 
     fn get_many(&mut self, keys: &[&[u8]]) -> Result<(), Fault> {
         self.buffers.rows.clear();
-        let reader = self.engine.reader()?;
+        let reader = self.shared.engine.reader()?;
         for key in keys {
             self.check(key)?;
             let rows = &mut self.buffers.rows;
@@ -226,7 +267,7 @@ impl<E: Engine> Handle<E> {
         for (key, _) in pairs {
             self.check(key)?;
         }
-        self.engine.put_many(pairs)
+        self.shared.engine.put_many(pairs)
     }
 
     fn scan(&mut self, start: &[u8], limit: u32) -> Result<(), Fault> {
@@ -235,7 +276,7 @@ impl<E: Engine> Handle<E> {
             return Ok(());
         }
         let rows = &mut self.buffers.rows;
-        self.engine.reader()?.scan(Space::Values, start, |key, value| {
+        self.shared.engine.reader()?.scan(Space::Values, start, |key, value| {
             rows.push(key, value);
             if rows.rows().len() < limit as usize { More::Yes } else { More::No }
         })
@@ -254,7 +295,7 @@ impl<E: Engine> Handle<E> {
             }
             Operation::Put { key, value } => {
                 self.check(key)?;
-                self.engine.put(key, value)?;
+                self.shared.engine.put(key, value)?;
                 own(Reply::Done)
             }
             Operation::Delete { key } => {
@@ -272,7 +313,7 @@ impl<E: Engine> Handle<E> {
             }
             Operation::GetCounter { key } => {
                 self.check(key)?;
-                let found = self.engine.reader()?.get(Space::Counters, key, count)?.transpose()?;
+                let found = self.shared.engine.reader()?.get(Space::Counters, key, count)?.transpose()?;
                 own(found.map_or(Reply::Missing, Reply::Number))
             }
             Operation::IncrementField { key, field, by } => own(Reply::Number(self.increment_field(key, field, by)?)),

@@ -25,6 +25,7 @@ macro_rules! store {
             counters_count_within_their_bounds_and_keep_what_they_declare_beyond,
             a_counter_and_a_value_of_the_same_name_do_not_meet,
             records_of_counters_keep_their_fields_apart,
+            deleting_a_key_deletes_its_counters_and_no_others,
             compare_and_set_stores_only_on_what_was_read,
             many_pairs_are_written_together_and_read_in_the_order_asked,
             scans_go_in_byte_order_of_keys,

@@ -14,7 +14,7 @@ pub fn check(arguments: &CheckArguments) -> Result<u8, Failure> {
     let mut reports: BTreeMap<String, Report> = BTreeMap::new();
     for spec in specs {
         let info = target::resolve(&spec)?;
-        let open = host::open(info, &spec, &host::default_base())?;
+        let open = host::open(info, &spec, &arguments.base.clone().unwrap_or_else(host::default_base))?;
         let facts = open.store().facts()?;
         if !arguments.json {
             print(&format!("{spec}: {} {}\n", facts.product, facts.version))?;

@@ -14,7 +14,7 @@ pub fn jobs(arguments: &ListArguments) -> Result<u8, Failure> {
 fn text() -> String {
     let mut text = String::new();
     for job in ::jobs::all() {
-        text += &format!("{}: {}\n", job.name, job.summary);
+        text += &wrapped(&format!("{}: {}", job.name, job.summary), 0);
         text += &wrapped(&format!("input: {}", job.input), 2);
         for param in job.params {
             let line = format!("--set {}={}   {} ({})", param.name, param.default, param.help, param.values);

@@ -41,10 +41,10 @@ fn compare_cells(there: &Study, here: &Study, found: &mut Vec<String>) {
         of.iter().filter(|cell| !from.contains(cell)).cloned().collect()
     };
     for cell in missing(&ours, &theirs) {
-        found.push(format!("{cell} is only there"));
+        found.push(format!("{cell} belongs to that study but not to this command"));
     }
     for cell in missing(&theirs, &ours) {
-        found.push(format!("{cell} is only here"));
+        found.push(format!("{cell} belongs to this command but not to that study"));
     }
     if found.is_empty() && theirs != ours {
         found.push("the cells come in another order".into());

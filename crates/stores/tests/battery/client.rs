@@ -69,6 +69,10 @@ impl Opened {
         self.store().capabilities()
     }
 
+    pub fn spec(&self) -> String {
+        self.spec.to_string()
+    }
+
     pub fn client(&self) -> Client {
         Client::of(self.store())
     }

@@ -174,6 +174,43 @@ pub fn records_of_counters_keep_their_fields_apart(spec: &str) {
     assert_eq!(fields(b"none"), []);
 }
 
+pub fn deleting_a_key_deletes_its_counters_and_no_others(spec: &str) {
+    let mut opened = Opened::fresh(spec);
+    let native = opened.capabilities().native;
+    if !native.has(OperationKind::Increment) {
+        return;
+    }
+    let record = native.has(OperationKind::IncrementField);
+    let fill = |client: &mut Client| {
+        for key in ["a", "b"] {
+            assert_eq!(client.increment(key, 3), Answer::Number(3));
+            for field in [&b"f"[..], b"", b"\xff\xff"].into_iter().filter(|_| record) {
+                let answer = client.ask(Operation::IncrementField { key: key.as_bytes(), field, by: 4 });
+                assert_eq!(answer, Answer::Number(4));
+            }
+        }
+    };
+    let gone = |client: &mut Client, key: &str| {
+        assert_eq!(client.delete(key), Answer::Done, "{key}");
+        assert_eq!(client.delete(key), Answer::Missing, "{key}");
+        assert_eq!(client.ask(Operation::GetCounter { key: key.as_bytes() }), Answer::Missing);
+        if record {
+            assert_eq!(client.ask(Operation::GetFields { key: key.as_bytes() }), Answer::Rows(Vec::new()));
+        }
+    };
+    let mut client = opened.client();
+    fill(&mut client);
+    gone(&mut client, "a");
+    assert_eq!(client.increment("b", 0), Answer::Number(3));
+    if opened.spec() == "ram" {
+        return;
+    }
+    // Counters of an earlier opening are found as well.
+    drop(client);
+    opened.reopen();
+    gone(&mut opened.client(), "b");
+}
+
 pub fn compare_and_set_stores_only_on_what_was_read(spec: &str) {
     let opened = Opened::fresh(spec);
     if !opened.capabilities().has(OperationKind::CompareAndSet) {
