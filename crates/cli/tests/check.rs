@@ -32,10 +32,10 @@ macro_rules! stores {
 
 stores! {
     ram_is_correct = "ram",
-    #[cfg(feature = "sqlite")] sqlite_is_correct = "sqlite",
-    #[cfg(feature = "lmdb")] lmdb_is_correct = "lmdb",
-    #[cfg(feature = "redb")] redb_is_correct = "redb",
-    #[cfg(feature = "fjall")] fjall_is_correct = "fjall",
+    #[cfg(any(feature = "sqlite", feature = "default"))] sqlite_is_correct = "sqlite",
+    #[cfg(any(feature = "lmdb", feature = "default"))] lmdb_is_correct = "lmdb",
+    #[cfg(any(feature = "redb", feature = "default"))] redb_is_correct = "redb",
+    #[cfg(any(feature = "fjall", feature = "default"))] fjall_is_correct = "fjall",
     tokyo_cabinet_is_correct = "tokyocabinet",
     redis_is_correct = "redis",
     redis_over_a_unix_socket_is_correct = "redis-unix",
@@ -43,11 +43,24 @@ stores! {
     memcached_is_correct = "memcached",
     memcached_over_a_unix_socket_is_correct = "memcached-unix",
     memcached_with_large_items_is_correct = "memcached,item=4m",
-    #[cfg(feature = "mysql")] mysql_is_correct = "mysql",
-    #[cfg(feature = "mysql")] mysql_over_a_unix_socket_is_correct = "mysql-unix",
-    #[cfg(feature = "postgres")] postgres_is_correct = "postgres",
-    #[cfg(feature = "postgres")] postgres_over_a_unix_socket_is_correct = "postgres-unix",
-    #[cfg(feature = "mongodb")] mongodb_is_correct = "mongodb",
+    #[cfg(any(feature = "mysql", feature = "full"))] mysql_is_correct = "mysql",
+    #[cfg(any(feature = "mysql", feature = "full"))] mysql_over_a_unix_socket_is_correct = "mysql-unix",
+    #[cfg(any(feature = "postgres", feature = "full"))] postgres_is_correct = "postgres",
+    #[cfg(any(feature = "postgres", feature = "full"))] postgres_over_a_unix_socket_is_correct = "postgres-unix",
+    #[cfg(any(feature = "mongodb", feature = "full"))] mongodb_is_correct = "mongodb",
+}
+
+/// The Tyrant stores run the test server over the real Tokyo Cabinet under the name of Tyrant's own.
+#[test]
+fn tyrant_is_correct_over_both_transports() {
+    let directory = tempfile::tempdir().unwrap();
+    testkit::tyrant_server::install(directory.path()).unwrap();
+    let usual = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(directory.path().to_owned()).chain(std::env::split_paths(&usual)));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kvtrial"));
+    let output = command.args(["check", "tyrant", "tyrant-unix"]).env("PATH", path.unwrap()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!(text(&output).matches("correct: ").count(), 2, "{}", text(&output));
 }
 
 #[test]
