@@ -170,17 +170,8 @@ impl<E: Engine> Handle<E> {
         let mut found = writer.delete(Space::Values, key)?;
         if self.shared.counted.load(Ordering::Relaxed) {
             found |= writer.delete(Space::Counters, key)?;
-            record_prefix(&mut self.path, key)?;
-            let (prefix, mut paths) = (&self.path, Vec::new());
-            writer.scan(Space::Fields, prefix, |path, _| {
-                if !path.starts_with(prefix) {
-                    return More::No;
-                }
-                paths.push(path.to_vec());
-                More::Yes
-            })?;
-            for path in paths {
-                found |= writer.delete(Space::Fields, &path)?;
+            if record_prefix(&mut self.path, key, self.max_key_bytes) {
+                found |= delete_fields(&mut writer, &self.path)?;
             }
         }
         if !found {
@@ -227,19 +218,21 @@ impl<E: Engine> Handle<E> {
     }
 
     fn increment_field(&mut self, key: &[u8], field: &[u8], by: i64) -> Result<i64, Fault> {
-        record_prefix(&mut self.path, key)?;
-        self.path.extend_from_slice(field);
-        if self.path.len() > self.max_key_bytes {
-            let (path, max) = (self.path.len(), self.max_key_bytes);
-            return Err(Fault(format!("key, field and 2 bytes are {path} bytes long; this store takes {max}")));
+        let max = self.max_key_bytes;
+        if !record_prefix(&mut self.path, key, max.saturating_sub(field.len())) {
+            let bytes = key.len() + field.len();
+            return Err(Fault(format!("key and field of {bytes} bytes; this store takes {} together", max - 2)));
         }
+        self.path.extend_from_slice(field);
         self.increment(Space::Fields, &self.path, by)
     }
 
     fn get_fields(&mut self, key: &[u8]) -> Result<(), Fault> {
         self.buffers.rows.clear();
+        if !record_prefix(&mut self.path, key, self.max_key_bytes) {
+            return Ok(());
+        }
         let (rows, mut unreadable) = (&mut self.buffers.rows, None);
-        record_prefix(&mut self.path, key)?;
         let prefix = &self.path;
         self.shared.engine.reader()?.scan(Space::Fields, prefix, |path, value| {
             let Some(field) = path.strip_prefix(&prefix[..]) else { return More::No };
@@ -332,13 +325,29 @@ impl<E: Engine> Handle<E> {
     }
 }
 
-/// Writes what the paths of all fields of a record begin with.
-fn record_prefix(path: &mut Vec<u8>, key: &[u8]) -> Result<(), Fault> {
-    let bytes = u16::try_from(key.len()).map_err(|_| "key of a record of more than 65535 bytes")?;
+/// Writes what the paths of all fields of a record begin with; false when the key is too long to have any.
+fn record_prefix(path: &mut Vec<u8>, key: &[u8], max_key_bytes: usize) -> bool {
+    let Ok(bytes) = u16::try_from(key.len()) else { return false };
     path.clear();
     path.extend_from_slice(&bytes.to_be_bytes());
     path.extend_from_slice(key);
-    Ok(())
+    path.len() <= max_key_bytes
+}
+
+/// Deletes all counters of a record; whether there were any.
+fn delete_fields(writer: &mut impl Write, prefix: &[u8]) -> Result<bool, Fault> {
+    let mut paths = Vec::new();
+    writer.scan(Space::Fields, prefix, |path, _| {
+        if !path.starts_with(prefix) {
+            return More::No;
+        }
+        paths.push(path.to_vec());
+        More::Yes
+    })?;
+    for path in &paths {
+        writer.delete(Space::Fields, path)?;
+    }
+    Ok(!paths.is_empty())
 }
 
 /// Reads a stored counter.

@@ -60,6 +60,14 @@ pub fn the_shortest_and_longest_keys_work_and_longer_ones_are_refused(spec: &str
     let opened = Opened::fresh(spec);
     let limits = opened.capabilities().clone();
     let mut client = opened.client();
+    if limits.has(OperationKind::IncrementField) {
+        // Where there are counters, each key is looked for among them too.
+        let longest = pattern(limits.max_key_bytes, 3);
+        assert_eq!(client.ask(Operation::IncrementField { key: b"k", field: b"f", by: 1 }), Answer::Number(1));
+        assert_eq!(client.ask(Operation::GetFields { key: &longest }), Answer::Rows(Vec::new()));
+        let answer = client.ask(Operation::IncrementField { key: &longest, field: b"f", by: 1 });
+        assert!(matches!(answer, Answer::Number(1) | Answer::Failed(_)), "{answer:?}");
+    }
     for length in [limits.min_key_bytes, limits.max_key_bytes - 1, limits.max_key_bytes] {
         let key = pattern(length, 3);
         assert_eq!(client.get(&key), Answer::Missing, "key of {length} bytes");
