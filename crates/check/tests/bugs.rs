@@ -442,6 +442,6 @@ fn a_client_that_panics_fails_the_case_and_the_check_goes_on() {
 
 #[test]
 fn a_limit_that_is_declared_and_not_kept_is_caught() {
-    let case = "a value one byte over the limit";
+    let case = "a value over the limit is refused";
     assert_caught(Bug::TakesTooMuch, case, ReasonKind::WrongReply, ":too long a value: ", "were to be refused");
 }

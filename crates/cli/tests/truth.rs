@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use truth_support::{Ran, command, read, run};
+use truth_support::common::Desk;
+use truth_support::{Ran, run, words};
 
 /// A Redis of the test's own, that can be frozen.
 struct Redis {
@@ -97,17 +98,15 @@ fn a_stall_of_one_second_is_told_as_it_was() {
 
 fn stalled_run() -> (Ran, Duration) {
     let redis = Redis::start();
-    let directory = tempfile::tempdir().unwrap();
-    let out = directory.path().join("study");
-    let more =
-        ["--rate", "1000", "--clients", "1", "--pipeline", "2000", "--set", "workload=c", "--set", "records=500"];
-    let more = [&more[..], &["--set", "operations=10000", "--set", "value=100"]].concat();
-    let mut program = command("ycsb", &redis.url(), &out, &more);
-    let running = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let desk = Desk::new();
+    let more = [
+        "--rate 1000 --clients 1 --pipeline 2000 --set workload=c --set records=500 --set operations=10000 --set value=100",
+    ];
+    let running = desk.command(&format!("run {} --out out", words("ycsb", &redis.url(), &more))).spawn().unwrap();
     std::thread::sleep(Duration::from_secs(5));
     let frozen = redis.freeze(Duration::from_secs(1));
     let output = running.wait_with_output().unwrap();
-    (read(&out, &output), frozen)
+    (Ran::of(&desk.finished(output)), frozen)
 }
 
 #[test]

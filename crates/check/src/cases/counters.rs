@@ -72,7 +72,7 @@ fn upper_bound(subject: &Subject<'_>) -> Result<(), Stop> {
     probe.must(increment(&key, 1), Must::Count(max))?;
     probe.must(Operation::GetCounter { key: &key }, Must::Count(max))?;
     if max == i64::MAX && min == 0 {
-        return beyond_what_replies_show(&mut probe, &key);
+        return beyond_what_replies_show(subject, &mut probe, &key);
     }
     beyond(&mut probe, &key, 1, max, min, overflow)
 }
@@ -102,19 +102,23 @@ fn lower_bound(subject: &Subject<'_>) -> Result<(), Stop> {
     probe.must(Operation::GetCounter { key: &key }, Must::Count(left))
 }
 
-/// An unsigned counter of 64 bits goes on where no reply can follow it, so the step over the bound is refused and may
-/// nevertheless have been made; the step back must be as well.
-fn beyond_what_replies_show(probe: &mut Probe<'_>, key: &[u8]) -> Result<(), Stop> {
+/// An unsigned counter of 64 bits goes on where no reply can follow it: the step over the bound is refused and may nevertheless
+/// have been made. Whether it comes back is the server's luck (memcached 1.6.18 searches such a number for a minus sign beyond
+/// its end, and at times finds one), but the session and other counters must not suffer.
+fn beyond_what_replies_show(subject: &Subject<'_>, probe: &mut Probe<'_>, key: &[u8]) -> Result<(), Stop> {
     let over = probe.attempt(&increment(key, 1))?;
     let back = probe.attempt(&increment(key, -1))?;
     match (&over, &back) {
-        (OwnedReply::Failed(OwnedFailure::Refused(_)), OwnedReply::Number(count)) if *count >= i64::MAX - 1 => Ok(()),
+        (OwnedReply::Failed(OwnedFailure::Refused(_)), OwnedReply::Failed(OwnedFailure::Refused(_))) => {}
+        (OwnedReply::Failed(OwnedFailure::Refused(_)), OwnedReply::Number(count)) if *count >= i64::MAX - 1 => {}
         _ => {
             let (over, back) = (over.as_reply(), back.as_reply());
             let seen = format!("{} and 1 more gave {over:?}, then 1 less gave {back:?}", i64::MAX);
-            Err(Stop::wrong(ReasonKind::WrongNumber, key, seen))
+            return Err(Stop::wrong(ReasonKind::WrongNumber, key, seen));
         }
     }
+    let other = subject.key("counter next to the one at its bound");
+    probe.must(increment(&other, 3), Must::Count(3))
 }
 
 /// One step over the bound the counter stands at, and one back.
