@@ -2,6 +2,8 @@
 
 #![cfg(feature = "mongodb")]
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::Rig;

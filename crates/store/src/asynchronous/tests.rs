@@ -39,7 +39,8 @@ impl AsyncClient for Fake {
                 let mut left = times;
                 poll_fn(|cx| {
                     cx.waker().wake_by_ref();
-                    cx.waker().clone().wake();
+                    let owned = cx.waker().clone();
+                    owned.wake();
                     left -= 1;
                     if left == 0 { Poll::Ready(()) } else { Poll::Pending }
                 })
