@@ -1,0 +1,67 @@
+//! Open loop: operations are sent when they are due, whatever the replies do.
+
+use super::{InFlight, Lane};
+use crate::clock::Ticks;
+use crate::job::Step;
+use crate::schedule::Schedule;
+use store::{OperationKind, Session, StoreError};
+
+impl Lane<'_> {
+    /// Sends what is due, as long as a slot is free.
+    pub(super) fn dispatch_due(&mut self, session: &mut dyn Session) -> Result<(), StoreError> {
+        for _ in 0..self.ready.len() {
+            let Some(due) = self.schedule.as_ref().and_then(Schedule::due) else { return Ok(()) };
+            if self.now >= self.deadline_end {
+                return Ok(()); // the grace for what was due is over
+            }
+            if due > self.now {
+                self.now = self.clock.now();
+                if due > self.now {
+                    return Ok(());
+                }
+            }
+            let Some(slot) = self.ready.pop_front() else { return Ok(()) };
+            match self.job.next(slot) {
+                Step::Finished => {}
+                Step::Wait => self.waiting.push(slot),
+                Step::Operation(operation) => {
+                    let kind = operation.kind();
+                    self.counts.bytes_written += operation.bytes_written();
+                    let sent = self.clock.now();
+                    self.in_flight[slot as usize] = InFlight { kind, timed: true, active: true, sent, due };
+                    if let Some(schedule) = &mut self.schedule {
+                        schedule.advance();
+                    }
+                    match session.submit(slot, &operation)? {
+                        Some(reply) => {
+                            self.now = self.clock.now();
+                            self.counts.add(kind, &reply);
+                            self.series.count(1);
+                            if let Err(offence) = self.job.reply(slot, &reply) {
+                                self.offend(offence);
+                            }
+                            self.record_open(kind, sent, due);
+                            self.in_flight[slot as usize].active = false;
+                            self.ready.push_back(slot);
+                        }
+                        None => {
+                            self.active += 1;
+                            self.submitted.push(slot);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Service time, response time from the intended send, and how late the client itself was.
+    #[inline]
+    pub(super) fn record_open(&mut self, kind: OperationKind, sent: Ticks, due: Ticks) {
+        let response_ns = self.clock.ns(self.now.saturating_sub(due));
+        self.histograms.service.record(self.clock.ns(self.now.saturating_sub(sent)));
+        self.histograms.send_lag.record(self.clock.ns(sent.saturating_sub(due)));
+        self.series.note(self.now, response_ns, &self.histograms);
+        self.histograms.response[kind as usize].record(response_ns);
+    }
+}

@@ -1,0 +1,93 @@
+//! What is done with a reply: timed, counted, checked by the job.
+
+use super::Lane;
+use crate::clock::Ticks;
+use crate::offence::Offence;
+use store::{OperationKind, Reply, Sink, Slot};
+use study::ReasonKind;
+
+/// Replies of one kind that arrived together to operations sent together: one latency, recorded once.
+pub(super) struct Burst {
+    kind: OperationKind,
+    sent: Ticks,
+    arrived: Ticks,
+    replies: u32,
+}
+
+impl Burst {
+    /// Nothing has arrived.
+    pub(super) const NONE: Burst = Burst { kind: OperationKind::Get, sent: 0, arrived: 0, replies: 0 };
+}
+
+impl Lane<'_> {
+    /// Closes the books.
+    pub(crate) fn finish(&mut self) {
+        self.record_burst();
+        self.series.take_counts(&self.histograms);
+    }
+
+    /// Records the latency of the replies since the last call.
+    #[inline]
+    pub(super) fn record_burst(&mut self) {
+        let burst = &mut self.burst;
+        let replies = std::mem::take(&mut burst.replies);
+        if replies > 0 {
+            let ns = self.clock.ns(burst.arrived.saturating_sub(burst.sent));
+            self.series.note(burst.arrived, ns, &self.histograms);
+            self.histograms.response[burst.kind as usize].record_many(ns, replies);
+        }
+    }
+
+    /// Counts a reply and lets the job check it.
+    #[inline(always)]
+    pub(super) fn complete(&mut self, slot: Slot, kind: OperationKind, reply: &Reply<'_>) {
+        self.counts.add(kind, reply);
+        self.series.count(1);
+        match self.job.reply(slot, reply) {
+            Ok(()) => self.lost_in_a_row = 0,
+            Err(offence) => self.offend(offence),
+        }
+    }
+
+    /// Counts what is wrong with a reply.
+    #[cold]
+    pub(super) fn offend(&mut self, offence: Offence) {
+        self.counts.errors += 1;
+        self.series.error();
+        if offence.kind == ReasonKind::ConnectionLost {
+            self.lost_in_a_row += 1;
+        }
+        self.offences.add(offence);
+    }
+}
+
+impl Sink for Lane<'_> {
+    #[inline]
+    fn arrived(&mut self) {
+        self.record_burst();
+        self.now = self.clock.now();
+        self.burst.arrived = self.now;
+    }
+
+    #[inline]
+    fn reply(&mut self, slot: Slot, reply: Reply<'_>) {
+        let state = self.in_flight[slot as usize];
+        if !state.active {
+            self.offend(Offence::new(ReasonKind::Protocol, b"", format!("a reply nobody asked for: {reply:?}")));
+            return;
+        }
+        self.in_flight[slot as usize].active = false;
+        self.active -= 1;
+        if self.schedule.is_some() {
+            self.record_open(state.kind, state.sent, state.due);
+        } else if state.timed {
+            if state.sent != self.burst.sent || state.kind != self.burst.kind {
+                self.record_burst();
+                self.burst = Burst { kind: state.kind, sent: state.sent, arrived: self.now, replies: 0 };
+            }
+            self.burst.replies += 1;
+        }
+        self.complete(slot, state.kind, &reply);
+        self.ready.push_back(slot);
+    }
+}
