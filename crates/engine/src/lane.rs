@@ -71,6 +71,8 @@ pub(crate) struct Lane<'a> {
     next_scan: Ticks,
     published: u64,
     lost_in_a_row: u32,
+    /// Whether the session answered the last operation at once.
+    at_once: bool,
     burst: Burst,
 
     pub(crate) counts: Counts,
@@ -110,6 +112,7 @@ impl<'a> Lane<'a> {
             next_scan: 0,
             published: 0,
             lost_in_a_row: 0,
+            at_once: true,
             burst: Burst { kind: OperationKind::Get, sent: 0, arrived: 0, replies: 0 },
             counts: Counts::default(),
             histograms: Histograms::default(),
@@ -200,7 +203,7 @@ impl<'a> Lane<'a> {
                 return Ok(());
             }
             let Some(slot) = self.ready.pop_front() else { return Ok(()) };
-            self.run_slot(session, slot)?;
+            if self.at_once { self.run_slot(session, slot)? } else { self.send_slot(session, slot)? }
         }
         Ok(())
     }
@@ -298,13 +301,8 @@ impl<'a> Lane<'a> {
                             }
                         }
                         Ok(None) => {
-                            self.in_flight[slot as usize] = InFlight { kind, timed, active: true, sent: 0, due: 0 };
-                            self.active += 1;
-                            self.submitted.push(slot);
-                            if tally.operations == 0 {
-                                self.counts.bytes_written += tally.bytes_written;
-                                return Ok(());
-                            }
+                            self.at_once = false;
+                            self.took_off(slot, kind, timed);
                             break Ok(());
                         }
                         Err(error) => break Err(error),
@@ -317,6 +315,55 @@ impl<'a> Lane<'a> {
         result
     }
 
+    /// Closed loop: the slot's next operation, on a session that answers later.
+    #[inline]
+    fn send_slot(&mut self, session: &mut dyn Session, slot: Slot) -> Result<(), StoreError> {
+        let step = self.job.next(slot);
+        let operation = match &step {
+            Step::Operation(operation) => operation,
+            Step::Wait => {
+                self.waiting.push(slot);
+                return Ok(());
+            }
+            Step::Finished => return Ok(()),
+        };
+        let kind = operation.kind();
+        self.counts.bytes_written += operation.bytes_written();
+        self.until_timed -= 1;
+        let timed = self.until_timed == 0;
+        if timed {
+            self.until_timed = self.every;
+        }
+        let start = self.now;
+        match session.submit(slot, operation)? {
+            None => self.took_off(slot, kind, timed),
+            Some(reply) => {
+                self.at_once = true;
+                if timed {
+                    self.now = self.clock.now();
+                    let ns = self.clock.ns(self.now.saturating_sub(start));
+                    self.series.note(self.now, ns, &self.histograms);
+                    self.histograms.response[kind as usize].record(ns);
+                }
+                self.counts.add(kind, &reply);
+                self.series.count(1);
+                if let Err(offence) = self.job.reply(slot, &reply) {
+                    self.offend(offence);
+                }
+                self.ready.push_back(slot);
+            }
+        }
+        Ok(())
+    }
+
+    /// An operation is in flight; it is stamped when the others are that are sent with it.
+    #[inline(always)]
+    fn took_off(&mut self, slot: Slot, kind: OperationKind, timed: bool) {
+        self.in_flight[slot as usize] = InFlight { kind, timed, active: true, sent: 0, due: 0 };
+        self.active += 1;
+        self.submitted.push(slot);
+    }
+
     /// One clock read for all operations that are about to be sent together.
     #[inline]
     fn stamp_submitted(&mut self) {
@@ -325,13 +372,10 @@ impl<'a> Lane<'a> {
         }
         let now = self.clock.now();
         self.now = now;
-        for slot in self.submitted.drain(..) {
-            let state = &mut self.in_flight[slot as usize];
-            state.sent = now;
-            if self.schedule.is_none() {
-                state.due = now;
-            }
+        for &slot in &self.submitted {
+            self.in_flight[slot as usize].sent = now;
         }
+        self.submitted.clear();
     }
 
     /// How long the next poll may wait.

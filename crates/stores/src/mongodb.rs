@@ -4,7 +4,7 @@
 //! `KVTRIAL_FERRETD`; built from `tools/ferretd`). FerretDB is a translation layer: it is named FerretDB everywhere, its figures are
 //! not MongoDB's. FerretDB 1 reads a document, changes it and writes it back without a transaction: two increments at the same time may
 //! count once. So on FerretDB counters and compare-and-set are not native; nor are batches of puts, for which it opens SQLite once a
-//! pair, at the same time, until nothing moves any more.
+//! pair, at the same time, until nothing moves any more, nor batches of gets, for which it reads the whole collection.
 //!
 //! | level | mongod | FerretDB |
 //! |---|---|---|
@@ -12,8 +12,8 @@
 //! | `second` | `w: 1, j: false`: the journal is synced every 100 ms | - |
 //! | `os` | - | SQLite with `synchronous=off`: written, never synced |
 //!
-//! Keys that are text are stored as `_id` strings, others as binary: FerretDB looks up only strings through its index. The order of
-//! binary ids in MongoDB is by length first, so scans in byte order are not native. The protocol does not pipeline: each slot
+//! Keys are stored as `_id` strings, those that are no plain text in hexadecimal digits: FerretDB looks up only strings through its
+//! index. Their order is not the order of the keys' bytes, so scans are not native. The protocol does not pipeline: each slot
 //! has a connection, in one pool a session. On the user's server the collections `kvtrial_kv`, `kvtrial_counters` and `kvtrial_fields`
 //! are made anew in the database of the URL (or in `kvtrial`); nothing else is touched.
 

@@ -1,7 +1,6 @@
 //! MongoDB where there is a `mongod`, else FerretDB (`ferretd` on PATH, or named by KVTRIAL_FERRETD).
 
 #![cfg(feature = "mongodb")]
-
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -25,7 +25,7 @@ pub fn written(ledger: &Ledger, id: u32, reply: &Reply<'_>) -> Result<(), Offenc
 ///
 /// # Errors
 /// What is wrong with it.
-#[inline]
+#[inline(always)]
 pub fn read(values: &Values, ledger: &Ledger, id: u32, known: Known, reply: &Reply<'_>) -> Result<(), Offence> {
     match reply {
         Reply::Value(value) => judge_value(values, ledger, id, known, value),
@@ -35,7 +35,7 @@ pub fn read(values: &Values, ledger: &Ledger, id: u32, known: Known, reply: &Rep
     }
 }
 
-#[inline]
+#[inline(always)]
 fn judge_value(values: &Values, ledger: &Ledger, id: u32, known: Known, value: &[u8]) -> Result<(), Offence> {
     match values.verify(id, value) {
         Ok(version) => ledger.judge(id, known, version).map_err(|age| wrong_age(id, version, age)),

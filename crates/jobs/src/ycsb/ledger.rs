@@ -207,6 +207,9 @@ impl Ledger {
     pub fn judge(&self, id: u32, known: Known, version: u32) -> Result<(), Age> {
         let issued = State::unpack(self.word(id).load(Ordering::Acquire)).issued;
         let version = u64::from(version);
+        if version == issued && version != 0 {
+            return Ok(()); // the newest there is cannot be stale
+        }
         let lag = steps(version, issued);
         if version == 0 || version > MAX_VERSION || lag > MAX_VERSION / 2 {
             return Err(Age::NeverIssued(issued as u32));

@@ -24,6 +24,28 @@ pub fn push_line(out: &mut Vec<u8>, sign: u8, number: u64) {
     }
 }
 
+/// Appends three parts with one check for room.
+#[inline(always)]
+pub fn push_three<const HEAD: usize, const TAIL: usize>(
+    out: &mut Vec<u8>,
+    head: &[u8; HEAD],
+    middle: &[u8],
+    tail: &[u8; TAIL],
+) {
+    let size = HEAD + middle.len() + TAIL;
+    out.reserve(size);
+    let start = out.len();
+    // SAFETY: `reserve` made room for `size` bytes behind `start`; the three parts fill exactly these, none of them overlaps `out`
+    // (it is borrowed mutably), and the length is set to what has been written.
+    unsafe {
+        let to = out.as_mut_ptr().add(start);
+        to.copy_from_nonoverlapping(head.as_ptr(), HEAD);
+        to.add(HEAD).copy_from_nonoverlapping(middle.as_ptr(), middle.len());
+        to.add(HEAD + middle.len()).copy_from_nonoverlapping(tail.as_ptr(), TAIL);
+        out.set_len(start + size);
+    }
+}
+
 /// Writes the digits at the end of `digits`, and returns where they start.
 #[inline]
 fn write_digits(digits: &mut [u8; 20], mut number: u64) -> usize {

@@ -8,8 +8,10 @@ use mongodb::error::{Error, ErrorKind, Result, WriteFailure};
 use mongodb::options::ReturnDocument;
 use mongodb::{Collection, Database};
 use std::collections::HashMap;
+use std::sync::Arc;
 use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
 use store::{Expected, Operation};
+use tokio::sync::Semaphore;
 
 /// Of two upserts of the same new key one fails as a duplicate, and is then to be sent again. So often at most.
 const UPSERT_RETRIES: u32 = 100;
@@ -29,6 +31,7 @@ pub(super) struct Slot {
     counters: Collection<RawDocumentBuf>,
     fields: Collection<RawDocumentBuf>,
     journal: Journal,
+    turn: Option<Arc<Semaphore>>,
 }
 
 /// Whether an answer waits for the server's journal.
@@ -39,7 +42,7 @@ enum Journal {
 }
 
 impl Slot {
-    pub(super) fn new(database: &Database) -> Slot {
+    pub(super) fn new(database: &Database, turn: Option<Arc<Semaphore>>) -> Slot {
         Slot {
             pairs: database.collection(COLLECTIONS[0]),
             counters: database.collection(COLLECTIONS[1]),
@@ -49,12 +52,18 @@ impl Slot {
                 _ => Journal::Later,
             },
             database: database.clone(),
+            turn,
         }
     }
 }
 
 impl AsyncClient for Slot {
     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+        let reads = matches!(operation, Operation::Get { .. } | Operation::GetMany { .. } | Operation::GetCounter { .. });
+        let _turn = match &self.turn {
+            Some(turn) if !reads => turn.acquire().await.ok(), // never closed
+            _ => None,
+        };
         let mut tries = 0;
         loop {
             match self.carry_out(operation, out).await {
@@ -93,12 +102,20 @@ fn fail(error: &Error, out: &mut ReplyBuffer) -> Answer {
     }
 }
 
-/// Text that is plain becomes a string, anything else binary; no two keys become the same.
-fn id(key: &[u8]) -> Bson {
+/// Begins the ids of keys that are not plain text; a character nobody assigned.
+const ENCODED: char = '\u{F8FF}';
+
+/// A key as a string: FerretDB's index knows no other kind of id. Plain text stays as it is, anything else becomes hexadecimal
+/// digits behind [`ENCODED`]; no two keys become the same.
+fn id(key: &[u8]) -> String {
     match std::str::from_utf8(key) {
-        Ok(text) if !text.contains(|character: char| character.is_control()) => Bson::String(text.to_owned()),
-        _ => binary(key),
+        Ok(text) if !text.starts_with(ENCODED) && !text.contains(|character: char| character.is_control()) => text.to_owned(),
+        _ => std::iter::once(ENCODED).chain(key.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hex_digit)).collect(),
     }
+}
+
+fn hex_digit(nibble: u8) -> char {
+    char::from_digit(nibble.into(), 16).unwrap_or('0')
 }
 
 fn binary(bytes: &[u8]) -> Bson {
@@ -112,10 +129,7 @@ fn raw(bytes: &[u8]) -> RawBinaryRef<'_> {
 /// The document of a pair.
 fn pair(key: &[u8], value: &[u8]) -> RawDocumentBuf {
     let mut document = RawDocumentBuf::new();
-    match id(key) {
-        Bson::String(text) => document.append(cstr!("_id"), text.as_str()),
-        _ => document.append(cstr!("_id"), raw(key)),
-    }
+    document.append(cstr!("_id"), id(key).as_str());
     document.append(cstr!("v"), raw(value));
     document
 }
@@ -146,7 +160,7 @@ fn number(document: Option<RawDocumentBuf>, out: &mut ReplyBuffer) -> Answer {
 }
 
 /// The id of a field: the key's length keeps (key, field) pairs apart.
-fn field_id(key: &[u8], field: &[u8]) -> Bson {
+fn field_id(key: &[u8], field: &[u8]) -> String {
     id(&[key.len().to_string().as_bytes(), b":", key, field].concat())
 }
 
@@ -210,15 +224,15 @@ impl Slot {
     }
 
     async fn get_many(&self, keys: &[&[u8]], out: &mut ReplyBuffer) -> Result<Answer> {
-        let ids: Vec<Bson> = keys.iter().map(|key| id(key)).collect();
-        let mut cursor = self.pairs.find(doc! { "_id": { "$in": ids } }).await?;
+        let ids: Vec<String> = keys.iter().map(|key| id(key)).collect();
+        let mut cursor = self.pairs.find(doc! { "_id": { "$in": &ids } }).await?;
         let mut found: HashMap<Vec<u8>, Vec<u8>> = HashMap::with_capacity(keys.len());
         while cursor.advance().await? {
             let row = cursor.current();
             found.insert(bytes(row, "_id").to_vec(), bytes(row, "v").to_vec());
         }
-        for key in keys {
-            if let Some(value) = found.get(*key) {
+        for (key, id) in keys.iter().zip(&ids) {
+            if let Some(value) = found.get(id.as_bytes()) {
                 out.rows.push(key, value);
             }
         }
@@ -256,7 +270,7 @@ impl Slot {
 }
 
 /// Adds to a counter, creating it; the document afterwards.
-async fn add(counters: &Collection<RawDocumentBuf>, id: Bson, update: Document) -> Result<Option<RawDocumentBuf>> {
+async fn add(counters: &Collection<RawDocumentBuf>, id: String, update: Document) -> Result<Option<RawDocumentBuf>> {
     counters.find_one_and_update(doc! { "_id": id }, update).upsert(true).return_document(ReturnDocument::After).await
 }
 
@@ -265,10 +279,7 @@ fn upserts(pairs: &[(&[u8], &[u8])], journal: Journal) -> Result<Document> {
     let mut updates = RawArrayBuf::new();
     for (key, value) in pairs {
         let mut filter = RawDocumentBuf::new();
-        match id(key) {
-            Bson::String(text) => filter.append(cstr!("_id"), text.as_str()),
-            _ => filter.append(cstr!("_id"), raw(key)),
-        }
+        filter.append(cstr!("_id"), id(key).as_str());
         let mut update = RawDocumentBuf::new();
         update.append(cstr!("q"), filter);
         update.append(cstr!("u"), pair(key, value));

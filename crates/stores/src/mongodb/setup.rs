@@ -5,8 +5,10 @@ use super::{DURABILITIES, USUAL_PORT, ferretd_version};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::{ClientOptions, Credential, ServerAddress, WriteConcern};
 use mongodb::{Client, Database};
+use std::sync::Arc;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tokio::sync::Semaphore;
 use store::asynchronous::{Async, brief};
 use store::{
     Capabilities, Counter, Endpoint, Facts, OperationKind, OperationSet, Overflow, Session, SessionPlan, Store, StoreError,
@@ -28,9 +30,10 @@ const MAX_VALUE_BYTES: usize = (16 << 20) - (32 << 10);
 /// Collections, all ours.
 pub(super) const COLLECTIONS: [&str; 3] = ["kvtrial_kv", "kvtrial_counters", "kvtrial_fields"];
 
-const NATIVE_OF_FERRETDB: OperationSet = OperationSet::BASIC.and(&[OperationKind::GetMany]);
+const NATIVE_OF_FERRETDB: OperationSet = OperationSet::BASIC;
 
-const NATIVE_OF_MONGOD: OperationSet = NATIVE_OF_FERRETDB.and(&[
+const NATIVE_OF_MONGOD: OperationSet = OperationSet::BASIC.and(&[
+    OperationKind::GetMany,
     OperationKind::PutMany,
     OperationKind::GetVersioned,
     OperationKind::CompareAndSet,
@@ -40,7 +43,15 @@ const NATIVE_OF_MONGOD: OperationSet = NATIVE_OF_FERRETDB.and(&[
     OperationKind::GetFields,
 ]);
 
+/// Connections of a session to FerretDB at most. SQLite has one writer; FerretDB lets writers poll for their turn, and with 16 of
+/// them none comes through within 10 s. So kvtrial sends it one write at a time.
+const CONNECTIONS_OF_FERRETDB: u32 = 4;
+
 struct MongoDb {
+    /// Connections of a session at most; slots beyond them wait for one.
+    most_connections: u32,
+    /// FerretDB: one write at a time, over all sessions.
+    turn: Option<Arc<Semaphore>>,
     options: ClientOptions,
     database: String,
     place: String,
@@ -88,7 +99,11 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
         ..Capabilities::BASIC
     };
     let options = with_concern(options, durability);
-    Ok(Box::new(MongoDb { options, database, place, target: spec.target.clone(), capabilities }))
+    let (most_connections, turn) = match identity.speaks {
+        Some(_) => (CONNECTIONS_OF_FERRETDB, Some(Arc::new(Semaphore::new(1)))),
+        None => (u32::MAX, None),
+    };
+    Ok(Box::new(MongoDb { most_connections, turn, options, database, place, target: spec.target.clone(), capabilities }))
 }
 
 /// MongoDB's level is the client's choice. Of a FerretDB that we have not started we only know that it writes.
@@ -208,19 +223,20 @@ impl Store for MongoDb {
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         let mut options = self.options.clone();
-        options.max_pool_size = Some(plan.slots());
-        options.min_pool_size = Some(plan.slots());
+        let connections = plan.slots().min(self.most_connections);
+        options.max_pool_size = Some(connections);
+        options.min_pool_size = Some(connections);
         let mut database = None;
         Async::session(plan, async |_| {
             let database = match &database {
                 Some(database) => database,
                 None => {
                     let entered = enter(&self.place, options.clone(), &self.database).await?;
-                    fill_pool(&entered, plan.slots()).await;
+                    fill_pool(&entered, connections).await;
                     database.insert(entered)
                 }
             };
-            Ok(Slot::new(database))
+            Ok(Slot::new(database, self.turn.clone()))
         })
     }
 
@@ -245,7 +261,11 @@ impl Store for MongoDb {
         }
         let journal = self.capabilities.durability == Durability::Commit;
         config.insert("write_concern".into(), format!("w: 1, j: {journal}"));
-        config.insert("connections".into(), "one a slot, in one pool a session (the protocol does not pipeline)".into());
+        let connections = match self.most_connections {
+            u32::MAX => "one a slot, in one pool a session (the protocol does not pipeline)".to_owned(),
+            most => format!("one a slot, in one pool of at most {most} a session; one write at a time"),
+        };
+        config.insert("connections".into(), connections);
         config.insert("driver".into(), "mongodb".into());
         Ok(Facts { product: identity.product.into(), version, config })
     }
