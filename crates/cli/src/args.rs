@@ -35,7 +35,7 @@ pub enum Command {
 /// Options of `run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// The job: see `kvtrial jobs`
+    /// The job, e.g. fans; `kvtrial jobs` lists them
     pub job: String,
     /// A store: NAME starts a private one, URL or NAME:PATH uses yours; options follow commas (redis,durability=commit).
     /// Repeat it to compare several. Without it: every embedded store of this build
@@ -50,7 +50,7 @@ pub struct RunArguments {
     /// Input: a file, or a name `kvtrial jobs` shows
     #[arg(long, value_name = "FILE|NAME")]
     pub data: Option<String>,
-    /// Set a parameter of the job
+    /// Set a parameter of the job; repeat it for more
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
     /// Read the job's parameters from a file; for ycsb, an unmodified YCSB property file
@@ -77,10 +77,10 @@ pub struct RunArguments {
     /// Time one operation in so many [default: every one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub sample: Option<u32>,
-    /// Counted trials of each store
+    /// Counted trials of each store [default: 5, with --quick 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeats: Option<u32>,
-    /// Trials of each store that are run first and not counted
+    /// Trials of each store that are run first and not counted [default: 1, with --quick 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub warmups: Option<u32>,
     /// Seed of every random choice
@@ -101,10 +101,11 @@ pub struct RunArguments {
     /// Directory for the study [default: kvtrial-study-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with the interrupted study in --out
+    /// Go on with the interrupted study in --out; give the same options as before
     #[arg(long, requires = "out")]
     pub resume: bool,
-    /// Where private servers keep their data; put it on the disk to be measured [default: the system's temporary directory]
+    /// Where private stores keep their data: a directory on the disk to be measured [default: the system's temporary
+    /// directory]
     #[arg(long, value_name = "DIR")]
     pub base: Option<PathBuf>,
 }
@@ -112,17 +113,17 @@ pub struct RunArguments {
 /// Options of `query`.
 #[derive(Debug, Args)]
 pub struct QueryArguments {
-    /// The job
+    /// The job, e.g. fans
     pub job: String,
-    /// What to ask about, e.g. a page
+    /// What to ask about: for fans, a page
     pub key: String,
-    /// The store. A private one is filled by running the job first
+    /// The store: your own, or a private one, on which the job is run first
     #[arg(short = 's', long = "store", value_name = "SPEC", default_value = "ram")]
     pub store: String,
     /// Input for a private store: a file, or a name `kvtrial jobs` shows
     #[arg(long, value_name = "FILE|NAME")]
     pub data: Option<String>,
-    /// Where a private server keeps its data [default: the system's temporary directory]
+    /// Where a private store keeps its data [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     pub base: Option<PathBuf>,
 }
@@ -136,7 +137,7 @@ pub struct CheckArguments {
     /// Longest wait for any reply
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub deadline: Duration,
-    /// Where private servers keep their data [default: the system's temporary directory]
+    /// Where private stores keep their data [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     pub base: Option<PathBuf>,
     /// Print the result as JSON

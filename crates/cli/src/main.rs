@@ -1,6 +1,8 @@
 //! `kvtrial`: runs real jobs on real key/value stores, checks every answer, and gives a verdict that can be believed.
 //!
 //! The command line: parse, call, exit. This is the only place that exits.
+//!
+//! What never lives here: a store, a job, a measurement, a table.
 
 mod args;
 mod commands;

@@ -8,6 +8,83 @@
 //! * `asynchronous` (feature `async`): a tokio driver, one current-thread runtime a session.
 //!
 //! What never lives here: a particular store, a job, a statistic, a process being started.
+//!
+//! # An adapter, whole
+//!
+//! A tree in memory behind a lock, told to kvtrial: who it is, what it can do, and one function that carries out operations. As a
+//! file of the crate `stores` it would be ready for `kvtrial run`, `check` and `stores`.
+//!
+//! ```
+//! # use kvtrial_store as store;
+//! use std::{collections::BTreeMap, sync::{Arc, Mutex, PoisonError}};
+//! use store::immediate::{Immediate, SyncStore};
+//! use store::{Capabilities, Class, Facts, Opener, Operation, OperationKind, OperationSet, Probe};
+//! use store::{Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading};
+//! use study::{Durability, Spec};
+//!
+//! pub static STORES: &[StoreInfo] = &[StoreInfo {
+//!     name: "tree",
+//!     class: Class::Embedded,
+//!     summary: "a balanced tree in memory",
+//!     durabilities: &[Durability::None],
+//!     options: &[],
+//!     install: "built in",
+//!     licence: "MIT OR Apache-2.0",
+//!     probe: || Probe::Found("tree 1".into()),
+//!     opener: Opener::Embedded(|_spec, _directory| Ok(Box::new(Tree::default()))),
+//! }];
+//!
+//! static CAPABILITIES: Capabilities =
+//!     Capabilities { native: OperationSet::BASIC.and(&[OperationKind::Scan]), ..Capabilities::BASIC };
+//!
+//! type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+//! #[derive(Default)]
+//! struct Tree(Arc<Mutex<Map>>);
+//!
+//! impl Store for Tree {
+//!     fn capabilities(&self) -> &Capabilities { &CAPABILITIES }
+//!     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+//!         Immediate::session(plan, || Ok(Handle { tree: self.0.clone(), ..Handle::default() }))
+//!     }
+//!     fn threading(&self) -> Threading { Threading::PerClient }
+//!     fn facts(&self) -> Result<Facts, StoreError> {
+//!         Ok(Facts { product: "tree".into(), version: "1".into(), ..Facts::default() })
+//!     }
+//! }
+//!
+//! /// One client's handle; replies borrow from its buffers.
+//! #[derive(Default)]
+//! struct Handle { tree: Arc<Mutex<Map>>, value: Vec<u8>, rows: RowBuffer }
+//! impl SyncStore for Handle {
+//!     fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_> {
+//!         let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
+//!         match *operation {
+//!             Operation::Get { key } => match tree.get(key) {
+//!                 Some(value) => { self.value.clone_from(value); Reply::Value(&self.value) }
+//!                 None => Reply::Missing,
+//!             },
+//!             Operation::Put { key, value } => { tree.insert(key.to_vec(), value.to_vec()); Reply::Done }
+//!             Operation::Delete { key } => tree.remove(key).map_or(Reply::Missing, |_| Reply::Done),
+//!             Operation::Scan { start, limit } => {
+//!                 self.rows.clear();
+//!                 let found = tree.range(start.to_vec()..).take(limit as usize);
+//!                 found.for_each(|(key, value)| self.rows.push(key, value));
+//!                 Reply::Rows(self.rows.rows())
+//!             }
+//!             _ => unreachable!("only what the capabilities name is asked"),
+//!         }
+//!     }
+//! }
+//! let Opener::Embedded(open) = STORES[0].opener else { unreachable!() };
+//! let store = open(&Spec::private("tree"), std::path::Path::new("unused"))?;
+//! let mut session = store.session(SessionPlan { clients: 1, pipeline: 1 })?;
+//! assert_eq!(session.submit(0, &Operation::Put { key: b"libc6", value: b"3839" })?, Some(Reply::Done));
+//! assert_eq!(session.submit(0, &Operation::Get { key: b"libc6" })?, Some(Reply::Value(b"3839")));
+//! assert_eq!(session.submit(0, &Operation::Get { key: b"perl" })?, Some(Reply::Missing));
+//! let Some(Reply::Rows(rows)) = session.submit(0, &Operation::Scan { start: b"a", limit: 9 })? else { panic!() };
+//! assert_eq!(rows.iter().collect::<Vec<_>>(), [(&b"libc6"[..], &b"3839"[..])]);
+//! # Ok::<(), StoreError>(())
+//! ```
 
 #[cfg(feature = "async")]
 pub mod asynchronous;

@@ -1,4 +1,6 @@
-//! Servers for tests: one that lies in every way a server can, and one that speaks the Tyrant protocol. Never shipped to users.
+//! Servers for tests: one that lies in every way a server can, and one that speaks the Tyrant protocol.
+//!
+//! What never lives here: anything users get. No crate depends on this one but for its tests.
 
 pub mod lying;
 pub mod tyrant_server;

@@ -40,7 +40,7 @@ impl JsonNames {
         &field[1..field.len() - 2]
     }
 
-    /// [`tail_hash`] of a page's escaped name.
+    /// `tail_hash` of a page's escaped name.
     #[inline]
     pub fn tail(&self, page: u32) -> u32 {
         self.tails[page as usize]
