@@ -77,16 +77,16 @@ pub struct RunArguments {
     /// Time one operation in so many [default: every one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub sample: Option<u32>,
-    /// Counted trials of each store [default: 5, with --quick 3]
+    /// Counted trials of each store [default: 3, with --quick 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeats: Option<u32>,
-    /// Trials of each store that are run first and not counted [default: 1, with --quick 0]
+    /// Trials of each store that are run first and not counted [default: 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub warmups: Option<u32>,
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
-    /// A first look: three repeats, no warm-up
+    /// A first look: two repeats
     #[arg(long)]
     pub quick: bool,
     /// Do not add the null and ram cells

@@ -9,13 +9,15 @@ use host::{NoiseMeter, OpenStore, ProcessUse};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::{Facts, Keeps, StoreError};
-use study::{PhaseRecord, Reason, ReasonKind, SeriesPoint, ServerUse, Target, TrialRecord, Verdict};
+use study::{Durability, PhaseRecord, Reason, ReasonKind, SeriesPoint, ServerUse, Target, TrialRecord, Verdict};
 
 /// What is known of a cell's store once it was opened.
 #[derive(Clone, Debug)]
 pub struct About {
     /// Product, version, effective configuration.
     pub facts: Facts,
+    /// Durability level in effect, as the store itself says.
+    pub durability: Durability,
     /// Operations the job emulates on it.
     pub emulated: Vec<&'static str>,
     /// Key and value bytes the job left in it.
@@ -69,6 +71,7 @@ pub(crate) fn run_trial(
     let unsuited = |error: engine::JobError| RunError::Unsuited { store: planned.spec.to_string(), problem: error.0 };
     let emulated = plan.prepared.suits(&capabilities).map_err(unsuited)?;
     let keeps = capabilities.keeps;
+    let durability = capabilities.durability;
     let setup = TrialSetup { slots: plan.settings.slots(), capabilities, seed: plan.seed };
     let trial = plan.prepared.trial(&setup);
     if planned.spec.target != Target::Private {
@@ -133,11 +136,15 @@ pub(crate) fn run_trial(
         latencies: &record.latency_ns,
         not_sent: record.not_sent,
     });
+    if let Some(asked) = planned.spec.durability.filter(|asked| *asked != durability) {
+        let example = format!("durability={asked} was asked for, the store is at {durability}");
+        record.verdict.add(reason(ReasonKind::SettingNotInEffect, example));
+    }
     measured.broken.into_iter().for_each(|found| record.verdict.add(found));
     if let Err(error) = open.close() {
         record.verdict.add(reason(ReasonKind::ServerDied, error.to_string()));
     }
-    Ok(Finished { record, about: Some(About { facts, emulated, logical_bytes }), interrupted })
+    Ok(Finished { record, about: Some(About { facts, durability, emulated, logical_bytes }), interrupted })
 }
 
 /// A store of the user's must not hold keys the job will use, the first time; later they are an earlier trial's and deleted.

@@ -12,9 +12,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::{Class, Probe};
 use study::{Spec, Status, Study, TrialRecord};
 
-const REPEATS: u32 = 5;
-const QUICK_REPEATS: u32 = 3;
-const WARMUPS: u32 = 1;
+const REPEATS: u32 = 3;
+const QUICK_REPEATS: u32 = 2;
+const WARMUPS: u32 = 0;
 
 /// Runs a study and returns the exit status.
 pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
@@ -93,7 +93,7 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
         stores,
         settings,
         repeats: arguments.repeats.unwrap_or(if quick { QUICK_REPEATS } else { REPEATS }),
-        warmups: arguments.warmups.unwrap_or(if quick { 0 } else { WARMUPS }),
+        warmups: arguments.warmups.unwrap_or(WARMUPS),
         seed: arguments.seed,
         base: arguments.base.clone().unwrap_or_else(host::default_base),
         keys_found: if arguments.overwrite { KeysFound::Delete } else { KeysFound::Refuse },
@@ -215,6 +215,7 @@ impl Observer for Notebook {
         self.progress.trial_finished(&record);
         if let Some(about) = about {
             let describe = |cell: &mut study::Cell| {
+                cell.durability = Some(about.durability);
                 cell.product = about.facts.product.clone();
                 cell.store_version = about.facts.version.clone();
                 cell.store_config = about.facts.config.clone();
