@@ -89,6 +89,21 @@ fn a_job_a_store_cannot_do_is_refused_before_it_starts() {
     let desk = Desk::new();
     let message = refused(&desk, "run ycsb -s memcached-unix --set workload=e --no-baselines");
     assert!(message.contains("scan"), "{message}");
+    let message = refused(&desk, "run ycsb -s ram --set workload=e --out out");
+    assert!(message.contains("-s ram") && message.contains("scan") && message.contains("workload="), "{message}");
+    assert!(!desk.path().join("out").exists(), "a directory was made");
+    assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
+}
+
+#[test]
+fn a_baseline_that_cannot_do_the_job_is_left_out_with_a_word() {
+    let desk = Desk::new();
+    let ran =
+        desk.run("ycsb -s null --set workload=e --set records=1000 --set operations=1000 --repeats 1 --warmups 0");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    assert!(ran.stderr.contains("ram is left out") && ran.stderr.contains("scan"), "{}", ran.said());
+    let stores: Vec<&str> = ran.cells().iter().map(|cell| cell["store"].as_str().unwrap()).collect();
+    assert_eq!(stores, ["null"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What an adapter says of itself before anything is opened.
 
-use crate::{Class, Endpoint, Place, ServerPlan, Store, StoreError};
+use crate::{Capabilities, Class, Endpoint, Place, ServerPlan, Store, StoreError};
 use std::path::Path;
 use study::{Durability, Spec};
 
@@ -26,17 +26,23 @@ pub enum Probe {
     NotBuilt(&'static str),
 }
 
+/// Opens an embedded store in the directory, private or the user's, that holds its files.
+pub type OpenEmbedded = fn(&Spec, &Path) -> Result<Box<dyn Store>, StoreError>;
+
+/// Connects to a server.
+pub type Connect = fn(&Spec, &Endpoint) -> Result<Box<dyn Store>, StoreError>;
+
 /// How a store is opened.
 #[derive(Clone, Copy)]
 pub enum Opener {
-    /// A library in this process, given the directory (private or the user's) that holds its files.
-    Embedded(fn(&Spec, &Path) -> Result<Box<dyn Store>, StoreError>),
+    /// A library in this process.
+    Embedded(OpenEmbedded),
     /// A server: planned for a private place and started by the host, or the user's own; then connected to.
     Server {
         /// How to start a private one.
         plan: fn(&Spec, &Place) -> Result<ServerPlan, StoreError>,
         /// Connects; also used to find out whether a server just started is ready, so it must fail fast and cheaply.
-        connect: fn(&Spec, &Endpoint) -> Result<Box<dyn Store>, StoreError>,
+        connect: Connect,
         /// The store's usual port.
         usual_port: u16,
     },
@@ -59,6 +65,10 @@ pub struct StoreInfo {
     pub install: &'static str,
     /// Licence of what is measured.
     pub licence: &'static str,
+    /// What a store of this spec does natively, and its limits, before it is opened: of a private server or of an embedded
+    /// store exactly what it will have once open, of the user's server what one like it usually has. The level of durability
+    /// is filled in by [`StoreInfo::declared`].
+    pub declares: fn(&Spec) -> Capabilities,
     /// Looks for it on this machine; starts no server, touches no data.
     pub probe: fn() -> Probe,
     /// How it is opened.
@@ -79,6 +89,12 @@ impl StoreInfo {
                 self.durabilities.iter().map(|level| level.name()).collect::<Vec<_>>().join(", ")
             ))),
         }
+    }
+
+    /// What a store of this spec does natively, before it is opened, with the level of durability it will have.
+    pub fn declared(&self, spec: &Spec) -> Capabilities {
+        let durability = self.durability(spec).unwrap_or(self.durabilities[0]);
+        Capabilities { durability, ..(self.declares)(spec) }
     }
 
     /// Checks that every option of the spec is one this store has, with a value it has.

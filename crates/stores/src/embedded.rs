@@ -3,7 +3,14 @@
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use store::{Failure, Reply, RowBuffer, StoreError};
+use store::{Capabilities, Counter, Failure, OperationKind, OperationSet, Overflow, Reply, RowBuffer, StoreError};
+
+/// What an ordered engine with transactions can do; adapters add their limits.
+pub const CAPABILITIES: Capabilities = Capabilities {
+    native: OperationSet::of(&OperationKind::ALL),
+    counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
+    ..Capabilities::BASIC
+};
 
 /// The path of an adapter's own file or directory, `kvtrial.<what>`, in the directory it is given. That may be the user's:
 /// nothing else in it is ever touched, and nothing in it is ever deleted. A directory that does not exist yet is made.

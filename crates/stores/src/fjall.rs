@@ -10,7 +10,8 @@
 //! single-writer transactions do, without their copy of the changes. Put-many is one of fjall's atomic batches.
 //! fjall refuses empty keys, and keys over 65,535 bytes.
 
-use store::{Class, Opener, StoreInfo};
+use crate::embedded;
+use store::{Capabilities, Class, Opener, StoreInfo};
 use study::Durability;
 
 /// The stores of this adapter.
@@ -22,17 +23,21 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     options: &[],
     install: "built in",
     licence: "MIT OR Apache-2.0",
+    declares: |_| CAPABILITIES,
     probe: engine::probe,
     opener: Opener::Embedded(engine::open),
 }];
 
+const CAPABILITIES: Capabilities =
+    Capabilities { min_key_bytes: 1, max_key_bytes: 65_535, ..embedded::CAPABILITIES };
+
 #[cfg(not(feature = "fjall"))]
-crate::embedded::not_built!("fjall");
+embedded::not_built!("fjall");
 
 #[cfg(feature = "fjall")]
 mod engine {
     use crate::embedded::{Fault, place};
-    use crate::transactional::{self, Engine, Handle, More, Read, Shared, Space, Write};
+    use crate::transactional::{Engine, Handle, More, Read, Shared, Space, Write};
     use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
     use std::path::Path;
     use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
@@ -52,7 +57,7 @@ mod engine {
         let path = place(directory, "fjall")?;
         let shared = Fjall::open(&path, durability).and_then(Shared::new).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
         let capabilities =
-            Capabilities { min_key_bytes: 1, max_key_bytes: 65_535, durability, ..transactional::CAPABILITIES };
+            Capabilities { durability, ..super::CAPABILITIES };
         Ok(Box::new(FjallStore { shared: Arc::new(shared), capabilities }))
     }
 

@@ -9,7 +9,8 @@
 //! does not grant that much, less is asked for, and a full map is a refused write (`MDB_MAP_FULL`).
 //! LMDB refuses empty keys, and keys over 511 bytes. There is one writer at a time; readers never wait.
 
-use store::{Class, Opener, StoreInfo};
+use crate::embedded;
+use store::{Capabilities, Class, Opener, StoreInfo};
 use study::Durability;
 
 /// The stores of this adapter.
@@ -21,17 +22,22 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     options: &[],
     install: "built in",
     licence: "OpenLDAP Public License",
+    declares: |_| CAPABILITIES,
     probe: engine::probe,
     opener: Opener::Embedded(engine::open),
 }];
 
+/// As LMDB is compiled in; the longest key is read back when it is opened.
+const CAPABILITIES: Capabilities =
+    Capabilities { min_key_bytes: 1, max_key_bytes: 511, ..embedded::CAPABILITIES };
+
 #[cfg(not(feature = "lmdb"))]
-crate::embedded::not_built!("lmdb");
+embedded::not_built!("lmdb");
 
 #[cfg(feature = "lmdb")]
 mod engine {
     use crate::embedded::{Fault, place};
-    use crate::transactional::{self, Engine, Handle, More, Read, Shared, Space, Write};
+    use crate::transactional::{Engine, Handle, More, Read, Shared, Space, Write};
     use heed::types::Bytes;
     use heed::{CommitOrAbort, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn};
     use std::ops::Bound;
@@ -67,10 +73,9 @@ mod engine {
             match Lmdb::open(&path, map_bytes, durability) {
                 Ok(engine) => {
                     let capabilities = Capabilities {
-                        min_key_bytes: 1,
                         max_key_bytes: engine.env.max_key_size(),
                         durability,
-                        ..transactional::CAPABILITIES
+                        ..super::CAPABILITIES
                     };
                     let shared = Shared::new(engine).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
                     return Ok(Box::new(LmdbStore { shared: Arc::new(shared), capabilities }));
@@ -228,7 +233,8 @@ mod engine {
     #[cfg(test)]
     #[allow(clippy::unwrap_used)]
     mod tests {
-        use super::{Arc, Durability, Handle, Lmdb, Shared, transactional};
+        use super::super::CAPABILITIES;
+        use super::{Arc, Durability, Handle, Lmdb, Shared};
         use store::immediate::SyncStore;
         use store::{Failure, Operation, Reply};
 
@@ -237,7 +243,7 @@ mod engine {
             let directory = tempfile::tempdir().unwrap();
             let engine = Lmdb::open(directory.path(), 256 << 10, Durability::Os).unwrap();
             let shared = Arc::new(Shared::new(engine).unwrap());
-            let mut handle = Handle::new(shared, &transactional::CAPABILITIES);
+            let mut handle = Handle::new(shared, &CAPABILITIES);
             let value = [7; 10_000];
             let mut stored = 0u32;
             loop {

@@ -1,7 +1,13 @@
 //! memcached: the meta protocol over TCP or a unix socket.
 //!
-//! Nothing is durable. The server appends only to values that exist, so an append here is two requests in one write: add an empty
-//! value, then append. A counter is an unsigned number: it is never less than 0.
+//! Nothing is durable. A counter is an unsigned number: it is never less than 0.
+//!
+//! The server appends only to values that exist, so an append here is two requests in one write: add an empty value, then append.
+//! It is native all the same: the bytes are joined by one request of the server's, and the empty value changes nothing that is
+//! there, so with any other appends between the two every append is there exactly once, and a key that was absent is created.
+//! They are not one atomic request: another client may read an empty value in between, and where one deletes the key in between
+//! (or a full server drops it) the append is refused, which is reported, never lost in silence. That costs one more request on
+//! the server, none on the wire.
 
 mod base64;
 mod meta;
@@ -12,7 +18,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use store::wire::{self, Talk, ascii};
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Keeps, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
+    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
     Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
 };
 use study::{Durability, Spec, Target};
@@ -41,6 +47,7 @@ pub static STORES: &[StoreInfo] = &[
         options: OPTIONS,
         install: INSTALL,
         licence: LICENCE,
+        declares,
         probe,
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 11211 },
     },
@@ -52,12 +59,13 @@ pub static STORES: &[StoreInfo] = &[
         options: OPTIONS,
         install: INSTALL,
         licence: LICENCE,
+        declares,
         probe,
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 11211 },
     },
 ];
 
-static NATIVE: OperationSet = OperationSet::BASIC.and(&[
+const NATIVE: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::GetVersioned,
     OperationKind::Append,
     OperationKind::Increment,
@@ -65,6 +73,31 @@ static NATIVE: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::CompareAndSet,
     OperationKind::GetMany,
 ]);
+
+/// The server's own limit of an item: key, value and overhead.
+const ITEM_BYTES: usize = 1 << 20;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    native: NATIVE,
+    min_key_bytes: 1,
+    max_key_bytes: meta::KEY_BYTES,
+    max_value_bytes: value_bytes(ITEM_BYTES),
+    counter: Some(Counter { min: 0, max: i64::MAX, overflow: Overflow::Refused }),
+    ..Capabilities::BASIC
+};
+
+/// The longest value of an item with the longest key; a shorter key leaves room for a few bytes more, so the limit is not the
+/// server's own.
+const fn value_bytes(item_bytes: usize) -> usize {
+    item_bytes.saturating_sub(ITEM_OVERHEAD_BYTES + meta::KEY_BYTES)
+}
+
+/// The option `item` moves the limit of a value.
+fn declares(spec: &Spec) -> Capabilities {
+    let asked = spec.options.get("item").and_then(|text| item_bytes(spec, text).ok());
+    let bytes = asked.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(ITEM_BYTES);
+    Capabilities { max_value_bytes: value_bytes(bytes), ..CAPABILITIES }
+}
 
 /// How a private server is reached.
 #[derive(Clone, Copy)]
@@ -161,18 +194,8 @@ fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreErro
         return Err(unsupported(spec, "the meta protocol has no login; leave user and password out".into()));
     }
     let facts = facts(endpoint)?;
-    let item_bytes = facts.config.get("item_size_max").and_then(|text| text.parse().ok()).unwrap_or(1usize << 20);
-    let capabilities = Capabilities {
-        native: NATIVE,
-        min_key_bytes: 1,
-        max_key_bytes: meta::KEY_BYTES,
-        // With the longest key; a shorter key leaves room for a few bytes more, so the limit is not the server's own.
-        max_value_bytes: item_bytes.saturating_sub(ITEM_OVERHEAD_BYTES + meta::KEY_BYTES),
-        value_limit_is_hard: false,
-        keeps: Keeps::Everything,
-        counter: Some(Counter { min: 0, max: i64::MAX, overflow: Overflow::Refused }),
-        durability: Durability::None,
-    };
+    let item_bytes = facts.config.get("item_size_max").and_then(|text| text.parse().ok()).unwrap_or(ITEM_BYTES);
+    let capabilities = Capabilities { max_value_bytes: value_bytes(item_bytes), ..CAPABILITIES };
     Ok(Box::new(Memcached { endpoint: endpoint.clone(), capabilities }))
 }
 

@@ -24,7 +24,7 @@ mod setup;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use store::{Class, CommandLine, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, programs};
+use store::{Capabilities, Class, CommandLine, Counter, OperationKind, OperationSet, Overflow, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, programs};
 use study::{Durability, Spec};
 
 const INSTALL: &str = "install mongod (https://www.mongodb.com/try/download/community), or build tools/ferretd with Go and \
@@ -36,6 +36,57 @@ const USUAL_PORT: u16 = 27017;
 /// Environment variable with the path of a FerretDB program.
 const FERRETD: &str = "KVTRIAL_FERRETD";
 
+const MAX_KEY_BYTES: usize = 16 << 10;
+
+/// A document of 16 MiB less room for the longest key and the names. The exact limit depends on the key.
+const MAX_VALUE_BYTES: usize = (16 << 20) - (32 << 10);
+
+const NATIVE_OF_FERRETDB: OperationSet = OperationSet::BASIC;
+
+const NATIVE_OF_MONGOD: OperationSet = OperationSet::BASIC.and(&[
+    OperationKind::GetMany,
+    OperationKind::PutMany,
+    OperationKind::GetVersioned,
+    OperationKind::CompareAndSet,
+    OperationKind::Increment,
+    OperationKind::GetCounter,
+    OperationKind::IncrementField,
+    OperationKind::GetFields,
+]);
+
+/// What answers.
+#[derive(Clone, Copy)]
+enum Product {
+    MongoDb,
+    FerretDb,
+}
+
+impl Product {
+    fn capabilities(self) -> Capabilities {
+        let (native, counter) = match self {
+            Product::FerretDb => (NATIVE_OF_FERRETDB, None),
+            Product::MongoDb => {
+                (NATIVE_OF_MONGOD, Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }))
+            }
+        };
+        Capabilities {
+            native,
+            counter,
+            max_key_bytes: MAX_KEY_BYTES,
+            max_value_bytes: MAX_VALUE_BYTES,
+            ..Capabilities::BASIC
+        }
+    }
+}
+
+/// Of the program found here; without one, what both have.
+fn declares(_: &Spec) -> Capabilities {
+    match Program::find() {
+        Some(Program::Mongod(_)) => Product::MongoDb.capabilities(),
+        Some(Program::Ferretd(_)) | None => Product::FerretDb.capabilities(),
+    }
+}
+
 const TCP: StoreInfo = StoreInfo {
     name: "mongodb",
     class: Class::Network,
@@ -44,6 +95,7 @@ const TCP: StoreInfo = StoreInfo {
     options: &[],
     install: INSTALL,
     licence: "MongoDB: SSPLv1; FerretDB: Apache-2.0",
+    declares,
     probe,
     opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: USUAL_PORT },
 };

@@ -17,7 +17,7 @@ mod setup;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Class, CommandLine, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, programs,
+    Capabilities, Class, Counter, OperationKind, OperationSet, Overflow, CommandLine, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, programs,
 };
 use study::{Durability, Spec};
 
@@ -26,7 +26,20 @@ const SERVERS: [&str; 2] = ["mariadbd", "mysqld"];
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::None];
 
 /// Largest packet a private server takes: the longest value it stores.
-const MAX_PACKET_BYTES: u64 = 64 << 20;
+const MAX_PACKET_BYTES: usize = 64 << 20;
+
+/// Longest key: with a field of the same length it fills InnoDB's longest index entry, 3,072 bytes.
+const MAX_KEY_BYTES: usize = 1536;
+
+/// Of a private server.
+const CAPABILITIES: Capabilities = Capabilities {
+    native: OperationSet::of(&OperationKind::ALL),
+    max_key_bytes: MAX_KEY_BYTES,
+    max_value_bytes: MAX_PACKET_BYTES,
+    value_limit_is_hard: true,
+    counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
+    ..Capabilities::BASIC
+};
 
 const TCP: StoreInfo = StoreInfo {
     name: "mysql",
@@ -36,6 +49,7 @@ const TCP: StoreInfo = StoreInfo {
     options: &[],
     install: INSTALL,
     licence: "GPL-2.0",
+    declares: |_| CAPABILITIES,
     probe,
     opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 3306 },
 };

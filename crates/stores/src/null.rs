@@ -16,11 +16,12 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     options: &[],
     install: "built in",
     licence: "MIT OR Apache-2.0",
+    declares: |_| CAPABILITIES,
     probe: || Probe::Found(concat!("null ", env!("CARGO_PKG_VERSION")).into()),
     opener: Opener::Embedded(|_, _| Ok(Box::new(Null))),
 }];
 
-static CAPABILITIES: Capabilities = Capabilities {
+const CAPABILITIES: Capabilities = Capabilities {
     native: OperationSet::of(&OperationKind::ALL),
     keeps: Keeps::Nothing,
     counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Wraps }),

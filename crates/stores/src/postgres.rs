@@ -17,7 +17,7 @@ mod setup;
 
 use std::path::PathBuf;
 use std::time::Duration;
-use store::{Class, CommandLine, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, programs};
+use store::{Capabilities, Class, CommandLine, Counter, OperationKind, OperationSet, Overflow, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, programs};
 use study::{Durability, Spec};
 
 const INSTALL: &str = "apt-get install postgresql";
@@ -27,6 +27,20 @@ const USUAL_PORT: u16 = 5432;
 /// Where the server's programs are; Debian keeps them off `PATH`, one directory a version.
 const DIRECTORIES: [&str; 3] = ["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
 
+/// Longest key: with a field of the same length it stays below the longest index entry, 2,704 bytes.
+const MAX_KEY_BYTES: usize = 1300;
+
+/// kvtrial's own limit: a value, its message and the server's copies of it take memory several times. The server's is 1 GB.
+const MAX_VALUE_BYTES: usize = 256 << 20;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    native: OperationSet::of(&OperationKind::ALL),
+    max_key_bytes: MAX_KEY_BYTES,
+    max_value_bytes: MAX_VALUE_BYTES,
+    counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
+    ..Capabilities::BASIC
+};
+
 const TCP: StoreInfo = StoreInfo {
     name: "postgres",
     class: Class::Network,
@@ -35,6 +49,7 @@ const TCP: StoreInfo = StoreInfo {
     options: &[],
     install: INSTALL,
     licence: "PostgreSQL",
+    declares: |_| CAPABILITIES,
     probe,
     opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: USUAL_PORT },
 };

@@ -24,11 +24,12 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     options: &[],
     install: "built in",
     licence: "MIT OR Apache-2.0",
+    declares: |_| CAPABILITIES,
     probe: || Probe::Found(concat!("ram ", env!("CARGO_PKG_VERSION")).into()),
     opener: Opener::Embedded(|_, _| Ok(Box::new(Ram::new()))),
 }];
 
-static CAPABILITIES: Capabilities = Capabilities {
+const CAPABILITIES: Capabilities = Capabilities {
     native: OperationSet::BASIC.and(&[
         OperationKind::GetVersioned,
         OperationKind::Append,

@@ -7,7 +7,8 @@
 //!
 //! There is one writer at a time; readers never wait.
 
-use store::{Class, Opener, StoreInfo};
+use crate::embedded;
+use store::{Capabilities, Class, Opener, StoreInfo};
 use study::Durability;
 
 /// The stores of this adapter.
@@ -19,17 +20,21 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     options: &[],
     install: "built in",
     licence: "MIT OR Apache-2.0",
+    declares: |_| CAPABILITIES,
     probe: engine::probe,
     opener: Opener::Embedded(engine::open),
 }];
 
+const CAPABILITIES: Capabilities =
+    embedded::CAPABILITIES;
+
 #[cfg(not(feature = "redb"))]
-crate::embedded::not_built!("redb");
+embedded::not_built!("redb");
 
 #[cfg(feature = "redb")]
 mod engine {
     use crate::embedded::{Fault, place};
-    use crate::transactional::{self, Engine, Handle, More, Read, Shared, Space, Write};
+    use crate::transactional::{Engine, Handle, More, Read, Shared, Space, Write};
     use redb::backends::FileBackend;
     use redb::{
         BackendError, Database, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction,
@@ -60,7 +65,7 @@ mod engine {
         let durability = super::STORES[0].durability(spec)?;
         let path = place(directory, "redb")?;
         let shared = Redb::open(&path, durability).and_then(Shared::new).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
-        let capabilities = Capabilities { durability, ..transactional::CAPABILITIES };
+        let capabilities = Capabilities { durability, ..super::CAPABILITIES };
         Ok(Box::new(RedbStore { shared: Arc::new(shared), capabilities }))
     }
 

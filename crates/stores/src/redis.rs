@@ -6,7 +6,7 @@ mod resp;
 
 use resp::{Login, Resp};
 use store::{
-    Capabilities, Class, Counter, Endpoint, Facts, Keeps, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, Probe,
+    Capabilities, Class, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, Probe,
     ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, CommandLine, programs, wire,
 };
 use std::time::Duration;
@@ -36,6 +36,7 @@ pub static STORES: &[StoreInfo] = &[
         options: OPTIONS,
         install: INSTALL,
         licence: "BSD-3-Clause to Redis 7.2 and Valkey; later Redis: AGPLv3, RSALv2 or SSPLv1",
+        declares: |_| CAPABILITIES,
         probe,
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 6379 },
     },
@@ -47,12 +48,13 @@ pub static STORES: &[StoreInfo] = &[
         options: OPTIONS,
         install: INSTALL,
         licence: "BSD-3-Clause to Redis 7.2 and Valkey; later Redis: AGPLv3, RSALv2 or SSPLv1",
+        declares: |_| CAPABILITIES,
         probe,
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 6379 },
     },
 ];
 
-static NATIVE: OperationSet = OperationSet::BASIC.and(&[
+const NATIVE: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::GetVersioned,
     OperationKind::Append,
     OperationKind::Increment,
@@ -63,6 +65,13 @@ static NATIVE: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::GetMany,
     OperationKind::PutMany,
 ]);
+
+const CAPABILITIES: Capabilities = Capabilities {
+    native: NATIVE,
+    max_value_bytes: 512 << 20,
+    counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
+    ..Capabilities::BASIC
+};
 
 /// How a private server is reached.
 #[derive(Clone, Copy)]
@@ -134,16 +143,7 @@ fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreErro
     }
     let server = facts::Server::ask(endpoint)?;
     let durability = server.durability.or(spec.durability).unwrap_or(DURABILITIES[0]);
-    let capabilities = Capabilities {
-        native: NATIVE,
-        min_key_bytes: 0,
-        max_key_bytes: 64 << 10,
-        max_value_bytes: 512 << 20,
-        value_limit_is_hard: false,
-        keeps: Keeps::Everything,
-        counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
-        durability,
-    };
+    let capabilities = Capabilities { durability, ..CAPABILITIES };
     Ok(Box::new(Redis { endpoint: endpoint.clone(), capabilities }))
 }
 

@@ -14,7 +14,8 @@
 //! and one transaction each. SQLite has one writer at a time and would poll for its turn; the clients of one process queue at
 //! a lock of the adapter instead, so SQLITE_BUSY can only come from other processes, and is waited for up to 60 s.
 
-use store::{Class, Opener, OptionInfo, StoreInfo};
+use crate::embedded;
+use store::{Capabilities, Class, Opener, OptionInfo, StoreInfo};
 use study::Durability;
 
 /// The stores of this adapter.
@@ -30,12 +31,16 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     }],
     install: "built in",
     licence: "public domain",
+    declares: |_| CAPABILITIES,
     probe: engine::probe,
     opener: Opener::Embedded(engine::open),
 }];
 
+/// SQLite takes a billion bytes a row; this leaves room for the key.
+const CAPABILITIES: Capabilities = Capabilities { max_value_bytes: 900 << 20, ..embedded::CAPABILITIES };
+
 #[cfg(not(feature = "sqlite"))]
-crate::embedded::not_built!("sqlite");
+embedded::not_built!("sqlite");
 
 #[cfg(feature = "sqlite")]
 mod engine {
@@ -47,7 +52,7 @@ mod engine {
     use std::time::Duration;
     use store::immediate::{Immediate, SyncStore};
     use store::{
-        Capabilities, Counter, Expected, Facts, Operation, OperationKind, OperationSet, Overflow, Probe, Reply, Session,
+        Capabilities, Expected, Facts, Operation, Probe, Reply, Session,
         SessionPlan, Store, StoreError, Threading,
     };
     use study::{Durability, Spec};
@@ -87,14 +92,6 @@ mod engine {
     /// Statements a client keeps prepared: all of the above.
     const STATEMENTS: usize = 16;
 
-    const CAPABILITIES: Capabilities = Capabilities {
-        native: OperationSet::of(&OperationKind::ALL),
-        // SQLite takes a billion bytes a row; this leaves room for the key.
-        max_value_bytes: 900 << 20,
-        counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
-        ..Capabilities::BASIC
-    };
-
     pub fn probe() -> Probe {
         Probe::Found(format!("SQLite {}", rusqlite::version()))
     }
@@ -112,7 +109,7 @@ mod engine {
         let first = file.connect()?;
         let counted = first.execute_batch(SCHEMA).and_then(|()| first.query_one(COUNTED, (), |row| row.get(0)));
         file.counted.store(counted.map_err(|error| file.trouble(error))?, Ordering::Relaxed);
-        let capabilities = Capabilities { durability, ..CAPABILITIES };
+        let capabilities = Capabilities { durability, ..super::CAPABILITIES };
         Ok(Box::new(Sqlite { file: Arc::new(file), first: Mutex::new(first), capabilities }))
     }
 

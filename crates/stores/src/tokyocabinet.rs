@@ -41,6 +41,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     ],
     install: "apt-get install libtokyocabinet9",
     licence: "LGPL-2.1-or-later",
+    declares,
     probe,
     opener: Opener::Embedded(open),
 }];
@@ -53,6 +54,24 @@ const NATIVE: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::CompareAndSet,
 ]);
 
+fn mode(durability: Durability) -> Transactions {
+    match durability {
+        Durability::None => Transactions::Off,
+        Durability::Commit => Transactions::Flushed,
+        Durability::Os | Durability::Second => Transactions::On,
+    }
+}
+
+/// Put-many is a transaction, so it is native only at the levels that have them.
+fn declares(spec: &Spec) -> Capabilities {
+    let transactions = mode(spec.durability.unwrap_or(STORES[0].durabilities[0])) != Transactions::Off;
+    Capabilities {
+        native: if transactions { NATIVE.and(&[OperationKind::PutMany]) } else { NATIVE },
+        counter: Some(Counter { min: i32::MIN.into(), max: i32::MAX.into(), overflow: Overflow::Wraps }),
+        ..Capabilities::BASIC
+    }
+}
+
 fn probe() -> Probe {
     match TokyoCabinet::load(None) {
         Ok(library) => Probe::Found(format!("Tokyo Cabinet {}", library.version())),
@@ -63,11 +82,7 @@ fn probe() -> Probe {
 fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let info = &STORES[0];
     let durability = info.durability(spec)?;
-    let mode = match durability {
-        Durability::None => Transactions::Off,
-        Durability::Commit => Transactions::Flushed,
-        Durability::Os | Durability::Second => Transactions::On,
-    };
+    let mode = mode(durability);
     let buckets = match spec.options.get("bnum").map(|text| (text, text.parse::<i64>())) {
         None => BUCKETS,
         Some((_, Ok(buckets @ 1..))) => buckets,
@@ -84,13 +99,7 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let path = place(directory, "tch")?;
     let database = Database::open(library, &path, buckets, mode)
         .map_err(|Fault(words)| StoreError::open(path.display(), words))?;
-    let native = if mode == Transactions::Off { NATIVE } else { NATIVE.and(&[OperationKind::PutMany]) };
-    let capabilities = Capabilities {
-        native,
-        counter: Some(Counter { min: i32::MIN.into(), max: i32::MAX.into(), overflow: Overflow::Wraps }),
-        durability,
-        ..Capabilities::BASIC
-    };
+    let capabilities = Capabilities { durability, ..declares(spec) };
     let file = File { database, mode, writers: Mutex::new(()) };
     Ok(Box::new(Cabinet { file: Arc::new(file), capabilities }))
 }

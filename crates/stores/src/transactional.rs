@@ -13,7 +13,7 @@ use crate::embedded::{Buffers, Fault, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::immediate::SyncStore;
-use store::{Capabilities, Counter, Expected, Operation, OperationKind, OperationSet, Overflow, Reply};
+use store::{Capabilities, Expected, Operation, Reply};
 
 /// The spaces of keys an engine keeps apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,13 +99,6 @@ pub trait Engine: Send + Sync + 'static {
         writer.commit()
     }
 }
-
-/// What every engine can do through [`Handle`]; adapters add their limits.
-pub const CAPABILITIES: Capabilities = Capabilities {
-    native: OperationSet::of(&OperationKind::ALL),
-    counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
-    ..Capabilities::BASIC
-};
 
 /// An engine and what all its handles know.
 pub struct Shared<E> {

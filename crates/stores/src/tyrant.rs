@@ -43,6 +43,7 @@ pub static STORES: &[StoreInfo] = &[
         options: OPTIONS,
         install: INSTALL,
         licence: "LGPL-2.1-or-later",
+        declares: |_| CAPABILITIES,
         probe,
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 1978 },
     },
@@ -54,12 +55,13 @@ pub static STORES: &[StoreInfo] = &[
         options: OPTIONS,
         install: INSTALL,
         licence: "LGPL-2.1-or-later",
+        declares: |_| CAPABILITIES,
         probe,
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 1978 },
     },
 ];
 
-static CAPABILITIES: Capabilities = Capabilities {
+const CAPABILITIES: Capabilities = Capabilities {
     native: OperationSet::BASIC.and(&[
         OperationKind::Append,
         OperationKind::Increment,

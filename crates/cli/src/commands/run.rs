@@ -3,14 +3,14 @@
 use super::target;
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
-use engine::{Arrivals, Phase, Progress, Settings, Timing};
+use engine::{Arrivals, Job, Phase, Progress, Settings, Timing};
 use report::{Colour, StudyDir};
 use runner::{About, Ending, KeysFound, Observer, Plan, PlannedStore};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::{Class, Probe};
-use study::{Spec, Status, Study, TrialRecord};
+use study::{Spec, Status, Study, Target, TrialRecord};
 
 const REPEATS: u32 = 3;
 const QUICK_REPEATS: u32 = 2;
@@ -69,6 +69,7 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
     set.extend(arguments.set.iter().cloned());
     let params = jobs::params(job, &set)?;
     let prepared = jobs::prepare(job, arguments.data.clone(), &set, arguments.seed)?;
+    let stores = suited(stores, prepared.as_ref(), arguments)?;
     let arrivals = match (arguments.rate, arguments.poisson) {
         (None, _) => Arrivals::Closed,
         (Some(ops_per_s), false) => Arrivals::Fixed { ops_per_s },
@@ -126,6 +127,29 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure
         return Err(Failure::usage("no store to run on; name one with -s, see 'kvtrial stores'"));
     }
     Ok(planned)
+}
+
+/// Leaves out what kvtrial added itself and the job cannot be done on; what the user named is refused. Nothing is started or
+/// made for that. What a user's own server can do is known only once it was asked: it is checked when it is opened.
+fn suited(stores: Vec<PlannedStore>, job: &dyn Job, arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure> {
+    let named = target::specs(&arguments.stores, arguments.host.as_deref(), arguments.port)?;
+    let mut left = Vec::with_capacity(stores.len());
+    for planned in stores {
+        let known = !matches!(planned.spec.target, Target::Server(_));
+        match job.suits(&planned.info.declared(&planned.spec)) {
+            Err(problem) if known && named.contains(&planned.spec) => {
+                return Err(Failure::usage(format!("-s {}: {problem}", planned.spec)));
+            }
+            Err(problem) if known => eprintln!("kvtrial: {} is left out: {problem}", planned.spec),
+            _ => left.push(planned),
+        }
+    }
+    if left.is_empty() {
+        return Err(Failure::usage(
+            "the job can be done on none of the stores; name one with -s, see 'kvtrial stores'",
+        ));
+    }
+    Ok(left)
 }
 
 /// Parameters from a file: `key=value` lines; for ycsb a YCSB property file, whose names are translated.

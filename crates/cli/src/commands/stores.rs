@@ -1,13 +1,52 @@
-//! `kvtrial stores`: every store, found or not.
+//! `kvtrial stores`: every store, found or not, with what it does and takes.
 
-use super::run::print;
+use super::run::{colour, print};
 use crate::args::ListArguments;
 use crate::failure::{self, Failure};
+use report::{Presence, StoreRow};
+use store::{OptionInfo, Probe, StoreInfo};
+use study::Spec;
 
 /// Prints the list.
-pub fn stores(_: &ListArguments) -> Result<u8, Failure> {
-    for info in ::stores::all() {
-        print(&format!("{} {:?}\n", info.name, (info.probe)()))?;
+pub fn stores(arguments: &ListArguments) -> Result<u8, Failure> {
+    let rows: Vec<StoreRow> = ::stores::all().map(row).collect();
+    if arguments.json {
+        print(&(report::stores_json(&rows) + "\n"))?;
+    } else {
+        print(&report::stores_table(&rows, colour()))?;
     }
     Ok(failure::GOOD)
+}
+
+fn row(info: &StoreInfo) -> StoreRow {
+    let declared = info.declared(&Spec::private(info.name));
+    StoreRow {
+        name: info.name.into(),
+        class: info.class.name().into(),
+        summary: info.summary.into(),
+        presence: match (info.probe)() {
+            Probe::Found(product) => Presence::Found(product),
+            Probe::NotFound(what) => Presence::NotFound(what),
+            Probe::NotBuilt(feature) => Presence::NotBuilt(feature.into()),
+        },
+        durabilities: info.durabilities.iter().map(|level| level.name().into()).collect(),
+        options: info.options.iter().map(option).collect(),
+        native: Some(declared.native.kinds().map(|kind| kind.name().into()).collect()),
+        max_key_bytes: u64::try_from(declared.max_key_bytes).ok(),
+        max_value_bytes: u64::try_from(declared.max_value_bytes).ok(),
+        install: info.install.into(),
+        licence: info.licence.into(),
+    }
+}
+
+/// `name=first|second`, the default first; `name=default` where any text goes and its help ends with `[default]` or
+/// `[default: what that means]`.
+fn option(option: &OptionInfo) -> String {
+    let stated = option.help.rsplit_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
+    let default = stated.and_then(|text| text.split(':').next()).filter(|text| !text.contains(' '));
+    match (option.values, default) {
+        ([], Some(default)) => format!("{}={default}", option.name),
+        ([], None) => format!("{}=", option.name),
+        (values, _) => format!("{}={}", option.name, values.join("|")),
+    }
 }

@@ -31,6 +31,7 @@ pub const fn info(name: &'static str, plan: Plan, connect: Connect) -> StoreInfo
         options: &[OptionInfo { name: "layout", values: &["table", "rows"], help: "a test's" }],
         install: "apt install the-package",
         licence: "a test's",
+        declares: |_| Capabilities::BASIC,
         probe: || Probe::NotFound("a test's".into()),
         opener: Opener::Server { plan, connect, usual_port: 1 },
     }

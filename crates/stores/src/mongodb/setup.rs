@@ -1,7 +1,7 @@
 //! Connecting: login, collections, what the server says of itself.
 
 use super::client::Slot;
-use super::{DURABILITIES, USUAL_PORT, ferretd_version};
+use super::{DURABILITIES, Product, USUAL_PORT, ferretd_version};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::{ClientOptions, Credential, ServerAddress, WriteConcern};
 use mongodb::{Client, Database};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Counter, Endpoint, Facts, OperationKind, OperationSet, Overflow, Session, SessionPlan, Store, StoreError,
+    Capabilities, Endpoint, Facts, Session, SessionPlan, Store, StoreError,
     Threading,
 };
 use study::{Address, Durability, Spec, Target};
@@ -22,26 +22,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long making the collections may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
 
-const MAX_KEY_BYTES: usize = 16 << 10;
-
-/// A document of 16 MiB less room for the longest key and the names. The exact limit depends on the key.
-const MAX_VALUE_BYTES: usize = (16 << 20) - (32 << 10);
-
 /// Collections, all ours.
 pub(super) const COLLECTIONS: [&str; 3] = ["kvtrial_kv", "kvtrial_counters", "kvtrial_fields"];
-
-const NATIVE_OF_FERRETDB: OperationSet = OperationSet::BASIC;
-
-const NATIVE_OF_MONGOD: OperationSet = OperationSet::BASIC.and(&[
-    OperationKind::GetMany,
-    OperationKind::PutMany,
-    OperationKind::GetVersioned,
-    OperationKind::CompareAndSet,
-    OperationKind::Increment,
-    OperationKind::GetCounter,
-    OperationKind::IncrementField,
-    OperationKind::GetFields,
-]);
 
 /// Connections of a session to FerretDB at most. SQLite has one writer; FerretDB lets writers poll for their turn, and with 16 of
 /// them none comes through within 10 s. So kvtrial sends it one write at a time.
@@ -83,21 +65,8 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
         identity
     })?;
     let durability = durability(spec, &identity);
-    let native = if identity.speaks.is_some() { NATIVE_OF_FERRETDB } else { NATIVE_OF_MONGOD };
-    let capabilities = Capabilities {
-        native,
-        min_key_bytes: 0,
-        max_key_bytes: MAX_KEY_BYTES,
-        max_value_bytes: MAX_VALUE_BYTES,
-        value_limit_is_hard: false,
-        counter: native.has(OperationKind::Increment).then_some(Counter {
-            min: i64::MIN,
-            max: i64::MAX,
-            overflow: Overflow::Refused,
-        }),
-        durability,
-        ..Capabilities::BASIC
-    };
+    let product = if identity.speaks.is_some() { Product::FerretDb } else { Product::MongoDb };
+    let capabilities = Capabilities { durability, ..product.capabilities() };
     let options = with_concern(options, durability);
     let (most_connections, turn) = match identity.speaks {
         Some(_) => (CONNECTIONS_OF_FERRETDB, Some(Arc::new(Semaphore::new(1)))),

@@ -1,14 +1,14 @@
 //! Connecting: login, tables, settings read back.
 
 use super::client::Client;
-use super::{DURABILITIES, Product, number};
+use super::{CAPABILITIES, DURABILITIES, Product, number};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Opts, OptsBuilder};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Counter, Endpoint, Facts, OperationKind, OperationSet, Overflow, Session, SessionPlan, Store,
+    Capabilities, Endpoint, Facts, Session, SessionPlan, Store,
     StoreError, Threading,
 };
 use study::{Address, Durability, Spec, Target};
@@ -18,9 +18,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long making the tables may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Longest key: with a field of the same length it fills InnoDB's longest index entry, 3,072 bytes.
-const MAX_KEY_BYTES: usize = 1536;
 
 /// What the client takes from the server: the protocol's largest packet.
 const CLIENT_PACKET_BYTES: usize = 1 << 30;
@@ -81,16 +78,7 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
         });
     }
     let packet_bytes = settings.get("max_allowed_packet").and_then(|bytes| bytes.parse().ok()).unwrap_or(16 << 20);
-    let capabilities = Capabilities {
-        native: OperationSet::of(&OperationKind::ALL),
-        min_key_bytes: 0,
-        max_key_bytes: MAX_KEY_BYTES,
-        max_value_bytes: packet_bytes,
-        value_limit_is_hard: true,
-        counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
-        durability,
-        ..Capabilities::BASIC
-    };
+    let capabilities = Capabilities { max_value_bytes: packet_bytes, durability, ..CAPABILITIES };
     Ok(Box::new(MySql { opts: opts(endpoint, Some(database)), place, capabilities }))
 }
 

@@ -1,14 +1,14 @@
 //! Connecting: login, tables, settings read back.
 
 use super::client::{Client, Line};
-use super::{DURABILITIES, USUAL_PORT};
+use super::{CAPABILITIES, DURABILITIES, USUAL_PORT};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Counter, Endpoint, Facts, OperationKind, OperationSet, Overflow, Session, SessionPlan, Store, StoreError,
+    Capabilities, Endpoint, Facts, Session, SessionPlan, Store, StoreError,
     Threading,
 };
 use study::{Address, Durability, Spec, Target};
@@ -19,12 +19,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long making the tables may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Longest key: with a field of the same length it stays below the longest index entry, 2,704 bytes.
-const MAX_KEY_BYTES: usize = 1300;
-
-/// kvtrial's own limit: a value, its message and the server's copies of it take memory several times. The server's is 1 GB.
-const MAX_VALUE_BYTES: usize = 256 << 20;
 
 /// Settings that matter for speed and safety.
 const SETTINGS: [&str; 13] = [
@@ -77,16 +71,7 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
             ),
         });
     }
-    let capabilities = Capabilities {
-        native: OperationSet::of(&OperationKind::ALL),
-        min_key_bytes: 0,
-        max_key_bytes: MAX_KEY_BYTES,
-        max_value_bytes: MAX_VALUE_BYTES,
-        value_limit_is_hard: false,
-        counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
-        durability,
-        ..Capabilities::BASIC
-    };
+    let capabilities = Capabilities { durability, ..CAPABILITIES };
     Ok(Box::new(Postgres { config, place, capabilities }))
 }
 

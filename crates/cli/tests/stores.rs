@@ -1,0 +1,72 @@
+//! `kvtrial stores`: every store is listed, for people and for scripts.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Desk;
+use serde_json::Value;
+
+const NAMES: [&str; 19] = [
+    "null",
+    "ram",
+    "sqlite",
+    "lmdb",
+    "redb",
+    "fjall",
+    "tokyocabinet",
+    "redis",
+    "redis-unix",
+    "memcached",
+    "memcached-unix",
+    "tyrant",
+    "tyrant-unix",
+    "mysql",
+    "mysql-unix",
+    "postgres",
+    "postgres-unix",
+    "mongodb",
+    "mongodb-unix",
+];
+
+#[test]
+fn every_store_is_listed_within_80_columns() {
+    let ran = Desk::new().kvtrial("stores");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    for name in NAMES {
+        let listed = ran.stdout.lines().any(|line| line.split_whitespace().next() == Some(name));
+        assert!(listed, "{name} is not listed\n{}", ran.stdout);
+    }
+    for line in ran.stdout.lines() {
+        assert!(line.chars().count() <= 80, "{line:?}");
+    }
+}
+
+#[test]
+fn a_store_that_is_not_found_shows_its_install_line() {
+    let desk = Desk::new();
+    let ran = desk.finished(desk.command("stores").env("PATH", desk.path()).output().unwrap());
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    for install in ["apt-get install redis-server", "apt-get install memcached"] {
+        assert!(ran.stdout.contains(install), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_json_names_native_operations_and_limits_of_every_store() {
+    let ran = Desk::new().kvtrial("stores --json");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let list: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
+    let names: Vec<&str> = list.iter().map(|store| store["name"].as_str().unwrap()).collect();
+    assert_eq!(names, NAMES);
+    for store in &list {
+        let native: Vec<&str> = store["native"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+        assert!(["get", "put", "delete"].iter().all(|name| native.contains(name)), "{store}");
+        assert!(store["max_key_bytes"].as_u64().unwrap() >= 100, "{store}");
+        assert!(store["max_value_bytes"].as_u64().unwrap() >= 1_000_000, "{store}");
+    }
+    let scans = |name: &str| {
+        let store = list.iter().find(|store| store["name"] == name).unwrap();
+        store["native"].as_array().unwrap().iter().any(|operation| operation == "scan")
+    };
+    assert!(scans("sqlite") && scans("postgres") && !scans("ram") && !scans("memcached"));
+}

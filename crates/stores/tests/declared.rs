@@ -1,0 +1,69 @@
+//! What a store says of itself before it is opened is what it is once it is open.
+//!
+//! Every store that can be had on this machine is opened, privately. One that is not installed is named in the test's output;
+//! that server's own tests fail without it.
+
+#![allow(clippy::unwrap_used)]
+
+use kvtrial_stores as stores;
+use store::{Capabilities, OperationKind, Probe, StoreInfo};
+use study::{Durability, Spec};
+
+fn opened(info: &'static StoreInfo, spec: &Spec) -> Capabilities {
+    let open = host::open(info, spec, &std::env::temp_dir()).unwrap_or_else(|error| panic!("{spec}: {error}"));
+    let capabilities = open.store().capabilities().clone();
+    open.close().unwrap();
+    capabilities
+}
+
+#[test]
+fn every_store_is_once_open_what_it_declared_before() {
+    let mut compared = Vec::new();
+    for info in stores::all() {
+        if !matches!((info.probe)(), Probe::Found(_)) {
+            eprintln!("not compared, since it is not here: {} ({})", info.name, info.install);
+            continue;
+        }
+        let spec = Spec::private(info.name);
+        assert_eq!(info.declared(&spec), opened(info, &spec), "{spec}");
+        compared.push(info.name);
+    }
+    for name in ["null", "ram"] {
+        assert!(compared.contains(&name), "{name} was not compared");
+    }
+}
+
+#[test]
+fn options_and_levels_that_move_a_limit_are_declared_as_well() {
+    for text in
+        ["memcached,item=8m", "memcached-unix,item=512k", "tokyocabinet,durability=none", "sqlite,durability=commit"]
+    {
+        let spec: Spec = text.parse().unwrap();
+        let info = stores::find(&spec.name).unwrap();
+        if matches!((info.probe)(), Probe::NotBuilt(_)) {
+            continue;
+        }
+        let declared = info.declared(&spec);
+        assert_ne!(declared, info.declared(&Spec::private(info.name)), "{text} changes nothing");
+        assert_eq!(declared, opened(info, &spec), "{text}");
+    }
+}
+
+#[test]
+fn every_store_declares_what_makes_sense_also_when_it_is_not_in_the_build() {
+    for info in stores::all() {
+        let declared = info.declared(&Spec::private(info.name));
+        for kind in [OperationKind::Get, OperationKind::Put, OperationKind::Delete] {
+            assert!(declared.has(kind), "{} has no {}", info.name, kind.name());
+        }
+        assert!(declared.min_key_bytes < declared.max_key_bytes, "{}", info.name);
+        assert!(declared.max_value_bytes >= 1_000_000, "{}", info.name);
+        assert_eq!(declared.has(OperationKind::Increment), declared.counter.is_some(), "{}", info.name);
+        assert_eq!(declared.durability, info.durabilities[0], "{}", info.name);
+        for &level in info.durabilities {
+            let spec = Spec { durability: Some(level), ..Spec::private(info.name) };
+            assert_eq!(info.declared(&spec).durability, level, "{spec}");
+        }
+    }
+    assert!(stores::find("sqlite").unwrap().durabilities.contains(&Durability::Commit));
+}
