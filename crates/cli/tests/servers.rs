@@ -44,11 +44,16 @@ fn every_fast_server_has_the_known_answer_of_the_whole_data_set() {
 
 #[test]
 fn every_database_server_has_the_known_answer() {
-    let stores =
-        ["mysql", "mysql-unix", "postgres", "postgres-unix", "mongodb"].map(|name| format!("{name},durability=none"));
-    let stores: Vec<&str> = stores.iter().map(String::as_str).collect();
+    let stores = [
+        "mysql,durability=none",
+        "mysql-unix,durability=none",
+        "postgres,durability=none",
+        "postgres-unix,durability=none",
+        "mongodb,durability=os",
+        "mongodb-unix,durability=os",
+    ];
     let ran = answers_on(&Desk::new(), &stores, "--data debian-1k --clients 16", DEBIAN_1K);
-    answers_on(&Desk::new(), &stores, "--data debian-1k", DEBIAN_1K);
+    answers_on(&Desk::new(), &stores[..4], "--data debian-1k", DEBIAN_1K);
     // What was really measured is what is named: a stand-in never passes for the real thing.
     let product = ran.cell(stores[4])["product"].as_str().unwrap();
     assert!(product == "FerretDB" || product == "MongoDB", "{product}");

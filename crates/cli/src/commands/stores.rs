@@ -47,6 +47,6 @@ fn option(option: &OptionInfo) -> String {
     match (option.values, default) {
         ([], Some(default)) => format!("{}={default}", option.name),
         ([], None) => format!("{}=", option.name),
-        (values, _) => format!("{}={}", option.name, values.join("|")),
+        (values, _) => format!("{}={}", option.name, values.join(" | ")),
     }
 }
