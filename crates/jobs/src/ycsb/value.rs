@@ -8,7 +8,7 @@ use data::wyrand::WyRand;
 pub const MIN_BYTES: usize = 16;
 
 /// Places in the pool where a payload may start.
-const STARTS: usize = 1 << 20;
+const STARTS: usize = 1 << 16;
 
 /// Makes and verifies the values of one trial.
 pub struct Values {
