@@ -31,6 +31,9 @@ pub(crate) struct Finished {
     pub(crate) interrupted: bool,
 }
 
+/// Shortest time of which the machine's own counters say how noisy it was.
+const NOISE_NEEDS_S: f64 = 0.25;
+
 /// Where a trial stands in its study.
 #[derive(Clone, Copy)]
 pub(crate) struct Position {
@@ -252,7 +255,8 @@ impl Measured {
         record.bytes_written = self.counts.bytes_written;
         record.client_cpu_s = self.client_cpu_s;
         record.client_thread_load = self.thread_load;
-        record.noise = self.noise;
+        // The kernel counts in ticks of 10 ms: of a shorter time they say nothing.
+        record.noise = if self.timed_s < NOISE_NEEDS_S { study::Noise::default() } else { self.noise };
         record.phases = std::mem::take(&mut self.phases);
         record.series = std::mem::take(&mut self.series);
     }

@@ -11,12 +11,19 @@ const TURN: u32 = 64;
 impl Lane<'_> {
     /// Gives every idle slot its next operation.
     pub(super) fn dispatch_ready(&mut self, session: &mut dyn Session) -> Result<(), StoreError> {
-        for _ in 0..self.ready.len() {
-            if self.now >= self.end {
-                return Ok(());
+        let mut left = if self.now < self.end { self.ready.len() } else { 0 };
+        while left > 0
+            && let Some(slot) = self.ready.pop_front()
+        {
+            left -= 1;
+            if !self.at_once {
+                self.send_slot(session, slot)?;
+                continue;
             }
-            let Some(slot) = self.ready.pop_front() else { return Ok(()) };
-            if self.at_once { self.run_slot(session, slot)? } else { self.send_slot(session, slot)? }
+            self.run_slot(session, slot)?;
+            if self.now >= self.end {
+                return Ok(()); // time passes within the turn of a store that answers at once
+            }
         }
         Ok(())
     }

@@ -122,7 +122,7 @@ impl<C: Codec> Link<C> {
     /// What the next operation has to be told instead of being carried out.
     #[inline]
     pub fn take_owed(&mut self) -> Option<&'static str> {
-        self.owed.take()
+        if self.owed.is_none() { None } else { self.owed.take() }
     }
 
     /// Writes a request into the buffer; sends when that has grown large.
