@@ -30,13 +30,13 @@
 //!     options: &[],
 //!     install: "built in",
 //!     licence: "MIT OR Apache-2.0",
+//!     declares: |_| CAPABILITIES,
 //!     probe: || Probe::Found("tree 1".into()),
 //!     opener: Opener::Embedded(|_spec, _directory| Ok(Box::new(Tree::default()))),
 //! }];
 //!
-//! static CAPABILITIES: Capabilities =
+//! const CAPABILITIES: Capabilities =
 //!     Capabilities { native: OperationSet::BASIC.and(&[OperationKind::Scan]), ..Capabilities::BASIC };
-//!
 //! type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 //! #[derive(Default)]
 //! struct Tree(Arc<Mutex<Map>>);
