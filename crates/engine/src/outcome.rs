@@ -139,6 +139,6 @@ pub struct Outcome {
     pub thread_load: f64,
     /// Longest time one thread was ready to run but had no processor.
     pub run_delay: Duration,
-    /// Heap and library aside, how many threads there were.
+    /// Client threads there were.
     pub threads: u32,
 }
