@@ -1,16 +1,17 @@
 //! The command line.
 
+mod comparing;
+
 use clap::{Args, Parser, Subcommand};
+pub use comparing::{CompareArguments, ComparisonFormat, ReportArguments, StudyFormat};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Which key/value store fits the job? Runs real jobs on real stores, checks every answer, and gives a verdict.
 #[derive(Debug, Parser)]
 #[command(name = "kvtrial", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(
-    after_help = "Exit status: 0 all cells valid, 1 some cell void, 2 bad usage or input, 4 not trusted (--strict), \
-                        130 interrupted.\nStart with: kvtrial run fans"
-)]
+#[command(after_help = "Exit status: 0 all cells valid, 1 some cell void, 2 bad usage or input, 3 regression found \
+                        (--fail-if), 4 not trusted (--strict), 130 interrupted.\nStart with: kvtrial run fans")]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -22,6 +23,10 @@ pub struct Arguments {
 pub enum Command {
     /// Run a job on stores, verify every answer, and compare
     Run(Box<RunArguments>),
+    /// Compare two studies, two cells, or all cells of one study; fail a build on a regression
+    Compare(CompareArguments),
+    /// Write a study in another format
+    Report(ReportArguments),
     /// Ask a store the job's own question, e.g. the pages correlated with one page
     Query(QueryArguments),
     /// Is this store, with this client, correct?

@@ -1,8 +1,10 @@
 //! One module a command.
 
 pub mod check;
+pub mod compare;
 pub mod jobs;
 pub mod query;
+pub mod report;
 pub mod run;
 pub mod stores;
 mod target;

@@ -6,6 +6,8 @@ pub const GOOD: u8 = 0;
 pub const VOID: u8 = 1;
 /// Bad usage or input.
 pub const USAGE: u8 = 2;
+/// A condition of `--fail-if` is broken.
+pub const REGRESSION: u8 = 3;
 /// Host or client could not be trusted (`--strict`).
 pub const UNTRUSTED: u8 = 4;
 /// Interrupted.

@@ -6,7 +6,7 @@ use crate::failure::{self, Failure};
 use engine::{Arrivals, Job, Phase, Progress, Settings, Timing};
 use report::{Colour, StudyDir};
 use runner::{About, Ending, KeysFound, Observer, Plan, PlannedStore};
-use std::io::{IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::{Class, Probe};
@@ -35,6 +35,14 @@ pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
     let cells = out.join("cells.csv");
     std::fs::write(&cells, report::cells_csv(&study))
         .map_err(|error| Failure::usage(format!("{}: {error}", cells.display())))?;
+    let trials = out.join("trials.csv");
+    std::fs::File::create(&trials)
+        .and_then(|file| {
+            let mut file = BufWriter::new(file);
+            report::write_trials_csv(&study, &mut file)?;
+            file.flush()
+        })
+        .map_err(|error| Failure::usage(format!("{}: {error}", trials.display())))?;
     print(&report::study_table(&study, colour()))?;
     if ending == Ending::Interrupted {
         eprintln!(
