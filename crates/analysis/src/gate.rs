@@ -111,8 +111,9 @@ impl Gate {
     }
 
     fn decide(&self, seen: Quantity) -> Outcome {
-        if seen.level < GATE_LEVEL {
-            return Outcome::TooFew { repeats_needed: self.least_repeats() };
+        let repeats_needed = self.least_repeats();
+        if seen.n < repeats_needed {
+            return Outcome::TooFew { repeats_needed };
         }
         let (Bound::Ratio(bound) | Bound::Figure(bound)) = self.bound;
         let broken = match self.fails {
@@ -122,7 +123,7 @@ impl Gate {
         if broken { Outcome::Broken } else { Outcome::Kept }
     }
 
-    /// The least repeats whose interval has [`GATE_LEVEL`].
+    /// The least repeats whose interval can have [`GATE_LEVEL`].
     fn least_repeats(&self) -> u32 {
         match self.bound {
             Bound::Ratio(_) => stats::least_repeats(1.0 - GATE_LEVEL) as u32,

@@ -4,11 +4,13 @@ mod junit;
 mod markdown;
 mod words;
 
+use crate::advice::advice;
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use analysis::{Comparison, Contrast, Finding, Gate, Metric, Outcome, Pair, Weight};
 pub use junit::comparison_junit;
 pub use markdown::comparison_markdown;
-use study::Status;
+use std::collections::{BTreeMap, BTreeSet};
+use study::{ReasonKind, Status};
 
 /// The comparison for a terminal, in at most 80 columns: the studies, then every pair in a sentence, its figures, and in what
 /// else the cells differ; then what the gates say, and how to read it.
@@ -34,6 +36,7 @@ pub fn comparison_text(comparison: &Comparison, gates: &[Gate], colour: Colour) 
         let line = format!("{} is void, so it is not compared: {}", void.cell, words::reasons(&verdict));
         text += &paragraph(&line, 1, 3, Style::Bad, colour);
     }
+    text += &degraded(comparison, colour);
     text += &gates_text(comparison, gates, colour);
     text += &legend(comparison, colour);
     text
@@ -93,12 +96,6 @@ fn pair_text(pair: &Pair, table: &Table, colour: Colour) -> String {
         let style = if headline.finding == Finding::Worse { Style::Bad } else { Style::Bold };
         text += &paragraph(&format!("{heading}{}.", words::sentence(pair, headline)), 1, 3, style, colour);
     }
-    for (name, verdict) in [(&pair.a, &pair.verdict_a), (&pair.b, &pair.verdict_b)] {
-        if verdict.status == Status::Degraded {
-            let line = format!("{name} is degraded: {}.", words::reasons(verdict));
-            text += &paragraph(&line, 3, 5, Style::Warning, colour);
-        }
-    }
     for difference in &pair.differences {
         let (word, style) = match difference.weight() {
             Weight::Listed => ("note", Style::Dim),
@@ -111,6 +108,27 @@ fn pair_text(pair: &Pair, table: &Table, colour: Colour) -> String {
         text += &rows(pair).iter().map(|row| table.row(row, colour)).collect::<String>();
     }
     text
+}
+
+/// What may have distorted which figures, a line a kind of reason.
+fn degraded(comparison: &Comparison, colour: Colour) -> String {
+    let mut kinds: BTreeMap<ReasonKind, BTreeSet<String>> = BTreeMap::new();
+    for pair in comparison.pairs.iter().filter(|pair| pair.obstacle.is_none()) {
+        for (name, verdict) in [(&pair.a, &pair.verdict_a), (&pair.b, &pair.verdict_b)] {
+            let name = if pair.cell.is_empty() { name.clone() } else { format!("{} in {name}", pair.cell) };
+            for reason in &verdict.reasons {
+                kinds.entry(reason.kind).or_default().insert(name.clone());
+            }
+        }
+    }
+    let mut text = String::new();
+    for (kind, names) in kinds {
+        let (meaning, remedy) = advice(kind);
+        let names: Vec<String> = names.into_iter().collect();
+        let line = format!("Degraded, {meaning}: {}. → {remedy}.", names.join(", "));
+        text += &paragraph(&line, 1, 3, Style::Warning, colour);
+    }
+    if text.is_empty() { text } else { format!("\n{text}") }
 }
 
 fn gates_text(comparison: &Comparison, gates: &[Gate], colour: Colour) -> String {
