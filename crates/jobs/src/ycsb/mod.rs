@@ -37,6 +37,8 @@ pub static JOB: JobInfo = JobInfo {
     params: workload::PARAMS,
     prepare,
     query: None,
+    presets: &[],
+    presets: &[],
     plan: Some(plan::parse),
 };
 
