@@ -38,7 +38,6 @@ pub static JOB: JobInfo = JobInfo {
     prepare,
     query: None,
     presets: &[],
-    presets: &[],
     plan: Some(plan::parse),
 };
 
