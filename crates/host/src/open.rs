@@ -76,6 +76,7 @@ impl Opening {
                 )));
             }
         };
+        let store = store::layers::apply(spec, store)?;
         let thaw = Thaw { pid: behind.server().map(Server::pid) };
         Ok(OpenStore { thaw, store, spec: spec.clone(), behind })
     }
