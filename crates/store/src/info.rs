@@ -115,7 +115,10 @@ impl StoreInfo {
                 return Err(self.unsupported(if known.is_empty() {
                     format!("it has no option '{name}' (it has only durability=, and as every store {layers}=)")
                 } else {
-                    format!("it has no option '{name}'; it has durability, {}, and as every store {layers}", known.join(", "))
+                    format!(
+                        "it has no option '{name}'; it has durability, {}, and as every store {layers}",
+                        known.join(", ")
+                    )
                 }));
             };
             if !option.values.is_empty() && !option.values.contains(&value.as_str()) {

@@ -28,6 +28,13 @@ pub fn find(option: &str) -> Option<&'static Layer> {
     ALL.iter().find(|layer| layer.option.name == option)
 }
 
+/// The spec without its layers: what the store beneath them is opened from.
+pub fn beneath(spec: &Spec) -> Spec {
+    let mut spec = spec.clone();
+    spec.options.retain(|option, _| find(option).is_none());
+    spec
+}
+
 /// Puts the layers a spec asks for around its store.
 ///
 /// # Errors

@@ -15,7 +15,11 @@ use std::time::{Duration, Instant};
 
 /// The layer.
 pub const LAYER: Layer = Layer {
-    option: OptionInfo { name: "burn", values: &[], help: "burns this time an operation, or share of the time (500ns, 5%)" },
+    option: OptionInfo {
+        name: "burn",
+        values: &[],
+        help: "burns this time an operation, or share of the time (500ns, 5%)",
+    },
     check: |value| value.parse::<Burn>().map(|_| ()),
     wrap: |value, store| {
         let burn = value.parse().map_err(|problem| StoreError::open(format!("burn={value}"), problem))?;
@@ -36,7 +40,8 @@ impl FromStr for Burn {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Burn, String> {
-        let wrong = || format!("burn={text} is not possible; use a time an operation (500ns, 2us, 1ms) or a share (5%)");
+        let wrong =
+            || format!("burn={text} is not possible; use a time an operation (500ns, 2us, 1ms) or a share (5%)");
         let number_before = |unit: &str| {
             text.strip_suffix(unit)?.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0)
         };
