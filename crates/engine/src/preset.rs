@@ -1,6 +1,6 @@
 //! A job as its author ran it: the settings, and the numbers then published.
 
-use study::{Measure, Original, PresetRecord, Scaled};
+use study::{Original, OriginalMeasure, PresetRecord, Scaled};
 
 /// A job as it was run and published once: `--preset NAME`. Every part of it can be set otherwise by the usual options.
 #[derive(Clone, Copy, Debug)]
@@ -155,9 +155,9 @@ impl Figure {
             params: self.params.iter().map(own).collect(),
             value: self.value,
             measure: match self.measure {
-                FigureMeasure::MakespanS => Measure::MakespanS,
-                FigureMeasure::OpsPerS(phase) => Measure::OpsPerS { phase: phase.into() },
-                FigureMeasure::InputPerS(what) => Measure::InputPerS { what: what.into() },
+                FigureMeasure::MakespanS => OriginalMeasure::MakespanS,
+                FigureMeasure::OpsPerS(phase) => OriginalMeasure::OpsPerS { phase: phase.into() },
+                FigureMeasure::InputPerS(what) => OriginalMeasure::InputPerS { what: what.into() },
             },
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::units;
-use study::{Cell, Measure, Original, PresetRecord, Study};
+use study::{Cell, Original, OriginalMeasure, PresetRecord, Study};
 
 const COLUMNS: [Column; 6] = [
     Column { title: "SYSTEM THEN", side: Side::Left, gap: 4 },
@@ -53,8 +53,8 @@ fn scaled(preset: &PresetRecord) -> Option<String> {
 fn row(original: &Original, here: Option<f64>, first: &Original, first_here: Option<f64>) -> Row {
     let dash = || "-".to_owned();
     let times = |value: f64, first: f64| match original.measure {
-        Measure::MakespanS => units::ratio(value / first),
-        Measure::OpsPerS { .. } | Measure::InputPerS { .. } => units::ratio(first / value),
+        OriginalMeasure::MakespanS => units::ratio(value / first),
+        OriginalMeasure::OpsPerS { .. } | OriginalMeasure::InputPerS { .. } => units::ratio(first / value),
     };
     let ours = match (here, first_here) {
         (Some(here), Some(first)) => times(here, first),
@@ -72,9 +72,9 @@ fn row(original: &Original, here: Option<f64>, first: &Original, first_here: Opt
 
 fn figure(original: &Original, value: f64) -> String {
     match &original.measure {
-        Measure::MakespanS => units::duration(value),
-        Measure::OpsPerS { .. } => format!("{}/s", units::count(value)),
-        Measure::InputPerS { what } => format!("{} {what}/s", units::count(value)),
+        OriginalMeasure::MakespanS => units::duration(value),
+        OriginalMeasure::OpsPerS { .. } => format!("{}/s", units::count(value)),
+        OriginalMeasure::InputPerS { what } => format!("{} {what}/s", units::count(value)),
     }
 }
 
@@ -86,16 +86,16 @@ fn here(study: &Study, original: &Original) -> Option<f64> {
     };
     let cell = study.cells.iter().find(belongs).filter(|cell| cell.verdict.is_ranked())?;
     match &original.measure {
-        Measure::MakespanS => cell.makespan_s.map(|makespan| makespan.value),
-        Measure::OpsPerS { phase } if phase.is_empty() => cell.ops_per_s.map(|rate| rate.value),
-        Measure::OpsPerS { phase } => {
+        OriginalMeasure::MakespanS => cell.makespan_s.map(|makespan| makespan.value),
+        OriginalMeasure::OpsPerS { phase } if phase.is_empty() => cell.ops_per_s.map(|rate| rate.value),
+        OriginalMeasure::OpsPerS { phase } => {
             let rate = |trial: &study::TrialRecord| {
                 let phase = trial.phases.iter().find(|found| found.name == *phase)?;
                 (phase.elapsed_s > 0.0).then(|| phase.operations as f64 / phase.elapsed_s)
             };
             stats::median(&cell.counted().filter_map(rate).collect::<Vec<f64>>())
         }
-        Measure::InputPerS { what } => {
+        OriginalMeasure::InputPerS { what } => {
             let things = study.input.get(what)?.as_f64()?;
             cell.makespan_s.map(|makespan| things / makespan.value)
         }
@@ -106,7 +106,7 @@ fn here(study: &Study, original: &Original) -> Option<f64> {
 mod tests {
     use super::section;
     use crate::layout::{Colour, WIDTH, width};
-    use study::{Cell, Measure, Original, PresetRecord, Quantity, Reason, ReasonKind, Scaled, Study, Verdict};
+    use study::{Cell, Original, OriginalMeasure, PresetRecord, Quantity, Reason, ReasonKind, Scaled, Study, Verdict};
 
     fn study() -> Study {
         let original = |system: &str, store: Option<&str>, value, measure| Original {
@@ -130,11 +130,11 @@ mod tests {
                 scaled: vec![Scaled { what: "profiles".into(), original: 10_000, here: 1000 }],
                 overridden: vec!["--repeats".into()],
                 originals: vec![
-                    original("Null", Some("null"), 5.0, Measure::MakespanS),
-                    original("RAM", Some("ram"), 21.3, Measure::MakespanS),
-                    original("Redis TCP socket", Some("redis"), 42.6, Measure::MakespanS),
-                    original("a system of its time", None, 100.0, Measure::MakespanS),
-                    original("dict", Some("ram"), 2700.0, Measure::InputPerS { what: "messages".into() }),
+                    original("Null", Some("null"), 5.0, OriginalMeasure::MakespanS),
+                    original("RAM", Some("ram"), 21.3, OriginalMeasure::MakespanS),
+                    original("Redis TCP socket", Some("redis"), 42.6, OriginalMeasure::MakespanS),
+                    original("a system of its time", None, 100.0, OriginalMeasure::MakespanS),
+                    original("dict", Some("ram"), 2700.0, OriginalMeasure::InputPerS { what: "messages".into() }),
                 ],
                 differences: vec!["The client is compiled.".into()],
             }),

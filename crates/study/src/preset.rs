@@ -50,13 +50,13 @@ pub struct Original {
     /// The number.
     pub value: f64,
     /// What it measures.
-    pub measure: Measure,
+    pub measure: OriginalMeasure,
 }
 
 /// What a published number measures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Measure {
+pub enum OriginalMeasure {
     /// Time of the whole job, seconds.
     #[default]
     MakespanS,
