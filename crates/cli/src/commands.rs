@@ -3,6 +3,7 @@
 pub mod check;
 pub mod compare;
 pub mod jobs;
+mod preset;
 pub mod query;
 pub mod report;
 pub mod run;

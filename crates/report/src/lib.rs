@@ -19,6 +19,7 @@ mod footnotes;
 mod formats;
 mod layout;
 mod markdown;
+mod originals;
 mod progress;
 mod reasons;
 mod stores_table;
