@@ -6,17 +6,20 @@
 //! * [`summarise`] turns a cell's trials into figures with intervals and one verdict.
 //! * [`StudyDir`] keeps a study on disk while it runs, so that nothing recorded is ever lost; [`read_study`] reads one.
 //! * [`study_table`] and [`stores_table`] draw tables that fit 80 columns; [`cells_csv`] writes one row a cell.
-//! * [`Progress`] shows one updating line with the time left while trials run.
+//! * [`Progress`] shows the study while it runs: cells so far, the trial under way, the time left.
 
 mod advice;
 mod answers;
 mod comparison;
 mod csv;
+mod curves;
 mod directory;
 mod footnotes;
 mod layout;
+mod plot;
 mod progress;
 mod reasons;
+mod spark;
 mod stores_table;
 mod study_table;
 mod summary;
@@ -25,7 +28,7 @@ mod units;
 pub use csv::cells_csv;
 pub use directory::{DirectoryError, StudyDir, read_study};
 pub use layout::Colour;
-pub use progress::Progress;
+pub use progress::{Moment, Progress};
 pub use stores_table::{Presence, StoreRow, stores_json, stores_table};
 pub use study_table::study_table;
 pub use summary::summarise;

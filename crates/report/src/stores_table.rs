@@ -62,7 +62,8 @@ const WITHOUT_LIMITS: usize = 3;
 pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
     let limits = stores.iter().any(|store| store.max_key_bytes.or(store.max_value_bytes).is_some());
     let columns = &COLUMNS[..if limits { COLUMNS.len() } else { WITHOUT_LIMITS }];
-    let rows: Vec<Row> = stores.iter().map(row).collect();
+    let folded: Vec<(&StoreRow, Reach)> = fold_twins(stores);
+    let rows: Vec<Row> = folded.iter().map(|(store, reach)| row(store, *reach)).collect();
     let table = Table::fit(columns, FOUND, rows.iter());
     let mut text = table.titles(colour);
     for (class, title) in [
@@ -72,7 +73,7 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
         ("distributed", "Distributed: several servers each"),
     ] {
         let of_class: Vec<(&StoreRow, &Row)> =
-            stores.iter().zip(&rows).filter(|(store, _)| store.class == class).collect();
+            folded.iter().map(|(store, _)| *store).zip(&rows).filter(|(store, _)| store.class == class).collect();
         if of_class.is_empty() {
             continue;
         }
@@ -87,9 +88,10 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
     text.push('\n');
     text += &paragraph(
         &format!(
-            "{found} of {} found. The first durability level is the default; choose another with -s STORE,durability=LEVEL.{}",
+            "{found} of {} found. The first durability level is the default; choose another with -s STORE,durability=LEVEL.{}{}",
             stores.len(),
-            if limits { " KEY and VALUE: the longest it takes." } else { "" }
+            if limits { " KEY and VALUE: the longest it takes." } else { "" },
+            if folded.len() < stores.len() { " NAME[-unix]: NAME over TCP, NAME-unix over a unix socket." } else { "" },
         ),
         1,
         1,
@@ -99,7 +101,33 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
     text
 }
 
-fn row(store: &StoreRow) -> Row {
+/// How a store is reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// As its name says.
+    One,
+    /// Over TCP, and with `-unix` over a unix socket.
+    Both,
+}
+
+/// Stores that are reached in two ways and differ in nothing else are one.
+fn fold_twins(stores: &[StoreRow]) -> Vec<(&StoreRow, Reach)> {
+    let twins = |tcp: &StoreRow, unix: &StoreRow| {
+        let renamed = StoreRow { name: tcp.name.clone(), summary: tcp.summary.clone(), ..unix.clone() };
+        unix.name == format!("{}-unix", tcp.name) && renamed == *tcp
+    };
+    let mut folded = Vec::with_capacity(stores.len());
+    for store in stores {
+        if stores.iter().any(|tcp| twins(tcp, store)) {
+            continue;
+        }
+        let reach = if stores.iter().any(|unix| twins(store, unix)) { Reach::Both } else { Reach::One };
+        folded.push((store, reach));
+    }
+    folded
+}
+
+fn row(store: &StoreRow, reach: Reach) -> Row {
     let (found, style) = match &store.presence {
         Presence::Found(product) => (product.clone(), Style::Good),
         Presence::NotFound(_) => ("not found".into(), Style::Warning),
@@ -107,7 +135,7 @@ fn row(store: &StoreRow) -> Row {
     };
     let limit = |limit: Option<u64>| (limit.map_or_else(|| "-".into(), units::bytes), Style::Plain);
     vec![
-        (store.name.clone(), Style::Bold),
+        (if reach == Reach::Both { format!("{}[-unix]", store.name) } else { store.name.clone() }, Style::Bold),
         (found, style),
         (store.durabilities.join(" "), Style::Plain),
         limit(store.max_key_bytes),
@@ -136,6 +164,9 @@ fn notes(store: &StoreRow, colour: Colour) -> String {
             native.iter().map(String::as_str).filter(|name| !["get", "put", "delete"].contains(name)).collect();
         let more = if more.is_empty() { "nothing more".into() } else { more.join(", ") };
         note(format!("get, put, delete, {more}"));
+    }
+    if !store.licence.is_empty() {
+        note(format!("licence {}", store.licence));
     }
     text
 }

@@ -2,6 +2,7 @@
 
 use crate::answers;
 use crate::comparison::{self, Group, Place, Rank, baseline, cost, spread};
+use crate::curves;
 use crate::footnotes::{self, Emulations};
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::reasons;
@@ -62,6 +63,12 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     }
     for note in emulations.notes().chain(footnotes::products(&all)) {
         text += &paragraph(&note, 1, 3, Style::Plain, colour);
+    }
+    for section in [curves::over_time(study, colour), curves::over_parameter(study, colour)] {
+        if !section.is_empty() {
+            text.push('\n');
+            text += &section;
+        }
     }
     let legend = legend(study, grouped.iter().flat_map(|part| &part.2));
     text += if legend.is_empty() { "" } else { "\n" };
