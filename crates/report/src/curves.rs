@@ -1,6 +1,5 @@
 //! Curves in the terminal: the rate over time, and over the values of a parameter that was varied.
 
-use crate::footnotes;
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::plot::{Line, plot};
 use crate::spark::sparkline;
@@ -56,7 +55,7 @@ fn row(cell: &Cell, varied: &BTreeMap<&str, BTreeSet<&str>>) -> Option<Row> {
         (rates.iter().copied().fold(f64::INFINITY, f64::min), rates.iter().copied().fold(0.0, f64::max));
     let params = varied.keys().filter_map(|name| Some(format!(" {name}={}", cell.params.get(*name)?)));
     Some(vec![
-        (footnotes::spec(cell) + &params.collect::<String>(), Style::Plain),
+        (cell.store.clone() + &params.collect::<String>(), Style::Plain),
         (sparkline(&rates, BARS), Style::Plain),
         (units::duration(trial.makespan_s), Style::Plain),
         (units::count(lowest), Style::Plain),
@@ -118,11 +117,13 @@ pub(crate) fn over_parameter(study: &Study, colour: Colour) -> String {
     let hidden = facets.len().saturating_sub(MOST_PLOTS);
     let mut text = String::new();
     for (others, lines) in facets.iter().take(MOST_PLOTS) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
         if !others.is_empty() {
             text += &paragraph(others, 1, 3, Style::Bold, colour);
         }
         text += &plot("OP/S", swept, &values, lines, colour);
-        text.push('\n');
     }
     text + &more(hidden, "plots", colour)
 }

@@ -8,7 +8,7 @@ const ROWS: usize = 10;
 /// Columns of the figures at the left.
 const FIGURES: usize = 8;
 /// Columns from one value to the next, at most.
-const STEP: usize = 10;
+const STEP: usize = 16;
 /// Beyond this ratio of the highest figure to the lowest the axis is logarithmic: the lower ones would be one line.
 const LOGARITHMIC: f64 = 30.0;
 
@@ -119,7 +119,7 @@ mod tests {
         let lines = [line("redis", &[28_800.0, 90_000.0, 144_000.0]), line("lmdb", &[144_000.0, 90_000.0, 70_000.0])];
         let text = plot("OP/S", "clients", &values, &lines, Colour::Never);
         let rows: Vec<&str> = text.lines().collect();
-        assert_eq!(rows[1].trim_end(), "     144k ┤     b                   a", "{text}");
+        assert_eq!(rows[1].trim_end(), "     144k ┤        b                               a", "{text}");
         assert!(rows[5].contains('*') && rows[9].contains('a') && rows[11].starts_with("        0 ┤"), "{text}");
         assert!(text.contains("a  redis  highest 144k at 16") && text.contains("b  lmdb  highest 144k at 1"), "{text}");
     }

@@ -163,10 +163,7 @@ fn notes(store: &StoreRow, colour: Colour) -> String {
         let more: Vec<&str> =
             native.iter().map(String::as_str).filter(|name| !["get", "put", "delete"].contains(name)).collect();
         let more = if more.is_empty() { "nothing more".into() } else { more.join(", ") };
-        note(format!("get, put, delete, {more}"));
-    }
-    if !store.licence.is_empty() {
-        note(format!("licence {}", store.licence));
+        note(format!("get, put, delete, {more} · licence {}", store.licence));
     }
     text
 }
