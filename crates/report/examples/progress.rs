@@ -18,7 +18,7 @@ fn main() {
                 let p99_ns = (done > 10).then_some(123_000);
                 progress.update(&Moment {
                     operations: done * 500,
-                    planned: 10_000,
+                    share: Some(done as f64 / 20.0),
                     errors,
                     p99_ns,
                     elapsed: step * done as u32,

@@ -7,7 +7,8 @@ use std::process::Command;
 use study::TrialRecord;
 
 fn moment(operations: u64, planned: u64) -> Moment {
-    Moment { operations, planned, elapsed: std::time::Duration::from_micros(operations), ..Moment::default() }
+    let share = Some(operations as f64 / planned as f64);
+    Moment { operations, share, elapsed: std::time::Duration::from_micros(operations), ..Moment::default() }
 }
 
 /// The test below runs this test as a process of its own, with standard error in a pipe.

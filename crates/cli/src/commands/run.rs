@@ -188,6 +188,8 @@ struct Notebook {
     progress: report::Progress,
     trial: (u32, u32, String),
     phase: &'static str,
+    /// How long timed phases last, when time ends them.
+    duration: Option<Duration>,
 }
 
 impl Notebook {
@@ -201,7 +203,15 @@ impl Notebook {
         let left = runner::balanced(plan.stores.len(), plan.warmups, plan.repeats, plan.seed);
         let left = left.iter().filter(|turn| !recorded.contains(&turn.order));
         progress.plan(left.map(|turn| names[turn.cell].as_str()));
-        Notebook { directory, progress, trial: (0, 0, String::new()), phase: "" }
+        Notebook { directory, progress, trial: (0, 0, String::new()), phase: "", duration: plan.settings.duration }
+    }
+
+    /// How much of a phase is over: time where time ends it, else operations.
+    fn share(&self, phase: &Phase, progress: &Progress) -> Option<f64> {
+        match self.duration.filter(|_| phase.timed) {
+            Some(duration) => Some(progress.elapsed.as_secs_f64() / duration.as_secs_f64()),
+            None => phase.operations.map(|planned| progress.operations as f64 / planned.max(1) as f64),
+        }
     }
 }
 
@@ -220,7 +230,7 @@ impl Observer for Notebook {
         }
         self.progress.update(&report::Moment {
             operations: progress.operations,
-            planned: phase.operations.unwrap_or(0),
+            share: self.share(phase, &progress),
             errors: progress.errors,
             p99_ns: progress.p99_ns,
             elapsed: progress.elapsed,

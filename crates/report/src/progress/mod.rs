@@ -24,8 +24,8 @@ const OTHER_LINES: usize = 5;
 pub struct Moment {
     /// Operations done.
     pub operations: u64,
-    /// Operations it will do; 0: not known.
-    pub planned: u64,
+    /// Share of the phase that is over, 0 to 1, where it is known.
+    pub share: Option<f64>,
     /// Operations that failed or were answered wrongly.
     pub errors: u64,
     /// Response time 99 of 100 operations stayed within so far, ns.
@@ -155,6 +155,8 @@ impl Progress {
         for bar in self.shown.iter().map(|(_, bar)| bar).chain(&self.earlier).chain([&self.now, &self.whole]) {
             bar.finish_and_clear();
         }
+        // What is left is left by a terminal that lost count: a key typed, a line wrapped.
+        let _ = self.lines.clear();
     }
 
     fn count(&mut self, cell: &str, trial: &TrialRecord) {
@@ -255,7 +257,7 @@ mod tests {
         progress.trial_started(3, 4, "null", "load");
         frame();
         let elapsed = Duration::from_millis(1_000);
-        progress.update(&Moment { operations: 250, planned: 1_000, errors: 0, p99_ns: Some(50_000), elapsed });
+        progress.update(&Moment { operations: 250, share: Some(0.25), errors: 0, p99_ns: Some(50_000), elapsed });
         let lines: Vec<String> = screen.contents().lines().map(str::to_owned).collect();
         assert_eq!(lines.len(), 4, "{lines:?}");
         assert!(lines[0].starts_with("✓ null") && lines[0].ends_with("valid    1/2"), "{lines:?}");

@@ -42,9 +42,8 @@ pub(super) fn cell(name: &str, tally: &Tally, planned: u32, colour: Colour) -> S
 /// The trial under way: cell, phase, share done, rate now and p99 so far, rates over time.
 pub(super) fn trial(name: &str, phase: &str, moment: &Moment, rates: &[f64], colour: Colour) -> String {
     let mut parts = vec![format!("▸ {}", padded(name, NAME)), paint(phase, Style::Bold, colour)];
-    if moment.planned > 0 {
-        let share = (moment.operations as f64 / moment.planned as f64).min(1.0);
-        parts.push(format!("{:.0} %", 100.0 * share));
+    if let Some(share) = moment.share {
+        parts.push(format!("{:.0} %", 100.0 * share.min(1.0)));
     }
     if let Some(now) = rates.last() {
         let style = if *now > 0.0 { Style::Plain } else { Style::Bad };
@@ -120,10 +119,10 @@ mod tests {
     #[test]
     fn the_trial_under_way_shows_a_stall_and_errors() {
         let elapsed = Duration::from_secs(2);
-        let moment = Moment { operations: 5_000, planned: 10_000, errors: 3, p99_ns: Some(123_000), elapsed };
+        let moment = Moment { operations: 5_000, share: Some(0.5), errors: 3, p99_ns: Some(123_000), elapsed };
         let line = trial("lmdb", "run", &moment, &[50_800.0, 50_800.0, 0.0], Colour::Never);
         assert_eq!(line, "▸ lmdb                  run  50 %  0 op/s  p99 123 µs  3 errors  ██▁");
-        let begun = Moment { planned: 10, ..Moment::default() };
+        let begun = Moment { share: Some(0.0), ..Moment::default() };
         assert_eq!(trial("lmdb", "load", &begun, &[], Colour::Never), "▸ lmdb                  load  0 %");
     }
 
