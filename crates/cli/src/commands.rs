@@ -4,6 +4,7 @@ pub mod check;
 pub mod completions;
 pub mod jobs;
 pub mod man;
+mod preset;
 pub mod query;
 pub mod run;
 pub mod stores;

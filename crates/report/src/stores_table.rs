@@ -65,6 +65,14 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
     let folded: Vec<(&StoreRow, Reach)> = fold_twins(stores);
     let rows: Vec<Row> = folded.iter().map(|(store, reach)| row(store, *reach)).collect();
     let table = Table::fit(columns, FOUND, rows.iter());
+    // Operations any of the stores has.
+    let known: Vec<&str> =
+        stores.iter().filter_map(|store| store.native.as_ref()).flatten().fold(Vec::new(), |mut known, name| {
+            if !known.contains(&name.as_str()) {
+                known.push(name);
+            }
+            known
+        });
     let mut text = table.titles(colour);
     for (class, title) in [
         ("baseline", "Baselines: what client and job cost without a store"),
@@ -81,7 +89,7 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
         text += &paragraph(title, 1, 3, Style::Bold, colour);
         for (store, row) in of_class {
             text += &table.row(row, colour);
-            text += &notes(store, colour);
+            text += &notes(store, &known, colour);
         }
     }
     let found = stores.iter().filter(|store| matches!(store.presence, Presence::Found(_))).count();
@@ -143,7 +151,17 @@ fn row(store: &StoreRow, reach: Reach) -> Row {
     ]
 }
 
-fn notes(store: &StoreRow, colour: Colour) -> String {
+/// The operations a store has itself: those it lacks where they are fewer.
+fn operations(native: &[String], known: &[&str]) -> String {
+    let lacks: Vec<&str> = known.iter().copied().filter(|name| !native.iter().any(|has| has == name)).collect();
+    match lacks.len() {
+        0 => "every operation".into(),
+        few if few < native.len() => format!("every operation but {}", lacks.join(", ")),
+        _ => native.join(", "),
+    }
+}
+
+fn notes(store: &StoreRow, known: &[&str], colour: Colour) -> String {
     let mut text = String::new();
     let mut note = |line: String| text += &paragraph(&line, 5, 7, Style::Plain, colour);
     match &store.presence {
@@ -159,11 +177,7 @@ fn notes(store: &StoreRow, colour: Colour) -> String {
         note(format!("options {}", store.options.join(", ")));
     }
     if let Some(native) = &store.native {
-        // Every store has these; what it has beyond them tells stores apart.
-        let more: Vec<&str> =
-            native.iter().map(String::as_str).filter(|name| !["get", "put", "delete"].contains(name)).collect();
-        let more = if more.is_empty() { "nothing more".into() } else { more.join(", ") };
-        note(format!("get, put, delete, {more} · licence {}", store.licence));
+        note(format!("{} · licence {}", operations(native, known), store.licence));
     }
     text
 }

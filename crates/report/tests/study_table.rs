@@ -102,7 +102,7 @@ fn with_rates(store: &'static str, clients: u32, ops_per_s: &[u64]) -> study::Ce
         trial.operations = ops_per_s.iter().sum();
         trial.ops_per_s = trial.operations as f64 / trial.makespan_s;
     }
-    report::summarise(&mut cell);
+    analysis::summarise(&mut cell);
     cell
 }
 
@@ -151,7 +151,7 @@ fn an_interrupted_study_says_what_is_missing() {
     let mut study = sample::fans();
     study.cells[2].trials.truncate(2);
     study.cells[3].trials.truncate(0);
-    study.cells.iter_mut().for_each(report::summarise);
+    study.cells.iter_mut().for_each(analysis::summarise);
     let table = plain(&study);
     assert!(table.contains("Unfinished: 8 of 55 trials are missing. Continue with --resume."), "{table}");
     assert!(!plain(&sample::fans()).contains("Unfinished"));
