@@ -2,7 +2,9 @@
 
 pub mod check;
 pub mod compare;
+pub mod completions;
 pub mod jobs;
+pub mod man;
 mod preset;
 pub mod query;
 pub mod report;

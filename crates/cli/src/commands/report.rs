@@ -1,8 +1,8 @@
 //! `kvtrial report`: a study in another format.
 
-use super::run::colour;
 use crate::args::{ReportArguments, StudyFormat};
 use crate::failure::{self, Failure};
+use crate::terminal::colour;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use study::Study;

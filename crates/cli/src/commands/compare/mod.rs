@@ -2,9 +2,9 @@
 
 mod operand;
 
-use super::run::{colour, print};
 use crate::args::{CompareArguments, ComparisonFormat};
 use crate::failure::{self, Failure};
+use crate::terminal::{colour, print};
 use analysis::{
     Across, Allowed, Alone, Bound, Candidates, Comparison, Gate, Matched, Metric, Outcome, Subject, Unlike, VoidCell,
 };
