@@ -21,8 +21,8 @@ mod settings;
 pub use clock::{Clock, Ticks};
 pub use histogram::Histogram;
 pub use job::{
-    Job, JobError, JobInfo, JobRequest, ParamInfo, Params, Phase, PlanFile, QueryInfo, Step, Think, Trial, TrialSetup,
-    Worker,
+    Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, Params, Phase, PlanFile, QueryInfo, Step, Think, Trial,
+    TrialSetup, Worker,
 };
 pub use offence::{Offence, Offences, printable};
 pub use outcome::{Counts, End, Histograms, Outcome};
