@@ -150,6 +150,13 @@ pub trait Trial: Send + Sync {
     /// for these keys before the job runs, and they are deleted between trials.
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool;
 
+    /// Records a phase will store, for jobs whose growth is to be watched: with it, rate and tail are kept against records stored, and
+    /// stalls are looked for. The workers then say how many they have [`stored`](Worker::stored).
+    fn records(&self, phase: usize) -> Option<u64> {
+        let _ = phase;
+        None
+    }
+
     /// Key and value bytes the job left in the store, when it knows.
     fn logical_bytes(&self) -> u64 {
         0

@@ -7,6 +7,7 @@
 
 mod clock;
 mod gate;
+mod growth;
 mod histogram;
 mod job;
 mod lane;

@@ -90,6 +90,10 @@ impl Trial for CountTrial<'_> {
         )
     }
 
+    fn records(&self, phase: usize) -> Option<u64> {
+        (phase == 0).then_some(self.job.terms.increments.len() as u64)
+    }
+
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
         let terms = &self.job.terms.names;
         if index >= terms.len() as u64 {
