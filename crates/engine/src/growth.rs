@@ -1,7 +1,7 @@
 //! Rate and tail against records stored, and stalls: looked at once a batch of operations, never once an operation.
 
 use crate::clock::{Clock, Ticks};
-use crate::histogram::{COARSE_BUCKETS as BUCKETS, coarse_middle};
+use crate::histogram::{COARSE_BUCKETS as BUCKETS, coarse_p99};
 use crate::outcome::Histograms;
 use std::time::Duration;
 use study::{CurvePoint, Stall};
@@ -12,6 +12,8 @@ const POINTS: u64 = 200;
 /// A stall takes at least this long, and this many times as long as batches usually do.
 const STALL: Duration = Duration::from_millis(10);
 const UNUSUAL: u64 = 10;
+/// What is usual is known after so many batches.
+const KNOWN: u64 = 20;
 /// Most stalls kept of one thread.
 const STALLS: usize = 1000;
 
@@ -89,7 +91,7 @@ impl Growth {
     #[cold]
     fn unusual(&mut self, now: Ticks, gap: Ticks) {
         let usual = (self.last - self.start) / self.gaps.max(1);
-        if gap > UNUSUAL * usual && self.stalls.len() < STALLS {
+        if self.gaps >= KNOWN && gap > UNUSUAL * usual && self.stalls.len() < STALLS {
             self.stalls.push(Gap { start: self.last, end: now, records: self.records });
         }
     }
@@ -134,8 +136,9 @@ impl Growth {
             let at_s = clock.ns(at.saturating_sub(start)) as f64 / 1e9;
             let seconds = at_s - before.1;
             if records > before.0 && seconds > 0.0 {
+                let p99_ns = coarse_p99(counts.iter().copied()).unwrap_or(0);
                 let ops_per_s = (records - before.0) as f64 / seconds;
-                curve.push(CurvePoint { records, at_s, ops_per_s, p99_ns: p99(&counts), ..CurvePoint::default() });
+                curve.push(CurvePoint { records, at_s, ops_per_s, p99_ns, ..CurvePoint::default() });
                 before = (records, at_s);
             }
         }
@@ -174,19 +177,6 @@ impl Growth {
         let before = self.points.partition_point(|point| point.at <= at);
         own.unwrap_or_else(|| if before == 0 { 0 } else { self.points[before - 1].records })
     }
-}
-
-fn p99(counts: &[u64; BUCKETS]) -> u64 {
-    let timed: u64 = counts.iter().sum();
-    let rank = (timed * 99).div_ceil(100).max(1);
-    let mut seen = 0;
-    for (index, &count) in counts.iter().enumerate() {
-        seen += count;
-        if seen >= rank {
-            return coarse_middle(index);
-        }
-    }
-    0
 }
 
 #[cfg(test)]
