@@ -4,6 +4,7 @@ pub mod check;
 pub mod compare;
 pub mod completions;
 pub mod jobs;
+mod page;
 pub mod man;
 mod preset;
 pub mod query;

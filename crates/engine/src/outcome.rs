@@ -108,6 +108,7 @@ impl Histograms {
             service: if self.service.n() > 0 { self.service.summary() } else { response },
             response,
             send_lag: self.send_lag.summary(),
+            percentiles: all.percentiles(),
             by_operation: OperationKind::ALL
                 .iter()
                 .zip(&self.response)

@@ -27,7 +27,7 @@ mod reasons;
 mod spark;
 mod stores_table;
 mod study_table;
-mod units;
+pub mod units;
 
 pub use comparison::{comparison_junit, comparison_markdown, comparison_text};
 pub use csv::cells_csv;

@@ -1,6 +1,6 @@
 //! `kvtrial run`: plan, run, report.
 
-use super::{preset, target};
+use super::{page, preset, target};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{self, colour, print};
@@ -53,8 +53,10 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
         );
         return Ok(failure::INTERRUPTED);
     }
-    print(&format!("Study: {0}/study.json, {0}/cells.csv\n", out.display()))?;
-    Ok(status(&study, arguments.strict))
+    let status = status(&study, arguments.strict);
+    page::write(&out, &[(String::new(), study)])?;
+    print(&format!("Study: {0}/report.html, {0}/study.json, {0}/cells.csv, {0}/plots\n", out.display()))?;
+    Ok(status)
 }
 
 /// Void cells decide, then `--strict`.
