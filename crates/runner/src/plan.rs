@@ -63,6 +63,7 @@ impl Plan {
             warmups: self.warmups,
             input: self.prepared.input(),
             host: HostFacts { clock: Clock::get().describe(), ..host::facts(&self.base) },
+            selftest: None,
             cells: self
                 .stores
                 .iter()
