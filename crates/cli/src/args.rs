@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::commands::selftest::SelftestArguments;
 use clap::{Args, Parser, Subcommand};
 use engine::Scale;
 use std::path::PathBuf;
@@ -27,6 +28,8 @@ pub enum Command {
     Query(QueryArguments),
     /// Is this store, with this client, correct?
     Check(CheckArguments),
+    /// Prove the instrument on this machine; the result goes into every study made here
+    Selftest(SelftestArguments),
     /// List every store: found or not, version, how to install it, what it can do
     Stores(ListArguments),
     /// List every job with its parameters and input

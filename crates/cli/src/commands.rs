@@ -5,5 +5,6 @@ pub mod jobs;
 mod preset;
 pub mod query;
 pub mod run;
+pub mod selftest;
 pub mod stores;
 mod target;

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => commands::run::run(*arguments),
         Command::Query(arguments) => commands::query::query(&arguments),
         Command::Check(arguments) => commands::check::check(&arguments),
+        Command::Selftest(arguments) => commands::selftest::selftest(&arguments),
         Command::Stores(arguments) => commands::stores::stores(&arguments),
         Command::Jobs(arguments) => commands::jobs::jobs(&arguments),
     };

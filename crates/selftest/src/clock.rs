@@ -20,12 +20,12 @@ pub(crate) fn tests() -> [Test; 3] {
         },
         Test {
             name: "clock_order",
-            claim: "what one thread did before another is never later by the clock",
-            unit: "reversals in 20,000 hand-overs",
-            bound: Bound::at_most(0.0),
+            claim: "what one thread did before another is not later by the clock, in 20,000 hand-overs, by more than the processor reorders",
+            unit: "ns at most",
+            bound: Bound::at_most(500.0),
             scope: Scope::Quick,
             attempts: 1,
-            measure: Box::new(|_, stop| Ok(reversals(20_000, stop) as f64)),
+            measure: Box::new(|_, stop| Ok(largest_reversal_ns(20_000, stop) as f64)),
         },
         Test {
             name: "clock_cost",
@@ -47,8 +47,10 @@ fn rate_error_ppm(pause_ms: u64) -> f64 {
     1e6 * (measured as f64 / elapsed.as_nanos() as f64 - 1.0).abs()
 }
 
-/// Two threads hand the time back and forth; each must find it past. Ends early, with what was seen, after a second.
-fn reversals(hand_overs: u64, stop: &AtomicBool) -> u64 {
+/// Two threads hand the time back and forth; each should find it past. A processor may read its counter before an earlier load is
+/// done, so tens of nanoseconds are nobody's fault; counters that are not in step show thousands. Ends early, with what was
+/// seen, after a second.
+fn largest_reversal_ns(hand_overs: u64, stop: &AtomicBool) -> u64 {
     let clock = Clock::get();
     let (turn, time, wrong) = (AtomicU64::new(0), AtomicU64::new(clock.now()), AtomicU64::new(0));
     let end = Instant::now() + Duration::from_secs(1);
@@ -69,14 +71,14 @@ fn reversals(hand_overs: u64, stop: &AtomicBool) -> u64 {
                         spin_loop();
                     }
                     let now = clock.now();
-                    wrong.fetch_add(u64::from(now < time.load(Ordering::Relaxed)), Ordering::Relaxed);
+                    wrong.fetch_max(time.load(Ordering::Relaxed).saturating_sub(now), Ordering::Relaxed);
                     time.store(now, Ordering::Relaxed);
                     turn.store(mine + 1, Ordering::Release);
                 }
             });
         }
     });
-    wrong.into_inner()
+    clock.ns(wrong.into_inner())
 }
 
 fn cost_ns() -> f64 {
