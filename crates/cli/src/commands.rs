@@ -1,7 +1,9 @@
 //! One module a command.
 
 pub mod check;
+pub mod completions;
 pub mod jobs;
+pub mod man;
 mod preset;
 pub mod query;
 pub mod run;
