@@ -43,7 +43,7 @@ fn a_study_without_a_self_test_before_it_makes_the_quick_one_and_says_so() {
 #[test]
 fn a_store_against_itself_is_told_with_the_interval_of_its_rate() {
     let desk = Desk::new();
-    let ran = command(&desk, "selftest --aa ram --pairs 2 --repeats 4 --json");
+    let ran = command(&desk, "selftest --quick --aa ram --pairs 2 --repeats 4 --json");
     let result: Value = serde_json::from_str(&ran.stdout).unwrap();
     let proofs = result["proofs"].as_array().unwrap();
     let rate = proofs.iter().find(|proof| proof["name"] == "false_alarms ram").unwrap();

@@ -1,8 +1,8 @@
 //! `kvtrial selftest`: proves the instrument on this machine; and what `run` attaches to every study of it.
 
-use super::run::print;
 use super::target;
 use crate::failure::{self, Failure};
+use crate::terminal::print;
 use clap::Args;
 use selftest::aa::{Pairs, REPEATS};
 use selftest::{Identity, Scope};
@@ -17,7 +17,7 @@ pub struct SelftestArguments {
     pub quick: bool,
     /// Compare this store with itself over many restarts, and with itself slowed down by 5 %: how often is there a false alarm,
     /// how often is the slowdown found? Takes minutes
-    #[arg(long, value_name = "SPEC", conflicts_with = "quick")]
+    #[arg(long, value_name = "SPEC")]
     pub aa: Option<String>,
     /// Pairs for --aa
     #[arg(long, value_name = "N", default_value_t = 200, requires = "aa", value_parser = clap::value_parser!(u32).range(1..=100_000))]
