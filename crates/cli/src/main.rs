@@ -25,6 +25,8 @@ fn main() -> ExitCode {
     host::raise_open_files();
     let result = match arguments.command {
         Command::Run(arguments) => commands::run::run(*arguments),
+        Command::Compare(arguments) => commands::compare::compare(&arguments),
+        Command::Report(arguments) => commands::report::report(&arguments),
         Command::Query(arguments) => commands::query::query(&arguments),
         Command::Check(arguments) => commands::check::check(&arguments),
         Command::Selftest(arguments) => commands::selftest::selftest(&arguments),
