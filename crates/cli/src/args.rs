@@ -2,6 +2,7 @@
 
 mod comparing;
 
+use crate::commands::selftest::SelftestArguments;
 use crate::{failure, words};
 use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use comparing::{CompareArguments, ComparisonFormat, ReportArguments, StudyFormat};
@@ -37,6 +38,8 @@ pub enum Command {
     Query(QueryArguments),
     /// Is this store, with this client, correct?
     Check(CheckArguments),
+    /// Prove the instrument on this machine; the result goes into every study made here
+    Selftest(SelftestArguments),
     /// List every store: found or not, version, how to install it, what it can do
     Stores(ListArguments),
     /// List every job with its parameters and input
@@ -138,8 +141,12 @@ pub struct QueryArguments {
     /// The job, e.g. fans
     #[arg(value_parser = words::job(), hide_possible_values = true)]
     pub job: String,
-    /// What to ask about: for fans, a page
-    pub key: String,
+    /// What to ask about: for fans a page, for counts a term
+    #[arg(required_unless_present = "top")]
+    pub key: Option<String>,
+    /// The N largest counts instead of one, where the job counts [default: 10]
+    #[arg(long, value_name = "N", conflicts_with = "key", num_args = 0..=1, default_missing_value = "10")]
+    pub top: Option<usize>,
     /// The store: your own, or a private one, on which the job is run first
     #[arg(short = 's', long = "store", value_name = "SPEC", default_value = "ram", value_parser = words::store())]
     #[arg(hide_possible_values = true)]
