@@ -57,27 +57,34 @@ fn list(facts: &[(String, String)]) -> Markup {
 
 /// Whether kvtrial was proved right on this machine.
 fn instrument(study: &Study) -> Markup {
-    let Some(selftest) = study.more.get("selftest").filter(|it| !it.is_null()) else {
+    let Some(selftest) = &study.selftest else {
         return html! { p.note { "This instrument was not checked here: " code { "kvtrial selftest" } " proves it on a machine." } };
     };
-    let proofs = selftest.get("proofs").and_then(Value::as_array).cloned().unwrap_or_default();
-    let passed = |proof: &Value| proof.get("passed").and_then(Value::as_bool) == Some(true);
-    let text = |proof: &Value, key: &str| proof.get(key).map(plain).unwrap_or_default();
-    let failed = proofs.iter().filter(|proof| !passed(proof)).count();
+    let failed = selftest.proofs.iter().filter(|proof| !proof.passed).count();
     html! {
         h3 { "The instrument" }
-        p { @if failed == 0 { "This instrument was checked here: all " (proofs.len()) " proofs held." }
-            @else { strong.degraded { (failed) " of " (proofs.len()) " proofs of this instrument failed here." } } }
+        p {
+            @if failed == 0 { "This instrument was checked here (" (selftest.scope) " self-test): all " (selftest.proofs.len()) " proofs held." }
+            @else { strong.degraded { (failed) " of " (selftest.proofs.len()) " proofs of this instrument failed here." } }
+        }
+        p.note { (selftest.checked_at) " · " (selftest.machine) " · " (selftest.build) }
         div.scroll tabindex="0" role="region" aria-label="Self-test" { table {
             caption { "Self-test of kvtrial on this machine" }
-            thead { tr { th scope="col" { "Proof" } th scope="col" { "Claim" } th.num scope="col" { "Measured" } th.num scope="col" { "Bound" } th scope="col" { "Result" } } }
-            tbody { @for proof in &proofs { tr {
-                th scope="row" { (text(proof, "name")) } td { (text(proof, "claim")) }
-                td.num { (text(proof, "measured")) " " (text(proof, "unit")) } td.num { (text(proof, "bound")) }
-                td { @if passed(proof) { span.status.valid { "held" } } @else { span.status.void { "failed" } } }
+            thead { tr { th scope="col" { "Proof" } th scope="col" { "Claim" } th.num scope="col" { "Measured" } th scope="col" { "Result" } } }
+            tbody { @for proof in &selftest.proofs { tr {
+                th scope="row" { (proof.name) }
+                td { (proof.claim) @if !proof.problem.is_empty() { br; span.note { (proof.problem) } } }
+                td.num { (proof.measured.map_or("–".into(), |it| format!("{} {}", shown(it), proof.unit))) }
+                td { @if proof.passed { span.status.valid { "held" } } @else { span.status.void { "failed" } } }
             } } }
         } }
     }
+}
+
+/// Four significant digits.
+fn shown(number: f64) -> String {
+    let digits = if number == 0.0 { 0 } else { (3 - number.abs().log10().floor() as i32).clamp(0, 6) as usize };
+    format!("{number:.digits$}")
 }
 
 /// What was really measured and with which settings, each distinct set once.
