@@ -1,6 +1,7 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use runner::search::Bound;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -53,6 +54,16 @@ pub struct RunArguments {
     /// Set a parameter of the job; repeat it for more
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
+    /// Run with each of these values: 1,2,8 or 1..256x2 or 1000..5000+1000. KEY: a parameter of the job, an option of a store
+    /// (io-threads, redis.io-threads, durability), or clients, pipeline, threads, rate. Repeat it for all combinations
+    #[arg(long = "vary", value_name = "KEY=VALUES", value_parser = key_value)]
+    pub vary: Vec<(String, String)>,
+    /// Of all combinations of --vary, only this many, drawn at random by the seed
+    #[arg(long, value_name = "N", requires = "vary", value_parser = clap::value_parser!(u32).range(1..))]
+    pub sample: Option<u32>,
+    /// Order of the trials. rising runs them as they are named, to show how that misleads
+    #[arg(long, value_enum, default_value_t = Order::Random)]
+    pub order: Order,
     /// Read the job's parameters from a file; for ycsb, an unmodified YCSB property file
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
@@ -69,14 +80,18 @@ pub struct RunArguments {
     #[arg(long, value_name = "OPS_PER_S", value_parser = rate)]
     pub rate: Option<f64>,
     /// Open loop with random (Poisson) instead of evenly spaced arrivals
-    #[arg(long, requires = "rate")]
+    #[arg(long)]
     pub poisson: bool,
+    /// Search the highest rate of random arrivals at which each store keeps this bound: p99<2ms, p99.9<500us, mean<1ms.
+    /// A step lasts --set seconds= [default: 5], the edge is measured --repeats times [default: 5]
+    #[arg(long, value_name = "BOUND", value_parser = bound, conflicts_with_all = ["rate", "vary", "warmups", "resume", "poisson"])]
+    pub find_rate: Option<Bound>,
     /// Longest wait for any reply; then the trial ends and is void
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub deadline: Duration,
     /// Time one operation in so many [default: every one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub sample: Option<u32>,
+    pub time_one_in: Option<u32>,
     /// Counted trials of each store [default: 3, with --quick 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeats: Option<u32>,
@@ -101,13 +116,23 @@ pub struct RunArguments {
     /// Directory for the study [default: kvtrial-study-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with the interrupted study in --out; give the same options as before
+    /// Go on with the study in --out: finish what was interrupted, or add trials with a higher --repeats; other options as
+    /// before
     #[arg(long, requires = "out")]
     pub resume: bool,
     /// Where private stores keep their data: a directory on the disk to be measured [default: the system's temporary
     /// directory]
     #[arg(long, value_name = "DIR")]
     pub base: Option<PathBuf>,
+}
+
+/// The order of trials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// Random and balanced
+    Random,
+    /// As the cells are named
+    Rising,
 }
 
 /// Options of `query`.
@@ -158,6 +183,10 @@ fn key_value(text: &str) -> Result<(String, String), String> {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("write KEY=VALUE".into()),
     }
+}
+
+fn bound(text: &str) -> Result<Bound, String> {
+    text.parse()
 }
 
 fn rate(text: &str) -> Result<f64, String> {

@@ -1,7 +1,10 @@
 //! One module a command.
 
 pub mod check;
+mod find_rate;
 pub mod jobs;
+mod notebook;
+mod plan;
 pub mod query;
 pub mod run;
 pub mod stores;

@@ -5,6 +5,7 @@
 //!
 //! * [`summarise`] turns a cell's trials into figures with intervals and one verdict.
 //! * [`StudyDir`] keeps a study on disk while it runs, so that nothing recorded is ever lost; [`read_study`] reads one.
+//! * [`sweep_table`] shows a study of many combinations at a glance.
 //! * [`study_table`] and [`stores_table`] draw tables that fit 80 columns; [`cells_csv`] writes one row a cell.
 //! * [`Progress`] shows one updating line with the time left while trials run.
 
@@ -15,7 +16,9 @@ mod csv;
 mod directory;
 mod footnotes;
 mod layout;
+mod pivot;
 mod progress;
+mod rate_search;
 mod reasons;
 mod stores_table;
 mod study_table;
@@ -25,7 +28,10 @@ mod units;
 pub use csv::cells_csv;
 pub use directory::{DirectoryError, StudyDir, read_study};
 pub use layout::Colour;
+pub use pivot::sweep_table;
 pub use progress::Progress;
+pub use rate_search::rate_search;
 pub use stores_table::{Presence, StoreRow, stores_json, stores_table};
 pub use study_table::study_table;
 pub use summary::summarise;
+pub use units::clock;
