@@ -2,7 +2,7 @@
 
 use crate::user::is_root;
 use std::path::PathBuf;
-use store::{Opener, Place, StoreError, StoreInfo};
+use store::{Opener, Place, StoreError, StoreInfo, layers};
 use study::{Spec, Target};
 
 /// Checks the options of a spec; of a private server also what only its plan looks at (numbers, sizes). Nothing is started.
@@ -13,5 +13,5 @@ pub fn check(info: &'static StoreInfo, spec: &Spec) -> Result<(), StoreError> {
     info.check_options(spec)?;
     let (Opener::Server { plan, .. }, Target::Private) = (info.opener, &spec.target) else { return Ok(()) };
     let place = Place { directory: PathBuf::from("/nonexistent"), ports: [1, 2, 3], root: is_root() };
-    plan(spec, &place).map(drop)
+    plan(&layers::beneath(spec), &place).map(drop)
 }

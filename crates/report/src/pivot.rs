@@ -2,7 +2,7 @@
 
 use crate::layout::{Colour, Style, WIDTH, paint, paragraph};
 use crate::units;
-use study::{Cell, Quantity, Study, TrialOrder, Varied};
+use study::{Cell, Measure, Quantity, Study, TrialOrder, Varied};
 
 /// What a pivot shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -15,15 +15,18 @@ enum Figure {
 /// Longest label of a row; longer ones are cut in their middle.
 const LABEL: usize = 30;
 
-/// The varied key with the most values across, stores and the other keys down; one table of the time (or, where every trial took
-/// a fixed time, of operations a second) and one of p99. At most 80 columns wide; more values go below. Empty when nothing was
+/// The varied key with the most values across, stores and the other keys down; one table of the figure cells are ranked by and
+/// one of p99. At most 80 columns wide; more values go below. Empty when nothing was
 /// varied.
 pub fn sweep_table(study: &Study, colour: Colour) -> String {
     let Some(across) = study.varied.iter().rev().max_by_key(|varied| varied.values.len()) else { return String::new() };
-    let fixed_time = study.cells.iter().any(|cell| cell.params.get("seconds").is_some_and(|seconds| seconds != "0"));
-    let headline = if fixed_time { Figure::Rate } else { Figure::Time };
+    let figures: &[Figure] = match study.cells.first().map(|cell| cell.measure) {
+        Some(Measure::Rate) => &[Figure::Rate, Figure::P99],
+        Some(Measure::Latency) => &[Figure::P99],
+        Some(Measure::Makespan) | None => &[Figure::Time, Figure::P99],
+    };
     let mut text = String::from("\n");
-    for figure in [headline, Figure::P99] {
+    for &figure in figures {
         let what = match figure {
             Figure::Time => "TIME",
             Figure::Rate => "OP/S",

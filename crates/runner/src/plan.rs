@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::StoreInfo;
-use study::{Cell, HostFacts, SCHEMA, Sampled, Spec, Study, TrialOrder, Varied};
+use study::{Cell, HostFacts, Measure, SCHEMA, Sampled, Spec, Study, TrialOrder, Varied};
 
 /// A store of the plan.
 #[derive(Clone)]
@@ -108,6 +108,7 @@ impl Plan {
             varied: planned.varied.clone(),
             baseline: planned.baseline,
             class: planned.info.class.name().into(),
+            measure: planned.measure(),
             durability: planned.info.durability(&planned.spec).ok(),
             input: self.shelf.own_input(&planned.params),
             ..Cell::default()
@@ -135,6 +136,15 @@ impl PlannedCell {
     fn is_store_option(&self, key: &str) -> bool {
         let name = key.split_once('.').map_or(key, |(_, name)| name);
         !self.params.contains_key(key) && (name == "durability" || self.spec.options.contains_key(name))
+    }
+
+    /// What cells are ranked by: the figure that was not fixed beforehand.
+    fn measure(&self) -> Measure {
+        match (self.settings.arrivals, self.settings.duration) {
+            (Arrivals::Fixed { .. } | Arrivals::Poisson { .. }, _) => Measure::Latency,
+            (Arrivals::Closed, Some(_)) => Measure::Rate,
+            (Arrivals::Closed, None) => Measure::Makespan,
+        }
     }
 
     /// The job's parameters and the engine's, as text.

@@ -97,7 +97,9 @@ fn option<'k>(key: &'k str, store: &PlannedStore) -> Option<&'k str> {
         None => key,
     };
     let durability = name == "durability" && store.info.durabilities.len() > 1;
-    (!store.baseline && (durability || store.info.options.iter().any(|option| option.name == name))).then_some(name)
+    let layered = store::layers::find(name).is_some();
+    (!store.baseline && (durability || layered || store.info.options.iter().any(|option| option.name == name)))
+        .then_some(name)
 }
 
 /// Values that can be judged here: the engine's, and those of stores. The job judges its own when it is prepared.
