@@ -1,7 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use runner::search::Bound;
+use runner::search::{Bound, Objective};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run a job on stores, verify every answer, and compare
     Run(Box<RunArguments>),
+    /// Search the best setting of a store and job within a budget of time
+    Tune(Box<TuneArguments>),
     /// Ask a store the job's own question, e.g. the pages correlated with one page
     Query(QueryArguments),
     /// Is this store, with this client, correct?
@@ -126,6 +128,52 @@ pub struct RunArguments {
     pub base: Option<PathBuf>,
 }
 
+/// Options of `tune`.
+#[derive(Debug, Args)]
+pub struct TuneArguments {
+    /// The job, e.g. fans; `kvtrial jobs` lists them
+    pub job: String,
+    /// The store: a private one, which is started anew with every setting
+    #[arg(short = 's', long = "store", value_name = "SPEC")]
+    pub store: String,
+    /// Wall time for all of it
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    pub budget: Duration,
+    /// What is to be best: makespan, ops_per_s, p99 or bytes_per_record [default: makespan; with seconds= ops_per_s]
+    #[arg(long, value_name = "FIGURE", value_parser = objective)]
+    pub objective: Option<Objective>,
+    /// Search these values of KEY too, or instead of those declared; the first is the default others are compared with
+    #[arg(long = "vary", value_name = "KEY=VALUES", value_parser = key_value)]
+    pub vary: Vec<(String, String)>,
+    /// Search nothing but the keys of --vary
+    #[arg(long, requires = "vary")]
+    pub only: bool,
+    /// Input: a file, or a name `kvtrial jobs` shows
+    #[arg(long, value_name = "FILE|NAME")]
+    pub data: Option<String>,
+    /// Set a parameter of the job; repeat it for more
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    pub set: Vec<(String, String)>,
+    /// Connections of the default setting
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub clients: u32,
+    /// Operations in flight of each client of the default setting
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub pipeline: u32,
+    /// Longest wait for any reply
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub deadline: Duration,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// Directory for the study [default: kvtrial-study-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Where private stores keep their data [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR")]
+    pub base: Option<PathBuf>,
+}
+
 /// The order of trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Order {
@@ -186,6 +234,10 @@ fn key_value(text: &str) -> Result<(String, String), String> {
 }
 
 fn bound(text: &str) -> Result<Bound, String> {
+    text.parse()
+}
+
+fn objective(text: &str) -> Result<Objective, String> {
     text.parse()
 }
 

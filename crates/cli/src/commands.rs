@@ -9,3 +9,4 @@ pub mod query;
 pub mod run;
 pub mod stores;
 mod target;
+pub mod tune;

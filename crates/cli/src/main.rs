@@ -22,6 +22,7 @@ fn main() -> ExitCode {
     host::raise_open_files();
     let result = match arguments.command {
         Command::Run(arguments) => commands::run::run(*arguments),
+        Command::Tune(arguments) => commands::tune::tune_command(&arguments),
         Command::Query(arguments) => commands::query::query(&arguments),
         Command::Check(arguments) => commands::check::check(&arguments),
         Command::Stores(arguments) => commands::stores::stores(&arguments),

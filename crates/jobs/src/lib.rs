@@ -6,6 +6,7 @@
 
 pub mod fans;
 pub mod fingerprint;
+pub mod tunables;
 pub mod ycsb;
 
 use engine::{Job, JobError, JobInfo, JobRequest, Params};

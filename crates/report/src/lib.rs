@@ -21,6 +21,7 @@ mod rate_search;
 mod reasons;
 mod stores_table;
 mod study_table;
+mod tune;
 mod units;
 
 pub use csv::cells_csv;
@@ -31,4 +32,5 @@ pub use progress::Progress;
 pub use rate_search::rate_search;
 pub use stores_table::{Presence, StoreRow, stores_json, stores_table};
 pub use study_table::study_table;
+pub use tune::tune_text;
 pub use units::clock;

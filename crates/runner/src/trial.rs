@@ -154,6 +154,9 @@ pub(crate) fn run_trial(
         let example = format!("durability={asked} was asked for, the store is at {durability}");
         record.verdict.add(reason(ReasonKind::SettingNotInEffect, example));
     }
+    for example in stores::tunables::not_in_effect(&planned.spec, &facts.config) {
+        record.verdict.add(reason(ReasonKind::SettingNotInEffect, example));
+    }
     measured.broken.into_iter().for_each(|found| record.verdict.add(found));
     if let Err(error) = open.close() {
         record.verdict.add(reason(ReasonKind::ServerDied, error.to_string()));

@@ -84,7 +84,8 @@ fn status(study: &Study, strict: bool) -> u8 {
     }
 }
 
-fn default_directory(unix_s: u64) -> PathBuf {
+/// A directory that does not exist yet, named by the time.
+pub fn default_directory(unix_s: u64) -> PathBuf {
     let time: String = study::rfc3339(unix_s).chars().filter(|c| c.is_ascii_digit() || *c == 'T').collect();
     let fresh = |suffix: u32| match suffix {
         1 => PathBuf::from(format!("kvtrial-study-{time}")),
@@ -94,7 +95,7 @@ fn default_directory(unix_s: u64) -> PathBuf {
 }
 
 /// The command line as it may be written down: passwords in specs are hidden.
-fn redacted_command() -> Vec<String> {
+pub fn redacted_command() -> Vec<String> {
     let hide = |text: String| match text.parse::<Spec>() {
         Ok(spec) if text.contains("://") => spec.to_string(),
         _ => text,
