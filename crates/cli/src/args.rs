@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use engine::Scale;
 use runner::search::{Bound, Objective};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,15 +67,21 @@ pub struct RunArguments {
     /// Order of the trials. rising runs them as they are named, to show how that misleads
     #[arg(long, value_enum, default_value_t = Order::Random)]
     pub order: Order,
+    /// Run the job as its author did once, and print the numbers then published beside these; `kvtrial jobs` lists them
+    #[arg(long, value_name = "YEAR")]
+    pub preset: Option<String>,
+    /// Size of a preset as a multiple of the original's, such as 0.01
+    #[arg(long, value_name = "FACTOR", requires = "preset", default_value = "1", value_parser = scale)]
+    pub scale: Scale,
     /// Read the job's parameters from a file; for ycsb, an unmodified YCSB property file
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
-    /// Connections, or handles of an embedded library
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub clients: u32,
-    /// Operations each client may have in flight
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub pipeline: u32,
+    /// Connections, or handles of an embedded library [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub clients: Option<u32>,
+    /// Operations each client may have in flight [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub pipeline: Option<u32>,
     /// Threads that drive the clients [default: one a client for libraries, else half the processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
@@ -239,6 +246,10 @@ fn bound(text: &str) -> Result<Bound, String> {
 
 fn objective(text: &str) -> Result<Objective, String> {
     text.parse()
+}
+
+fn scale(text: &str) -> Result<Scale, String> {
+    Scale::new(text.parse().unwrap_or(f64::NAN))
 }
 
 fn rate(text: &str) -> Result<f64, String> {

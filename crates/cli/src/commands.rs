@@ -5,6 +5,7 @@ mod find_rate;
 pub mod jobs;
 mod notebook;
 mod plan;
+mod preset;
 pub mod query;
 pub mod run;
 pub mod stores;

@@ -15,6 +15,7 @@ mod csv;
 mod directory;
 mod footnotes;
 mod layout;
+mod originals;
 mod pivot;
 mod progress;
 mod rate_search;

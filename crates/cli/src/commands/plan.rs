@@ -78,8 +78,8 @@ fn settings(arguments: &RunArguments) -> Result<Settings, Failure> {
         (Some(ops_per_s), true) => Arrivals::Poisson { ops_per_s },
     };
     Ok(Settings {
-        clients: arguments.clients,
-        pipeline: arguments.pipeline,
+        clients: arguments.clients.unwrap_or(1),
+        pipeline: arguments.pipeline.unwrap_or(1),
         threads: arguments.threads,
         arrivals,
         duration: None,

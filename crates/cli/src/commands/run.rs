@@ -2,6 +2,7 @@
 
 use super::notebook::Notebook;
 use super::plan::plan;
+use super::preset;
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
 use report::{Colour, StudyDir};
@@ -12,11 +13,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use study::{Spec, Status, Study, TrialOrder};
 
 /// Runs a study and returns the exit status.
-pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
+pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
+    let preset = preset::apply(&mut arguments)?;
     let plan = plan(&arguments)?;
     let command = redacted_command();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let study = plan.study(command, study::rfc3339(now));
+    let study = Study { preset, ..plan.study(command, study::rfc3339(now)) };
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
     if let Some(bound) = arguments.find_rate {
         return super::find_rate::find_rate(&plan, StudyDir::create(&out, study)?, bound, &arguments);
