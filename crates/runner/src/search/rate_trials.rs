@@ -9,6 +9,9 @@ use engine::{Arrivals, Settings};
 use std::time::Duration;
 use study::{Quantity, RateLimit, RatePoint, RateSearch, ReasonKind, Status, TrialRecord};
 
+/// Fewest operations of a trial that say anything.
+const LEAST_OPERATIONS: u64 = 10;
+
 /// How rates are searched.
 #[derive(Clone, Copy, Debug)]
 pub struct RateOptions {
@@ -143,10 +146,13 @@ fn is_fault(record: &TrialRecord) -> bool {
 
 fn judge(record: &TrialRecord, bound: Bound) -> Seen {
     let latency = &record.latency_ns;
-    let figure_ns = bound.figure(&latency.response);
+    // What rests on a few operations says nothing, and must not pass for a bound that is kept.
+    let enough = latency.response.n >= LEAST_OPERATIONS;
+    let figure_ns = if enough { bound.figure(&latency.response) } else { f64::MAX };
     // The client is to blame when without its own lateness the bound might have been kept.
-    let client_late =
-        figure_ns >= bound.limit_ns && bound.figure(&latency.client_lag) > bound.limit_ns.min(figure_ns) / 2.0;
+    let client_late = enough
+        && figure_ns >= bound.limit_ns
+        && bound.figure(&latency.client_lag) > bound.limit_ns.min(figure_ns) / 2.0;
     Seen { figure_ns, kept_up: record.not_sent == 0 && record.verdict.is_ranked(), client_late }
 }
 

@@ -21,6 +21,8 @@ const SEARCH_SHARE: f64 = 0.6;
 const MOST_PAIRS: u32 = 30;
 /// Beyond this share of the budget a running trial is stopped.
 const HARD_SHARE: f64 = 1.05;
+/// Trials of the default there must be time for: the first, two settings in the search, and two pairs behind it.
+const TRIALS_NEEDED: f64 = 8.0;
 /// Most settings that are tried.
 const MOST_SETTINGS: usize = 512;
 
@@ -107,7 +109,9 @@ pub enum TuneError {
     #[error(transparent)]
     Vary(#[from] VaryError),
     /// Not enough time for anything.
-    #[error("--budget is too small: one trial of the default takes {trial_s:.1} s; give it {needed_s:.0}s or more")]
+    #[error(
+        "--budget is too small: one trial of the default takes {trial_s:.1} s or more; give it {needed_s:.0}s or more"
+    )]
     Budget {
         /// What a trial takes.
         trial_s: f64,
@@ -176,15 +180,20 @@ impl Tuner<'_, '_, '_> {
         tune.default = self.cells[0].varied.clone();
 
         let begun = self.spent();
-        let probe = self.lab.trial(&self.cells[0].clone(), "probe")?.ok_or(TuneError::Interrupted)?;
+        let Some(probe) = self.lab.trial(&self.cells[0].clone(), "probe")? else {
+            let trial_s = (self.spent() - begun).as_secs_f64();
+            return Err(match interrupted.load(Ordering::Relaxed) {
+                true => TuneError::Interrupted,
+                false => TuneError::Budget { trial_s, needed_s: (trial_s * TRIALS_NEEDED).ceil() },
+            });
+        };
         if let Some(reason) = probe.verdict.reasons.iter().find(|reason| reason.kind.status() == Status::Void) {
             return Err(TuneError::Void(format!("{} ({})", reason.kind.name(), reason.example)));
         }
         let trial = self.spent() - begun;
         let search_until = options.budget.mul_f64(SEARCH_SHARE);
         let affordable = halving::affordable(search_until.saturating_sub(self.spent()), trial);
-        // Two settings in the search, and three pairs behind it.
-        let needed = trial.mul_f64(10.0);
+        let needed = trial.mul_f64(TRIALS_NEEDED);
         if affordable < 2 || options.budget < needed {
             return Err(TuneError::Budget { trial_s: trial.as_secs_f64(), needed_s: needed.as_secs_f64().ceil() });
         }
