@@ -1,12 +1,16 @@
 //! One module a command.
 
 pub mod check;
+pub mod compare;
+pub mod completions;
 mod find_rate;
 pub mod jobs;
+pub mod man;
 mod notebook;
 mod plan;
 mod preset;
 pub mod query;
+pub mod report;
 pub mod run;
 pub mod stores;
 mod target;

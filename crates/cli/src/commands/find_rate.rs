@@ -1,9 +1,10 @@
 //! `kvtrial run --find-rate`: the highest rate under a bound, for each store.
 
 use super::notebook::Notebook;
-use super::run::{colour, print, write_cells};
+use super::run::write_cells;
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
+use crate::terminal::{colour, print};
 use report::StudyDir;
 use runner::Plan;
 use runner::search::{Bound, Lab, RateOptions, find_rates};

@@ -1,30 +1,46 @@
 //! What is written down and shown while trials run.
 
+use crate::terminal;
 use engine::{Phase, Progress};
 use report::StudyDir;
 use runner::{About, Observer, Plan};
+use std::time::Duration;
 use study::TrialRecord;
 
 /// Writes trials down and shows how far the study is.
 pub struct Notebook {
     /// The study on disk.
     pub directory: StudyDir,
-    /// The line on the terminal.
+    /// What the terminal shows.
     pub progress: report::Progress,
     trial: (u32, u32, String),
     phase: &'static str,
+    /// How long timed phases last, when time ends them.
+    duration: Option<Duration>,
 }
 
 impl Notebook {
     /// For the trials of a plan that are not recorded yet.
     pub fn new(directory: StudyDir, plan: &Plan) -> Notebook {
-        let mut progress = report::Progress::new();
-        let recorded = directory.recorded();
+        let mut progress = report::Progress::new(terminal::error_colour());
         let names: Vec<String> = plan.cells.iter().map(|planned| planned.label()).collect();
+        for (name, cell) in names.iter().zip(&directory.study().cells) {
+            cell.trials.iter().for_each(|trial| progress.known(name, trial));
+        }
+        let recorded = directory.recorded();
         let turns = plan.turns();
         let left = turns.iter().filter(|turn| !recorded.contains(&turn.order));
         progress.plan(left.map(|turn| names[turn.cell].as_str()));
-        Notebook { directory, progress, trial: (0, 0, String::new()), phase: "" }
+        let duration = plan.cells.first().and_then(|cell| cell.settings.duration);
+        Notebook { directory, progress, trial: (0, 0, String::new()), phase: "", duration }
+    }
+
+    /// How much of a phase is over: time where time ends it, else operations.
+    fn share(&self, phase: &Phase, progress: &Progress) -> Option<f64> {
+        match self.duration.filter(|_| phase.timed) {
+            Some(duration) => Some(progress.elapsed.as_secs_f64() / duration.as_secs_f64()),
+            None => phase.operations.map(|planned| progress.operations as f64 / planned.max(1) as f64),
+        }
     }
 }
 
@@ -41,8 +57,13 @@ impl Observer for Notebook {
             let (order, total, store) = &self.trial;
             self.progress.trial_started(*order, *total, store, phase.name);
         }
-        let rate = progress.operations as f64 / progress.elapsed.as_secs_f64().max(1e-9);
-        self.progress.update(progress.operations, phase.operations.unwrap_or(0), rate);
+        self.progress.update(&report::Moment {
+            operations: progress.operations,
+            share: self.share(phase, &progress),
+            errors: progress.errors,
+            p99_ns: progress.p99_ns,
+            elapsed: progress.elapsed,
+        });
         host::interrupt::progress();
     }
 

@@ -5,9 +5,10 @@ use super::plan::plan;
 use super::preset;
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
-use report::{Colour, StudyDir};
+use crate::terminal::{colour, print};
+use report::StudyDir;
 use runner::{Ending, Plan};
-use std::io::{IsTerminal, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use study::{Spec, Status, Study, TrialOrder};
@@ -47,11 +48,19 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
     Ok(status(&study, arguments.strict))
 }
 
-/// The cells for spreadsheets.
+/// The cells and the trials for spreadsheets.
 pub fn write_cells(out: &Path, study: &Study) -> Result<(), Failure> {
     let cells = out.join("cells.csv");
     std::fs::write(&cells, report::cells_csv(study))
-        .map_err(|error| Failure::usage(format!("{}: {error}", cells.display())))
+        .map_err(|error| Failure::usage(format!("{}: {error}", cells.display())))?;
+    let trials = out.join("trials.csv");
+    std::fs::File::create(&trials)
+        .and_then(|file| {
+            let mut file = BufWriter::new(file);
+            report::write_trials_csv(study, &mut file)?;
+            file.flush()
+        })
+        .map_err(|error| Failure::usage(format!("{}: {error}", trials.display())))
 }
 
 /// Says how much there is to do before a sweep starts. One combination needs no words: its progress says the same.
@@ -103,18 +112,4 @@ pub fn redacted_command() -> Vec<String> {
         _ => text,
     };
     std::env::args().enumerate().map(|(at, text)| if at == 0 { "kvtrial".into() } else { hide(text) }).collect()
-}
-
-/// Colour on a terminal, unless `NO_COLOR` is set (no-color.org).
-pub fn colour() -> Colour {
-    let wanted = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if wanted { Colour::Always } else { Colour::Never }
-}
-
-/// Prints; a reader that went away (`| head`) is no error.
-pub fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::usage(error)),
-        _ => Ok(()),
-    }
 }

@@ -1,10 +1,11 @@
 //! `kvtrial tune`: the best setting of a store and job, within a budget of time.
 
 use super::notebook::Notebook;
-use super::run::{colour, default_directory, print, redacted_command, write_cells};
+use super::run::{default_directory, redacted_command, write_cells};
 use super::target;
 use crate::args::TuneArguments;
 use crate::failure::{self, Failure};
+use crate::terminal::{colour, print};
 use engine::{JobInfo, Params, Settings};
 use report::StudyDir;
 use runner::search::{Lab, Objective, TuneError, TuneOptions, tune};
