@@ -12,6 +12,7 @@ mod preset;
 pub mod query;
 pub mod report;
 pub mod run;
+pub mod selftest;
 pub mod stores;
 mod target;
 pub mod tune;

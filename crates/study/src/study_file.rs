@@ -1,6 +1,6 @@
 //! The top of `study.json`.
 
-use crate::{Cell, HostFacts, PresetRecord, RateSearch, Sampled, TrialOrder, Tune, Varied};
+use crate::{Cell, HostFacts, PresetRecord, RateSearch, Sampled, Selftest, TrialOrder, Tune, Varied};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -44,6 +44,9 @@ pub struct Study {
     pub preset: Option<PresetRecord>,
     /// The machine.
     pub host: HostFacts,
+    /// The latest self-test of this build on this machine; `null` when there was none.
+    #[serde(default)]
+    pub selftest: Option<Selftest>,
     /// All cells, in the order they were named.
     pub cells: Vec<Cell>,
     /// The highest rates under a bound, of `--find-rate`.

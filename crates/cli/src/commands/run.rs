@@ -2,7 +2,7 @@
 
 use super::notebook::Notebook;
 use super::plan::plan;
-use super::preset;
+use super::{preset, selftest};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, print};
@@ -19,7 +19,8 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
     let plan = plan(&arguments)?;
     let command = redacted_command();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let study = Study { preset, ..plan.study(command, study::rfc3339(now)) };
+    let selftest = if arguments.resume { None } else { selftest::for_study() };
+    let study = Study { preset, selftest, ..plan.study(command, study::rfc3339(now)) };
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
     if let Some(bound) = arguments.find_rate {
         return super::find_rate::find_rate(&plan, StudyDir::create(&out, study)?, bound, &arguments);

@@ -2,7 +2,7 @@
 
 use super::notebook::Notebook;
 use super::run::{default_directory, redacted_command, write_cells};
-use super::target;
+use super::{selftest, target};
 use crate::args::TuneArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, print};
@@ -13,7 +13,7 @@ use runner::{Axis, KeysFound, Plan, PlannedStore, Shelf, Variation};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use store::Class;
-use study::{Spec, Target, TrialOrder};
+use study::{Spec, Study, Target, TrialOrder};
 
 /// Values of the engine that are tried.
 const CLIENTS: [u32; 6] = [1, 2, 4, 8, 16, 32];
@@ -21,7 +21,6 @@ const PIPELINE: [u32; 4] = [1, 4, 16, 64];
 
 /// Searches and reports.
 pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
-    let begun = Instant::now();
     let job = jobs::find(&arguments.job)
         .ok_or_else(|| Failure::usage(format!("there is no job '{}'; see 'kvtrial jobs'", arguments.job)))?;
     let store = store(arguments)?;
@@ -43,7 +42,7 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
     let shelf = Shelf::new(job, arguments.data.clone(), arguments.seed);
     let plan = plan(job, shelf, &axes, &store, &params, settings, arguments)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let study = plan.study(redacted_command(), study::rfc3339(now));
+    let study = Study { selftest: selftest::for_study(), ..plan.study(redacted_command(), study::rfc3339(now)) };
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
     let directory = StudyDir::create(&out, study)?;
     let keys: Vec<String> = axes.iter().map(|axis| format!("{} ({})", axis.key, axis.values.len())).collect();
@@ -56,6 +55,7 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
         keys.join(", ")
     );
 
+    let begun = Instant::now();
     let mut notebook = Notebook::new(directory, &plan);
     let stop = AtomicBool::new(false);
     let mut lab = Lab::new(&plan, &stop, &mut notebook);
