@@ -84,6 +84,7 @@ fn latencies(timed: &[&TrialRecord]) -> Latencies {
         response: over(&|all| Some(all.response)),
         send_lag: over(&|all| Some(all.send_lag)),
         percentiles: percentiles(timed),
+        client_lag: over(&|all| Some(all.client_lag)),
         by_operation,
     }
 }

@@ -3,9 +3,12 @@
 pub mod check;
 pub mod compare;
 pub mod completions;
+mod find_rate;
 pub mod jobs;
 mod page;
 pub mod man;
+mod notebook;
+mod plan;
 mod preset;
 pub mod query;
 pub mod report;
@@ -13,3 +16,4 @@ pub mod run;
 pub mod selftest;
 pub mod stores;
 mod target;
+pub mod tune;

@@ -21,6 +21,7 @@ pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -
         [one] => part_sentences(one),
         several => sweep_sentences(several),
     };
+    sentences.extend(study.rate_search.iter().map(crate::charts::rate::sentence));
     if studies > 1 {
         let text = format!(
             "{studies} studies laid over each other. Their trials did not take turns, so what changed on the machine in between looks like a \

@@ -1,7 +1,7 @@
 //! Which charts a report has, and in which order.
 
 use crate::chart::{Chart, Section, SectionPart};
-use crate::charts::{growth, latency, ranking, resources, sweep, time};
+use crate::charts::{growth, latency, ranking, rate, resources, sweep, time};
 use crate::identity::Identities;
 use crate::view::Grouped;
 use std::collections::BTreeSet;
@@ -47,6 +47,7 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
             intro: "What a store does as it fills.".into(),
             parts: by_part(&|it| growth::charts(&it.part.cells, &it.part.label, identities)),
         },
+        Section { id: "rate", title: "Highest rate", intro: String::new(), parts: whole(rate::charts(study)) },
         Section {
             id: "latency",
             title: "Latency",

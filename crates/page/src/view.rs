@@ -107,6 +107,8 @@ fn shallow(study: &Study) -> Study {
         started_at: study.started_at.clone(),
         repeats: study.repeats,
         warmups: study.warmups,
+        varied: study.varied.clone(),
+        rate_search: study.rate_search.clone(),
         input: study.input.clone(),
         host: study.host.clone(),
         ..Study::default()

@@ -3,6 +3,7 @@
 pub(crate) mod growth;
 pub(crate) mod latency;
 pub(crate) mod ranking;
+pub(crate) mod rate;
 pub(crate) mod resources;
 pub(crate) mod sweep;
 pub(crate) mod time;

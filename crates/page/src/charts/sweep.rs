@@ -45,11 +45,11 @@ pub(crate) fn charts(study: &Study, identities: &Identities) -> Vec<Chart> {
 
 /// The keys that vary: those the study names, else the parameters that differ between cells.
 fn axes(study: &Study, cells: &[&Cell]) -> Vec<Axis> {
-    let mut keys: Vec<String> = Vec::new();
+    let mut keys: Vec<String> = study.varied.iter().map(|varied| varied.key.clone()).collect();
     if keys.is_empty() {
         keys = cells.iter().flat_map(|cell| cell.params.keys()).cloned().collect::<BTreeSet<_>>().into_iter().collect();
         // A search tries rates of its own; it has a chart of its own.
-        let _ = study;
+        keys.retain(|key| study.rate_search.is_empty() || key != "rate");
     }
     let axis = |key: String| {
         let mut values: Vec<String> = Vec::new();
@@ -67,7 +67,7 @@ fn axes(study: &Study, cells: &[&Cell]) -> Vec<Axis> {
 }
 
 fn value_of<'a>(cell: &'a Cell, key: &str) -> Option<&'a str> {
-    cell.params.get(key).map(String::as_str)
+    cell.varied.get(key).or_else(|| cell.params.get(key)).map(String::as_str)
 }
 
 /// `64`, `1.5`, `64KiB`: numbers with a unit of bytes are numbers too.
@@ -87,7 +87,7 @@ fn number(text: &str) -> Option<f64> {
 
 /// The store's spec without the options that vary, so that its cells are one line.
 fn line_name(cell: &Cell) -> String {
-    let kept = |option: &&str| option.split_once('=').is_none_or(|(key, _)| !key.is_empty());
+    let kept = |option: &&str| option.split_once('=').is_none_or(|(key, _)| !cell.varied.contains_key(key));
     let name = cell.store.split(',').filter(kept).collect::<Vec<_>>().join(",");
     match study_label(cell) {
         Some(study) => format!("{name} · {study}"),
