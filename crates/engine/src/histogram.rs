@@ -170,10 +170,12 @@ mod tests {
         let mut histogram = Histogram::default();
         (1..=1000).for_each(|ns| histogram.record(ns));
         let curve = histogram.percentiles();
-        assert!(curve.is_sorted() && curve.last().is_some_and(|last| last.0 == 99.9 && (995..=1000).contains(&last.1)), "{curve:?}");
+        assert!(
+            curve.is_sorted() && curve.last().is_some_and(|last| last.0 == 99.9 && (995..=1000).contains(&last.1)),
+            "{curve:?}"
+        );
         assert!(Histogram::default().percentiles().is_empty());
     }
-
 
     #[test]
     fn every_value_from_one_nanosecond_to_an_hour_is_shown_within_one_percent() {

@@ -14,7 +14,8 @@ use study::Study;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [out, sources @ ..] = arguments.as_slice() else { return Err("page OUT (DIR... | sample:NAME)".into()) };
-    let studies: Vec<(String, Study)> = sources.iter().map(|source| Ok((source.clone(), read(source)?))).collect::<Result<_, Box<dyn Error>>>()?;
+    let studies: Vec<(String, Study)> =
+        sources.iter().map(|source| Ok((source.clone(), read(source)?))).collect::<Result<_, Box<dyn Error>>>()?;
     let begun = Instant::now();
     let named = studies.iter().map(|(label, study)| Named { label: label.clone(), study }).collect();
     let report = Report::new(named);

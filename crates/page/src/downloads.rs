@@ -27,13 +27,23 @@ pub(crate) struct Download {
 pub(crate) fn of_study(study: &Study, label: Option<&str>, at: usize) -> Vec<Download> {
     let name = |file: &str| label.map_or(file.to_owned(), |label| format!("{}-{file}", crate::chart::slug(label)));
     let trials: usize = study.cells.iter().map(|cell| cell.trials.len()).sum();
-    let ids = [["file-json-0", "file-csv-0"], ["file-json-1", "file-csv-1"], ["file-json-2", "file-csv-2"], ["file-json-3", "file-csv-3"]];
+    let ids = [
+        ["file-json-0", "file-csv-0"],
+        ["file-json-1", "file-csv-1"],
+        ["file-json-2", "file-csv-2"],
+        ["file-json-3", "file-csv-3"],
+    ];
     let Some([json, csv]) = ids.get(at).copied() else { return Vec::new() };
     let packed_json = if trials <= MOST_TRIALS { pack(|file| Ok(serde_json::to_writer(file, study)?)) } else { None };
     let cells = report::cells_csv(study);
     vec![
         Download { id: json, name: name("study.json"), media_type: "application/json", packed: packed_json },
-        Download { id: csv, name: name("cells.csv"), media_type: "text/csv", packed: pack(|file| file.write_all(cells.as_bytes())) },
+        Download {
+            id: csv,
+            name: name("cells.csv"),
+            media_type: "text/csv",
+            packed: pack(|file| file.write_all(cells.as_bytes())),
+        },
     ]
 }
 

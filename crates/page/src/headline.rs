@@ -57,9 +57,14 @@ fn class(group: &Group<'_>) -> String {
 
 /// `lmdb` is best of its group, or several are not told apart. `None` when the group has no ranked cell.
 fn group_sentence(group: &Group<'_>) -> Option<String> {
-    let ranked: Vec<&Cell> = group.places.iter().filter(|place| place.rank != Rank::Unranked).map(|place| place.cell).collect();
-    let leaders: Vec<&Cell> =
-        group.places.iter().filter(|place| matches!(place.rank, Rank::At(1) | Rank::Tied(1))).map(|place| place.cell).collect();
+    let ranked: Vec<&Cell> =
+        group.places.iter().filter(|place| place.rank != Rank::Unranked).map(|place| place.cell).collect();
+    let leaders: Vec<&Cell> = group
+        .places
+        .iter()
+        .filter(|place| matches!(place.rank, Rank::At(1) | Rank::Tied(1)))
+        .map(|place| place.cell)
+        .collect();
     let (first, metric) = (*ranked.first()?, group.metric);
     let figure = metric.of_cell(first)?;
     let shown = figures::with_interval(&figure, metric.unit());
@@ -70,8 +75,12 @@ fn group_sentence(group: &Group<'_>) -> Option<String> {
     }
     if leaders.len() > 1 {
         let names = listed(&leaders.iter().map(|cell| label(cell)).collect::<Vec<_>>());
-        let rest = if leaders.len() == ranked.len() { String::new() } else { format!(" They lead the {}.", class(group)) };
-        return Some(format!("No difference between {names} at {trials} trials each.{rest} {}: {shown}.", label(first)));
+        let rest =
+            if leaders.len() == ranked.len() { String::new() } else { format!(" They lead the {}.", class(group)) };
+        return Some(format!(
+            "No difference between {names} at {trials} trials each.{rest} {}: {shown}.",
+            label(first)
+        ));
     }
     let word = match (metric.better(), metric.unit()) {
         (Better::Higher, _) => "does the most",
@@ -123,9 +132,12 @@ fn sweep_sentences(parts: &[Grouped<'_>]) -> Vec<String> {
     let sentence = |(class, combinations, mut leaders): (String, usize, Vec<(String, usize)>)| {
         leaders.sort_by_key(|leader| std::cmp::Reverse(leader.1));
         let (best, times) = leaders.first().cloned().unwrap_or_default();
-        let others: Vec<String> = leaders.iter().skip(1).take(3).map(|(name, times)| format!("{name} in {times}")).collect();
+        let others: Vec<String> =
+            leaders.iter().skip(1).take(3).map(|(name, times)| format!("{name} in {times}")).collect();
         let also = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
-        format!("Of the {class}, {best} is first, or not told apart from it, in {times} of {combinations} combinations{also}.")
+        format!(
+            "Of the {class}, {best} is first, or not told apart from it, in {times} of {combinations} combinations{also}."
+        )
     };
     tallies.into_iter().map(sentence).collect()
 }

@@ -22,10 +22,18 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
     let study = &*report.study;
     let mut notices = Vec::new();
     let mut add = |weight, text: String| notices.push(Notice { weight, text });
-    let of = |status: Status| -> Vec<&Cell> { study.cells.iter().filter(|cell| cell.verdict.status == status).collect() };
+    let of =
+        |status: Status| -> Vec<&Cell> { study.cells.iter().filter(|cell| cell.verdict.status == status).collect() };
     let (void, degraded) = (of(Status::Void), of(Status::Degraded));
     if !void.is_empty() {
-        add(Weight::Bad, format!("{} void: an answer was wrong, missing or refused. Shown, never ranked: {}.", cells(void.len()), names(&void)));
+        add(
+            Weight::Bad,
+            format!(
+                "{} void: an answer was wrong, missing or refused. Shown, never ranked: {}.",
+                cells(void.len()),
+                names(&void)
+            ),
+        );
     }
     if !degraded.is_empty() {
         let text = "every answer was right, but the machine or the client may have distorted the time";
@@ -42,10 +50,16 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
         .map(|cell| wanted.saturating_sub(cell.counted().count()))
         .sum();
     if missing > 0 && report.named.len() == 1 {
-        add(Weight::Warning, format!("Unfinished: {missing} trials are missing. kvtrial run … --resume goes on with it."));
+        add(
+            Weight::Warning,
+            format!("Unfinished: {missing} trials are missing. kvtrial run … --resume goes on with it."),
+        );
     }
     if study.cells.iter().any(|cell| !cell.baseline && cell.counted().count() == 1) {
-        add(Weight::Warning, "Some cells have one trial: a value without an interval, and no test can tell it from another.".into());
+        add(
+            Weight::Warning,
+            "Some cells have one trial: a value without an interval, and no test can tell it from another.".into(),
+        );
     }
     for difference in differences(report) {
         add(Weight::Warning, difference);
@@ -82,7 +96,12 @@ fn disagreements(study: &Study) -> Vec<String> {
             part.cells.iter().filter(|cell| cell.verdict.is_ranked() && !cell.answer.digest.is_empty()).collect();
         let Some(first) = answered.first() else { continue };
         if let Some(other) = answered.iter().find(|cell| cell.answer.digest != first.answer.digest) {
-            found.push(format!("The stores disagree: {} and {} came to different answers. {}", label(first), label(other), part.label));
+            found.push(format!(
+                "The stores disagree: {} and {} came to different answers. {}",
+                label(first),
+                label(other),
+                part.label
+            ));
         }
     }
     found.truncate(5);
@@ -104,7 +123,9 @@ fn differences(report: &Report<'_>) -> Vec<String> {
         differ("The number of processors differs", &a.host.cpus.to_string(), &b.host.cpus.to_string());
         differ("The systems differ", &a.host.kernel, &b.host.kernel);
         differ("The versions of kvtrial differ", &a.kvtrial, &b.kvtrial);
-        let input = |study: &Study| study.input.get("digest").or(study.input.get("name")).map(|it| it.to_string()).unwrap_or_default();
+        let input = |study: &Study| {
+            study.input.get("digest").or(study.input.get("name")).map(|it| it.to_string()).unwrap_or_default()
+        };
         differ("The inputs differ", &input(a), &input(b));
     }
     found

@@ -30,7 +30,9 @@ pub struct Plot {
 #[derive(Debug, thiserror::Error)]
 pub enum PlotError {
     /// The charts' JavaScript failed.
-    #[error("plots: drawing {chart} failed: {detail}. The page does not need them; please report this with your study.json")]
+    #[error(
+        "plots: drawing {chart} failed: {detail}. The page does not need them; please report this with your study.json"
+    )]
     Drawing {
         /// The chart.
         chart: String,
@@ -72,7 +74,8 @@ impl Report<'_> {
             let mut plots = Vec::with_capacity(charts.len());
             for chart in charts {
                 let arguments = (chart.option.to_string(), &chart.title, &chart.note, WIDTH, chart.height);
-                let svg: String = draw.call(arguments).catch(&js).map_err(|error| failed(&chart.id, error.to_string()))?;
+                let svg: String =
+                    draw.call(arguments).catch(&js).map_err(|error| failed(&chart.id, error.to_string()))?;
                 let png = png(&svg, &fonts).map_err(|detail| PlotError::Pixels { chart: chart.id.clone(), detail })?;
                 plots.push(Plot { name: chart.id.clone(), svg, png });
             }
@@ -85,8 +88,12 @@ impl Report<'_> {
         let mut charts: Vec<&Chart> = Vec::new();
         let most = self.sections.iter().map(|section| section.parts.len()).max().unwrap_or_default();
         for at in 0..most {
-            let of_round: Vec<&Chart> =
-                self.sections.iter().filter_map(|section| section.parts.get(at)).flat_map(|part| &part.charts).collect();
+            let of_round: Vec<&Chart> = self
+                .sections
+                .iter()
+                .filter_map(|section| section.parts.get(at))
+                .flat_map(|part| &part.charts)
+                .collect();
             if !charts.is_empty() && charts.len() + of_round.len() > MOST_PLOTS {
                 break;
             }
@@ -105,7 +112,8 @@ fn fonts() -> Arc<usvg::fontdb::Database> {
 }
 
 fn png(svg: &str, fonts: &Arc<usvg::fontdb::Database>) -> Result<Vec<u8>, String> {
-    let options = usvg::Options { fontdb: fonts.clone(), font_family: "DejaVu Sans".into(), ..usvg::Options::default() };
+    let options =
+        usvg::Options { fontdb: fonts.clone(), font_family: "DejaVu Sans".into(), ..usvg::Options::default() };
     let tree = usvg::Tree::from_str(svg, &options).map_err(|error| error.to_string())?;
     let size = tree.size().to_int_size().scale_by(PNG_SCALE).ok_or("it has no size")?;
     let mut pixels = tiny_skia::Pixmap::new(size.width(), size.height()).ok_or("it is too large")?;

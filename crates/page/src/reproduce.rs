@@ -3,7 +3,8 @@
 use study::{Cell, Study};
 
 /// Parameters of the engine and the options that set them.
-const ENGINE: [(&str, &str); 4] = [("clients", "--clients"), ("pipeline", "--pipeline"), ("threads", "--threads"), ("rate", "--rate")];
+const ENGINE: [(&str, &str); 4] =
+    [("clients", "--clients"), ("pipeline", "--pipeline"), ("threads", "--threads"), ("rate", "--rate")];
 /// Options of the whole study that change what is measured, and take a value.
 const CARRIED: [&str; 4] = ["--data", "--base", "--deadline", "--scale"];
 
@@ -15,7 +16,8 @@ pub(crate) fn command(study: &Study, cell: &Cell) -> String {
             (Some((_, option)), _) => words.extend([(*option).to_owned(), value.clone()]),
             (None, "arrivals") if value == "poisson" => words.push("--poisson".into()),
             (None, "arrivals") => {}
-            (None, "timing") => words.extend(value.strip_prefix("1/").into_iter().flat_map(|every| ["--sample".to_owned(), every.into()])),
+            (None, "timing") => words
+                .extend(value.strip_prefix("1/").into_iter().flat_map(|every| ["--sample".to_owned(), every.into()])),
             (None, _) => words.extend(["--set".to_owned(), format!("{key}={value}")]),
         }
     }
@@ -46,7 +48,11 @@ fn carried(command: &[String], option: &str) -> Option<String> {
 
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=+,.:/@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]
@@ -56,7 +62,8 @@ mod tests {
 
     #[test]
     fn a_cell_is_measured_again_by_one_line_with_every_parameter() {
-        let params = [("clients", "16"), ("policy", "cas"), ("rate", "1000"), ("arrivals", "poisson"), ("timing", "1/64")];
+        let params =
+            [("clients", "16"), ("policy", "cas"), ("rate", "1000"), ("arrivals", "poisson"), ("timing", "1/64")];
         let cell = Cell {
             job: "fans".into(),
             store: "redis,note=it's".into(),

@@ -68,7 +68,8 @@ impl<'a> Report<'a> {
 }
 
 fn standings(study: &Study, grouped: &[Grouped<'_>]) -> Vec<Standing> {
-    let position: HashMap<*const Cell, usize> = study.cells.iter().enumerate().map(|(at, cell)| (std::ptr::from_ref(cell), at)).collect();
+    let position: HashMap<*const Cell, usize> =
+        study.cells.iter().enumerate().map(|(at, cell)| (std::ptr::from_ref(cell), at)).collect();
     let of_group = |part: &str, group: &Group<'_>| -> Vec<Standing> {
         let standing = |place: &analysis::Place<'_>| {
             Some(Standing {

@@ -64,7 +64,8 @@ fn every_cell_of_a_large_study_is_in_the_table() {
     let mut browser = Browser::start();
     let study = sample::sweep(50, 10, 2, 30);
     draws_all(&mut browser, &written(&html(&[("", &study)])), DESK);
-    let rows = browser.evaluate("[...document.querySelectorAll('#cells tbody tr')].map(r => r.textContent.replace(/\\s+/g, ' '))");
+    let rows = browser
+        .evaluate("[...document.querySelectorAll('#cells tbody tr')].map(r => r.textContent.replace(/\\s+/g, ' '))");
     let rows: Vec<&str> = rows.as_array().unwrap().iter().filter_map(|row| row.as_str()).collect();
     assert_eq!(rows.len(), 500);
     for cell in &study.cells {
@@ -79,7 +80,10 @@ fn what_a_user_or_a_store_named_is_text_and_never_code() {
     let study = sample::troubled();
     let page = written(&html(&[("", &study), (sample::HOSTILE, &study)]));
     draws_all(&mut browser, &page, DESK);
-    assert_eq!(browser.evaluate("document.title !== 'broken' && document.querySelectorAll('img').length === 0"), json!(true));
+    assert_eq!(
+        browser.evaluate("document.title !== 'broken' && document.querySelectorAll('img').length === 0"),
+        json!(true)
+    );
     let shown = browser.evaluate("document.querySelector('#cells').textContent");
     assert!(shown.as_str().unwrap().contains(sample::HOSTILE));
 }
@@ -123,5 +127,8 @@ fn paper_shows_folded_parts_too() {
     let pdf = browser.call("Page.printToPDF", json!({}));
     assert!(pdf["data"].as_str().is_some_and(|data| data.len() > 10_000));
     assert!(browser.complaints.is_empty(), "{:?}", browser.complaints);
-    assert_eq!(browser.evaluate("document.documentElement.dataset.drawn === document.documentElement.dataset.charts"), json!(true));
+    assert_eq!(
+        browser.evaluate("document.documentElement.dataset.drawn === document.documentElement.dataset.charts"),
+        json!(true)
+    );
 }

@@ -28,9 +28,8 @@ pub struct LatencySummary {
 }
 
 /// The percentiles of a latency curve.
-pub const PERCENTILES: [f64; 17] = [
-    1.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.75, 99.9, 99.95, 99.99, 99.995, 99.999, 99.9999,
-];
+pub const PERCENTILES: [f64; 17] =
+    [1.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.75, 99.9, 99.95, 99.99, 99.995, 99.999, 99.9999];
 
 /// All latencies of a trial or cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Writing a report beside its study: `report.html`, and `plots/` as SVG and PNG.
 
 use crate::failure::Failure;
-use page::{Named, Report};
+use ::page::{Named, Report};
 use std::fs;
 use std::path::Path;
 use study::Study;
@@ -9,10 +9,14 @@ use study::Study;
 /// The page's file name.
 pub const PAGE: &str = "report.html";
 
-/// Writes the report of these studies into a directory, which is made if need be. Labels name them where there are several.
-pub fn write(directory: &Path, studies: &[(String, Study)]) -> Result<(), Failure> {
-    let named = studies.iter().map(|(label, study)| Named { label: label.clone(), study }).collect();
-    let report = Report::new(named);
+/// Writes the report of one study into its directory.
+pub fn write(directory: &Path, study: &Study) -> Result<(), Failure> {
+    write_all(directory, vec![Named { label: String::new(), study }])
+}
+
+/// Writes the report of these studies into a directory, which is made if need be.
+pub fn write_all(directory: &Path, studies: Vec<Named<'_>>) -> Result<(), Failure> {
+    let report = Report::new(studies);
     save(directory, PAGE, report.html().as_bytes())?;
     plots(directory, &report)
 }

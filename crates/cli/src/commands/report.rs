@@ -4,6 +4,7 @@ use super::page;
 use crate::args::{ReportArguments, StudyFormat};
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, print};
+use ::page::Named;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -44,20 +45,26 @@ fn html(arguments: &ReportArguments) -> Result<u8, Failure> {
         (None, [one]) => one.parent().map(Path::to_owned).unwrap_or_default(),
         (None, _) => PathBuf::from("kvtrial-report"),
     };
-    page::write(&out, &studies)?;
+    let named = studies.iter().map(|(label, study)| Named { label: label.clone(), study }).collect();
+    page::write_all(&out, named)?;
     print(&format!("Report: {}\n", out.join(page::PAGE).display()))?;
     Ok(failure::GOOD)
 }
 
 /// What studies are called: the last part of their paths where that tells them apart, else the whole path.
 fn labels(paths: &[PathBuf]) -> Vec<String> {
-    let directory = |path: &Path| if path.is_file() { path.parent().unwrap_or(path).to_owned() } else { path.to_owned() };
+    let directory =
+        |path: &Path| if path.is_file() { path.parent().unwrap_or(path).to_owned() } else { path.to_owned() };
     let short: Vec<String> = paths
         .iter()
         .map(|path| directory(path).file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned())
         .collect();
     let unique = |label: &String| short.iter().filter(|other| *other == label).count() == 1;
-    short.iter().zip(paths).map(|(label, path)| if unique(label) { label.clone() } else { path.display().to_string() }).collect()
+    short
+        .iter()
+        .zip(paths)
+        .map(|(label, path)| if unique(label) { label.clone() } else { path.display().to_string() })
+        .collect()
 }
 
 fn write(study: &Study, format: StudyFormat, out: &mut impl Write) -> io::Result<()> {

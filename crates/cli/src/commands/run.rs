@@ -45,10 +45,9 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
         );
         return Ok(failure::INTERRUPTED);
     }
-    let status = status(&study, arguments.strict);
-    page::write(&out, &[(String::new(), study)])?;
+    page::write(&out, &study)?;
     print(&format!("Study: {0}/report.html, {0}/study.json, {0}/cells.csv, {0}/plots\n", out.display()))?;
-    Ok(status)
+    Ok(status(&study, arguments.strict))
 }
 
 /// The cells and the trials for spreadsheets.

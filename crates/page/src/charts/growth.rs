@@ -12,8 +12,11 @@ const MOST_STALLS: usize = 40;
 
 /// Charts of one part, when its job watches growth.
 pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Vec<Chart> {
-    let drawn: Vec<&Cell> =
-        cells.iter().copied().filter(|cell| !cell.baseline && cell.verdict.is_ranked() && cell.curve.len() > 1).collect();
+    let drawn: Vec<&Cell> = cells
+        .iter()
+        .copied()
+        .filter(|cell| !cell.baseline && cell.verdict.is_ranked() && cell.curve.len() > 1)
+        .collect();
     if drawn.is_empty() {
         return Vec::new();
     }
@@ -48,7 +51,8 @@ fn option(drawn: &[&Cell], identities: &Identities, unit: Unit, figure: fn(&Curv
             line["showSymbol"] = false.into();
             let points = cell.curve.iter().filter_map(|it| Some((it.records, figure(it)?)));
             line["data"] = points.filter(|it| !logarithmic || it.1 > 0.0).map(|(x, y)| json!([x, y])).collect();
-            let stalls: Vec<Value> = cell.stalls.iter().take(left).map(|stall| mark(stall.records, &cell.curve)).collect();
+            let stalls: Vec<Value> =
+                cell.stalls.iter().take(left).map(|stall| mark(stall.records, &cell.curve)).collect();
             left -= stalls.len();
             if !stalls.is_empty() {
                 line["markLine"] = json!({ "silent": true, "symbol": "none", "label": { "show": false },
@@ -79,13 +83,21 @@ fn describe(title: &str, drawn: &[&Cell], unit: Unit, figure: fn(&CurvePoint) ->
     let each = drawn.iter().take(8).filter_map(|cell| {
         let (first, last) = (cell.curve.first()?, cell.curve.last()?);
         let shown = |it: &CurvePoint| figure(it).map_or("–".into(), |it| figures::value(it, unit));
-        Some(format!("{}: {} at {} records, {} at {}", label(cell), shown(first), first.records, shown(last), last.records))
+        Some(format!(
+            "{}: {} at {} records, {} at {}",
+            label(cell),
+            shown(first),
+            first.records,
+            shown(last),
+            last.records
+        ))
     });
     format!("{title}. {}.", each.collect::<Vec<_>>().join("; "))
 }
 
 fn table(drawn: &[&Cell]) -> DataTable {
-    let mut table = DataTable::new(["Store", "Records", "Rate at the end", "p99 at the end", "Memory a record", "Stalls"]);
+    let mut table =
+        DataTable::new(["Store", "Records", "Rate at the end", "p99 at the end", "Memory a record", "Stalls"]);
     for cell in drawn {
         let Some(last) = cell.curve.last() else { continue };
         let memory = last.rss_bytes.filter(|_| last.records > 0).map(|bytes| bytes as f64 / last.records as f64);

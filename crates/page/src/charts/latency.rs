@@ -8,7 +8,8 @@ use study::{Cell, LatencySummary};
 
 /// Cells of one part; void cells are left out of the picture and named in the table.
 pub(crate) fn chart(cells: &[&Cell], part: &str, identities: &Identities) -> Option<Chart> {
-    let drawn: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.verdict.is_ranked() && response(cell).n > 0).collect();
+    let drawn: Vec<&Cell> =
+        cells.iter().copied().filter(|cell| cell.verdict.is_ranked() && response(cell).n > 0).collect();
     if drawn.is_empty() {
         return None;
     }
@@ -48,14 +49,18 @@ fn response(cell: &Cell) -> &LatencySummary {
 fn points(cell: &Cell) -> Vec<(f64, u64)> {
     let summary = response(cell);
     let nines = |percent: f64| -(1.0 - percent / 100.0).log10();
-    let known = [(50.0, summary.p50), (90.0, summary.p90), (95.0, summary.p95), (99.0, summary.p99), (99.9, summary.p99_9)];
+    let known =
+        [(50.0, summary.p50), (90.0, summary.p90), (95.0, summary.p95), (99.0, summary.p99), (99.9, summary.p99_9)];
     let mut percentiles: Vec<(f64, u64)> = match cell.latency_ns.percentiles.as_slice() {
         [] => known.into(),
         stored => stored.to_vec(),
     };
-    percentiles.retain(|(percent, ns)| *percent < 100.0 && *ns > 0 && summary.n as f64 * (1.0 - percent / 100.0) >= 1.0 - 1e-9);
+    percentiles.retain(|(percent, ns)| {
+        *percent < 100.0 && *ns > 0 && summary.n as f64 * (1.0 - percent / 100.0) >= 1.0 - 1e-9
+    });
     let round = |nines: f64| (nines * 1e4).round() / 1e4;
-    let mut points: Vec<(f64, u64)> = percentiles.into_iter().map(|(percent, ns)| (round(nines(percent)), ns)).collect();
+    let mut points: Vec<(f64, u64)> =
+        percentiles.into_iter().map(|(percent, ns)| (round(nines(percent)), ns)).collect();
     let trials = cell.counted().filter(|trial| trial.latency_ns.response.n > 0).count().max(1);
     let end = (summary.n as f64 / trials as f64).max(1.0).log10();
     if summary.max > 0 && points.last().is_none_or(|last| last.0 < end) {
@@ -67,7 +72,13 @@ fn points(cell: &Cell) -> Vec<(f64, u64)> {
 fn describe(cells: &[&Cell]) -> String {
     let each = cells.iter().take(8).map(|cell| {
         let it = response(cell);
-        format!("{}: median {}, 99 % within {}, longest {}", label(cell), ns(it.p50, it.n), ns(it.p99, it.n), ns(it.max, it.n))
+        format!(
+            "{}: median {}, 99 % within {}, longest {}",
+            label(cell),
+            ns(it.p50, it.n),
+            ns(it.p99, it.n),
+            ns(it.max, it.n)
+        )
     });
     each.collect::<Vec<_>>().join("; ") + "."
 }

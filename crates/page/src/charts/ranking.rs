@@ -65,12 +65,18 @@ fn note(metric: Metric) -> String {
 }
 
 /// Bars, or points, with whiskers, for cells named in the rows of a category axis.
-pub(crate) fn bars(rows: &[(&Cell, Option<Quantity>)], trials: &[Vec<f64>], unit: &str, identities: &Identities) -> Value {
+pub(crate) fn bars(
+    rows: &[(&Cell, Option<Quantity>)],
+    trials: &[Vec<f64>],
+    unit: &str,
+    identities: &Identities,
+) -> Value {
     let names: Vec<String> = rows
         .iter()
         .map(|(cell, _)| if cell.verdict.is_ranked() { label(cell) } else { format!("{} (void)", label(cell)) })
         .collect();
-    let known: Vec<f64> = rows.iter().filter_map(|(_, figure)| Some((*figure)?.value)).filter(|value| *value > 0.0).collect();
+    let known: Vec<f64> =
+        rows.iter().filter_map(|(_, figure)| Some((*figure)?.value)).filter(|value| *value > 0.0).collect();
     let (least, most) = known.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &it| (low.min(it), high.max(it)));
     let logarithmic = most > least * WIDEST_LINEAR;
     let figures: Vec<Value> = rows

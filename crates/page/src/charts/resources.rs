@@ -56,8 +56,12 @@ struct Resource {
 
 fn chart(resource: &Resource, cells: &[&Cell], part: &str, identities: &Identities) -> Option<Chart> {
     let figure = |cell: &Cell| (resource.figure)(cell).filter(|_| cell.verdict.is_ranked());
-    let mut rows: Vec<(&Cell, Option<Quantity>)> =
-        cells.iter().filter(|cell| !cell.baseline).map(|&cell| (cell, figure(cell))).filter(|(_, figure)| figure.is_some()).collect();
+    let mut rows: Vec<(&Cell, Option<Quantity>)> = cells
+        .iter()
+        .filter(|cell| !cell.baseline)
+        .map(|&cell| (cell, figure(cell)))
+        .filter(|(_, figure)| figure.is_some())
+        .collect();
     rows.sort_by(|a, b| a.1.map_or(f64::INFINITY, |it| it.value).total_cmp(&b.1.map_or(f64::INFINITY, |it| it.value)));
     if rows.is_empty() {
         return None;

@@ -30,13 +30,16 @@ pub(crate) fn charts(study: &Study, identities: &Identities) -> Vec<Chart> {
     let cells: Vec<&Cell> = study.cells.iter().filter(|cell| !cell.baseline).collect();
     let axes = axes(study, &cells);
     // The parameter with the most values runs along; numbers before words.
-    let Some(along) = axes.iter().max_by_key(|axis| (axis.numbers().is_some(), axis.values.len())) else { return Vec::new() };
+    let Some(along) = axes.iter().max_by_key(|axis| (axis.numbers().is_some(), axis.values.len())) else {
+        return Vec::new();
+    };
     let others: Vec<&Axis> = axes.iter().filter(|axis| axis.key != along.key).collect();
     let mut metrics: Vec<Metric> = cells.iter().map(|cell| Metric::ranking(cell)).collect();
     metrics.extend([Metric::OpsPerS, Metric::P99]);
     let mut known = BTreeSet::new();
     metrics.retain(|metric| known.insert(*metric) && cells.iter().any(|cell| metric.of_cell(cell).is_some()));
-    let mut charts: Vec<Chart> = metrics.into_iter().filter_map(|metric| overlay(metric, &cells, along, &others, identities)).collect();
+    let mut charts: Vec<Chart> =
+        metrics.into_iter().filter_map(|metric| overlay(metric, &cells, along, &others, identities)).collect();
     if others.is_empty() {
         charts.extend(by_operation(&cells, along, identities));
     }
@@ -122,14 +125,21 @@ fn overlay(metric: Metric, cells: &[&Cell], along: &Axis, others: &[&Axis], iden
     for title in &combinations {
         facets.begin(title, "all");
         for name in line_names(cells) {
-            let own: Vec<&Cell> =
-                cells.iter().copied().filter(|cell| line_name(cell) == name && combination(cell, others) == *title).collect();
+            let own: Vec<&Cell> = cells
+                .iter()
+                .copied()
+                .filter(|cell| line_name(cell) == name && combination(cell, others) == *title)
+                .collect();
             let Some(first) = own.first() else { continue };
             let points: Vec<Point> = own
                 .iter()
                 .filter_map(|cell| {
                     let it = figure(cell)?;
-                    Some(Point { value: value_of(cell, &along.key)?, figure: it.value, interval: (it.level > 0.0).then_some((it.low, it.high)) })
+                    Some(Point {
+                        value: value_of(cell, &along.key)?,
+                        figure: it.value,
+                        interval: (it.level > 0.0).then_some((it.low, it.high)),
+                    })
                 })
                 .collect();
             facets.line(&name, identities.line(first), points);
@@ -145,7 +155,11 @@ fn overlay(metric: Metric, cells: &[&Cell], along: &Axis, others: &[&Axis], iden
             }
         }
     }
-    let drawn = if all > MOST_COMBINATIONS { format!(" {MOST_COMBINATIONS} of {all} combinations are drawn; all are in the table of cells.") } else { String::new() };
+    let drawn = if all > MOST_COMBINATIONS {
+        format!(" {MOST_COMBINATIONS} of {all} combinations are drawn; all are in the table of cells.")
+    } else {
+        String::new()
+    };
     facets.chart(
         format!("{} against {}", figures::title(metric), along.key),
         format!("A line for each store, medians with their intervals. Void cells are left out.{drawn}"),
@@ -182,14 +196,19 @@ fn by_operation(cells: &[&Cell], along: &Axis, identities: &Identities) -> Optio
     for name in &names {
         for store in &stores {
             facets.begin(&format!("{name} · {store}"), name);
-            let own: Vec<&Cell> = cells.iter().copied().filter(|cell| line_name(cell) == *store && cell.verdict.is_ranked()).collect();
+            let own: Vec<&Cell> =
+                cells.iter().copied().filter(|cell| line_name(cell) == *store && cell.verdict.is_ranked()).collect();
             let Some(first) = own.first() else { continue };
             let points: Vec<Point> = own
                 .iter()
-                .filter_map(|cell| Some(Point { value: value_of(cell, &along.key)?, figure: figure(cell, name)?, interval: None }))
+                .filter_map(|cell| {
+                    Some(Point { value: value_of(cell, &along.key)?, figure: figure(cell, name)?, interval: None })
+                })
                 .collect();
             table.rows.extend(
-                points.iter().map(|it| vec![store.clone(), name.clone(), it.value.to_owned(), figures::value(it.figure, unit)]),
+                points
+                    .iter()
+                    .map(|it| vec![store.clone(), name.clone(), it.value.to_owned(), figures::value(it.figure, unit)]),
             );
             facets.line(store, identities.line(first), points);
         }
@@ -292,12 +311,16 @@ impl<'a> Facets<'a> {
         line["data"] = sorted.iter().map(|it| json!([x(it.value), it.figure])).collect();
         let colour = line["itemStyle"]["color"].clone();
         self.series.push(line);
-        let whiskers: Vec<Value> =
-            sorted.iter().filter_map(|it| it.interval.map(|(low, high)| json!([x(it.value), it.figure, low, high]))).collect();
+        let whiskers: Vec<Value> = sorted
+            .iter()
+            .filter_map(|it| it.interval.map(|(low, high)| json!([x(it.value), it.figure, low, high])))
+            .collect();
         if !whiskers.is_empty() {
-            self.series.push(json!({ "type": "custom", "renderItem": "@whisker.y", "name": name, "data": whiskers, "silent": true,
+            self.series.push(
+                json!({ "type": "custom", "renderItem": "@whisker.y", "name": name, "data": whiskers, "silent": true,
                 "encode": { "x": 0, "y": [2, 3] }, "xAxisIndex": at, "yAxisIndex": at, "itemStyle": { "color": colour },
-                "tooltip": { "show": false } }));
+                "tooltip": { "show": false } }),
+            );
         }
     }
 
@@ -316,7 +339,8 @@ impl<'a> Facets<'a> {
         let x = |at: usize| {
             let axis = match self.along.numbers() {
                 Some(numbers) => {
-                    let (least, most) = numbers.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &it| (low.min(it), high.max(it)));
+                    let (least, most) =
+                        numbers.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &it| (low.min(it), high.max(it)));
                     let geometric = least > 0.0 && most >= 8.0 * least;
                     json!({ "type": if geometric { "log" } else { "value" }, "logBase": 2, "min": least, "max": most,
                             "axisLabel": { "formatter": "@number.axis" }, "scale": true })
@@ -368,7 +392,8 @@ fn rounded_up(top: f64) -> f64 {
         return 1.0;
     }
     let power = 10f64.powf(top.log10().floor());
-    let step = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0].into_iter().find(|step| step * power >= top * 0.9999);
+    let step =
+        [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0].into_iter().find(|step| step * power >= top * 0.9999);
     step.unwrap_or(10.0) * power
 }
 
@@ -378,11 +403,17 @@ mod tests {
 
     #[test]
     fn sizes_are_numbers_and_words_are_not() {
-        assert_eq!([number("64"), number("2KiB"), number("1.5"), number("os"), number("")], [Some(64.0), Some(2048.0), Some(1.5), None, None]);
+        assert_eq!(
+            [number("64"), number("2KiB"), number("1.5"), number("os"), number("")],
+            [Some(64.0), Some(2048.0), Some(1.5), None, None]
+        );
     }
 
     #[test]
     fn scales_end_at_a_round_number_above_the_highest_point() {
-        assert_eq!([rounded_up(7.3), rounded_up(1234.0), rounded_up(0.0), rounded_up(100.0)], [8.0, 1500.0, 1.0, 100.0]);
+        assert_eq!(
+            [rounded_up(7.3), rounded_up(1234.0), rounded_up(0.0), rounded_up(100.0)],
+            [8.0, 1500.0, 1.0, 100.0]
+        );
     }
 }

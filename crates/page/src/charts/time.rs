@@ -23,18 +23,20 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_
     }
     let rate = |trial: &TrialRecord| thinned(&rates(&trial.series), most_points, f64::min);
     let p99 = |trial: &TrialRecord| {
-        let known: Vec<(f64, f64)> = trial.series.iter().filter(|it| it.p99_ns > 0).map(|it| (it.at_s, it.p99_ns as f64)).collect();
+        let known: Vec<(f64, f64)> =
+            trial.series.iter().filter(|it| it.p99_ns > 0).map(|it| (it.at_s, it.p99_ns as f64)).collect();
         thinned(&known, most_points, f64::max)
     };
-    let chart = |what: &str, title: &str, note: &str, unit: Unit, points: &dyn Fn(&TrialRecord) -> Vec<(f64, f64)>| Chart {
-        id: slug(&format!("{what} over time {part}")),
-        title: title.into(),
-        note: note.into(),
-        description: describe(title, &drawn),
-        height: 320,
-        option: option(&drawn, identities, unit, points),
-        table: table(&drawn),
-    };
+    let chart =
+        |what: &str, title: &str, note: &str, unit: Unit, points: &dyn Fn(&TrialRecord) -> Vec<(f64, f64)>| Chart {
+            id: slug(&format!("{what} over time {part}")),
+            title: title.into(),
+            note: note.into(),
+            description: describe(title, &drawn),
+            height: 320,
+            option: option(&drawn, identities, unit, points),
+            table: table(&drawn),
+        };
     vec![
         chart(
             "rate",
@@ -101,7 +103,8 @@ fn option(
         .filter(|point| point.1 > 0.0)
         .fold((f64::INFINITY, 0.0f64), |(low, high), point| (low.min(point.1), high.max(point.1)));
     // A rate is read from 0; response times, and rates of very different stores, from a logarithmic axis.
-    let logarithmic = unit == Unit::Nanoseconds || most > 40.0 * least && lines.iter().all(|line| line.1.iter().all(|it| it.1 > 0.0));
+    let logarithmic =
+        unit == Unit::Nanoseconds || most > 40.0 * least && lines.iter().all(|line| line.1.iter().all(|it| it.1 > 0.0));
     let mut left = MOST_STALLS;
     let series: Vec<Value> = drawn
         .iter()
@@ -110,8 +113,12 @@ fn option(
             let mut line = identities.line(cell);
             line["showSymbol"] = false.into();
             line["data"] = points.iter().filter(|it| !logarithmic || it.1 > 0.0).map(|(x, y)| json!([x, y])).collect();
-            let stalls: Vec<Value> =
-                trial.stalls.iter().take(left).map(|stall| json!([{ "xAxis": stall.at_s }, { "xAxis": stall.at_s + stall.duration_s }])).collect();
+            let stalls: Vec<Value> = trial
+                .stalls
+                .iter()
+                .take(left)
+                .map(|stall| json!([{ "xAxis": stall.at_s }, { "xAxis": stall.at_s + stall.duration_s }]))
+                .collect();
             left -= stalls.len();
             if !stalls.is_empty() {
                 line["markArea"] = json!({ "silent": true, "itemStyle": { "color": "$stall" }, "data": stalls });
@@ -145,8 +152,16 @@ fn describe(title: &str, drawn: &[(&Cell, &TrialRecord)]) -> String {
 }
 
 fn table(drawn: &[(&Cell, &TrialRecord)]) -> DataTable {
-    let mut table =
-        DataTable::new(["Store", "Trial", "Points", "Mean rate", "Lowest rate", "Highest p99", "Longest response", "Stalls"]);
+    let mut table = DataTable::new([
+        "Store",
+        "Trial",
+        "Points",
+        "Mean rate",
+        "Lowest rate",
+        "Highest p99",
+        "Longest response",
+        "Stalls",
+    ]);
     for (cell, trial) in drawn {
         let lowest = rates(&trial.series).into_iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
         let highest = trial.series.iter().map(|it| it.p99_ns).max().unwrap_or_default();
@@ -181,7 +196,8 @@ mod tests {
 
     #[test]
     fn thinning_keeps_the_worst_of_every_run() {
-        let points: Vec<(f64, f64)> = (0..1000).map(|at| (f64::from(at), if at == 503 { 1.0 } else { 100.0 })).collect();
+        let points: Vec<(f64, f64)> =
+            (0..1000).map(|at| (f64::from(at), if at == 503 { 1.0 } else { 100.0 })).collect();
         let thin = thinned(&points, 100, f64::min);
         assert_eq!(thin.len(), 100);
         assert_eq!(thin.iter().filter(|point| point.1 == 1.0).count(), 1);

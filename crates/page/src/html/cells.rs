@@ -51,7 +51,8 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
 
 fn row(cell: &Cell, standing: &Standing, varies: bool) -> Markup {
     let tried = cell.counted().next().is_some();
-    let status = if tried || !cell.verdict.reasons.is_empty() { cell.verdict.status.to_string() } else { "not run".into() };
+    let status =
+        if tried || !cell.verdict.reasons.is_empty() { cell.verdict.status.to_string() } else { "not run".into() };
     let durability = standing.durability.map_or(String::new(), |it| format!(", {it}"));
     html! {
         tr class=[(cell.verdict.status == Status::Void).then_some("void")] {

@@ -26,7 +26,9 @@ fn page(report: &Report<'_>) -> Markup {
     let study = &*report.study;
     let downloads: Vec<Download> = match report.named.as_slice() {
         [one] => downloads::of_study(one.study, None, 0),
-        several => several.iter().enumerate().flat_map(|(at, it)| downloads::of_study(it.study, Some(&it.label), at)).collect(),
+        several => {
+            several.iter().enumerate().flat_map(|(at, it)| downloads::of_study(it.study, Some(&it.label), at)).collect()
+        }
     };
     let scripts = [assets::ECHARTS, assets::CHART, assets::PAGE];
     let title = title(report);
@@ -82,10 +84,15 @@ fn title(report: &Report<'_>) -> String {
     let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
     jobs.dedup();
     jobs.truncate(4);
-    let input = study.input.get("name").and_then(|name| name.as_str()).map(|name| format!(" on {name}")).unwrap_or_default();
+    let input =
+        study.input.get("name").and_then(|name| name.as_str()).map(|name| format!(" on {name}")).unwrap_or_default();
     match report.named.as_slice() {
         [_] => format!("{}{input}", jobs.join(", ")),
-        several => format!("{}: {}", jobs.join(", "), several.iter().map(|it| it.label.as_str()).collect::<Vec<_>>().join(" and ")),
+        several => format!(
+            "{}: {}",
+            jobs.join(", "),
+            several.iter().map(|it| it.label.as_str()).collect::<Vec<_>>().join(" and ")
+        ),
     }
 }
 

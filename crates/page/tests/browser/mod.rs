@@ -33,7 +33,13 @@ impl Browser {
     pub fn start() -> Browser {
         let profile = tempfile::tempdir().unwrap();
         let mut process = Command::new("chromium")
-            .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0"])
+            .args([
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--remote-debugging-port=0",
+            ])
             .args(["--disable-background-networking", "--disable-component-update", "--no-first-run"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg("about:blank")
@@ -73,7 +79,8 @@ impl Browser {
 
     /// Opens a file as this screen shows it, and waits until its code has run.
     pub fn open(&mut self, file: &Path, screen: Screen) {
-        let size = json!({ "width": screen.width, "height": 900, "deviceScaleFactor": 1, "mobile": screen.width < 500 });
+        let size =
+            json!({ "width": screen.width, "height": 900, "deviceScaleFactor": 1, "mobile": screen.width < 500 });
         self.call("Emulation.setDeviceMetricsOverride", size);
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": screen.scheme }] });
         self.call("Emulation.setEmulatedMedia", features);
@@ -88,7 +95,8 @@ impl Browser {
     }
 
     pub fn evaluate(&mut self, expression: &str) -> Value {
-        let result = self.call("Runtime.evaluate", json!({ "expression": expression, "awaitPromise": true, "returnByValue": true }));
+        let result = self
+            .call("Runtime.evaluate", json!({ "expression": expression, "awaitPromise": true, "returnByValue": true }));
         assert!(result.get("exceptionDetails").is_none(), "{expression}: {result}");
         result["result"]["value"].clone()
     }
@@ -114,7 +122,9 @@ impl Browser {
     fn note(&mut self, event: &Value) {
         let params = &event["params"];
         match event["method"].as_str() {
-            Some("Runtime.exceptionThrown" | "Log.entryAdded" | "Runtime.consoleAPICalled") => self.complaints.push(params.to_string()),
+            Some("Runtime.exceptionThrown" | "Log.entryAdded" | "Runtime.consoleAPICalled") => {
+                self.complaints.push(params.to_string())
+            }
             Some("Network.requestWillBeSent") => {
                 let url = params["request"]["url"].as_str().unwrap_or_default();
                 if !url.starts_with("data:") && !url.starts_with("blob:") && !url.ends_with(".html") {

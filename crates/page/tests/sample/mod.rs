@@ -2,8 +2,8 @@
 #![allow(dead_code)] // each test uses some of it
 
 use study::{
-    Answer, Cell, CurvePoint, Durability, HostFacts, Latencies, LatencySummary, Noise, PERCENTILES, PhaseRecord, Reason,
-    ReasonKind, SeriesPoint, ServerUse, Stall, Study, TrialRecord, Verdict,
+    Answer, Cell, CurvePoint, Durability, HostFacts, Latencies, LatencySummary, Noise, PERCENTILES, PhaseRecord,
+    Reason, ReasonKind, SeriesPoint, ServerUse, Stall, Study, TrialRecord, Verdict,
 };
 
 /// What one cell is to look like.
@@ -56,7 +56,8 @@ impl Sample<'_> {
         let makespan_s = self.time_s * (0.97 + 0.06 * random.share());
         let operations = 98_064u64;
         let mean_ns = makespan_s / operations as f64 * 1e9;
-        let at_percent = |percent: f64| (mean_ns * 0.8 * (1.0 + 3.0 * (-(1.0 - percent / 100.0).log10()).powi(2) / 4.0)) as u64 + 1;
+        let at_percent =
+            |percent: f64| (mean_ns * 0.8 * (1.0 + 3.0 * (-(1.0 - percent / 100.0).log10()).powi(2) / 4.0)) as u64 + 1;
         let response = LatencySummary {
             n: operations,
             mean: mean_ns,
@@ -86,7 +87,11 @@ impl Sample<'_> {
         let stalls = if stalled.is_empty() {
             Vec::new()
         } else {
-            vec![Stall { at_s: seconds(stalled.start), duration_s: seconds(stalled.end - stalled.start), ..Stall::default() }]
+            vec![Stall {
+                at_s: seconds(stalled.start),
+                duration_s: seconds(stalled.end - stalled.start),
+                ..Stall::default()
+            }]
         };
         TrialRecord {
             order: at + 1,
@@ -104,7 +109,8 @@ impl Sample<'_> {
             hits: 35_838,
             misses: 13_194,
             client_cpu_s: makespan_s * 0.4,
-            server: (self.class == "network").then_some(ServerUse { cpu_s: makespan_s * 0.3, peak_rss_bytes: 30 << 20 }),
+            server: (self.class == "network")
+                .then_some(ServerUse { cpu_s: makespan_s * 0.3, peak_rss_bytes: 30 << 20 }),
             disk_bytes: Some(20 << 20),
             noise: Noise::default(),
             phases: vec![PhaseRecord { name: "run".into(), timed: true, elapsed_s: makespan_s, operations }],
@@ -157,7 +163,14 @@ const CLIENTS: &[(&str, String)] = &[];
 
 /// Two baselines, three embedded stores, two servers.
 pub fn usual() -> Study {
-    let sample = |(store, class, time_s): (&'static str, &'static str, f64)| Sample { store, class, params: CLIENTS, time_s, trials: 3, points: 100 };
+    let sample = |(store, class, time_s): (&'static str, &'static str, f64)| Sample {
+        store,
+        class,
+        params: CLIENTS,
+        time_s,
+        trials: 3,
+        points: 100,
+    };
     let cells = [
         ("null", "baseline", 0.0095),
         ("ram", "baseline", 0.165),
@@ -190,8 +203,12 @@ pub fn sweep(stores: u32, values: u32, trials: u32, points: u32) -> Study {
 pub fn troubled() -> Study {
     let mut study = usual();
     let reason = |kind, count, example: &str| Reason { kind, count, example: example.into() };
-    study.cells[3].verdict = Verdict::of([reason(ReasonKind::WrongValue, 3, "key page/17: 12 bytes, not 16"), reason(ReasonKind::Refused, 53_882, HOSTILE)]);
-    study.cells[4].verdict = Verdict::of([reason(ReasonKind::OtherLoad, 1, "31 % of the processors; run it on a quieter machine")]);
+    study.cells[3].verdict = Verdict::of([
+        reason(ReasonKind::WrongValue, 3, "key page/17: 12 bytes, not 16"),
+        reason(ReasonKind::Refused, 53_882, HOSTILE),
+    ]);
+    study.cells[4].verdict =
+        Verdict::of([reason(ReasonKind::OtherLoad, 1, "31 % of the processors; run it on a quieter machine")]);
     study.cells[5] = Cell {
         job: "fans".into(),
         store: HOSTILE.into(),
@@ -211,4 +228,5 @@ pub fn troubled() -> Study {
 }
 
 /// A name that would run code where it is not escaped.
-pub const HOSTILE: &str = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">'\"&<!--";
+pub const HOSTILE: &str =
+    "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">'\"&<!--";
