@@ -29,6 +29,7 @@ mod server;
 mod tree;
 mod usage;
 mod user;
+mod watch;
 
 pub use affinity::{allowed_cpus, pin_thread};
 pub use disk::{disk_bytes, fsync_us};
@@ -38,3 +39,4 @@ pub use open::{OpenStore, Opening, default_base, open};
 pub use process::{Ending, raise_open_files};
 pub use registry::end_all;
 pub use usage::ProcessUse;
+pub use watch::Sighting;

@@ -4,6 +4,7 @@
 //!
 //! What never lives here: the operation loop (engine), starting processes (host), files and tables (report), exiting (cli).
 
+mod growth;
 mod judge;
 mod order;
 mod plan;
