@@ -8,6 +8,7 @@ pub mod man;
 mod preset;
 pub mod query;
 pub mod report;
+mod room;
 pub mod run;
 pub mod stores;
 mod target;

@@ -1,6 +1,6 @@
 //! `kvtrial run`: plan, run, report.
 
-use super::{preset, target};
+use super::{preset, room, target};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{self, colour, print};
@@ -80,6 +80,7 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
     let params = jobs::params(job, &set)?;
     let prepared = jobs::prepare(job, arguments.data.clone(), &set, arguments.seed)?;
     let stores = suited(stores, prepared.as_ref(), arguments)?;
+    room::check(prepared.as_ref(), &stores, &arguments.base.clone().unwrap_or_else(host::default_base))?;
     let arrivals = match (arguments.rate, arguments.poisson) {
         (None, _) => Arrivals::Closed,
         (Some(ops_per_s), false) => Arrivals::Fixed { ops_per_s },
