@@ -10,5 +10,6 @@ pub mod query;
 pub mod report;
 mod room;
 pub mod run;
+pub mod selftest;
 pub mod stores;
 mod target;
