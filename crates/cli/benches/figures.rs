@@ -132,7 +132,7 @@ fn children_cpu() -> f64 {
 }
 
 fn null(directory: &Path) {
-    for (name, sample) in [("latency sampled 1/64", "--sample 64"), ("every operation timed", "")] {
+    for (name, sample) in [("latency sampled 1/64", "--time-one-in 64"), ("every operation timed", "")] {
         let words = format!("{} {sample}", gets("null", 20_000_000, 1, 1));
         let rates = (0..ROUNDS).map(|_| ops_per_cpu_s(&study(&[], &words, directory)) / 1e6).collect();
         let (middle, low, high) = median(rates);
@@ -327,7 +327,7 @@ fn append(directory: &Path) {
         )
     };
     for store in ["null", "ram", "ram,shards=4096", "ram,map=hashbrown", "ram,map=griddle"] {
-        let cell = study(&[], &run(store, 10_000_000, "--sample 64 --set verify=sample"), directory);
+        let cell = study(&[], &run(store, 10_000_000, "--time-one-in 64 --set verify=sample"), directory);
         let stalls = cell["stalls"].as_array().map_or(&[][..], Vec::as_slice);
         let worst = stalls.iter().filter_map(|stall| stall["duration_s"].as_f64()).fold(0.0, f64::max);
         println!(
@@ -361,7 +361,7 @@ fn append(directory: &Path) {
 
 fn counts(directory: &Path) {
     for store in ["ram", "ram,map=hashbrown"] {
-        let words = format!("run counts -s {store} --no-baselines --repeats 1 --sample 64");
+        let words = format!("run counts -s {store} --no-baselines --repeats 1 --time-one-in 64");
         let rates = (0..ROUNDS).map(|_| ops_per_cpu_s(&study(&[], &words, directory)) / 1e6).collect();
         let (middle, low, high) = median(rates);
         println!("counts in {store}: {middle:.2} M increments/s per core ({low:.2} to {high:.2}, {ROUNDS} runs)");

@@ -3,8 +3,12 @@
 pub mod check;
 pub mod compare;
 pub mod completions;
+mod find_rate;
 pub mod jobs;
 pub mod man;
+mod notebook;
+mod page;
+mod plan;
 mod preset;
 pub mod query;
 pub mod report;
@@ -13,3 +17,4 @@ pub mod run;
 pub mod selftest;
 pub mod stores;
 mod target;
+pub mod tune;

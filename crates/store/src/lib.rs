@@ -103,6 +103,7 @@ pub mod programs;
 mod reply;
 mod server;
 mod session;
+pub mod size;
 pub mod wire;
 
 pub use capability::{Capabilities, Class, Counter, Keeps, Overflow};
