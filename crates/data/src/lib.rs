@@ -2,6 +2,7 @@
 //!
 //! * [`lines`]: the lines of a text file, plain or `.gz`, with line and column in every error.
 //! * [`fans`]: fan profiles, read from either of their formats, shipped with the program, or generated.
+//! * [`docs`]: JSON documents with ids, read from JSON lines or CSV, shipped with the program, or generated.
 //! * [`splitmix`], [`wyrand`]: random numbers whose bytes are fixed for ever, and fast ones.
 //! * [`zipf`], [`scramble`]: popularity over keys that exist, and its spread over the key space.
 //! * [`digest`]: sha256 over lines in byte order.
@@ -9,6 +10,7 @@
 //! What never lives here: a store, an operation, a clock, anything that depends on what a store answered.
 
 pub mod digest;
+pub mod docs;
 mod error;
 pub mod fans;
 pub mod lines;

@@ -3,7 +3,8 @@
 use crate::Offence;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use store::{Capabilities, Operation, Reply, Slot};
+use std::time::Duration;
+use store::{Capabilities, Operation, Reply, Slot, Store, StoreError};
 use study::{Answer, Reason};
 
 /// A parameter a job has.
@@ -131,6 +132,19 @@ pub trait Trial: Send + Sync {
     /// Writes the `index`th key the job uses to `out` (empty on entry); false beyond the last. A store of the user's is searched
     /// for these keys before the job runs, and they are deleted between trials.
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool;
+
+    /// Records a phase writes or reads, where that is not its number of operations (batches).
+    fn records(&self, phase: usize) -> Option<u64> {
+        let _ = phase;
+        None
+    }
+
+    /// Carries out a phase that asks something of the store as a whole (compaction, a reduction) instead of sending operations:
+    /// `Some` when it is one. Called with the clock running; the store may take `patience`.
+    fn whole(&self, phase: usize, store: &dyn Store, patience: Duration) -> Option<Result<(), StoreError>> {
+        let _ = (phase, store, patience);
+        None
+    }
 
     /// Key and value bytes the job left in the store, when it knows.
     fn logical_bytes(&self) -> u64 {

@@ -15,6 +15,7 @@ mod csv;
 mod directory;
 mod footnotes;
 mod layout;
+mod phases;
 mod progress;
 mod reasons;
 mod stores_table;

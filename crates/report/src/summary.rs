@@ -31,6 +31,7 @@ pub fn summarise(cell: &mut Cell) {
     let server_rss_bytes = over(&|trial| trial.server.map(|server| server.peak_rss_bytes as f64));
     let disk_bytes = over(&|trial| trial.disk_bytes.map(|bytes| bytes as f64));
     let latency_ns = latencies(&timed);
+    let by_phase = crate::phases::by_phase(&timed);
     let sum = |figure: fn(&TrialRecord) -> u64| counted.iter().map(|trial| figure(trial)).fold(0, u64::saturating_add);
     let (hits, misses) = (sum(|trial| trial.hits), sum(|trial| trial.misses));
     let (errors, retries) = (sum(|trial| trial.errors), sum(|trial| trial.retries));
@@ -46,6 +47,7 @@ pub fn summarise(cell: &mut Cell) {
     cell.server_rss_bytes = server_rss_bytes;
     cell.disk_bytes = disk_bytes;
     cell.latency_ns = latency_ns;
+    cell.by_phase = by_phase;
     (cell.hits, cell.misses, cell.errors, cell.retries) = (hits, misses, errors, retries);
     cell.answer = answer;
     cell.verdict = verdict;
@@ -55,7 +57,8 @@ fn positive(figure: f64) -> Option<f64> {
     (figure > 0.0).then_some(figure)
 }
 
-fn quantity(figures: impl Iterator<Item = f64>) -> Option<Quantity> {
+/// The median of figures with its interval; `None` of none.
+pub(crate) fn quantity(figures: impl Iterator<Item = f64>) -> Option<Quantity> {
     let figures: Vec<f64> = figures.filter(|figure| figure.is_finite()).collect();
     let estimate = stats::median_interval(&figures, LEVEL)?;
     Some(Quantity {

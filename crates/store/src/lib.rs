@@ -100,6 +100,7 @@ pub mod programs;
 mod reply;
 mod server;
 mod session;
+mod whole;
 pub mod wire;
 
 pub use capability::{Capabilities, Class, Counter, Keeps, Overflow};
@@ -112,3 +113,4 @@ pub use owned::{OwnedFailure, OwnedReply};
 pub use reply::{Failure, Reply, RowBuffer, Rows};
 pub use server::{CommandLine, Place, ServerPlan};
 pub use session::{Executor, Facts, Session, SessionPlan, Sink, Slot, Store, Threading, Until};
+pub use whole::{FieldPath, Group, Reduction, Support};

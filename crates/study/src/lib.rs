@@ -16,7 +16,7 @@ mod trial;
 mod verdict;
 
 pub use answer::Answer;
-pub use cell::{Cell, CellKey};
+pub use cell::{Cell, CellKey, PhaseSummary};
 pub use durability::{Durability, UnknownDurability};
 pub use host::{HostFacts, Noise};
 pub use latency::{Latencies, LatencySummary};
