@@ -1,7 +1,7 @@
 //! The reduction where the store has none: documents are read in pages of a scan, or by their ids, and counted here.
 
 use super::input::Tally;
-use super::read_back::{Reader, Reads};
+use super::read_back::Reads;
 use super::trial::BulkTrial;
 use engine::{Offence, Step, Worker};
 use std::ops::Range;
@@ -51,11 +51,12 @@ impl Worker for Scan<'_> {
             self.scans = false;
             return Err(Offence::failed(&self.start, reply));
         };
-        self.scans = rows.len() == PAGE as usize;
+        let input = self.trial.input;
+        let last = input.order.last().map_or(&[][..], |&at| input.documents.id(at as usize));
         let from = std::mem::take(&mut self.start);
         for (key, value) in rows.iter() {
             // A store of the user's may hold more than the job's documents.
-            if self.trial.input.find(key).is_some() && !self.tally.add(value, self.reduction) {
+            if input.find(key).is_some() && !self.tally.add(value, self.reduction) {
                 self.scans = false;
                 return Err(Offence::new(ReasonKind::WrongValue, key, "not the document: its fields are not there"));
             }
@@ -63,6 +64,7 @@ impl Worker for Scan<'_> {
             self.start.extend_from_slice(key);
         }
         self.start.push(0); // the next key there can be
+        self.scans = rows.len() == PAGE as usize && self.start.as_slice() <= last;
         if self.scans && self.start <= from {
             self.scans = false;
             return Err(Offence::new(ReasonKind::WrongReply, &from, "a scan did not go on to higher keys"));
@@ -99,11 +101,10 @@ impl Worker for Gets<'_> {
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let Gets { reads, tally, reduction, .. } = self;
-        let count = Reader::new(|_, value: Option<&[u8]>| match value {
+        reads.reply(slot, reply, |_, value| match value {
             Some(value) if tally.add(value, reduction) => Ok(()),
             Some(_) => Err((ReasonKind::WrongValue, "not the document: its fields are not there".into())),
             None => Err((ReasonKind::UnexpectedMiss, "missing, after its write was acknowledged".into())),
-        });
-        reads.reply(slot, reply, count)
+        })
     }
 }
