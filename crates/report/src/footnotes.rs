@@ -1,8 +1,8 @@
 //! What a row cannot hold: what was really measured, what was emulated, what time went into.
 
-use crate::comparison::{Place, Rank, baseline, time_per_operation};
 use crate::layout::FIXED_BLANK;
 use crate::units;
+use analysis::{Place, Rank, baseline, time_per_operation};
 use study::Cell;
 
 /// The spec without the durability its heading states.

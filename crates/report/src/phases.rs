@@ -1,53 +1,46 @@
-//! A cell's figures phase by phase.
+//! What the phases of a job came to, a line a cell, where there is more than one worth telling.
 
-use crate::summary::quantity;
-use study::{PhaseRecord, PhaseSummary, TrialRecord};
+use crate::layout::{Colour, Style, paragraph};
+use crate::units;
+use analysis::Group;
+use study::{Cell, PhaseSummary};
 
-/// The phases all of these trials had, in the order they ran. A trial that ended early has fewer, and its reasons say why.
-pub(crate) fn by_phase(trials: &[&TrialRecord]) -> Vec<PhaseSummary> {
-    let Some(first) = trials.first() else { return Vec::new() };
-    let common = trials.iter().map(|trial| trial.phases.len()).min().unwrap_or(0);
-    first.phases[..common]
-        .iter()
-        .enumerate()
-        .map(|(at, phase)| {
-            let over = |figure: &dyn Fn(&PhaseRecord) -> Option<f64>| {
-                quantity(trials.iter().filter_map(|trial| figure(&trial.phases[at])))
-            };
-            PhaseSummary {
-                name: phase.name.clone(),
-                timed: phase.timed,
-                operations: phase.operations,
-                records: phase.records,
-                elapsed_s: over(&|phase| Some(phase.elapsed_s)),
-                ops_per_s: over(&|phase| (phase.elapsed_s > 0.0).then(|| phase.operations as f64 / phase.elapsed_s)),
-                records_per_s: over(&|phase| (phase.elapsed_s > 0.0).then(|| phase.records as f64 / phase.elapsed_s)),
-                p99_ns: over(&|phase| (phase.response_ns.n > 0).then_some(phase.response_ns.p99 as f64)),
-                disk_bytes: over(&|phase| phase.disk_bytes.map(|bytes| bytes as f64)),
-            }
-        })
-        .collect()
+/// Rates of the timed phases, times of what was asked of the store as a whole, and the size on disk after either.
+pub(crate) fn of_cells(groups: &[Group<'_>], colour: Colour) -> String {
+    let cells: Vec<&Cell> = groups.iter().flat_map(|group| group.places.iter().map(|place| place.cell)).collect();
+    let told: Vec<(&str, String)> = cells.iter().map(|cell| (cell.store.as_str(), line(cell))).collect();
+    if cells.iter().all(|cell| cell.by_phase.iter().filter(|phase| is_told(phase)).count() < 2) {
+        return String::new();
+    }
+    let width = told.iter().map(|(store, _)| store.chars().count()).max().unwrap_or(0).min(24);
+    let mut text = "\n".to_owned() + &paragraph("By phase: records per second, or time; size on disk", 1, 3, Style::Bold, colour);
+    for (store, line) in told.iter().filter(|(_, line)| !line.is_empty()) {
+        text += &paragraph(&format!("{store:width$}  {line}"), 1, width + 3, Style::Plain, colour);
+    }
+    text
 }
 
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::by_phase;
-    use study::{PhaseRecord, TrialRecord};
+/// Phases that only verify are not told.
+fn is_told(phase: &PhaseSummary) -> bool {
+    phase.timed || ["compact", "reduce"].contains(&phase.name.as_str())
+}
 
-    fn trial(phases: &[(&str, f64)]) -> TrialRecord {
-        let phase =
-            |&(name, elapsed_s): &(&str, f64)| PhaseRecord { name: name.into(), elapsed_s, operations: 100, ..PhaseRecord::default() };
-        TrialRecord { phases: phases.iter().map(phase).collect(), ..TrialRecord::default() }
+fn line(cell: &Cell) -> String {
+    let mut words = Vec::new();
+    let mut size = None;
+    for phase in cell.by_phase.iter().filter(|phase| is_told(phase)) {
+        let figure = match (phase.timed, phase.records_per_s, phase.elapsed_s) {
+            (true, Some(rate), _) => format!("{}/s", units::count(rate.value)),
+            (_, _, Some(elapsed)) => units::duration(elapsed.value),
+            _ => continue,
+        };
+        let mut word = format!("{} {figure}", phase.name);
+        let bytes = phase.disk_bytes.map(|bytes| bytes.value as u64).filter(|bytes| *bytes > 0);
+        if bytes.is_some() && bytes != size && phase.name != "reduce" {
+            size = bytes;
+            word += &bytes.map(|bytes| format!(", {}", units::bytes(bytes))).unwrap_or_default();
+        }
+        words.push(word.replace(' ', "\u{a0}"));
     }
-
-    #[test]
-    fn each_phase_has_its_own_median_and_phases_a_trial_never_reached_are_left_out() {
-        let trials = [trial(&[("insert", 1.0), ("select", 2.0)]), trial(&[("insert", 4.0)]), trial(&[("insert", 2.0), ("select", 1.0)])];
-        let phases = by_phase(&trials.iter().collect::<Vec<_>>());
-        assert_eq!(phases.len(), 1);
-        assert_eq!((phases[0].name.as_str(), phases[0].elapsed_s.unwrap().value), ("insert", 2.0));
-        assert_eq!(phases[0].ops_per_s.unwrap().value, 50.0);
-        assert_eq!((phases[0].p99_ns, phases[0].disk_bytes), (None, None));
-    }
+    words.join(" · ")
 }

@@ -10,7 +10,7 @@ mod document;
 mod error;
 mod journal;
 
-use crate::summarise;
+use analysis::summarise;
 pub use error::DirectoryError;
 use journal::Journal;
 use std::collections::BTreeSet;
