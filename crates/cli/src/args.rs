@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand};
+use engine::Scale;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -53,15 +54,21 @@ pub struct RunArguments {
     /// Set a parameter of the job; repeat it for more
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
+    /// Run the job as its author did once, and print the numbers then published beside these; `kvtrial jobs` lists them
+    #[arg(long, value_name = "YEAR")]
+    pub preset: Option<String>,
+    /// Size of a preset as a multiple of the original's, such as 0.01
+    #[arg(long, value_name = "FACTOR", requires = "preset", default_value = "1", value_parser = scale)]
+    pub scale: Scale,
     /// Read the job's parameters from a file; for ycsb, an unmodified YCSB property file
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
-    /// Connections, or handles of an embedded library
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub clients: u32,
-    /// Operations each client may have in flight
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub pipeline: u32,
+    /// Connections, or handles of an embedded library [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub clients: Option<u32>,
+    /// Operations each client may have in flight [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub pipeline: Option<u32>,
     /// Threads that drive the clients [default: one a client for libraries, else half the processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
@@ -158,6 +165,10 @@ fn key_value(text: &str) -> Result<(String, String), String> {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("write KEY=VALUE".into()),
     }
+}
+
+fn scale(text: &str) -> Result<Scale, String> {
+    Scale::new(text.parse().unwrap_or(f64::NAN))
 }
 
 fn rate(text: &str) -> Result<f64, String> {

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod jobs;
+mod preset;
 pub mod query;
 pub mod run;
 pub mod stores;

@@ -13,6 +13,7 @@ mod lane;
 mod offence;
 mod outcome;
 mod phase;
+mod preset;
 mod schedule;
 mod series;
 mod settings;
@@ -26,4 +27,5 @@ pub use job::{
 pub use offence::{Offence, Offences, printable};
 pub use outcome::{Counts, End, Histograms, Outcome};
 pub use phase::{Progress, run_phase};
+pub use preset::{Figure, FigureMeasure, Preset, Scale, Setting};
 pub use settings::{Arrivals, Settings, Timing};

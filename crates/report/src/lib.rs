@@ -14,6 +14,7 @@ mod csv;
 mod directory;
 mod footnotes;
 mod layout;
+mod originals;
 mod phases;
 mod progress;
 mod reasons;

@@ -4,6 +4,7 @@ use crate::answers;
 use crate::footnotes::{self, Emulations};
 use crate::phases;
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::originals;
 use crate::reasons;
 use crate::units;
 use analysis::{Group, Metric, Part, Place, Rank, baseline, cost, spread};
@@ -62,6 +63,10 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     text += &reasons::of_many(study, &widespread, colour);
     if let Some(unfinished) = unfinished(study) {
         text += &paragraph(&unfinished, 1, 3, Style::Warning, colour);
+    }
+    let originals = originals::section(study, colour);
+    if !originals.is_empty() {
+        text += &format!("\n{originals}\n");
     }
     for note in emulations.notes().chain(footnotes::products(&all)) {
         text += &paragraph(&note, 1, 3, Style::Plain, colour);

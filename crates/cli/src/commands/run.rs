@@ -1,6 +1,6 @@
 //! `kvtrial run`: plan, run, report.
 
-use super::target;
+use super::{preset, target};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
 use engine::{Arrivals, Job, Phase, Progress, Settings, Timing};
@@ -17,11 +17,12 @@ const QUICK_REPEATS: u32 = 2;
 const WARMUPS: u32 = 0;
 
 /// Runs a study and returns the exit status.
-pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
+pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
+    let preset = preset::apply(&mut arguments)?;
     let plan = plan(&arguments)?;
     let command = redacted_command();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let study = plan.study(command, study::rfc3339(now));
+    let study = Study { preset, ..plan.study(command, study::rfc3339(now)) };
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
     let directory = if arguments.resume { StudyDir::resume(&out, &study)? } else { StudyDir::create(&out, study)? };
 
@@ -77,8 +78,8 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
     };
     let seconds: f64 = params.get("seconds").and_then(|text| text.parse().ok()).unwrap_or(0.0);
     let settings = Settings {
-        clients: arguments.clients,
-        pipeline: arguments.pipeline,
+        clients: arguments.clients.unwrap_or(1),
+        pipeline: arguments.pipeline.unwrap_or(1),
         threads: arguments.threads,
         arrivals,
         duration: (seconds > 0.0).then(|| Duration::from_secs_f64(seconds)),

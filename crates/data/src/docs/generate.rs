@@ -5,6 +5,7 @@
 //! it to its size.
 
 use crate::splitmix::{Rng, mix};
+use crate::weights::{Table, quantile, zipf};
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -24,46 +25,6 @@ const SIZES: [(u64, u64); 9] = [
 const WORDS: usize = 20_000;
 const CONSONANTS: &[u8; 18] = b"bcdfghjklmnprstvwz";
 const VOWELS: &[u8; 5] = b"aeiou";
-
-/// Draws an index with given integer weights.
-struct Table(Vec<u64>);
-
-impl Table {
-    /// Weights of Zipf and Mandelbrot: rank r of `ranks` has 2^56 / P(r + shift), P(x) = isqrt(isqrt(x^quarters · 2^64)), so the
-    /// exponent is `quarters` / 4.
-    fn zipf(ranks: u64, shift: u64, quarters: u32) -> Table {
-        let weight = |rank: u64| {
-            let power = u128::from(rank + shift).pow(quarters);
-            (1u64 << 56) / root_of_scaled(power)
-        };
-        let mut sum = 0;
-        Table((1..=ranks).map(weight).map(|weight| { sum += weight; sum }).collect())
-    }
-
-    fn draw(&self, rng: &mut Rng) -> usize {
-        let at = rng.below(self.0.last().copied().unwrap_or(0));
-        self.0.partition_point(|&sum| sum <= at)
-    }
-}
-
-/// isqrt(isqrt(x · 2^64)), which needs more than 128 bits on the way: isqrt(x · 2^64) = isqrt of the whole, found by Newton's
-/// method from above on numbers of at most 96 bits.
-fn root_of_scaled(x: u128) -> u64 {
-    // isqrt(x · 2^64) = floor(sqrt(x) · 2^32). Digit by digit: 32 more binary digits of the square root of x.
-    let mut root = x.isqrt();
-    let mut rest = x - root * root;
-    for _ in 0..32 {
-        // Two more binary digits of the radicand (zeros), one more of the root.
-        rest <<= 2;
-        root <<= 1;
-        let step = 2 * root + 1;
-        if rest >= step {
-            rest -= step;
-            root += 1;
-        }
-    }
-    root.isqrt() as u64
-}
 
 fn words() -> Vec<String> {
     let (mut words, mut seen) = (Vec::with_capacity(WORDS), HashSet::with_capacity(WORDS));
@@ -105,17 +66,17 @@ impl Generator {
         Generator {
             rng: Rng::new(seed),
             number: 0,
-            word: Table::zipf(words.len() as u64, 4, 5),
+            word: Table::new(zipf(words.len() as u64, 4, 5)),
             words,
-            kind: Table::zipf(240, 3, 4),
-            user: Table::zipf(50_000, 20, 3),
+            kind: Table::new(zipf(240, 3, 4)),
+            user: Table::new(zipf(50_000, 20, 3)),
         }
     }
 
     /// Writes the next document.
     pub fn document(&mut self, out: &mut String) {
         self.number += 1;
-        let size = size(&mut self.rng) as usize;
+        let size = quantile(&SIZES, &mut self.rng) as usize;
         let (kind, user) = (self.kind.draw(&mut self.rng), self.user.draw(&mut self.rng));
         let (n, time) = (self.rng.below(100_000), 1_230_768_000 + 7 * self.number);
         out.clear();
@@ -138,12 +99,4 @@ impl Generator {
         }
         out.push_str("\"}");
     }
-}
-
-/// Piecewise linear inverse of the cumulative table of sizes.
-fn size(rng: &mut Rng) -> u64 {
-    let share = rng.below(1_000_000);
-    let above = SIZES.partition_point(|&(to, _)| to <= share);
-    let ((a, x), (b, y)) = (SIZES[above - 1], SIZES[above]);
-    x + (y - x) * (share - a) / (b - a)
 }
