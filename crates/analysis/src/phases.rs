@@ -36,14 +36,22 @@ mod tests {
     use study::{PhaseRecord, TrialRecord};
 
     fn trial(phases: &[(&str, f64)]) -> TrialRecord {
-        let phase =
-            |&(name, elapsed_s): &(&str, f64)| PhaseRecord { name: name.into(), elapsed_s, operations: 100, ..PhaseRecord::default() };
+        let phase = |&(name, elapsed_s): &(&str, f64)| PhaseRecord {
+            name: name.into(),
+            elapsed_s,
+            operations: 100,
+            ..PhaseRecord::default()
+        };
         TrialRecord { phases: phases.iter().map(phase).collect(), ..TrialRecord::default() }
     }
 
     #[test]
     fn each_phase_has_its_own_median_and_phases_a_trial_never_reached_are_left_out() {
-        let trials = [trial(&[("insert", 1.0), ("select", 2.0)]), trial(&[("insert", 4.0)]), trial(&[("insert", 2.0), ("select", 1.0)])];
+        let trials = [
+            trial(&[("insert", 1.0), ("select", 2.0)]),
+            trial(&[("insert", 4.0)]),
+            trial(&[("insert", 2.0), ("select", 1.0)]),
+        ];
         let phases = by_phase(&trials.iter().collect::<Vec<_>>());
         assert_eq!(phases.len(), 1);
         assert_eq!((phases[0].name.as_str(), phases[0].elapsed_s.unwrap().value), ("insert", 2.0));

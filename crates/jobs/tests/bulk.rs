@@ -83,14 +83,23 @@ fn run_with_lies(set: &str, mut lie: impl FnMut(&Request, &mut Memory) -> Option
     run(&*job(set), &mut store, everything(), 4, Turns::Random(5))
 }
 
+/// How often a kind of reason was seen, by workers and by the answer.
+fn count(outcome: &Outcome, kind: ReasonKind) -> u64 {
+    outcome.reasons.iter().filter(|reason| reason.kind == kind).map(|reason| reason.count).sum()
+}
+
 #[test]
 fn a_batch_that_loses_its_last_document_is_found_and_each_loss_counted() {
     let outcome = run_with_lies("batch=50", |request, memory| match request {
         Request::PutMany(pairs) => Some(memory.answer(&Request::PutMany(pairs[..49].to_vec()))),
         _ => None,
     });
-    assert_eq!(outcome.reason(ReasonKind::UnexpectedMiss).count, 20, "{:?}", outcome.reasons);
-    assert!(outcome.kinds().contains(&ReasonKind::WrongAnswer), "the reduction must be wrong as well: {:?}", outcome.reasons);
+    assert_eq!(count(&outcome, ReasonKind::UnexpectedMiss), 20, "{:?}", outcome.reasons);
+    assert!(
+        outcome.kinds().contains(&ReasonKind::WrongAnswer),
+        "the reduction must be wrong as well: {:?}",
+        outcome.reasons
+    );
     assert_ne!(Some(outcome.answer.digest.clone()), job("batch=50").known_digest());
     assert_eq!(outcome.fact("documents_valid"), 980);
 }
@@ -126,7 +135,7 @@ fn a_refused_batch_is_counted_with_its_first_document() {
     });
     let reason = outcome.reason(ReasonKind::Refused);
     assert!(reason.count == 1 && reason.example.contains("disk full"), "{reason:?}");
-    assert_eq!(outcome.reason(ReasonKind::UnexpectedMiss).count, 100);
+    assert_eq!(count(&outcome, ReasonKind::UnexpectedMiss), 100);
 }
 
 #[test]

@@ -22,7 +22,9 @@ fn job(set: &str) -> Box<dyn Job> {
 
 #[test]
 fn every_row_goes_through_every_phase_once_and_nothing_is_left() {
-    for (rows, slots, turns) in [(1, 4, Turns::OneByOne), (1000, 1, Turns::OneByOne), (1000, 16, Turns::Random(1)), (257, 64, Turns::Random(2))] {
+    for (rows, slots, turns) in
+        [(1, 4, Turns::OneByOne), (1000, 1, Turns::OneByOne), (1000, 16, Turns::Random(1)), (257, 64, Turns::Random(2))]
+    {
         for insert in ["put", "add"] {
             let job = job(&format!("rows={rows} insert={insert}"));
             let mut memory = Memory::default();

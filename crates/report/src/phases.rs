@@ -13,7 +13,8 @@ pub(crate) fn of_cells(groups: &[Group<'_>], colour: Colour) -> String {
         return String::new();
     }
     let width = told.iter().map(|(store, _)| store.chars().count()).max().unwrap_or(0).min(24);
-    let mut text = "\n".to_owned() + &paragraph("By phase: records per second, or time; size on disk", 1, 3, Style::Bold, colour);
+    let mut text =
+        "\n".to_owned() + &paragraph("By phase: records per second, or time; size on disk", 1, 3, Style::Bold, colour);
     for (store, line) in told.iter().filter(|(_, line)| !line.is_empty()) {
         text += &paragraph(&format!("{store:width$}  {line}"), 1, width + 3, Style::Plain, colour);
     }
@@ -35,7 +36,8 @@ fn line(cell: &Cell) -> String {
             _ => continue,
         };
         let mut word = format!("{} {figure}", phase.name);
-        let bytes = phase.disk_bytes.map(|bytes| bytes.value as u64).filter(|bytes| *bytes > 0);
+        // A baseline has a directory like every store, and nothing in it.
+        let bytes = phase.disk_bytes.map(|bytes| bytes.value as u64).filter(|_| !cell.baseline);
         if bytes.is_some() && bytes != size && phase.name != "reduce" {
             size = bytes;
             word += &bytes.map(|bytes| format!(", {}", units::bytes(bytes))).unwrap_or_default();

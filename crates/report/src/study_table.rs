@@ -2,9 +2,9 @@
 
 use crate::answers;
 use crate::footnotes::{self, Emulations};
-use crate::phases;
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::originals;
+use crate::phases;
 use crate::reasons;
 use crate::units;
 use analysis::{Group, Metric, Part, Place, Rank, baseline, cost, spread};

@@ -66,7 +66,8 @@ impl Table {
 
 /// Whether JSON would take a field for a number as it stands.
 fn is_number(field: &str) -> bool {
-    field.starts_with(|first: char| first == '-' || first.is_ascii_digit()) && serde_json::from_str::<&RawValue>(field).is_ok()
+    field.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+        && serde_json::from_str::<&RawValue>(field).is_ok()
 }
 
 fn quoted(text: &str) -> String {
@@ -82,11 +83,13 @@ fn trouble(source_name: &str, error: &csv::Error) -> DataError {
             format!("a row of {len} fields, the header names {expected_len}"),
             "give every row as many fields as the header; quote fields that hold commas or line ends",
         ),
-        ErrorKind::Utf8 { err, .. } => at(
-            1,
-            format!("field {} is not UTF-8", err.field() + 1),
-            "convert the file with 'iconv -t UTF-8'",
+        ErrorKind::Utf8 { err, .. } => {
+            at(1, format!("field {} is not UTF-8", err.field() + 1), "convert the file with 'iconv -t UTF-8'")
+        }
+        _ => DataError::whole(
+            source_name,
+            format!("cannot be read: {error}"),
+            "check that the file is whole ('gzip -t' for .gz)",
         ),
-        _ => DataError::whole(source_name, format!("cannot be read: {error}"), "check that the file is whole ('gzip -t' for .gz)"),
     }
 }

@@ -48,9 +48,10 @@ impl IdScheme {
                 format!("the line has an id of its own, '{own}', which ids=random would replace"),
                 "use ids=own for the ids of the file, or leave them out of it",
             ),
-            (IdScheme::Own, None) => {
-                refuse("ids=own, but the line has no id".into(), "write ID TAB DOCUMENT, or use ids=sequential or ids=random")
-            }
+            (IdScheme::Own, None) => refuse(
+                "ids=own, but the line has no id".into(),
+                "write ID TAB DOCUMENT, or use ids=sequential or ids=random",
+            ),
             (IdScheme::Own, Some(own)) => plain(own, out),
             (IdScheme::Sequential, _) => {
                 out.extend_from_slice(format!("{number:010}").as_bytes());
@@ -68,7 +69,10 @@ impl IdScheme {
                     Scalar::Text(text) => plain(&text, out),
                     Scalar::Integer(number) => plain(&number.to_string(), out),
                     Scalar::Missing | Scalar::Other => Err(Flaw {
-                        problem: format!("the field '{}', which is to be the id, is missing, or no string and no integer", path.join(".")),
+                        problem: format!(
+                            "the field '{}', which is to be the id, is missing, or no string and no integer",
+                            path.join(".")
+                        ),
                         remedy: "use ids=field:NAME with a field that identifies every document, or ids=sequential",
                         in_document: Some(0),
                     }),
@@ -80,7 +84,11 @@ impl IdScheme {
 
 fn plain(id: &str, out: &mut Vec<u8>) -> Result<(), Flaw> {
     let refuse = |problem: &str| {
-        Err(Flaw { problem: problem.into(), remedy: "use ids of 1 to 1000 bytes without control characters", in_document: None })
+        Err(Flaw {
+            problem: problem.into(),
+            remedy: "use ids of 1 to 1000 bytes without control characters",
+            in_document: None,
+        })
     };
     if id.is_empty() || id.len() > MAX_ID_BYTES {
         return refuse("the id is empty or too long");

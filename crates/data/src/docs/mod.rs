@@ -110,7 +110,11 @@ impl DocSet {
 
     /// Reads at most `limit` documents.
     fn read(self, mut lines: Lines, limit: u64, scheme: &IdScheme) -> Result<DocSet, DataError> {
-        if csv::is_csv(lines.peek()?) { self.read_csv(lines, limit, scheme) } else { self.read_json(lines, limit, scheme) }
+        if csv::is_csv(lines.peek()?) {
+            self.read_csv(lines, limit, scheme)
+        } else {
+            self.read_json(lines, limit, scheme)
+        }
     }
 
     fn read_json(mut self, mut lines: Lines, limit: u64, scheme: &IdScheme) -> Result<DocSet, DataError> {
@@ -145,13 +149,22 @@ impl DocSet {
         }
         if let Err(flaw) = json::check(document) {
             let spot = line.spot(flaw.byte);
-            return Err(DataError::at(&self.source_name, spot, flaw.problem, "write one JSON object a line, or CSV with a header line"));
+            return Err(DataError::at(
+                &self.source_name,
+                spot,
+                flaw.problem,
+                "write one JSON object a line, or CSV with a header line",
+            ));
         }
         // The id is that of the number of the document, which blank lines and a header do not count in.
         let number = self.len() as u64 + 1;
         scheme.push(number, own, document, &mut self.ids).map_err(|flaw| {
             let byte = flaw.in_document.unwrap_or(0);
-            let spot = Spot::of(line.number, line.text.as_bytes(), if flaw.in_document.is_some() { line.start + byte } else { 0 });
+            let spot = Spot::of(
+                line.number,
+                line.text.as_bytes(),
+                if flaw.in_document.is_some() { line.start + byte } else { 0 },
+            );
             DataError::at(&self.source_name, spot, flaw.problem, flaw.remedy)
         })?;
         self.id_ends.push(self.ids.len() as u64);
@@ -163,7 +176,11 @@ impl DocSet {
 
     fn finish(mut self, text: Written) -> Result<DocSet, DataError> {
         if self.ends.is_empty() {
-            return Err(DataError::whole(&self.source_name, "it holds no document", "write one JSON object a line, or CSV with a header line"));
+            return Err(DataError::whole(
+                &self.source_name,
+                "it holds no document",
+                "write one JSON object a line, or CSV with a header line",
+            ));
         }
         (self.text_bytes, self.digest) = (text.bytes, text.digest.finish());
         self.bytes.shrink_to_fit();
@@ -174,7 +191,11 @@ impl DocSet {
             return Err(DataError::at(
                 &self.source_name,
                 Spot { line: one.max(other), column: 1 },
-                format!("the id {} is on line {} already", String::from_utf8_lossy(self.id(pair[0] as usize)), one.min(other)),
+                format!(
+                    "the id {} is on line {} already",
+                    String::from_utf8_lossy(self.id(pair[0] as usize)),
+                    one.min(other)
+                ),
                 "give every document an id of its own, or use ids=sequential or ids=random over documents without ids",
             ));
         }

@@ -35,7 +35,10 @@ fn generated_documents_are_those_of_the_reference_implementation() {
     let set = DocSet::load("gen:20000:42", &IdScheme::Sequential).unwrap();
     assert_eq!((set.len(), set.text_bytes()), (20_000, 5_356_774));
     assert_eq!(set.digest(), "sha256:c915f3c8ec3d0238cdaf3a0f9374d6a76b6438fa52152f5ff7335485ef00ba84");
-    assert!(document(&set, 0).starts_with(r#"{"type":"g003","user":"u01036","time":1230768007,"n":34419,"text":"repot zulupoj"#));
+    assert!(
+        document(&set, 0)
+            .starts_with(r#"{"type":"g003","user":"u01036","time":1230768007,"n":34419,"text":"repot zulupoj"#)
+    );
     assert!((0..set.len()).all(|at| (100..=512).contains(&set.document(at).len())));
     let mut text = String::new();
     Generator::new(42).document(&mut text);
@@ -47,7 +50,11 @@ fn the_shipped_documents_are_those_their_credit_names() {
     let set = DocSet::load("geonames-20k", &IdScheme::Sequential).unwrap();
     assert_eq!((set.len(), set.document_bytes(), set.text_bytes()), (20_000, 5_190_299, 5_210_299));
     let credit = include_str!("../../../../data/docs/README.md");
-    assert!(credit.contains(set.digest().trim_start_matches("sha256:")) && credit.contains("Creative Commons"), "{}", set.digest());
+    assert!(
+        credit.contains(set.digest().trim_start_matches("sha256:")) && credit.contains("Creative Commons"),
+        "{}",
+        set.digest()
+    );
     assert_eq!(DocSet::load("geonames-1k", &IdScheme::Sequential).unwrap().len(), 1000);
 }
 
@@ -112,8 +119,12 @@ fn csv_becomes_documents_with_the_names_of_its_header() {
 #[test]
 fn fields_are_found_at_any_depth_and_of_any_type() {
     let path = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
-    let document = br#"{"x":[{"a":1}],"a":{"b":{"c":"d\n"},"n":-7},"t":true,"big":18446744073709551615,"f":1.5,"s":"plain"}"#;
-    let one = |name: &str| { let [found] = fields(document, [&path(name)]).unwrap(); found };
+    let document =
+        br#"{"x":[{"a":1}],"a":{"b":{"c":"d\n"},"n":-7},"t":true,"big":18446744073709551615,"f":1.5,"s":"plain"}"#;
+    let one = |name: &str| {
+        let [found] = fields(document, [&path(name)]).unwrap();
+        found
+    };
     assert_eq!(one("a.b.c"), Scalar::Text("d\n".into()));
     assert_eq!(one("a.n"), Scalar::Integer(-7));
     for other in ["t", "big", "f", "a", "x"] {

@@ -7,6 +7,7 @@
 
 mod input;
 mod load;
+mod preset;
 mod read_back;
 mod reduce;
 mod trial;
@@ -15,7 +16,7 @@ use data::docs::{DocSet, IdScheme};
 use engine::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup, printable};
 use input::Input;
 use std::collections::BTreeMap;
-use store::{Capabilities, FieldPath, OperationKind, Reduction, Support};
+use store::{Capabilities, FieldPath, Keeps, OperationKind, Reduction, Support};
 
 const MAX_BATCH: u32 = 20_000;
 
@@ -48,6 +49,7 @@ pub static JOB: JobInfo = JobInfo {
     prepare,
     query: None,
     plan: None,
+    presets: preset::PRESETS,
 };
 
 struct Bulk {
@@ -92,7 +94,9 @@ fn reduction(text: &str, source: &str) -> Result<Option<Reduction>, JobError> {
         text => text,
     };
     let Some((group, sum)) = text.split_once(':') else {
-        return Err(JobError(format!("reduce={text} is not possible; use GROUP:SUM, two fields, as in type:n, or none")));
+        return Err(JobError(format!(
+            "reduce={text} is not possible; use GROUP:SUM, two fields, as in type:n, or none"
+        )));
     };
     let path = |name: &str| FieldPath::parse(name).map_err(|problem| JobError(format!("reduce={text}: {problem}")));
     Ok(Some(Reduction { group: path(group)?, sum: path(sum)? }))
@@ -134,7 +138,7 @@ impl Job for Bulk {
         if self.batch > 1 && !store.has(OperationKind::PutMany) {
             emulated.push("put_many by put");
         }
-        if self.reduction.is_some() && store.reduction == Support::Absent {
+        if self.reduction.is_some() && store.keeps == Keeps::Everything && store.reduction == Support::Absent {
             emulated.push(if store.has(OperationKind::Scan) { "reduce by scan" } else { "reduce by get" });
         }
         Ok(emulated)

@@ -81,7 +81,11 @@ impl<'a> Reads<'a> {
                     see(at, value);
                 }
                 if let Some((key, _)) = rows.next() {
-                    offences.push(Offence::new(ReasonKind::WrongKey, key, "answered, but not asked for, or out of order"));
+                    offences.push(Offence::new(
+                        ReasonKind::WrongKey,
+                        key,
+                        "answered, but not asked for, or out of order",
+                    ));
                 }
             }
             _ => {

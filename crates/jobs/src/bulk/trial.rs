@@ -73,7 +73,8 @@ impl<'a> BulkTrial<'a> {
 
     /// The groups found, if a reduction ran, in byte order of keys.
     fn found_groups(&self) -> Option<Vec<Group>> {
-        let stage = self.stages.iter().find(|stage| !matches!(stage, Stage::Load | Stage::Compact | Stage::ReadBack))?;
+        let stage =
+            self.stages.iter().find(|stage| !matches!(stage, Stage::Load | Stage::Compact | Stage::ReadBack))?;
         let mut groups = match stage {
             Stage::Reduce(_) => self.groups.lock().unwrap_or_else(PoisonError::into_inner).clone()?,
             _ => self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone().groups(),
@@ -133,7 +134,8 @@ impl Trial for BulkTrial<'_> {
         }
         let otherwise = self.otherwise.lock().unwrap_or_else(PoisonError::into_inner);
         let documents = self.input.documents.len();
-        let digest = if otherwise.is_empty() { self.input.digest().to_owned() } else { self.input.digest_but(&otherwise) };
+        let digest =
+            if otherwise.is_empty() { self.input.digest().to_owned() } else { self.input.digest_but(&otherwise) };
         let mut facts: BTreeMap<String, serde_json::Value> = BTreeMap::from([
             ("documents".into(), documents.into()),
             ("documents_valid".into(), (documents - otherwise.len()).into()),
@@ -141,7 +143,9 @@ impl Trial for BulkTrial<'_> {
         let more = std::mem::take(&mut *self.more.lock().unwrap_or_else(PoisonError::into_inner));
         let mut reasons = more.into_reasons();
         if let Some(groups) = self.found_groups() {
-            let (count, sum) = groups.iter().fold((0, 0i64), |(count, sum), group| (count + group.count, sum.saturating_add(group.sum)));
+            let (count, sum) = groups
+                .iter()
+                .fold((0, 0i64), |(count, sum), group| (count + group.count, sum.saturating_add(group.sum)));
             facts.insert("groups".into(), groups.len().into());
             facts.insert("count".into(), count.into());
             facts.insert("sum".into(), sum.into());

@@ -7,6 +7,7 @@
 //!
 //! Answer: the lines `phase \t key \t value` of insert and update, and `delete \t key \t missing`, in byte order.
 
+mod preset;
 mod rows;
 mod trial;
 mod work;
@@ -48,6 +49,7 @@ pub static JOB: JobInfo = JobInfo {
     prepare,
     query: None,
     plan: None,
+    presets: preset::PRESETS,
 };
 
 /// How a row is inserted.

@@ -68,7 +68,9 @@ pub fn share(rows: u32, slots: u32, slot: u32) -> Range<u32> {
 
 /// The rows of these slots, slot after slot, each slot's own in random order (Fisher and Yates).
 pub fn shuffled(rows: u32, slots: u32, of: Range<u32>, seed: u64) -> Vec<u32> {
-    let mut order = Vec::with_capacity((share(rows, slots, of.end.saturating_sub(1)).end - share(rows, slots, of.start).start) as usize);
+    let mut order = Vec::with_capacity(
+        (share(rows, slots, of.end.saturating_sub(1)).end - share(rows, slots, of.start).start) as usize,
+    );
     for slot in of {
         let start = order.len();
         order.extend(share(rows, slots, slot));

@@ -41,11 +41,8 @@ impl<'a> CrudTrial<'a> {
 
 impl Trial for CrudTrial<'_> {
     fn phases(&self) -> Vec<Phase> {
-        let phase = |stage: &Stage| Phase {
-            name: stage.name(),
-            timed: !stage.is_check(),
-            operations: Some(self.rows.into()),
-        };
+        let phase =
+            |stage: &Stage| Phase { name: stage.name(), timed: !stage.is_check(), operations: Some(self.rows.into()) };
         self.stages.iter().map(phase).collect()
     }
 

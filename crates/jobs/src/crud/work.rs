@@ -1,6 +1,6 @@
 //! One phase over the rows of one thread's slots.
 
-use super::rows::{decimal, share, shuffled, Decimal};
+use super::rows::{Decimal, decimal, share, shuffled};
 use super::trial::CrudTrial;
 use super::{INSERTED, Insert, Stage, UPDATED};
 use engine::{Offence, Step, Think, Worker, printable};
@@ -55,7 +55,9 @@ impl Worker for Work<'_> {
         let key = self.key.as_bytes();
         Step::Operation(match (self.stage, self.trial.insert) {
             (Stage::Insert, Insert::Put) => Operation::Put { key, value: INSERTED },
-            (Stage::Insert, Insert::Add) => Operation::CompareAndSet { key, expected: Expected::Absent, value: INSERTED },
+            (Stage::Insert, Insert::Add) => {
+                Operation::CompareAndSet { key, expected: Expected::Absent, value: INSERTED }
+            }
             (Stage::Update, _) => Operation::Put { key, value: UPDATED },
             (Stage::Delete, _) => Operation::Delete { key },
             (Stage::Select | Stage::CheckUpdate | Stage::CheckDelete, _) => Operation::Get { key },
@@ -93,7 +95,9 @@ impl Work<'_> {
             (Stage::Insert, Reply::Conflict) => {
                 Offence::new(ReasonKind::UnexpectedHit, key, "an insert found the key there before")
             }
-            (Stage::CheckDelete, Reply::Value(_)) => Offence::new(ReasonKind::UnexpectedHit, key, "still there, after its delete"),
+            (Stage::CheckDelete, Reply::Value(_)) => {
+                Offence::new(ReasonKind::UnexpectedHit, key, "still there, after its delete")
+            }
             (Stage::Delete, Reply::Missing) => Offence::new(ReasonKind::UnexpectedMiss, key, "a delete found nothing"),
             (Stage::Select | Stage::CheckUpdate, Reply::Missing) => {
                 Offence::new(ReasonKind::UnexpectedMiss, key, "missing, after its write was acknowledged")

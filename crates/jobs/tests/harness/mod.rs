@@ -170,7 +170,8 @@ impl Backend for Memory {
                 None => Response::Missing,
             },
             Request::GetMany(keys) => {
-                let found = keys.iter().filter_map(|key| self.values.get(key).map(|(value, _)| (key.clone(), value.clone())));
+                let found =
+                    keys.iter().filter_map(|key| self.values.get(key).map(|(value, _)| (key.clone(), value.clone())));
                 Response::Rows(found.collect())
             }
             Request::PutMany(pairs) => {
