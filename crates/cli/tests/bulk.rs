@@ -143,24 +143,22 @@ fn bad_documents_end_the_run_before_anything_is_started() {
     assert!(ran.status == 2 && ran.stderr.contains("large.jsonl, line 1"), "{}", ran.said());
 }
 
-/// Waits until the private server of a running kvtrial is there; its process id.
-fn server_of(desk: &Desk, program: &str) -> i32 {
+/// Waits until the private Redis of a running kvtrial has been at work for a while; its process id.
+fn busy_redis_of(desk: &Desk) -> i32 {
     let patience = Instant::now() + Duration::from_secs(120);
-    let base = desk.path().display().to_string();
+    let base = desk.path().join("base").display().to_string();
     loop {
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let command = String::from_utf8_lossy(&command).replace('\0', " ");
-            let ours = command.contains(&base)
-                || std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(desk.path()));
-            if command.split(' ').next().is_some_and(|word| word.ends_with(program) || word.starts_with(program))
-                && ours
-            {
+            let read = |name: &str| String::from_utf8_lossy(&std::fs::read(entry.path().join(name)).unwrap_or_default()).into_owned();
+            let command = read("cmdline");
+            // User and system time, the 14th and 15th field, in ticks of 10 ms; the name before them holds no blank.
+            let ticks: u64 = read("stat").split(' ').skip(13).take(2).filter_map(|word| word.parse::<u64>().ok()).sum();
+            if command.starts_with("redis-server") && command.contains(&base) && ticks >= 10 {
                 return entry.file_name().to_str().unwrap().parse().unwrap();
             }
         }
-        assert!(Instant::now() < patience, "no {program} of {base}");
-        std::thread::sleep(Duration::from_millis(20));
+        assert!(Instant::now() < patience, "no busy redis-server below {base}");
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -172,8 +170,7 @@ fn a_server_that_is_killed_or_frozen_in_the_middle_of_a_load_voids_it_with_the_r
         let desk = Desk::new();
         let words = "run bulk -s redis-unix --data gen:400000:42 --set batch=10 --no-baselines --repeats 1 --deadline 2s --out out";
         let child = desk.command(words).spawn().unwrap();
-        let server = server_of(&desk, "redis-server");
-        std::thread::sleep(Duration::from_millis(700));
+        let server = busy_redis_of(&desk);
         // SAFETY: signalling a server the test has started.
         unsafe { libc::kill(server, signal) };
         let ran = desk.finished(child.wait_with_output().unwrap());
