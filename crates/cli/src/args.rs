@@ -1,6 +1,10 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand};
+mod comparing;
+
+use crate::{failure, words};
+use clap::{Args, ColorChoice, Parser, Subcommand};
+pub use comparing::{CompareArguments, ComparisonFormat, ReportArguments, StudyFormat};
 use engine::Scale;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,13 +13,15 @@ use std::time::Duration;
 #[derive(Debug, Parser)]
 #[command(name = "kvtrial", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(
-    after_help = "Exit status: 0 all cells valid, 1 some cell void, 2 bad usage or input, 4 not trusted (--strict), \
-                        130 interrupted.\nStart with: kvtrial run fans"
+    after_help = format!("{}\nStart with: kvtrial run fans", failure::meanings())
 )]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// Colour the output; auto: on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
+    pub color: ColorChoice,
 }
 
 /// What to do.
@@ -23,6 +29,10 @@ pub struct Arguments {
 pub enum Command {
     /// Run a job on stores, verify every answer, and compare
     Run(Box<RunArguments>),
+    /// Compare two studies, two cells, or all cells of one study; fail a build on a regression
+    Compare(CompareArguments),
+    /// Write a study in another format
+    Report(ReportArguments),
     /// Ask a store the job's own question, e.g. the pages correlated with one page
     Query(QueryArguments),
     /// Is this store, with this client, correct?
@@ -31,16 +41,21 @@ pub enum Command {
     Stores(ListArguments),
     /// List every job with its parameters and input
     Jobs(ListArguments),
+    /// Print what a shell needs to complete kvtrial command lines
+    Completions(CompletionsArguments),
+    /// Print a manual page
+    Man(ManArguments),
 }
 
 /// Options of `run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
     /// The job, e.g. fans; `kvtrial jobs` lists them
+    #[arg(value_parser = words::job(), hide_possible_values = true)]
     pub job: String,
     /// A store: NAME starts a private one, URL or NAME:PATH uses yours; options follow commas (redis,durability=commit).
     /// Repeat it to compare several. Without it: every embedded store of this build
-    #[arg(short = 's', long = "store", value_name = "SPEC")]
+    #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = words::store(), hide_possible_values = true)]
     pub stores: Vec<String>,
     /// Host of the server named by the one -s
     #[arg(long, value_name = "HOST")]
@@ -121,11 +136,17 @@ pub struct RunArguments {
 #[derive(Debug, Args)]
 pub struct QueryArguments {
     /// The job, e.g. fans
+    #[arg(value_parser = words::job(), hide_possible_values = true)]
     pub job: String,
-    /// What to ask about: for fans, a page
-    pub key: String,
+    /// What to ask about: for fans a page, for counts a term
+    #[arg(required_unless_present = "top")]
+    pub key: Option<String>,
+    /// The N largest counts instead of one, where the job counts [default: 10]
+    #[arg(long, value_name = "N", conflicts_with = "key", num_args = 0..=1, default_missing_value = "10")]
+    pub top: Option<usize>,
     /// The store: your own, or a private one, on which the job is run first
-    #[arg(short = 's', long = "store", value_name = "SPEC", default_value = "ram")]
+    #[arg(short = 's', long = "store", value_name = "SPEC", default_value = "ram", value_parser = words::store())]
+    #[arg(hide_possible_values = true)]
     pub store: String,
     /// Input for a private store: a file, or a name `kvtrial jobs` shows
     #[arg(long, value_name = "FILE|NAME")]
@@ -139,7 +160,7 @@ pub struct QueryArguments {
 #[derive(Debug, Args)]
 pub struct CheckArguments {
     /// The stores, e.g. redis, memcached-unix, redis://localhost:6379
-    #[arg(value_name = "SPEC", required = true)]
+    #[arg(value_name = "SPEC", required = true, value_parser = words::store(), hide_possible_values = true)]
     pub stores: Vec<String>,
     /// Longest wait for any reply
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
@@ -158,6 +179,27 @@ pub struct ListArguments {
     /// Print the list as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "bash:  kvtrial completions bash >~/.local/share/bash-completion/completions/kvtrial\n\
+                  zsh:   kvtrial completions zsh >~/.zfunc/_kvtrial     (~/.zfunc in fpath)\n\
+                  fish:  kvtrial completions fish >~/.config/fish/completions/kvtrial.fish")]
+pub struct CompletionsArguments {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// Options of `man`.
+#[derive(Debug, Args)]
+#[command(after_help = "Read it: kvtrial man run | man -l -\nKeep it: kvtrial man --out ~/.local/share/man/man1")]
+pub struct ManArguments {
+    /// The command the page is about [default: kvtrial as a whole]
+    pub command: Option<String>,
+    /// Write the pages of all commands to this directory instead
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub out: Option<PathBuf>,
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

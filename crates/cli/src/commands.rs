@@ -1,9 +1,13 @@
 //! One module a command.
 
 pub mod check;
+pub mod compare;
+pub mod completions;
 pub mod jobs;
+pub mod man;
 mod preset;
 pub mod query;
+pub mod report;
 pub mod run;
 pub mod stores;
 mod target;

@@ -7,6 +7,8 @@
 mod args;
 mod commands;
 mod failure;
+mod terminal;
+mod words;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -15,6 +17,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse(); // prints help and usage errors itself and exits with 0 or 2
+    terminal::choose(arguments.color);
     if let Err(error) = host::interrupt::install(|| std::process::exit(failure::INTERRUPTED.into())) {
         eprintln!("kvtrial: signals cannot be handled: {error}");
         return ExitCode::from(failure::USAGE);
@@ -22,10 +25,14 @@ fn main() -> ExitCode {
     host::raise_open_files();
     let result = match arguments.command {
         Command::Run(arguments) => commands::run::run(*arguments),
+        Command::Compare(arguments) => commands::compare::compare(&arguments),
+        Command::Report(arguments) => commands::report::report(&arguments),
         Command::Query(arguments) => commands::query::query(&arguments),
         Command::Check(arguments) => commands::check::check(&arguments),
         Command::Stores(arguments) => commands::stores::stores(&arguments),
         Command::Jobs(arguments) => commands::jobs::jobs(&arguments),
+        Command::Completions(arguments) => commands::completions::completions(&arguments),
+        Command::Man(arguments) => commands::man::man(&arguments),
     };
     // Private servers and directories are gone with their owners by now; what a forgotten one would leave is removed here.
     host::end_all();

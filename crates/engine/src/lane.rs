@@ -5,7 +5,9 @@ mod open;
 mod replies;
 
 use crate::clock::{Clock, Ticks};
+use crate::growth::Growth;
 use crate::job::{Think, Worker};
+use crate::live::Live;
 use crate::offence::Offences;
 use crate::outcome::{Counts, End, Histograms};
 use crate::schedule::Schedule;
@@ -13,7 +15,7 @@ use crate::series::Series;
 use crate::settings::Settings;
 use replies::Burst;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use store::{Failure, OperationKind, Reply, Session, Slot, StoreError, Until};
@@ -37,7 +39,7 @@ struct InFlight {
 /// State shared between the threads of a phase and whoever watches it.
 pub(crate) struct Signals<'a> {
     pub(crate) stop: &'a AtomicBool,
-    pub(crate) done: &'a AtomicU64,
+    pub(crate) live: &'a Live,
 }
 
 /// One thread's loop.
@@ -72,6 +74,7 @@ pub(crate) struct Lane<'a> {
     pub(crate) counts: Counts,
     pub(crate) histograms: Histograms,
     pub(crate) series: Series,
+    pub(crate) growth: Growth,
     pub(crate) offences: Offences,
 }
 
@@ -82,6 +85,7 @@ impl<'a> Lane<'a> {
         settings: &Settings,
         schedule: Option<Schedule>,
         signals: Signals<'a>,
+        growth: Growth,
     ) -> Lane<'a> {
         let clock = Clock::get();
         let idle = InFlight { kind: OperationKind::Get, timed: false, active: false, sent: 0, due: 0 };
@@ -111,6 +115,7 @@ impl<'a> Lane<'a> {
             counts: Counts::default(),
             histograms: Histograms::default(),
             series: Series::new(&clock, 0),
+            growth,
             offences: Offences::default(),
             clock,
         }
@@ -121,6 +126,7 @@ impl<'a> Lane<'a> {
         let now = self.clock.now();
         self.now = now;
         self.series = Series::new(&self.clock, now);
+        self.growth.begin(now);
         if let Some(schedule) = &mut self.schedule {
             schedule.start(now);
         }
@@ -237,7 +243,7 @@ impl<'a> Lane<'a> {
     fn publish(&mut self) {
         let new = self.counts.operations - self.published;
         if new > 0 {
-            self.signals.done.fetch_add(new, Ordering::Relaxed);
+            self.signals.live.add_operations(new);
             self.published = self.counts.operations;
         }
     }

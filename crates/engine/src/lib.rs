@@ -7,9 +7,11 @@
 
 mod clock;
 mod gate;
+mod growth;
 mod histogram;
 mod job;
 mod lane;
+mod live;
 mod offence;
 mod outcome;
 mod phase;
@@ -21,11 +23,12 @@ mod settings;
 pub use clock::{Clock, Ticks};
 pub use histogram::Histogram;
 pub use job::{
-    Job, JobError, JobInfo, JobRequest, ParamInfo, Params, Phase, PlanFile, QueryInfo, Step, Think, Trial, TrialSetup,
-    Worker,
+    Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, Params, Phase, PlanFile, QueryInfo, Step, Think, Trial,
+    TrialSetup, Worker,
 };
+pub use live::Progress;
 pub use offence::{Offence, Offences, printable};
 pub use outcome::{Counts, End, Histograms, Outcome};
-pub use phase::{Progress, run_phase};
+pub use phase::run_phase;
 pub use preset::{Figure, FigureMeasure, Preset, Scale, Setting};
 pub use settings::{Arrivals, Settings, Timing};

@@ -2,28 +2,21 @@
 
 use crate::clock::{Clock, Ticks, thread_cpu};
 use crate::gate::{Gate, Place, Start};
+use crate::growth::Growth;
 use crate::job::Trial;
 use crate::lane::{Lane, Signals};
+use crate::live::{Live, Progress};
 use crate::offence::{Offence, Offences};
 use crate::outcome::{Counts, End, Histograms, Outcome};
 use crate::schedule::Schedule;
 use crate::series::Series;
 use crate::settings::{Arrivals, Settings};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use store::{SessionPlan, Store, StoreError, Threading};
 use study::ReasonKind;
-
-/// How far a phase is; handed to the observer ten times a second.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Operations with a reply so far.
-    pub operations: u64,
-    /// Time since the clock was switched on.
-    pub elapsed: Duration,
-}
 
 /// Clients of each thread: contiguous, as even as possible.
 fn shares(settings: &Settings, threading: Threading) -> Vec<Range<u32>> {
@@ -49,6 +42,7 @@ struct ThreadEnd {
     counts: Counts,
     histograms: Histograms,
     series: Series,
+    growth: Growth,
     offences: Offences,
     cpu: Duration,
     run_delay: Duration,
@@ -76,20 +70,20 @@ pub fn run_phase(
     let settings = if timed { *settings } else { Settings { arrivals: Arrivals::Closed, duration: None, ..*settings } };
     let shares = shares(&settings, store.threading());
     let threads = shares.len() as u32;
-    let done = AtomicU64::new(0);
+    let live = Live::default();
     let gate = Gate::default();
     let (sender, receiver) = channel();
 
     let ends = std::thread::scope(|scope| {
         let mut handles = Vec::new();
         for (number, share) in shares.into_iter().enumerate() {
-            let (place, done, sender, settings) = (gate.place(), &done, sender.clone(), &settings);
+            let (place, live, sender, settings) = (gate.place(), &live, sender.clone(), &settings);
             let schedule =
                 Schedule::new(settings.arrivals, number as u32, threads, settings.duration, settings.seed, &clock);
             let body = move || {
                 let _ended = EndNotice(sender);
-                let signals = Signals { stop, done };
-                run_thread(store, trial, index, settings, share, schedule, signals, place)
+                let signals = Signals { stop, live };
+                run_thread(store, trial, index, settings, share, schedule, signals, threads, place)
             };
             handles.push(std::thread::Builder::new().name(format!("client-{number}")).spawn_scoped(scope, body));
         }
@@ -106,7 +100,7 @@ pub fn run_phase(
             match receiver.recv_timeout(Duration::from_millis(100)) {
                 Err(RecvTimeoutError::Timeout) => {
                     let elapsed = Duration::from_nanos(clock.ns(clock.now() - start));
-                    watch(Progress { operations: done.load(Ordering::Relaxed), elapsed });
+                    watch(live.progress(elapsed));
                 }
                 Ok(()) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -160,12 +154,15 @@ fn run_thread(
     clients: Range<u32>,
     schedule: Option<Schedule>,
     signals: Signals<'_>,
+    threads: u32,
     place: Place<'_>,
 ) -> Result<ThreadEnd, StoreError> {
     let plan = SessionPlan { clients: clients.len() as u32, pipeline: settings.pipeline };
     let mut session = store.session(plan)?;
     let slots = clients.start * settings.pipeline..clients.end * settings.pipeline;
-    let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), settings, schedule, signals);
+    let records = trial.records(index).filter(|_| schedule.is_none());
+    let growth = Growth::new(&Clock::get(), records, threads);
+    let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), settings, schedule, signals, growth);
     precise_sleeps();
     if place.ready() == Start::Abort {
         return Err(StoreError::Session(NOT_STARTED.into()));
@@ -185,6 +182,7 @@ fn run_thread(
         counts: lane.counts,
         histograms: std::mem::take(&mut lane.histograms),
         series: lane.series,
+        growth: lane.growth,
         offences: std::mem::take(&mut lane.offences),
     })
 }
@@ -194,7 +192,7 @@ fn gather(ends: Vec<ThreadEnd>, clock: &Clock) -> Outcome {
     let stop = ends.iter().map(|end| end.stop).max().unwrap_or(0);
     let elapsed = Duration::from_nanos(clock.ns(stop.saturating_sub(start)));
     let mut outcome = Outcome { elapsed, threads: ends.len() as u32, ..Outcome::default() };
-    let mut series = Vec::new();
+    let (mut series, mut growth) = (Vec::new(), Vec::new());
     for end in ends {
         let own = Duration::from_nanos(clock.ns(end.stop.saturating_sub(end.start))).as_secs_f64();
         outcome.thread_load = outcome.thread_load.max(if own > 0.0 { end.cpu.as_secs_f64() / own } else { 0.0 });
@@ -205,8 +203,11 @@ fn gather(ends: Vec<ThreadEnd>, clock: &Clock) -> Outcome {
         outcome.client_cpu += end.cpu;
         outcome.run_delay = outcome.run_delay.max(end.run_delay);
         series.push(end.series);
+        growth.push(end.growth);
     }
     outcome.series = Series::points(series, clock, stop);
+    outcome.curve = Growth::curve(&growth, clock);
+    outcome.stalls = Growth::stalls(&growth, clock);
     outcome
 }
 

@@ -1,6 +1,7 @@
 //! The study as a table for a terminal.
 
 use crate::answers;
+use crate::curves;
 use crate::footnotes::{self, Emulations};
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::originals;
@@ -70,6 +71,12 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     }
     for note in emulations.notes().chain(footnotes::products(&all)) {
         text += &paragraph(&note, 1, 3, Style::Plain, colour);
+    }
+    for section in [curves::over_time(study, colour), curves::over_parameter(study, colour)] {
+        if !section.is_empty() {
+            text.push('\n');
+            text += &section;
+        }
     }
     let legend = legend(study, grouped.iter().flat_map(|(_, groups)| groups));
     text += if legend.is_empty() { "" } else { "\n" };

@@ -105,7 +105,7 @@ pub(crate) fn run_trial(
         let end = outcome.end;
         measured.add(phase.name, phase.timed, outcome, meter, &open);
         if let Some(record) = measured.phases.last_mut() {
-            record.records = trial.records(index).unwrap_or(record.operations);
+            record.records = trial.carried(index).unwrap_or(record.operations);
             record.disk_bytes = open.disk_bytes();
         }
         match end {

@@ -1,6 +1,6 @@
 //! All trials of one combination of job, store and parameters.
 
-use crate::{Answer, Durability, Latencies, Measure, Quantity, TrialRecord, Verdict};
+use crate::{Answer, CurvePoint, Durability, Latencies, Measure, Quantity, Stall, TrialRecord, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -74,6 +74,12 @@ pub struct Cell {
     pub logical_bytes: u64,
     /// Every phase that all counted trials had, in the order they ran.
     pub by_phase: Vec<PhaseSummary>,
+    /// The growth curve of the counted trial whose makespan is the median.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<CurvePoint>,
+    /// The stalls of that trial.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<Stall>,
     /// Every trial, warm-ups included, in the order they ran.
     pub trials: Vec<TrialRecord>,
     /// Anything a later version adds.

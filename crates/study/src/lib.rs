@@ -6,6 +6,7 @@
 mod answer;
 mod cell;
 mod durability;
+mod growth;
 mod host;
 mod latency;
 mod measure;
@@ -20,6 +21,7 @@ mod verdict;
 pub use answer::Answer;
 pub use cell::{Cell, CellKey, PhaseSummary};
 pub use durability::{Durability, UnknownDurability};
+pub use growth::{CurvePoint, Stall};
 pub use host::{HostFacts, Noise};
 pub use latency::{Latencies, LatencySummary};
 pub use measure::Measure;

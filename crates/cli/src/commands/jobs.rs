@@ -1,8 +1,8 @@
 //! `kvtrial jobs`: every job with its input and parameters.
 
-use super::run::print;
 use crate::args::ListArguments;
 use crate::failure::{self, Failure};
+use crate::terminal::print;
 
 /// Prints the list.
 pub fn jobs(arguments: &ListArguments) -> Result<u8, Failure> {

@@ -64,7 +64,7 @@ impl Lane<'_> {
                             if timed {
                                 self.now = self.clock.now();
                                 let ns = self.clock.ns(self.now.saturating_sub(start));
-                                self.series.note(self.now, ns, &self.histograms);
+                                self.series.note(self.now, ns, &self.histograms, self.signals.live);
                                 self.histograms.response[kind as usize].record(ns);
                                 start = self.now;
                             }
@@ -85,6 +85,10 @@ impl Lane<'_> {
         };
         self.series.count(tally.operations);
         self.counts.merge(&tally);
+        if self.growth.watches() && tally.operations > 0 {
+            self.now = self.clock.now();
+            self.growth.batch(self.now, self.job.stored(), &self.histograms);
+        }
         result
     }
 
@@ -115,7 +119,7 @@ impl Lane<'_> {
                 if timed {
                     self.now = self.clock.now();
                     let ns = self.clock.ns(self.now.saturating_sub(start));
-                    self.series.note(self.now, ns, &self.histograms);
+                    self.series.note(self.now, ns, &self.histograms, self.signals.live);
                     self.histograms.response[kind as usize].record(ns);
                 }
                 self.counts.add(kind, &reply);

@@ -23,7 +23,8 @@ impl Lane<'_> {
     /// Closes the books.
     pub(crate) fn finish(&mut self) {
         self.record_burst();
-        self.series.take_counts(&self.histograms);
+        self.series.take_counts(&self.histograms, self.signals.live);
+        self.growth.finish(self.clock.now(), self.job.stored(), &self.histograms);
     }
 
     /// Records the latency of the replies since the last call.
@@ -33,7 +34,7 @@ impl Lane<'_> {
         let replies = std::mem::take(&mut burst.replies);
         if replies > 0 {
             let ns = self.clock.ns(burst.arrived.saturating_sub(burst.sent));
-            self.series.note(burst.arrived, ns, &self.histograms);
+            self.series.note(burst.arrived, ns, &self.histograms, self.signals.live);
             self.histograms.response[burst.kind as usize].record_many(ns, replies);
         }
     }
@@ -54,6 +55,7 @@ impl Lane<'_> {
     pub(super) fn offend(&mut self, offence: Offence) {
         self.counts.errors += 1;
         self.series.error();
+        self.signals.live.add_error();
         if offence.kind == ReasonKind::ConnectionLost {
             self.lost_in_a_row += 1;
         }
@@ -67,6 +69,9 @@ impl Sink for Lane<'_> {
         self.record_burst();
         self.now = self.clock.now();
         self.burst.arrived = self.now;
+        if self.growth.watches() {
+            self.growth.batch(self.now, self.job.stored(), &self.histograms);
+        }
     }
 
     #[inline]

@@ -121,7 +121,7 @@ impl Trial for BulkTrial<'_> {
         }
     }
 
-    fn records(&self, phase: usize) -> Option<u64> {
+    fn carried(&self, phase: usize) -> Option<u64> {
         match self.stages[phase] {
             Stage::Compact => None,
             _ => Some(self.input.documents.len() as u64),
