@@ -153,7 +153,7 @@ fn busy_redis_of(desk: &Desk) -> i32 {
             let command = read("cmdline");
             // User and system time, the 14th and 15th field, in ticks of 10 ms; the name before them holds no blank.
             let ticks: u64 = read("stat").split(' ').skip(13).take(2).filter_map(|word| word.parse::<u64>().ok()).sum();
-            if command.starts_with("redis-server") && command.contains(&base) && ticks >= 10 {
+            if command.contains("redis-server") && command.contains(&base) && ticks >= 10 {
                 return entry.file_name().to_str().unwrap().parse().unwrap();
             }
         }
