@@ -3,11 +3,16 @@
 pub mod check;
 pub mod compare;
 pub mod completions;
+mod find_rate;
 pub mod jobs;
 pub mod man;
+mod notebook;
+mod plan;
 mod preset;
 pub mod query;
 pub mod report;
 pub mod run;
+pub mod selftest;
 pub mod stores;
 mod target;
+pub mod tune;

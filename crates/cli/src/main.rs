@@ -25,10 +25,12 @@ fn main() -> ExitCode {
     host::raise_open_files();
     let result = match arguments.command {
         Command::Run(arguments) => commands::run::run(*arguments),
+        Command::Tune(arguments) => commands::tune::tune_command(&arguments),
         Command::Compare(arguments) => commands::compare::compare(&arguments),
         Command::Report(arguments) => commands::report::report(&arguments),
         Command::Query(arguments) => commands::query::query(&arguments),
         Command::Check(arguments) => commands::check::check(&arguments),
+        Command::Selftest(arguments) => commands::selftest::selftest(&arguments),
         Command::Stores(arguments) => commands::stores::stores(&arguments),
         Command::Jobs(arguments) => commands::jobs::jobs(&arguments),
         Command::Completions(arguments) => commands::completions::completions(&arguments),

@@ -11,6 +11,7 @@ pub mod crud;
 pub mod fans;
 pub mod fingerprint;
 mod in_order;
+pub mod tunables;
 pub mod ycsb;
 
 use engine::{Job, JobError, JobInfo, JobRequest, Params};

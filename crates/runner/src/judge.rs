@@ -55,8 +55,8 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
         let example = "operations that were due could not be sent; use more --pipeline or --clients, or a lower --rate";
         verdict.add(reason(ReasonKind::NotSent, evidence.not_sent, example.into()));
     }
-    if evidence.settings.arrivals != Arrivals::Closed && lag_of_the_client(&evidence) > LAG_LIMIT_NS {
-        let lag_ms = evidence.latencies.send_lag.p99 as f64 / 1e6;
+    if evidence.settings.arrivals != Arrivals::Closed && evidence.latencies.client_lag.p99 > LAG_LIMIT_NS {
+        let lag_ms = evidence.latencies.client_lag.p99 as f64 / 1e6;
         let example = format!(
             "1 % of operations were sent {lag_ms:.1} ms late or later although slots were free; give the client a processor of its own"
         );
@@ -71,11 +71,4 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
         verdict.add(reason(ReasonKind::OtherLoad, 1, example));
     }
     verdict
-}
-
-/// Lateness the client is to blame for: a send that waited for a free slot waited for the store.
-fn lag_of_the_client(evidence: &Evidence<'_>) -> u64 {
-    let latencies = evidence.latencies;
-    // When the store stalls, all slots are taken and sends are late by as much as replies are: not the client's doing.
-    if latencies.service.p99 > latencies.send_lag.p99 / 4 { 0 } else { latencies.send_lag.p99 }
 }

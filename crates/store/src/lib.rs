@@ -103,6 +103,8 @@ pub mod programs;
 mod reply;
 mod server;
 mod session;
+
+pub mod size;
 mod whole;
 pub mod wire;
 
