@@ -149,7 +149,9 @@ fn busy_redis_of(desk: &Desk) -> i32 {
     let base = desk.path().join("base").display().to_string();
     loop {
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let read = |name: &str| String::from_utf8_lossy(&std::fs::read(entry.path().join(name)).unwrap_or_default()).into_owned();
+            let read = |name: &str| {
+                String::from_utf8_lossy(&std::fs::read(entry.path().join(name)).unwrap_or_default()).into_owned()
+            };
             let command = read("cmdline");
             // User and system time, the 14th and 15th field, in ticks of 10 ms; the name before them holds no blank.
             let ticks: u64 = read("stat").split(' ').skip(13).take(2).filter_map(|word| word.parse::<u64>().ok()).sum();

@@ -5,6 +5,9 @@ use crate::units;
 use analysis::Group;
 use study::{Cell, PhaseSummary};
 
+/// Less than this on disk is a directory, a socket or a lock file.
+const LEAST_BYTES: u64 = 64 << 10;
+
 /// Rates of the timed phases, times of what was asked of the store as a whole, and the size on disk after either.
 pub(crate) fn of_cells(groups: &[Group<'_>], colour: Colour) -> String {
     let cells: Vec<&Cell> = groups.iter().flat_map(|group| group.places.iter().map(|place| place.cell)).collect();
@@ -36,13 +39,13 @@ fn line(cell: &Cell) -> String {
             _ => continue,
         };
         let mut word = format!("{} {figure}", phase.name);
-        // A baseline has a directory like every store, and nothing in it.
-        let bytes = phase.disk_bytes.map(|bytes| bytes.value as u64).filter(|_| !cell.baseline);
+        // A store in memory has a directory like every store, and nothing in it.
+        let bytes = phase.disk_bytes.map(|bytes| bytes.value as u64).filter(|bytes| *bytes >= LEAST_BYTES);
         if bytes.is_some() && bytes != size && phase.name != "reduce" {
             size = bytes;
             word += &bytes.map(|bytes| format!(", {}", units::bytes(bytes))).unwrap_or_default();
         }
         words.push(word.replace(' ', "\u{a0}"));
     }
-    words.join(" · ")
+    words.join("\u{a0}· ")
 }
