@@ -21,6 +21,7 @@ mod cost;
 mod gate;
 mod metric;
 mod pairing;
+mod phases;
 mod ranking;
 mod summary;
 

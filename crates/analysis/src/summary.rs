@@ -28,6 +28,7 @@ pub fn summarise(cell: &mut Cell) {
     let server_rss_bytes = over(Metric::ServerRss);
     let disk_bytes = over(Metric::Disk);
     let latency_ns = latencies(&timed);
+    let by_phase = crate::phases::by_phase(&timed);
     let sum = |figure: fn(&TrialRecord) -> u64| counted.iter().map(|trial| figure(trial)).fold(0, u64::saturating_add);
     let (hits, misses) = (sum(|trial| trial.hits), sum(|trial| trial.misses));
     let (errors, retries) = (sum(|trial| trial.errors), sum(|trial| trial.retries));
@@ -47,6 +48,7 @@ pub fn summarise(cell: &mut Cell) {
     cell.server_rss_bytes = server_rss_bytes;
     cell.disk_bytes = disk_bytes;
     cell.latency_ns = latency_ns;
+    cell.by_phase = by_phase;
     (cell.hits, cell.misses, cell.errors, cell.retries) = (hits, misses, errors, retries);
     (cell.curve, cell.stalls) = growth;
     cell.answer = answer;

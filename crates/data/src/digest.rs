@@ -50,15 +50,24 @@ pub fn of_bytes(bytes: &[u8]) -> String {
     named(&Sha256::digest(bytes))
 }
 
+/// sha256 of bytes as they are, as 64 hex digits.
+pub fn hex_of_bytes(bytes: &[u8]) -> [u8; 64] {
+    let mut text = [0; 64];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(Sha256::digest(bytes)) {
+        pair.copy_from_slice(&[byte >> 4, byte & 15].map(digit));
+    }
+    text
+}
+
 fn named(hash: &[u8]) -> String {
     let mut text = String::with_capacity(7 + 64);
     text += "sha256:";
-    for byte in hash {
-        for nibble in [byte >> 4, byte & 15] {
-            text.push(char::from(b"0123456789abcdef"[usize::from(nibble)]));
-        }
-    }
+    text.extend(hash.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|nibble| char::from(digit(nibble))));
     text
+}
+
+fn digit(nibble: u8) -> u8 {
+    b"0123456789abcdef"[usize::from(nibble)]
 }
 
 #[cfg(test)]

@@ -51,6 +51,19 @@ impl Lines {
         Ok(Lines { source_name: source_name.into(), input, line: Vec::new(), number: 0 })
     }
 
+    /// What comes next, up to the size of a buffer, without taking it; empty at the end.
+    ///
+    /// # Errors
+    /// When the source cannot be read.
+    pub fn peek(&mut self) -> Result<&[u8], DataError> {
+        self.input.fill_buf().map_err(|error| unreadable(&self.source_name, &error))
+    }
+
+    /// The name of the source, and its bytes, unpacked, from here on.
+    pub fn into_bytes(self) -> (String, Box<dyn BufRead>) {
+        (self.source_name, self.input)
+    }
+
     /// The next line as it is, and its number from 1; `None` at the end.
     ///
     /// # Errors

@@ -3,7 +3,8 @@
 use crate::{Offence, Preset};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use store::{Capabilities, Operation, Reply, Slot};
+use std::time::Duration;
+use store::{Capabilities, Operation, Reply, Slot, Store, StoreError};
 use study::{Answer, Reason};
 
 /// A parameter a job has.
@@ -154,6 +155,19 @@ pub trait Trial: Send + Sync {
     /// stalls are looked for. The workers then say how many they have [`stored`](Worker::stored).
     fn records(&self, phase: usize) -> Option<u64> {
         let _ = phase;
+        None
+    }
+
+    /// Records the operations of a phase carry, where that is not their number (batches).
+    fn carried(&self, phase: usize) -> Option<u64> {
+        let _ = phase;
+        None
+    }
+
+    /// Carries out a phase that asks something of the store as a whole (compaction, a reduction) instead of sending operations:
+    /// `Some` when it is one. Called with the clock running; the store may take `patience`.
+    fn whole(&self, phase: usize, store: &dyn Store, patience: Duration) -> Option<Result<(), StoreError>> {
+        let _ = (phase, store, patience);
         None
     }
 

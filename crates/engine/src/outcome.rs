@@ -7,9 +7,10 @@ use store::{OperationKind, Reply};
 use study::{CurvePoint, Latencies, SeriesPoint, Stall};
 
 /// Why a phase ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
     /// The job had no more to do, or the duration was over.
+    #[default]
     Completed,
     /// The user interrupted.
     Interrupted,
@@ -125,7 +126,7 @@ impl Histograms {
 }
 
 /// What a phase did, over all threads.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// From the first thread's start to the last thread's end.
     pub elapsed: Duration,

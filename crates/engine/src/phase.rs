@@ -6,7 +6,7 @@ use crate::growth::Growth;
 use crate::job::Trial;
 use crate::lane::{Lane, Signals};
 use crate::live::{Live, Progress};
-use crate::offence::Offences;
+use crate::offence::{Offence, Offences};
 use crate::outcome::{Counts, End, Histograms, Outcome};
 use crate::schedule::Schedule;
 use crate::series::Series;
@@ -16,6 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use store::{SessionPlan, Store, StoreError, Threading};
+use study::ReasonKind;
 
 /// Clients of each thread: contiguous, as even as possible.
 fn shares(settings: &Settings, threading: Threading) -> Vec<Range<u32>> {
@@ -62,6 +63,10 @@ pub fn run_phase(
 ) -> Result<Outcome, StoreError> {
     let clock = Clock::get();
     let timed = trial.phases().get(index).is_some_and(|phase| phase.timed);
+    let begin = clock.now();
+    if let Some(result) = trial.whole(index, store, settings.deadline * WHOLE_STORE_PATIENCE) {
+        return Ok(whole(result, Duration::from_nanos(clock.ns(clock.now() - begin))));
+    }
     let settings = if timed { *settings } else { Settings { arrivals: Arrivals::Closed, duration: None, ..*settings } };
     let shares = shares(&settings, store.threading());
     let threads = shares.len() as u32;
@@ -113,6 +118,20 @@ pub fn run_phase(
         ends.into_iter().collect::<Result<Vec<ThreadEnd>, StoreError>>()
     })?;
     Ok(gather(ends, &clock))
+}
+
+/// Deadlines of one operation that a request to the store as a whole may take: it touches every record.
+const WHOLE_STORE_PATIENCE: u32 = 60;
+
+/// The outcome of a request to the store as a whole.
+fn whole(result: Result<(), StoreError>, elapsed: Duration) -> Outcome {
+    let mut outcome = Outcome { elapsed, ..Outcome::default() };
+    outcome.counts.operations = 1;
+    if let Err(error) = result {
+        outcome.counts.errors = 1;
+        outcome.offences.add(Offence { kind: ReasonKind::Refused, example: error.to_string() });
+    }
+    outcome
 }
 
 const NOT_STARTED: &str = "another client could not be opened";
@@ -172,20 +191,7 @@ fn gather(ends: Vec<ThreadEnd>, clock: &Clock) -> Outcome {
     let start = ends.iter().map(|end| end.start).min().unwrap_or(0);
     let stop = ends.iter().map(|end| end.stop).max().unwrap_or(0);
     let elapsed = Duration::from_nanos(clock.ns(stop.saturating_sub(start)));
-    let mut outcome = Outcome {
-        elapsed,
-        end: End::Completed,
-        counts: Counts::default(),
-        histograms: Histograms::default(),
-        series: Vec::new(),
-        curve: Vec::new(),
-        stalls: Vec::new(),
-        offences: Offences::default(),
-        client_cpu: Duration::ZERO,
-        thread_load: 0.0,
-        run_delay: Duration::ZERO,
-        threads: ends.len() as u32,
-    };
+    let mut outcome = Outcome { elapsed, threads: ends.len() as u32, ..Outcome::default() };
     let (mut series, mut growth) = (Vec::new(), Vec::new());
     for end in ends {
         let own = Duration::from_nanos(clock.ns(end.stop.saturating_sub(end.start))).as_secs_f64();

@@ -5,7 +5,9 @@
 //! that is the same on every store. What never lives here: a particular store, timing, threads, printing.
 
 pub mod append;
+pub mod bulk;
 pub mod counts;
+pub mod crud;
 pub mod fans;
 pub mod fingerprint;
 mod in_order;
@@ -16,7 +18,7 @@ use engine::{Job, JobError, JobInfo, JobRequest, Params};
 
 /// Every job, in the order `kvtrial jobs` shows them.
 pub fn all() -> impl Iterator<Item = &'static JobInfo> {
-    [&fans::JOB, &append::JOB, &counts::JOB, &ycsb::JOB].into_iter()
+    [&fans::JOB, &bulk::JOB, &append::JOB, &counts::JOB, &crud::JOB, &ycsb::JOB].into_iter()
 }
 
 /// The job of that name.

@@ -101,8 +101,15 @@ impl Emulations {
 
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         self.0.iter().enumerate().map(|(at, set)| {
-            let operations = set.join(", ");
-            format!("[{}] The store does not have {operations}: done with other operations instead.", at + 1)
+            // `reduce by scan` says how, `append` alone does not.
+            let lacks: Vec<&str> = set.iter().map(|name| name.split(" by ").next().unwrap_or(name)).collect();
+            let ways: Vec<&str> = set.iter().filter_map(|name| Some(name.split_once(" by ")?.1)).collect();
+            let instead = if ways.len() == set.len() {
+                format!("by {}", ways.join(" and by "))
+            } else {
+                "with other operations".into()
+            };
+            format!("[{}] The store does not have {}: done {instead} instead.", at + 1, lacks.join(", "))
         })
     }
 }

@@ -22,6 +22,7 @@ mod formats;
 mod layout;
 mod markdown;
 mod originals;
+mod phases;
 mod pivot;
 mod plot;
 mod progress;

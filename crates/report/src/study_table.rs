@@ -5,6 +5,7 @@ use crate::curves;
 use crate::footnotes::{self, Emulations};
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::originals;
+use crate::phases;
 use crate::reasons;
 use crate::units;
 use analysis::{Group, Metric, Part, Place, Rank, baseline, cost, spread};
@@ -56,6 +57,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
                 text += &reasons::of_cell(place.cell, &widespread, colour);
             }
         }
+        text += &phases::of_cells(groups, colour);
         text.push('\n');
         text += &conclusions(&part.cells, groups, colour);
     }

@@ -97,7 +97,6 @@ pub(crate) fn run_trial(
 
     let mut measured = Measured::default();
     let phases = trial.phases();
-    let last_timed = phases.iter().rposition(|phase| phase.timed);
     let mut interrupted = false;
     ProcessUse::reset_peak();
     for (index, phase) in phases.iter().enumerate() {
@@ -119,7 +118,7 @@ pub(crate) fn run_trial(
         if let Some(growth) = growth {
             growth.explain(outcome.elapsed, &mut outcome.curve, &mut outcome.stalls);
         }
-        if Some(index) == last_timed {
+        if phase.timed {
             let flush = Instant::now();
             if let Err(error) = open.store().flush() {
                 measured.broken("flush", &error);
@@ -128,6 +127,10 @@ pub(crate) fn run_trial(
         }
         let end = outcome.end;
         measured.add(phase.name, phase.timed, outcome, meter, &open);
+        if let Some(record) = measured.phases.last_mut() {
+            record.records = trial.carried(index).unwrap_or(record.operations);
+            record.disk_bytes = open.disk_bytes();
+        }
         match end {
             End::Completed => {}
             End::Interrupted => {
@@ -225,7 +228,16 @@ impl Measured {
 
     fn add(&mut self, name: &'static str, timed: bool, outcome: Outcome, before: Meter, open: &OpenStore) {
         let elapsed_s = outcome.elapsed.as_secs_f64();
-        self.phases.push(PhaseRecord { name: name.into(), timed, elapsed_s, operations: outcome.counts.operations });
+        self.phases.push(PhaseRecord {
+            name: name.into(),
+            timed,
+            elapsed_s,
+            operations: outcome.counts.operations,
+            records: outcome.counts.operations,
+            response_ns: outcome.histograms.latencies().response,
+            client_cpu_s: outcome.client_cpu.as_secs_f64(),
+            disk_bytes: None,
+        });
         self.errors += outcome.counts.errors;
         if timed {
             let client_cpu_s = ProcessUse::now().cpu_s - before.client.cpu_s; // before the look at the server costs some

@@ -1,6 +1,6 @@
 //! What a store does natively, and how large a key and a value may be.
 
-use crate::{OperationKind, OperationSet};
+use crate::{OperationKind, OperationSet, Support};
 use study::Durability;
 
 /// Comparison classes: numbers of different classes are not ranked together unless asked.
@@ -79,6 +79,10 @@ pub struct Capabilities {
     pub counter: Option<Counter>,
     /// The durability level in effect.
     pub durability: Durability,
+    /// Whether it can be told to rewrite its files without what was deleted or replaced ([`Store::compact`](crate::Store::compact)).
+    pub compaction: Support,
+    /// Whether it counts and sums over JSON documents itself ([`Store::reduce`](crate::Store::reduce)).
+    pub reduction: Support,
 }
 
 impl Capabilities {
@@ -92,6 +96,8 @@ impl Capabilities {
         keeps: Keeps::Everything,
         counter: None,
         durability: Durability::None,
+        compaction: Support::Absent,
+        reduction: Support::Absent,
     };
 
     /// Whether the store has this operation itself.

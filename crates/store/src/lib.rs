@@ -103,7 +103,9 @@ pub mod programs;
 mod reply;
 mod server;
 mod session;
+
 pub mod size;
+mod whole;
 pub mod wire;
 
 pub use capability::{Capabilities, Class, Counter, Keeps, Overflow};
@@ -116,3 +118,4 @@ pub use owned::{OwnedFailure, OwnedReply};
 pub use reply::{Failure, Reply, RowBuffer, Rows};
 pub use server::{CommandLine, Place, ServerPlan};
 pub use session::{Executor, Facts, Happening, Session, SessionPlan, Sink, Slot, Store, Threading, Until};
+pub use whole::{FieldPath, Group, Reduction, Support};

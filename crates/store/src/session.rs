@@ -1,10 +1,10 @@
 //! An opened store, and one worker thread's handle on it.
 
-use crate::{Capabilities, Operation, Reply, StoreError};
+use crate::{Capabilities, Group, Operation, Reduction, Reply, StoreError};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// One logical client of a session; has at most one operation in flight. Numbered from 0 within the session.
 pub type Slot = u32;
@@ -160,5 +160,25 @@ pub trait Store: Send + Sync {
     /// When the store refuses.
     fn flush(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// Rewrites its files without what was deleted or replaced, and returns when that is done. Asked only of stores whose
+    /// [`Capabilities::compaction`] is native; `patience` is the longest a server may take.
+    ///
+    /// # Errors
+    /// In the store's words, or when it took too long.
+    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
+        let _ = patience;
+        Err(StoreError::Session("this store has no compaction".into()))
+    }
+
+    /// Counts and sums over all documents, in the store. Asked only of stores whose [`Capabilities::reduction`] is native. The
+    /// groups may come in any order; `patience` is the longest a server may take.
+    ///
+    /// # Errors
+    /// In the store's words, or when it took too long.
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+        let _ = (reduction, patience);
+        Err(StoreError::Session("this store has no reduction".into()))
     }
 }

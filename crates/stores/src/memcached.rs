@@ -8,6 +8,8 @@
 //! They are not one atomic request: another client may read an empty value in between, and where one deletes the key in between
 //! (or a full server drops it) the append is refused, which is reported, never lost in silence. That costs one more request on
 //! the server, none on the wire.
+//!
+//! Put-many is a pipeline of quiet sets in one write: only what was refused is answered, and one line ends them all.
 
 mod base64;
 mod meta;
@@ -74,6 +76,7 @@ const NATIVE: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::GetCounter,
     OperationKind::CompareAndSet,
     OperationKind::GetMany,
+    OperationKind::PutMany,
 ]);
 
 /// The server's own limit of an item: key, value and overhead.

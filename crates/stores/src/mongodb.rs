@@ -24,7 +24,7 @@ mod setup;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use store::{Capabilities, Class, CommandLine, Counter, OperationKind, OperationSet, Overflow, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, programs};
+use store::{Capabilities, Class, CommandLine, Counter, OperationKind, OperationSet, Overflow, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs};
 use study::{Durability, Spec};
 
 const INSTALL: &str = "install mongod (https://www.mongodb.com/try/download/community), or build tools/ferretd with Go and \
@@ -74,6 +74,7 @@ impl Product {
             counter,
             max_key_bytes: MAX_KEY_BYTES,
             max_value_bytes: MAX_VALUE_BYTES,
+            compaction: Support::Native,
             ..Capabilities::BASIC
         }
     }

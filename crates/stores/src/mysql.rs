@@ -17,7 +17,7 @@ mod setup;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Capabilities, Class, Counter, OperationKind, OperationSet, Overflow, CommandLine, Endpoint, Opener, OptionInfo, Place, Probe, ServerPlan, StoreError, StoreInfo, programs,
+    Capabilities, Class, Counter, OperationKind, OperationSet, Overflow, CommandLine, Endpoint, Opener, OptionInfo, Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec};
 
@@ -38,6 +38,8 @@ const CAPABILITIES: Capabilities = Capabilities {
     max_value_bytes: MAX_PACKET_BYTES,
     value_limit_is_hard: true,
     counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
+    compaction: Support::Native,
+    reduction: Support::Native,
     ..Capabilities::BASIC
 };
 

@@ -17,7 +17,7 @@ mod setup;
 
 use std::path::PathBuf;
 use std::time::Duration;
-use store::{Capabilities, Class, CommandLine, Counter, OperationKind, OperationSet, Overflow, Endpoint, Opener, OptionInfo, Place, Probe, ServerPlan, StoreError, StoreInfo, programs};
+use store::{Capabilities, Class, CommandLine, Counter, OperationKind, OperationSet, Overflow, Endpoint, Opener, OptionInfo, Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs};
 use study::{Durability, Spec};
 
 const INSTALL: &str = "apt-get install postgresql";
@@ -38,6 +38,8 @@ const CAPABILITIES: Capabilities = Capabilities {
     max_key_bytes: MAX_KEY_BYTES,
     max_value_bytes: MAX_VALUE_BYTES,
     counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
+    compaction: Support::Native,
+    reduction: Support::Native,
     ..Capabilities::BASIC
 };
 

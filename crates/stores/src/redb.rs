@@ -8,7 +8,7 @@
 //! There is one writer at a time; readers never wait.
 
 use crate::embedded;
-use store::{Capabilities, Class, Opener, StoreInfo};
+use store::{Capabilities, Class, Opener, StoreInfo, Support};
 use study::Durability;
 
 /// The stores of this adapter.
@@ -25,8 +25,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     opener: Opener::Embedded(engine::open),
 }];
 
-const CAPABILITIES: Capabilities =
-    embedded::CAPABILITIES;
+const CAPABILITIES: Capabilities = Capabilities { compaction: Support::Native, ..embedded::CAPABILITIES };
 
 #[cfg(not(feature = "redb"))]
 embedded::not_built!("redb");
@@ -42,7 +41,8 @@ mod engine {
     use std::fs::OpenOptions;
     use std::ops::Bound;
     use std::path::Path;
-    use std::sync::Arc;
+    use std::sync::{Arc, Mutex, PoisonError};
+    use std::time::Duration;
     use store::immediate::Immediate;
     use store::{Capabilities, Facts, Probe, Session, SessionPlan, Store, StoreError, Threading};
     use study::{Durability, Spec};
@@ -66,11 +66,12 @@ mod engine {
         let path = place(directory, "redb")?;
         let shared = Redb::open(&path, durability).and_then(Shared::new).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
         let capabilities = Capabilities { durability, ..super::CAPABILITIES };
-        Ok(Box::new(RedbStore { shared: Arc::new(shared), capabilities }))
+        Ok(Box::new(RedbStore { shared: Mutex::new(Arc::new(shared)), capabilities }))
     }
 
     struct RedbStore {
-        shared: Arc<Shared<Redb>>,
+        /// Locked while sessions are opened, and while the file is compacted, which needs it for itself.
+        shared: Mutex<Arc<Shared<Redb>>>,
         capabilities: Capabilities,
     }
 
@@ -80,7 +81,8 @@ mod engine {
         }
 
         fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-            Immediate::session(plan, || Ok(Handle::new(Arc::clone(&self.shared), &self.capabilities)))
+            let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            Immediate::session(plan, || Ok(Handle::new(Arc::clone(&shared), &self.capabilities)))
         }
 
         fn threading(&self) -> Threading {
@@ -96,6 +98,16 @@ mod engine {
             let config = [("commit", commit.to_owned()), ("cache_bytes", CACHE_BYTES.to_string())];
             let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
             Ok(Facts { product: "redb".into(), version: VERSION.into(), config })
+        }
+
+        fn compact(&self, _: Duration) -> Result<(), StoreError> {
+            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(alone) = Arc::get_mut(&mut shared) else {
+                return Err(StoreError::Session("redb compacts only while no session is open".into()));
+            };
+            // Each round moves what the last one made room for; `false` says that nothing was left to do.
+            while alone.engine.database.compact().map_err(|error| StoreError::Session(format!("redb: {error}")))? {}
+            Ok(())
         }
     }
 

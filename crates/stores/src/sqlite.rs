@@ -15,7 +15,7 @@
 //! a lock of the adapter instead, so SQLITE_BUSY can only come from other processes, and is waited for up to 60 s.
 
 use crate::embedded;
-use store::{Capabilities, Class, Opener, OptionInfo, StoreInfo};
+use store::{Capabilities, Class, Opener, OptionInfo, StoreInfo, Support};
 use study::Durability;
 
 /// The stores of this adapter.
@@ -47,7 +47,12 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 }];
 
 /// SQLite takes a billion bytes a row; this leaves room for the key.
-const CAPABILITIES: Capabilities = Capabilities { max_value_bytes: 900 << 20, ..embedded::CAPABILITIES };
+const CAPABILITIES: Capabilities = Capabilities {
+    max_value_bytes: 900 << 20,
+    compaction: Support::Native,
+    reduction: Support::Native,
+    ..embedded::CAPABILITIES
+};
 
 #[cfg(not(feature = "sqlite"))]
 embedded::not_built!("sqlite");
@@ -62,8 +67,8 @@ mod engine {
     use std::time::Duration;
     use store::immediate::{Immediate, SyncStore};
     use store::{
-        Capabilities, Expected, Facts, Operation, Probe, Reply, Session,
-        SessionPlan, Store, StoreError, Threading,
+        Capabilities, Expected, Facts, Group, Operation, Probe, Reduction, Reply, Session, SessionPlan, Store, StoreError,
+        Threading,
     };
     use study::{Durability, Spec};
 
@@ -98,6 +103,10 @@ mod engine {
     const SET_ABSENT: &str = "INSERT INTO kvtrial_values (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING";
     const SET_PRESENT: &str = "UPDATE kvtrial_values SET value = ?2 WHERE key = ?1 AND value = ?3";
     const SCAN: &str = "SELECT key, value FROM kvtrial_values WHERE key >= ?1 ORDER BY key LIMIT ?2";
+
+    // Values are blobs; as blobs JSON functions would take them for SQLite's own binary form.
+    const REDUCE: &str = "SELECT json_extract(document, ?1), count(*), sum(json_extract(document, ?2))
+        FROM (SELECT CAST(value AS TEXT) AS document FROM kvtrial_values) GROUP BY 1";
 
     /// Statements a client keeps prepared: all of the above.
     const STATEMENTS: usize = 16;
@@ -236,6 +245,26 @@ mod engine {
             };
             facts.config.insert("synchronous".into(), synchronous);
             Ok(facts)
+        }
+
+        /// Rewrites the file, and folds the log, through which the new file went, into it.
+        fn compact(&self, _: Duration) -> Result<(), StoreError> {
+            let _turn = self.file.turn();
+            let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+            let compacted = first.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);");
+            compacted.map_err(|error| self.file.trouble(error))
+        }
+
+        fn reduce(&self, reduction: &Reduction, _: Duration) -> Result<Vec<Group>, StoreError> {
+            let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+            let groups = || -> rusqlite::Result<Vec<Group>> {
+                let mut statement = first.prepare(REDUCE)?;
+                let group = |row: &Row<'_>| {
+                    Ok(Group { key: row.get(0)?, count: row.get::<_, i64>(1)? as u64, sum: row.get(2)? })
+                };
+                statement.query_map((reduction.group.sql_json(), reduction.sum.sql_json()), group)?.collect()
+            };
+            groups().map_err(|error| self.file.trouble(error))
         }
     }
 

@@ -19,10 +19,11 @@ use crate::embedded::{Buffers, Fault, Outcome, place};
 use library::{Database, TokyoCabinet, Transactions, WANTED};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
     Capabilities, Class, Counter, Expected, Facts, Opener, Operation, OperationKind, OperationSet, OptionInfo, Overflow,
-    Probe, Reply, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
+    Probe, Reply, Session, SessionPlan, Store, StoreError, StoreInfo, Support, Threading,
 };
 use study::{Durability, Spec};
 
@@ -68,6 +69,7 @@ fn declares(spec: &Spec) -> Capabilities {
     Capabilities {
         native: if transactions { NATIVE.and(&[OperationKind::PutMany]) } else { NATIVE },
         counter: Some(Counter { min: i32::MIN.into(), max: i32::MAX.into(), overflow: Overflow::Wraps }),
+        compaction: Support::Native,
         ..Capabilities::BASIC
     }
 }
@@ -136,6 +138,11 @@ impl Store for Cabinet {
         ];
         let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Ok(Facts { product: "Tokyo Cabinet".into(), version: database.version().into(), config })
+    }
+
+    fn compact(&self, _: Duration) -> Result<(), StoreError> {
+        let _turn = self.file.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        self.file.database.optimize().map_err(|Fault(words)| StoreError::Session(format!("tokyocabinet: {words}")))
     }
 
     fn flush(&self) -> Result<(), StoreError> {

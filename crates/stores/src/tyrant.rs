@@ -5,7 +5,7 @@
 //! a kill of the server, but a kill in the middle of a write may damage the file, and Tokyo Cabinet promises nothing for a file
 //! that was not closed: that is less than `os` says.
 //!
-//! Native are get, put, delete, append (`putcat`), 32-bit counters (`addint`) and get-many (`mget`). There is no compare-and-set.
+//! Native are get, put, delete, append (`putcat`), 32-bit counters (`addint`), get-many (`mget`) and put-many (`putlist`). There is no compare-and-set.
 //! A counter wraps around beyond 2147483647. Counters share the key space of values.
 
 mod protocol;
@@ -67,6 +67,7 @@ const CAPABILITIES: Capabilities = Capabilities {
         OperationKind::Increment,
         OperationKind::GetCounter,
         OperationKind::GetMany,
+        OperationKind::PutMany,
     ]),
     max_value_bytes: MAX_ARGUMENT_BYTES,
     // The codec refuses longer ones: the server would drop the connection.

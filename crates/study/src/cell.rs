@@ -78,6 +78,8 @@ pub struct Cell {
     pub disk_bytes: Option<Quantity>,
     /// Key and value bytes the job left in the store.
     pub logical_bytes: u64,
+    /// Every phase that all counted trials had, in the order they ran.
+    pub by_phase: Vec<PhaseSummary>,
     /// The growth curve of the counted trial whose makespan is the median.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
@@ -89,6 +91,30 @@ pub struct Cell {
     /// Anything a later version adds.
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,
+}
+
+/// One phase over all counted trials.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PhaseSummary {
+    /// The job's name of it.
+    pub name: String,
+    /// Whether it counts into the makespan.
+    pub timed: bool,
+    /// Operations completed in one trial (the first).
+    pub operations: u64,
+    /// Records written or read in one trial (the first): more than the operations where one carries several.
+    pub records: u64,
+    /// Wall time.
+    pub elapsed_s: Option<Quantity>,
+    /// Operations per second.
+    pub ops_per_s: Option<Quantity>,
+    /// Records per second.
+    pub records_per_s: Option<Quantity>,
+    /// 99th percentile of response time.
+    pub p99_ns: Option<Quantity>,
+    /// Bytes on disk when it was over.
+    pub disk_bytes: Option<Quantity>,
 }
 
 impl Cell {

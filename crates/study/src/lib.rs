@@ -22,7 +22,7 @@ mod varied;
 mod verdict;
 
 pub use answer::Answer;
-pub use cell::{Cell, CellKey};
+pub use cell::{Cell, CellKey, PhaseSummary};
 pub use durability::{Durability, UnknownDurability};
 pub use growth::{CurvePoint, Stall};
 pub use host::{HostFacts, Noise};

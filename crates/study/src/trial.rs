@@ -1,6 +1,6 @@
 //! One execution of one job on one store.
 
-use crate::{Answer, CurvePoint, Latencies, Noise, Stall, Verdict};
+use crate::{Answer, CurvePoint, Latencies, LatencySummary, Noise, Stall, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -32,6 +32,14 @@ pub struct PhaseRecord {
     pub elapsed_s: f64,
     /// Operations completed.
     pub operations: u64,
+    /// Records written or read: more than the operations where one carries several.
+    pub records: u64,
+    /// Response time of its operations, ns.
+    pub response_ns: LatencySummary,
+    /// Client CPU seconds, all threads.
+    pub client_cpu_s: f64,
+    /// Bytes on disk when it was over, when the store's directory is ours.
+    pub disk_bytes: Option<u64>,
 }
 
 /// What the server process used during the timed phases.

@@ -22,6 +22,9 @@ pub enum Request {
     GetFields(Vec<u8>),
     CompareAndSet(Vec<u8>, Option<(u64, Vec<u8>)>, Vec<u8>),
     Scan(Vec<u8>, u32),
+    Delete(Vec<u8>),
+    GetMany(Vec<Vec<u8>>),
+    PutMany(Vec<(Vec<u8>, Vec<u8>)>),
 }
 
 impl Request {
@@ -43,6 +46,11 @@ impl Request {
                 Request::CompareAndSet(key.into(), expected, value.into())
             }
             Operation::Scan { start, limit } => Request::Scan(start.into(), limit),
+            Operation::Delete { key } => Request::Delete(key.into()),
+            Operation::GetMany { keys } => Request::GetMany(keys.iter().map(|key| key.to_vec()).collect()),
+            Operation::PutMany { pairs } => {
+                Request::PutMany(pairs.iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect())
+            }
             other => panic!("no job of ours asks for {other:?}"),
         }
     }
@@ -164,6 +172,19 @@ impl Backend for Memory {
             Request::GetFields(key) => {
                 let fields = self.fields.get(key).into_iter().flatten();
                 Response::Rows(fields.map(|(field, n)| (field.clone(), n.to_string().into_bytes())).collect())
+            }
+            Request::Delete(key) => match self.values.remove(key) {
+                Some(_) => Response::Done,
+                None => Response::Missing,
+            },
+            Request::GetMany(keys) => {
+                let found =
+                    keys.iter().filter_map(|key| self.values.get(key).map(|(value, _)| (key.clone(), value.clone())));
+                Response::Rows(found.collect())
+            }
+            Request::PutMany(pairs) => {
+                pairs.iter().for_each(|(key, value)| self.put(key, value));
+                Response::Done
             }
             Request::Scan(start, limit) => {
                 let rows = self.values.range(start.clone()..).take(*limit as usize);

@@ -6,8 +6,8 @@
 
 use super::Layer;
 use crate::{
-    Capabilities, Executor, Facts, Operation, OptionInfo, Reply, Session, SessionPlan, Sink, Slot, Store, StoreError,
-    Threading, Until,
+    Capabilities, Executor, Facts, Group, Operation, OptionInfo, Reduction, Reply, Session, SessionPlan, Sink, Slot,
+    Store, StoreError, Threading, Until,
 };
 use std::str::FromStr;
 use std::task::{Context, Poll};
@@ -84,6 +84,14 @@ impl Store for Burning {
 
     fn flush(&self) -> Result<(), StoreError> {
         self.store.flush()
+    }
+
+    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
+        self.store.compact(patience)
+    }
+
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+        self.store.reduce(reduction, patience)
     }
 }
 

@@ -52,6 +52,7 @@ impl Codec for Meta {
         let token = match *operation {
             Operation::Append { .. } => self.take_tokens(2),
             Operation::GetMany { keys } => self.take_tokens(keys.len()),
+            Operation::PutMany { pairs } => self.take_tokens(pairs.len()),
             _ => self.take_tokens(1),
         };
         match *operation {
@@ -77,10 +78,16 @@ impl Codec for Meta {
                 self.asked.push(keys);
                 out.extend_from_slice(b"mn\r\n");
             }
+            // What is stored stays silent; the line of mn ends the replies.
+            Operation::PutMany { pairs } => {
+                for (token, (key, value)) in (token..).zip(pairs) {
+                    put(out, key, value, b" q", token);
+                }
+                out.extend_from_slice(b"mn\r\n");
+            }
             // Not native, so never asked; whoever asks nevertheless gets the server's refusal.
             Operation::IncrementField { .. }
             | Operation::GetFields { .. }
-            | Operation::PutMany { .. }
             | Operation::Scan { .. } => out.extend_from_slice(b"unsupported\r\n"),
         }
         Expect { kind: operation.kind(), detail: token }
@@ -91,6 +98,7 @@ impl Codec for Meta {
         let token = expect.detail;
         match expect.kind {
             OperationKind::GetMany => self.many(token, input).unwrap_or_else(|other| other),
+            OperationKind::PutMany => put_many(input).unwrap_or_else(|other| other),
             OperationKind::Append => appended(token, input).unwrap_or_else(|other| other),
             kind => match Answer::read(input) {
                 Ok(answer) => one(kind, token, answer),
@@ -141,6 +149,23 @@ fn appended<'a>(token: u32, input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>>
         _ => return Err(Decoded::Broken("a status ms has")),
     };
     Ok(Decoded::Reply { reply, consumed })
+}
+
+/// What was refused of a put-many, and the line that ends it.
+fn put_many<'a>(input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
+    let mut consumed = 0;
+    let mut refusal = None;
+    loop {
+        let answer = Answer::read(&input[consumed..])?;
+        consumed += answer.consumed;
+        match answer.status {
+            Status::End => break,
+            Status::Error(words) => refusal = refusal.or(Some(words)),
+            Status::NotStored => refusal = refusal.or(Some(b"NS (not stored)")),
+            _ => return Err(Decoded::Broken("silence, and MN behind it")),
+        }
+    }
+    Ok(Decoded::Reply { reply: refusal.map_or(Reply::Done, refused), consumed })
 }
 
 impl Meta {

@@ -238,6 +238,15 @@ impl Store for MongoDb {
         config.insert("driver".into(), "mongodb".into());
         Ok(Facts { product: identity.product.into(), version, config })
     }
+
+    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
+        brief(&self.place, patience, async {
+            let database = enter(&self.place, self.options.clone(), &self.database).await?;
+            let compacted = database.run_command(doc! { "compact": COLLECTIONS[0] }).await;
+            database.client().clone().shutdown().immediate(true).await;
+            compacted.map(drop).map_err(|error| StoreError::open(&self.place, error))
+        })
+    }
 }
 
 /// Opens the connections before the clock starts: so many commands at once need so many.

@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Session, SessionPlan, Store,
-    StoreError, Threading,
+    Capabilities, Endpoint, Facts, Group, Reduction, Session, SessionPlan, Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec, Target};
 
@@ -136,6 +135,22 @@ fn durability(settings: &BTreeMap<String, String>) -> Durability {
     }
 }
 
+impl MySql {
+    /// Asks the server something on a connection of its own.
+    fn ask<T>(
+        &self,
+        patience: Duration,
+        question: impl AsyncFnOnce(&mut Conn) -> mysql_async::Result<T>,
+    ) -> Result<T, StoreError> {
+        brief(&self.place, patience, async {
+            let mut conn = enter(&self.place, self.opts.clone()).await?;
+            let answer = question(&mut conn).await;
+            let _ = conn.disconnect().await;
+            answer.map_err(|error| StoreError::open(&self.place, error))
+        })
+    }
+}
+
 impl Store for MySql {
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
@@ -165,5 +180,23 @@ impl Store for MySql {
         config.insert("connections".into(), "one a slot (the protocol does not pipeline)".into());
         config.insert("driver".into(), "mysql_async".into());
         Ok(Facts { product, version: number(&version).to_owned(), config })
+    }
+
+    /// InnoDB rewrites the table and swaps the files.
+    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
+        self.ask(patience, async |conn| conn.query_drop("OPTIMIZE TABLE kvtrial_kv").await)
+    }
+
+    /// Groups are compared as bytes: the collations of text would put `a` and `A` into one.
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+        let field = |path: String| format!("JSON_VALUE(CONVERT(v USING utf8mb4), '{path}')");
+        let query = format!(
+            "SELECT CAST({} AS BINARY) AS g, COUNT(*), CAST(SUM(CAST({} AS SIGNED)) AS SIGNED) FROM kvtrial_kv GROUP BY g",
+            field(reduction.group.sql_json()),
+            field(reduction.sum.sql_json())
+        );
+        let rows: Vec<(Vec<u8>, u64, i64)> = self.ask(patience, async |conn| conn.query(query).await)?;
+        let group = |(key, count, sum)| Group { key: String::from_utf8_lossy(&Vec::<u8>::from(key)).into_owned(), count, sum };
+        Ok(rows.into_iter().map(group).collect())
     }
 }

@@ -8,8 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Session, SessionPlan, Store, StoreError,
-    Threading,
+    Capabilities, Endpoint, Facts, Group, Reduction, Session, SessionPlan, Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec, Target};
 use tokio_postgres::{Config, NoTls};
@@ -164,6 +163,24 @@ pub(super) fn words(error: &tokio_postgres::Error) -> String {
     }
 }
 
+/// Count and sum over the documents that the values are.
+const REDUCE: &str = "SELECT convert_from(v, 'UTF8')::json #>> $1, count(*), sum((convert_from(v, 'UTF8')::json #>> $2)::bigint)::bigint \
+     FROM kvtrial.kv GROUP BY 1";
+
+impl Postgres {
+    /// Asks the server something on a connection of its own.
+    fn ask<T>(
+        &self,
+        patience: Duration,
+        question: impl AsyncFnOnce(&tokio_postgres::Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, StoreError> {
+        brief(&self.place, patience, async {
+            let client = enter(&self.place, &self.config).await?;
+            question(&client).await.map_err(|error| StoreError::open(&self.place, words(&error)))
+        })
+    }
+}
+
 impl Store for Postgres {
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
@@ -195,5 +212,23 @@ impl Store for Postgres {
         config.insert("connections".into(), "one a client, shared by its slots (pipelined)".into());
         config.insert("driver".into(), "tokio-postgres".into());
         Ok(Facts { product: "PostgreSQL".into(), version, config })
+    }
+
+    /// Rewrites table and index into new files; the checkpoint lets go of the old ones.
+    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
+        self.ask(patience, async |client| {
+            client.batch_execute("VACUUM FULL kvtrial.kv").await?;
+            client.batch_execute("CHECKPOINT").await
+        })
+    }
+
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+        let rows = self.ask(patience, async |client| {
+            client.query(REDUCE, &[&reduction.group.names(), &reduction.sum.names()]).await
+        })?;
+        let group = |row: &tokio_postgres::Row| {
+            Ok(Group { key: row.try_get(0)?, count: row.try_get::<_, i64>(1)? as u64, sum: row.try_get(2)? })
+        };
+        rows.iter().map(group).collect::<Result<_, _>>().map_err(|error| StoreError::open(&self.place, words(&error)))
     }
 }

@@ -19,6 +19,8 @@ const OPEN_SYNC_TRANSACTIONS: c_int = 1 << 6;
 
 /// Files over 2 GiB (`HDBTLARGE`).
 const TUNE_LARGE: u8 = 1 << 0;
+/// Leaves the options as they are (`UINT8_MAX`).
+const TUNE_SAME: u8 = u8::MAX;
 /// Leaves alignment and free block pool as they are by default.
 const TUNE_DEFAULT: i8 = -1;
 
@@ -69,6 +71,7 @@ functions! {
     trancommit: Plain,
     tranabort: Plain,
     bnum: unsafe extern "C" fn(Hdb) -> u64,
+    optimize: unsafe extern "C" fn(Hdb, i64, i8, i8, u8) -> bool,
 }
 
 /// The library, loaded.
@@ -158,6 +161,15 @@ impl Database {
     pub fn buckets(&self) -> u64 {
         // SAFETY: the database is open.
         unsafe { (self.library.functions.bnum)(self.hdb) }
+    }
+
+    /// Rewrites the file with as many buckets, without what was deleted or moved away from.
+    pub fn optimize(&self) -> Result<(), Fault> {
+        let buckets = i64::try_from(self.buckets()).unwrap_or(i64::MAX);
+        // SAFETY: the database is open, and the library locks for itself.
+        self.done(unsafe {
+            (self.library.functions.optimize)(self.hdb, buckets, TUNE_DEFAULT, TUNE_DEFAULT, TUNE_SAME)
+        })
     }
 
     fn code(&self) -> c_int {

@@ -21,6 +21,10 @@ const GET_MANY: u8 = 0x31;
 const ADD_INT: u8 = 0x60;
 const RECORDS: u8 = 0x80;
 const STATISTICS: u8 = 0x88;
+const MISC: u8 = 0x90;
+
+/// The function of [`MISC`] that stores pairs.
+const PUT_LIST: &[u8] = b"putlist";
 
 /// Bytes of the reply to [`RECORDS`]: status and a 64-bit number.
 const RECORDS_REPLY_BYTES: usize = 9;
@@ -46,7 +50,8 @@ mod detail {
     pub const TOO_LONG: u32 = u32::MAX - 1;
     pub const TOO_MANY: u32 = u32::MAX - 2;
     pub const TOO_WIDE: u32 = u32::MAX - 3;
-    pub const NOT_THERE: u32 = u32::MAX - 4;
+    pub const NO_PAIRS: u32 = u32::MAX - 4;
+    pub const NOT_THERE: u32 = u32::MAX - 5;
 }
 
 /// Order of the bytes of a counter in a value: that of the server's machine.
@@ -118,6 +123,7 @@ impl Codec for Tyrant {
                 Err(_) => Err(detail::TOO_WIDE),
             },
             Operation::GetMany { keys } => get_many(out, keys),
+            Operation::PutMany { pairs } => put_many(out, pairs),
             _ => Err(detail::NOT_THERE),
         };
         match sent {
@@ -156,6 +162,13 @@ impl Codec for Tyrant {
                 };
                 Decoded::Reply { reply, consumed }
             }
+            // Whatever the status, the number of elements returned is behind it; putlist returns none.
+            (OperationKind::PutMany, status) => match number(input, 1) {
+                Some(0) if status == 0 => Decoded::Reply { reply: Reply::Done, consumed: 5 },
+                Some(0) => Decoded::Reply { reply: Reply::Failed(Failure::Refused(NO_WORDS)), consumed: 5 },
+                Some(_) => Decoded::Broken("putlist: no elements"),
+                None => incomplete(input, 5),
+            },
             (OperationKind::Increment, 0) => match number(input, 1) {
                 Some(sum) => Decoded::Reply { reply: Reply::Number((sum as i32).into()), consumed: 5 },
                 None => incomplete(input, 5),
@@ -216,6 +229,30 @@ fn get_many(out: &mut Vec<u8>, keys: &[&[u8]]) -> Result<u32, u32> {
     Ok(keys.len() as u32)
 }
 
+fn put_many(out: &mut Vec<u8>, pairs: &[(&[u8], &[u8])]) -> Result<u32, u32> {
+    if pairs.is_empty() {
+        return Err(detail::NO_PAIRS);
+    }
+    if 2 * pairs.len() > MAX_KEYS {
+        return Err(detail::TOO_MANY);
+    }
+    if pairs.iter().any(|(key, value)| key.len().max(value.len()) > MAX_ARGUMENT_BYTES) {
+        return Err(detail::TOO_LONG);
+    }
+    out.extend_from_slice(&[MAGIC, MISC]);
+    size(out, PUT_LIST);
+    out.extend_from_slice(&0u32.to_be_bytes()); // options: none
+    out.extend_from_slice(&(2 * pairs.len() as u32).to_be_bytes());
+    out.extend_from_slice(PUT_LIST);
+    for (key, value) in pairs {
+        for argument in [key, value] {
+            size(out, argument);
+            out.extend_from_slice(argument);
+        }
+    }
+    Ok(detail::SENT)
+}
+
 fn size(out: &mut Vec<u8>, argument: &[u8]) {
     out.extend_from_slice(&(argument.len() as u32).to_be_bytes());
 }
@@ -227,6 +264,7 @@ fn instead<'a>(reason: u32, input: &[u8], no_rows: &'a RowBuffer) -> Decoded<'a>
     }
     let reply = match reason {
         detail::NO_KEYS => Reply::Rows(no_rows.rows()),
+        detail::NO_PAIRS => Reply::Done,
         detail::TOO_LONG => Reply::Failed(Failure::Refused(TOO_LONG)),
         detail::TOO_MANY => Reply::Failed(Failure::Refused(TOO_MANY)),
         detail::TOO_WIDE => Reply::Failed(Failure::Refused(TOO_WIDE)),

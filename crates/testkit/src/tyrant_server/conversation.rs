@@ -68,6 +68,7 @@ fn answer(command: u8, input: &mut impl Read, output: &mut impl Write, cabinet: 
             output.write_all(&[0])?;
             output.write_all(&cabinet.records().to_be_bytes())
         }
+        0x90 => misc(input, output, cabinet),
         0x88 => sized(output, statistics(cabinet)?.as_bytes()),
         _ => Err(Error::new(ErrorKind::InvalidData, format!("no command {command:#04x} in the test server"))),
     }
@@ -88,6 +89,23 @@ fn get_many(input: &mut impl Read, output: &mut impl Write, cabinet: &Cabinet) -
         output.write_all(&value)?;
     }
     Ok(())
+}
+
+/// The command that calls a function by its name; of these there is `putlist` here.
+fn misc(input: &mut impl Read, output: &mut impl Write, cabinet: &Cabinet) -> Result<()> {
+    let (name_bytes, _options) = (size(input)?, u32::from_be_bytes(bytes(input)?));
+    let count = u32::from_be_bytes(bytes(input)?);
+    let name = take(input, name_bytes)?;
+    if count > MAX_KEYS || name != b"putlist" {
+        return Err(Error::new(ErrorKind::InvalidData, "no such function in the test server"));
+    }
+    let mut done = true;
+    for _ in 0..count / 2 {
+        let (key, value) = (key(input)?, key(input)?);
+        done &= cabinet.put(&key, &value);
+    }
+    status(output, done)?;
+    output.write_all(&0u32.to_be_bytes())
 }
 
 fn statistics(cabinet: &Cabinet) -> Result<String> {

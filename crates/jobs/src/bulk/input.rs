@@ -1,0 +1,113 @@
+//! The documents, and all that is derived from them and shared by all trials.
+
+use data::digest::{LineDigest, hex_of_bytes};
+use data::docs::{DocSet, Scalar, fields};
+use engine::JobError;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use store::{Group, Reduction};
+
+/// The documents and what must come out of them.
+pub struct Input {
+    pub(super) documents: DocSet,
+    /// Numbers of the documents in byte order of their ids.
+    pub(super) order: Vec<u32>,
+    pub(super) longest_id: usize,
+    pub(super) largest: usize,
+    /// What the reduction must come to, in byte order of keys; empty when none is asked for.
+    pub(super) groups: Vec<Group>,
+    digest: OnceLock<String>,
+}
+
+impl Input {
+    /// Derives everything but the digest; checks the fields of the reduction in every document.
+    pub fn new(documents: DocSet, reduction: Option<&Reduction>) -> Result<Input, JobError> {
+        let groups = reduction.map_or(Ok(Vec::new()), |reduction| expected(&documents, reduction))?;
+        let longest = |bytes: &dyn Fn(usize) -> usize| (0..documents.len()).max_by_key(|&at| bytes(at)).unwrap_or(0);
+        Ok(Input {
+            order: documents.in_id_order(),
+            longest_id: longest(&|at| documents.id(at).len()),
+            largest: longest(&|at| documents.document(at).len()),
+            groups,
+            digest: OnceLock::new(),
+            documents,
+        })
+    }
+
+    /// Digest of the lines `id \t sha256 of the document`, in byte order of ids.
+    pub fn digest(&self) -> &str {
+        self.digest.get_or_init(|| self.digest_but(&BTreeMap::new()))
+    }
+
+    /// The same, where some documents (by number) were found otherwise: another content, or missing.
+    pub fn digest_but(&self, otherwise: &BTreeMap<u32, Option<[u8; 64]>>) -> String {
+        let mut digest = LineDigest::default();
+        for &at in &self.order {
+            let content = match otherwise.get(&at) {
+                None => hex_of_bytes(self.documents.document(at as usize)),
+                Some(Some(other)) => *other,
+                Some(None) => continue,
+            };
+            digest.line(&[self.documents.id(at as usize), &content]);
+        }
+        digest.finish()
+    }
+
+    /// The document with this id.
+    pub fn find(&self, id: &[u8]) -> Option<u32> {
+        let place = self.order.binary_search_by(|&at| self.documents.id(at as usize).cmp(id)).ok()?;
+        Some(self.order[place])
+    }
+}
+
+/// Counts and sums by group while documents come in.
+#[derive(Clone, Debug, Default)]
+pub struct Tally(BTreeMap<String, (u64, i64)>);
+
+impl Tally {
+    /// Adds a document; false when it lacks the fields.
+    pub fn add(&mut self, document: &[u8], reduction: &Reduction) -> bool {
+        let found = fields(document, [reduction.group.names(), reduction.sum.names()]);
+        let Ok([Scalar::Text(group), Scalar::Integer(number)]) = found else { return false };
+        match self.0.get_mut(&*group) {
+            Some((count, sum)) => (*count, *sum) = (*count + 1, sum.saturating_add(number)),
+            None => {
+                self.0.insert(group.into_owned(), (1, number));
+            }
+        }
+        true
+    }
+
+    /// Adds another's.
+    pub fn merge(&mut self, other: Tally) {
+        for (group, (count, sum)) in other.0 {
+            let mine = self.0.entry(group).or_default();
+            *mine = (mine.0 + count, mine.1.saturating_add(sum));
+        }
+    }
+
+    /// The groups in byte order of keys.
+    pub fn groups(self) -> Vec<Group> {
+        self.0.into_iter().map(|(key, (count, sum))| Group { key, count, sum }).collect()
+    }
+}
+
+fn expected(documents: &DocSet, reduction: &Reduction) -> Result<Vec<Group>, JobError> {
+    let mut tally = Tally::default();
+    for at in 0..documents.len() {
+        if tally.add(documents.document(at), reduction) {
+            continue;
+        }
+        let group = matches!(fields(documents.document(at), [reduction.group.names()]), Ok([Scalar::Text(_)]));
+        let (field, wanted) = if group { (&reduction.sum, "an integer") } else { (&reduction.group, "a string") };
+        return Err(JobError(format!(
+            "{}, line {}: the field '{field}' of the document must be {wanted} for reduce={}:{}; correct it, or use other fields or \
+             reduce=none",
+            documents.source_name(),
+            documents.line(at),
+            reduction.group,
+            reduction.sum
+        )));
+    }
+    Ok(tally.groups())
+}

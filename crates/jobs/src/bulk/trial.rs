@@ -1,0 +1,192 @@
+//! One execution: load, compaction, reduction, read-back.
+
+use super::input::{Input, Tally};
+use super::load::{Load, Puts};
+use super::read_back::ReadBack;
+use super::reduce::{Gets, Scan};
+use data::digest::LineDigest;
+use engine::{Offences, Phase, Trial, TrialSetup, Worker};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use store::{Capabilities, Group, Keeps, OperationKind, Reduction, Slot, Store, StoreError, Support};
+use study::{Answer, Reason, ReasonKind};
+
+/// What a phase does.
+#[derive(Clone, Copy, Debug)]
+enum Stage<'a> {
+    Load,
+    Compact,
+    /// In the store.
+    Reduce(&'a Reduction),
+    ReduceByScan(&'a Reduction),
+    ReduceByGet(&'a Reduction),
+    ReadBack,
+}
+
+/// State shared by the workers of one execution.
+pub struct BulkTrial<'a> {
+    pub(super) input: &'a Input,
+    pub(super) batch: usize,
+    pub(super) puts: Puts,
+    pub(super) slots: u32,
+    pub(super) capabilities: Capabilities,
+    stages: Vec<Stage<'a>>,
+    pub(super) tally: Mutex<Tally>,
+    /// Groups the store itself came to.
+    groups: Mutex<Option<Vec<Group>>>,
+    /// Documents found otherwise than they must be.
+    pub(super) otherwise: Mutex<BTreeMap<u32, Option<[u8; 64]>>>,
+    pub(super) more: Mutex<Offences>,
+}
+
+impl<'a> BulkTrial<'a> {
+    /// An execution on an empty store.
+    pub fn new(input: &'a Input, batch: u32, reduction: Option<&'a Reduction>, setup: &TrialSetup) -> BulkTrial<'a> {
+        let store = &setup.capabilities;
+        let mut stages = vec![Stage::Load];
+        if store.keeps == Keeps::Everything {
+            if store.compaction == Support::Native {
+                stages.push(Stage::Compact);
+            }
+            stages.extend(reduction.map(|reduction| match store.reduction {
+                Support::Native => Stage::Reduce(reduction),
+                Support::Absent if store.has(OperationKind::Scan) => Stage::ReduceByScan(reduction),
+                Support::Absent => Stage::ReduceByGet(reduction),
+            }));
+            stages.push(Stage::ReadBack);
+        }
+        BulkTrial {
+            input,
+            batch: batch as usize,
+            puts: if batch > 1 && store.has(OperationKind::PutMany) { Puts::Batches } else { Puts::Single },
+            slots: setup.slots.max(1),
+            capabilities: store.clone(),
+            stages,
+            tally: Mutex::default(),
+            groups: Mutex::default(),
+            otherwise: Mutex::default(),
+            more: Mutex::default(),
+        }
+    }
+
+    /// The groups found, if a reduction ran, in byte order of keys.
+    fn found_groups(&self) -> Option<Vec<Group>> {
+        let stage =
+            self.stages.iter().find(|stage| !matches!(stage, Stage::Load | Stage::Compact | Stage::ReadBack))?;
+        let mut groups = match stage {
+            Stage::Reduce(_) => self.groups.lock().unwrap_or_else(PoisonError::into_inner).clone()?,
+            _ => self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone().groups(),
+        };
+        groups.sort_unstable();
+        Some(groups)
+    }
+}
+
+impl Trial for BulkTrial<'_> {
+    fn phases(&self) -> Vec<Phase> {
+        let documents = self.input.documents.len() as u64;
+        let batches = documents.div_ceil(self.batch as u64);
+        let phase = |stage: &Stage<'_>| match stage {
+            Stage::Load => {
+                let operations = if self.puts == Puts::Single { documents } else { batches };
+                Phase { name: "load", timed: true, operations: Some(operations) }
+            }
+            Stage::Compact => Phase { name: "compact", timed: false, operations: Some(1) },
+            Stage::Reduce(_) => Phase { name: "reduce", timed: false, operations: Some(1) },
+            Stage::ReduceByScan(_) | Stage::ReduceByGet(_) => Phase { name: "reduce", timed: false, operations: None },
+            Stage::ReadBack => Phase { name: "read back", timed: false, operations: None },
+        };
+        self.stages.iter().map(phase).collect()
+    }
+
+    fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
+        match self.stages[phase] {
+            Stage::Load => Box::new(Load::new(self, slots)),
+            Stage::ReduceByScan(reduction) => Box::new(Scan::new(self, reduction, slots)),
+            Stage::ReduceByGet(reduction) => Box::new(Gets::new(self, reduction, slots)),
+            // What is asked of the store as a whole needs no worker.
+            Stage::ReadBack | Stage::Compact | Stage::Reduce(_) => Box::new(ReadBack::new(self, slots)),
+        }
+    }
+
+    fn whole(&self, phase: usize, store: &dyn Store, patience: Duration) -> Option<Result<(), StoreError>> {
+        match self.stages[phase] {
+            Stage::Compact => Some(store.compact(patience)),
+            Stage::Reduce(reduction) => Some(store.reduce(reduction, patience).map(|groups| {
+                *self.groups.lock().unwrap_or_else(PoisonError::into_inner) = Some(groups);
+            })),
+            _ => None,
+        }
+    }
+
+    fn carried(&self, phase: usize) -> Option<u64> {
+        match self.stages[phase] {
+            Stage::Compact => None,
+            _ => Some(self.input.documents.len() as u64),
+        }
+    }
+
+    fn answer(&self) -> (Answer, Vec<Reason>) {
+        if self.capabilities.keeps == Keeps::Nothing {
+            return (Answer::default(), Vec::new());
+        }
+        let otherwise = self.otherwise.lock().unwrap_or_else(PoisonError::into_inner);
+        let documents = self.input.documents.len();
+        let digest =
+            if otherwise.is_empty() { self.input.digest().to_owned() } else { self.input.digest_but(&otherwise) };
+        let mut facts: BTreeMap<String, serde_json::Value> = BTreeMap::from([
+            ("documents".into(), documents.into()),
+            ("documents_valid".into(), (documents - otherwise.len()).into()),
+        ]);
+        let more = std::mem::take(&mut *self.more.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut reasons = more.into_reasons();
+        if let Some(groups) = self.found_groups() {
+            let (count, sum) = groups
+                .iter()
+                .fold((0, 0i64), |(count, sum), group| (count + group.count, sum.saturating_add(group.sum)));
+            facts.insert("groups".into(), groups.len().into());
+            facts.insert("count".into(), count.into());
+            facts.insert("sum".into(), sum.into());
+            facts.insert("sha256_groups".into(), digest_of(&groups).into());
+            reasons.extend(wrong_group(&groups, &self.input.groups));
+        }
+        (Answer { digest, facts }, reasons)
+    }
+
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        if index >= self.input.documents.len() as u64 {
+            return false;
+        }
+        out.extend_from_slice(self.input.documents.id(index as usize));
+        true
+    }
+
+    fn logical_bytes(&self) -> u64 {
+        self.input.documents.document_bytes() + self.input.documents.id_bytes()
+    }
+}
+
+/// Digest of the lines `key \t count \t sum`.
+fn digest_of(groups: &[Group]) -> String {
+    let mut digest = LineDigest::default();
+    for group in groups {
+        digest.line(&[group.key.as_bytes(), group.count.to_string().as_bytes(), group.sum.to_string().as_bytes()]);
+    }
+    digest.finish().trim_start_matches("sha256:").to_owned()
+}
+
+/// The groups that are not what they must be.
+fn wrong_group(found: &[Group], expected: &[Group]) -> Option<Reason> {
+    let shown = |group: &Group| format!("group {}: {} documents, sum {}", group.key, group.count, group.sum);
+    let wrong: Vec<&Group> = found.iter().filter(|group| expected.binary_search(group).is_err()).collect();
+    let lacking: Vec<&Group> = expected.iter().filter(|group| found.binary_search(group).is_err()).collect();
+    let example = match (wrong.first(), lacking.first()) {
+        (None, None) => return None,
+        (Some(wrong), Some(lacking)) => format!("the reduction has {}; must be {}", shown(wrong), shown(lacking)),
+        (Some(wrong), None) => format!("the reduction has {}, which no document is in", shown(wrong)),
+        (None, Some(lacking)) => format!("the reduction lacks {}", shown(lacking)),
+    };
+    Some(Reason { kind: ReasonKind::WrongAnswer, count: wrong.len().max(lacking.len()) as u64, example })
+}

@@ -1,0 +1,175 @@
+//! crud: insert, select, update and delete every row, phase after phase, each row exactly once in random order (the job of 2016
+//! that asked what the SQL layer costs over the same storage engine).
+//!
+//! Rows are shared out over the clients: client i of c owns the keys from i·rows/c on. Keys are decimal numbers. A phase begins
+//! when every client has ended the one before; its rate is that of all clients on one clock. What a phase left is verified: the
+//! select is the check of the insert, update and delete are read back in phases that are not timed.
+//!
+//! Answer: the lines `phase \t key \t value` of insert and update, and `delete \t key \t missing`, in byte order.
+
+mod preset;
+mod rows;
+mod trial;
+mod work;
+
+use data::digest::LineDigest;
+use engine::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
+use rows::{decimal, in_byte_order};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+use store::{Capabilities, OperationKind};
+
+/// What is inserted: 16 bytes.
+const INSERTED: &[u8] = b"1234567890ABCDEF";
+/// What it is updated to: 14 bytes.
+const UPDATED: &[u8] = b"00012312301230";
+
+/// Most rows, so that a row's number has 32 bits.
+const MAX_ROWS: u32 = 1_000_000_000;
+
+/// The job as it is listed.
+pub static JOB: JobInfo = JobInfo {
+    name: "crud",
+    summary: "insert, select, update, delete: every row once in each phase, in random order; rows verified after each",
+    input: "generated: decimal keys, values of 16 bytes, updated to 14",
+    params: &[
+        ParamInfo {
+            name: "rows",
+            default: "160000",
+            values: "1 to 1000000000",
+            help: "rows over all clients; each client owns an equal share of the keys",
+        },
+        ParamInfo {
+            name: "insert",
+            default: "put",
+            values: "put, add",
+            help: "put stores whatever is there; add only where there is no such key (SQL INSERT, memcached add)",
+        },
+    ],
+    prepare,
+    query: None,
+    plan: None,
+    presets: preset::PRESETS,
+};
+
+/// How a row is inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Insert {
+    Put,
+    Add,
+}
+
+/// What a phase does with each row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Insert,
+    Select,
+    Update,
+    CheckUpdate,
+    Delete,
+    CheckDelete,
+}
+
+impl Stage {
+    const ALL: [Stage; 6] =
+        [Stage::Insert, Stage::Select, Stage::Update, Stage::CheckUpdate, Stage::Delete, Stage::CheckDelete];
+
+    fn name(self) -> &'static str {
+        match self {
+            Stage::Insert => "insert",
+            Stage::Select => "select",
+            Stage::Update => "update",
+            Stage::CheckUpdate => "check update",
+            Stage::Delete => "delete",
+            Stage::CheckDelete => "check delete",
+        }
+    }
+
+    fn is_check(self) -> bool {
+        matches!(self, Stage::CheckUpdate | Stage::CheckDelete)
+    }
+
+    /// The phase whose outcome is verified by this one.
+    fn verifies(self) -> Option<Stage> {
+        match self {
+            Stage::Select => Some(Stage::Insert),
+            Stage::CheckUpdate => Some(Stage::Update),
+            Stage::CheckDelete => Some(Stage::Delete),
+            Stage::Insert | Stage::Update | Stage::Delete => None,
+        }
+    }
+
+    /// What a row holds after it.
+    fn leaves(self) -> &'static [u8] {
+        match self {
+            Stage::Insert | Stage::Select => INSERTED,
+            Stage::Update | Stage::CheckUpdate => UPDATED,
+            Stage::Delete | Stage::CheckDelete => b"missing",
+        }
+    }
+}
+
+/// Rows that were not as they must be after a phase.
+type Wrong = BTreeSet<(Stage, u32)>;
+
+struct Crud {
+    rows: u32,
+    insert: Insert,
+    digest: OnceLock<String>,
+}
+
+/// Digest of what every row was after each phase.
+fn digest_of(rows: u32, wrong: &Wrong) -> String {
+    let mut digest = LineDigest::default();
+    // In byte order of their names.
+    for stage in [Stage::Delete, Stage::Insert, Stage::Update] {
+        in_byte_order(rows, |row| {
+            let left = if wrong.contains(&(stage, row)) { &b"otherwise"[..] } else { stage.leaves() };
+            digest.line(&[stage.name().as_bytes(), decimal(row).as_bytes(), left]);
+        });
+    }
+    digest.finish()
+}
+
+fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
+    let param = |name: &str| request.params.get(name).map_or("", String::as_str);
+    if let Some(data) = &request.data {
+        return Err(JobError(format!("--data {data}: crud generates its rows; use --set rows=")));
+    }
+    let rows = match param("rows").parse() {
+        Ok(rows @ 1..=MAX_ROWS) => rows,
+        _ => return Err(JobError(format!("rows={} is not possible; use 1 to {MAX_ROWS}", param("rows")))),
+    };
+    let insert = match param("insert") {
+        "put" => Insert::Put,
+        "add" => Insert::Add,
+        other => return Err(JobError(format!("insert={other} is not possible; use put or add"))),
+    };
+    Ok(Box::new(Crud { rows, insert, digest: OnceLock::new() }))
+}
+
+impl Job for Crud {
+    fn input(&self) -> BTreeMap<String, serde_json::Value> {
+        BTreeMap::from([("name".into(), "generated rows".into()), ("rows".into(), self.rows.into())])
+    }
+
+    fn suits(&self, store: &Capabilities) -> Result<Vec<&'static str>, JobError> {
+        let longest = decimal(self.rows - 1).as_bytes().len();
+        if store.min_key_bytes > 1 || store.max_key_bytes < longest {
+            return Err(JobError(format!(
+                "keys have 1 to {longest} bytes, this store takes {} to {}; use another store",
+                store.min_key_bytes, store.max_key_bytes
+            )));
+        }
+        let emulated = self.insert == Insert::Add && !store.has(OperationKind::CompareAndSet);
+        Ok(if emulated { vec!["add by put"] } else { Vec::new() })
+    }
+
+    fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
+        Box::new(trial::CrudTrial::new(self, setup))
+    }
+
+    fn known_digest(&self) -> Option<String> {
+        Some(self.digest.get_or_init(|| digest_of(self.rows, &Wrong::new())).clone())
+    }
+}

@@ -1,0 +1,127 @@
+//! Rows: their keys, who owns them, and the order a phase takes them in.
+
+use data::splitmix::Rng;
+use std::ops::Range;
+
+/// A number in decimal, without an allocation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decimal {
+    digits: [u8; 10],
+    start: u8,
+}
+
+impl Decimal {
+    /// Its digits.
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.digits[usize::from(self.start)..]
+    }
+}
+
+/// The key of a row.
+#[inline]
+pub fn decimal(row: u32) -> Decimal {
+    let mut decimal = Decimal { digits: [b'0'; 10], start: 9 };
+    let mut rest = row;
+    loop {
+        decimal.digits[usize::from(decimal.start)] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            return decimal;
+        }
+        decimal.start -= 1;
+    }
+}
+
+/// Visits the rows below `rows` in byte order of their keys.
+pub fn in_byte_order(rows: u32, mut visit: impl FnMut(u32)) {
+    // Depth first through the tree of decimal prefixes.
+    let mut row = 0u64;
+    let rows = u64::from(rows);
+    if rows > 0 {
+        visit(0);
+    }
+    if rows > 1 {
+        row = 1;
+    }
+    while row != 0 {
+        visit(row as u32);
+        if row * 10 < rows {
+            row *= 10;
+            continue;
+        }
+        while row % 10 == 9 || row + 1 >= rows {
+            row /= 10;
+            if row == 0 {
+                return;
+            }
+        }
+        row += 1;
+    }
+}
+
+/// The rows slot `slot` of `slots` owns.
+pub fn share(rows: u32, slots: u32, slot: u32) -> Range<u32> {
+    let cut = |at: u32| (u64::from(at) * u64::from(rows) / u64::from(slots)) as u32;
+    cut(slot)..cut(slot + 1)
+}
+
+/// The rows of these slots, slot after slot, each slot's own in random order (Fisher and Yates).
+pub fn shuffled(rows: u32, slots: u32, of: Range<u32>, seed: u64) -> Vec<u32> {
+    let mut order = Vec::with_capacity(
+        (share(rows, slots, of.end.saturating_sub(1)).end - share(rows, slots, of.start).start) as usize,
+    );
+    for slot in of {
+        let start = order.len();
+        order.extend(share(rows, slots, slot));
+        let own = &mut order[start..];
+        let mut rng = Rng::new(seed ^ u64::from(slot) << 32);
+        for at in (1..own.len()).rev() {
+            own.swap(at, rng.below(at as u64 + 1) as usize);
+        }
+    }
+    order
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{decimal, in_byte_order, share, shuffled};
+
+    #[test]
+    fn keys_are_decimal_numbers_and_their_byte_order_is_that_of_sort() {
+        for row in [0, 7, 10, 99, 100, 159_999, u32::MAX] {
+            assert_eq!(decimal(row).as_bytes(), row.to_string().as_bytes());
+        }
+        for rows in [1, 2, 9, 10, 11, 99, 101, 1000, 1234] {
+            let mut expected: Vec<String> = (0..rows).map(|row| row.to_string()).collect();
+            expected.sort();
+            let mut found = Vec::new();
+            in_byte_order(rows, |row| found.push(row.to_string()));
+            assert_eq!(found, expected, "{rows}");
+        }
+    }
+
+    #[test]
+    fn every_row_is_taken_once_by_its_owner_in_an_order_of_its_own() {
+        for (rows, slots) in [(1000, 1), (1000, 7), (3, 8), (160, 16)] {
+            let order = shuffled(rows, slots, 0..slots, 42);
+            let mut at = 0;
+            for slot in 0..slots {
+                let own = share(rows, slots, slot);
+                let mut taken = order[at..at + own.len()].to_vec();
+                taken.sort_unstable();
+                assert_eq!(taken, own.clone().collect::<Vec<_>>());
+                at += own.len();
+            }
+            assert_eq!(at, rows as usize);
+        }
+        let order = shuffled(1000, 1, 0..1, 42);
+        assert_eq!(shuffled(1000, 1, 0..1, 42), order);
+        assert_ne!(shuffled(1000, 1, 0..1, 43), order);
+        let rises = order.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!((400..600).contains(&rises), "{rises} of 999 steps rise");
+        // A part of the slots has the same orders as the whole.
+        assert_eq!(shuffled(1000, 4, 1..3, 42), shuffled(1000, 4, 0..4, 42)[250..750]);
+    }
+}

@@ -1,0 +1,78 @@
+//! One execution: the four phases, and the checks between them.
+
+use super::rows::decimal;
+use super::work::Work;
+use super::{Crud, Insert, Stage, Wrong, digest_of};
+use engine::{Job, Phase, Trial, TrialSetup, Worker};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+use store::{Keeps, OperationKind, Slot};
+use study::{Answer, Reason};
+
+/// State shared by the workers of one execution.
+pub struct CrudTrial<'a> {
+    job: &'a Crud,
+    pub(super) rows: u32,
+    pub(super) insert: Insert,
+    pub(super) slots: u32,
+    pub(super) seed: u64,
+    pub(super) keeps: Keeps,
+    stages: Vec<Stage>,
+    pub(super) wrong: Mutex<Wrong>,
+}
+
+impl<'a> CrudTrial<'a> {
+    /// An execution on an empty store.
+    pub(super) fn new(job: &'a Crud, setup: &TrialSetup) -> CrudTrial<'a> {
+        let keeps = setup.capabilities.keeps;
+        let adds = job.insert == Insert::Add && setup.capabilities.has(OperationKind::CompareAndSet);
+        CrudTrial {
+            job,
+            rows: job.rows,
+            insert: if adds { Insert::Add } else { Insert::Put },
+            slots: setup.slots.max(1),
+            seed: setup.seed,
+            keeps,
+            stages: Stage::ALL.into_iter().filter(|stage| keeps == Keeps::Everything || !stage.is_check()).collect(),
+            wrong: Mutex::default(),
+        }
+    }
+}
+
+impl Trial for CrudTrial<'_> {
+    fn phases(&self) -> Vec<Phase> {
+        let phase =
+            |stage: &Stage| Phase { name: stage.name(), timed: !stage.is_check(), operations: Some(self.rows.into()) };
+        self.stages.iter().map(phase).collect()
+    }
+
+    fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
+        Box::new(Work::new(self, self.stages[phase], slots))
+    }
+
+    fn answer(&self) -> (Answer, Vec<Reason>) {
+        if self.keeps == Keeps::Nothing {
+            return (Answer::default(), Vec::new());
+        }
+        let wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.job.known_digest().filter(|_| wrong.is_empty());
+        let valid = |stage| u64::from(self.rows) - wrong.iter().filter(|(found, _)| *found == stage).count() as u64;
+        let facts = [
+            ("rows", self.rows.into()),
+            ("valid_after_insert", valid(Stage::Insert).into()),
+            ("valid_after_update", valid(Stage::Update).into()),
+            ("valid_after_delete", valid(Stage::Delete).into()),
+        ]
+        .map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value));
+        let digest = known.unwrap_or_else(|| digest_of(self.rows, &wrong));
+        (Answer { digest, facts: facts.into() }, Vec::new())
+    }
+
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        if index >= u64::from(self.rows) {
+            return false;
+        }
+        out.extend_from_slice(decimal(index as u32).as_bytes());
+        true
+    }
+}
