@@ -1,6 +1,7 @@
 //! One module a command.
 
 pub mod check;
+pub mod echo;
 pub mod jobs;
 pub mod query;
 pub mod run;

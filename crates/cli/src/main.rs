@@ -15,6 +15,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse(); // prints help and usage errors itself and exits with 0 or 2
+    if let Command::EchoServer(arguments) = &arguments.command {
+        return commands::echo::serve(arguments); // ends by a signal, like any server
+    }
+    stores::echo_served_by(commands::echo::command_line());
     if let Err(error) = host::interrupt::install(|| std::process::exit(failure::INTERRUPTED.into())) {
         eprintln!("kvtrial: signals cannot be handled: {error}");
         return ExitCode::from(failure::USAGE);
@@ -26,6 +30,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => commands::check::check(&arguments),
         Command::Stores(arguments) => commands::stores::stores(&arguments),
         Command::Jobs(arguments) => commands::jobs::jobs(&arguments),
+        Command::EchoServer(_) => Ok(failure::GOOD),
     };
     // Private servers and directories are gone with their owners by now; what a forgotten one would leave is removed here.
     host::end_all();

@@ -26,6 +26,7 @@ mod ports;
 mod process;
 mod registry;
 mod server;
+mod throttle;
 mod tree;
 mod usage;
 mod user;

@@ -10,6 +10,7 @@ mod plan;
 mod run;
 mod sweep;
 mod trial;
+mod trust;
 
 pub use order::{Turn, balanced};
 pub use plan::{KeysFound, Plan, PlannedStore};

@@ -22,11 +22,13 @@ mod embedded;
 mod transactional;
 
 adapters! {
-    null, ram,
+    null, ram, echo,
     sqlite, lmdb, redb, fjall, tokyocabinet,
     redis, memcached, tyrant,
     mysql, postgres, mongodb,
 }
+
+pub use echo::served_by as echo_served_by;
 
 /// The store of that name.
 pub fn find(name: &str) -> Option<&'static StoreInfo> {

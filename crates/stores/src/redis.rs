@@ -4,7 +4,7 @@ mod facts;
 mod item;
 mod resp;
 
-use resp::{Login, Resp};
+pub(crate) use resp::{Login, Resp};
 use store::{
     Capabilities, Class, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, Probe,
     ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, CommandLine, programs, wire,

@@ -1,6 +1,6 @@
 //! All trials of one combination of job, store and parameters.
 
-use crate::{Answer, Durability, Latencies, Quantity, TrialRecord, Verdict};
+use crate::{Answer, Budget, Durability, Latencies, Quantity, Stall, TrialRecord, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub struct Cell {
     pub store: String,
     /// Job and engine parameters, as text.
     pub params: BTreeMap<String, String>,
-    /// Whether this is a `null` or `ram` cell added for comparison.
+    /// Whether this is a `null`, `ram` or `echo` cell added for comparison.
     pub baseline: bool,
     /// `baseline`, `embedded`, `network` or `distributed`; classes are not ranked together unless asked.
     pub class: String,
@@ -60,6 +60,8 @@ pub struct Cell {
     pub errors: u64,
     /// Sum over counted trials.
     pub retries: u64,
+    /// Requests adapters sent again because the store had undone them; sum over counted trials.
+    pub resent: u64,
     /// CPU seconds of the client.
     pub client_cpu_s: Option<Quantity>,
     /// CPU seconds of the server.
@@ -70,6 +72,12 @@ pub struct Cell {
     pub disk_bytes: Option<Quantity>,
     /// Key and value bytes the job left in the store.
     pub logical_bytes: u64,
+    /// What an operation's time went into; `None` where no baseline can say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// Stalls of all counted trials, in the order of the trials.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<Stall>,
     /// Every trial, warm-ups included, in the order they ran.
     pub trials: Vec<TrialRecord>,
     /// Anything a later version adds.

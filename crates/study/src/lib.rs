@@ -4,24 +4,28 @@
 //! quantities. What never lives here: I/O, a clock, a random source, statistics, or knowledge of any store or job.
 
 mod answer;
+mod budget;
 mod cell;
 mod durability;
 mod host;
 mod latency;
 mod quantity;
 mod spec;
+mod stall;
 mod study_file;
 mod timestamp;
 mod trial;
 mod verdict;
 
 pub use answer::Answer;
+pub use budget::{Budget, BudgetPart, Layer};
 pub use cell::{Cell, CellKey};
 pub use durability::{Durability, UnknownDurability};
 pub use host::{HostFacts, Noise};
 pub use latency::{Latencies, LatencySummary};
 pub use quantity::Quantity;
 pub use spec::{Address, Authority, Secret, Spec, SpecError, Target};
+pub use stall::{Stall, StallCause, StallSign};
 pub use study_file::{SCHEMA, Study};
 pub use timestamp::rfc3339;
 pub use trial::{PhaseRecord, SeriesPoint, ServerUse, TrialRecord};

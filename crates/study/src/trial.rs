@@ -1,6 +1,6 @@
 //! One execution of one job on one store.
 
-use crate::{Answer, Latencies, Noise, Verdict};
+use crate::{Answer, Latencies, Noise, Stall, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -70,6 +70,8 @@ pub struct TrialRecord {
     pub errors: u64,
     /// Compare-and-set operations that lost their race and were repeated.
     pub retries: u64,
+    /// Requests the adapter sent again because the store had undone them (deadlock, serialisation failure), over all phases.
+    pub resent: u64,
     /// Open loop: operations due but never sent.
     pub not_sent: u64,
     /// Value bytes read.
@@ -80,6 +82,10 @@ pub struct TrialRecord {
     pub client_cpu_s: f64,
     /// Largest share of a processor used by one client thread, 0 to 1.
     pub client_thread_load: f64,
+    /// Largest share of the time one client thread was ready to run but had no processor, 0 to 1.
+    pub client_run_delay: f64,
+    /// Client threads.
+    pub client_threads: u32,
     /// Client's peak resident set in bytes.
     pub client_rss_bytes: u64,
     /// Server process use, when kvtrial started the server (or the store is embedded: then it is in the client's figures).
@@ -92,6 +98,9 @@ pub struct TrialRecord {
     pub phases: Vec<PhaseRecord>,
     /// Rate and p99 over time; at most 600 points, intervals double when it grows longer.
     pub series: Vec<SeriesPoint>,
+    /// Where the series shows that the store, or the machine, stood still.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<Stall>,
     /// The answer.
     pub answer: Answer,
     /// The verdict on this trial.

@@ -111,8 +111,9 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure
     }
     let mut planned: Vec<PlannedStore> = Vec::new();
     if !arguments.no_baselines {
-        for info in stores::all().filter(|info| info.class == Class::Baseline) {
-            planned.push(PlannedStore { info, spec: Spec::private(info.name), baseline: true });
+        for name in baselines(&specs)? {
+            let spec = Spec::private(name);
+            planned.push(PlannedStore { info: target::resolve(&spec)?, spec, baseline: true });
         }
     }
     for spec in specs {
@@ -150,6 +151,21 @@ fn suited(stores: Vec<PlannedStore>, job: &dyn Job, arguments: &RunArguments) ->
         ));
     }
     Ok(left)
+}
+
+/// The baselines of these stores: `null` and `ram`, and the echo server behind each kind of socket a server on this machine is
+/// reached by.
+fn baselines(specs: &[Spec]) -> Result<Vec<&'static str>, Failure> {
+    let mut names = vec!["null", "ram"];
+    for spec in specs {
+        if target::resolve(spec)?.class == Class::Network
+            && let Some(echo) = spec.echo_baseline()
+            && !names.contains(&echo)
+        {
+            names.push(echo);
+        }
+    }
+    Ok(names)
 }
 
 /// Parameters from a file: `key=value` lines; for ycsb a YCSB property file, whose names are translated.
