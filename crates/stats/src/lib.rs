@@ -1,7 +1,7 @@
 //! Statistics for benchmark studies: pure functions over slices of numbers.
 //!
 //! Here live medians and quantiles, bootstrap intervals, ratios with intervals, permutation tests, the correction for many
-//! comparisons, and outlier scores. What never lives here: a study, a store, a unit, a clock, I/O, or a random source that is
+//! comparisons, detectable differences, outlier scores, autocorrelation and change points. What never lives here: a study, a store, a unit, a clock, I/O, or a random source that is
 //! not seeded by the caller. The crate depends on nothing; equal arguments give equal results on every machine.
 //!
 //! **The unit of replication is the trial.** Every slice holds one number per independent trial. Operations within a trial are
@@ -12,12 +12,18 @@
 //! | what is the typical value, and how sure is that? | [`median_interval`] |
 //! | how many times slower is A than B, and how sure is that? | [`median_ratio`] |
 //! | could the difference be chance? | [`permutation_test`], then [`holm`] over all comparisons made |
+//! | how small a difference would have been found? how many repeats find 5 %? | [`Detection::smallest`], [`Detection::repeats_needed`] |
 //! | which trials are unlike the others? | [`modified_z_scores`] |
+//! | does a trial depend on the one before? what are n of them worth? | [`autocorrelation`], [`effective_sample_size`] |
+//! | where does a curve change its level? | [`change_points`] |
 //!
 //! Functions take samples in any order. NaN and infinities are the caller's to remove: functions that could be misled by them
 //! return `None`.
 
+mod autocorrelation;
 mod bootstrap;
+mod change;
+mod detect;
 mod distribution;
 mod interval;
 mod multiple;
@@ -28,7 +34,10 @@ mod permutation;
 mod random;
 mod ratio;
 
+pub use autocorrelation::{autocorrelation, effective_sample_size};
 pub use bootstrap::Bootstrap;
+pub use change::{ChangePlan, ChangePoint, change_points};
+pub use detect::{Detectable, Detection, MOST_REPEATS, least_repeats};
 pub use interval::{Estimate, median_interval};
 pub use multiple::holm;
 pub use order::{median, quantile};
