@@ -12,17 +12,16 @@
 //! Time an operation is makespan by operations. With several operations in flight, or several client threads, layers overlap in
 //! time; a layer is then what it adds to the whole, not what one operation spends in it.
 
-use study::{Budget, BudgetPart, Cell, Layer, Quantity, Spec, Study};
+use crate::metric::quantity;
+use study::{Budget, BudgetPart, Cell, Layer, Measure, Quantity, Spec, Study};
 
 /// Operations of cells that do the same work may differ by so much, e.g. by lost races of compare-and-set.
 const SAME_WORK: f64 = 0.01;
 
-/// Coverage of every interval in a study.
-const LEVEL: f64 = 0.95;
-
 /// Fills in the budget of every cell that has one. Call it when cells are summarised and all trials are in.
 pub fn fill_budgets(study: &mut Study) {
-    let budgets: Vec<Option<Budget>> = study.cells.iter().map(|cell| budget(cell, &study.cells)).collect();
+    let all: Vec<&Cell> = study.cells.iter().collect();
+    let budgets: Vec<Option<Budget>> = all.iter().map(|cell| budget(cell, &all)).collect();
     for (cell, budget) in study.cells.iter_mut().zip(budgets) {
         cell.budget = budget;
     }
@@ -36,7 +35,7 @@ pub fn fill_budgets(study: &mut Study) {
 /// Intervals: of a difference of two medians by the MOVER method (Zou & Donner, *Construction of confidence limits about effect
 /// measures*, Statistics in Medicine 27, 2008), from the two medians' own intervals; the level claimed is the lower of the
 /// two. Bars: the running time up to each layer, never going back and never beyond the cell's own time. Cost: microseconds.
-pub fn budget(cell: &Cell, cells: &[Cell]) -> Option<Budget> {
+pub fn budget(cell: &Cell, cells: &[&Cell]) -> Option<Budget> {
     if cell.params.contains_key("rate") {
         return None;
     }
@@ -53,7 +52,7 @@ pub fn budget(cell: &Cell, cells: &[Cell]) -> Option<Budget> {
             Layer::Wire | Layer::Store => continue,
         };
         layers.push(layer);
-        let base = name.and_then(|name| cells.iter().find(|base| is_baseline_of(base, name, cell)));
+        let base = name.and_then(|name| cells.iter().copied().find(|base| is_baseline_of(base, name, cell)));
         if let Some(base) = base
             && let Some(time) = per_operation(base)
         {
@@ -121,7 +120,7 @@ fn is_baseline_of(base: &Cell, name: &str, cell: &Cell) -> bool {
     }
     match (operations(base), operations(cell)) {
         // Within a fixed time the faster store does more of the same.
-        _ if cell.measure == study::Measure::Rate => true,
+        _ if cell.measure == Measure::Rate => true,
         (Some(some), Some(others)) => (some / others - 1.0).abs() < SAME_WORK,
         _ => false,
     }
@@ -146,15 +145,12 @@ fn cpu_per_operation(cell: &Cell, cpu_s: impl Fn(&study::TrialRecord) -> Option<
 }
 
 fn median(figures: impl Iterator<Item = f64>) -> Option<Quantity> {
-    let figures: Vec<f64> = figures.filter(|figure| figure.is_finite()).collect();
-    let it = stats::median_interval(&figures, LEVEL)?;
-    Some(Quantity { value: it.value, low: it.low, high: it.high, level: it.level, n: it.n as u32 })
+    quantity(&figures.filter(|figure| figure.is_finite()).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::budget;
     use study::{Cell, Layer, Reason, ReasonKind, TrialRecord, Verdict};
 
     /// A cell of 1,000 operations whose trials took so many nanoseconds each.
@@ -182,6 +178,11 @@ mod tests {
             cell("echo-unix", "baseline", &[8000.0, 8100.0, 7900.0]),
             cell("echo", "baseline", &[12_000.0, 12_100.0, 11_900.0]),
         ]
+    }
+
+    /// The budget among these cells.
+    fn budget(cell: &Cell, cells: &[Cell]) -> Option<study::Budget> {
+        super::budget(cell, &cells.iter().collect::<Vec<_>>())
     }
 
     fn bars(budget: &study::Budget) -> Vec<(String, f64, bool)> {

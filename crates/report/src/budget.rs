@@ -13,12 +13,12 @@ const BAR: usize = 40;
 const NAME: usize = 24;
 
 /// The cell's budget: the one in the study, or what its cells come to where an older study has none.
-fn budget<'a>(cell: &'a Cell, cells: &[Cell]) -> Option<Cow<'a, Budget>> {
+fn budget<'a>(cell: &'a Cell, cells: &[&Cell]) -> Option<Cow<'a, Budget>> {
     cell.budget.as_ref().map(Cow::Borrowed).or_else(|| analysis::budget(cell, cells).map(Cow::Owned))
 }
 
 /// A bar for each ranked store that has a budget, in the order given, beneath what its signs mean.
-pub(crate) fn bars(ranked: &[&Cell], cells: &[Cell], colour: Colour) -> String {
+pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String {
     let budgets: Vec<(&Cell, Cow<'_, Budget>)> =
         ranked.iter().filter_map(|cell| Some((*cell, budget(cell, cells)?))).collect();
     if budgets.is_empty() {
@@ -68,7 +68,7 @@ fn bar(budget: &Budget) -> String {
 }
 
 /// `On redis-unix an operation takes 9.13 µs: 103 ns generator (null), 1.57 µs client (ram), 5.12 µs wire (echo-unix), 2.34 µs store.`
-pub(crate) fn sentence(cell: &Cell, cells: &[Cell]) -> Option<String> {
+pub(crate) fn sentence(cell: &Cell, cells: &[&Cell]) -> Option<String> {
     let budget = budget(cell, cells)?;
     let parts: Vec<String> = budget.parts.iter().map(|part| told(part, cell)).collect();
     let whole = units::duration(budget.time_per_operation_ns.value * 1e-9);

@@ -1,5 +1,6 @@
 //! One row a cell, for spreadsheets and scripts.
 
+use analysis::Metric;
 use study::{Cell, Quantity, Study};
 
 /// `cells.csv`: a header naming every column with its unit, then one row a cell in the study's order, as RFC 4180 has it (CRLF, quoted
@@ -87,6 +88,7 @@ const COLUMNS: &[Column] = &[
     Column::quantity("disk_bytes", |cell| cell.disk_bytes),
     Column::text("logical_bytes", |cell| cell.logical_bytes.to_string()),
     Column::text("answer_digest", |cell| cell.answer.digest.clone()),
+    Column::text("measure", |cell| Metric::ranking(cell).field().into()),
 ];
 
 fn known(n: u64, figure: u64) -> String {

@@ -1,11 +1,12 @@
 //! The study as a table for a terminal.
 
 use crate::answers;
-use crate::comparison::{self, Group, Place, Rank, baseline, cost, spread};
+use crate::budget;
 use crate::footnotes::{self, Emulations};
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::reasons;
 use crate::units;
+use analysis::{Group, Metric, Part, Place, Rank, baseline, cost, spread};
 use study::{Cell, Durability, Status, Study};
 
 const COLUMNS: [Column; 9] = [
@@ -25,24 +26,25 @@ const STORE: usize = 1;
 /// durability levels apart, fastest first, void cells last and unranked with their reasons beneath; then whether the stores agree,
 /// what was measured, and how to read it.
 ///
-/// Reads the cells' summaries: call [`summarise`](crate::summarise) on cells first (a [`StudyDir`](crate::StudyDir) does).
+/// Reads the cells' summaries: call [`analysis::summarise`] on cells first (a [`StudyDir`](crate::StudyDir) does).
 pub fn study_table(study: &Study, colour: Colour) -> String {
     let mut text = title(study, colour);
-    let parts = comparison::by_parameters(study);
+    let parts = analysis::parts(study);
     let all: Vec<&Cell> = study.cells.iter().collect();
     let emulations = Emulations::of(&all);
     let widespread = reasons::widespread(study);
-    let grouped: Vec<_> = parts.iter().map(|(label, cells)| (label, cells, comparison::groups(cells))).collect();
+    let grouped: Vec<(&Part<'_>, Vec<Group<'_>>)> =
+        parts.iter().map(|part| (part, analysis::groups(&part.cells))).collect();
 
     let drawn: Vec<Vec<Vec<Row>>> = grouped
         .iter()
-        .map(|(_, cells, groups)| groups.iter().map(|group| rows(group, cells, &emulations)).collect())
+        .map(|(part, groups)| groups.iter().map(|group| rows(group, &part.cells, &emulations)).collect())
         .collect();
     let table = Table::fit(&COLUMNS, STORE, drawn.iter().flatten().flatten());
-    for ((label, cells, groups), rows) in grouped.iter().zip(&drawn) {
+    for ((part, groups), rows) in grouped.iter().zip(&drawn) {
         text.push('\n');
-        if !label.is_empty() {
-            text += &paragraph(label, 1, 3, Style::Bold, colour);
+        if !part.label.is_empty() {
+            text += &paragraph(&part.label, 1, 3, Style::Bold, colour);
         }
         text += &table.titles(colour);
         for (group, rows) in groups.iter().zip(rows) {
@@ -54,7 +56,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
             }
         }
         text.push('\n');
-        text += &conclusions(cells, groups, colour);
+        text += &conclusions(&part.cells, groups, colour);
     }
     text += &reasons::of_many(study, &widespread, colour);
     if let Some(unfinished) = unfinished(study) {
@@ -63,7 +65,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     for note in emulations.notes().chain(footnotes::products(&all)) {
         text += &paragraph(&note, 1, 3, Style::Plain, colour);
     }
-    let legend = legend(study, grouped.iter().flat_map(|part| &part.2));
+    let legend = legend(study, grouped.iter().flat_map(|(_, groups)| groups));
     text += if legend.is_empty() { "" } else { "\n" };
     for (word, meaning) in legend {
         text += &paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour);
@@ -82,7 +84,7 @@ fn title(study: &Study, colour: Colour) -> String {
         title += &format!(" on {name}");
     }
     let mut text = paragraph(&title, 1, 3, Style::Bold, colour);
-    let mut facts = comparison::common_parameters(study);
+    let mut facts = analysis::common_parameters(study);
     facts.push(trials(study));
     text += &paragraph(&facts.join(" · "), 1, 1, Style::Dim, colour);
     if !study.host.cpu.is_empty() {
@@ -134,7 +136,12 @@ fn heading(group: &Group<'_>) -> String {
         Some(Durability::Second) => "second (may lose 1 s)",
         Some(Durability::Commit) => "commit (loses nothing)",
     };
-    format!("{class} · durability {promise}")
+    let ranked = match group.metric {
+        Metric::OpsPerS => " · ranked by OP/S",
+        Metric::P99 => " · ranked by P99",
+        _ => "",
+    };
+    format!("{class} · durability {promise}{ranked}")
 }
 
 fn rows(group: &Group<'_>, cells: &[&Cell], emulations: &Emulations) -> Vec<Row> {
@@ -184,10 +191,15 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String 
         text += &paragraph(&agreement, 1, 3, style, colour);
     }
     let places: Vec<&Place<'_>> = groups.iter().flat_map(|group| &group.places).collect();
-    if let Some(sentence) = footnotes::cost_sentence(cells, &places) {
+    let ranked: Vec<&Cell> =
+        places.iter().filter(|place| place.rank != Rank::Unranked).map(|place| place.cell).collect();
+    text += &budget::bars(&ranked, cells, colour);
+    let best = |class: &str| places.iter().find(|place| place.cell.class == class && place.rank == Rank::At(1));
+    let best = best("network").or_else(|| best("embedded"));
+    if let Some(sentence) = best.and_then(|place| budget::sentence(place.cell, cells)) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
-    for note in footnotes::outliers(cells) {
+    for note in footnotes::stalls(cells).chain(footnotes::resent(cells)).chain(footnotes::outliers(cells)) {
         text += &paragraph(&note, 1, 3, Style::Warning, colour);
     }
     text
@@ -207,11 +219,17 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
         true => "99 of 100 operations were answered this long after they were due, or sooner",
         false => "99 of 100 operations were answered within this time",
     };
-    let mut legend = vec![
-        ("TIME", time),
-        ("P99", p99.into()),
-        ("x NULL", "time as a multiple of the null baseline's; x RAM likewise".into()),
-    ];
+    let ranked_by = |metric| study.cells.iter().any(|cell| Metric::ranking(cell) == metric);
+    let mut legend = vec![("TIME", time)];
+    if ranked_by(Metric::OpsPerS) {
+        legend.push(("OP/S", "ranks the stores, as every trial was given the same time".into()));
+    }
+    legend.push(("P99", p99.into()));
+    if ranked_by(Metric::P99) {
+        legend.push(("", "ranks the stores, as the rate was the same for all".into()));
+    }
+    let time = if ranked_by(Metric::OpsPerS) { "time an operation" } else { "time" };
+    legend.push(("x NULL", format!("{time} as a multiple of the null baseline's; x RAM likewise")));
     if let Some(tied) = groups.flat_map(|group| &group.places).find_map(|place| match place.rank {
         Rank::Tied(at) => Some(at),
         _ => None,

@@ -25,7 +25,7 @@ fn plan() -> (Study, Vec<(usize, TrialRecord)>) {
     for cell in &mut study.cells {
         cell.trials.clear();
         cell.verdict = study::Verdict::default();
-        report::summarise(cell);
+        analysis::summarise(cell);
         (cell.makespan_s, cell.ops_per_s, cell.p99_ns) = (None, None, None);
         (cell.client_cpu_s, cell.server_cpu_s, cell.server_rss_bytes) = (None, None, None);
     }

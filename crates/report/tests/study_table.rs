@@ -109,7 +109,7 @@ fn an_interrupted_study_says_what_is_missing() {
     let mut study = sample::fans();
     study.cells[2].trials.truncate(2);
     study.cells[3].trials.truncate(0);
-    study.cells.iter_mut().for_each(report::summarise);
+    study.cells.iter_mut().for_each(analysis::summarise);
     let table = plain(&study);
     assert!(table.contains("Unfinished: 8 of 55 trials are missing. Continue with --resume."), "{table}");
     assert!(!plain(&sample::fans()).contains("Unfinished"));

@@ -4,7 +4,7 @@ use engine::{Arrivals, Clock, Job, JobInfo, Params, Settings, Timing};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use store::StoreInfo;
-use study::{Cell, HostFacts, SCHEMA, Spec, Study};
+use study::{Cell, HostFacts, Measure, SCHEMA, Spec, Study};
 
 /// A store of the plan.
 pub struct PlannedStore {
@@ -72,11 +72,21 @@ impl Plan {
                     params: params.clone(),
                     baseline: planned.baseline,
                     class: planned.info.class.name().into(),
+                    measure: self.measure(),
                     durability: planned.info.durability(&planned.spec).ok(),
                     ..Cell::default()
                 })
                 .collect(),
             more: BTreeMap::new(),
+        }
+    }
+
+    /// What cells are ranked by: the figure that was not fixed beforehand.
+    fn measure(&self) -> Measure {
+        match (self.settings.arrivals, self.settings.duration) {
+            (Arrivals::Fixed { .. } | Arrivals::Poisson { .. }, _) => Measure::Latency,
+            (Arrivals::Closed, Some(_)) => Measure::Rate,
+            (Arrivals::Closed, None) => Measure::Makespan,
         }
     }
 

@@ -1,6 +1,6 @@
 //! All trials of one combination of job, store and parameters.
 
-use crate::{Answer, Budget, Durability, Latencies, Quantity, Stall, TrialRecord, Verdict};
+use crate::{Answer, Budget, Durability, Latencies, Measure, Quantity, Stall, TrialRecord, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -29,6 +29,8 @@ pub struct Cell {
     pub baseline: bool,
     /// `baseline`, `embedded`, `network` or `distributed`; classes are not ranked together unless asked.
     pub class: String,
+    /// The figure this cell is ranked by.
+    pub measure: Measure,
     /// The verdict over all counted trials.
     pub verdict: Verdict,
     /// Operations the store lacks and the job emulated, e.g. `append`.

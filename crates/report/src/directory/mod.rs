@@ -10,7 +10,7 @@ mod document;
 mod error;
 mod journal;
 
-use crate::summarise;
+use analysis::summarise;
 pub use error::DirectoryError;
 use journal::Journal;
 use std::collections::BTreeSet;
@@ -163,6 +163,7 @@ impl StudyDir {
     /// # Errors
     /// It could not be written; the journal stays.
     pub fn close(mut self) -> Result<Study, DirectoryError> {
+        analysis::fill_budgets(&mut self.study);
         self.save()?;
         let journal = self.path.join(JOURNAL);
         fs::remove_file(&journal).map_err(|source| DirectoryError::Write { path: journal, source })?;

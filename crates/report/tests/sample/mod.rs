@@ -1,6 +1,6 @@
 //! Sample studies, built from trials as the runner would.
 
-use report::summarise;
+use analysis::summarise;
 use serde_json::json;
 use std::collections::BTreeMap;
 use study::{

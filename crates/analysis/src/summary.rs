@@ -1,10 +1,9 @@
 //! A cell's figures and verdict from its trials.
 
+use crate::Metric;
+use crate::metric::quantity;
 use std::collections::BTreeMap;
-use study::{Answer, Cell, Latencies, LatencySummary, Quantity, Reason, ReasonKind, TrialRecord, Verdict};
-
-/// Coverage of every interval in a study.
-const LEVEL: f64 = 0.95;
+use study::{Answer, Cell, Latencies, LatencySummary, Reason, ReasonKind, Stall, TrialRecord, Verdict};
 
 /// Fills in a cell's summary from its counted trials; warm-ups never count. Call it again after every trial.
 ///
@@ -18,22 +17,26 @@ pub fn summarise(cell: &mut Cell) {
         return;
     }
     let timed: Vec<&TrialRecord> = counted.iter().copied().filter(|trial| trial.operations > 0).collect();
-    let over = |figure: &dyn Fn(&TrialRecord) -> Option<f64>| quantity(timed.iter().filter_map(|trial| figure(trial)));
+    let over = |metric: Metric| {
+        quantity(&counted.iter().filter_map(|trial| metric.of_trial(trial)).collect::<Vec<_>>())
+    };
 
-    let makespan_s = over(&|trial| positive(trial.makespan_s));
-    let ops_per_s = over(&|trial| positive(trial.ops_per_s));
-    let p99_ns = over(&|trial| {
-        let response = &trial.latency_ns.response;
-        (response.n > 0).then_some(response.p99 as f64)
-    });
-    let client_cpu_s = over(&|trial| Some(trial.client_cpu_s));
-    let server_cpu_s = over(&|trial| trial.server.map(|server| server.cpu_s));
-    let server_rss_bytes = over(&|trial| trial.server.map(|server| server.peak_rss_bytes as f64));
-    let disk_bytes = over(&|trial| trial.disk_bytes.map(|bytes| bytes as f64));
+    let makespan_s = over(Metric::Makespan);
+    let ops_per_s = over(Metric::OpsPerS);
+    let p99_ns = over(Metric::P99);
+    let client_cpu_s = over(Metric::ClientCpu);
+    let server_cpu_s = over(Metric::ServerCpu);
+    let server_rss_bytes = over(Metric::ServerRss);
+    let disk_bytes = over(Metric::Disk);
     let latency_ns = latencies(&timed);
     let sum = |figure: fn(&TrialRecord) -> u64| counted.iter().map(|trial| figure(trial)).fold(0, u64::saturating_add);
     let (hits, misses) = (sum(|trial| trial.hits), sum(|trial| trial.misses));
     let (errors, retries) = (sum(|trial| trial.errors), sum(|trial| trial.retries));
+    let resent = sum(|trial| trial.resent);
+    let stalls = counted
+        .iter()
+        .flat_map(|trial| trial.stalls.iter().map(|stall| Stall { trial: trial.order, ..stall.clone() }))
+        .collect();
     let (answer, disagreement) = common_answer(&counted);
     let verdict =
         Verdict::of(counted.iter().flat_map(|trial| trial.verdict.reasons.iter().cloned()).chain(disagreement));
@@ -47,24 +50,9 @@ pub fn summarise(cell: &mut Cell) {
     cell.disk_bytes = disk_bytes;
     cell.latency_ns = latency_ns;
     (cell.hits, cell.misses, cell.errors, cell.retries) = (hits, misses, errors, retries);
+    (cell.resent, cell.stalls) = (resent, stalls);
     cell.answer = answer;
     cell.verdict = verdict;
-}
-
-fn positive(figure: f64) -> Option<f64> {
-    (figure > 0.0).then_some(figure)
-}
-
-fn quantity(figures: impl Iterator<Item = f64>) -> Option<Quantity> {
-    let figures: Vec<f64> = figures.filter(|figure| figure.is_finite()).collect();
-    let estimate = stats::median_interval(&figures, LEVEL)?;
-    Some(Quantity {
-        value: estimate.value,
-        low: estimate.low,
-        high: estimate.high,
-        level: estimate.level,
-        n: estimate.n as u32,
-    })
 }
 
 /// The answer most trials gave (the first such), and a reason when others gave another one. Trials without an answer have

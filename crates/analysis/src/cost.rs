@@ -1,0 +1,36 @@
+//! What a store costs over the baselines.
+
+use crate::Metric;
+use study::{Cell, Quantity};
+
+/// The baseline cell of a name (`null`, `ram`) among these cells (those of one part), if it can be compared with: not void, and
+/// with a time.
+pub fn baseline<'a>(cells: &[&'a Cell], name: &str) -> Option<&'a Cell> {
+    let of_name = |cell: &&&Cell| cell.baseline && cell.store.split([',', ':']).next() == Some(name);
+    cells.iter().find(of_name).copied().filter(|cell| cell.verdict.is_ranked() && cell.makespan_s.is_some())
+}
+
+/// How many times the baseline's time a cell took; of the time an operation where the run had a fixed duration. `None` for void
+/// cells, and under open loop, where the schedule decides how long it takes.
+pub fn cost(cell: &Cell, baseline: Option<&Cell>) -> Option<f64> {
+    let figure = |cell: &Cell, metric: Metric| metric.of_cell(cell).map(|it| it.value).filter(|value| *value > 0.0);
+    let baseline = baseline.filter(|_| cell.verdict.is_ranked())?;
+    match Metric::ranking(cell) {
+        Metric::OpsPerS => Some(figure(baseline, Metric::OpsPerS)? / figure(cell, Metric::OpsPerS)?),
+        Metric::Makespan => Some(figure(cell, Metric::Makespan)? / figure(baseline, Metric::Makespan)?),
+        _ => None,
+    }
+}
+
+/// The larger arm of an interval as a share of the value, 0 to 1 and more; `None` without an interval.
+pub fn spread(quantity: &Quantity) -> Option<f64> {
+    let arm = (quantity.high - quantity.value).max(quantity.value - quantity.low);
+    (quantity.level > 0.0 && quantity.value > 0.0).then(|| arm / quantity.value)
+}
+
+/// Wall time an operation, seconds, with the number of operations; both medians over counted trials.
+pub fn time_per_operation(cell: &Cell) -> Option<(f64, f64)> {
+    let counted: Vec<f64> = cell.counted().map(|trial| trial.operations as f64).collect();
+    let operations = stats::median(&counted).filter(|operations| *operations > 0.0)?;
+    Some((cell.makespan_s?.value / operations, operations))
+}

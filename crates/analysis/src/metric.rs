@@ -1,0 +1,181 @@
+//! The figures cells are ranked and compared by.
+
+use std::fmt;
+use study::{Cell, Measure, Quantity, TrialRecord};
+
+/// Coverage asked of every interval.
+const LEVEL: f64 = 0.95;
+
+/// A figure every trial has, or may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Metric {
+    /// Time of the timed phases.
+    Makespan,
+    /// Completed operations per second.
+    OpsPerS,
+    /// Median response time.
+    P50,
+    /// 99th percentile of response time.
+    P99,
+    /// 99.9th percentile of response time.
+    P999,
+    /// Processor time of the client.
+    ClientCpu,
+    /// Processor time of the server.
+    ServerCpu,
+    /// Peak resident memory of the server.
+    ServerRss,
+    /// Bytes on disk after the job.
+    Disk,
+}
+
+/// Which way a figure is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Less is better.
+    Lower,
+    /// More is better.
+    Higher,
+}
+
+/// What a figure is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Operations per second.
+    PerSecond,
+    /// Bytes.
+    Bytes,
+}
+
+impl Metric {
+    /// All metrics, in the order they are reported.
+    pub const ALL: [Metric; 9] = [
+        Metric::Makespan,
+        Metric::OpsPerS,
+        Metric::P50,
+        Metric::P99,
+        Metric::P999,
+        Metric::ClientCpu,
+        Metric::ServerCpu,
+        Metric::ServerRss,
+        Metric::Disk,
+    ];
+
+    /// The metric a cell is ranked by.
+    pub fn ranking(cell: &Cell) -> Metric {
+        match cell.measure {
+            Measure::Makespan => Metric::Makespan,
+            Measure::Rate => Metric::OpsPerS,
+            Measure::Latency => Metric::P99,
+        }
+    }
+
+    /// The word users write, without its unit: `p99`, `ops_per_s`, `server_rss`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Makespan => "makespan",
+            Metric::OpsPerS => "ops_per_s",
+            Metric::P50 => "p50",
+            Metric::P99 => "p99",
+            Metric::P999 => "p99.9",
+            Metric::ClientCpu => "client_cpu",
+            Metric::ServerCpu => "server_cpu",
+            Metric::ServerRss => "server_rss",
+            Metric::Disk => "disk",
+        }
+    }
+
+    /// The field of `study.json` that holds it in a cell, or the name it would have there: `p99_ns`, `disk_bytes`.
+    pub fn field(self) -> &'static str {
+        match self {
+            Metric::Makespan => "makespan_s",
+            Metric::OpsPerS => "ops_per_s",
+            Metric::P50 => "p50_ns",
+            Metric::P99 => "p99_ns",
+            Metric::P999 => "p99_9_ns",
+            Metric::ClientCpu => "client_cpu_s",
+            Metric::ServerCpu => "server_cpu_s",
+            Metric::ServerRss => "server_rss_bytes",
+            Metric::Disk => "disk_bytes",
+        }
+    }
+
+    /// What it is counted in.
+    pub fn unit(self) -> Unit {
+        match self {
+            Metric::Makespan | Metric::ClientCpu | Metric::ServerCpu => Unit::Seconds,
+            Metric::OpsPerS => Unit::PerSecond,
+            Metric::P50 | Metric::P99 | Metric::P999 => Unit::Nanoseconds,
+            Metric::ServerRss | Metric::Disk => Unit::Bytes,
+        }
+    }
+
+    /// Which way it is better.
+    pub fn better(self) -> Better {
+        match self {
+            Metric::OpsPerS => Better::Higher,
+            _ => Better::Lower,
+        }
+    }
+
+    /// One trial's figure, in [`Metric::unit`]; `None` where it is not known. A trial that completed no operation has none.
+    pub fn of_trial(self, trial: &TrialRecord) -> Option<f64> {
+        let response = trial.latency_ns.response;
+        let percentile = |ns: u64| (response.n > 0).then_some(ns as f64);
+        let positive = |figure: f64| (figure > 0.0).then_some(figure);
+        let figure = match self {
+            Metric::Makespan => positive(trial.makespan_s),
+            Metric::OpsPerS => positive(trial.ops_per_s),
+            Metric::P50 => percentile(response.p50),
+            Metric::P99 => percentile(response.p99),
+            Metric::P999 => percentile(response.p99_9),
+            Metric::ClientCpu => Some(trial.client_cpu_s),
+            Metric::ServerCpu => trial.server.map(|server| server.cpu_s),
+            Metric::ServerRss => trial.server.map(|server| server.peak_rss_bytes as f64),
+            Metric::Disk => trial.disk_bytes.map(|bytes| bytes as f64),
+        };
+        figure.filter(|figure| figure.is_finite() && trial.operations > 0)
+    }
+
+    /// The figures of a cell's counted trials, in the order they ran.
+    pub fn samples(self, cell: &Cell) -> Vec<f64> {
+        cell.counted().filter_map(|trial| self.of_trial(trial)).collect()
+    }
+
+    /// The cell's figure: the median over counted trials with its interval ([`stats::median_interval`]); `None` where it is not
+    /// known.
+    pub fn of_cell(self, cell: &Cell) -> Option<Quantity> {
+        match self {
+            Metric::Makespan => cell.makespan_s,
+            Metric::OpsPerS => cell.ops_per_s,
+            Metric::P99 => cell.p99_ns,
+            Metric::ClientCpu => cell.client_cpu_s,
+            Metric::ServerCpu => cell.server_cpu_s,
+            Metric::ServerRss => cell.server_rss_bytes,
+            Metric::Disk => cell.disk_bytes,
+            Metric::P50 | Metric::P999 => quantity(&self.samples(cell)),
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The median of these figures with its interval; `None` without figures.
+pub(crate) fn quantity(figures: &[f64]) -> Option<Quantity> {
+    let estimate = stats::median_interval(figures, LEVEL)?;
+    Some(Quantity {
+        value: estimate.value,
+        low: estimate.low,
+        high: estimate.high,
+        level: estimate.level,
+        n: estimate.n as u32,
+    })
+}
