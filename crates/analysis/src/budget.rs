@@ -134,9 +134,12 @@ fn operations(cell: &Cell) -> Option<f64> {
 /// Time an operation over the counted trials, nanoseconds.
 fn per_operation(cell: &Cell) -> Option<Quantity> {
     let ranked = cell.verdict.is_ranked().then_some(cell)?;
-    median(ranked.counted().filter(|trial| trial.operations > 0 && trial.makespan_s > 0.0).map(|trial| {
-        1e9 * trial.makespan_s / trial.operations as f64
-    }))
+    median(
+        ranked
+            .counted()
+            .filter(|trial| trial.operations > 0 && trial.makespan_s > 0.0)
+            .map(|trial| 1e9 * trial.makespan_s / trial.operations as f64),
+    )
 }
 
 fn cpu_per_operation(cell: &Cell, cpu_s: impl Fn(&study::TrialRecord) -> Option<f64>) -> Option<Quantity> {

@@ -22,7 +22,7 @@ mod stalls;
 mod summary;
 
 pub use budget::{budget, fill_budgets};
-pub use cost::{baseline, cost, spread, time_per_operation};
+pub use cost::{baseline, cost, spread};
 pub use metric::{Better, Metric, Unit};
 pub use ranking::{Group, Part, Place, Rank, common_parameters, groups, parts};
 pub use stalls::stalls;

@@ -17,9 +17,8 @@ pub fn summarise(cell: &mut Cell) {
         return;
     }
     let timed: Vec<&TrialRecord> = counted.iter().copied().filter(|trial| trial.operations > 0).collect();
-    let over = |metric: Metric| {
-        quantity(&counted.iter().filter_map(|trial| metric.of_trial(trial)).collect::<Vec<_>>())
-    };
+    let over =
+        |metric: Metric| quantity(&counted.iter().filter_map(|trial| metric.of_trial(trial)).collect::<Vec<_>>());
 
     let makespan_s = over(Metric::Makespan);
     let ops_per_s = over(Metric::OpsPerS);

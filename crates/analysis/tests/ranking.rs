@@ -32,7 +32,11 @@ fn cell(store: &str, trials: &[(f64, u64)]) -> Cell {
 
 fn places(cells: &[Cell]) -> Vec<(&str, Rank)> {
     let all: Vec<&Cell> = cells.iter().collect();
-    groups(&all).into_iter().flat_map(|group| group.places).map(|place| (place.cell.store.as_str(), place.rank)).collect()
+    groups(&all)
+        .into_iter()
+        .flat_map(|group| group.places)
+        .map(|place| (place.cell.store.as_str(), place.rank))
+        .collect()
 }
 
 #[test]
@@ -106,7 +110,8 @@ fn cells_are_parted_by_the_parameters_that_vary() {
         cell.params = [("clients", clients), ("value", "100")].map(|(key, value)| (key.into(), value.into())).into();
         cell
     };
-    let study = Study { cells: vec![with("a", "1"), with("b", "1"), with("a", "16"), with("b", "16")], ..Study::default() };
+    let study =
+        Study { cells: vec![with("a", "1"), with("b", "1"), with("a", "16"), with("b", "16")], ..Study::default() };
     let found: Vec<(String, usize)> = parts(&study).iter().map(|part| (part.label.clone(), part.cells.len())).collect();
     assert_eq!(found, [("clients=1".to_owned(), 2), ("clients=16".to_owned(), 2)]);
     assert_eq!(analysis::common_parameters(&study), ["value=100"]);

@@ -35,9 +35,8 @@ fn a_server_is_taken_apart_by_an_echo_server_behind_the_same_kind_of_socket() {
     // The layers are the whole, and the whole is the time by the operations.
     let sum_ns: f64 = found.iter().map(|(_, bar_ns)| bar_ns).sum();
     let trial = &redis["trials"][0];
-    let per_operation_ns = |trial: &Value| {
-        1e9 * trial["makespan_s"].as_f64().unwrap() / trial["operations"].as_f64().unwrap()
-    };
+    let per_operation_ns =
+        |trial: &Value| 1e9 * trial["makespan_s"].as_f64().unwrap() / trial["operations"].as_f64().unwrap();
     let median_ns = (per_operation_ns(trial) + per_operation_ns(&redis["trials"][1])) / 2.0;
     assert!((sum_ns / median_ns - 1.0).abs() < 1e-6, "{sum_ns} of {median_ns}");
     // Two system calls and a switch of processes cost more than a hash map does, on any machine.

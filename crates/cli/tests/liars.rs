@@ -4,9 +4,9 @@
 
 mod common;
 
+use common::{Ran, run_once};
 use std::time::Duration;
 use testkit::lying::{Lie, LyingServer, Protocol, Rule, Target, Told, When};
-use common::{Ran, run_once};
 
 const PROTOCOLS: [Protocol; 3] = [Protocol::Resp, Protocol::Memcached, Protocol::Tyrant];
 

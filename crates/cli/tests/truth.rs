@@ -4,11 +4,11 @@
 
 mod common;
 
+use common::{Desk, Ran, once, run_once};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use common::{Desk, Ran, once, run_once};
 
 /// A Redis of the test's own, that can be frozen.
 struct Redis {

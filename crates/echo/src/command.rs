@@ -105,7 +105,15 @@ mod tests {
     #[test]
     fn what_is_no_request_is_not_taken_for_one() {
         let mut request = Request::default();
-        for bytes in [&b"GET k\r\n"[..], b"*1\r\n+OK\r\n", b"*x\r\n", b"*1\r\n$1\r\nabc", b"*\r\n", b"*123456789012\r\n", b"*1\rx"] {
+        for bytes in [
+            &b"GET k\r\n"[..],
+            b"*1\r\n+OK\r\n",
+            b"*x\r\n",
+            b"*1\r\n$1\r\nabc",
+            b"*\r\n",
+            b"*123456789012\r\n",
+            b"*1\rx",
+        ] {
             assert_eq!(request.parse(bytes), Parsed::Broken, "{bytes:?}");
         }
     }

@@ -24,9 +24,13 @@ pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String 
     if budgets.is_empty() {
         return String::new();
     }
-    let used = |layer: &Layer| budgets.iter().any(|(_, budget)| budget.parts.iter().any(|part| outermost(part) == *layer));
-    let legend: Vec<String> =
-        Layer::ALL.iter().filter(|layer| used(layer)).map(|layer| format!("{}{FIXED_BLANK}{layer}", sign(*layer))).collect();
+    let used =
+        |layer: &Layer| budgets.iter().any(|(_, budget)| budget.parts.iter().any(|part| outermost(part) == *layer));
+    let legend: Vec<String> = Layer::ALL
+        .iter()
+        .filter(|layer| used(layer))
+        .map(|layer| format!("{}{FIXED_BLANK}{layer}", sign(*layer)))
+        .collect();
     let mut text = paragraph(&format!("Time of an operation: {}", legend.join(", ")), 1, 3, Style::Plain, colour);
     let name = budgets.iter().map(|(cell, _)| width(&short(cell))).max().unwrap_or_default();
     for (cell, budget) in &budgets {
@@ -126,7 +130,10 @@ mod tests {
         );
         let far = cell(
             "redis://10.0.0.5:6379",
-            vec![part(&[Layer::Generator], "null", 100.0, 100.0), part(&[Layer::Wire, Layer::Store], "redis", 5.0, 0.0)],
+            vec![
+                part(&[Layer::Generator], "null", 100.0, 100.0),
+                part(&[Layer::Wire, Layer::Store], "redis", 5.0, 0.0),
+            ],
         );
         assert!(sentence(&far, &[]).unwrap().ends_with("wire + store (redis) not told apart from nothing."));
         let text = bars(&[&redis, &far], &[], Colour::Never);

@@ -85,6 +85,9 @@ fn title(study: &Study, colour: Colour) -> String {
     }
     let mut text = paragraph(&title, 1, 3, Style::Bold, colour);
     let mut facts = analysis::common_parameters(study);
+    // `read=workload`: as another parameter says, which is in the line as well.
+    let is_parameter = |name: &str| study.cells.iter().any(|cell| cell.params.contains_key(name));
+    facts.retain(|fact| fact.split_once('=').is_none_or(|(_, value)| !is_parameter(value)));
     facts.push(trials(study));
     text += &paragraph(&facts.join(" · "), 1, 1, Style::Dim, colour);
     if !study.host.cpu.is_empty() {

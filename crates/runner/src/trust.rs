@@ -116,7 +116,8 @@ fn late(seen: &Circumstances<'_>) -> Doubt {
 
 fn stolen(seen: &Circumstances<'_>) -> Doubt {
     let share = seen.noise.steal;
-    (share > STEAL_LIMIT).then(|| (ReasonKind::Steal, format!("the hypervisor took {} of the processors", percent(share))))
+    (share > STEAL_LIMIT)
+        .then(|| (ReasonKind::Steal, format!("the hypervisor took {} of the processors", percent(share))))
 }
 
 fn disturbed(seen: &Circumstances<'_>) -> Doubt {
@@ -256,10 +257,7 @@ mod tests {
         assert_eq!(kinds(&with(Noise { throttled: 0.02, ..quiet })), [ReasonKind::Throttled]);
         assert_eq!(kinds(&with(Noise { heat_events: 1, ..quiet })), [ReasonKind::Throttled]);
         // The user's own server on this machine cannot be told from other load.
-        let own = Circumstances {
-            foreign_server: ForeignServer::Here,
-            ..with(Noise { other_load: 0.6, ..quiet })
-        };
+        let own = Circumstances { foreign_server: ForeignServer::Here, ..with(Noise { other_load: 0.6, ..quiet }) };
         assert!(kinds(&own).is_empty());
     }
 }

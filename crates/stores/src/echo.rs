@@ -1,13 +1,11 @@
 //! The echo baselines: the least server a store could be, kvtrial's own, behind a socket like the store's. Its cell says what
-//! the wire costs; what a store costs beyond it is the store's.
+//! the wire costs; what a store costs beyond it is the store's. It can do what Redis can, so that a job does the same work on both.
 
-use crate::redis::{Login, Resp};
+use crate::redis::{self, Login, Resp};
 use std::sync::OnceLock;
-use std::time::Duration;
 use store::wire::{self, Talk};
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, Overflow, Place, Probe,
-    ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
+    Capabilities, Class, CommandLine, Endpoint, Facts, Opener, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::{Durability, Spec};
 
@@ -35,28 +33,11 @@ const COMMON: StoreInfo = StoreInfo {
     options: &[],
     install: "built in",
     licence: "MIT OR Apache-2.0",
-    declares: |_| CAPABILITIES,
+    declares: |_| redis::CAPABILITIES,
     probe,
     opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 6377 },
 };
 
-/// Those of Redis, so that a job does the same work on both.
-const CAPABILITIES: Capabilities = Capabilities {
-    native: OperationSet::BASIC.and(&[
-        OperationKind::GetVersioned,
-        OperationKind::Append,
-        OperationKind::Increment,
-        OperationKind::GetCounter,
-        OperationKind::IncrementField,
-        OperationKind::GetFields,
-        OperationKind::CompareAndSet,
-        OperationKind::GetMany,
-        OperationKind::PutMany,
-    ]),
-    max_value_bytes: 512 << 20,
-    counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
-    ..Capabilities::BASIC
-};
 
 /// How the private server is reached.
 #[derive(Clone, Copy)]
@@ -96,16 +77,8 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
             (program.arg("--socket").arg(&socket), Endpoint::unix(socket))
         }
     };
-    Ok(ServerPlan {
-        directories: Vec::new(),
-        prepare: Vec::new(),
-        run,
-        endpoint,
-        user: None,
-        log: None,
-        start_timeout: Duration::from_secs(10),
-        stop_signal: libc::SIGKILL, // it keeps nothing that could be lost
-    })
+    // It keeps nothing that could be lost.
+    Ok(ServerPlan { stop_signal: libc::SIGKILL, ..ServerPlan::new(run, endpoint) })
 }
 
 fn connect(_: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
@@ -119,7 +92,7 @@ struct Echo {
 
 impl Store for Echo {
     fn capabilities(&self) -> &Capabilities {
-        &CAPABILITIES
+        &redis::CAPABILITIES
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {

@@ -34,7 +34,7 @@ embedded::not_built!("redb");
 #[cfg(feature = "redb")]
 mod engine {
     use crate::embedded::{Fault, place};
-    use crate::transactional::{Engine, Handle, More, Read, Shared, Space, Write};
+    use crate::transactional::{Engine, More, Opened, Read, Space, Write};
     use redb::backends::FileBackend;
     use redb::{
         BackendError, Database, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction,
@@ -42,9 +42,7 @@ mod engine {
     use std::fs::OpenOptions;
     use std::ops::Bound;
     use std::path::Path;
-    use std::sync::Arc;
-    use store::immediate::Immediate;
-    use store::{Capabilities, Facts, Probe, Session, SessionPlan, Store, StoreError, Threading};
+    use store::{Capabilities, Facts, Probe, Store, StoreError};
     use study::{Durability, Spec};
 
     /// The version of redb this was written for and built with, as Cargo.lock has it (a test compares them).
@@ -64,39 +62,7 @@ mod engine {
     pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
         let durability = super::STORES[0].durability(spec)?;
         let path = place(directory, "redb")?;
-        let shared = Redb::open(&path, durability).and_then(Shared::new).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
-        let capabilities = Capabilities { durability, ..super::CAPABILITIES };
-        Ok(Box::new(RedbStore { shared: Arc::new(shared), capabilities }))
-    }
-
-    struct RedbStore {
-        shared: Arc<Shared<Redb>>,
-        capabilities: Capabilities,
-    }
-
-    impl Store for RedbStore {
-        fn capabilities(&self) -> &Capabilities {
-            &self.capabilities
-        }
-
-        fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-            Immediate::session(plan, || Ok(Handle::new(Arc::clone(&self.shared), &self.capabilities)))
-        }
-
-        fn threading(&self) -> Threading {
-            Threading::PerClient
-        }
-
-        fn facts(&self) -> Result<Facts, StoreError> {
-            let commit = match self.capabilities.durability {
-                Durability::None => "Durability::None",
-                Durability::Commit => "Durability::Immediate",
-                Durability::Os | Durability::Second => "Durability::Immediate, file never flushed",
-            };
-            let config = [("commit", commit.to_owned()), ("cache_bytes", CACHE_BYTES.to_string())];
-            let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            Ok(Facts { product: "redb".into(), version: VERSION.into(), config })
-        }
+        Opened::store(Redb::open(&path, durability), &path, Capabilities { durability, ..super::CAPABILITIES })
     }
 
     struct Redb {
@@ -130,6 +96,17 @@ mod engine {
     impl Engine for Redb {
         type Reader<'e> = Reader;
         type Writer<'e> = Writer;
+
+        fn facts(&self, durability: Durability) -> Result<Facts, StoreError> {
+            let commit = match durability {
+                Durability::None => "Durability::None",
+                Durability::Commit => "Durability::Immediate",
+                Durability::Os | Durability::Second => "Durability::Immediate, file never flushed",
+            };
+            let config = [("commit", commit.to_owned()), ("cache_bytes", CACHE_BYTES.to_string())];
+            let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            Ok(Facts { product: "redb".into(), version: VERSION.into(), config })
+        }
 
         fn reader(&self) -> Result<Reader, Fault> {
             Ok(Reader(self.database.begin_read()?))

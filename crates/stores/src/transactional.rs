@@ -9,11 +9,16 @@
 //! length (2 bytes, big-endian), its key and the field's name, so that no record's fields mix with another's. Deleting a key
 //! deletes what is under it in all spaces.
 
+mod opened;
+
+pub use opened::Opened;
+
 use crate::embedded::{Buffers, Fault, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::immediate::SyncStore;
-use store::{Capabilities, Expected, Operation, Reply};
+use store::{Capabilities, Expected, Facts, Operation, Reply, StoreError};
+use study::Durability;
 
 /// The spaces of keys an engine keeps apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +82,14 @@ pub trait Engine: Send + Sync + 'static {
     /// Its view to write to.
     type Writer<'e>: Write;
 
+    /// What it says itself, opened at this level of durability.
+    fn facts(&self, durability: Durability) -> Result<Facts, StoreError>;
+
+    /// Makes what was acknowledged as durable as the level demands, where commits do not.
+    fn flush(&self, _: Durability) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Opens a view to read from.
     fn reader(&self) -> Result<Self::Reader<'_>, Fault>;
 
@@ -102,15 +115,14 @@ pub trait Engine: Send + Sync + 'static {
 
 /// An engine and what all its handles know.
 pub struct Shared<E> {
-    /// The engine.
-    pub engine: E,
+    engine: E,
     /// Whether there may be counters. Deleting a key deletes its counters too, but looks for them only then.
     counted: AtomicBool,
 }
 
 impl<E: Engine> Shared<E> {
     /// An engine that was just opened.
-    pub fn new(engine: E) -> Result<Shared<E>, Fault> {
+    fn new(engine: E) -> Result<Shared<E>, Fault> {
         let counted = AtomicBool::new(false);
         for space in [Space::Counters, Space::Fields] {
             engine.reader()?.scan(space, b"", |_, _| {
@@ -133,7 +145,7 @@ pub struct Handle<E> {
 
 impl<E: Engine> Handle<E> {
     /// A handle on the engine, with the key limits it declares.
-    pub fn new(shared: Arc<Shared<E>>, limits: &Capabilities) -> Handle<E> {
+    fn new(shared: Arc<Shared<E>>, limits: &Capabilities) -> Handle<E> {
         Handle {
             shared,
             min_key_bytes: limits.min_key_bytes,
