@@ -212,7 +212,9 @@ mod engine {
     #[allow(clippy::unwrap_used)]
     mod tests {
         use super::super::CAPABILITIES;
-        use super::{Arc, Durability, Handle, Lmdb, Shared};
+        use super::{Durability, Lmdb};
+        use crate::transactional::{Handle, Shared};
+        use std::sync::Arc;
         use store::immediate::SyncStore;
         use store::{Failure, Operation, Reply};
 

@@ -122,7 +122,7 @@ pub struct Shared<E> {
 
 impl<E: Engine> Shared<E> {
     /// An engine that was just opened.
-    fn new(engine: E) -> Result<Shared<E>, Fault> {
+    pub fn new(engine: E) -> Result<Shared<E>, Fault> {
         let counted = AtomicBool::new(false);
         for space in [Space::Counters, Space::Fields] {
             engine.reader()?.scan(space, b"", |_, _| {
@@ -145,7 +145,7 @@ pub struct Handle<E> {
 
 impl<E: Engine> Handle<E> {
     /// A handle on the engine, with the key limits it declares.
-    fn new(shared: Arc<Shared<E>>, limits: &Capabilities) -> Handle<E> {
+    pub fn new(shared: Arc<Shared<E>>, limits: &Capabilities) -> Handle<E> {
         Handle {
             shared,
             min_key_bytes: limits.min_key_bytes,
