@@ -1,6 +1,8 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand};
+use crate::{failure, words};
+use clap::{Args, ColorChoice, Parser, Subcommand};
+use engine::Scale;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,13 +10,15 @@ use std::time::Duration;
 #[derive(Debug, Parser)]
 #[command(name = "kvtrial", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(
-    after_help = "Exit status: 0 all cells valid, 1 some cell void, 2 bad usage or input, 4 not trusted (--strict), \
-                        130 interrupted.\nStart with: kvtrial run fans"
+    after_help = format!("{}\nStart with: kvtrial run fans", failure::meanings())
 )]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// Colour the output; auto: on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
+    pub color: ColorChoice,
 }
 
 /// What to do.
@@ -30,6 +34,10 @@ pub enum Command {
     Stores(ListArguments),
     /// List every job with its parameters and input
     Jobs(ListArguments),
+    /// Print what a shell needs to complete kvtrial command lines
+    Completions(CompletionsArguments),
+    /// Print a manual page
+    Man(ManArguments),
     /// Be the server of the echo baselines; kvtrial starts it itself
     #[command(hide = true)]
     EchoServer(EchoArguments),
@@ -39,10 +47,11 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct RunArguments {
     /// The job, e.g. fans; `kvtrial jobs` lists them
+    #[arg(value_parser = words::job(), hide_possible_values = true)]
     pub job: String,
     /// A store: NAME starts a private one, URL or NAME:PATH uses yours; options follow commas (redis,durability=commit).
     /// Repeat it to compare several. Without it: every embedded store of this build
-    #[arg(short = 's', long = "store", value_name = "SPEC")]
+    #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = words::store(), hide_possible_values = true)]
     pub stores: Vec<String>,
     /// Host of the server named by the one -s
     #[arg(long, value_name = "HOST")]
@@ -56,15 +65,21 @@ pub struct RunArguments {
     /// Set a parameter of the job; repeat it for more
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
+    /// Run the job as its author did once, and print the numbers then published beside these; `kvtrial jobs` lists them
+    #[arg(long, value_name = "YEAR")]
+    pub preset: Option<String>,
+    /// Size of a preset as a multiple of the original's, such as 0.01
+    #[arg(long, value_name = "FACTOR", requires = "preset", default_value = "1", value_parser = scale)]
+    pub scale: Scale,
     /// Read the job's parameters from a file; for ycsb, an unmodified YCSB property file
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
-    /// Connections, or handles of an embedded library
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub clients: u32,
-    /// Operations each client may have in flight
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub pipeline: u32,
+    /// Connections, or handles of an embedded library [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub clients: Option<u32>,
+    /// Operations each client may have in flight [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub pipeline: Option<u32>,
     /// Threads that drive the clients [default: one a client for libraries, else half the processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
@@ -117,11 +132,13 @@ pub struct RunArguments {
 #[derive(Debug, Args)]
 pub struct QueryArguments {
     /// The job, e.g. fans
+    #[arg(value_parser = words::job(), hide_possible_values = true)]
     pub job: String,
     /// What to ask about: for fans, a page
     pub key: String,
     /// The store: your own, or a private one, on which the job is run first
-    #[arg(short = 's', long = "store", value_name = "SPEC", default_value = "ram")]
+    #[arg(short = 's', long = "store", value_name = "SPEC", default_value = "ram", value_parser = words::store())]
+    #[arg(hide_possible_values = true)]
     pub store: String,
     /// Input for a private store: a file, or a name `kvtrial jobs` shows
     #[arg(long, value_name = "FILE|NAME")]
@@ -135,7 +152,7 @@ pub struct QueryArguments {
 #[derive(Debug, Args)]
 pub struct CheckArguments {
     /// The stores, e.g. redis, memcached-unix, redis://localhost:6379
-    #[arg(value_name = "SPEC", required = true)]
+    #[arg(value_name = "SPEC", required = true, value_parser = words::store(), hide_possible_values = true)]
     pub stores: Vec<String>,
     /// Longest wait for any reply
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
@@ -168,11 +185,36 @@ pub struct EchoArguments {
     pub socket: Option<PathBuf>,
 }
 
+/// Options of `completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "bash:  kvtrial completions bash >~/.local/share/bash-completion/completions/kvtrial\n\
+                  zsh:   kvtrial completions zsh >~/.zfunc/_kvtrial     (~/.zfunc in fpath)\n\
+                  fish:  kvtrial completions fish >~/.config/fish/completions/kvtrial.fish")]
+pub struct CompletionsArguments {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// Options of `man`.
+#[derive(Debug, Args)]
+#[command(after_help = "Read it: kvtrial man run | man -l -\nKeep it: kvtrial man --out ~/.local/share/man/man1")]
+pub struct ManArguments {
+    /// The command the page is about [default: kvtrial as a whole]
+    pub command: Option<String>,
+    /// Write the pages of all commands to this directory instead
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub out: Option<PathBuf>,
+}
+
 fn key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("write KEY=VALUE".into()),
     }
+}
+
+fn scale(text: &str) -> Result<Scale, String> {
+    Scale::new(text.parse().unwrap_or(f64::NAN))
 }
 
 fn rate(text: &str) -> Result<f64, String> {

@@ -1,8 +1,11 @@
 //! One module a command.
 
 pub mod check;
+pub mod completions;
 pub mod echo;
 pub mod jobs;
+pub mod man;
+mod preset;
 pub mod query;
 pub mod run;
 pub mod stores;

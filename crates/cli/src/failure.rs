@@ -11,6 +11,21 @@ pub const UNTRUSTED: u8 = 4;
 /// Interrupted.
 pub const INTERRUPTED: u8 = 130;
 
+/// What each status means, for help and manual.
+pub const MEANINGS: [(u8, &str); 5] = [
+    (GOOD, "all cells valid"),
+    (VOID, "some cell void, or some check failed"),
+    (USAGE, "bad usage or input"),
+    (UNTRUSTED, "some cell degraded, with --strict"),
+    (INTERRUPTED, "interrupted"),
+];
+
+/// The same in a line.
+pub fn meanings() -> String {
+    let each: Vec<String> = MEANINGS.iter().map(|(status, meaning)| format!("{status} {meaning}")).collect();
+    format!("Exit status: {}.", each.join("; "))
+}
+
 /// A command that failed.
 #[derive(Debug)]
 pub struct Failure {

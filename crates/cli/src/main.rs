@@ -7,6 +7,8 @@
 mod args;
 mod commands;
 mod failure;
+mod terminal;
+mod words;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -19,6 +21,7 @@ fn main() -> ExitCode {
         return commands::echo::serve(arguments); // ends by a signal, like any server
     }
     stores::echo_served_by(commands::echo::command_line());
+    terminal::choose(arguments.color);
     if let Err(error) = host::interrupt::install(|| std::process::exit(failure::INTERRUPTED.into())) {
         eprintln!("kvtrial: signals cannot be handled: {error}");
         return ExitCode::from(failure::USAGE);
@@ -31,6 +34,8 @@ fn main() -> ExitCode {
         Command::Stores(arguments) => commands::stores::stores(&arguments),
         Command::Jobs(arguments) => commands::jobs::jobs(&arguments),
         Command::EchoServer(_) => Ok(failure::GOOD),
+        Command::Completions(arguments) => commands::completions::completions(&arguments),
+        Command::Man(arguments) => commands::man::man(&arguments),
     };
     // Private servers and directories are gone with their owners by now; what a forgotten one would leave is removed here.
     host::end_all();

@@ -35,7 +35,9 @@ fn every_store_is_listed_within_80_columns() {
     let ran = Desk::new().kvtrial("stores");
     assert_eq!(ran.status, 0, "{}", ran.said());
     for name in NAMES {
-        let listed = ran.stdout.lines().any(|line| line.split_whitespace().next() == Some(name));
+        let twins = format!("{}[-unix]", name.trim_end_matches("-unix"));
+        let names = |word: &str| word == name || word == twins;
+        let listed = ran.stdout.lines().any(|line| line.split_whitespace().next().is_some_and(names));
         assert!(listed, "{name} is not listed\n{}", ran.stdout);
     }
     for line in ran.stdout.lines() {

@@ -51,11 +51,11 @@ impl Lines {
         Ok(Lines { source_name: source_name.into(), input, line: Vec::new(), number: 0 })
     }
 
-    /// The next line and its number from 1; `None` at the end.
+    /// The next line as it is, and its number from 1; `None` at the end.
     ///
     /// # Errors
-    /// When the source cannot be read, or the line is not UTF-8.
-    pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, DataError> {
+    /// When the source cannot be read.
+    pub fn next_bytes(&mut self) -> Result<Option<(u64, &[u8])>, DataError> {
         self.line.clear();
         let read =
             self.input.read_until(b'\n', &mut self.line).map_err(|error| unreadable(&self.source_name, &error))?;
@@ -68,6 +68,17 @@ impl Lines {
         }
         if self.line.last() == Some(&b'\r') {
             self.line.pop();
+        }
+        Ok(Some((self.number, &self.line)))
+    }
+
+    /// The next line and its number from 1; `None` at the end.
+    ///
+    /// # Errors
+    /// When the source cannot be read, or the line is not UTF-8.
+    pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, DataError> {
+        if self.next_bytes()?.is_none() {
+            return Ok(None);
         }
         match std::str::from_utf8(&self.line) {
             Ok(text) => Ok(Some((self.number, text))),

@@ -15,6 +15,14 @@ pub fn mix(x: u64) -> u64 {
     finalise(x.wrapping_add(GAMMA))
 }
 
+/// The inverse of [`mix`].
+#[inline]
+pub fn unmix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 31) ^ (z >> 62)).wrapping_mul(0x3196_42B2_D24D_8EC3);
+    z = (z ^ (z >> 27) ^ (z >> 54)).wrapping_mul(0x96DE_1B17_3F11_9089);
+    (z ^ (z >> 30) ^ (z >> 60)).wrapping_sub(GAMMA)
+}
+
 /// The generator.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
@@ -41,7 +49,13 @@ impl Rng {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rng, mix};
+    use super::{Rng, mix, unmix};
+
+    #[test]
+    fn what_was_mixed_can_be_unmixed() {
+        let mut rng = Rng::new(1);
+        assert!((0..10_000).map(|_| rng.u64()).chain([0, 1, u64::MAX]).all(|x| unmix(mix(x)) == x));
+    }
 
     #[test]
     fn the_numbers_are_those_of_the_published_algorithm() {

@@ -50,9 +50,20 @@ pub(crate) const COARSE_BUCKETS: usize = (MAX_BITS as usize - 2) << 3;
 const COARSER: u32 = SUB_BITS - 3;
 
 /// The value in the middle of a coarse bucket.
-pub(crate) fn coarse_middle(index: usize) -> u64 {
+fn coarse_middle(index: usize) -> u64 {
     let (octave, rest) = ((index >> 3) as u32, (index & 7) as u64);
     if octave == 0 { rest } else { ((8 + rest) << (octave - 1)) + (1 << (octave - 1)) / 2 }
+}
+
+/// The value 99 of 100 counted ones stayed at or under, from a coarse view; `None` when nothing was counted.
+pub(crate) fn coarse_p99(counts: impl Iterator<Item = u64> + Clone) -> Option<u64> {
+    let rank = (counts.clone().sum::<u64>() * 99).div_ceil(100).max(1);
+    let mut seen = 0;
+    let reaches = |count: u64| {
+        seen += count;
+        seen >= rank
+    };
+    counts.map(reaches).position(|reached| reached).map(coarse_middle)
 }
 
 /// The coarse bucket of a small value, which has a fine bucket of its own.

@@ -1,6 +1,6 @@
 //! What a job is to the engine: state machines over slots, in phases, with an answer at the end.
 
-use crate::Offence;
+use crate::{Offence, Preset};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use store::{Capabilities, Operation, Reply, Slot};
@@ -48,6 +48,8 @@ pub struct JobInfo {
     pub prepare: fn(&JobRequest) -> Result<Box<dyn Job>, JobError>,
     /// The job's own question (`kvtrial query JOB KEY`): the key to get, and how to print the value found as JSON.
     pub query: Option<QueryInfo>,
+    /// The originals it can be run as (`--preset`).
+    pub presets: &'static [Preset],
     /// Reads a plan file (`--plan`) as parameters, where the job has such a format.
     pub plan: Option<fn(&str) -> Result<PlanFile, JobError>>,
 }

@@ -6,6 +6,7 @@ mod replies;
 
 use crate::clock::{Clock, Ticks};
 use crate::job::{Think, Worker};
+use crate::live::Live;
 use crate::offence::Offences;
 use crate::outcome::{Counts, End, Histograms};
 use crate::schedule::Schedule;
@@ -13,7 +14,7 @@ use crate::series::Series;
 use crate::settings::Settings;
 use replies::Burst;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use store::{Failure, OperationKind, Reply, Session, Slot, StoreError, Until};
@@ -37,7 +38,7 @@ struct InFlight {
 /// State shared between the threads of a phase and whoever watches it.
 pub(crate) struct Signals<'a> {
     pub(crate) stop: &'a AtomicBool,
-    pub(crate) done: &'a AtomicU64,
+    pub(crate) live: &'a Live,
 }
 
 /// One thread's loop.
@@ -237,7 +238,7 @@ impl<'a> Lane<'a> {
     fn publish(&mut self) {
         let new = self.counts.operations - self.published;
         if new > 0 {
-            self.signals.done.fetch_add(new, Ordering::Relaxed);
+            self.signals.live.add_operations(new);
             self.published = self.counts.operations;
         }
     }

@@ -10,9 +10,11 @@ mod gate;
 mod histogram;
 mod job;
 mod lane;
+mod live;
 mod offence;
 mod outcome;
 mod phase;
+mod preset;
 mod schedule;
 mod series;
 mod settings;
@@ -23,7 +25,9 @@ pub use job::{
     Job, JobError, JobInfo, JobRequest, ParamInfo, Params, Phase, PlanFile, QueryInfo, Step, Think, Trial, TrialSetup,
     Worker,
 };
+pub use live::Progress;
 pub use offence::{Offence, Offences, printable};
 pub use outcome::{Counts, End, Histograms, Outcome};
-pub use phase::{Progress, run_phase};
+pub use phase::run_phase;
+pub use preset::{Figure, FigureMeasure, Preset, Scale, Setting};
 pub use settings::{Arrivals, Settings, Timing};

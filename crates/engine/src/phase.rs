@@ -4,25 +4,17 @@ use crate::clock::{Clock, Ticks, thread_cpu};
 use crate::gate::{Gate, Place, Start};
 use crate::job::Trial;
 use crate::lane::{Lane, Signals};
+use crate::live::{Live, Progress};
 use crate::offence::Offences;
 use crate::outcome::{Counts, End, Histograms, Outcome};
 use crate::schedule::Schedule;
 use crate::series::Series;
 use crate::settings::{Arrivals, Settings};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use store::{SessionPlan, Store, StoreError, Threading};
-
-/// How far a phase is; handed to the observer ten times a second.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Operations with a reply so far.
-    pub operations: u64,
-    /// Time since the clock was switched on.
-    pub elapsed: Duration,
-}
 
 /// Clients of each thread: contiguous, as even as possible.
 fn shares(settings: &Settings, threading: Threading) -> Vec<Range<u32>> {
@@ -71,19 +63,19 @@ pub fn run_phase(
     let settings = if timed { *settings } else { Settings { arrivals: Arrivals::Closed, duration: None, ..*settings } };
     let shares = shares(&settings, store.threading());
     let threads = shares.len() as u32;
-    let done = AtomicU64::new(0);
+    let live = Live::default();
     let gate = Gate::default();
     let (sender, receiver) = channel();
 
     let ends = std::thread::scope(|scope| {
         let mut handles = Vec::new();
         for (number, share) in shares.into_iter().enumerate() {
-            let (place, done, sender, settings) = (gate.place(), &done, sender.clone(), &settings);
+            let (place, live, sender, settings) = (gate.place(), &live, sender.clone(), &settings);
             let schedule =
                 Schedule::new(settings.arrivals, number as u32, threads, settings.duration, settings.seed, &clock);
             let body = move || {
                 let _ended = EndNotice(sender);
-                let signals = Signals { stop, done };
+                let signals = Signals { stop, live };
                 run_thread(store, trial, index, settings, share, schedule, signals, place)
             };
             handles.push(std::thread::Builder::new().name(format!("client-{number}")).spawn_scoped(scope, body));
@@ -101,7 +93,7 @@ pub fn run_phase(
             match receiver.recv_timeout(Duration::from_millis(100)) {
                 Err(RecvTimeoutError::Timeout) => {
                     let elapsed = Duration::from_nanos(clock.ns(clock.now() - start));
-                    watch(Progress { operations: done.load(Ordering::Relaxed), elapsed });
+                    watch(live.progress(elapsed));
                 }
                 Ok(()) => {}
                 Err(RecvTimeoutError::Disconnected) => break,

@@ -1,7 +1,8 @@
 //! Rate, errors and tail over time, in constant memory.
 
 use crate::clock::{Clock, Ticks};
-use crate::histogram::{COARSE_BUCKETS as BUCKETS, coarse_middle};
+use crate::histogram::{COARSE_BUCKETS as BUCKETS, coarse_p99};
+use crate::live::Live;
 use crate::outcome::Histograms;
 use std::time::Duration;
 use study::SeriesPoint;
@@ -30,16 +31,7 @@ impl Interval {
     }
 
     fn p99_ns(&self) -> u64 {
-        let timed: u64 = self.counts.iter().map(|&count| u64::from(count)).sum();
-        let rank = (timed * 99).div_ceil(100).max(1);
-        let mut seen = 0;
-        for (index, &count) in self.counts.iter().enumerate() {
-            seen += u64::from(count);
-            if seen >= rank {
-                return coarse_middle(index).min(self.max_ns);
-            }
-        }
-        0
+        coarse_p99(self.counts.iter().map(|&count| u64::from(count))).map_or(0, |p99_ns| p99_ns.min(self.max_ns))
     }
 }
 
@@ -82,16 +74,16 @@ impl Series {
 
     /// Notes a latency seen at `now`, before it is recorded in the histograms.
     #[inline(always)]
-    pub(crate) fn note(&mut self, now: Ticks, ns: u64, histograms: &Histograms) {
+    pub(crate) fn note(&mut self, now: Ticks, ns: u64, histograms: &Histograms, live: &Live) {
         if now >= self.current_end {
-            self.roll(now, histograms);
+            self.roll(now, histograms, live);
         }
         self.current.max_ns = self.current.max_ns.max(ns);
     }
 
     #[cold]
-    fn roll(&mut self, now: Ticks, histograms: &Histograms) {
-        self.take_counts(histograms);
+    fn roll(&mut self, now: Ticks, histograms: &Histograms, live: &Live) {
+        self.take_counts(histograms, live);
         while now >= self.current_end {
             self.push();
             self.current_end += self.interval;
@@ -99,12 +91,13 @@ impl Series {
     }
 
     /// What the histograms have gained since the last look belongs to the current interval.
-    pub(crate) fn take_counts(&mut self, histograms: &Histograms) {
+    pub(crate) fn take_counts(&mut self, histograms: &Histograms, live: &Live) {
         let mut total = [0; BUCKETS];
         histograms.response.iter().for_each(|histogram| histogram.add_coarse(&mut total));
-        for ((count, total), seen) in self.current.counts.iter_mut().zip(&total).zip(self.seen.iter_mut()) {
-            *count += (total - *seen) as u32;
-            *seen = *total;
+        for (bucket, total) in total.into_iter().enumerate() {
+            let gained = total - std::mem::replace(&mut self.seen[bucket], total);
+            self.current.counts[bucket] += gained as u32;
+            live.add_latencies(bucket, gained);
         }
     }
 
@@ -163,6 +156,7 @@ impl Series {
 mod tests {
     use super::{POINTS, Series};
     use crate::clock::Clock;
+    use crate::live::Live;
     use crate::outcome::Histograms;
     use std::time::Duration;
 
@@ -170,16 +164,16 @@ mod tests {
         let clock = Clock::get();
         let second = clock.ticks(Duration::from_secs(1));
         let mut series = Series::new(&clock, 1_000);
-        let mut histograms = Histograms::default();
+        let (mut histograms, live) = (Histograms::default(), Live::default());
         for at in 0..seconds {
             for part in 0..per_second {
                 let ns = 1_000 * (at + 1);
-                series.note(1_000 + at * second + part * second / per_second + 10, ns, &histograms);
+                series.note(1_000 + at * second + part * second / per_second + 10, ns, &histograms, &live);
                 histograms.response[0].record(ns);
                 series.count(1);
             }
         }
-        series.take_counts(&histograms);
+        series.take_counts(&histograms, &live);
         Series::points(vec![series], &clock, 1_000 + seconds * second)
     }
 

@@ -6,7 +6,7 @@ use crate::process::{Ending, Pid, signal};
 use crate::server::{Recipe, Server};
 use crate::tree;
 use std::path::{Path, PathBuf};
-use store::{Endpoint, Opener, Store, StoreError, StoreInfo};
+use store::{Endpoint, Opener, Store, StoreError, StoreInfo, layers};
 use study::{ServerUse, Spec, Target};
 
 /// Where private directories are made unless told otherwise: `TMPDIR`, or `/tmp`.
@@ -47,6 +47,7 @@ impl Opening {
     /// See [`open`].
     pub fn open(&self, info: &'static StoreInfo, spec: &Spec) -> Result<OpenStore, StoreError> {
         info.check_options(spec)?;
+        let (layered, spec) = (spec, &layers::beneath(spec));
         let unsupported = |problem: String| StoreError::Unsupported { store: info.name.into(), problem };
         let (store, behind) = match (info.opener, &spec.target) {
             (Opener::Embedded(open), Target::Private) => {
@@ -76,8 +77,9 @@ impl Opening {
                 )));
             }
         };
+        let store = layers::apply(layered, store)?;
         let thaw = Thaw { pid: behind.server().map(Server::pid) };
-        Ok(OpenStore { thaw, store, spec: spec.clone(), behind })
+        Ok(OpenStore { thaw, store, spec: layered.clone(), behind })
     }
 }
 

@@ -1,23 +1,37 @@
-//! The progress line, to look at: `cargo run -p kvtrial-report --example progress`.
+//! The live view, to look at: `cargo run -p kvtrial-report --example progress`.
 
-use report::Progress;
+use report::{Colour, Moment, Progress};
 use std::thread::sleep;
 use std::time::Duration;
-use study::TrialRecord;
+use study::{Reason, ReasonKind, TrialRecord, Verdict};
 
 fn main() {
-    let mut progress = Progress::new();
+    let mut progress = Progress::new(Colour::Always);
     let stores = ["null", "redis-unix", "postgres,layout=hstore,durability=commit", "null", "redis-unix"];
     progress.plan(stores);
     for (order, store) in (1..).zip(stores) {
+        let step = Duration::from_millis(30 * u64::from(order));
         for phase in ["load", "run", "read back"] {
             progress.trial_started(order, stores.len() as u32, store, phase);
-            for done in 0..=10 {
-                progress.update(done, 10, 50_812.0 * done as f64);
-                sleep(Duration::from_millis(20 * u64::from(order)));
+            for done in 0..=20 {
+                let errors = if store == "redis-unix" { done / 10 } else { 0 };
+                let p99_ns = (done > 10).then_some(123_000);
+                progress.update(&Moment {
+                    operations: done * 500,
+                    share: Some(done as f64 / 20.0),
+                    errors,
+                    p99_ns,
+                    elapsed: step * done as u32,
+                });
+                sleep(step);
             }
         }
-        progress.trial_finished(&TrialRecord::default());
+        let mut trial = TrialRecord { makespan_s: 0.98, ops_per_s: 98_064.0, ..TrialRecord::default() };
+        trial.latency_ns.response.p99 = 123_000;
+        if store == "redis-unix" {
+            trial.verdict = Verdict::of([Reason { kind: ReasonKind::Refused, count: 2, example: String::new() }]);
+        }
+        progress.trial_finished(&trial);
     }
     progress.finish();
 }

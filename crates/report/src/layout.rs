@@ -1,5 +1,7 @@
 //! Lines and columns of plain text, coloured or not.
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 /// Whether to use terminal colours. The caller decides: colour on a terminal only, and never when `NO_COLOR` is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
@@ -121,9 +123,24 @@ pub(crate) fn paragraph(text: &str, first: usize, rest: usize, style: Style, col
     lines
 }
 
-/// Columns a text takes. Every character used here takes one.
+/// Columns a text takes on a terminal: names may hold characters two columns wide.
 pub(crate) fn width(text: &str) -> usize {
-    text.chars().count()
+    text.width()
+}
+
+/// The beginning of a text that takes at most so many columns.
+fn beginning(text: &str, most: usize) -> &str {
+    let mut columns = 0;
+    let too_long = |&(_, c): &(usize, char)| {
+        columns += c.width().unwrap_or(0);
+        columns > most
+    };
+    text.char_indices().find(too_long).map_or(text, |(end, _)| &text[..end])
+}
+
+/// A text in at most so many columns, its end cut off if it must be.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    if width(text) <= most { text.to_owned() } else { beginning(text, most.saturating_sub(1)).to_owned() + "…" }
 }
 
 /// A blank that no line is broken at; it becomes an ordinary one when the text is folded.
@@ -154,13 +171,14 @@ pub(crate) fn fold(text: &str, most: usize) -> Vec<String> {
 
 /// Byte index after the last comma that fits, unless that wastes half of the line; else of the last character that fits.
 fn breaking_point(word: &str, most: usize) -> usize {
-    let fitting: usize = word.chars().take(most).map(char::len_utf8).sum();
+    let first = word.chars().next().map_or(0, char::len_utf8);
+    let fitting = beginning(word, most).len().max(first); // at least a character, however narrow the column
     word[..fitting].rfind(',').map(|comma| comma + 1).filter(|comma| comma * 2 >= fitting).unwrap_or(fitting)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Colour, Column, Side, Style, Table, fold, paragraph, width};
+    use super::{Colour, Column, Side, Style, Table, fold, paragraph, shortened, width};
 
     #[test]
     fn text_is_folded_at_blanks_then_commas_then_anywhere() {
@@ -168,6 +186,14 @@ mod tests {
         assert_eq!(fold("redis,durability=commit", 12), ["redis,", "durability=c", "ommit"]);
         assert_eq!(fold("µµµµµ", 2), ["µµ", "µµ", "µ"]);
         assert_eq!(fold("", 5), [""]);
+        assert_eq!(fold("数据库", 5), ["数据", "库"]);
+    }
+
+    #[test]
+    fn what_is_too_long_ends_in_an_ellipsis() {
+        assert_eq!(shortened("lmdb,durability=os", 18), "lmdb,durability=os");
+        assert_eq!(shortened("postgres,layout=hstore,durability=commit", 18), "postgres,layout=h…");
+        assert_eq!(shortened("数据库", 4), "数…");
     }
 
     #[test]

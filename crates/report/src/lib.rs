@@ -6,17 +6,21 @@
 //!
 //! * [`StudyDir`] keeps a study on disk while it runs, so that nothing recorded is ever lost; [`read_study`] reads one.
 //! * [`study_table`] and [`stores_table`] draw tables that fit 80 columns; [`cells_csv`] writes one row a cell.
-//! * [`Progress`] shows one updating line with the time left while trials run.
+//! * [`Progress`] shows the study while it runs: cells so far, the trial under way, the time left.
 
 mod advice;
 mod answers;
 mod budget;
 mod csv;
+mod curves;
 mod directory;
 mod footnotes;
 mod layout;
+mod originals;
+mod plot;
 mod progress;
 mod reasons;
+mod spark;
 mod stores_table;
 mod study_table;
 mod units;
@@ -24,6 +28,6 @@ mod units;
 pub use csv::cells_csv;
 pub use directory::{DirectoryError, StudyDir, read_study};
 pub use layout::Colour;
-pub use progress::Progress;
+pub use progress::{Moment, Progress};
 pub use stores_table::{Presence, StoreRow, stores_json, stores_table};
 pub use study_table::study_table;

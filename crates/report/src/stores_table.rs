@@ -62,8 +62,17 @@ const WITHOUT_LIMITS: usize = 3;
 pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
     let limits = stores.iter().any(|store| store.max_key_bytes.or(store.max_value_bytes).is_some());
     let columns = &COLUMNS[..if limits { COLUMNS.len() } else { WITHOUT_LIMITS }];
-    let rows: Vec<Row> = stores.iter().map(row).collect();
+    let folded: Vec<(&StoreRow, Reach)> = fold_twins(stores);
+    let rows: Vec<Row> = folded.iter().map(|(store, reach)| row(store, *reach)).collect();
     let table = Table::fit(columns, FOUND, rows.iter());
+    // Operations any of the stores has.
+    let known: Vec<&str> =
+        stores.iter().filter_map(|store| store.native.as_ref()).flatten().fold(Vec::new(), |mut known, name| {
+            if !known.contains(&name.as_str()) {
+                known.push(name);
+            }
+            known
+        });
     let mut text = table.titles(colour);
     for (class, title) in [
         ("baseline", "Baselines: what client and job cost without a store"),
@@ -72,7 +81,7 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
         ("distributed", "Distributed: several servers each"),
     ] {
         let of_class: Vec<(&StoreRow, &Row)> =
-            stores.iter().zip(&rows).filter(|(store, _)| store.class == class).collect();
+            folded.iter().map(|(store, _)| *store).zip(&rows).filter(|(store, _)| store.class == class).collect();
         if of_class.is_empty() {
             continue;
         }
@@ -80,16 +89,17 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
         text += &paragraph(title, 1, 3, Style::Bold, colour);
         for (store, row) in of_class {
             text += &table.row(row, colour);
-            text += &notes(store, colour);
+            text += &notes(store, &known, colour);
         }
     }
     let found = stores.iter().filter(|store| matches!(store.presence, Presence::Found(_))).count();
     text.push('\n');
     text += &paragraph(
         &format!(
-            "{found} of {} found. The first durability level is the default; choose another with -s STORE,durability=LEVEL.{}",
+            "{found} of {} found. The first durability level is the default; choose another with -s STORE,durability=LEVEL.{}{}",
             stores.len(),
-            if limits { " KEY and VALUE: the longest it takes." } else { "" }
+            if limits { " KEY and VALUE: the longest it takes." } else { "" },
+            if folded.len() < stores.len() { " NAME[-unix]: NAME over TCP, NAME-unix over a unix socket." } else { "" },
         ),
         1,
         1,
@@ -99,7 +109,33 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
     text
 }
 
-fn row(store: &StoreRow) -> Row {
+/// How a store is reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// As its name says.
+    One,
+    /// Over TCP, and with `-unix` over a unix socket.
+    Both,
+}
+
+/// Stores that are reached in two ways and differ in nothing else are one.
+fn fold_twins(stores: &[StoreRow]) -> Vec<(&StoreRow, Reach)> {
+    let twins = |tcp: &StoreRow, unix: &StoreRow| {
+        let renamed = StoreRow { name: tcp.name.clone(), summary: tcp.summary.clone(), ..unix.clone() };
+        unix.name == format!("{}-unix", tcp.name) && renamed == *tcp
+    };
+    let mut folded = Vec::with_capacity(stores.len());
+    for store in stores {
+        if stores.iter().any(|tcp| twins(tcp, store)) {
+            continue;
+        }
+        let reach = if stores.iter().any(|unix| twins(store, unix)) { Reach::Both } else { Reach::One };
+        folded.push((store, reach));
+    }
+    folded
+}
+
+fn row(store: &StoreRow, reach: Reach) -> Row {
     let (found, style) = match &store.presence {
         Presence::Found(product) => (product.clone(), Style::Good),
         Presence::NotFound(_) => ("not found".into(), Style::Warning),
@@ -107,7 +143,7 @@ fn row(store: &StoreRow) -> Row {
     };
     let limit = |limit: Option<u64>| (limit.map_or_else(|| "-".into(), units::bytes), Style::Plain);
     vec![
-        (store.name.clone(), Style::Bold),
+        (if reach == Reach::Both { format!("{}[-unix]", store.name) } else { store.name.clone() }, Style::Bold),
         (found, style),
         (store.durabilities.join(" "), Style::Plain),
         limit(store.max_key_bytes),
@@ -115,7 +151,17 @@ fn row(store: &StoreRow) -> Row {
     ]
 }
 
-fn notes(store: &StoreRow, colour: Colour) -> String {
+/// The operations a store has itself: those it lacks where they are fewer.
+fn operations(native: &[String], known: &[&str]) -> String {
+    let lacks: Vec<&str> = known.iter().copied().filter(|name| !native.iter().any(|has| has == name)).collect();
+    match lacks.len() {
+        0 => "every operation".into(),
+        few if few < native.len() => format!("every operation but {}", lacks.join(", ")),
+        _ => native.join(", "),
+    }
+}
+
+fn notes(store: &StoreRow, known: &[&str], colour: Colour) -> String {
     let mut text = String::new();
     let mut note = |line: String| text += &paragraph(&line, 5, 7, Style::Plain, colour);
     match &store.presence {
@@ -131,11 +177,7 @@ fn notes(store: &StoreRow, colour: Colour) -> String {
         note(format!("options {}", store.options.join(", ")));
     }
     if let Some(native) = &store.native {
-        // Every store has these; what it has beyond them tells stores apart.
-        let more: Vec<&str> =
-            native.iter().map(String::as_str).filter(|name| !["get", "put", "delete"].contains(name)).collect();
-        let more = if more.is_empty() { "nothing more".into() } else { more.join(", ") };
-        note(format!("get, put, delete, {more}"));
+        note(format!("{} · licence {}", operations(native, known), store.licence));
     }
     text
 }

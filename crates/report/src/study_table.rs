@@ -2,8 +2,10 @@
 
 use crate::answers;
 use crate::budget;
+use crate::curves;
 use crate::footnotes::{self, Emulations};
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::originals;
 use crate::reasons;
 use crate::units;
 use analysis::{Group, Metric, Part, Place, Rank, baseline, cost, spread};
@@ -62,8 +64,18 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     if let Some(unfinished) = unfinished(study) {
         text += &paragraph(&unfinished, 1, 3, Style::Warning, colour);
     }
+    let originals = originals::section(study, colour);
+    if !originals.is_empty() {
+        text += &format!("\n{originals}\n");
+    }
     for note in emulations.notes().chain(footnotes::products(&all)) {
         text += &paragraph(&note, 1, 3, Style::Plain, colour);
+    }
+    for section in [curves::over_time(study, colour), curves::over_parameter(study, colour)] {
+        if !section.is_empty() {
+            text.push('\n');
+            text += &section;
+        }
     }
     let legend = legend(study, grouped.iter().flat_map(|(_, groups)| groups));
     text += if legend.is_empty() { "" } else { "\n" };

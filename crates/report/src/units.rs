@@ -28,12 +28,12 @@ fn minutes(whole_s: u64) -> String {
 
 /// A count or a rate: `950`, `50.8k`, `1.25M`.
 pub(crate) fn count(number: f64) -> String {
-    for (unit, size, most) in [("", 1.0, 999.5), ("k", 1e3, 999.5), ("M", 1e6, 999.5)] {
-        if number / size < most {
+    for (unit, size) in [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9)] {
+        if number / size < 999.5 {
             return format!("{}{unit}", significant(number / size));
         }
     }
-    format!("{}G", significant(number / 1e9))
+    format!("{number:.1e}")
 }
 
 /// A size: `512 B`, `1 KiB`, `64 MiB`; exact where it is a whole number of its unit.
@@ -103,6 +103,7 @@ mod tests {
     fn counts_sizes_and_ratios_have_three_digits() {
         assert_eq!([count(0.0), count(950.0), count(50_812.0), count(1_254_000.0)], ["0", "950", "50.8k", "1.25M"]);
         assert_eq!(count(999_600.0), "1.00M");
+        assert_eq!([count(2.5e9), count(2e12)], ["2.50G", "2.0e12"]);
         assert_eq!([bytes(250), bytes(1 << 20), bytes(1000), bytes(1536)], ["250 B", "1 MiB", "1000 B", "1.50 KiB"]);
         assert_eq!(
             [ratio(0.214), ratio(1.0), ratio(4.681), ratio(45.71), ratio(214.2)],

@@ -2,9 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-use report::Progress;
+use report::{Colour, Moment, Progress};
 use std::process::Command;
 use study::TrialRecord;
+
+fn moment(operations: u64, planned: u64) -> Moment {
+    let share = Some(operations as f64 / planned as f64);
+    Moment { operations, share, elapsed: std::time::Duration::from_micros(operations), ..Moment::default() }
+}
 
 /// The test below runs this test as a process of its own, with standard error in a pipe.
 #[test]
@@ -12,10 +17,10 @@ fn show_progress() {
     if std::env::var_os("KVTRIAL_SHOW_PROGRESS").is_none() {
         return;
     }
-    let mut progress = Progress::new();
+    let mut progress = Progress::new(Colour::Always);
     progress.trial_started(1, 2, "redis", "load");
     for done in 0..1000 {
-        progress.update(done, 1000, 1e6);
+        progress.update(&moment(done, 1000));
     }
     progress.trial_finished(&TrialRecord::default());
     progress.finish();
@@ -38,7 +43,7 @@ fn an_update_nobody_sees_costs_next_to_nothing() {
     progress.trial_started(1, 1, "null", "run");
     let begun = std::time::Instant::now();
     for done in 0..1_000_000 {
-        progress.update(done, 1_000_000, 1e6);
+        progress.update(&moment(done, 1_000_000));
     }
     let each_ns = begun.elapsed().as_nanos() / 1_000_000;
     assert!(each_ns < 2_000, "{each_ns} ns an update");

@@ -6,6 +6,7 @@ mod golden_file;
 
 use golden_file::golden;
 use report::{Colour, Presence, StoreRow, stores_json, stores_table};
+use unicode_width::UnicodeWidthStr;
 
 fn store(name: &str, class: &str, presence: Presence) -> StoreRow {
     StoreRow {
@@ -70,10 +71,24 @@ fn what_is_found_and_how_to_get_the_rest_fits_eighty_columns() {
 }
 
 #[test]
+fn a_store_reached_in_two_ways_is_listed_once() {
+    let twin = |name: &str| StoreRow {
+        install: "apt install redis-server".into(),
+        ..store(name, "network", found("Redis 7.0.15"))
+    };
+    let table = stores_table(&[twin("redis"), twin("redis-unix")], Colour::Never);
+    assert!(table.contains(" redis[-unix] ") && table.contains("2 of 2 found"), "{table}");
+    assert!(!table.contains("redis-unix") && table.contains("NAME-unix over a unix socket"), "{table}");
+    let other = StoreRow { durabilities: levels("none commit"), ..twin("redis-unix") };
+    let table = stores_table(&[twin("redis"), other], Colour::Never);
+    assert!(table.contains(" redis-unix ") && table.contains("none commit"), "{table}");
+}
+
+#[test]
 fn limits_nobody_knows_have_no_column() {
     let unknown = |row: StoreRow| StoreRow { max_key_bytes: None, max_value_bytes: None, ..row };
     let table = stores_table(&all().into_iter().map(unknown).collect::<Vec<_>>(), Colour::Never);
-    assert!(!table.contains("KEY") && table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(!table.contains("KEY") && table.lines().all(|line| line.width() <= 80), "{table}");
     assert!(table.contains("redis-unix    Redis 7.0.15"), "{table}");
 }
 

@@ -9,6 +9,7 @@ mod sample;
 use golden_file::golden;
 use report::{Colour, study_table};
 use study::{Durability, ReasonKind, Study};
+use unicode_width::UnicodeWidthStr;
 
 fn plain(study: &Study) -> String {
     study_table(study, Colour::Never)
@@ -85,12 +86,53 @@ fn what_disturbed_many_cells_is_told_once() {
     golden("noisy.txt", &plain(&study));
 }
 
+/// A cell whose trials ran for as many seconds as there are rates.
+fn with_rates(store: &'static str, clients: u32, ops_per_s: &[u64]) -> study::Cell {
+    let durability = if store.contains("durability=commit") { Durability::Commit } else { Durability::None };
+    let times = [ops_per_s.len() as f64; 3];
+    let mut cell = sample::Sample::new(store, "network", &times, 1_000_000).durable(durability).cell();
+    cell.params.insert("clients".into(), clients.to_string());
+    for trial in &mut cell.trials {
+        let point = |(at, operations): (usize, &u64)| study::SeriesPoint {
+            at_s: (at + 1) as f64,
+            operations: *operations,
+            ..study::SeriesPoint::default()
+        };
+        trial.series = ops_per_s.iter().enumerate().map(point).collect();
+        trial.operations = ops_per_s.iter().sum();
+        trial.ops_per_s = trial.operations as f64 / trial.makespan_s;
+    }
+    analysis::summarise(&mut cell);
+    cell
+}
+
+#[test]
+fn a_stall_is_seen_in_the_rate_over_time() {
+    let stalled = with_rates("redis", 1, &[98_000, 97_000, 98_500, 0, 12, 96_000, 98_000]);
+    let steady = with_rates("redis,durability=commit", 1, &[5_000; 7]);
+    let table = plain(&sample::study(vec![stalled, steady]));
+    assert!(table.contains("   redis                    ███▁▁██ "), "{table}");
+    golden("over_time.txt", &table);
+}
+
+#[test]
+fn a_parameter_that_was_swept_has_a_plot() {
+    let mut cells = Vec::new();
+    for (clients, redis, memcached) in [(1, 28_800, 31_000), (4, 80_000, 95_000), (16, 144_000, 140_000)] {
+        cells.push(with_rates("redis", clients, &[redis; 3]));
+        cells.push(with_rates("memcached", clients, &[memcached; 3]));
+    }
+    golden("swept.txt", &plain(&sample::study(cells)));
+}
+
 #[test]
 fn extremes_still_fit_eighty_columns() {
     let store = "a-store-with-a-very-long-name://user:***@some.host.example.org:65535/database,layout=hstore,nodes=100";
     let mut cells: Vec<_> = [[1e-7, 1.1e-7, 0.9e-7], [5_000.0, 90_000.0, 70_000.0], [1e6, 2e6, 3e6]]
         .iter()
         .map(|times| sample::Sample::new(store, "network", times, 3_000_000_000_000).cell())
+        .chain([with_rates(store, 4_000_000_000, &[u64::MAX / 9; 9]), with_rates("lmdb:/数据库/数据", 3, &[1; 9])])
+        .chain([with_rates(store, 7, &[1; 9])])
         .collect();
     cells.push(sample::Sample::new("null", "baseline", &[1e-9], 1).cell());
     for cell in &mut cells {
@@ -100,7 +142,7 @@ fn extremes_still_fit_eighty_columns() {
     }
     let table = plain(&sample::study(cells));
     for line in table.lines() {
-        assert!(line.chars().count() <= 80, "{} columns: {line}\n{table}", line.chars().count());
+        assert!(line.width() <= 80, "{} columns: {line}\n{table}", line.width());
     }
 }
 

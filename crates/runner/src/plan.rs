@@ -62,6 +62,7 @@ impl Plan {
             repeats: self.repeats,
             warmups: self.warmups,
             input: self.prepared.input(),
+            preset: None,
             host: HostFacts { clock: Clock::get().describe(), ..host::facts(&self.base) },
             cells: self
                 .stores

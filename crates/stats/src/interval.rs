@@ -1,6 +1,6 @@
 //! The median with its interval.
 
-use crate::distribution::{Distribution, acceleration};
+use crate::normal::{probability_below, quantile};
 use crate::order::{median_of_sorted, sorted};
 
 /// A number with its interval.
@@ -31,28 +31,22 @@ pub(crate) fn reachable_level(n: usize) -> f64 {
     1.0 - 0.5f64.powi(n.saturating_sub(1).min(1000) as i32)
 }
 
-/// The median and its bias-corrected and accelerated (BCa) bootstrap interval; `level` is the coverage wanted, e.g. 0.95.
+/// The median and its distribution-free interval; `level` is the coverage wanted, e.g. 0.95.
 ///
-/// Method: Efron, *Better Bootstrap Confidence Intervals*, JASA 82 (1987), on the exact bootstrap distribution of the median
-/// (Maritz & Jarrett, JASA 73, 1978) instead of a random sample of it. So there is no seed and no resampling noise: the result
-/// is what infinitely many resamples would give.
+/// Method: Hettmansperger & Sheather, *Confidence Intervals Based on Interpolated Order Statistics*, Statist. Probab. Lett. 4 (1986).
+/// The interval from the k-th smallest to the k-th largest sample covers the median as often as a binomial variable says, whatever
+/// the distribution (Thompson, Ann. Math. Statist. 7, 1936), but only at a few levels; between two of them the ends are
+/// interpolated. No bootstrap comes as close: BCa was measured to cover 87 to 94 % at 6 to 20 samples of skewed noise, this 94 to
+/// 96 % (`tests/coverage.rs`).
 ///
-/// Small samples, where every method is weak, are treated openly:
-///
-/// | n | interval | `level` |
+/// | n | interval at `level` 0.95 | `level` |
 /// |---|---|---|
 /// | 0 | `None` is returned | |
 /// | 1 | none: `low = high = value` | 0 |
-/// | 2, 3, 4 | smallest to largest sample | 0.5, 0.75, 0.875 (exact, any continuous distribution) |
-/// | 5 | smallest to largest sample at `level` 0.95 | 0.9375, the most five samples can give |
-/// | 6 and more | at each end the outer one of BCa and the order-statistic (sign test) interval | as asked |
+/// | 2, 3, 4, 5 | smallest to largest sample, the most so few can give | 0.5, 0.75, 0.875, 0.9375: exact |
+/// | 6 and more | interpolated order statistics | 0.95 |
 ///
-/// The order-statistic interval (Thompson, *On Confidence Ranges for the Median*, Ann. Math. Statist. 7, 1936) covers at least as
-/// often as claimed whatever the distribution. BCa alone was measured to cover 0.87 to 0.94 of the time at 6 to 20 samples of
-/// skewed noise, so it may widen the interval but never narrow it below that guarantee.
-///
-/// Invariant: `min ≤ low ≤ value ≤ high ≤ max`. Measured coverage: `tests/coverage.rs`. Cost: O(n²) at worst: 0.1 µs for 5
-/// samples, 3 µs for 10, 20 µs for 30, 26 ms for 1,000.
+/// Invariant: `min ≤ low ≤ value ≤ high ≤ max`. Cost: one sort, O(n log n): 0.1 µs for 5 samples, 20 µs for 1,000.
 ///
 /// Returns `None` without samples, with one that is not finite, or with a level outside 0 to 1.
 ///
@@ -71,109 +65,92 @@ pub fn median_interval(samples: &[f64], level: f64) -> Option<Estimate> {
     if n == 1 {
         return Some(Estimate::bare(value, n));
     }
-    let reachable = reachable_level(n);
-    if n < 5 || reachable <= level {
-        return Some(Estimate {
-            value,
-            low: sorted[0],
-            high: sorted[n - 1],
-            level: reachable.min(level.max(reachable)),
-            n,
-        });
-    }
-    let acceleration = acceleration(&medians_without_one(&sorted));
-    let (mut low, mut high) = Distribution::of_median(&sorted).bca(value, acceleration, level);
-    let outer = order_statistic_rank(n, level);
-    low = low.min(sorted[outer]);
-    high = high.max(sorted[n - 1 - outer]);
-    Some(Estimate { value, low, high, level, n })
-}
-
-/// Index of the lower end of the order-statistic interval of the median: the largest `k` with P(Bin(n, ½) ≤ k) ≤ (1−level)/2,
-/// so that the interval from sample k to sample n−1−k has at least that coverage for any continuous distribution.
-fn order_statistic_rank(n: usize, level: f64) -> usize {
-    let mut probability = 0.5f64.powi(n as i32);
-    let mut cumulative = probability;
-    let mut rank = 0;
-    for k in 0..n / 2 {
-        if cumulative > (1.0 - level) / 2.0 {
-            break;
+    let ends = |rank: usize| (sorted[rank], sorted[n - 1 - rank]);
+    let (rank, outer, inner) = ranks_around(n, level);
+    let ((low, high), level) = match inner {
+        // Too few samples for more, or no narrower interval to interpolate to: the level is what this one has.
+        _ if outer <= level => (ends(rank), outer),
+        None => (ends(rank), outer),
+        Some(inner) => {
+            let share = (outer - level) / (outer - inner);
+            let (n, from_end) = (n as f64, (rank + 1) as f64);
+            let weight = (n - from_end) * share / (from_end + (n - 2.0 * from_end) * share);
+            let ((low, high), (inner_low, inner_high)) = (ends(rank), ends(rank + 1));
+            ((low + weight * (inner_low - low), high + weight * (inner_high - high)), level)
         }
-        rank = k;
-        probability *= (n - k) as f64 / (k + 1) as f64;
-        cumulative += probability;
-    }
-    rank
+    };
+    Some(Estimate { value, low: low.min(value), high: high.max(value), level, n })
 }
 
-/// The median of all samples but one, for each one.
-pub(crate) fn medians_without_one(sorted: &[f64]) -> Vec<f64> {
-    (0..sorted.len())
-        .map(|left_out| {
-            let rest = |index: usize| sorted[if index < left_out { index } else { index + 1 }];
-            let (n, middle) = (sorted.len() - 1, (sorted.len() - 1) / 2);
-            if n % 2 == 1 { rest(middle) } else { crate::order::halfway(rest(middle - 1), rest(middle)) }
-        })
-        .collect()
+/// The narrowest order-statistic interval that covers the median at least as often as `level`, or the widest there is: the index
+/// of its lower end, its coverage 1 - 2 P(Bin(n, ½) ≤ index), and the coverage of the next narrower one.
+fn ranks_around(n: usize, level: f64) -> (usize, f64, Option<f64>) {
+    let mut probability = 0.5f64.powi(n as i32);
+    if probability == 0.0 {
+        return ranks_of_many(n, level);
+    }
+    let mut coverage = 1.0 - 2.0 * probability;
+    for rank in 0..n / 2 {
+        probability *= (n - rank) as f64 / (rank + 1) as f64;
+        let inner = coverage - 2.0 * probability;
+        let last = rank + 1 >= n.div_ceil(2);
+        if last {
+            return (rank, coverage, None);
+        }
+        if inner < level {
+            return (rank, coverage, Some(inner));
+        }
+        coverage = inner;
+    }
+    (0, coverage, None)
+}
+
+/// The same for more samples than 2^-n can be written for, by the normal approximation; its error is below 0.0001 there.
+fn ranks_of_many(n: usize, level: f64) -> (usize, f64, Option<f64>) {
+    let (middle, deviation) = (n as f64 / 2.0, (n as f64).sqrt() / 2.0);
+    let coverage = |rank: f64| 1.0 - 2.0 * probability_below((rank + 0.5 - middle) / deviation);
+    let rank = (middle - 0.5 + deviation * quantile((1.0 - level) / 2.0)).floor();
+    (rank as usize, coverage(rank), Some(coverage(rank + 1.0)))
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{medians_without_one, order_statistic_rank};
-    use crate::distribution::Distribution;
-    use crate::{Bootstrap, median, median_interval};
+    use super::{median_interval, ranks_around, ranks_of_many};
 
     #[test]
-    fn the_exact_bootstrap_distribution_agrees_with_brute_force() {
-        for samples in [&[1.0, 2.0, 4.0, 8.0, 16.0][..], &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0], &[3.0, 3.0, 5.0, 9.0]] {
-            let n = samples.len();
-            let all: Vec<f64> = (0..n.pow(n as u32))
-                .map(|code| {
-                    let drawn: Vec<f64> = (0..n).map(|place| samples[code / n.pow(place as u32) % n]).collect();
-                    median(&drawn).unwrap()
-                })
-                .collect();
-            let exact = Distribution::of_median(samples);
-            for &value in &all {
-                let share = all.iter().filter(|&&other| other <= value).count() as f64 / all.len() as f64;
-                assert!((exact.probability_at_most(value) - share).abs() < 1e-12, "n = {n}, value {value}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_exact_interval_is_the_limit_of_resampling() {
-        let samples: Vec<f64> = (0..25).map(|i| f64::from(i * i % 97) + f64::from(i) / 100.0).collect();
-        let exact = median_interval(&samples, 0.95).unwrap();
-        let drawn = Bootstrap { level: 0.95, resamples: 50_000, seed: 7 }
-            .interval(&samples, |drawn| median(drawn).unwrap())
-            .unwrap();
-        assert_eq!((drawn.low, drawn.value, drawn.high), (exact.low, exact.value, exact.high));
-    }
-
-    #[test]
-    fn a_thousand_samples_neither_overflow_nor_underflow() {
-        for n in [999, 1000, 2500] {
+    fn thousands_of_samples_neither_overflow_nor_underflow() {
+        for n in [999, 1000, 2500, 100_000] {
             let samples: Vec<f64> = (0..n).map(f64::from).collect();
             let estimate = median_interval(&samples, 0.95).unwrap();
             let half_width = 0.98 * f64::from(n).sqrt();
-            assert!((estimate.value - estimate.low - half_width).abs() < 3.0, "n = {n}: {estimate:?}");
-            assert!((estimate.high - estimate.value - half_width).abs() < 3.0, "n = {n}: {estimate:?}");
+            assert!((estimate.value - estimate.low - half_width).abs() < 1.5, "n = {n}: {estimate:?}");
+            assert!((estimate.high - estimate.value - half_width).abs() < 1.5, "n = {n}: {estimate:?}");
         }
-    }
-
-    #[test]
-    fn leaving_one_out_gives_the_median_of_the_rest() {
-        let sorted = [1.0, 2.0, 4.0, 8.0, 16.0];
-        assert_eq!(medians_without_one(&sorted), [6.0, 6.0, 5.0, 3.0, 3.0]);
+        let (exact, approximate) = (ranks_around(1000, 0.95), ranks_of_many(1000, 0.95));
+        assert_eq!(exact.0, approximate.0);
+        assert!((exact.1 - approximate.1).abs() < 1e-4, "{exact:?} {approximate:?}");
     }
 
     #[test]
     fn order_statistic_ranks_are_those_of_the_tables() {
         // Conover, Practical Nonparametric Statistics, table A3: 95 % intervals of the median.
         for (n, rank) in [(6, 0), (8, 0), (9, 1), (11, 1), (12, 2), (15, 3), (20, 5)] {
-            assert_eq!(order_statistic_rank(n, 0.95), rank, "n = {n}");
+            assert_eq!(ranks_around(n, 0.95).0, rank, "n = {n}");
+        }
+    }
+
+    #[test]
+    fn every_level_and_size_keeps_the_median_inside() {
+        for n in 1..40 {
+            let samples: Vec<f64> = (0..n).map(|i| f64::from(i * i)).collect();
+            let mut width = f64::INFINITY;
+            for level in [0.99, 0.95, 0.9, 0.8, 0.5, 0.2, 0.01] {
+                let found = median_interval(&samples, level).unwrap();
+                assert!(found.low <= found.value && found.value <= found.high, "{n} {level}: {found:?}");
+                assert!(found.high - found.low <= width, "{n} {level}: {found:?}");
+                width = found.high - found.low;
+            }
         }
     }
 }

@@ -10,8 +10,12 @@ use crate::median;
 /// (BCa does not depend on such a change of scale, but the acceleration is better estimated on it), so `median_ratio(b, a)` is
 /// the reciprocal up to resampling noise.
 ///
+/// The level claimed is never above 1 - 2 / C(n + m, n), what the widest interval there is, from `min a / max b` to
+/// `max a / min b`, covers when the groups differ by a factor alone: 0.9 for 3 and 3, as no rank test of 3 and 3 comes below 0.1.
+/// Measured coverage: `tests/coverage.rs`.
+///
 /// Returns `None` when a group is empty or has a number that is not finite and positive: ratios of such are meaningless. With a
-/// group of one there is no interval and `level` is 0. With groups of 2 to 5 the claimed level is 1 − 2^(1−n), as for medians.
+/// group of one there is no interval and `level` is 0.
 /// Cost: 10,000 resamples of n + m draws and two medians: 4 ms for 10 and 10.
 ///
 /// ```
@@ -26,5 +30,12 @@ pub fn median_ratio(a: &[f64], b: &[f64], bootstrap: Bootstrap) -> Option<Estima
     let log_median = |samples: &[f64]| median(samples).map_or(f64::NAN, f64::ln);
     let log = bootstrap.interval_of_two(a, b, |a, b| log_median(a) - log_median(b))?;
     let value = median(a)? / median(b)?;
-    Some(Estimate { value, low: log.low.exp().min(value), high: log.high.exp().max(value), ..log })
+    let level = if log.level > 0.0 { bootstrap.level.min(reachable_level(a.len(), b.len())) } else { 0.0 };
+    Some(Estimate { value, level, low: log.low.exp().min(value), high: log.high.exp().max(value), ..log })
+}
+
+/// 1 - 2 / C(n + m, n): how often neither group lies wholly above the other when both are alike.
+fn reachable_level(n: usize, m: usize) -> f64 {
+    let arrangements: f64 = (1..=n).map(|i| (m + i) as f64 / i as f64).product();
+    1.0 - 2.0 / arrangements
 }

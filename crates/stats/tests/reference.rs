@@ -1,10 +1,10 @@
-//! Agreement with SciPy and NumPy on the cases of `reference.csv`, which `reference.py` wrote.
+//! Agreement with SciPy and NumPy on the cases of `data/reference.csv`, which `data/reference.py` wrote.
 
 #![allow(clippy::unwrap_used)]
 
 use stats::{
-    Bootstrap, Permutations, Statistic, holm, median, median_interval, median_ratio, modified_z_scores,
-    permutation_test, quantile,
+    Bootstrap, Permutations, Statistic, autocorrelation, holm, median, median_interval, median_ratio,
+    modified_z_scores, permutation_test, quantile,
 };
 use std::collections::BTreeMap;
 
@@ -37,13 +37,13 @@ fn numbers(text: &str) -> Vec<f64> {
 #[test]
 fn every_function_agrees_with_scipy() {
     let mut seen = BTreeMap::<&str, u32>::new();
-    for line in include_str!("reference.csv").lines().skip(1) {
+    for line in include_str!("data/reference.csv").lines().skip(1) {
         let [function, a, b, parameter, expected] = line.split(',').collect::<Vec<_>>().try_into().unwrap();
         let case = Case { line, function, a: numbers(a), b: numbers(b), parameter, expected: numbers(expected) };
         check(&case);
         *seen.entry(function).or_default() += 1;
     }
-    assert_eq!(seen.len(), 11, "{seen:?}");
+    assert_eq!(seen.len(), 12, "{seen:?}");
     assert!(seen.values().all(|&cases| cases > 0) && seen["quantile"] == 42, "{seen:?}");
 }
 
@@ -66,7 +66,7 @@ fn check(case: &Case<'_>) {
         }
         "median_interval" => {
             let got = median_interval(a, case.level()).unwrap();
-            case.agree(&[got.value, got.low, got.high], 0.0);
+            case.agree(&[got.value, got.low, got.high, got.level], 1e-12);
         }
         "median_ratio" => {
             let got = median_ratio(a, b, Bootstrap { level: case.level(), resamples: 40_000, seed: 3 }).unwrap();
@@ -75,6 +75,9 @@ fn check(case: &Case<'_>) {
         "permutation_mean" => case.agree(&[exact(Statistic::Mean)], 1e-12),
         "permutation_rank" => case.agree(&[exact(Statistic::Rank)], 1e-12),
         "permutation_drawn" => case.agree(&[exact(Statistic::Rank)], 0.005),
+        "autocorrelation" => {
+            case.agree(&[autocorrelation(a, case.parameter.parse().unwrap()).unwrap()], 1e-12);
+        }
         "holm" => case.agree(&holm(a), 1e-12),
         other => panic!("no such function: {other}"),
     }

@@ -1,6 +1,6 @@
 //! What an adapter says of itself before anything is opened.
 
-use crate::{Capabilities, Class, Endpoint, Place, ServerPlan, Store, StoreError};
+use crate::{Capabilities, Class, Endpoint, Place, ServerPlan, Store, StoreError, layers};
 use std::path::Path;
 use study::{Durability, Spec};
 
@@ -117,12 +117,21 @@ impl StoreInfo {
     pub fn check_options(&self, spec: &Spec) -> Result<(), StoreError> {
         self.durability(spec)?;
         for (name, value) in &spec.options {
+            if let Some(layer) = layers::find(name) {
+                (layer.check)(value).map_err(|problem| self.unsupported(problem))?;
+                continue;
+            }
             let Some(option) = self.options.iter().find(|option| option.name == name) else {
                 let known: Vec<_> = self.options.iter().map(|option| option.name).collect();
+                let layers: Vec<_> = layers::ALL.iter().map(|layer| layer.option.name).collect();
+                let layers = layers.join(", ");
                 return Err(self.unsupported(if known.is_empty() {
-                    format!("it has no option '{name}' (it has only durability=)")
+                    format!("it has no option '{name}' (it has only durability=, and as every store {layers}=)")
                 } else {
-                    format!("it has no option '{name}'; it has durability, {}", known.join(", "))
+                    format!(
+                        "it has no option '{name}'; it has durability, {}, and as every store {layers}",
+                        known.join(", ")
+                    )
                 }));
             };
             if !option.values.is_empty() && !option.values.contains(&value.as_str()) {

@@ -7,6 +7,8 @@
 //! * [`wire`]: a sans-I/O [`Codec`](wire::Codec) over one epoll transport, TCP and unix sockets, pipelined.
 //! * `asynchronous` (feature `async`): a tokio driver, one current-thread runtime a session.
 //!
+//! Layers ([`layers`]) are stores made of a store, stacked by options of the spec.
+//!
 //! What never lives here: a particular store, a job, a statistic, a process being started.
 //!
 //! # An adapter, whole
@@ -94,6 +96,7 @@ mod endpoint;
 mod error;
 pub mod immediate;
 mod info;
+pub mod layers;
 mod operation;
 mod owned;
 pub mod programs;

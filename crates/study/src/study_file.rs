@@ -1,6 +1,6 @@
 //! The top of `study.json`.
 
-use crate::{Cell, HostFacts};
+use crate::{Cell, HostFacts, PresetRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -30,6 +30,9 @@ pub struct Study {
     /// What the job read: name, bytes, digest, counts.
     #[serde(default)]
     pub input: BTreeMap<String, serde_json::Value>,
+    /// The original it repeats, when `--preset` named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<PresetRecord>,
     /// The machine.
     pub host: HostFacts,
     /// All cells, in the order they were named.

@@ -1,9 +1,9 @@
 //! `kvtrial check`: is this store, with this client, correct?
 
-use super::run::print;
 use super::target;
 use crate::args::CheckArguments;
 use crate::failure::{self, Failure};
+use crate::terminal::print;
 use check::{Finding, Options, Report};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! `kvtrial jobs`: every job with its input and parameters.
 
-use super::run::print;
 use crate::args::ListArguments;
 use crate::failure::{self, Failure};
+use crate::terminal::print;
 
 /// Prints the list.
 pub fn jobs(arguments: &ListArguments) -> Result<u8, Failure> {
@@ -19,6 +19,9 @@ fn text() -> String {
         for param in job.params {
             let line = format!("--set {}={}   {} ({})", param.name, param.default, param.help, param.values);
             text += &wrapped(&line, 4);
+        }
+        for preset in job.presets {
+            text += &wrapped(&format!("--preset {}   {} ({})", preset.name, preset.about, preset.source), 4);
         }
         text += "\n";
     }
@@ -53,7 +56,14 @@ fn json() -> String {
                     })
                 })
                 .collect();
-            serde_json::json!({ "name": job.name, "summary": job.summary, "input": job.input, "params": params })
+            let presets: Vec<serde_json::Value> = job
+                .presets
+                .iter()
+                .map(|preset| serde_json::json!(preset.record(engine::Scale::FULL, Vec::new())))
+                .collect();
+            serde_json::json!({
+                "name": job.name, "summary": job.summary, "input": job.input, "params": params, "presets": presets
+            })
         })
         .collect();
     format!("{:#}\n", serde_json::Value::from(jobs))

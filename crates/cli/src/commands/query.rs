@@ -1,9 +1,9 @@
 //! `kvtrial query`: the job's own question to a store.
 
-use super::run::print;
 use super::target;
 use crate::args::QueryArguments;
 use crate::failure::{self, Failure};
+use crate::terminal::print;
 use engine::{End, JobInfo, Settings, TrialSetup, run_phase};
 use std::time::Duration;
 use store::{BlockingClient, Keeps, Operation, OwnedReply, Store};

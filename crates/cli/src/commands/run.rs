@@ -1,12 +1,12 @@
 //! `kvtrial run`: plan, run, report.
 
-use super::target;
+use super::{preset, target};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
+use crate::terminal::{self, colour, print};
 use engine::{Arrivals, Job, Phase, Progress, Settings, Timing};
-use report::{Colour, StudyDir};
+use report::StudyDir;
 use runner::{About, Ending, KeysFound, Observer, Plan, PlannedStore};
-use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::{Class, Probe};
@@ -17,11 +17,12 @@ const QUICK_REPEATS: u32 = 2;
 const WARMUPS: u32 = 0;
 
 /// Runs a study and returns the exit status.
-pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
+pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
+    let preset = preset::apply(&mut arguments)?;
     let plan = plan(&arguments)?;
     let command = redacted_command();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let study = plan.study(command, study::rfc3339(now));
+    let study = Study { preset, ..plan.study(command, study::rfc3339(now)) };
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
     let directory = if arguments.resume { StudyDir::resume(&out, &study)? } else { StudyDir::create(&out, study)? };
 
@@ -77,8 +78,8 @@ fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
     };
     let seconds: f64 = params.get("seconds").and_then(|text| text.parse().ok()).unwrap_or(0.0);
     let settings = Settings {
-        clients: arguments.clients,
-        pipeline: arguments.pipeline,
+        clients: arguments.clients.unwrap_or(1),
+        pipeline: arguments.pipeline.unwrap_or(1),
         threads: arguments.threads,
         arrivals,
         duration: (seconds > 0.0).then(|| Duration::from_secs_f64(seconds)),
@@ -198,37 +199,36 @@ fn redacted_command() -> Vec<String> {
     std::env::args().enumerate().map(|(at, text)| if at == 0 { "kvtrial".into() } else { hide(text) }).collect()
 }
 
-/// Colour on a terminal, unless `NO_COLOR` is set (no-color.org).
-pub fn colour() -> Colour {
-    let wanted = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if wanted { Colour::Always } else { Colour::Never }
-}
-
-/// Prints; a reader that went away (`| head`) is no error.
-pub fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::usage(error)),
-        _ => Ok(()),
-    }
-}
-
 /// Writes trials down and shows how far the study is.
 struct Notebook {
     directory: StudyDir,
     progress: report::Progress,
     trial: (u32, u32, String),
     phase: &'static str,
+    /// How long timed phases last, when time ends them.
+    duration: Option<Duration>,
 }
 
 impl Notebook {
     fn new(directory: StudyDir, plan: &Plan) -> Notebook {
-        let mut progress = report::Progress::new();
+        let mut progress = report::Progress::new(terminal::error_colour());
+        for cell in &directory.study().cells {
+            cell.trials.iter().for_each(|trial| progress.known(&cell.store, trial));
+        }
         let recorded = directory.recorded();
         let names: Vec<String> = plan.stores.iter().map(|planned| planned.spec.to_string()).collect();
         let left = runner::balanced(plan.stores.len(), plan.warmups, plan.repeats, plan.seed);
         let left = left.iter().filter(|turn| !recorded.contains(&turn.order));
         progress.plan(left.map(|turn| names[turn.cell].as_str()));
-        Notebook { directory, progress, trial: (0, 0, String::new()), phase: "" }
+        Notebook { directory, progress, trial: (0, 0, String::new()), phase: "", duration: plan.settings.duration }
+    }
+
+    /// How much of a phase is over: time where time ends it, else operations.
+    fn share(&self, phase: &Phase, progress: &Progress) -> Option<f64> {
+        match self.duration.filter(|_| phase.timed) {
+            Some(duration) => Some(progress.elapsed.as_secs_f64() / duration.as_secs_f64()),
+            None => phase.operations.map(|planned| progress.operations as f64 / planned.max(1) as f64),
+        }
     }
 }
 
@@ -245,8 +245,13 @@ impl Observer for Notebook {
             let (order, total, store) = &self.trial;
             self.progress.trial_started(*order, *total, store, phase.name);
         }
-        let rate = progress.operations as f64 / progress.elapsed.as_secs_f64().max(1e-9);
-        self.progress.update(progress.operations, phase.operations.unwrap_or(0), rate);
+        self.progress.update(&report::Moment {
+            operations: progress.operations,
+            share: self.share(phase, &progress),
+            errors: progress.errors,
+            p99_ns: progress.p99_ns,
+            elapsed: progress.elapsed,
+        });
         host::interrupt::progress();
     }
 

@@ -1,8 +1,8 @@
 //! `kvtrial stores`: every store, found or not, with what it does and takes.
 
-use super::run::{colour, print};
 use crate::args::ListArguments;
 use crate::failure::{self, Failure};
+use crate::terminal::{colour, print};
 use report::{Presence, StoreRow};
 use store::{OptionInfo, Probe, StoreInfo};
 use study::Spec;

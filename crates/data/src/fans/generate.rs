@@ -6,6 +6,7 @@
 //! has 410 fans of 10,000.
 
 use crate::splitmix::{Rng, mix};
+use crate::weights::{Table, quantile, zipf};
 use std::fmt::Write;
 
 const PAGES: u64 = 60_000;
@@ -33,44 +34,6 @@ const SIZES: [(u64, u64); 16] = [
     (1_000_000, 200),
 ];
 
-/// Draws an index with given integer weights.
-struct Table {
-    sums: Vec<u64>,
-}
-
-impl Table {
-    fn new(weights: impl Iterator<Item = u64>) -> Table {
-        let mut sum = 0;
-        Table {
-            sums: weights
-                .map(|weight| {
-                    sum += weight;
-                    sum
-                })
-                .collect(),
-        }
-    }
-
-    fn draw(&self, rng: &mut Rng) -> usize {
-        let total = self.sums.last().copied().unwrap_or(0);
-        let at = rng.below(total);
-        self.sums.partition_point(|&sum| sum <= at)
-    }
-}
-
-/// Weight of rank r from 1: the reference has 2^56 / isqrt(isqrt((r + shift)^4 · 2^64)), which is exactly this.
-fn weight(rank: u64, shift: u64) -> u64 {
-    (1 << 40) / (rank + shift)
-}
-
-/// Piecewise linear inverse of the cumulative table of sizes.
-fn size(rng: &mut Rng) -> u64 {
-    let share = rng.below(1_000_000);
-    let above = SIZES.partition_point(|&(to, _)| to <= share);
-    let ((a, x), (b, y)) = (SIZES[above - 1], SIZES[above]);
-    x + (y - x) * (share - a) / (b - a)
-}
-
 /// Makes profile after profile.
 pub struct Generator {
     rng: Rng,
@@ -88,18 +51,18 @@ impl Generator {
         for page in 0..PAGES {
             members[(mix(page ^ 0xFA4) % CLUSTERS) as usize].push(page as u32);
         }
-        let rank = |page: u32| u64::from(page) + 1;
+        let weights: Vec<u64> = zipf(PAGES, 45, 4).collect();
         Generator {
             rng: Rng::new(seed),
-            pages: Table::new((1..=PAGES).map(|rank| weight(rank, 45))),
+            pages: Table::new(weights.iter().copied()),
             clusters: members
                 .into_iter()
                 .map(|pages| {
-                    let table = Table::new(pages.iter().map(|&page| weight(rank(page), 45)));
+                    let table = Table::new(pages.iter().map(|&page| weights[page as usize]));
                     (pages, table)
                 })
                 .collect(),
-            cluster: Table::new((1..=CLUSTERS).map(|rank| weight(rank, 8))),
+            cluster: Table::new(zipf(CLUSTERS, 8, 4)),
             profile: Vec::new(),
         }
     }
@@ -107,7 +70,7 @@ impl Generator {
     /// The next profile: page numbers, each once.
     pub fn profile(&mut self) -> &[u32] {
         let Generator { rng, pages, clusters, cluster, profile } = self;
-        let size = size(rng) as usize;
+        let size = quantile(&SIZES, rng) as usize;
         let first = cluster.draw(rng);
         let second = cluster.draw(rng);
         profile.clear();

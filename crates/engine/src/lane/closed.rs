@@ -64,7 +64,7 @@ impl Lane<'_> {
                             if timed {
                                 self.now = self.clock.now();
                                 let ns = self.clock.ns(self.now.saturating_sub(start));
-                                self.series.note(self.now, ns, &self.histograms);
+                                self.series.note(self.now, ns, &self.histograms, self.signals.live);
                                 self.histograms.response[kind as usize].record(ns);
                                 start = self.now;
                             }
@@ -115,7 +115,7 @@ impl Lane<'_> {
                 if timed {
                     self.now = self.clock.now();
                     let ns = self.clock.ns(self.now.saturating_sub(start));
-                    self.series.note(self.now, ns, &self.histograms);
+                    self.series.note(self.now, ns, &self.histograms, self.signals.live);
                     self.histograms.response[kind as usize].record(ns);
                 }
                 self.counts.add(kind, &reply);

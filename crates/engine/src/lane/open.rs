@@ -61,7 +61,7 @@ impl Lane<'_> {
         let response_ns = self.clock.ns(self.now.saturating_sub(due));
         self.histograms.service.record(self.clock.ns(self.now.saturating_sub(sent)));
         self.histograms.send_lag.record(self.clock.ns(sent.saturating_sub(due)));
-        self.series.note(self.now, response_ns, &self.histograms);
+        self.series.note(self.now, response_ns, &self.histograms, self.signals.live);
         self.histograms.response[kind as usize].record(response_ns);
     }
 }

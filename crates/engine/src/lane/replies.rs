@@ -23,7 +23,7 @@ impl Lane<'_> {
     /// Closes the books.
     pub(crate) fn finish(&mut self) {
         self.record_burst();
-        self.series.take_counts(&self.histograms);
+        self.series.take_counts(&self.histograms, self.signals.live);
     }
 
     /// Records the latency of the replies since the last call.
@@ -33,7 +33,7 @@ impl Lane<'_> {
         let replies = std::mem::take(&mut burst.replies);
         if replies > 0 {
             let ns = self.clock.ns(burst.arrived.saturating_sub(burst.sent));
-            self.series.note(burst.arrived, ns, &self.histograms);
+            self.series.note(burst.arrived, ns, &self.histograms, self.signals.live);
             self.histograms.response[burst.kind as usize].record_many(ns, replies);
         }
     }
@@ -54,6 +54,7 @@ impl Lane<'_> {
     pub(super) fn offend(&mut self, offence: Offence) {
         self.counts.errors += 1;
         self.series.error();
+        self.signals.live.add_error();
         if offence.kind == ReasonKind::ConnectionLost {
             self.lost_in_a_row += 1;
         }

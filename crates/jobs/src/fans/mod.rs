@@ -11,6 +11,7 @@ mod found;
 mod json;
 mod ledger;
 mod policy;
+mod preset;
 mod query;
 mod read_back;
 mod record;
@@ -50,6 +51,7 @@ pub static JOB: JobInfo = JobInfo {
     ],
     prepare,
     query: Some(QueryInfo { key: "PAGE", render: query::render }),
+    presets: preset::PRESETS,
     plan: None,
 };
 

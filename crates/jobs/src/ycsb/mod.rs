@@ -37,6 +37,7 @@ pub static JOB: JobInfo = JobInfo {
     params: workload::PARAMS,
     prepare,
     query: None,
+    presets: &[],
     plan: Some(plan::parse),
 };
 

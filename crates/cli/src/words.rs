@@ -1,0 +1,31 @@
+//! Words a shell completes: names of jobs and stores, where any text may stand.
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command};
+use std::ffi::OsStr;
+
+/// Takes any text, and tells shells these words.
+#[derive(Clone)]
+pub struct Hinted(fn() -> Vec<&'static str>);
+
+/// Names of jobs.
+pub fn job() -> Hinted {
+    Hinted(|| jobs::all().map(|job| job.name).collect())
+}
+
+/// Names of stores; specs begin with one.
+pub fn store() -> Hinted {
+    Hinted(|| stores::all().map(|store| store.name).collect())
+}
+
+impl TypedValueParser for Hinted {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}

@@ -1,0 +1,142 @@
+//! Curves in the terminal: the rate over time, and over the values of a parameter that was varied.
+
+use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::plot::{Line, plot};
+use crate::spark::sparkline;
+use crate::units;
+use std::collections::{BTreeMap, BTreeSet};
+use study::{Cell, Study, TrialRecord};
+
+/// Fewer points are no curve.
+const FEWEST: usize = 5;
+/// More lines or plots than these are for the report, not for a terminal.
+const MOST_LINES: usize = 24;
+const MOST_PLOTS: usize = 4;
+const BARS: usize = 32;
+
+const COLUMNS: [Column; 5] = [
+    Column { title: "STORE", side: Side::Left, gap: 3 },
+    Column { title: "OP/S OVER TIME", side: Side::Left, gap: 2 },
+    Column { title: "FOR", side: Side::Right, gap: 2 },
+    Column { title: "LOWEST", side: Side::Right, gap: 2 },
+    Column { title: "HIGHEST", side: Side::Right, gap: 2 },
+];
+
+/// A line for each ranked cell that ran long enough: the rate of its trial of median time, each line drawn to its own highest.
+pub(crate) fn over_time(study: &Study, colour: Colour) -> String {
+    let varied = varied(study);
+    let drawn = study.cells.iter().filter(|cell| cell.verdict.is_ranked());
+    let mut rows: Vec<Row> = drawn.filter_map(|cell| row(cell, &varied)).collect();
+    let hidden = rows.len().saturating_sub(MOST_LINES);
+    rows.truncate(MOST_LINES);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let table = Table::fit(&COLUMNS, 0, rows.iter());
+    let mut text = table.titles(colour);
+    text.extend(rows.iter().map(|row| table.row(row, colour)));
+    text + &more(hidden, "cells", colour)
+}
+
+fn more(hidden: usize, what: &str, colour: Colour) -> String {
+    match hidden {
+        0 => String::new(),
+        _ => paragraph(&format!("and {hidden} more {what}: they are in study.json"), 3, 5, Style::Dim, colour),
+    }
+}
+
+fn row(cell: &Cell, varied: &BTreeMap<&str, BTreeSet<&str>>) -> Option<Row> {
+    let trial = median_trial(cell)?;
+    let rates = rates(trial);
+    if rates.len() < FEWEST {
+        return None;
+    }
+    let (lowest, highest) =
+        (rates.iter().copied().fold(f64::INFINITY, f64::min), rates.iter().copied().fold(0.0, f64::max));
+    let params = varied.keys().filter_map(|name| Some(format!(" {name}={}", cell.params.get(*name)?)));
+    Some(vec![
+        (cell.store.clone() + &params.collect::<String>(), Style::Plain),
+        (sparkline(&rates, BARS), Style::Plain),
+        (units::duration(trial.makespan_s), Style::Plain),
+        (units::count(lowest), Style::Plain),
+        (units::count(highest), Style::Plain),
+    ])
+}
+
+fn median_trial(cell: &Cell) -> Option<&TrialRecord> {
+    let mut trials: Vec<&TrialRecord> = cell.counted().filter(|trial| !trial.series.is_empty()).collect();
+    trials.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
+    let middle = trials.len().checked_sub(1)? / 2;
+    Some(trials[middle])
+}
+
+/// Operations per second of each interval. What is left at the end of a phase, shorter than half an interval, says nothing.
+fn rates(trial: &TrialRecord) -> Vec<f64> {
+    let before = std::iter::once(0.0).chain(trial.series.iter().map(|point| point.at_s));
+    let widths: Vec<f64> = before.zip(&trial.series).map(|(before, point)| point.at_s - before).collect();
+    let usual = widths.iter().copied().fold(0.0, f64::max);
+    let whole = |at: &usize| widths[*at] > usual / 2.0;
+    (0..widths.len()).filter(whole).map(|at| trial.series[at].operations as f64 / widths[at]).collect()
+}
+
+/// Parameters that differ between cells, with their values.
+fn varied(study: &Study) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, value) in study.cells.iter().flat_map(|cell| &cell.params) {
+        values.entry(name).or_default().insert(value);
+    }
+    values.retain(|_, values| values.len() > 1);
+    values
+}
+
+/// A plot of the rate over the parameter with the most values, one for each combination of the others; nothing when no parameter
+/// has at least three values that are numbers.
+pub(crate) fn over_parameter(study: &Study, colour: Colour) -> String {
+    let varied = varied(study);
+    let numeric = |values: &BTreeSet<&str>| values.iter().all(|value| value.parse::<f64>().is_ok());
+    let swept = varied.iter().filter(|(_, values)| values.len() > 2 && numeric(values)).max_by_key(|(_, it)| it.len());
+    let Some((&swept, values)) = swept else { return String::new() };
+    let mut values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+    values.sort_by(|a, b| a.parse().unwrap_or(0.0f64).total_cmp(&b.parse().unwrap_or(0.0)));
+
+    let mut facets: BTreeMap<String, Vec<Line>> = BTreeMap::new();
+    for cell in study.cells.iter().filter(|cell| cell.verdict.is_ranked() && !cell.baseline) {
+        let Some(at) = cell.params.get(swept).and_then(|value| values.iter().position(|known| known == value)) else {
+            continue;
+        };
+        let Some(rate) = cell.ops_per_s else { continue };
+        let others = varied.keys().filter(|name| **name != swept);
+        let others: Vec<String> =
+            others.filter_map(|name| Some(format!("{name}={}", cell.params.get(*name)?))).collect();
+        let lines = facets.entry(others.join(" · ")).or_default();
+        match lines.iter_mut().find(|line| line.name == cell.store) {
+            Some(line) => line.points.push((at, rate.value)),
+            None => lines.push(Line { name: cell.store.clone(), points: vec![(at, rate.value)] }),
+        }
+    }
+    let hidden = facets.len().saturating_sub(MOST_PLOTS);
+    let mut text = String::new();
+    for (others, lines) in facets.iter().take(MOST_PLOTS) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        if !others.is_empty() {
+            text += &paragraph(others, 1, 3, Style::Bold, colour);
+        }
+        text += &plot("OP/S", swept, &values, lines, colour);
+    }
+    text + &more(hidden, "plots", colour)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rates;
+    use study::{SeriesPoint, TrialRecord};
+
+    #[test]
+    fn what_is_left_at_the_end_is_no_rate() {
+        let point = |at_s, operations| SeriesPoint { at_s, operations, ..SeriesPoint::default() };
+        let series = vec![point(1.0, 100), point(2.0, 0), point(3.0, 50), point(3.1, 40)];
+        assert_eq!(rates(&TrialRecord { series, ..TrialRecord::default() }), [100.0, 0.0, 50.0]);
+    }
+}

@@ -1,0 +1,57 @@
+//! What the trials of each cell came to so far.
+
+use std::collections::BTreeMap;
+use study::{Status, TrialRecord};
+
+/// One cell so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    /// Trials that count, as far as they are finished.
+    pub(super) trials: u32,
+    /// The worst of them.
+    pub(super) status: Status,
+    makespans_s: Vec<f64>,
+    ops_per_s: Vec<f64>,
+    p99_ns: Vec<f64>,
+}
+
+impl Tally {
+    /// Adds a trial that counts.
+    pub(super) fn add(&mut self, trial: &TrialRecord) {
+        self.trials += 1;
+        self.status = self.status.max(trial.verdict.status);
+        self.makespans_s.push(trial.makespan_s);
+        self.ops_per_s.push(trial.ops_per_s);
+        self.p99_ns.push(trial.latency_ns.response.p99 as f64);
+    }
+
+    /// Medians over its trials.
+    pub(super) fn makespan_s(&self) -> f64 {
+        stats::median(&self.makespans_s).unwrap_or(0.0)
+    }
+
+    pub(super) fn ops_per_s(&self) -> f64 {
+        stats::median(&self.ops_per_s).unwrap_or(0.0)
+    }
+
+    pub(super) fn p99_s(&self) -> f64 {
+        stats::median(&self.p99_ns).unwrap_or(0.0) * 1e-9
+    }
+}
+
+/// All cells so far, and the verdict on the study: how many cells are void, how many degraded.
+pub(super) fn verdict<'a>(cells: impl Iterator<Item = &'a Tally>) -> (Status, String) {
+    let mut counts = BTreeMap::<Status, u32>::new();
+    for tally in cells.filter(|tally| tally.trials > 0) {
+        *counts.entry(tally.status).or_default() += 1;
+    }
+    let cells = |status| match counts.get(&status) {
+        Some(1) => "1 cell".to_owned(),
+        many => format!("{} cells", many.unwrap_or(&0)),
+    };
+    match counts.keys().max() {
+        None => (Status::Valid, String::new()),
+        Some(Status::Valid) => (Status::Valid, "all valid so far".into()),
+        Some(&worst) => (worst, format!("{} {worst} so far", cells(worst))),
+    }
+}

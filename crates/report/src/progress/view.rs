@@ -1,0 +1,140 @@
+//! The lines of the live view, as text.
+
+use super::Moment;
+use super::tally::Tally;
+use crate::layout::{Colour, Style, paint, shortened, width};
+use crate::spark::sparkline;
+use crate::units;
+use std::time::Duration;
+use study::Status;
+
+/// Columns of the name of a cell.
+const NAME: usize = 20;
+/// Bars of the rate over time.
+const BARS: usize = 10;
+
+fn padded(text: &str, columns: usize) -> String {
+    let text = shortened(text, columns);
+    let blanks = columns - width(&text);
+    text + &" ".repeat(blanks)
+}
+
+/// What a cell came to so far: `redis-unix   983 ms   99.8k op/s  p99   133 µs  valid 2/3`.
+pub(super) fn cell(name: &str, tally: &Tally, planned: u32, colour: Colour) -> String {
+    let style = match tally.status {
+        Status::Valid => Style::Good,
+        Status::Degraded => Style::Warning,
+        Status::Void => Style::Bad,
+    };
+    let mark = if tally.status == Status::Void { '✗' } else { '✓' };
+    format!(
+        "{} {} {:>12} {:>6} op/s  p99 {:>7}  {} {}/{planned}",
+        paint(&mark.to_string(), style, colour),
+        padded(name, NAME),
+        units::duration(tally.makespan_s()),
+        units::count(tally.ops_per_s()),
+        units::duration(tally.p99_s()),
+        paint(&format!("{:8}", tally.status), style, colour),
+        tally.trials,
+    )
+}
+
+/// The trial under way: cell, phase, share done, rate now and p99 so far, rates over time.
+pub(super) fn trial(name: &str, phase: &str, moment: &Moment, rates: &[f64], colour: Colour) -> String {
+    let mut parts = vec![format!("▸ {}", padded(name, NAME)), paint(phase, Style::Bold, colour)];
+    if let Some(share) = moment.share {
+        parts.push(format!("{:.0} %", 100.0 * share.min(1.0)));
+    }
+    if let Some(now) = rates.last() {
+        let style = if *now > 0.0 { Style::Plain } else { Style::Bad };
+        parts.push(paint(&format!("{} op/s", units::count(*now)), style, colour));
+    }
+    if let Some(p99_ns) = moment.p99_ns {
+        parts.push(format!("p99 {}", units::duration(p99_ns as f64 * 1e-9)));
+    }
+    if moment.errors > 0 {
+        let errors = match moment.errors {
+            1 => "1 error".to_owned(),
+            few @ 2..1_000 => format!("{few} errors"),
+            many => format!("{} errors", units::count(many as f64)),
+        };
+        parts.push(paint(&errors, Style::Bad, colour));
+    }
+    if rates.len() > 1 {
+        parts.push(paint(&sparkline(&rates[rates.len().saturating_sub(BARS)..], BARS), Style::Dim, colour));
+    }
+    parts.join("  ")
+}
+
+/// The study as a whole: `trial 7 of 15 · 0:42 · about 1:02 left · all valid so far`.
+pub(super) fn study(
+    order: u32,
+    total: u32,
+    elapsed: Duration,
+    left: Option<Duration>,
+    verdict: (Status, String),
+    colour: Colour,
+) -> String {
+    let mut parts = vec![format!("trial {order} of {total}"), units::clock(elapsed.as_secs_f64())];
+    if let Some(left) = left {
+        parts.push(format!("about {} left", units::clock(left.as_secs_f64())));
+    }
+    let style = match verdict.0 {
+        Status::Valid => Style::Good,
+        Status::Degraded => Style::Warning,
+        Status::Void => Style::Bad,
+    };
+    if !verdict.1.is_empty() {
+        parts.push(paint(&verdict.1, style, colour));
+    }
+    parts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Moment, Tally, cell, study, trial, width};
+    use crate::layout::Colour;
+    use std::time::Duration;
+    use study::{Status, TrialRecord};
+
+    fn record(makespan_s: f64, ops_per_s: f64, p99: u64) -> TrialRecord {
+        let mut record = TrialRecord { makespan_s, ops_per_s, ..TrialRecord::default() };
+        record.latency_ns.response.p99 = p99;
+        record
+    }
+
+    #[test]
+    fn a_finished_cell_is_told_in_a_line_however_long_its_name() {
+        let mut tally = Tally::default();
+        [0.983, 0.95, 1.2].into_iter().for_each(|s| tally.add(&record(s, 98_064.0 / s, 133_000)));
+        let line = cell("redis-unix", &tally, 3, Colour::Never);
+        assert_eq!(line, "✓ redis-unix                 983 ms  99.8k op/s  p99  133 µs  valid    3/3");
+        let mut long = Tally::default();
+        long.status = Status::Void;
+        long.add(&record(59_999.0, 999_000.0, 999_000_000));
+        let line = cell("postgres,layout=hstore,durability=commit", &long, 10_000, Colour::Never);
+        assert!(width(&line) <= 80 && line.contains("postgres,layout=hst…"), "{} {line}", width(&line));
+    }
+
+    #[test]
+    fn the_trial_under_way_shows_a_stall_and_errors() {
+        let elapsed = Duration::from_secs(2);
+        let moment = Moment { operations: 5_000, share: Some(0.5), errors: 3, p99_ns: Some(123_000), elapsed };
+        let line = trial("lmdb", "run", &moment, &[50_800.0, 50_800.0, 0.0], Colour::Never);
+        assert_eq!(line, "▸ lmdb                  run  50 %  0 op/s  p99 123 µs  3 errors  ██▁");
+        let begun = Moment { share: Some(0.0), ..Moment::default() };
+        assert_eq!(trial("lmdb", "load", &begun, &[], Colour::Never), "▸ lmdb                  load  0 %");
+    }
+
+    #[test]
+    fn the_study_is_told_with_the_time_left_and_the_verdict_so_far() {
+        let (elapsed, left) = (Duration::from_secs(42), Some(Duration::from_secs(62)));
+        let verdict = (Status::Void, "1 cell void so far".to_owned());
+        assert_eq!(
+            study(7, 15, elapsed, left, verdict, Colour::Never),
+            "trial 7 of 15 · 0:42 · about 1:02 left · 1 cell void so far"
+        );
+        let nothing = (Status::Valid, String::new());
+        assert_eq!(study(1, 15, elapsed, None, nothing, Colour::Never), "trial 1 of 15 · 0:42");
+    }
+}

@@ -1,0 +1,40 @@
+//! A series of figures as one line of bars.
+
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// At most `most` bars, the highest figure the full one and nought the lowest; neighbours share a bar (their mean) when there are
+/// more figures than bars.
+pub(crate) fn sparkline(figures: &[f64], most: usize) -> String {
+    let bars = figures.len().min(most.max(1));
+    let means: Vec<f64> = (0..bars)
+        .map(|bar| {
+            let (from, to) = (bar * figures.len() / bars, (bar + 1) * figures.len() / bars);
+            figures[from..to].iter().sum::<f64>() / (to - from) as f64
+        })
+        .collect();
+    let highest = means.iter().copied().fold(0.0, f64::max);
+    means.iter().map(|&mean| bar(mean, highest)).collect()
+}
+
+fn bar(figure: f64, highest: f64) -> char {
+    let share = if highest > 0.0 { figure / highest } else { 0.0 };
+    BARS[((share * BARS.len() as f64) as usize).min(BARS.len() - 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sparkline;
+
+    #[test]
+    fn bars_rise_with_the_figures_and_a_stall_is_seen() {
+        assert_eq!(sparkline(&[0.0, 1.0, 2.0, 4.0, 8.0, 0.0, 8.0], 10), "▁▂▃▅█▁█");
+        assert_eq!(sparkline(&[], 10), "");
+        assert_eq!(sparkline(&[0.0, 0.0], 10), "▁▁");
+    }
+
+    #[test]
+    fn a_long_series_shares_bars() {
+        assert_eq!(sparkline(&[8.0, 8.0, 0.0, 0.0, 8.0, 8.0], 3), "█▁█");
+        assert_eq!(sparkline(&[1.0; 1000], 40).chars().count(), 40);
+    }
+}
