@@ -74,6 +74,11 @@ impl Metric {
         }
     }
 
+    /// The metric of a name or of a field: `p99`, `p99_ns`.
+    pub fn named(name: &str) -> Option<Metric> {
+        Metric::ALL.into_iter().find(|metric| metric.name() == name || metric.field() == name)
+    }
+
     /// The word users write, without its unit: `p99`, `ops_per_s`, `server_rss`.
     pub fn name(self) -> &'static str {
         match self {

@@ -95,6 +95,16 @@ pub fn groups<'a>(cells: &[&'a Cell]) -> Vec<Group<'a>> {
         .collect()
 }
 
+/// All cells in one group, whatever their class and durability: for those who ask for it.
+pub(crate) fn group_all<'a>(cells: &[&'a Cell]) -> Vec<Group<'a>> {
+    let mut metrics: Vec<Metric> = cells.iter().map(|cell| Metric::ranking(cell)).collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    let of = |metric| cells.iter().copied().filter(|cell| Metric::ranking(cell) == metric).collect();
+    let group = |metric| Group { class: "all", durability: None, metric, places: places(of(metric), "all", metric) };
+    metrics.into_iter().map(group).collect()
+}
+
 fn places<'a>(mut cells: Vec<&'a Cell>, class: &str, metric: Metric) -> Vec<Place<'a>> {
     // The larger, the worse.
     let badness = |cell: &Cell| match (metric.of_cell(cell), metric.better()) {

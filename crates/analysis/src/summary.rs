@@ -3,7 +3,7 @@
 use crate::Metric;
 use crate::metric::quantity;
 use std::collections::BTreeMap;
-use study::{Answer, Cell, Latencies, LatencySummary, Reason, ReasonKind, Stall, TrialRecord, Verdict};
+use study::{Answer, Cell, Latencies, LatencySummary, Reason, ReasonKind, TrialRecord, Verdict};
 
 /// Fills in a cell's summary from its counted trials; warm-ups never count. Call it again after every trial.
 ///
@@ -32,10 +32,10 @@ pub fn summarise(cell: &mut Cell) {
     let (hits, misses) = (sum(|trial| trial.hits), sum(|trial| trial.misses));
     let (errors, retries) = (sum(|trial| trial.errors), sum(|trial| trial.retries));
     let resent = sum(|trial| trial.resent);
-    let stalls = counted
-        .iter()
-        .flat_map(|trial| trial.stalls.iter().map(|stall| Stall { trial: trial.order, ..stall.clone() }))
-        .collect();
+    let mut by_time: Vec<&TrialRecord> = timed.clone();
+    by_time.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
+    let middle = by_time.get(by_time.len().saturating_sub(1) / 2);
+    let growth = middle.map(|trial| (trial.curve.clone(), trial.stalls.clone())).unwrap_or_default();
     let (answer, disagreement) = common_answer(&counted);
     let verdict =
         Verdict::of(counted.iter().flat_map(|trial| trial.verdict.reasons.iter().cloned()).chain(disagreement));
@@ -49,7 +49,8 @@ pub fn summarise(cell: &mut Cell) {
     cell.disk_bytes = disk_bytes;
     cell.latency_ns = latency_ns;
     (cell.hits, cell.misses, cell.errors, cell.retries) = (hits, misses, errors, retries);
-    (cell.resent, cell.stalls) = (resent, stalls);
+    cell.resent = resent;
+    (cell.curve, cell.stalls) = growth;
     cell.answer = answer;
     cell.verdict = verdict;
 }

@@ -1,7 +1,10 @@
 //! The command line.
 
+mod comparing;
+
 use crate::{failure, words};
 use clap::{Args, ColorChoice, Parser, Subcommand};
+pub use comparing::{CompareArguments, ComparisonFormat, ReportArguments, StudyFormat};
 use engine::Scale;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +29,10 @@ pub struct Arguments {
 pub enum Command {
     /// Run a job on stores, verify every answer, and compare
     Run(Box<RunArguments>),
+    /// Compare two studies, two cells, or all cells of one study; fail a build on a regression
+    Compare(CompareArguments),
+    /// Write a study in another format
+    Report(ReportArguments),
     /// Ask a store the job's own question, e.g. the pages correlated with one page
     Query(QueryArguments),
     /// Is this store, with this client, correct?
@@ -134,8 +141,12 @@ pub struct QueryArguments {
     /// The job, e.g. fans
     #[arg(value_parser = words::job(), hide_possible_values = true)]
     pub job: String,
-    /// What to ask about: for fans, a page
-    pub key: String,
+    /// What to ask about: for fans a page, for counts a term
+    #[arg(required_unless_present = "top")]
+    pub key: Option<String>,
+    /// The N largest counts instead of one, where the job counts [default: 10]
+    #[arg(long, value_name = "N", conflicts_with = "key", num_args = 0..=1, default_missing_value = "10")]
+    pub top: Option<usize>,
     /// The store: your own, or a private one, on which the job is run first
     #[arg(short = 's', long = "store", value_name = "SPEC", default_value = "ram", value_parser = words::store())]
     #[arg(hide_possible_values = true)]

@@ -6,16 +6,19 @@ pub const GOOD: u8 = 0;
 pub const VOID: u8 = 1;
 /// Bad usage or input.
 pub const USAGE: u8 = 2;
+/// A condition of `--fail-if` is broken.
+pub const REGRESSION: u8 = 3;
 /// Host or client could not be trusted (`--strict`).
 pub const UNTRUSTED: u8 = 4;
 /// Interrupted.
 pub const INTERRUPTED: u8 = 130;
 
 /// What each status means, for help and manual.
-pub const MEANINGS: [(u8, &str); 5] = [
+pub const MEANINGS: [(u8, &str); 6] = [
     (GOOD, "all cells valid"),
     (VOID, "some cell void, or some check failed"),
     (USAGE, "bad usage or input"),
+    (REGRESSION, "a --fail-if is broken"),
     (UNTRUSTED, "some cell degraded, with --strict"),
     (INTERRUPTED, "interrupted"),
 ];

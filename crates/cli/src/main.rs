@@ -29,6 +29,8 @@ fn main() -> ExitCode {
     host::raise_open_files();
     let result = match arguments.command {
         Command::Run(arguments) => commands::run::run(*arguments),
+        Command::Compare(arguments) => commands::compare::compare(&arguments),
+        Command::Report(arguments) => commands::report::report(&arguments),
         Command::Query(arguments) => commands::query::query(&arguments),
         Command::Check(arguments) => commands::check::check(&arguments),
         Command::Stores(arguments) => commands::stores::stores(&arguments),

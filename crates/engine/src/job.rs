@@ -68,8 +68,19 @@ pub struct PlanFile {
 pub struct QueryInfo {
     /// What KEY is, e.g. `PAGE`.
     pub key: &'static str,
+    /// What the job keeps under its keys.
+    pub holds: Holds,
     /// Turns the stored value into one line of JSON; `Err` says why the value cannot be the job's.
     pub render: fn(key: &[u8], value: &[u8]) -> Result<String, String>,
+}
+
+/// What a job keeps under its keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Values.
+    Values,
+    /// Counters, or on a store that has none numbers as decimal text. `render` gets either as decimal text.
+    Counters,
 }
 
 /// Input or parameters a job cannot work with. Names the option or the line and column, and the remedy.
@@ -94,6 +105,11 @@ pub trait Job: Send + Sync {
     /// The digest every store must come to, when it is known before the run (computed from the input without any store).
     fn known_digest(&self) -> Option<String> {
         None
+    }
+
+    /// Key and value bytes it will leave in a store, when it is known before the run: less than that room is too little.
+    fn logical_bytes(&self) -> u64 {
+        0
     }
 }
 
@@ -134,6 +150,13 @@ pub trait Trial: Send + Sync {
     /// for these keys before the job runs, and they are deleted between trials.
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool;
 
+    /// Records a phase will store, for jobs whose growth is to be watched: with it, rate and tail are kept against records stored, and
+    /// stalls are looked for. The workers then say how many they have [`stored`](Worker::stored).
+    fn records(&self, phase: usize) -> Option<u64> {
+        let _ = phase;
+        None
+    }
+
     /// Key and value bytes the job left in the store, when it knows.
     fn logical_bytes(&self) -> u64 {
         0
@@ -162,6 +185,11 @@ pub trait Worker {
     /// What is wrong with it; the engine counts it and goes on. A [`Reply::Failed`] is always an offence
     /// ([`Offence::failed`] makes it), and the job decides how the slot goes on.
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence>;
+
+    /// Records this worker has stored so far, for jobs whose growth is watched; others store none.
+    fn stored(&self) -> u64 {
+        0
+    }
 
     /// Whether the job's own work between a reply and the next operation is too small to matter (a generator). The engine then
     /// takes the end of one operation as the start of the next and reads the clock once.

@@ -5,6 +5,7 @@ mod open;
 mod replies;
 
 use crate::clock::{Clock, Ticks};
+use crate::growth::Growth;
 use crate::job::{Think, Worker};
 use crate::live::Live;
 use crate::offence::Offences;
@@ -73,6 +74,7 @@ pub(crate) struct Lane<'a> {
     pub(crate) counts: Counts,
     pub(crate) histograms: Histograms,
     pub(crate) series: Series,
+    pub(crate) growth: Growth,
     pub(crate) offences: Offences,
 }
 
@@ -83,6 +85,7 @@ impl<'a> Lane<'a> {
         settings: &Settings,
         schedule: Option<Schedule>,
         signals: Signals<'a>,
+        growth: Growth,
     ) -> Lane<'a> {
         let clock = Clock::get();
         let idle = InFlight { kind: OperationKind::Get, timed: false, active: false, sent: 0, due: 0 };
@@ -112,6 +115,7 @@ impl<'a> Lane<'a> {
             counts: Counts::default(),
             histograms: Histograms::default(),
             series: Series::new(&clock, 0),
+            growth,
             offences: Offences::default(),
             clock,
         }
@@ -122,6 +126,7 @@ impl<'a> Lane<'a> {
         let now = self.clock.now();
         self.now = now;
         self.series = Series::new(&self.clock, now);
+        self.growth.begin(now);
         if let Some(schedule) = &mut self.schedule {
             schedule.start(now);
         }

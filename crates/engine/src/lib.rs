@@ -7,6 +7,7 @@
 
 mod clock;
 mod gate;
+mod growth;
 mod histogram;
 mod job;
 mod lane;
@@ -22,8 +23,8 @@ mod settings;
 pub use clock::{Clock, Ticks};
 pub use histogram::Histogram;
 pub use job::{
-    Job, JobError, JobInfo, JobRequest, ParamInfo, Params, Phase, PlanFile, QueryInfo, Step, Think, Trial, TrialSetup,
-    Worker,
+    Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, Params, Phase, PlanFile, QueryInfo, Step, Think, Trial,
+    TrialSetup, Worker,
 };
 pub use live::Progress;
 pub use offence::{Offence, Offences, printable};

@@ -4,7 +4,7 @@ use crate::histogram::Histogram;
 use crate::offence::Offences;
 use std::time::Duration;
 use store::{OperationKind, Reply};
-use study::{Latencies, SeriesPoint};
+use study::{CurvePoint, Latencies, SeriesPoint, Stall};
 
 /// Why a phase ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,6 +131,10 @@ pub struct Outcome {
     pub histograms: Histograms,
     /// Rate and tail over time.
     pub series: Vec<SeriesPoint>,
+    /// Rate and tail against records stored, when the trial's growth is watched.
+    pub curve: Vec<CurvePoint>,
+    /// Times without any reply, when the trial's growth is watched; causes are not known here.
+    pub stalls: Vec<Stall>,
     /// What was wrong.
     pub offences: Offences,
     /// CPU time of the client threads.

@@ -2,6 +2,7 @@
 
 use crate::clock::{Clock, Ticks, thread_cpu};
 use crate::gate::{Gate, Place, Start};
+use crate::growth::Growth;
 use crate::job::Trial;
 use crate::lane::{Lane, Signals};
 use crate::live::{Live, Progress};
@@ -40,6 +41,7 @@ struct ThreadEnd {
     counts: Counts,
     histograms: Histograms,
     series: Series,
+    growth: Growth,
     offences: Offences,
     cpu: Duration,
     run_delay: Duration,
@@ -76,7 +78,7 @@ pub fn run_phase(
             let body = move || {
                 let _ended = EndNotice(sender);
                 let signals = Signals { stop, live };
-                run_thread(store, trial, index, settings, share, schedule, signals, place)
+                run_thread(store, trial, index, settings, share, schedule, signals, threads, place)
             };
             handles.push(std::thread::Builder::new().name(format!("client-{number}")).spawn_scoped(scope, body));
         }
@@ -133,12 +135,15 @@ fn run_thread(
     clients: Range<u32>,
     schedule: Option<Schedule>,
     signals: Signals<'_>,
+    threads: u32,
     place: Place<'_>,
 ) -> Result<ThreadEnd, StoreError> {
     let plan = SessionPlan { clients: clients.len() as u32, pipeline: settings.pipeline };
     let mut session = store.session(plan)?;
     let slots = clients.start * settings.pipeline..clients.end * settings.pipeline;
-    let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), settings, schedule, signals);
+    let records = trial.records(index).filter(|_| schedule.is_none());
+    let growth = Growth::new(&Clock::get(), records, threads);
+    let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), settings, schedule, signals, growth);
     precise_sleeps();
     if place.ready() == Start::Abort {
         return Err(StoreError::Session(NOT_STARTED.into()));
@@ -158,6 +163,7 @@ fn run_thread(
         counts: lane.counts,
         histograms: std::mem::take(&mut lane.histograms),
         series: lane.series,
+        growth: lane.growth,
         offences: std::mem::take(&mut lane.offences),
     })
 }
@@ -172,13 +178,15 @@ fn gather(ends: Vec<ThreadEnd>, clock: &Clock) -> Outcome {
         counts: Counts::default(),
         histograms: Histograms::default(),
         series: Vec::new(),
+        curve: Vec::new(),
+        stalls: Vec::new(),
         offences: Offences::default(),
         client_cpu: Duration::ZERO,
         thread_load: 0.0,
         run_delay: Duration::ZERO,
         threads: ends.len() as u32,
     };
-    let mut series = Vec::new();
+    let (mut series, mut growth) = (Vec::new(), Vec::new());
     for end in ends {
         let own = Duration::from_nanos(clock.ns(end.stop.saturating_sub(end.start))).as_secs_f64();
         outcome.thread_load = outcome.thread_load.max(if own > 0.0 { end.cpu.as_secs_f64() / own } else { 0.0 });
@@ -189,8 +197,11 @@ fn gather(ends: Vec<ThreadEnd>, clock: &Clock) -> Outcome {
         outcome.client_cpu += end.cpu;
         outcome.run_delay = outcome.run_delay.max(end.run_delay);
         series.push(end.series);
+        growth.push(end.growth);
     }
     outcome.series = Series::points(series, clock, stop);
+    outcome.curve = Growth::curve(&growth, clock);
+    outcome.stalls = Growth::stalls(&growth, clock);
     outcome
 }
 

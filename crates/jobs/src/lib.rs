@@ -4,15 +4,18 @@
 //! A job reads and checks its input before the clock starts, knows what every reply must be, and computes an answer
 //! that is the same on every store. What never lives here: a particular store, timing, threads, printing.
 
+pub mod append;
+pub mod counts;
 pub mod fans;
 pub mod fingerprint;
+mod in_order;
 pub mod ycsb;
 
 use engine::{Job, JobError, JobInfo, JobRequest, Params};
 
 /// Every job, in the order `kvtrial jobs` shows them.
 pub fn all() -> impl Iterator<Item = &'static JobInfo> {
-    [&fans::JOB, &ycsb::JOB].into_iter()
+    [&fans::JOB, &append::JOB, &counts::JOB, &ycsb::JOB].into_iter()
 }
 
 /// The job of that name.

@@ -96,17 +96,16 @@ fn known(n: u64, figure: u64) -> String {
 }
 
 fn line(text: &mut String, fields: impl Iterator<Item = String>) {
-    for (at, field) in fields.enumerate() {
+    for (at, text_of_field) in fields.enumerate() {
         if at > 0 {
             text.push(',');
         }
-        if field.contains([',', '"', '\r', '\n']) {
-            text.push('"');
-            text.push_str(&field.replace('"', "\"\""));
-            text.push('"');
-        } else {
-            text.push_str(&field);
-        }
+        text.push_str(&field(&text_of_field));
     }
     text.push_str("\r\n");
+}
+
+/// A field as RFC 4180 has it: in quotes where it holds a comma, a quote or the end of a line.
+pub(crate) fn field(text: &str) -> String {
+    if text.contains([',', '"', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

@@ -90,20 +90,22 @@ pub(crate) fn resent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + '
 /// Shorter stalls are in `study.json` only.
 const NOTABLE_STALL_S: f64 = 0.1;
 
-/// Stalls, a sentence a store: how many, and the longest with its cause where there is evidence.
+/// Stalls of the middle trial, a sentence a store: how many, and the longest with its cause where one was found.
 pub(crate) fn stalls<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter(|cell| cell.verdict.is_ranked()).filter_map(|cell| {
         let notable = || cell.stalls.iter().filter(|stall| stall.duration_s >= NOTABLE_STALL_S);
         let longest = notable().max_by(|a, b| a.duration_s.total_cmp(&b.duration_s))?;
-        let cause = longest.cause.map(|cause| format!(": {cause}, {}", longest.evidence)).unwrap_or_default();
-        let count = notable().count();
-        let times = if count == 1 { "once".to_owned() } else { format!("{count} times, longest") };
+        let times = match notable().count() {
+            1 => "once, for".to_owned(),
+            count => format!("{count} times, longest"),
+        };
+        let cause = longest.cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
         Some(format!(
-            "{} stood still {times} {} at {} of trial {}{cause}.",
+            "{} stood still {times} {} after {}{cause}: {}.",
             spec(cell),
             units::duration(longest.duration_s),
-            units::duration(longest.from_s),
-            longest.trial
+            units::duration(longest.at_s),
+            longest.evidence
         ))
     })
 }

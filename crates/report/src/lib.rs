@@ -6,16 +6,21 @@
 //!
 //! * [`StudyDir`] keeps a study on disk while it runs, so that nothing recorded is ever lost; [`read_study`] reads one.
 //! * [`study_table`] and [`stores_table`] draw tables that fit 80 columns; [`cells_csv`] writes one row a cell.
+//! * [`comparison_text`], [`comparison_markdown`] and [`comparison_junit`] tell what `analysis::compare` found.
+//! * [`study_openmetrics`], [`study_junit`] and [`write_trials_csv`] are for other programs.
 //! * [`Progress`] shows the study while it runs: cells so far, the trial under way, the time left.
 
 mod advice;
 mod answers;
 mod budget;
+mod comparison;
 mod csv;
 mod curves;
 mod directory;
 mod footnotes;
+mod formats;
 mod layout;
+mod markdown;
 mod originals;
 mod plot;
 mod progress;
@@ -25,8 +30,10 @@ mod stores_table;
 mod study_table;
 mod units;
 
+pub use comparison::{comparison_junit, comparison_markdown, comparison_text};
 pub use csv::cells_csv;
-pub use directory::{DirectoryError, StudyDir, read_study};
+pub use directory::{DirectoryError, StudyDir, read_study, save_study, write_study};
+pub use formats::{study_junit, study_markdown, study_openmetrics, write_trials_csv};
 pub use layout::Colour;
 pub use progress::{Moment, Progress};
 pub use stores_table::{Presence, StoreRow, stores_json, stores_table};

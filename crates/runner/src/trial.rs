@@ -283,6 +283,8 @@ impl Measured {
         record.noise = if self.timed_s < NOISE_NEEDS_S { study::Noise::default() } else { self.noise };
         record.phases = std::mem::take(&mut self.phases);
         record.series = std::mem::take(&mut self.series);
-        record.stalls = analysis::stalls(&record.series);
+        if record.curve.is_empty() {
+            record.stalls = analysis::stalls(&record.series);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! All trials of one combination of job, store and parameters.
 
-use crate::{Answer, Budget, Durability, Latencies, Measure, Quantity, Stall, TrialRecord, Verdict};
+use crate::{Answer, Budget, CurvePoint, Durability, Latencies, Measure, Quantity, Stall, TrialRecord, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -77,7 +77,10 @@ pub struct Cell {
     /// What an operation's time went into; `None` where no baseline can say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
-    /// Stalls of all counted trials, in the order of the trials.
+    /// The growth curve of the counted trial whose makespan is the median.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<CurvePoint>,
+    /// The stalls of that trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
     /// Every trial, warm-ups included, in the order they ran.

@@ -1,6 +1,6 @@
 //! One execution of one job on one store.
 
-use crate::{Answer, Latencies, Noise, Stall, Verdict};
+use crate::{Answer, CurvePoint, Latencies, Noise, Stall, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -98,7 +98,10 @@ pub struct TrialRecord {
     pub phases: Vec<PhaseRecord>,
     /// Rate and p99 over time; at most 600 points, intervals double when it grows longer.
     pub series: Vec<SeriesPoint>,
-    /// Where the series shows that the store, or the machine, stood still.
+    /// Rate and tail against records stored, for jobs whose growth is watched; a point every 1/200 of the run or million records.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<CurvePoint>,
+    /// Times without any reply, for jobs whose growth is watched; of the others, intervals of the series that stand out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
     /// The answer.

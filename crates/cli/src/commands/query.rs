@@ -4,12 +4,15 @@ use super::target;
 use crate::args::QueryArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::print;
-use engine::{End, JobInfo, Settings, TrialSetup, run_phase};
+use engine::{End, Holds, JobInfo, QueryInfo, Settings, TrialSetup, run_phase};
 use std::time::Duration;
-use store::{BlockingClient, Keeps, Operation, OwnedReply, Store};
+use store::{BlockingClient, Keeps, Operation, OperationKind, OwnedReply, Store};
 use study::{Spec, Target};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// Operations in flight, and asked for at once, when all keys are asked for.
+const PIPELINE: u32 = 64;
+const BATCH: usize = 1000;
 
 /// Asks, and prints the answer as one line of JSON.
 pub fn query(arguments: &QueryArguments) -> Result<u8, Failure> {
@@ -21,7 +24,7 @@ pub fn query(arguments: &QueryArguments) -> Result<u8, Failure> {
     let open = host::open(info, &spec, &arguments.base.clone().unwrap_or_else(host::default_base))?;
     match spec.target {
         Target::Private => fill(job, open.store(), arguments)?,
-        _ if arguments.data.is_some() => {
+        _ if arguments.data.is_some() && arguments.top.is_none() => {
             return Err(Failure::usage(format!(
                 "--data fills private stores only; to fill {spec}: kvtrial run {} -s {spec}",
                 job.name
@@ -29,22 +32,94 @@ pub fn query(arguments: &QueryArguments) -> Result<u8, Failure> {
         }
         _ => {}
     }
-    let key = arguments.key.as_bytes();
-    let mut client = BlockingClient::open(open.store(), 1, TIMEOUT)?;
-    let line = match client.execute(&Operation::Get { key })? {
-        OwnedReply::Value(value) => (question.render)(key, &value).map_err(Failure::usage)?,
-        OwnedReply::Missing => {
-            let what = question.key.to_lowercase();
-            return Err(Failure {
-                message: format!("there is no {what} '{}' in {spec}", arguments.key),
-                status: failure::VOID,
-            });
-        }
-        other => return Err(Failure { message: format!("{spec} answered {other:?}"), status: failure::VOID }),
+    let ask = Ask { question, counters: counters(question, open.store()), spec: &spec };
+    let text = match (&arguments.key, arguments.top) {
+        (Some(key), _) => ask.one(open.store(), key)?,
+        (None, most) => ask.largest(open.store(), job, arguments, most.unwrap_or(10))?,
     };
-    print(&format!("{line}\n"))?;
+    print(&text)?;
     open.close()?;
     Ok(failure::GOOD)
+}
+
+/// Whether the job's keys are counters of this store.
+fn counters(question: QueryInfo, store: &dyn Store) -> bool {
+    let native = |kind| store.capabilities().has(kind);
+    question.holds == Holds::Counters && native(OperationKind::Increment) && native(OperationKind::GetCounter)
+}
+
+/// How one store is asked.
+struct Ask<'a> {
+    question: QueryInfo,
+    counters: bool,
+    spec: &'a Spec,
+}
+
+impl Ask<'_> {
+    fn operation<'k>(&self, key: &'k [u8]) -> Operation<'k> {
+        if self.counters { Operation::GetCounter { key } } else { Operation::Get { key } }
+    }
+
+    /// What a key holds; `None`: there is no such key.
+    fn value(&self, reply: OwnedReply) -> Result<Option<Vec<u8>>, Failure> {
+        match reply {
+            OwnedReply::Value(value) => Ok(Some(value)),
+            OwnedReply::Number(number) => Ok(Some(number.to_string().into_bytes())),
+            OwnedReply::Missing => Ok(None),
+            other => Err(Failure { message: format!("{} answered {other:?}", self.spec), status: failure::VOID }),
+        }
+    }
+
+    fn one(&self, store: &dyn Store, key: &str) -> Result<String, Failure> {
+        let mut client = BlockingClient::open(store, 1, TIMEOUT)?;
+        let Some(value) = self.value(client.execute(&self.operation(key.as_bytes()))?)? else {
+            let what = self.question.key.to_lowercase();
+            return Err(Failure {
+                message: format!("there is no {what} '{key}' in {}", self.spec),
+                status: failure::VOID,
+            });
+        };
+        Ok((self.question.render)(key.as_bytes(), &value).map_err(Failure::usage)? + "\n")
+    }
+
+    /// Asks for every key of the job's input; the largest counts, ties in byte order of keys.
+    fn largest(
+        &self,
+        store: &dyn Store,
+        job: &JobInfo,
+        arguments: &QueryArguments,
+        most: usize,
+    ) -> Result<String, Failure> {
+        if self.question.holds != Holds::Counters {
+            return Err(Failure::usage(format!("--top needs a job that counts; {} does not", job.name)));
+        }
+        let prepared = jobs::prepare(job, arguments.data.clone(), &[], Settings::default().seed)?;
+        let capabilities = store.capabilities().clone();
+        let trial = prepared.trial(&TrialSetup { slots: 1, capabilities, seed: Settings::default().seed });
+        let mut client = BlockingClient::open(store, PIPELINE, TIMEOUT)?;
+        let mut found: Vec<(u64, Vec<u8>, Vec<u8>)> = Vec::new();
+        let (mut index, mut more) = (0, true);
+        while more {
+            let mut keys: Vec<Vec<u8>> = Vec::new();
+            while keys.len() < BATCH && more {
+                let mut key = Vec::new();
+                more = trial.key(index, &mut key);
+                index += 1;
+                keys.extend(more.then_some(key));
+            }
+            let operations: Vec<Operation<'_>> = keys.iter().map(|key| self.operation(key)).collect();
+            for (reply, key) in client.pipelined(&operations)?.into_iter().zip(&keys) {
+                if let Some(value) = self.value(reply)? {
+                    let count = std::str::from_utf8(&value).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+                    found.push((count, key.clone(), value));
+                }
+            }
+            found.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+            found.truncate(most);
+        }
+        let lines = found.iter().map(|(_, key, value)| (self.question.render)(key, value).map(|line| line + "\n"));
+        lines.collect::<Result<String, String>>().map_err(Failure::usage)
+    }
 }
 
 /// A private store is empty: the job is run on it first.

@@ -7,6 +7,7 @@ use crate::terminal::{self, colour, print};
 use engine::{Arrivals, Job, Phase, Progress, Settings, Timing};
 use report::StudyDir;
 use runner::{About, Ending, KeysFound, Observer, Plan, PlannedStore};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::{Class, Probe};
@@ -36,6 +37,14 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
     let cells = out.join("cells.csv");
     std::fs::write(&cells, report::cells_csv(&study))
         .map_err(|error| Failure::usage(format!("{}: {error}", cells.display())))?;
+    let trials = out.join("trials.csv");
+    std::fs::File::create(&trials)
+        .and_then(|file| {
+            let mut file = BufWriter::new(file);
+            report::write_trials_csv(&study, &mut file)?;
+            file.flush()
+        })
+        .map_err(|error| Failure::usage(format!("{}: {error}", trials.display())))?;
     print(&report::study_table(&study, colour()))?;
     if ending == Ending::Interrupted {
         eprintln!(

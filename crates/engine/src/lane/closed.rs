@@ -85,6 +85,10 @@ impl Lane<'_> {
         };
         self.series.count(tally.operations);
         self.counts.merge(&tally);
+        if self.growth.watches() && tally.operations > 0 {
+            self.now = self.clock.now();
+            self.growth.batch(self.now, self.job.stored(), &self.histograms);
+        }
         result
     }
 

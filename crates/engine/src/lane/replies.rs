@@ -24,6 +24,7 @@ impl Lane<'_> {
     pub(crate) fn finish(&mut self) {
         self.record_burst();
         self.series.take_counts(&self.histograms, self.signals.live);
+        self.growth.finish(self.clock.now(), self.job.stored(), &self.histograms);
     }
 
     /// Records the latency of the replies since the last call.
@@ -68,6 +69,9 @@ impl Sink for Lane<'_> {
         self.record_burst();
         self.now = self.clock.now();
         self.burst.arrived = self.now;
+        if self.growth.watches() {
+            self.growth.batch(self.now, self.job.stored(), &self.histograms);
+        }
     }
 
     #[inline]

@@ -19,7 +19,7 @@ mod schedule;
 mod trial;
 
 use data::fans::FanSet;
-use engine::{Job, JobError, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
+use engine::{Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
 use expected::{Index, Partners, Summary};
 use policy::{Policy, Variant};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub static JOB: JobInfo = JobInfo {
         },
     ],
     prepare,
-    query: Some(QueryInfo { key: "PAGE", render: query::render }),
+    query: Some(QueryInfo { key: "PAGE", holds: Holds::Values, render: query::render }),
     presets: preset::PRESETS,
     plan: None,
 };

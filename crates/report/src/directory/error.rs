@@ -63,6 +63,26 @@ pub enum DirectoryError {
         /// The newest schema this build reads.
         known: u32,
     },
+    /// The file is JSON, but of something else.
+    #[error("{} is no study: it has no schema number. Name the directory a study was written to, or its study.json", path.display())]
+    NotAStudy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Journal and document belong to different studies.
+    #[error(
+        "{} holds two studies: trials.jsonl is of the one begun {journal}, study.json of the one begun {document}. Nothing was \
+         changed. Move one of the two files to a directory of its own",
+        path.display()
+    )]
+    Mixed {
+        /// The directory.
+        path: PathBuf,
+        /// When the journal's study was begun.
+        journal: String,
+        /// When the document's study was begun.
+        document: String,
+    },
     /// Another process writes there.
     #[error("another kvtrial is writing the study in {}. Wait for it to end, or choose another directory with --out", path.display())]
     Busy {

@@ -103,17 +103,21 @@ pub(super) fn replay(text: &str, path: &Path) -> Result<Study, DirectoryError> {
 
 /// Refuses what a newer kvtrial wrote, before its unknown contents are called damage.
 pub(super) fn check_schema(text: &str, path: &Path) -> Result<(), DirectoryError> {
+    match schema(text) {
+        Some(found) if found > SCHEMA => Err(DirectoryError::Newer { path: path.to_owned(), found, known: SCHEMA }),
+        _ => Ok(()),
+    }
+}
+
+/// The schema a document or the first line of a journal states, if it is whole JSON and states one.
+pub(super) fn schema(text: &str) -> Option<u32> {
     #[derive(Deserialize)]
     struct Head {
         schema: Option<u32>,
         study: Option<Box<Head>>,
     }
-    let head: Option<Head> = serde_json::from_str(text).ok();
-    let found = head.and_then(|head| head.schema.or(head.study.and_then(|study| study.schema)));
-    match found {
-        Some(found) if found > SCHEMA => Err(DirectoryError::Newer { path: path.to_owned(), found, known: SCHEMA }),
-        _ => Ok(()),
-    }
+    let head: Head = serde_json::from_str(text).ok()?;
+    head.schema.or(head.study.and_then(|study| study.schema))
 }
 
 #[cfg(test)]

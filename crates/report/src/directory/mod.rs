@@ -15,7 +15,7 @@ pub use error::DirectoryError;
 use journal::Journal;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use study::{Cell, Study, TrialRecord};
@@ -194,24 +194,51 @@ fn replacing<T>(fresh: &Path, old: &Path, write: impl FnOnce(File) -> io::Result
     written
 }
 
-/// Reads the study in a directory, finished or not; changes nothing.
+/// Reads the study in a directory, finished or not, or a `study.json` by itself; changes nothing.
 ///
 /// # Errors
-/// There is none, or it is damaged or newer than this build reads.
+/// There is none, it is damaged, no study, or newer than this build reads, or two studies are mixed in the directory.
 pub fn read_study(path: &Path) -> Result<Study, DirectoryError> {
-    let journal = path.join(JOURNAL);
-    if let Some(text) = read(&journal)? {
-        let mut study = journal::replay(&text, &journal)?;
-        study.cells.iter_mut().for_each(summarise);
-        return Ok(study);
+    if path.is_file() {
+        return read_document(path);
     }
-    let file = path.join(STUDY);
-    let text = read(&file)?.ok_or_else(|| DirectoryError::Absent { path: path.to_owned() })?;
-    journal::check_schema(&text, &file)?;
-    serde_json::from_str(&text).map_err(|error| DirectoryError::Damaged {
-        path: file,
-        detail: error.to_string(),
-        remedy: "Restore it from a copy, or start a new study in another directory with --out".into(),
+    let (journal, document) = (path.join(JOURNAL), path.join(STUDY));
+    let Some(text) = read(&journal)? else {
+        return if document.exists() {
+            read_document(&document)
+        } else {
+            Err(DirectoryError::Absent { path: path.to_owned() })
+        };
+    };
+    let mut study = journal::replay(&text, &journal)?;
+    // study.json is rewritten now and then while the journal grows; what it cannot be is another study's.
+    if let Ok(other) = read_document(&document)
+        && (other.started_at != study.started_at || other.seed != study.seed)
+    {
+        let (journal, document) = (study.started_at, other.started_at);
+        return Err(DirectoryError::Mixed { path: path.to_owned(), journal, document });
+    }
+    study.cells.iter_mut().for_each(summarise);
+    Ok(study)
+}
+
+/// Reads a `study.json`.
+fn read_document(file: &Path) -> Result<Study, DirectoryError> {
+    let text = read(file)?.ok_or_else(|| DirectoryError::Absent { path: file.to_owned() })?;
+    journal::check_schema(&text, file)?;
+    serde_json::from_str(&text).map_err(|error| {
+        if journal::schema(&text).is_none() && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok() {
+            return DirectoryError::NotAStudy { path: file.to_owned() };
+        }
+        let directory = file.parent().unwrap_or(Path::new("."));
+        let remedy = if directory.join(JOURNAL).exists() {
+            "The trials are safe in trials.jsonl beside it: name the directory instead of the file, or write study.json anew \
+             by continuing the study with --resume"
+        } else {
+            "Restore it from a copy, or start a new study in another directory with --out"
+        };
+        let detail = if error.is_eof() { format!("it was cut short ({error})") } else { error.to_string() };
+        DirectoryError::Damaged { path: file.to_owned(), detail, remedy: remedy.into() }
     })
 }
 
@@ -241,6 +268,23 @@ fn describe(path: &Path) -> String {
         }
         Err(_) => "which cannot be read".into(),
     }
+}
+
+/// Writes a study as the document `study.json` is.
+///
+/// # Errors
+/// What the writer says.
+pub fn write_study(study: &Study, out: &mut impl Write) -> io::Result<()> {
+    document::write(out, study)
+}
+
+/// Keeps a copy of a study in a directory, which is made if need be; a study already there is replaced, in one step.
+///
+/// # Errors
+/// It could not be written; what was there is untouched.
+pub fn save_study(directory: &Path, study: &Study) -> Result<(), DirectoryError> {
+    let written = fs::create_dir_all(directory).and_then(|()| write_whole(&directory.join(STUDY), study));
+    written.map_err(|source| DirectoryError::Unusable { path: directory.to_owned(), source })
 }
 
 /// Replaces `study.json` in one step: a reader sees the old or the new, whole, also after a power cut.

@@ -1,0 +1,89 @@
+//! Options of `compare` and `report`.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A and B: a study (its directory or study.json), or one cell of it as DIR:STORE, with parameters where several \
+                  cells have that store: before:redis, sweep:redis,clients=16. B is judged against A. One study alone: all its \
+                  cells that may be ranked together.\nExit status: 0 compared, 1 some cell void, 2 bad usage or input, or cells \
+                  that cannot be compared, 3 a --fail-if is broken."
+)]
+pub struct CompareArguments {
+    /// What is compared: A B, or one study
+    #[arg(value_name = "A B", num_args = 0..=2)]
+    pub operands: Vec<String>,
+    /// Compare with this saved study in place of A
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
+    /// Keep the study as a baseline, in .kvtrial/baselines/NAME, for --baseline NAME later
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["baseline", "fail_if"])]
+    pub save_baseline: Option<String>,
+    /// Fail (exit 3) when B is surely beyond this bound: 'p99 > +5%' against A, 'p99 > 2ms' by itself. Repeat it for more
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Vec<String>,
+    /// Compare by this metric (makespan, ops_per_s, p50, p99, p99.9, client_cpu, server_cpu, server_rss, disk), or by all.
+    /// Repeat it for more [default: all; for one study alone what it is ranked by]
+    #[arg(long = "metric", value_name = "METRIC")]
+    pub metrics: Vec<String>,
+    /// Compare across classes (embedded, network) and durability levels too
+    #[arg(long)]
+    pub across: bool,
+    /// Compare although input, parameters, machine or version of kvtrial differ
+    #[arg(long)]
+    pub anyway: bool,
+    /// Format of the result
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = ComparisonFormat::Text)]
+    pub format: ComparisonFormat,
+    /// Write the result to a file; text is still printed
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// How a comparison is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ComparisonFormat {
+    /// For a terminal
+    Text,
+    /// GitHub-flavoured Markdown
+    Markdown,
+    /// JUnit XML
+    Junit,
+    /// Everything that was found
+    Json,
+}
+
+/// Options of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// A study: its directory or study.json
+    #[arg(value_name = "STUDY")]
+    pub study: PathBuf,
+    /// Format
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = StudyFormat::Text)]
+    pub format: StudyFormat,
+    /// Write to a file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// How a study is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StudyFormat {
+    /// The table `run` prints
+    Text,
+    /// GitHub-flavoured Markdown
+    Markdown,
+    /// One row a trial and figure
+    Csv,
+    /// One row a cell
+    CellsCsv,
+    /// OpenMetrics text, for Prometheus
+    Openmetrics,
+    /// JUnit XML, one cell a test case
+    Junit,
+    /// study.json, summaries computed anew
+    Json,
+}

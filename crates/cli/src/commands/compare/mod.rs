@@ -1,0 +1,298 @@
+//! `kvtrial compare`: two studies, two cells, a saved baseline, or one study with itself.
+
+mod operand;
+
+use crate::args::{CompareArguments, ComparisonFormat};
+use crate::failure::{self, Failure};
+use crate::terminal::{colour, print};
+use analysis::{
+    Across, Allowed, Alone, Bound, Candidates, Comparison, Gate, Matched, Metric, Outcome, Subject, Unlike, VoidCell,
+};
+use operand::Operand;
+use study::{Cell, Study};
+
+/// Compares and returns the exit status.
+pub fn compare(arguments: &CompareArguments) -> Result<u8, Failure> {
+    if let Some(name) = &arguments.save_baseline {
+        return save(name, &arguments.operands);
+    }
+    let gates = arguments.fail_if.iter().map(|text| text.parse()).collect::<Result<Vec<Gate>, _>>()?;
+    let operands = operands(arguments)?;
+    let (comparison, absent) = match operands.as_slice() {
+        [one] => within(one, &gates, arguments)?,
+        [a, b] => between(a, b, &gates, arguments)?,
+        _ => return Err(Failure::usage(USAGE)),
+    };
+    write(&comparison, &gates, arguments)?;
+    if let Some(problem) = absent {
+        return Err(Failure::usage(problem));
+    }
+    status(&comparison, &gates)
+}
+
+const USAGE: &str = "compare what? Name two studies (before after), two cells (study:redis study:memcached), one study, or \
+                     --baseline NAME and a study";
+
+fn operands(arguments: &CompareArguments) -> Result<Vec<Operand>, Failure> {
+    let mut operands = Vec::new();
+    if let Some(name) = &arguments.baseline {
+        if arguments.operands.len() != 1 {
+            return Err(Failure::usage("--baseline takes the place of A: name one study or cell beside it"));
+        }
+        operands.push(Operand::baseline(name)?);
+    }
+    for text in &arguments.operands {
+        operands.push(Operand::read(text)?);
+    }
+    operand::tell_apart(&mut operands);
+    Ok(operands)
+}
+
+fn save(name: &str, operands: &[String]) -> Result<u8, Failure> {
+    let [text] = operands else {
+        return Err(Failure::usage("--save-baseline NAME keeps one study: name its directory"));
+    };
+    let operand = Operand::read(text)?;
+    if operand.selector.is_some() {
+        return Err(Failure::usage("--save-baseline keeps a whole study: leave the cell out"));
+    }
+    let path = operand::baseline_path(name)?;
+    let replaced =
+        ::report::read_study(&path).ok().map(|old| format!(", in place of the one begun {}", old.started_at));
+    ::report::save_study(&path, &operand.study)?;
+    print(&format!("Baseline {name}: {}{}\n", path.display(), replaced.unwrap_or_default()))?;
+    Ok(failure::GOOD)
+}
+
+/// All cells of one study that may be ranked together.
+fn within(
+    one: &Operand,
+    gates: &[Gate],
+    arguments: &CompareArguments,
+) -> Result<(Comparison, Option<String>), Failure> {
+    if let Some(selector) = &one.selector {
+        return Err(Failure::usage(format!(
+            "'{selector}' is one cell: name another to compare it with, or leave it out to compare all cells of {}",
+            one.source.path
+        )));
+    }
+    if let Some(gate) = gates.iter().find(|gate| matches!(gate.bound, Bound::Ratio(_))) {
+        return Err(Failure::usage(format!(
+            "--fail-if '{gate}' needs something to be a share of: name two studies, or --baseline NAME, or write a bound \
+             with a unit, such as 'p99 > 2ms'"
+        )));
+    }
+    let study = &one.study;
+    let across = if arguments.across { Across::Compare } else { Across::Refuse };
+    let pairs = analysis::within(study, across);
+    let candidates: Vec<Candidates<'_>> = pairs
+        .iter()
+        .map(|(a, b)| Candidates {
+            cell: String::new(),
+            a: Subject { name: analysis::cell_name(study, a), study, cell: a },
+            b: Subject { name: analysis::cell_name(study, b), study, cell: b },
+            told: Vec::new(),
+        })
+        .collect();
+    let all: Vec<&Cell> = study.cells.iter().collect();
+    let mut ranked_by: Vec<Metric> = all.iter().map(|cell| Metric::ranking(cell)).collect();
+    ranked_by.sort_unstable();
+    ranked_by.dedup();
+    let metrics = metrics(arguments, ranked_by)?;
+    let measured: Vec<&Cell> = study.cells.iter().filter(|cell| !cell.baseline).collect();
+    let judged = gates
+        .iter()
+        .flat_map(|gate| measured.iter().map(|cell| gate.judge_cell(&analysis::cell_name(study, cell), cell)));
+    let void = study
+        .cells
+        .iter()
+        .filter(|cell| !cell.verdict.is_ranked())
+        .map(|cell| VoidCell { cell: analysis::cell_name(study, cell), reasons: cell.verdict.reasons.clone() });
+    let comparison = Comparison {
+        kvtrial: env!("CARGO_PKG_VERSION").into(),
+        sources: vec![one.source.clone()],
+        pairs: analysis::compare(&candidates, &metrics, allowed(arguments)),
+        alone: Vec::new(),
+        void: void.collect(),
+        judgements: judged.collect(),
+    };
+    let nothing = comparison.pairs.is_empty() && gates.is_empty();
+    let problem = nothing.then(|| {
+        format!(
+            "{} has no two cells that may be ranked together: name two cells (DIR:STORE DIR:STORE), or say --across to \
+             compare classes and durability levels with each other",
+            one.source.path
+        )
+    });
+    Ok((comparison, problem))
+}
+
+/// Two studies, or cells of them.
+fn between(
+    a: &Operand,
+    b: &Operand,
+    gates: &[Gate],
+    arguments: &CompareArguments,
+) -> Result<(Comparison, Option<String>), Failure> {
+    let same_study = a.source.path == b.source.path;
+    let matched = matched(a, b, same_study)?;
+    let told = operand::told(a).into_iter().chain(operand::told(b)).collect::<Vec<_>>();
+    let candidates: Vec<Candidates<'_>> = matched
+        .pairs
+        .iter()
+        .map(|(first, second)| {
+            let (name_a, name_b) = (analysis::cell_name(&a.study, first), analysis::cell_name(&b.study, second));
+            let (cell, name_a, name_b) = match (same_study, first.store == second.store && first.job == second.job) {
+                (true, _) => (String::new(), name_a, name_b),
+                (false, true) => (name_b, a.source.name.clone(), b.source.name.clone()),
+                (false, false) => {
+                    (String::new(), format!("{name_a} in {}", a.source.name), format!("{name_b} in {}", b.source.name))
+                }
+            };
+            Candidates {
+                cell,
+                a: Subject { name: name_a, study: &a.study, cell: first },
+                b: Subject { name: name_b, study: &b.study, cell: second },
+                told: told.clone(),
+            }
+        })
+        .collect();
+    let cells: Vec<&Cell> = matched.pairs.iter().flat_map(|(first, second)| [*first, *second]).collect();
+    let mut metrics = metrics(arguments, analysis::metrics_of(&cells))?;
+    metrics.extend(gates.iter().map(|gate| gate.metric));
+    metrics.sort_unstable();
+    metrics.dedup();
+    let pairs = analysis::compare(&candidates, &metrics, allowed(arguments));
+    let judgements = gates.iter().flat_map(|gate| pairs.iter().map(|pair| gate.judge(pair))).collect();
+    let alone = |operand: &Operand, cells: &[&Cell]| -> Vec<Alone> {
+        let name = |cell: &&Cell| Alone {
+            source: operand.source.name.clone(),
+            cell: analysis::cell_name(&operand.study, cell),
+        };
+        cells.iter().map(name).collect()
+    };
+    let lost = !gates.is_empty() && !matched.only_a.is_empty();
+    let sources = if same_study { vec![b.source.clone()] } else { vec![a.source.clone(), b.source.clone()] };
+    let comparison = Comparison {
+        kvtrial: env!("CARGO_PKG_VERSION").into(),
+        sources,
+        pairs,
+        alone: [alone(a, &matched.only_a), alone(b, &matched.only_b)].concat(),
+        void: Vec::new(),
+        judgements,
+    };
+    let problem = if matched.pairs.is_empty() {
+        Some(format!(
+            "{} and {} have no cell in common: name the cells, as in {}:STORE {}:STORE",
+            a.source.path, b.source.path, a.source.path, b.source.path
+        ))
+    } else if lost {
+        Some(format!(
+            "--fail-if cannot judge what {} lacks: {}. Measure the same cells, or name those to compare",
+            b.source.path,
+            matched.only_a.iter().map(|cell| analysis::cell_name(&a.study, cell)).collect::<Vec<_>>().join(", ")
+        ))
+    } else {
+        None
+    };
+    Ok((comparison, problem))
+}
+
+fn matched<'a>(a: &'a Operand, b: &'a Operand, same_study: bool) -> Result<Matched<'a>, Failure> {
+    let select = |operand: &'a Operand, selector: &str| -> Result<Vec<&'a Cell>, Failure> {
+        analysis::select(&operand.study, selector)
+            .map_err(|error| Failure::usage(format!("{}: {error}", operand.source.path)))
+    };
+    match (&a.selector, &b.selector) {
+        (None, None) if same_study => Err(Failure::usage(
+            "A and B are the same study: name two of its cells (DIR:redis DIR:memcached), or the study once to compare all",
+        )),
+        (None, None) => Ok(analysis::same_cells(&a.study, &b.study)),
+        (Some(of_a), Some(of_b)) => Ok(analysis::by_parameters(select(a, of_a)?, select(b, of_b)?)),
+        (Some(both), None) | (None, Some(both)) => Ok(analysis::by_parameters(select(a, both)?, select(b, both)?)),
+    }
+}
+
+fn allowed(arguments: &CompareArguments) -> Allowed {
+    Allowed {
+        across: if arguments.across { Across::Compare } else { Across::Refuse },
+        unlike: if arguments.anyway { Unlike::Compare } else { Unlike::Refuse },
+    }
+}
+
+/// The metrics asked for, or these.
+fn metrics(arguments: &CompareArguments, default: Vec<Metric>) -> Result<Vec<Metric>, Failure> {
+    let mut metrics = if arguments.metrics.is_empty() { default } else { Vec::new() };
+    for name in &arguments.metrics {
+        match Metric::named(name) {
+            _ if name == "all" => metrics.extend(Metric::ALL),
+            Some(metric) => metrics.push(metric),
+            None => {
+                let all: Vec<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
+                return Err(Failure::usage(format!("--metric {name}: there are {}, all", all.join(", "))));
+            }
+        }
+    }
+    metrics.sort_unstable();
+    metrics.dedup();
+    Ok(metrics)
+}
+
+fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) -> Result<(), Failure> {
+    let formatted = |format| match format {
+        ComparisonFormat::Text => Ok(::report::comparison_text(comparison, gates, ::report::Colour::Never)),
+        ComparisonFormat::Markdown => Ok(::report::comparison_markdown(comparison, gates)),
+        ComparisonFormat::Junit => Ok(::report::comparison_junit(comparison, gates)),
+        ComparisonFormat::Json => serde_json::to_string_pretty(comparison).map(|text| text + "\n"),
+    };
+    let text = || ::report::comparison_text(comparison, gates, colour());
+    match &arguments.out {
+        Some(path) => {
+            std::fs::write(path, formatted(arguments.format)?)
+                .map_err(|error| Failure::usage(format!("--out {}: {error}", path.display())))?;
+            print(&text())
+        }
+        None if arguments.format == ComparisonFormat::Text => print(&text()),
+        None => print(&formatted(arguments.format)?),
+    }
+}
+
+/// A broken gate decides, then what could not be decided, then void cells.
+fn status(comparison: &Comparison, gates: &[Gate]) -> Result<u8, Failure> {
+    let judged = &comparison.judgements;
+    if judged.iter().any(|judgement| judgement.outcome == Outcome::Broken) {
+        return Ok(failure::REGRESSION);
+    }
+    if let Some(repeats) = judged.iter().find_map(|judgement| match judgement.outcome {
+        Outcome::TooFew { repeats_needed } => Some(repeats_needed),
+        _ => None,
+    }) {
+        return Err(Failure::usage(format!(
+            "--fail-if can never be sure with so few trials: measure with --repeats {repeats} or more"
+        )));
+    }
+    let void = comparison.pairs.iter().flat_map(|pair| [&pair.verdict_a, &pair.verdict_b]).any(|it| !it.is_ranked());
+    let void = void || !comparison.void.is_empty();
+    if void {
+        return Ok(failure::VOID);
+    }
+    if comparison.pairs.iter().any(|pair| pair.obstacle.is_some()) {
+        return Ok(failure::USAGE); // what and why was printed with the pair
+    }
+    for gate in gates {
+        let mut own = judged.iter().filter(|judgement| judgement.gate == gate.text);
+        if own.all(|judgement| matches!(judgement.outcome, Outcome::NotApplicable { .. })) {
+            return Err(Failure::usage(format!(
+                "--fail-if '{gate}': no cell has a figure for {}; embedded stores have no server, and a store of your own \
+                 shows neither its memory nor its disk",
+                gate.metric
+            )));
+        }
+    }
+    Ok(failure::GOOD)
+}
+
+/// Counted trials of the cell that has most.
+fn repeats(study: &Study) -> u32 {
+    study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default() as u32
+}

@@ -1,0 +1,243 @@
+//! Rate and tail against records stored, and stalls: looked at once a batch of operations, never once an operation.
+
+use crate::clock::{Clock, Ticks};
+use crate::histogram::{COARSE_BUCKETS as BUCKETS, coarse_p99};
+use crate::outcome::Histograms;
+use std::time::Duration;
+use study::{CurvePoint, Stall};
+
+/// Most records between two points, and points there are at least.
+const MOST_RECORDS: u64 = 1_000_000;
+const POINTS: u64 = 200;
+/// A stall takes at least this long, and this many times as long as batches usually do.
+const STALL: Duration = Duration::from_millis(10);
+const UNUSUAL: u64 = 10;
+/// What is usual is known after so many batches.
+const KNOWN: u64 = 20;
+/// Most stalls kept of one thread.
+const STALLS: usize = 1000;
+
+struct Point {
+    records: u64,
+    at: Ticks,
+    counts: [u32; BUCKETS],
+}
+
+struct Gap {
+    start: Ticks,
+    end: Ticks,
+    records: u64,
+}
+
+/// One thread's view.
+pub(crate) struct Growth {
+    /// Records between points; 0: growth is not watched.
+    step: u64,
+    next: u64,
+    points: Vec<Point>,
+    seen: [u64; BUCKETS],
+    start: Ticks,
+    last: Ticks,
+    gaps: u64,
+    stall: Ticks,
+    stalls: Vec<Gap>,
+    records: u64,
+}
+
+impl Growth {
+    /// Watches a thread that will store about `records` / `threads` records; `None`: does not watch.
+    pub(crate) fn new(clock: &Clock, records: Option<u64>, threads: u32) -> Growth {
+        let step = records.map_or(0, |records| (records / POINTS).clamp(1, MOST_RECORDS).div_ceil(u64::from(threads)));
+        Growth {
+            step,
+            next: if step == 0 { u64::MAX } else { step },
+            points: Vec::new(),
+            seen: [0; BUCKETS],
+            start: 0,
+            last: 0,
+            gaps: 0,
+            stall: clock.ticks(STALL),
+            stalls: Vec::new(),
+            records: 0,
+        }
+    }
+
+    /// Whether growth is watched.
+    #[inline(always)]
+    pub(crate) fn watches(&self) -> bool {
+        self.step > 0
+    }
+
+    /// The clock is switched on.
+    pub(crate) fn begin(&mut self, now: Ticks) {
+        (self.start, self.last) = (now, now);
+    }
+
+    /// A batch of operations is done, and so many records are stored by now.
+    #[inline]
+    pub(crate) fn batch(&mut self, now: Ticks, records: u64, histograms: &Histograms) {
+        let gap = now.saturating_sub(self.last);
+        if gap > self.stall {
+            self.unusual(now, gap);
+        }
+        self.last = now;
+        self.gaps += 1;
+        self.records = records;
+        if records >= self.next {
+            self.point(now, histograms);
+        }
+    }
+
+    #[cold]
+    fn unusual(&mut self, now: Ticks, gap: Ticks) {
+        let usual = (self.last - self.start) / self.gaps.max(1);
+        if self.gaps >= KNOWN && gap > UNUSUAL * usual && self.stalls.len() < STALLS {
+            self.stalls.push(Gap { start: self.last, end: now, records: self.records });
+        }
+    }
+
+    #[cold]
+    fn point(&mut self, now: Ticks, histograms: &Histograms) {
+        let mut total = [0; BUCKETS];
+        histograms.response.iter().for_each(|histogram| histogram.add_coarse(&mut total));
+        let mut counts = [0; BUCKETS];
+        for ((count, total), seen) in counts.iter_mut().zip(&total).zip(self.seen.iter_mut()) {
+            *count = (total - *seen) as u32;
+            *seen = *total;
+        }
+        self.points.push(Point { records: self.records, at: now, counts });
+        self.next = self.records + self.step;
+    }
+
+    /// Closes the books.
+    pub(crate) fn finish(&mut self, now: Ticks, records: u64, histograms: &Histograms) {
+        if self.watches() && records > self.points.last().map_or(0, |point| point.records) {
+            self.records = records;
+            self.point(now, histograms);
+        }
+    }
+
+    /// All threads' points as one curve. With several threads a point is reached when the last of them has stored its share.
+    pub(crate) fn curve(all: &[Growth], clock: &Clock) -> Vec<CurvePoint> {
+        let Some(start) = all.iter().map(|growth| growth.start).min() else { return Vec::new() };
+        let longest = all.iter().map(|growth| growth.points.len()).max().unwrap_or(0);
+        let (mut curve, mut before) = (Vec::with_capacity(longest), (0, 0.0));
+        for number in 0..longest {
+            let (mut records, mut at, mut counts) = (0, 0, [0u64; BUCKETS]);
+            for growth in all {
+                // A thread that is done stays at its last point.
+                let Some(point) = growth.points.get(number).or(growth.points.last()) else { continue };
+                records += point.records;
+                at = at.max(point.at);
+                if number < growth.points.len() {
+                    counts.iter_mut().zip(&point.counts).for_each(|(sum, count)| *sum += u64::from(*count));
+                }
+            }
+            let at_s = clock.ns(at.saturating_sub(start)) as f64 / 1e9;
+            let seconds = at_s - before.1;
+            if records > before.0 && seconds > 0.0 {
+                let p99_ns = coarse_p99(counts.iter().copied()).unwrap_or(0);
+                let ops_per_s = (records - before.0) as f64 / seconds;
+                curve.push(CurvePoint { records, at_s, ops_per_s, p99_ns, ..CurvePoint::default() });
+                before = (records, at_s);
+            }
+        }
+        curve
+    }
+
+    /// All threads' stalls in order of time. Stalls of several threads that overlap are one.
+    pub(crate) fn stalls(all: &[Growth], clock: &Clock) -> Vec<Stall> {
+        let Some(start) = all.iter().map(|growth| growth.start).min() else { return Vec::new() };
+        let seconds = |ticks: Ticks| clock.ns(ticks) as f64 / 1e9;
+        let mut found: Vec<Stall> = Vec::new();
+        let mut gaps: Vec<(&Growth, &Gap)> =
+            all.iter().flat_map(|growth| growth.stalls.iter().map(move |gap| (growth, gap))).collect();
+        gaps.sort_unstable_by_key(|(_, gap)| gap.start);
+        for (growth, gap) in gaps {
+            let (at_s, duration_s) = (seconds(gap.start.saturating_sub(start)), seconds(gap.end - gap.start));
+            let rate = gap.records as f64 / seconds(gap.start.saturating_sub(growth.start)).max(1e-9);
+            let lost_operations = (rate * duration_s) as u64;
+            match found.last_mut().filter(|last| at_s < last.at_s + last.duration_s) {
+                Some(last) => {
+                    last.duration_s = last.duration_s.max(at_s + duration_s - last.at_s);
+                    last.lost_operations += lost_operations;
+                }
+                None => {
+                    let records = all.iter().map(|other| other.records_at(gap.start)).sum();
+                    found.push(Stall { at_s, records, duration_s, lost_operations, ..Stall::default() });
+                }
+            }
+        }
+        found
+    }
+
+    /// Records stored at a time, as far as the points say.
+    fn records_at(&self, at: Ticks) -> u64 {
+        let own = self.stalls.iter().find(|gap| gap.start == at).map(|gap| gap.records);
+        let before = self.points.partition_point(|point| point.at <= at);
+        own.unwrap_or_else(|| if before == 0 { 0 } else { self.points[before - 1].records })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Growth;
+    use crate::clock::Clock;
+    use crate::outcome::Histograms;
+    use std::time::Duration;
+
+    /// Batches of 100 records a millisecond, with one of 500 ms in the middle.
+    fn grown(clock: &Clock, records: u64, threads: u32) -> Growth {
+        let ms = clock.ticks(Duration::from_millis(1));
+        let (mut growth, mut histograms) = (Growth::new(clock, Some(records), threads), Histograms::default());
+        growth.begin(1000);
+        let (mut now, own) = (1000, records / u64::from(threads));
+        for stored in (100..=own).step_by(100) {
+            now += if stored == own / 2 { 500 * ms } else { ms };
+            histograms.response[0].record_many(if stored <= own / 2 { 10_000 } else { 80_000 }, 100);
+            growth.batch(now, stored, &histograms);
+        }
+        growth.finish(now, own, &histograms);
+        growth
+    }
+
+    #[test]
+    fn a_curve_has_a_point_every_half_percent_and_its_last_one_at_the_end() {
+        let clock = Clock::get();
+        for threads in [1, 2] {
+            let all: Vec<Growth> = (0..threads).map(|_| grown(&clock, 200_000, threads)).collect();
+            let curve = Growth::curve(&all, &clock);
+            assert_eq!((curve.len(), curve.last().map(|point| point.records)), (200, Some(200_000)));
+            let rate = curve[10].ops_per_s / (100_000.0 * f64::from(threads));
+            assert!((0.99..1.01).contains(&rate), "{:?}", curve[10]);
+            let tail = |point: usize| curve[point].p99_ns as f64;
+            assert!((tail(10) / 10_000.0 - 1.0).abs() < 0.07 && (tail(150) / 80_000.0 - 1.0).abs() < 0.07);
+        }
+    }
+
+    #[test]
+    fn a_stall_is_found_once_with_its_length_and_what_it_cost() {
+        let clock = Clock::get();
+        for threads in [1, 2] {
+            let all: Vec<Growth> = (0..threads).map(|_| grown(&clock, 200_000, threads)).collect();
+            let stalls = Growth::stalls(&all, &clock);
+            assert_eq!(stalls.len(), 1, "{stalls:?}");
+            let stall = &stalls[0];
+            assert!((stall.duration_s - 0.5).abs() < 0.001, "{stall:?}");
+            assert!((stall.lost_operations as f64 / (50_000.0 * f64::from(threads)) - 1.0).abs() < 0.02, "{stall:?}");
+            assert!((stall.records as f64 / 100_000.0 - 1.0).abs() < 0.02, "{stall:?}");
+        }
+    }
+
+    #[test]
+    fn batches_that_always_take_long_are_no_stalls_and_what_is_not_watched_has_no_curve() {
+        let clock = Clock::get();
+        let mut growth = Growth::new(&clock, Some(1000), 1);
+        growth.begin(0);
+        for batch in 1..=50 {
+            growth.batch(batch * clock.ticks(Duration::from_millis(30)), batch, &Histograms::default());
+        }
+        assert!(Growth::stalls(&[growth], &clock).is_empty());
+        assert!(!Growth::new(&clock, None, 1).watches());
+    }
+}

@@ -1,0 +1,132 @@
+//! One execution: the appends, and reading all values back.
+
+use super::answer::{self, Wrong};
+use super::read_back::ReadBack;
+use super::run::AppendWorker;
+use super::{Append, Method, Verify};
+use data::append::Event;
+use engine::{Phase, Trial, Worker};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+use store::Slot;
+use study::{Answer, Reason};
+
+/// Wrong values kept, so that the answer can be that of the store; beyond them there is no digest.
+const WRONG_KEPT: usize = 100_000;
+
+/// State shared by the workers of one execution.
+pub struct AppendTrial<'a> {
+    pub(super) job: &'a Append,
+    pub(super) method: Method,
+    pub(super) slots: u32,
+    keeps: bool,
+    found: Mutex<Found>,
+}
+
+/// What was read back.
+#[derive(Default)]
+pub struct Found {
+    keys: u64,
+    bytes: u64,
+    wrong: Wrong,
+    /// Wrong ones, also those not kept.
+    wrong_keys: u64,
+}
+
+impl Found {
+    /// A value that is right.
+    pub fn right(&mut self, value: &[u8]) {
+        self.keys += 1;
+        self.bytes += value.len() as u64;
+    }
+
+    /// A value that is not; `None`: missing.
+    pub fn wrong(&mut self, id: u64, value: Option<&[u8]>) {
+        self.keys += 1;
+        self.bytes += value.map_or(0, <[u8]>::len) as u64;
+        self.wrong_keys += 1;
+        if self.wrong.len() < WRONG_KEPT {
+            self.wrong.insert(id, value.map(<[u8]>::to_vec));
+        }
+    }
+
+    /// Adds another thread's.
+    fn merge(&mut self, other: Found) {
+        self.keys += other.keys;
+        self.bytes += other.bytes;
+        self.wrong_keys += other.wrong_keys;
+        self.wrong.extend(other.wrong);
+    }
+}
+
+impl<'a> AppendTrial<'a> {
+    /// An execution with so many slots, on an empty store that keeps what it is given, or nothing.
+    pub fn new(job: &'a Append, method: Method, slots: u32, keeps: bool) -> AppendTrial<'a> {
+        AppendTrial { job, method, slots: slots.max(1), keeps, found: Mutex::default() }
+    }
+
+    /// Takes what a thread has read back.
+    pub(super) fn take(&self, found: Found) {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).merge(found);
+    }
+}
+
+impl Trial for AppendTrial<'_> {
+    fn phases(&self) -> Vec<Phase> {
+        let events = self.job.events.len();
+        let operations = if self.method == Method::Rewrite { 2 * events } else { events };
+        let mut phases = vec![Phase { name: "run", timed: true, operations: Some(operations) }];
+        if self.keeps {
+            let keys = self.job.events.keys().div_ceil(self.job.verify.one_in());
+            phases.push(Phase { name: "read back", timed: false, operations: Some(keys) });
+        }
+        phases
+    }
+
+    fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
+        match phase {
+            0 => Box::new(AppendWorker::new(self, slots)),
+            _ => Box::new(ReadBack::new(self, slots)),
+        }
+    }
+
+    fn answer(&self) -> (Answer, Vec<Reason>) {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = &self.job.events;
+        if !self.keeps {
+            return (Answer::default(), Vec::new());
+        }
+        let digest = match self.job.verify {
+            Verify::Sample => String::new(),
+            Verify::All if found.keys != events.keys() || found.wrong_keys > found.wrong.len() as u64 => String::new(),
+            Verify::All if found.wrong.is_empty() => self.job.expected().digest.clone(),
+            Verify::All => answer::digest(events, &found.wrong),
+        };
+        let facts = [
+            ("appends", events.len().into()),
+            ("keys_read_back", found.keys.into()),
+            ("keys_wrong", found.wrong_keys.into()),
+            ("value_bytes_read_back", found.bytes.into()),
+            ("verified", if self.job.verify == Verify::All { "all".into() } else { "1 key in 100".into() }),
+        ];
+        let facts =
+            facts.into_iter().map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value)).collect();
+        (Answer { digest, facts }, Vec::new())
+    }
+
+    fn records(&self, phase: usize) -> Option<u64> {
+        (phase == 0).then(|| self.job.events.len())
+    }
+
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        if index >= self.job.events.keys() {
+            return false;
+        }
+        out.extend_from_slice(&Event { id: self.job.events.id(index), fields: 0 }.key());
+        true
+    }
+
+    fn logical_bytes(&self) -> u64 {
+        if self.keeps { engine::Job::logical_bytes(self.job) } else { 0 }
+    }
+}

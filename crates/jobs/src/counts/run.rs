@@ -1,0 +1,202 @@
+//! The run: an increment a term, by the store itself, the memcached way, or by get and put.
+//!
+//! Increments of the store are shared out evenly, in any order. Rewriting is done in the order of the messages, each term by one
+//! thread and by one slot at a time.
+
+use super::trial::CountTrial;
+use super::{Method, parse};
+use crate::in_order::{InOrder, belongs};
+use data::splitmix::mix;
+use engine::{Offence, Step, Worker};
+use std::io::Write;
+use std::ops::Range;
+use store::{Operation, Reply, Slot};
+use study::ReasonKind;
+
+/// One thread's slots.
+pub struct CountWorker<'a> {
+    trial: &'a CountTrial<'a>,
+    slots_of_trial: Range<Slot>,
+    /// Places in the list of increments.
+    next: usize,
+    end: usize,
+    order: InOrder<u32>,
+    slots: Vec<SlotState>,
+    /// How often each term was counted, where only this thread, one operation a term, counts it: then every reply is known exactly.
+    counted: Vec<u32>,
+    stored: u64,
+}
+
+#[derive(Clone, Default)]
+struct SlotState {
+    term: u32,
+    stage: Stage,
+    number: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Idle,
+    /// The get is in flight.
+    Reading,
+    /// Memcached way: the counter is absent, 0 has to be added.
+    Absent,
+    /// Memcached way: 0 is being added.
+    Adding,
+    /// The increment, or the new number, waits to be sent.
+    Ready,
+    /// It is in flight.
+    Writing,
+}
+
+impl<'a> CountWorker<'a> {
+    /// A worker for these slots of the trial.
+    pub fn new(trial: &'a CountTrial<'a>, slots: Range<Slot>) -> CountWorker<'a> {
+        let increments = trial.job.terms.increments.len();
+        let share = |slot: Slot| (increments as u64 * u64::from(slot) / u64::from(trial.slots)) as usize;
+        let (next, end) = match trial.method {
+            Method::Rewrite => (0, increments),
+            _ => (share(slots.start), share(slots.end)),
+        };
+        let exact = trial.keeps && (trial.slots == 1 || trial.method == Method::Rewrite);
+        CountWorker {
+            trial,
+            next,
+            end,
+            order: InOrder::new(slots.len()),
+            slots: vec![SlotState::default(); slots.len()],
+            counted: vec![0; if exact { trial.job.terms.names.len() } else { 0 }],
+            slots_of_trial: slots,
+            stored: 0,
+        }
+    }
+
+    /// The term an idle slot counts next.
+    #[inline]
+    fn take(&mut self, slot: Slot) -> Option<u32> {
+        let CountWorker { trial, slots_of_trial, next, end, order, .. } = self;
+        let increments = &trial.job.terms.increments[..*end];
+        let mut any = || {
+            let term = *increments.get(*next)?;
+            *next += 1;
+            Some(term)
+        };
+        if trial.method != Method::Rewrite {
+            return any();
+        }
+        order.take(slot, || {
+            loop {
+                let term = any()?;
+                if belongs(mix(u64::from(term)), slots_of_trial, trial.slots) {
+                    return Some((u64::from(term), term));
+                }
+            }
+        })
+    }
+
+    /// Checks a count before (0: absent) or after an increment.
+    #[inline]
+    fn check(&mut self, term: u32, count: u64, done: u32) -> Result<(), Offence> {
+        if !self.trial.keeps {
+            return Ok(());
+        }
+        let most = u64::from(self.trial.job.terms.counts[term as usize]);
+        let (low, high) = match self.counted.get_mut(term as usize) {
+            Some(counted) => {
+                let right = u64::from(*counted + done);
+                *counted = u32::try_from(count).unwrap_or(0); // goes on from what the store said: one wrong number counts once
+                (right, right)
+            }
+            None => (u64::from(done), most),
+        };
+        if (low..=high).contains(&count) {
+            return Ok(());
+        }
+        let key = self.trial.job.terms.names.get(term);
+        Err(Offence::new(ReasonKind::WrongNumber, key, format!("the count is {count}, must be {low} to {high}")))
+    }
+}
+
+impl Worker for CountWorker<'_> {
+    #[inline]
+    fn next(&mut self, slot: Slot) -> Step<'_> {
+        let names = &self.trial.job.terms.names;
+        if self.slots[slot as usize].stage == Stage::Idle {
+            let Some(term) = self.take(slot) else { return Step::Finished };
+            let state = &mut self.slots[slot as usize];
+            state.term = term;
+            state.stage = match self.trial.method {
+                Method::Auto | Method::Native => Stage::Ready,
+                Method::Memcached | Method::Rewrite => Stage::Reading,
+            };
+        }
+        let state = &mut self.slots[slot as usize];
+        let key = names.get(state.term);
+        match (state.stage, self.trial.method) {
+            (Stage::Reading, Method::Rewrite) => Step::Operation(Operation::Get { key }),
+            (Stage::Reading, _) => Step::Operation(Operation::GetCounter { key }),
+            (Stage::Absent, _) => {
+                state.stage = Stage::Adding;
+                Step::Operation(Operation::Increment { key, by: 0 })
+            }
+            (_, Method::Rewrite) => {
+                state.stage = Stage::Writing;
+                Step::Operation(Operation::Put { key, value: &state.number })
+            }
+            _ => {
+                state.stage = Stage::Writing;
+                Step::Operation(Operation::Increment { key, by: 1 })
+            }
+        }
+    }
+
+    #[inline]
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
+        let state = &mut self.slots[slot as usize];
+        let (term, stage) = (state.term, state.stage);
+        let number = match (stage, reply) {
+            (Stage::Reading, Reply::Missing) => Some(0),
+            (Stage::Reading, Reply::Value(text)) => parse(text),
+            (Stage::Writing, Reply::Done) => Some(0),
+            (_, Reply::Number(number)) => u64::try_from(*number).ok(),
+            _ => None,
+        };
+        let Some(number) = number else {
+            state.stage = Stage::Idle;
+            self.order.done(slot);
+            return Err(Offence::failed(self.trial.job.terms.names.get(term), reply));
+        };
+        match (stage, self.trial.method) {
+            (Stage::Reading, Method::Rewrite) => {
+                state.number.clear();
+                let _ = write!(state.number, "{}", number + 1); // writing to memory does not fail
+                state.stage = Stage::Ready;
+                self.check(term, number, 0)?;
+                if let Some(counted) = self.counted.get_mut(term as usize) {
+                    *counted += 1;
+                }
+                Ok(())
+            }
+            (Stage::Reading, _) => {
+                state.stage = if matches!(reply, Reply::Missing) { Stage::Absent } else { Stage::Ready };
+                self.check(term, number, 0)
+            }
+            (Stage::Adding, _) => {
+                state.stage = Stage::Ready;
+                self.check(term, number, 0)
+            }
+            _ => {
+                state.stage = Stage::Idle;
+                self.stored += 1;
+                self.order.done(slot);
+                if self.trial.method == Method::Rewrite { Ok(()) } else { self.check(term, number, 1) }
+            }
+        }
+    }
+
+    #[inline]
+    fn stored(&self) -> u64 {
+        self.stored
+    }
+}

@@ -1,0 +1,109 @@
+//! One execution: the increments, and reading all counters back.
+
+use super::read_back::ReadBack;
+use super::run::CountWorker;
+use super::{Counting, Method};
+use engine::{Job, Phase, Trial, Worker};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+use store::Slot;
+use study::{Answer, Reason};
+
+/// State shared by the workers of one execution.
+pub struct CountTrial<'a> {
+    pub(super) job: &'a Counting,
+    pub(super) method: Method,
+    pub(super) slots: u32,
+    pub(super) keeps: bool,
+    found: Mutex<Found>,
+}
+
+/// What was read back.
+#[derive(Default)]
+pub struct Found {
+    /// Counters read.
+    pub read: u64,
+    /// Sum of what they hold.
+    pub sum: u64,
+    /// Those that do not hold what they must; `None`: missing.
+    pub wrong: BTreeMap<u32, Option<u64>>,
+}
+
+impl<'a> CountTrial<'a> {
+    /// An execution with so many slots, on an empty store that keeps what it is given, or nothing.
+    pub fn new(job: &'a Counting, method: Method, slots: u32, keeps: bool) -> CountTrial<'a> {
+        CountTrial { job, method, slots: slots.max(1), keeps, found: Mutex::default() }
+    }
+
+    /// Takes what a thread has read back.
+    pub(super) fn take(&self, found: Found) {
+        let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        all.read += found.read;
+        all.sum += found.sum;
+        all.wrong.extend(found.wrong);
+    }
+}
+
+impl Trial for CountTrial<'_> {
+    fn phases(&self) -> Vec<Phase> {
+        let (increments, terms) = (self.job.terms.increments.len() as u64, self.job.terms.names.len() as u64);
+        let operations = match self.method {
+            Method::Auto | Method::Native => increments,
+            Method::Memcached => 2 * increments + if self.keeps { terms } else { increments },
+            Method::Rewrite => 2 * increments,
+        };
+        let mut phases = vec![Phase { name: "run", timed: true, operations: Some(operations) }];
+        if self.keeps {
+            phases.push(Phase { name: "read back", timed: false, operations: Some(terms) });
+        }
+        phases
+    }
+
+    fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
+        match phase {
+            0 => Box::new(CountWorker::new(self, slots)),
+            _ => Box::new(ReadBack::new(self, slots)),
+        }
+    }
+
+    fn answer(&self) -> (Answer, Vec<Reason>) {
+        if !self.keeps {
+            return (Answer::default(), Vec::new());
+        }
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let terms = &self.job.terms;
+        let digest = match () {
+            () if found.read != terms.names.len() as u64 => String::new(),
+            () if found.wrong.is_empty() => self.job.digest().to_owned(),
+            () => self.job.digest_with(&found.wrong),
+        };
+        let facts: [(&str, serde_json::Value); 4] = [
+            ("increments", terms.increments.len().into()),
+            ("terms_read_back", found.read.into()),
+            ("terms_wrong", found.wrong.len().into()),
+            ("sum_of_counts", found.sum.into()),
+        ];
+        (
+            Answer { digest, facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect() },
+            Vec::new(),
+        )
+    }
+
+    fn records(&self, phase: usize) -> Option<u64> {
+        (phase == 0).then_some(self.job.terms.increments.len() as u64)
+    }
+
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        let terms = &self.job.terms.names;
+        if index >= terms.len() as u64 {
+            return false;
+        }
+        out.extend_from_slice(terms.get(index as u32));
+        true
+    }
+
+    fn logical_bytes(&self) -> u64 {
+        if self.keeps { self.job.logical_bytes() } else { 0 }
+    }
+}

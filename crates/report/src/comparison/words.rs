@@ -1,0 +1,226 @@
+//! Comparisons in plain words.
+
+use crate::advice::advice;
+use crate::units;
+use analysis::{
+    Better, Condition, Contrast, Difference, Finding, Judgement, Metric, Obstacle, Outcome, Pair, Unit, Weight,
+};
+use study::{Quantity, Verdict};
+
+/// `redis-unix is 1.31x to 1.38x faster than redis (p 0.008)`.
+pub(crate) fn sentence(pair: &Pair, contrast: &Contrast) -> String {
+    let (a, b) = (&pair.a, &pair.b);
+    let repeats = contrast.a.n.min(contrast.b.n);
+    match contrast.finding {
+        Finding::Better | Finding::Worse => {
+            format!("{} ({})", relation(a, b, contrast), p(contrast.p_holm))
+        }
+        Finding::NoDifference => {
+            let detectable = match contrast.smallest_detectable {
+                Some(share) => format!(", smallest detectable {}", percent(share)),
+                None => String::new(),
+            };
+            let by = if contrast.metric == pair.measure { String::new() } else { format!(" in {}", contrast.metric) };
+            format!("no difference{by} between {a} and {b} at {repeats} repeats{detectable}")
+        }
+        Finding::TooFew { repeats_needed } => {
+            let repeats = if repeats == 1 { "1 repeat".into() } else { format!("{repeats} repeats") };
+            let cure = format!("{repeats} cannot show that; run both with --repeats {repeats_needed} or more");
+            match contrast.ratio.filter(|ratio| ratio.low > 1.0 || ratio.high < 1.0) {
+                Some(_) => format!("{}, it seems, but {cure}", relation(a, b, contrast)),
+                None => format!(
+                    "{a} and {b} are not told apart: {repeats} can show no difference; run both with --repeats {repeats_needed} or more"
+                ),
+            }
+        }
+    }
+}
+
+/// `B is 1.31x to 1.38x faster than A`, or `the p99 of B is 1.31x to 1.38x that of A lower`.
+fn relation(a: &str, b: &str, contrast: &Contrast) -> String {
+    let Some(ratio) = contrast.ratio else {
+        return format!("{b} and {a} differ in {}", contrast.metric);
+    };
+    let more = ratio.value > 1.0;
+    let times = range(&if more { ratio } else { reciprocal(&ratio) });
+    let higher = |more| if more { "higher" } else { "lower" };
+    match contrast.metric {
+        Metric::Makespan | Metric::OpsPerS => {
+            let faster = more == (contrast.metric.better() == Better::Higher);
+            format!("{b} is {times} {} than {a}", if faster { "faster" } else { "slower" })
+        }
+        metric => format!("the {} of {b} is {times} {} than that of {a}", phrase(metric), higher(more)),
+    }
+}
+
+/// The metric within a sentence.
+fn phrase(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Makespan => "time",
+        Metric::OpsPerS => "rate",
+        Metric::P50 => "p50",
+        Metric::P99 => "p99",
+        Metric::P999 => "p99.9",
+        Metric::ClientCpu => "processor time of the client",
+        Metric::ServerCpu => "processor time of the server",
+        Metric::ServerRss => "server memory",
+        Metric::Disk => "space on disk",
+    }
+}
+
+fn reciprocal(ratio: &Quantity) -> Quantity {
+    Quantity { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low, ..*ratio }
+}
+
+/// `1.31x to 1.38x`, or `1.31x` where both ends are the same.
+fn range(ratio: &Quantity) -> String {
+    if ratio.level == 0.0 {
+        return times(ratio.value);
+    }
+    let (low, high) = (times(ratio.low), times(ratio.high));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// `1.31x`; close to 1 with as many digits as tell it from 1.
+fn times(ratio: f64) -> String {
+    let text = units::ratio(ratio);
+    let text = text.strip_prefix('x').unwrap_or(&text);
+    if (0.995..1.1).contains(&ratio) { format!("{ratio:.3}x") } else { format!("{text}x") }
+}
+
+/// The ratio of a table: `x1.34 (1.31 to 1.38)`.
+pub(crate) fn ratio(ratio: Option<Quantity>) -> String {
+    match ratio {
+        None => "-".into(),
+        Some(ratio) if ratio.level == 0.0 => format!("{:.3}", ratio.value),
+        Some(ratio) => format!("{} ({} to {})", plain(ratio.value), plain(ratio.low), plain(ratio.high)),
+    }
+}
+
+fn plain(ratio: f64) -> String {
+    match ratio {
+        0.0..10.0 => format!("{ratio:.3}"),
+        _ => units::count(ratio),
+    }
+}
+
+/// `p 0.008`, `p below 0.001`.
+pub(crate) fn p(p: f64) -> String {
+    if p < 0.001 { "p below 0.001".into() } else { format!("p {p:.3}") }
+}
+
+/// `0.008`, `<0.001`.
+pub(crate) fn p_cell(p: f64) -> String {
+    if p < 0.001 { "<0.001".into() } else { format!("{p:.3}") }
+}
+
+/// `4 %`, `0.7 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+/// A figure with its unit: `1.34 s`, `50.8k`, `64 MiB`.
+pub(crate) fn figure(metric: Metric, value: f64) -> String {
+    match metric.unit() {
+        Unit::Seconds => units::duration(value),
+        Unit::Nanoseconds => units::duration(value * 1e-9),
+        Unit::PerSecond => units::count(value),
+        Unit::Bytes => units::bytes(value as u64),
+    }
+}
+
+/// One word for a row: what it means for the second cell.
+pub(crate) fn word(finding: Finding) -> &'static str {
+    match finding {
+        Finding::Better => "better",
+        Finding::Worse => "worse",
+        Finding::NoDifference => "same",
+        Finding::TooFew { .. } => "too few",
+    }
+}
+
+/// Why two cells are not compared, and what to do: `None` where they are.
+pub(crate) fn obstacle(pair: &Pair) -> Option<String> {
+    let void = |name: &str, verdict: &Verdict| format!("{name} is void, so it is not compared: {}", reasons(verdict));
+    let differ = |weight| {
+        let of_weight = pair.differences.iter().filter(|it| it.weight() == weight).map(difference);
+        of_weight.collect::<Vec<_>>().join("; ")
+    };
+    Some(match pair.obstacle? {
+        Obstacle::VoidA => void(&pair.a, &pair.verdict_a),
+        Obstacle::VoidB => void(&pair.b, &pair.verdict_b),
+        Obstacle::Unlike => {
+            format!("not compared: {}. Measure both alike, or say --anyway", differ(Weight::Forbids))
+        }
+        Obstacle::Across => {
+            format!("not compared: {}. To compare them all the same say --across", differ(Weight::Across))
+        }
+        Obstacle::NoFigures => "not compared: there are no counted trials yet; finish the study with --resume".into(),
+    })
+}
+
+/// Reasons of a verdict in a few words each.
+pub(crate) fn reasons(verdict: &Verdict) -> String {
+    let each = verdict.reasons.iter().map(|reason| {
+        let (meaning, _) = advice(reason.kind);
+        let times = if reason.count > 1 { format!(", {} times", reason.count) } else { String::new() };
+        if reason.example.is_empty() {
+            format!("{meaning}{times}")
+        } else {
+            format!("{meaning}{times} ({})", reason.example)
+        }
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// `the inputs differ in digest: sha256:… against sha256:…`.
+pub(crate) fn difference(difference: &Difference) -> String {
+    let Difference { condition, fact, a, b } = difference;
+    let what = match condition {
+        Condition::Job => "the jobs differ".into(),
+        Condition::Input => format!("the inputs differ in {fact}"),
+        Condition::Params => format!("the parameter {fact} differs"),
+        Condition::Host => format!("the machines differ in {fact}"),
+        Condition::Kvtrial => "the versions of kvtrial differ".into(),
+        Condition::Class => "the classes differ".into(),
+        Condition::Durability => "the durability levels differ".into(),
+        Condition::StoreVersion => format!("the versions of {fact} differ"),
+        Condition::StoreConfig => format!("the stores are configured differently in {fact}"),
+        Condition::Emulated => "what is emulated differs".into(),
+    };
+    format!("{what}: {} against {}", short(a), short(b))
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None if text.is_empty() => "nothing".into(),
+        None => text.to_owned(),
+    }
+}
+
+/// What a gate said of a cell.
+pub(crate) fn judgement(judgement: &Judgement, metric: Option<Metric>) -> String {
+    let seen = judgement.seen.map(|seen| match (metric, judgement.gate.contains('%')) {
+        (Some(metric), false) => {
+            format!("{} ({} to {})", figure(metric, seen.value), figure(metric, seen.low), figure(metric, seen.high))
+        }
+        _ => format!("{} to {}", signed(seen.low), signed(seen.high)),
+    });
+    let seen = seen.map_or(String::new(), |seen| format!(": {seen}"));
+    match &judgement.outcome {
+        Outcome::Kept => format!("passed  {} {}{seen}", judgement.cell, judgement.gate),
+        Outcome::Broken => format!("FAILED  {} {}{seen}", judgement.cell, judgement.gate),
+        Outcome::NotApplicable { reason } => format!("skipped {} {}: {reason}", judgement.cell, judgement.gate),
+        Outcome::TooFew { repeats_needed } => format!(
+            "undecidable {} {}: so few repeats can never show it; run with --repeats {repeats_needed} or more",
+            judgement.cell, judgement.gate
+        ),
+    }
+}
+
+/// A ratio as a change: `+5.2 %`, `-3.0 %`.
+fn signed(ratio: f64) -> String {
+    format!("{:+.1} %", 100.0 * (ratio - 1.0))
+}

@@ -1,0 +1,143 @@
+//! JUnit XML, in the dialect Jenkins reads (junit-10.xsd), which GitLab, GitHub actions and others take too.
+
+use crate::advice::advice;
+use std::fmt::Write;
+use study::{Status, Study};
+
+/// One cell a test case: void is a failure, not run is skipped; the time is the median of its trials.
+pub fn study_junit(study: &Study) -> String {
+    let cases = study.cells.iter().map(|cell| {
+        let told = |reason: &study::Reason| {
+            let (meaning, remedy) = advice(reason.kind);
+            format!("{meaning}, {} times: {} ({remedy})", reason.count, reason.example)
+        };
+        let reasons: Vec<String> = cell.verdict.reasons.iter().map(told).collect();
+        let kinds: Vec<String> = cell.verdict.reasons.iter().map(|reason| reason.kind.name()).collect();
+        let tried = cell.counted().next().is_some();
+        Case {
+            class: format!("kvtrial.{}", cell.job),
+            name: analysis::cell_name(study, cell),
+            time_s: cell.makespan_s.map(|makespan| makespan.value),
+            ending: match cell.verdict.status {
+                Status::Void => Ending::Failed { kind: kinds.join(" "), message: reasons.join("; ") },
+                Status::Valid | Status::Degraded if !tried => Ending::Skipped("not run".into()),
+                Status::Valid | Status::Degraded => Ending::Passed,
+            },
+            output: format!("{} {}", cell.verdict.status, reasons.join("; ")).trim_end().to_owned(),
+        }
+    });
+    Suite {
+        name: "kvtrial run".into(),
+        timestamp: study.started_at.clone(),
+        properties: vec![("command".into(), study.command.join(" ")), ("seed".into(), study.seed.to_string())],
+        cases: cases.collect(),
+    }
+    .to_xml()
+}
+
+/// A suite of test cases.
+pub(crate) struct Suite {
+    pub name: String,
+    /// RFC 3339, or empty.
+    pub timestamp: String,
+    pub properties: Vec<(String, String)>,
+    pub cases: Vec<Case>,
+}
+
+/// One test case.
+pub(crate) struct Case {
+    pub class: String,
+    pub name: String,
+    pub time_s: Option<f64>,
+    pub ending: Ending,
+    pub output: String,
+}
+
+/// How a test case ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Passed,
+    Failed { kind: String, message: String },
+    Error { kind: String, message: String },
+    Skipped(String),
+}
+
+impl Suite {
+    pub(crate) fn to_xml(&self) -> String {
+        let count = |which: fn(&Ending) -> bool| self.cases.iter().filter(|case| which(&case.ending)).count();
+        let counts = format!(
+            "tests=\"{}\" failures=\"{}\" errors=\"{}\"",
+            self.cases.len(),
+            count(|ending| matches!(ending, Ending::Failed { .. })),
+            count(|ending| matches!(ending, Ending::Error { .. })),
+        );
+        let skipped = count(|ending| matches!(ending, Ending::Skipped(_)));
+        let time: f64 = self.cases.iter().filter_map(|case| case.time_s).sum();
+        let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        let _ = writeln!(xml, "<testsuites name=\"kvtrial\" {counts} time=\"{time:.6}\">");
+        let _ = write!(
+            xml,
+            "  <testsuite name=\"{}\" {counts} skipped=\"{skipped}\" time=\"{time:.6}\"",
+            escaped(&self.name)
+        );
+        if !self.timestamp.is_empty() {
+            // The schema's dates have no zone.
+            let _ = write!(xml, " timestamp=\"{}\"", escaped(self.timestamp.trim_end_matches('Z')));
+        }
+        xml.push_str(">\n    <properties>\n");
+        for (name, value) in &self.properties {
+            let _ = writeln!(xml, "      <property name=\"{}\" value=\"{}\"/>", escaped(name), escaped(value));
+        }
+        xml.push_str("    </properties>\n");
+        self.cases.iter().for_each(|case| case.write(&mut xml));
+        xml.push_str("  </testsuite>\n</testsuites>\n");
+        xml
+    }
+}
+
+impl Case {
+    fn write(&self, xml: &mut String) {
+        let time = self.time_s.map_or(String::new(), |time_s| format!(" time=\"{time_s:.6}\""));
+        let _ = writeln!(
+            xml,
+            "    <testcase classname=\"{}\" name=\"{}\"{time}>",
+            escaped(&self.class),
+            escaped(&self.name)
+        );
+        let mut fault = |tag: &str, kind: &str, message: &str| {
+            let (kind, message) = (escaped(kind), escaped(message));
+            let _ = writeln!(xml, "      <{tag} type=\"{kind}\" message=\"{message}\">{message}</{tag}>");
+        };
+        match &self.ending {
+            Ending::Passed => {}
+            Ending::Failed { kind, message } => fault("failure", kind, message),
+            Ending::Error { kind, message } => fault("error", kind, message),
+            Ending::Skipped(message) => {
+                let _ = writeln!(xml, "      <skipped message=\"{}\"/>", escaped(message));
+            }
+        }
+        if !self.output.is_empty() {
+            let _ = writeln!(xml, "      <system-out>{}</system-out>", escaped(&self.output));
+        }
+        xml.push_str("    </testcase>\n");
+    }
+}
+
+/// Text for elements and attributes. Characters XML 1.0 cannot hold become `?`.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\t' | '\n' | '\r' => {
+                let _ = write!(out, "&#{};", u32::from(letter));
+            }
+            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('?'),
+            other => out.push(other),
+        }
+    }
+    out
+}

@@ -1,0 +1,64 @@
+//! A study as GitHub-flavoured Markdown.
+
+use crate::markdown::{code, escaped};
+use crate::units;
+use analysis::{Group, Rank};
+use std::fmt::Write;
+use study::Study;
+
+/// A table for every combination of parameters and every group that may be ranked together, best first; void cells last, with
+/// their reasons beneath.
+pub fn study_markdown(study: &Study) -> String {
+    let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
+    jobs.dedup();
+    let input = study.input.get("name").and_then(|name| name.as_str()).map(|name| format!(" on {name}"));
+    let mut text = format!("### {}\n", escaped(&format!("{}{}", jobs.join(", "), input.unwrap_or_default())));
+    for part in analysis::parts(study) {
+        for group in analysis::groups(&part.cells) {
+            table(&mut text, &part.label, &group);
+        }
+    }
+    let reasons: Vec<String> = study
+        .cells
+        .iter()
+        .flat_map(|cell| cell.verdict.reasons.iter().map(move |reason| (cell, reason)))
+        .map(|(cell, reason)| {
+            let what = format!("{}, {} times: {}", reason.kind.name(), reason.count, reason.example);
+            format!("- {} is {}: {}", code(&analysis::cell_name(study, cell)), cell.verdict.status, escaped(&what))
+        })
+        .collect();
+    if !reasons.is_empty() {
+        let _ = writeln!(text, "\n{}", reasons.join("\n"));
+    }
+    let _ = writeln!(text, "\n{}", code(&study.command.join(" ")));
+    text
+}
+
+fn table(text: &mut String, label: &str, group: &Group<'_>) {
+    let durability = group.durability.map(|level| format!(", durability {level}")).unwrap_or_default();
+    let label = if label.is_empty() { String::new() } else { format!("{label}: ") };
+    let _ = writeln!(text, "\n**{}**\n", escaped(&format!("{label}{}{durability}", group.class)));
+    let _ = writeln!(text, "| | store | time | op/s | p99 | verdict |\n|--:|---|--:|--:|--:|---|");
+    for place in &group.places {
+        let cell = place.cell;
+        let rank = match place.rank {
+            Rank::At(place) => place.to_string(),
+            Rank::Tied(place) => format!("{place}="),
+            Rank::Unranked => String::new(),
+        };
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
+        let interval = |quantity: &study::Quantity, unit: &dyn Fn(f64) -> String| match quantity.level {
+            0.0 => unit(quantity.value),
+            _ => format!("{} ({} to {})", unit(quantity.value), unit(quantity.low), unit(quantity.high)),
+        };
+        let _ = writeln!(
+            text,
+            "| {rank} | {} | {} | {} | {} | {} |",
+            code(&cell.store).replace('|', "\\|"),
+            or_dash(cell.makespan_s.map(|it| interval(&it, &units::duration))),
+            or_dash(cell.ops_per_s.map(|it| interval(&it, &units::count))),
+            or_dash(cell.p99_ns.map(|it| interval(&it, &|ns| units::duration(ns * 1e-9)))),
+            cell.verdict.status,
+        );
+    }
+}

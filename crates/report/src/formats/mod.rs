@@ -1,0 +1,11 @@
+//! A study in formats other programs read. Each is a pure function of the study.
+
+pub(crate) mod junit;
+mod markdown;
+mod openmetrics;
+mod trials_csv;
+
+pub use junit::study_junit;
+pub use markdown::study_markdown;
+pub use openmetrics::study_openmetrics;
+pub use trials_csv::write_trials_csv;

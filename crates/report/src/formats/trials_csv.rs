@@ -1,0 +1,56 @@
+//! One row a trial and figure, for statistics programs.
+
+use crate::csv::field;
+use analysis::Metric;
+use std::io::{self, Write};
+use study::{Cell, Study, TrialRecord};
+
+/// `trials.csv`, the long form: a header, then one row for every trial and figure in the study's order, warm-ups included, as
+/// RFC 4180 has it (CRLF, quoted where needed). Columns: `job`, `store`, `params`, `class`, `durability`, `order`, `warmup`, `started_at`,
+/// `verdict`, `metric`, `value`. The unit is in the name of the metric. What is not known has no row. Rows are written one by
+/// one, so memory does not grow with the study.
+///
+/// # Errors
+/// What the writer says.
+pub fn write_trials_csv(study: &Study, out: &mut impl Write) -> io::Result<()> {
+    out.write_all(b"job,store,params,class,durability,order,warmup,started_at,verdict,metric,value\r\n")?;
+    for cell in &study.cells {
+        let of_cell = of_cell(cell);
+        for trial in &cell.trials {
+            let TrialRecord { order, warmup, started_at, verdict, .. } = trial;
+            let of_trial = format!("{of_cell},{order},{warmup},{},{}", field(started_at), verdict.status);
+            for metric in Metric::ALL {
+                if let Some(value) = metric.of_trial(trial) {
+                    write!(out, "{of_trial},{},{value}\r\n", metric.field())?;
+                }
+            }
+            for (name, value) in counts(trial) {
+                write!(out, "{of_trial},{name},{value}\r\n")?;
+            }
+            for (name, value) in [("steal", trial.noise.steal), ("other_load", trial.noise.other_load)] {
+                write!(out, "{of_trial},{name},{value}\r\n")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn of_cell(cell: &Cell) -> String {
+    let params: Vec<String> = cell.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let durability = cell.durability.map(|level| level.to_string()).unwrap_or_default();
+    [&cell.job, &cell.store, &params.join(" "), &cell.class, &durability].map(|text| field(text)).join(",")
+}
+
+fn counts(trial: &TrialRecord) -> [(&'static str, u64); 9] {
+    [
+        ("operations", trial.operations),
+        ("hits", trial.hits),
+        ("misses", trial.misses),
+        ("errors", trial.errors),
+        ("retries", trial.retries),
+        ("not_sent", trial.not_sent),
+        ("bytes_read", trial.bytes_read),
+        ("bytes_written", trial.bytes_written),
+        ("client_rss_bytes", trial.client_rss_bytes),
+    ]
+}
