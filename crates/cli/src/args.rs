@@ -2,6 +2,7 @@
 
 mod comparing;
 
+use crate::commands::selftest::SelftestArguments;
 use crate::{failure, words};
 use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use comparing::{CompareArguments, ComparisonFormat, ReportArguments, StudyFormat};
@@ -37,6 +38,8 @@ pub enum Command {
     Query(QueryArguments),
     /// Is this store, with this client, correct?
     Check(CheckArguments),
+    /// Prove the instrument on this machine; the result goes into every study made here
+    Selftest(SelftestArguments),
     /// List every store: found or not, version, how to install it, what it can do
     Stores(ListArguments),
     /// List every job with its parameters and input

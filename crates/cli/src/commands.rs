@@ -10,5 +10,6 @@ mod preset;
 pub mod query;
 pub mod report;
 pub mod run;
+pub mod selftest;
 pub mod stores;
 mod target;

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => commands::report::report(&arguments),
         Command::Query(arguments) => commands::query::query(&arguments),
         Command::Check(arguments) => commands::check::check(&arguments),
+        Command::Selftest(arguments) => commands::selftest::selftest(&arguments),
         Command::Stores(arguments) => commands::stores::stores(&arguments),
         Command::Jobs(arguments) => commands::jobs::jobs(&arguments),
         Command::EchoServer(_) => Ok(failure::GOOD),

@@ -2,7 +2,7 @@
 
 use crate::layout::FIXED_BLANK;
 use crate::units;
-use study::Cell;
+use study::{Cell, Study};
 
 /// The spec without the durability its heading states.
 pub(crate) fn spec(cell: &Cell) -> String {
@@ -49,6 +49,33 @@ pub(crate) fn products(cells: &[&Cell]) -> Option<String> {
         }
     }
     (!products.is_empty()).then(|| format!("Measured: {}.", products.join(", ")))
+}
+
+/// Which stores were made slower on purpose.
+pub(crate) fn burning(cells: &[&Cell]) -> Option<String> {
+    let burns = |cell: &&&Cell| cell.store.split(',').any(|part| part.starts_with("burn="));
+    let mut slowed: Vec<String> = cells.iter().filter(burns).map(|cell| spec(cell)).collect();
+    slowed.dedup();
+    (!slowed.is_empty()).then(|| {
+        format!("Slowed down by kvtrial on purpose (burn=), not the store's own speed: {}.", slowed.join("; "))
+    })
+}
+
+/// Whether the instrument was proved right on this machine: `Instrument checked here on 2026-11-21: 16 of 16 proofs hold.`
+pub(crate) fn instrument(study: &Study) -> Option<String> {
+    let checked = study.selftest.as_ref()?;
+    let day = checked.checked_at.split('T').next().unwrap_or_default();
+    let (holding, all) = (checked.holding(), checked.proofs.len());
+    let failed: Vec<&str> =
+        checked.proofs.iter().filter(|proof| !proof.passed).map(|proof| proof.name.as_str()).collect();
+    Some(match failed.as_slice() {
+        [] => format!("Instrument checked on this machine ({day}): {holding} of {all} proofs hold."),
+        failed => format!(
+            "Instrument checked on this machine ({day}): {holding} of {all} proofs hold, not {}. Make the machine quieter and \
+             run kvtrial selftest.",
+            failed.join(", ")
+        ),
+    })
 }
 
 /// Numbers of the footnotes that tell of emulated operations, one a distinct set.

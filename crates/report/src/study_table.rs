@@ -68,7 +68,12 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     if !originals.is_empty() {
         text += &format!("\n{originals}\n");
     }
-    for note in emulations.notes().chain(footnotes::products(&all)) {
+    for note in emulations
+        .notes()
+        .chain(footnotes::burning(&all))
+        .chain(footnotes::products(&all))
+        .chain(footnotes::instrument(study))
+    {
         text += &paragraph(&note, 1, 3, Style::Plain, colour);
     }
     for section in [curves::over_time(study, colour), curves::over_parameter(study, colour)] {

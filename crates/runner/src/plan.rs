@@ -64,6 +64,7 @@ impl Plan {
             input: self.prepared.input(),
             preset: None,
             host: HostFacts { clock: Clock::get().describe(), ..host::facts(&self.base) },
+            selftest: None,
             cells: self
                 .stores
                 .iter()

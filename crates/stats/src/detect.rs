@@ -86,7 +86,7 @@ impl Detection {
     /// trials may not show, 0.75 (`tests/detection.rs`).
     ///
     /// Invariant: at least 1; larger for more power, smaller alpha, fewer trials, more spread; the same for both orders of the
-    /// groups up to simulation noise; 1 when all trials of a group are equal. Cost: draws · (n + m) · 50 steps: 4 ms for 5 and 5.
+    /// groups up to simulation noise; 1 when all trials of a group are equal. Cost: draws · (n + m) · 50 steps: 2 ms for 5 and 5, 15 ms for 10 and 10.
     ///
     /// Returns `None` when a group has fewer than two trials (nothing is known of the spread) or a number is not finite and
     /// positive.
@@ -119,7 +119,7 @@ impl Detection {
     /// Trials each group needs so that a true ratio (1.05 or 1 / 1.05: 5 %) is found as surely as asked, given the spread of
     /// these trials. Never below [`least_repeats`].
     ///
-    /// Method and invariants as [`Detection::smallest`]. Cost: a simulation for each of about 15 numbers of trials; 10 to 300 ms.
+    /// Method and invariants as [`Detection::smallest`]. Cost: a simulation for each of about 15 numbers of trials; 10 to 500 ms.
     ///
     /// Returns `None` when more than [`MOST_REPEATS`] would be needed, when a group has fewer than two trials, or when the ratio
     /// or a number is not finite and positive, or the ratio is 1.

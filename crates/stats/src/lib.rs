@@ -13,6 +13,7 @@
 //! | how many times slower is A than B, and how sure is that? | [`median_ratio`] |
 //! | could the difference be chance? | [`permutation_test`], then [`holm`] over all comparisons made |
 //! | how small a difference would have been found? how many repeats find 5 %? | [`Detection::smallest`], [`Detection::repeats_needed`] |
+//! | how often does it happen, and how sure is that? | [`proportion`] |
 //! | which trials are unlike the others? | [`modified_z_scores`] |
 //! | does a trial depend on the one before? what are n of them worth? | [`autocorrelation`], [`effective_sample_size`] |
 //! | where does a curve change its level? | [`change_points`] |
@@ -31,6 +32,7 @@ mod normal;
 mod order;
 mod outlier;
 mod permutation;
+mod proportion;
 mod random;
 mod ratio;
 
@@ -43,4 +45,5 @@ pub use multiple::holm;
 pub use order::{median, quantile};
 pub use outlier::{OUTLIER_SCORE, modified_z_scores};
 pub use permutation::{Permutations, Statistic, permutation_test};
+pub use proportion::proportion;
 pub use ratio::median_ratio;

@@ -4,7 +4,7 @@
 
 use stats::{
     Bootstrap, Permutations, Statistic, autocorrelation, holm, median, median_interval, median_ratio,
-    modified_z_scores, permutation_test, quantile,
+    modified_z_scores, permutation_test, proportion, quantile,
 };
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ fn every_function_agrees_with_scipy() {
         check(&case);
         *seen.entry(function).or_default() += 1;
     }
-    assert_eq!(seen.len(), 12, "{seen:?}");
+    assert_eq!(seen.len(), 13, "{seen:?}");
     assert!(seen.values().all(|&cases| cases > 0) && seen["quantile"] == 42, "{seen:?}");
 }
 
@@ -77,6 +77,10 @@ fn check(case: &Case<'_>) {
         "permutation_drawn" => case.agree(&[exact(Statistic::Rank)], 0.005),
         "autocorrelation" => {
             case.agree(&[autocorrelation(a, case.parameter.parse().unwrap()).unwrap()], 1e-12);
+        }
+        "proportion" => {
+            let got = proportion(a[0] as usize, a[1] as usize, case.level()).unwrap();
+            case.agree(&[got.value, got.low, got.high], 1e-12);
         }
         "holm" => case.agree(&holm(a), 1e-12),
         other => panic!("no such function: {other}"),

@@ -1,6 +1,6 @@
 //! The top of `study.json`.
 
-use crate::{Cell, HostFacts, PresetRecord};
+use crate::{Cell, HostFacts, PresetRecord, Selftest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -35,6 +35,9 @@ pub struct Study {
     pub preset: Option<PresetRecord>,
     /// The machine.
     pub host: HostFacts,
+    /// The latest self-test of this build on this machine; `null` when there was none.
+    #[serde(default)]
+    pub selftest: Option<Selftest>,
     /// All cells, in the order they were named.
     pub cells: Vec<Cell>,
     /// Anything a later version adds.

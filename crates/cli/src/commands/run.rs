@@ -1,6 +1,6 @@
 //! `kvtrial run`: plan, run, report.
 
-use super::{preset, target};
+use super::{preset, selftest, target};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{self, colour, print};
@@ -23,7 +23,8 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
     let plan = plan(&arguments)?;
     let command = redacted_command();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let study = Study { preset, ..plan.study(command, study::rfc3339(now)) };
+    let selftest = if arguments.resume { None } else { selftest::for_study() };
+    let study = Study { preset, selftest, ..plan.study(command, study::rfc3339(now)) };
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
     let directory = if arguments.resume { StudyDir::resume(&out, &study)? } else { StudyDir::create(&out, study)? };
 

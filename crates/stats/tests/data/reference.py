@@ -90,3 +90,8 @@ for name in ("odd", "skewed", "late"):
     a = groups[name] - groups[name].mean()
     for lag in (1, 2, 5):
         row("autocorrelation", groups[name], [], lag, np.correlate(a, a, "full")[len(a) - 1 + lag] / (a * a).sum())
+
+for successes, n in ((0, 10), (3, 10), (10, 200), (199, 200), (200, 200)):
+    for level in (0.9, 0.95):
+        got = stats.binomtest(successes, n).proportion_ci(level, method="wilson")
+        row("proportion", [successes, n], [], level, successes / n, got.low, got.high)
