@@ -90,6 +90,7 @@ fn latencies(timed: &[&TrialRecord]) -> Latencies {
         service: over(&|all| Some(all.service)),
         response: over(&|all| Some(all.response)),
         send_lag: over(&|all| Some(all.send_lag)),
+        client_lag: over(&|all| Some(all.client_lag)),
         by_operation,
     }
 }

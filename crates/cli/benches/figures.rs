@@ -129,7 +129,7 @@ fn children_cpu() -> f64 {
 }
 
 fn null(directory: &Path) {
-    for (name, sample) in [("latency sampled 1/64", "--sample 64"), ("every operation timed", "")] {
+    for (name, sample) in [("latency sampled 1/64", "--time-one-in 64"), ("every operation timed", "")] {
         let words = format!("{} {sample}", gets("null", 20_000_000, 1, 1));
         let rates = (0..ROUNDS).map(|_| ops_per_cpu_s(&study(&[], &words, directory)) / 1e6).collect();
         let (middle, low, high) = median(rates);

@@ -4,9 +4,10 @@ mod comparing;
 
 use crate::commands::selftest::SelftestArguments;
 use crate::{failure, words};
-use clap::{Args, ColorChoice, Parser, Subcommand};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 pub use comparing::{CompareArguments, ComparisonFormat, ReportArguments, StudyFormat};
 use engine::Scale;
+use runner::search::{Bound, Objective};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run a job on stores, verify every answer, and compare
     Run(Box<RunArguments>),
+    /// Search the best setting of a store and job within a budget of time
+    Tune(Box<TuneArguments>),
     /// Compare two studies, two cells, or all cells of one study; fail a build on a regression
     Compare(CompareArguments),
     /// Write a study in another format
@@ -75,6 +78,16 @@ pub struct RunArguments {
     /// Set a parameter of the job; repeat it for more
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
+    /// Run with each of these values: 1,2,8 or 1..256x2 or 1000..5000+1000. KEY: a parameter of the job, an option of a store
+    /// (io-threads, redis.io-threads, durability), or clients, pipeline, threads, rate. Repeat it for all combinations
+    #[arg(long = "vary", value_name = "KEY=VALUES", value_parser = key_value)]
+    pub vary: Vec<(String, String)>,
+    /// Of all combinations of --vary, only this many, drawn at random by the seed
+    #[arg(long, value_name = "N", requires = "vary", value_parser = clap::value_parser!(u32).range(1..))]
+    pub sample: Option<u32>,
+    /// Order of the trials. rising runs them as they are named, to show how that misleads
+    #[arg(long, value_enum, default_value_t = Order::Random)]
+    pub order: Order,
     /// Run the job as its author did once, and print the numbers then published beside these; `kvtrial jobs` lists them
     #[arg(long, value_name = "YEAR")]
     pub preset: Option<String>,
@@ -97,14 +110,18 @@ pub struct RunArguments {
     #[arg(long, value_name = "OPS_PER_S", value_parser = rate)]
     pub rate: Option<f64>,
     /// Open loop with random (Poisson) instead of evenly spaced arrivals
-    #[arg(long, requires = "rate")]
+    #[arg(long)]
     pub poisson: bool,
+    /// Search the highest rate of random arrivals at which each store keeps this bound: p99<2ms, p99.9<500us, mean<1ms.
+    /// A step lasts --set seconds= [default: 5], the edge is measured --repeats times [default: 5]
+    #[arg(long, value_name = "BOUND", value_parser = bound, conflicts_with_all = ["rate", "vary", "warmups", "resume", "poisson"])]
+    pub find_rate: Option<Bound>,
     /// Longest wait for any reply; then the trial ends and is void
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub deadline: Duration,
     /// Time one operation in so many [default: every one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub sample: Option<u32>,
+    pub time_one_in: Option<u32>,
     /// Counted trials of each store [default: 3, with --quick 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeats: Option<u32>,
@@ -129,13 +146,69 @@ pub struct RunArguments {
     /// Directory for the study [default: kvtrial-study-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with the interrupted study in --out; give the same options as before
+    /// Go on with the study in --out: finish what was interrupted, or add trials with a higher --repeats; other options as
+    /// before
     #[arg(long, requires = "out")]
     pub resume: bool,
     /// Where private stores keep their data: a directory on the disk to be measured [default: the system's temporary
     /// directory]
     #[arg(long, value_name = "DIR")]
     pub base: Option<PathBuf>,
+}
+
+/// Options of `tune`.
+#[derive(Debug, Args)]
+pub struct TuneArguments {
+    /// The job, e.g. fans; `kvtrial jobs` lists them
+    pub job: String,
+    /// The store: a private one, which is started anew with every setting
+    #[arg(short = 's', long = "store", value_name = "SPEC")]
+    pub store: String,
+    /// Wall time for all of it
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    pub budget: Duration,
+    /// What is to be best: makespan, ops_per_s, p99 or bytes_per_record [default: makespan; with seconds= ops_per_s]
+    #[arg(long, value_name = "FIGURE", value_parser = objective)]
+    pub objective: Option<Objective>,
+    /// Search these values of KEY too, or instead of those declared; the first is the default others are compared with
+    #[arg(long = "vary", value_name = "KEY=VALUES", value_parser = key_value)]
+    pub vary: Vec<(String, String)>,
+    /// Search nothing but the keys of --vary
+    #[arg(long, requires = "vary")]
+    pub only: bool,
+    /// Input: a file, or a name `kvtrial jobs` shows
+    #[arg(long, value_name = "FILE|NAME")]
+    pub data: Option<String>,
+    /// Set a parameter of the job; repeat it for more
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    pub set: Vec<(String, String)>,
+    /// Connections of the default setting
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub clients: u32,
+    /// Operations in flight of each client of the default setting
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub pipeline: u32,
+    /// Longest wait for any reply
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub deadline: Duration,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// Directory for the study [default: kvtrial-study-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Where private stores keep their data [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR")]
+    pub base: Option<PathBuf>,
+}
+
+/// The order of trials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// Random and balanced
+    Random,
+    /// As the cells are named
+    Rising,
 }
 
 /// Options of `query`.
@@ -225,6 +298,14 @@ fn key_value(text: &str) -> Result<(String, String), String> {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("write KEY=VALUE".into()),
     }
+}
+
+fn bound(text: &str) -> Result<Bound, String> {
+    text.parse()
+}
+
+fn objective(text: &str) -> Result<Objective, String> {
+    text.parse()
 }
 
 fn scale(text: &str) -> Result<Scale, String> {

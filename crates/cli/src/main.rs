@@ -29,6 +29,7 @@ fn main() -> ExitCode {
     host::raise_open_files();
     let result = match arguments.command {
         Command::Run(arguments) => commands::run::run(*arguments),
+        Command::Tune(arguments) => commands::tune::tune_command(&arguments),
         Command::Compare(arguments) => commands::compare::compare(&arguments),
         Command::Report(arguments) => commands::report::report(&arguments),
         Command::Query(arguments) => commands::query::query(&arguments),

@@ -75,6 +75,8 @@ pub struct Histograms {
     pub service: Histogram,
     /// Open loop: from intended send to actual send.
     pub send_lag: Histogram,
+    /// Open loop: how much of that no slot was waited for.
+    pub client_lag: Histogram,
     /// From intended send to reply, by kind of operation. Under closed loop intended is actual.
     pub response: [Histogram; OperationKind::ALL.len()],
 }
@@ -84,6 +86,7 @@ impl Default for Histograms {
         Histograms {
             service: Histogram::default(),
             send_lag: Histogram::default(),
+            client_lag: Histogram::default(),
             response: std::array::from_fn(|_| Histogram::default()),
         }
     }
@@ -94,6 +97,7 @@ impl Histograms {
     pub fn merge(&mut self, other: &Histograms) {
         self.service.merge(&other.service);
         self.send_lag.merge(&other.send_lag);
+        self.client_lag.merge(&other.client_lag);
         for (mine, theirs) in self.response.iter_mut().zip(&other.response) {
             mine.merge(theirs);
         }
@@ -108,6 +112,7 @@ impl Histograms {
             service: if self.service.n() > 0 { self.service.summary() } else { response },
             response,
             send_lag: self.send_lag.summary(),
+            client_lag: self.client_lag.summary(),
             by_operation: OperationKind::ALL
                 .iter()
                 .zip(&self.response)

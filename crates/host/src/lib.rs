@@ -14,6 +14,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod affinity;
+mod check;
 mod disk;
 mod facts;
 mod guard;
@@ -32,6 +33,7 @@ mod usage;
 mod user;
 
 pub use affinity::{allowed_cpus, pin_thread};
+pub use check::check;
 pub use disk::{disk_bytes, fsync_us};
 pub use facts::facts;
 pub use noise::NoiseMeter;

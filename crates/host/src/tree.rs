@@ -132,7 +132,8 @@ pub fn cpu_s(members: &[Process]) -> f64 {
 pub struct Memory {
     /// Largest so far (`VmHWM`).
     pub peak_bytes: u64,
-    now_bytes: u64,
+    /// Now (`VmRSS`).
+    pub now_bytes: u64,
 }
 
 impl Memory {

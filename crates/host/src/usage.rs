@@ -8,12 +8,14 @@ use std::fs;
 pub struct ProcessUse {
     /// User and system CPU seconds of all threads since the process began.
     pub cpu_s: f64,
+    /// Resident set now.
+    pub rss_bytes: u64,
     /// Largest resident set since the process began, or since [`ProcessUse::reset_peak`].
     pub peak_rss_bytes: u64,
 }
 
 impl ProcessUse {
-    /// Reads both now.
+    /// Reads them now.
     pub fn now() -> ProcessUse {
         // SAFETY: rusage is plain data for which all zeros is valid; the call only writes into it.
         let used = unsafe {
@@ -22,9 +24,11 @@ impl ProcessUse {
             used
         };
         let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        let memory = tree::memory(std::process::id().cast_signed());
         ProcessUse {
             cpu_s: seconds(used.ru_utime) + seconds(used.ru_stime),
-            peak_rss_bytes: tree::memory(std::process::id().cast_signed()).map_or(0, |memory| memory.peak_bytes),
+            rss_bytes: memory.as_ref().map_or(0, |memory| memory.now_bytes),
+            peak_rss_bytes: memory.map_or(0, |memory| memory.peak_bytes),
         }
     }
 

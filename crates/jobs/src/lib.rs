@@ -9,6 +9,7 @@ pub mod counts;
 pub mod fans;
 pub mod fingerprint;
 mod in_order;
+pub mod tunables;
 pub mod ycsb;
 
 use engine::{Job, JobError, JobInfo, JobRequest, Params};

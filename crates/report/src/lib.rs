@@ -5,6 +5,7 @@
 //! `analysis`), knowledge of a particular store or job.
 //!
 //! * [`StudyDir`] keeps a study on disk while it runs, so that nothing recorded is ever lost; [`read_study`] reads one.
+//! * [`sweep_table`] shows a study of many combinations at a glance.
 //! * [`study_table`] and [`stores_table`] draw tables that fit 80 columns; [`cells_csv`] writes one row a cell.
 //! * [`comparison_text`], [`comparison_markdown`] and [`comparison_junit`] tell what `analysis::compare` found.
 //! * [`study_openmetrics`], [`study_junit`] and [`write_trials_csv`] are for other programs.
@@ -22,12 +23,15 @@ mod formats;
 mod layout;
 mod markdown;
 mod originals;
+mod pivot;
 mod plot;
 mod progress;
+mod rate_search;
 mod reasons;
 mod spark;
 mod stores_table;
 mod study_table;
+mod tune;
 mod units;
 
 pub use comparison::{comparison_junit, comparison_markdown, comparison_text};
@@ -35,6 +39,10 @@ pub use csv::cells_csv;
 pub use directory::{DirectoryError, StudyDir, read_study, save_study, write_study};
 pub use formats::{study_junit, study_markdown, study_openmetrics, write_trials_csv};
 pub use layout::Colour;
+pub use pivot::sweep_table;
 pub use progress::{Moment, Progress};
+pub use rate_search::rate_search;
 pub use stores_table::{Presence, StoreRow, stores_json, stores_table};
 pub use study_table::study_table;
+pub use tune::tune_text;
+pub use units::clock;

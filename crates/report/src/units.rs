@@ -11,7 +11,7 @@ pub(crate) fn duration(seconds: f64) -> String {
 }
 
 /// A time as a clock shows it, rounded up and at least a second: `0:03`, `16:40`, `3:20:00`.
-pub(crate) fn clock(seconds: f64) -> String {
+pub fn clock(seconds: f64) -> String {
     let whole_s = seconds.ceil().max(1.0) as u64;
     match whole_s / 3600 {
         0 => format!("{}:{:02}", whole_s / 60, whole_s % 60),

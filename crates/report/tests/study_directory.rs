@@ -216,13 +216,13 @@ fn resuming_with_another_plan_names_every_difference() {
     StudyDir::create(place.path(), study.clone()).unwrap().close().unwrap();
     let mut other = study.clone();
     other.seed = 7;
-    other.repeats = 9;
+    other.repeats = 4;
     other.input.insert("name".into(), "another".into());
     other.cells[2].store = "leveldb".into();
     let refused = message(StudyDir::resume(place.path(), &other));
     for part in [
         "--seed was 42 there and is 7 here",
-        "--repeats was 5 there and is 9 here",
+        "--repeats was 5 there and is 4 here",
         "the input's name was \"debian_fans_10k\" there and is \"another\" here",
         "fans on lmdb (clients=1 pipeline=1 policy=partition) belongs to that study but not to this command",
         "fans on leveldb (clients=1 pipeline=1 policy=partition) belongs to this command but not to that study",

@@ -4,15 +4,21 @@
 //!
 //! What never lives here: the operation loop (engine), starting processes (host), files and tables (report), exiting (cli).
 
+mod clean;
+pub mod grid;
 mod judge;
 mod order;
 mod plan;
 mod run;
-mod sweep;
+pub mod search;
+mod shelf;
 mod trial;
 mod trust;
+mod vary;
 
-pub use order::{Turn, balanced};
-pub use plan::{KeysFound, Plan, PlannedStore};
-pub use run::{Ending, Observer, RunError, run};
-pub use trial::About;
+pub use order::{Turn, balanced, rising};
+pub use plan::{KeysFound, Plan, PlannedCell, PlannedStore, seconds};
+pub use run::{Ending, Observer, RunError, Trials, run};
+pub use shelf::{Input, Shelf};
+pub use trial::{About, Finished, Position};
+pub use vary::{Axis, Variation, VaryError, axes};

@@ -34,6 +34,13 @@ pub fn balanced(cells: usize, warmups: u32, repeats: u32, seed: u64) -> Vec<Turn
     turns
 }
 
+/// The same rounds, each over the cells as they are named: a trap kept for showing it. Whatever drifts while a round lasts
+/// (caches, files, temperature) looks like an effect of the cell's place in the list.
+pub fn rising(cells: usize, warmups: u32, repeats: u32) -> Vec<Turn> {
+    let rounds = (0..warmups + repeats).flat_map(|round| (0..cells).map(move |cell| (cell, round < warmups)));
+    rounds.zip(1..).map(|((cell, warmup), order)| Turn { order, cell, warmup }).collect()
+}
+
 /// 0 to `n` - 1 in random order (Fisher and Yates).
 fn shuffled(n: usize, random: &mut data::splitmix::Rng) -> Vec<usize> {
     let mut items: Vec<usize> = (0..n).collect();
@@ -45,7 +52,7 @@ fn shuffled(n: usize, random: &mut data::splitmix::Rng) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::balanced;
+    use super::{balanced, rising};
 
     #[test]
     fn each_cell_has_each_position_equally_often() {
@@ -65,6 +72,60 @@ mod tests {
         assert!(turns[..3].iter().all(|turn| turn.warmup) && turns[3..].iter().all(|turn| !turn.warmup));
         assert_eq!(turns.iter().map(|turn| turn.order).collect::<Vec<_>>(), (1..=15).collect::<Vec<_>>());
         assert!((0..3).all(|cell| turns.iter().filter(|turn| turn.cell == cell).count() == 5));
+    }
+
+    #[test]
+    fn in_any_study_every_round_has_every_cell_and_positions_are_shared_as_evenly_as_can_be() {
+        for cells in 1..40 {
+            for repeats in [1, 2, 3, 7, 40] {
+                let turns = balanced(cells, 1, repeats, cells as u64 * 31 + u64::from(repeats));
+                for round in turns.chunks(cells) {
+                    let mut seen: Vec<usize> = round.iter().map(|turn| turn.cell).collect();
+                    seen.sort_unstable();
+                    assert_eq!(seen, (0..cells).collect::<Vec<_>>(), "{cells} cells");
+                }
+                let full = repeats as usize / cells;
+                for cell in 0..cells {
+                    for position in 0..cells {
+                        let times = turns[cells..].chunks(cells).filter(|round| round[position].cell == cell).count();
+                        assert!((full..=full + 1).contains(&times), "{cells} cells {repeats} repeats: {times}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_cell_runs_early_more_often_than_others_over_many_studies() {
+        // With fewer repeats than cells balance is a matter of chance, which must be fair: mean positions agree.
+        let (cells, studies) = (12, 2_000);
+        let mut sums = vec![0usize; cells];
+        for seed in 0..studies {
+            for (position, turn) in balanced(cells, 0, 1, seed).iter().enumerate() {
+                sums[turn.cell] += position;
+            }
+        }
+        let expected = (cells - 1) as f64 / 2.0;
+        // Five standard errors of the mean of a uniform position.
+        let slack = 5.0 * ((cells * cells - 1) as f64 / 12.0 / studies as f64).sqrt();
+        for sum in sums {
+            assert!((sum as f64 / studies as f64 - expected).abs() < slack, "{sum}");
+        }
+    }
+
+    #[test]
+    fn more_repeats_only_add_rounds_behind_those_there_are() {
+        let (few, many) = (balanced(7, 1, 3, 9), balanced(7, 1, 11, 9));
+        assert_eq!(few, many[..few.len()]);
+        assert_eq!(rising(7, 1, 3), rising(7, 1, 11)[..28]);
+    }
+
+    #[test]
+    fn rising_order_visits_the_cells_as_they_are_named_every_round() {
+        let turns = rising(3, 1, 2);
+        assert_eq!(turns.iter().map(|turn| turn.cell).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2, 0, 1, 2]);
+        assert_eq!(turns.iter().filter(|turn| turn.warmup).count(), 3);
+        assert_eq!(turns.iter().map(|turn| turn.order).collect::<Vec<_>>(), (1..=9).collect::<Vec<_>>());
     }
 
     #[test]

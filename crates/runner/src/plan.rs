@@ -1,12 +1,16 @@
 //! What is going to be run.
 
-use engine::{Arrivals, Clock, Job, JobInfo, Params, Settings, Timing};
+use crate::order::{self, Turn};
+use crate::shelf::Shelf;
+use engine::{Arrivals, Clock, JobInfo, Params, Settings, Timing};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 use store::StoreInfo;
-use study::{Cell, HostFacts, Measure, SCHEMA, Spec, Study};
+use study::{Cell, HostFacts, Measure, SCHEMA, Sampled, Spec, Study, TrialOrder, Varied};
 
 /// A store of the plan.
+#[derive(Clone)]
 pub struct PlannedStore {
     /// Its adapter.
     pub info: &'static StoreInfo,
@@ -16,18 +20,37 @@ pub struct PlannedStore {
     pub baseline: bool,
 }
 
+/// A cell of the plan: a store, and what is done on it and how.
+#[derive(Clone)]
+pub struct PlannedCell {
+    /// The store's adapter.
+    pub info: &'static StoreInfo,
+    /// The store, with the options that are varied.
+    pub spec: Spec,
+    /// Whether it was added for comparison.
+    pub baseline: bool,
+    /// The job's parameters, all of them.
+    pub params: Params,
+    /// How phases are driven.
+    pub settings: Settings,
+    /// Varied keys with their values here.
+    pub varied: BTreeMap<String, String>,
+}
+
 /// Everything a study needs to know before it starts.
 pub struct Plan {
     /// The job.
     pub job: &'static JobInfo,
-    /// Its parameters, all of them.
-    pub params: Params,
-    /// The job with its input read.
-    pub prepared: Box<dyn Job>,
-    /// The stores, baselines first.
-    pub stores: Vec<PlannedStore>,
-    /// How phases are driven.
-    pub settings: Settings,
+    /// The job with its input read, for each set of parameters.
+    pub shelf: Shelf,
+    /// The cells, baselines first.
+    pub cells: Vec<PlannedCell>,
+    /// What is varied.
+    pub varied: Vec<Varied>,
+    /// Which combinations were drawn, when not all.
+    pub sampled: Option<Sampled>,
+    /// The order of trials.
+    pub order: TrialOrder,
     /// Counted trials a cell.
     pub repeats: u32,
     /// Warm-up trials a cell.
@@ -49,10 +72,15 @@ pub enum KeysFound {
     Delete,
 }
 
+/// How long timed phases last, when the job's parameters say so.
+pub fn seconds(params: &Params) -> Option<Duration> {
+    let seconds: f64 = params.get("seconds")?.parse().ok()?;
+    (seconds > 0.0).then(|| Duration::from_secs_f64(seconds))
+}
+
 impl Plan {
     /// The study before its first trial: every cell, nothing measured.
     pub fn study(&self, command: Vec<String>, started_at: String) -> Study {
-        let params = self.cell_params();
         Study {
             schema: SCHEMA,
             kvtrial: env!("CARGO_PKG_VERSION").into(),
@@ -61,26 +89,53 @@ impl Plan {
             started_at,
             repeats: self.repeats,
             warmups: self.warmups,
-            input: self.prepared.input(),
-            preset: None,
+            order: self.order,
+            varied: self.varied.clone(),
+            sampled: self.sampled,
+            input: self.shelf.shared_input(),
             host: HostFacts { clock: Clock::get().describe(), ..host::facts(&self.base) },
-            selftest: None,
-            cells: self
-                .stores
-                .iter()
-                .map(|planned| Cell {
-                    job: self.job.name.into(),
-                    store: planned.spec.to_string(),
-                    params: params.clone(),
-                    baseline: planned.baseline,
-                    class: planned.info.class.name().into(),
-                    measure: self.measure(),
-                    durability: planned.info.durability(&planned.spec).ok(),
-                    ..Cell::default()
-                })
-                .collect(),
-            more: BTreeMap::new(),
+            cells: self.cells.iter().map(|planned| self.cell(planned)).collect(),
+            ..Study::default()
         }
+    }
+
+    /// A cell before its first trial.
+    pub fn cell(&self, planned: &PlannedCell) -> Cell {
+        Cell {
+            job: self.job.name.into(),
+            store: planned.spec.to_string(),
+            params: planned.shown_params(),
+            varied: planned.varied.clone(),
+            baseline: planned.baseline,
+            class: planned.info.class.name().into(),
+            measure: planned.measure(),
+            durability: planned.info.durability(&planned.spec).ok(),
+            input: self.shelf.own_input(&planned.params),
+            ..Cell::default()
+        }
+    }
+
+    /// Every trial in its order.
+    pub fn turns(&self) -> Vec<Turn> {
+        match self.order {
+            TrialOrder::Random => order::balanced(self.cells.len(), self.warmups, self.repeats, self.seed),
+            TrialOrder::Rising => order::rising(self.cells.len(), self.warmups, self.repeats),
+        }
+    }
+}
+
+impl PlannedCell {
+    /// The store and what is varied, for people: `redis clients=16`.
+    pub fn label(&self) -> String {
+        let spec = self.spec.to_string();
+        let elsewhere = self.varied.iter().filter(|(key, _)| !self.is_store_option(key));
+        let varied: Vec<String> = elsewhere.map(|(key, value)| format!("{key}={value}")).collect();
+        if varied.is_empty() { spec } else { format!("{spec} {}", varied.join(" ")) }
+    }
+
+    fn is_store_option(&self, key: &str) -> bool {
+        let name = key.split_once('.').map_or(key, |(_, name)| name);
+        !self.params.contains_key(key) && (name == "durability" || self.spec.options.contains_key(name))
     }
 
     /// What cells are ranked by: the figure that was not fixed beforehand.
@@ -93,7 +148,7 @@ impl Plan {
     }
 
     /// The job's parameters and the engine's, as text.
-    fn cell_params(&self) -> BTreeMap<String, String> {
+    fn shown_params(&self) -> BTreeMap<String, String> {
         let mut params = self.params.clone();
         params.insert("clients".into(), self.settings.clients.to_string());
         params.insert("pipeline".into(), self.settings.pipeline.to_string());

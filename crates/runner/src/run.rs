@@ -1,13 +1,13 @@
 //! All trials of a plan, one after the other.
 
-use crate::order::balanced;
-use crate::plan::Plan;
-use crate::trial::{About, Position, run_trial};
+use crate::clean::UsersStores;
+use crate::plan::{Plan, PlannedCell};
+use crate::trial::{self, About, Finished, Opening, Position};
 use engine::{Phase, Progress};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::StoreError;
-use study::TrialRecord;
+use study::{Cell, TrialRecord};
 
 /// Hears what happens while a study runs. Called between trials and ten times a second within one; never on the timed threads.
 pub trait Observer {
@@ -16,6 +16,15 @@ pub trait Observer {
 
     /// How far a phase is.
     fn progress(&mut self, phase: &Phase, progress: Progress);
+
+    /// The study gets another cell, behind those it has: a search decided to try it.
+    ///
+    /// # Errors
+    /// When the study could not be written.
+    fn cell_added(&mut self, cell: Cell) -> Result<(), String> {
+        drop(cell);
+        Ok(())
+    }
 
     /// A trial is over; `about` is what is known of the store by now.
     ///
@@ -59,9 +68,42 @@ pub enum RunError {
         /// The first.
         example: String,
     },
+    /// The job's input cannot be read any more.
+    #[error("{0}")]
+    Job(#[from] engine::JobError),
     /// A trial could not be recorded.
     #[error("{0}")]
     Record(String),
+}
+
+/// Runs single trials of a plan; what was opened and left behind in stores of the user's is remembered between them.
+pub struct Trials<'a> {
+    plan: &'a Plan,
+    opened: BTreeSet<String>,
+    users: UsersStores,
+}
+
+impl<'a> Trials<'a> {
+    /// `resumed`: trials of this study were run before, so what a store of the user's holds of the job's keys is theirs.
+    pub fn new(plan: &'a Plan, resumed: bool) -> Trials<'a> {
+        Trials { plan, opened: BTreeSet::new(), users: UsersStores::new(resumed) }
+    }
+
+    /// Runs one trial.
+    ///
+    /// # Errors
+    /// The store cannot be opened the first time, cannot do the job, or holds the user's data.
+    pub fn run(
+        &mut self,
+        cell: &PlannedCell,
+        position: Position,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished, RunError> {
+        let first = self.opened.insert(cell.spec.to_string());
+        let opening = if first { Opening::First } else { Opening::Again };
+        trial::run_trial(self.plan, cell, position, opening, &mut self.users, stop, observer)
+    }
 }
 
 /// Runs every trial of the plan that is not in `recorded` (orders of a resumed study), until done or `stop` is set.
@@ -74,9 +116,9 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Ending, RunError> {
-    let turns = balanced(plan.stores.len(), plan.warmups, plan.repeats, plan.seed);
+    let turns = plan.turns();
     let total = turns.len() as u32;
-    let mut opened = BTreeSet::new();
+    let mut trials = Trials::new(plan, !recorded.is_empty());
     for turn in turns {
         if recorded.contains(&turn.order) {
             continue;
@@ -84,10 +126,10 @@ pub fn run(
         if stop.load(Ordering::Relaxed) {
             return Ok(Ending::Interrupted);
         }
-        let planned = &plan.stores[turn.cell];
-        observer.trial_started(turn.order, total, &planned.spec.to_string(), turn.warmup);
-        let position = Position { order: turn.order, warmup: turn.warmup, first: opened.insert(turn.cell) };
-        let finished = run_trial(plan, planned, position, stop, observer)?;
+        let planned = &plan.cells[turn.cell];
+        observer.trial_started(turn.order, total, &planned.label(), turn.warmup);
+        let position = Position { order: turn.order, warmup: turn.warmup };
+        let finished = trials.run(planned, position, stop, observer)?;
         if finished.interrupted {
             return Ok(Ending::Interrupted); // half a trial is no trial: it is run again on --resume
         }

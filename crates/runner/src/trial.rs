@@ -1,11 +1,11 @@
 //! One trial: open, run the phases, verify, judge, close.
 
+use crate::clean::UsersStores;
 use crate::judge::{self, Evidence};
-use crate::plan::{KeysFound, Plan, PlannedStore};
+use crate::plan::{Plan, PlannedCell};
 use crate::run::{Observer, RunError};
-use crate::sweep::{Action, Sweep};
 use crate::trust::{Circumstances, ForeignServer};
-use engine::{Counts, End, Histograms, Outcome, Trial, TrialSetup, run_phase};
+use engine::{Counts, End, Histograms, Outcome, TrialSetup, run_phase};
 use host::{NoiseMeter, OpenStore, ProcessUse};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -26,28 +26,40 @@ pub struct About {
 }
 
 /// What a trial came to.
-pub(crate) struct Finished {
-    pub(crate) record: TrialRecord,
-    pub(crate) about: Option<About>,
-    pub(crate) interrupted: bool,
+pub struct Finished {
+    /// What was measured, with its verdict.
+    pub record: TrialRecord,
+    /// What is known of the store; `None` when it could not be opened.
+    pub about: Option<About>,
+    /// Whether it was stopped midway: then it is no trial.
+    pub interrupted: bool,
 }
 
 /// Shortest time of which the machine's own counters say how noisy it was.
 const NOISE_NEEDS_S: f64 = 0.25;
 
 /// Where a trial stands in its study.
-#[derive(Clone, Copy)]
-pub(crate) struct Position {
-    pub(crate) order: u32,
-    pub(crate) warmup: bool,
-    /// Whether this store was never opened before in this study: then a failure to open is the user's to mend.
-    pub(crate) first: bool,
+#[derive(Clone, Copy, Debug)]
+pub struct Position {
+    /// From 1.
+    pub order: u32,
+    /// Whether it is not counted.
+    pub warmup: bool,
+}
+
+/// Whether a store was opened before in this study. If not, a failure to open is the user's to mend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    First,
+    Again,
 }
 
 pub(crate) fn run_trial(
     plan: &Plan,
-    planned: &PlannedStore,
+    planned: &PlannedCell,
     position: Position,
+    opening: Opening,
+    users: &mut UsersStores,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Finished, RunError> {
@@ -65,7 +77,7 @@ pub(crate) fn run_trial(
         Err(_) if stop.load(Ordering::Relaxed) => {
             return Ok(Finished { record, about: None, interrupted: true });
         }
-        Err(error) if position.first => return Err(RunError::Store(error)),
+        Err(error) if opening == Opening::First => return Err(RunError::Store(error)),
         Err(error) => {
             record.verdict = Verdict::of([reason(ReasonKind::NotStarted, error.to_string())]);
             return Ok(Finished { record, about: None, interrupted: false });
@@ -73,14 +85,13 @@ pub(crate) fn run_trial(
     };
     let capabilities = open.store().capabilities().clone();
     let unsuited = |error: engine::JobError| RunError::Unsuited { store: planned.spec.to_string(), problem: error.0 };
-    let emulated = plan.prepared.suits(&capabilities).map_err(unsuited)?;
+    let job = plan.shelf.job(&planned.params)?;
+    let emulated = job.suits(&capabilities).map_err(unsuited)?;
     let keeps = capabilities.keeps;
     let durability = capabilities.durability;
-    let setup = TrialSetup { slots: plan.settings.slots(), capabilities, seed: plan.seed };
-    let trial = plan.prepared.trial(&setup);
-    if planned.spec.target != Target::Private {
-        sweep(plan, planned, position, &open, trial.as_ref(), stop)?;
-    }
+    let setup = TrialSetup { slots: planned.settings.slots(), capabilities, seed: plan.seed };
+    users.prepare(plan, planned, open.store(), &setup, stop)?;
+    let trial = job.trial(&setup);
 
     let mut measured = Measured::default();
     let phases = trial.phases();
@@ -90,7 +101,7 @@ pub(crate) fn run_trial(
     for (index, phase) in phases.iter().enumerate() {
         let meter = Meter::start(&open);
         let mut watch = |progress| observer.progress(phase, progress);
-        let mut outcome = match run_phase(open.store(), trial.as_ref(), index, &plan.settings, stop, &mut watch) {
+        let mut outcome = match run_phase(open.store(), trial.as_ref(), index, &planned.settings, stop, &mut watch) {
             Ok(outcome) => outcome,
             Err(error) => {
                 measured.broken(phase.name, &error);
@@ -119,7 +130,7 @@ pub(crate) fn run_trial(
         measured.outcomes.len() == phases.len() && measured.outcomes.iter().all(|(_, one)| one.end == End::Completed);
     // An answer of half a job would only repeat what the reasons say already.
     let (answer, answer_reasons) = if complete { trial.answer() } else { Default::default() };
-    let known_digest = (keeps == Keeps::Everything && complete).then(|| plan.prepared.known_digest()).flatten();
+    let known_digest = (keeps == Keeps::Everything && complete).then(|| job.known_digest()).flatten();
     let logical_bytes = trial.logical_bytes();
     drop(trial);
 
@@ -139,7 +150,7 @@ pub(crate) fn run_trial(
         not_sent: record.not_sent,
         circumstances: Circumstances {
             class: planned.info.class,
-            settings: &plan.settings,
+            settings: &planned.settings,
             latencies: &record.latency_ns,
             noise: record.noise,
             foreign_server: match planned.spec.target {
@@ -158,31 +169,14 @@ pub(crate) fn run_trial(
         let example = format!("durability={asked} was asked for, the store is at {durability}");
         record.verdict.add(reason(ReasonKind::SettingNotInEffect, example));
     }
+    for example in stores::tunables::not_in_effect(&planned.spec, &facts.config) {
+        record.verdict.add(reason(ReasonKind::SettingNotInEffect, example));
+    }
     measured.broken.into_iter().for_each(|found| record.verdict.add(found));
     if let Err(error) = open.close() {
         record.verdict.add(reason(ReasonKind::ServerDied, error.to_string()));
     }
     Ok(Finished { record, about: Some(About { facts, durability, emulated, logical_bytes }), interrupted })
-}
-
-/// A store of the user's must not hold keys the job will use, the first time; later they are an earlier trial's and deleted.
-fn sweep(
-    plan: &Plan,
-    planned: &PlannedStore,
-    position: Position,
-    open: &OpenStore,
-    trial: &dyn Trial,
-    stop: &AtomicBool,
-) -> Result<(), RunError> {
-    let action = if position.first && plan.keys_found == KeysFound::Refuse { Action::Look } else { Action::Delete };
-    let sweep = Sweep { trial, action, slots: plan.settings.slots() };
-    let outcome = run_phase(open.store(), &sweep, 0, &plan.settings, stop, &mut |_| {}).map_err(RunError::Store)?;
-    let Some(found) = outcome.offences.into_reasons().into_iter().next() else { return Ok(()) };
-    let (store, count, example) = (planned.spec.to_string(), found.count, found.example);
-    Err(match found.kind {
-        ReasonKind::ForeignData => RunError::ForeignData { store, count, example },
-        _ => RunError::Unsuited { store, problem: format!("its keys could not be looked through: {example}") },
-    })
 }
 
 fn reason(kind: ReasonKind, example: String) -> Reason {

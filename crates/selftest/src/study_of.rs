@@ -1,12 +1,12 @@
 //! One small study, run as `kvtrial run` runs it.
 
 use engine::{Phase, Progress, Settings};
-use runner::{About, Ending, KeysFound, Observer, Plan, PlannedStore};
-use std::collections::BTreeSet;
+use runner::{About, Ending, KeysFound, Observer, Plan, PlannedCell, Shelf};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use store::StoreInfo;
-use study::{Spec, TrialRecord};
+use study::{Spec, TrialOrder, TrialRecord};
 
 /// A study of ycsb on a few stores.
 pub(crate) struct SmallStudy<'a> {
@@ -24,14 +24,24 @@ impl SmallStudy<'_> {
     pub(crate) fn run(&self, stop: &AtomicBool) -> Result<Option<Vec<Vec<TrialRecord>>>, String> {
         let job = &jobs::ycsb::JOB;
         let set: Vec<(String, String)> = self.set.iter().map(|(name, value)| ((*name).into(), value.clone())).collect();
+        let params = jobs::params(job, &set).map_err(|error| error.to_string())?;
+        let mut shelf = Shelf::new(job, None, self.seed);
+        shelf.add(&params).map_err(|error| error.to_string())?;
+        let cell = |(info, spec): &(&'static StoreInfo, Spec)| PlannedCell {
+            info,
+            spec: spec.clone(),
+            baseline: false,
+            params: params.clone(),
+            settings: self.settings,
+            varied: BTreeMap::new(),
+        };
         let plan = Plan {
             job,
-            params: jobs::params(job, &set).map_err(|error| error.to_string())?,
-            prepared: jobs::prepare(job, None, &set, self.seed).map_err(|error| error.to_string())?,
-            stores: (self.stores.iter())
-                .map(|(info, spec)| PlannedStore { info, spec: spec.clone(), baseline: false })
-                .collect(),
-            settings: self.settings,
+            shelf,
+            cells: self.stores.iter().map(cell).collect(),
+            varied: Vec::new(),
+            sampled: None,
+            order: TrialOrder::Random,
             repeats: self.repeats,
             warmups: 0,
             seed: self.seed,

@@ -104,6 +104,7 @@ mod reply;
 mod resent;
 mod server;
 mod session;
+pub mod size;
 pub mod wire;
 
 pub use capability::{Capabilities, Class, Counter, Keeps, Overflow};

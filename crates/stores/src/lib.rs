@@ -20,6 +20,7 @@ macro_rules! adapters {
 mod embedded;
 #[cfg(any(feature = "lmdb", feature = "redb", feature = "fjall"))]
 mod transactional;
+pub mod tunables;
 
 adapters! {
     null, ram, echo,

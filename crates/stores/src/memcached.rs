@@ -33,6 +33,8 @@ const ITEM_OVERHEAD_BYTES: usize = 59;
 const OPTIONS: &[OptionInfo] = &[
     OptionInfo { name: "memory", values: &[], help: "MiB for data; a full server drops what was not used for long [1024]" },
     OptionInfo { name: "item", values: &[], help: "largest item with key and overhead, e.g. 8m, up to 1024m [1m]" },
+    OptionInfo { name: "growth_factor", values: &[], help: "ratio of the sizes of items kept together, above 1 to 16 [1.25]" },
+    OptionInfo { name: "hashpower", values: &[], help: "the hash table begins with 2 to this power buckets, 12 to 32 [16]" },
     OptionInfo { name: "threads", values: &[], help: "worker threads of the server [4]" },
 ];
 
@@ -134,6 +136,20 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     if let Some(item) = spec.options.get("item") {
         run = run.arg("-I").arg(item_bytes(spec, item)?.to_string());
     }
+    if let Some(factor) = spec.options.get("growth_factor") {
+        let good = factor.parse::<f64>().is_ok_and(|factor| factor > 1.0 && factor <= 16.0);
+        if !good {
+            let problem = format!("growth_factor={factor} is not possible; use a number above 1 and up to 16");
+            return Err(unsupported(spec, problem));
+        }
+        run = run.arg("-f").arg(factor);
+    }
+    if let Some(power) = spec.options.get("hashpower") {
+        if !ascii::parse_u64(power.as_bytes()).is_some_and(|power| (12..=32).contains(&power)) {
+            return Err(unsupported(spec, format!("hashpower={power} is not possible; use a number from 12 to 32")));
+        }
+        run = run.arg("-o").arg(format!("hashpower={power}"));
+    }
     if place.root {
         run = run.args(["-u", "root"]);
     }
@@ -210,8 +226,8 @@ impl Store for Memcached {
 }
 
 /// Settings that matter for speed and safety.
-const SETTINGS: [&str; 8] =
-    ["maxbytes", "maxconns", "evictions", "item_size_max", "num_threads", "growth_factor", "chunk_size", "lru_crawler"];
+const SETTINGS: [&str; 9] =
+    ["hashpower_init", "maxbytes", "maxconns", "evictions", "item_size_max", "num_threads", "growth_factor", "chunk_size", "lru_crawler"];
 
 /// Asks a server for its version and settings.
 fn facts(endpoint: &Endpoint) -> Result<Facts, StoreError> {

@@ -17,7 +17,7 @@ mod setup;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Capabilities, Class, Counter, OperationKind, OperationSet, Overflow, CommandLine, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, programs,
+    Capabilities, Class, Counter, OperationKind, OperationSet, Overflow, CommandLine, Endpoint, Opener, OptionInfo, Place, Probe, ServerPlan, StoreError, StoreInfo, programs,
 };
 use study::{Durability, Spec};
 
@@ -46,7 +46,11 @@ const TCP: StoreInfo = StoreInfo {
     class: Class::Network,
     summary: "MariaDB or MySQL (InnoDB) over TCP",
     durabilities: DURABILITIES,
-    options: &[],
+    options: &[
+        OptionInfo { name: "innodb_buffer_pool_size", values: &[], help: "memory for pages, bytes [134217728]" },
+        OptionInfo { name: "innodb_flush_method", values: &["O_DIRECT", "fsync"], help: "how files are written (not at durability=none)" },
+        OptionInfo { name: "innodb_log_file_size", values: &[], help: "bytes of the log [100663296]" },
+    ],
     install: INSTALL,
     licence: "GPL-2.0",
     declares: |_| CAPABILITIES,
@@ -140,6 +144,9 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         .args(["--skip-log-bin", "--max-connections=2000", "--loose-mysqlx=OFF"])
         .arg(format!("--max-allowed-packet={MAX_PACKET_BYTES}"))
         .args(durability_args(spec.durability.unwrap_or(DURABILITIES[0]), product));
+    for (name, value) in &spec.options {
+        run = run.arg(format!("--{}={value}", name.replace('_', "-")));
+    }
     let mut endpoint = match transport {
         Transport::Tcp => {
             let port = place.ports[0];

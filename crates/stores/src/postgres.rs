@@ -17,7 +17,7 @@ mod setup;
 
 use std::path::PathBuf;
 use std::time::Duration;
-use store::{Capabilities, Class, CommandLine, Counter, OperationKind, OperationSet, Overflow, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, programs};
+use store::{Capabilities, Class, CommandLine, Counter, OperationKind, OperationSet, Overflow, Endpoint, Opener, OptionInfo, Place, Probe, ServerPlan, StoreError, StoreInfo, programs};
 use study::{Durability, Spec};
 
 const INSTALL: &str = "apt-get install postgresql";
@@ -46,7 +46,11 @@ const TCP: StoreInfo = StoreInfo {
     class: Class::Network,
     summary: "PostgreSQL over TCP",
     durabilities: DURABILITIES,
-    options: &[],
+    options: &[
+        OptionInfo { name: "shared_buffers", values: &[], help: "memory for pages, e.g. 512MB [128MB]" },
+        OptionInfo { name: "wal_compression", values: &["off", "on"], help: "whether page images in the log are compressed" },
+        OptionInfo { name: "jit", values: &["on", "off"], help: "whether costly queries are compiled" },
+    ],
     install: INSTALL,
     licence: "PostgreSQL",
     declares: |_| CAPABILITIES,
@@ -113,6 +117,9 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     run = settings(run, &["max_connections=1000", "logging_collector=off", "log_min_messages=warning"]);
     run = settings(run, durability_settings(spec.durability.unwrap_or(DURABILITIES[0])));
     run = setting(run, &format!("port={port}"));
+    for (name, value) in &spec.options {
+        run = setting(run, &format!("{name}={value}"));
+    }
     let mut endpoint = match transport {
         Transport::Tcp => {
             run = settings(run, &["listen_addresses=127.0.0.1", "unix_socket_directories="]);

@@ -23,6 +23,9 @@ const OPTIONS: &[OptionInfo] = &[
         help: "what a full server does",
     },
     OptionInfo { name: "io-threads", values: &["1", "2", "3", "4", "6", "8"], help: "threads that read and write sockets" },
+    OptionInfo { name: "hz", values: &[], help: "times a second the server looks after itself, 1 to 500 [10]" },
+    OptionInfo { name: "activerehashing", values: &["yes", "no"], help: "whether it moves a growing table while idle" },
+    OptionInfo { name: "hash-max-listpack-entries", values: &[], help: "fields up to which a hash is kept as a list [128]" },
 ];
 
 const TCP: StoreInfo = StoreInfo {

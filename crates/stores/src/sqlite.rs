@@ -24,11 +24,21 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     class: Class::Embedded,
     summary: "SQL in a file: B-tree with a write-ahead log",
     durabilities: &[Durability::Os, Durability::Commit],
-    options: &[OptionInfo {
-        name: "synchronous",
-        values: &["off", "normal"],
-        help: "at durability=os: normal also keeps the file consistent over a crash of the system",
-    }],
+    options: &[
+        OptionInfo {
+            name: "synchronous",
+            values: &["off", "normal"],
+            help: "at durability=os: normal also keeps the file consistent over a crash of the system",
+        },
+        OptionInfo {
+            name: "page_size",
+            values: &["4096", "512", "1024", "2048", "8192", "16384", "32768", "65536"],
+            help: "bytes of a page of a new file",
+        },
+        OptionInfo { name: "cache", values: &[], help: "memory for pages, of each client, e.g. 64MiB [2000KiB]" },
+        OptionInfo { name: "mmap", values: &[], help: "how much of the file is read through memory, e.g. 1GiB [0]" },
+        OptionInfo { name: "wal_autocheckpoint", values: &[], help: "pages of the log that are folded into the file [1000]" },
+    ],
     install: "built in",
     licence: "public domain",
     declares: |_| CAPABILITIES,
@@ -105,12 +115,35 @@ mod engine {
             (_, false) => "OFF",
         };
         let path = place(directory, "sqlite")?;
-        let file = Database { path, synchronous, writers: Mutex::new(()), counted: AtomicBool::new(false) };
+        let pragmas = pragmas(spec)?;
+        let file = Database { path, synchronous, pragmas, writers: Mutex::new(()), counted: AtomicBool::new(false) };
         let first = file.connect()?;
         let counted = first.execute_batch(SCHEMA).and_then(|()| first.query_one(COUNTED, (), |row| row.get(0)));
         file.counted.store(counted.map_err(|error| file.trouble(error))?, Ordering::Relaxed);
         let capabilities = Capabilities { durability, ..super::CAPABILITIES };
         Ok(Box::new(Sqlite { file: Arc::new(file), first: Mutex::new(first), capabilities }))
+    }
+
+    /// The pragmas of the options, in the order in which they must come: the page size before there is a page.
+    fn pragmas(spec: &Spec) -> Result<Vec<(&'static str, i64)>, StoreError> {
+        let number = |option: &str, bytes: bool| {
+            let Some(text) = spec.options.get(option) else { return Ok(None) };
+            let number = if bytes { store::size::bytes(text) } else { text.parse().ok() };
+            let number = number.and_then(|number| i64::try_from(number).ok());
+            let possible = if bytes { "a size such as 64MiB" } else { "a whole number" };
+            number.map(Some).ok_or_else(|| StoreError::Unsupported {
+                store: spec.name.clone(),
+                problem: format!("{option}={text} is not possible; use {possible}"),
+            })
+        };
+        let cache = number("cache", true)?.map(|bytes| -(bytes / 1024)); // negative: KiB instead of pages
+        let all = [
+            ("page_size", number("page_size", false)?),
+            ("cache_size", cache),
+            ("mmap_size", number("mmap", true)?),
+            ("wal_autocheckpoint", number("wal_autocheckpoint", false)?),
+        ];
+        Ok(all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
     }
 
     struct Sqlite {
@@ -123,6 +156,7 @@ mod engine {
     struct Database {
         path: PathBuf,
         synchronous: &'static str,
+        pragmas: Vec<(&'static str, i64)>,
         writers: Mutex<()>,
         /// Whether there may be counters. Deleting a key deletes its counters too, but looks for them only then.
         counted: AtomicBool,
@@ -135,6 +169,9 @@ mod engine {
             let open = || -> rusqlite::Result<Connection> {
                 let connection = Connection::open_with_flags(&self.path, flags)?;
                 connection.busy_timeout(BUSY_TIMEOUT)?;
+                for (name, value) in &self.pragmas {
+                    connection.pragma_update(None, name, value)?;
+                }
                 connection.pragma_update(None, "journal_mode", "WAL")?;
                 connection.pragma_update(None, "synchronous", self.synchronous)?;
                 connection.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -185,6 +222,12 @@ mod engine {
             for name in ["journal_mode", "page_size", "cache_size", "wal_autocheckpoint", "mmap_size"] {
                 facts.config.insert(name.into(), pragma(name)?);
             }
+            let number = |name: &str| facts.config.get(name).and_then(|text| text.parse::<i64>().ok()).unwrap_or(0);
+            let cache = match number("cache_size") {
+                pages @ 0.. => pages * number("page_size"),
+                kib => -kib * 1024,
+            };
+            facts.config.insert("cache".into(), cache.to_string());
             let synchronous = match pragma("synchronous")?.as_str() {
                 "0" => "off".into(),
                 "1" => "normal".into(),

@@ -25,6 +25,12 @@ pub struct Cell {
     pub store: String,
     /// Job and engine parameters, as text.
     pub params: BTreeMap<String, String>,
+    /// The value of every varied key that this store takes (store options too, which are part of `store`).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub varied: BTreeMap<String, String>,
+    /// What this cell read other than the others of its study: `records`, `bytes`, ...
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub input: BTreeMap<String, serde_json::Value>,
     /// Whether this is a `null`, `ram` or `echo` cell added for comparison.
     pub baseline: bool,
     /// `baseline`, `embedded`, `network` or `distributed`; classes are not ranked together unless asked.

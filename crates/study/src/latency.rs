@@ -35,8 +35,11 @@ pub struct Latencies {
     pub service: LatencySummary,
     /// From the intended send to the reply; the headline under open loop, equal to service under closed loop.
     pub response: LatencySummary,
-    /// Open loop: how late the client itself sent (actual minus intended send).
+    /// Open loop: how late operations were sent (actual minus intended send).
     pub send_lag: LatencySummary,
+    /// Open loop: the part of that which is the client's own: actual send minus the later of intended send and the moment a slot
+    /// was free. Waiting for a slot is waiting for the store.
+    pub client_lag: LatencySummary,
     /// Response time by kind of operation (`get`, `put`, ...).
     pub by_operation: BTreeMap<String, LatencySummary>,
 }

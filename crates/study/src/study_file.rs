@@ -1,6 +1,6 @@
 //! The top of `study.json`.
 
-use crate::{Cell, HostFacts, PresetRecord, Selftest};
+use crate::{Cell, HostFacts, PresetRecord, RateSearch, Sampled, Selftest, TrialOrder, Tune, Varied};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,7 +27,16 @@ pub struct Study {
     /// Number of warm-up trials each cell is to have.
     #[serde(default)]
     pub warmups: u32,
-    /// What the job read: name, bytes, digest, counts.
+    /// The order in which trials run.
+    #[serde(default)]
+    pub order: TrialOrder,
+    /// What `--vary` varies; empty in a study of one combination.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub varied: Vec<Varied>,
+    /// Which combinations were drawn, when not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Sampled>,
+    /// What the job read: name, bytes, digest, counts; of a study of several combinations what all of them share.
     #[serde(default)]
     pub input: BTreeMap<String, serde_json::Value>,
     /// The original it repeats, when `--preset` named one.
@@ -40,6 +49,12 @@ pub struct Study {
     pub selftest: Option<Selftest>,
     /// All cells, in the order they were named.
     pub cells: Vec<Cell>,
+    /// The highest rates under a bound, of `--find-rate`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rate_search: Vec<RateSearch>,
+    /// What `kvtrial tune` found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tune: Option<Tune>,
     /// Anything a later version adds.
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,

@@ -30,8 +30,8 @@ pub fn apply(arguments: &mut RunArguments) -> Result<Option<PresetRecord>, Failu
     if !given("--pipeline", arguments.pipeline.is_some()) {
         arguments.pipeline = Some(preset.pipeline);
     }
-    if !given("--sample", arguments.sample.is_some()) {
-        arguments.sample = preset.sample;
+    if !given("--time-one-in", arguments.time_one_in.is_some()) {
+        arguments.time_one_in = preset.sample;
     }
     if !given("--repeats", arguments.repeats.is_some() || arguments.quick) {
         arguments.repeats = Some(preset.repeats);

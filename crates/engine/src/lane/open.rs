@@ -28,6 +28,7 @@ impl Lane<'_> {
                     let kind = operation.kind();
                     self.counts.bytes_written += operation.bytes_written();
                     let sent = self.clock.now();
+                    self.histograms.client_lag.record(self.clock.ns(sent.saturating_sub(due.max(self.free_since))));
                     self.in_flight[slot as usize] = InFlight { kind, timed: true, active: true, sent, due };
                     if let Some(schedule) = &mut self.schedule {
                         schedule.advance();
@@ -41,6 +42,7 @@ impl Lane<'_> {
                                 self.offend(offence);
                             }
                             self.record_open(kind, sent, due);
+                            self.free_since = self.now; // this thread was in the store until now
                             self.in_flight[slot as usize].active = false;
                             self.ready.push_back(slot);
                         }
@@ -55,7 +57,7 @@ impl Lane<'_> {
         Ok(())
     }
 
-    /// Service time, response time from the intended send, and how late the client itself was.
+    /// Service time, response time from the intended send, and how late the send was.
     #[inline]
     pub(super) fn record_open(&mut self, kind: OperationKind, sent: Ticks, due: Ticks) {
         let response_ns = self.clock.ns(self.now.saturating_sub(due));

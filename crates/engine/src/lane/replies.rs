@@ -84,6 +84,9 @@ impl Sink for Lane<'_> {
         self.in_flight[slot as usize].active = false;
         self.active -= 1;
         if self.schedule.is_some() {
+            if self.ready.is_empty() {
+                self.free_since = self.now;
+            }
             self.record_open(state.kind, state.sent, state.due);
         } else if state.timed {
             if state.sent != self.burst.sent || state.kind != self.burst.kind {

@@ -5,6 +5,12 @@ use study::Study;
 /// Every way in which the plan of a study on disk differs from the plan asked for, `what: there … there, here … here`.
 pub(super) fn differences(there: &Study, here: &Study) -> Vec<String> {
     let mut found = Vec::new();
+    if here.repeats < there.repeats {
+        found.push(format!(
+            "--repeats was {} there and is {} here (a study can be given more, not fewer)",
+            there.repeats, here.repeats
+        ));
+    }
     let mut compare = |what: &str, there: String, here: String| {
         if there != here {
             found.push(format!("{what} was {there} there and is {here} here"));
@@ -12,7 +18,7 @@ pub(super) fn differences(there: &Study, here: &Study) -> Vec<String> {
     };
     compare("the version of kvtrial", there.kvtrial.clone(), here.kvtrial.clone());
     compare("--seed", there.seed.to_string(), here.seed.to_string());
-    compare("--repeats", there.repeats.to_string(), here.repeats.to_string());
+    compare("--order", there.order.name().into(), here.order.name().into());
     compare("--warmups", there.warmups.to_string(), here.warmups.to_string());
     let shown = |value: Option<&serde_json::Value>| value.map_or("not stated".into(), ToString::to_string);
     for name in there.input.keys().chain(here.input.keys().filter(|name| !there.input.contains_key(*name))) {

@@ -18,7 +18,7 @@ use study::{Cell, SCHEMA, Study, TrialRecord};
 enum Entry<'a> {
     /// The study when the journal was begun.
     Study(Cow<'a, Study>),
-    /// What became known about a cell, without its trials.
+    /// What became known about a cell, without its trials; or a new cell behind those there are.
     Cell { index: usize, cell: Cow<'a, Cell> },
     /// One finished trial.
     Trial { index: usize, trial: Cow<'a, TrialRecord> },
@@ -91,6 +91,9 @@ pub(super) fn replay(text: &str, path: &Path) -> Result<Study, DirectoryError> {
             (Some(study), Entry::Cell { index, cell }) if index < study.cells.len() => {
                 let trials = std::mem::take(&mut study.cells[index].trials);
                 study.cells[index] = Cell { trials, ..cell.into_owned() };
+            }
+            (Some(study), Entry::Cell { index, cell }) if index == study.cells.len() => {
+                study.cells.push(cell.into_owned());
             }
             (Some(study), Entry::Trial { index, trial }) if index < study.cells.len() => {
                 study.cells[index].trials.push(trial.into_owned());

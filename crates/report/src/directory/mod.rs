@@ -54,8 +54,9 @@ impl StudyDir {
         StudyDir::begin(path, study, lock).map_err(|source| DirectoryError::Unusable { path: path.to_owned(), source })
     }
 
-    /// Continues the study in a directory, if it is the one `plan` describes: the same version, seed, repeats, warm-ups, input,
-    /// machine and cells. The trials found are in [`StudyDir::study`]; `plan` itself is not kept.
+    /// Continues the study in a directory, if it is the one `plan` describes: the same version, seed, order, warm-ups, input,
+    /// machine and cells, and at least as many repeats. The trials found are in [`StudyDir::study`]; of `plan` only the repeats
+    /// are kept.
     ///
     /// # Errors
     /// There is no study, it has another plan (each difference is named), is damaged, newer, or in use.
@@ -64,11 +65,12 @@ impl StudyDir {
             return Err(DirectoryError::Absent { path: path.to_owned() });
         }
         let lock = lock(path)?;
-        let study = read_study(path)?;
+        let mut study = read_study(path)?;
         let differences = difference::differences(&study, plan);
         if !differences.is_empty() {
             return Err(DirectoryError::OtherPlan { path: path.to_owned(), differences });
         }
+        study.repeats = plan.repeats;
         // What is there was written before, so what fails now is room or a permission, and nothing recorded is lost.
         StudyDir::begin(path, study, lock).map_err(|source| DirectoryError::Write { path: path.join(JOURNAL), source })
     }
@@ -92,6 +94,17 @@ impl StudyDir {
             .map_err(|source| DirectoryError::Write { path: self.path.join(JOURNAL), source })?;
         self.stale = (0..self.study.cells.len()).collect();
         self.save()
+    }
+
+    /// Adds a cell behind those there are.
+    ///
+    /// # Errors
+    /// The change could not be brought to disk.
+    pub fn add(&mut self, cell: Cell) -> Result<(), DirectoryError> {
+        let index = self.study.cells.len();
+        let journalled = self.journal.cell(index, &cell);
+        self.study.cells.push(cell);
+        journalled.map_err(|source| DirectoryError::Write { path: self.path.join(JOURNAL), source })
     }
 
     /// The study so far. Summaries of cells are as of the last [`StudyDir::save`].
@@ -300,7 +313,7 @@ fn write_whole(path: &Path, study: &Study) -> io::Result<()> {
 /// JSON has no infinities and no NaN: a rate over no time becomes 0, as a trial without operations has it.
 fn make_finite(trial: &mut TrialRecord) {
     let latency = &mut trial.latency_ns;
-    let all = [&mut latency.service, &mut latency.response, &mut latency.send_lag];
+    let all = [&mut latency.service, &mut latency.response, &mut latency.send_lag, &mut latency.client_lag];
     let means = all.into_iter().chain(latency.by_operation.values_mut()).map(|summary| &mut summary.mean);
     let figures = [
         &mut trial.makespan_s,

@@ -20,12 +20,13 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Settings that matter for speed and safety.
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 14] = [
     "commit_delay",
     "default_transaction_isolation",
     "effective_io_concurrency",
     "fsync",
     "full_page_writes",
+    "jit",
     "max_wal_size",
     "server_version",
     "shared_buffers",

@@ -8,7 +8,7 @@ use store::{Endpoint, Facts, StoreError};
 use study::Durability;
 
 /// Settings that matter for speed and safety.
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 12] = [
     "appendonly",
     "appendfsync",
     "save",
@@ -18,6 +18,8 @@ const SETTINGS: [&str; 10] = [
     "databases",
     "hz",
     "lazyfree-lazy-user-del",
+    "activerehashing",
+    "hash-max-listpack-entries",
     "proto-max-bulk-len",
 ];
 

@@ -1,0 +1,62 @@
+//! `kvtrial run --find-rate`: the highest rate under a bound, for each store.
+
+use super::notebook::Notebook;
+use super::run::write_cells;
+use crate::args::RunArguments;
+use crate::failure::{self, Failure};
+use crate::terminal::{colour, print};
+use report::StudyDir;
+use runner::Plan;
+use runner::search::{Bound, Lab, RateOptions, find_rates};
+use study::{RateLimit, Status, Study};
+
+/// Rounds around the edge.
+const ROUNDS: u32 = 5;
+/// Trials a search takes besides those rounds, about: closed loop, bracket, curve.
+const OTHER_TRIALS: u32 = 12;
+/// Rates a round visits.
+const RATES_A_ROUND: u32 = 5;
+
+/// Searches, writes the study, prints what was found.
+pub fn find_rate(plan: &Plan, directory: StudyDir, bound: Bound, arguments: &RunArguments) -> Result<u8, Failure> {
+    let rounds = arguments.repeats.unwrap_or(ROUNDS);
+    let trials = plan.cells.len() as u32 * (rounds * RATES_A_ROUND + OTHER_TRIALS);
+    let seconds = plan.cells.iter().find_map(|cell| cell.settings.duration).map(|time| time.as_secs_f64());
+    let time =
+        seconds.map_or(String::new(), |seconds| format!(", {} and more", report::clock(seconds * f64::from(trials))));
+    eprintln!("kvtrial: the highest rate with {bound} is searched in about {trials} trials{time}");
+
+    let out = directory.path().to_owned();
+    let mut notebook = Notebook::new(directory, plan);
+    let mut lab = Lab::new(plan, host::interrupt::flag(), &mut notebook);
+    lab.expected = trials;
+    let found = find_rates(&mut lab, RateOptions { bound, rounds });
+    notebook.progress.finish();
+    if let Ok(searches) = &found {
+        notebook.directory.amend(|study| study.rate_search.clone_from(searches))?;
+    }
+    let study = notebook.directory.close()?;
+    found?;
+
+    write_cells(&out, &study)?;
+    print(&report::rate_search(&study, colour()))?;
+    if host::interrupt::requested() {
+        eprintln!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display());
+        return Ok(failure::INTERRUPTED);
+    }
+    print(&format!("Study: {0}/study.json, {0}/cells.csv\n", out.display()))?;
+    Ok(status(&study, arguments.strict))
+}
+
+/// Rates beyond the edge are void by nature; only a wrong answer voids a search.
+fn status(study: &Study, strict: bool) -> u8 {
+    let limits = || study.rate_search.iter().map(|search| search.limited_by);
+    let degraded = study.cells.iter().any(|cell| cell.verdict.status == Status::Degraded);
+    if limits().any(|limit| limit == RateLimit::Fault) {
+        failure::VOID
+    } else if strict && (degraded || limits().any(|limit| limit == RateLimit::Client)) {
+        failure::UNTRUSTED
+    } else {
+        failure::GOOD
+    }
+}

@@ -1,0 +1,90 @@
+//! What is written down and shown while trials run.
+
+use crate::terminal;
+use engine::{Phase, Progress};
+use report::StudyDir;
+use runner::{About, Observer, Plan};
+use std::time::Duration;
+use study::TrialRecord;
+
+/// Writes trials down and shows how far the study is.
+pub struct Notebook {
+    /// The study on disk.
+    pub directory: StudyDir,
+    /// What the terminal shows.
+    pub progress: report::Progress,
+    trial: (u32, u32, String),
+    phase: &'static str,
+    /// How long timed phases last, when time ends them.
+    duration: Option<Duration>,
+}
+
+impl Notebook {
+    /// For the trials of a plan that are not recorded yet.
+    pub fn new(directory: StudyDir, plan: &Plan) -> Notebook {
+        let mut progress = report::Progress::new(terminal::error_colour());
+        let names: Vec<String> = plan.cells.iter().map(|planned| planned.label()).collect();
+        for (name, cell) in names.iter().zip(&directory.study().cells) {
+            cell.trials.iter().for_each(|trial| progress.known(name, trial));
+        }
+        let recorded = directory.recorded();
+        let turns = plan.turns();
+        let left = turns.iter().filter(|turn| !recorded.contains(&turn.order));
+        progress.plan(left.map(|turn| names[turn.cell].as_str()));
+        let duration = plan.cells.first().and_then(|cell| cell.settings.duration);
+        Notebook { directory, progress, trial: (0, 0, String::new()), phase: "", duration }
+    }
+
+    /// How much of a phase is over: time where time ends it, else operations.
+    fn share(&self, phase: &Phase, progress: &Progress) -> Option<f64> {
+        match self.duration.filter(|_| phase.timed) {
+            Some(duration) => Some(progress.elapsed.as_secs_f64() / duration.as_secs_f64()),
+            None => phase.operations.map(|planned| progress.operations as f64 / planned.max(1) as f64),
+        }
+    }
+}
+
+impl Observer for Notebook {
+    fn trial_started(&mut self, order: u32, total: u32, store: &str, warmup: bool) {
+        self.trial = (order, total, store.to_owned());
+        self.phase = "";
+        self.progress.trial_started(order, total, store, if warmup { "warm-up" } else { "starting" });
+    }
+
+    fn progress(&mut self, phase: &Phase, progress: Progress) {
+        if self.phase != phase.name {
+            self.phase = phase.name;
+            let (order, total, store) = &self.trial;
+            self.progress.trial_started(*order, *total, store, phase.name);
+        }
+        self.progress.update(&report::Moment {
+            operations: progress.operations,
+            share: self.share(phase, &progress),
+            errors: progress.errors,
+            p99_ns: progress.p99_ns,
+            elapsed: progress.elapsed,
+        });
+        host::interrupt::progress();
+    }
+
+    fn cell_added(&mut self, cell: study::Cell) -> Result<(), String> {
+        self.directory.add(cell).map_err(|error| error.to_string())
+    }
+
+    fn trial_finished(&mut self, cell: usize, record: TrialRecord, about: Option<&About>) -> Result<(), String> {
+        host::interrupt::progress();
+        self.progress.trial_finished(&record);
+        if let Some(about) = about {
+            let describe = |cell: &mut study::Cell| {
+                cell.durability = Some(about.durability);
+                cell.product = about.facts.product.clone();
+                cell.store_version = about.facts.version.clone();
+                cell.store_config = about.facts.config.clone();
+                cell.emulated = about.emulated.iter().map(|&name| name.to_owned()).collect();
+                cell.logical_bytes = about.logical_bytes;
+            };
+            self.directory.describe(cell, describe).map_err(|error| error.to_string())?;
+        }
+        self.directory.record(cell, record).map_err(|error| error.to_string())
+    }
+}

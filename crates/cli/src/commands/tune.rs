@@ -1,0 +1,199 @@
+//! `kvtrial tune`: the best setting of a store and job, within a budget of time.
+
+use super::notebook::Notebook;
+use super::run::{default_directory, redacted_command, write_cells};
+use super::{selftest, target};
+use crate::args::TuneArguments;
+use crate::failure::{self, Failure};
+use crate::terminal::{colour, print};
+use engine::{JobInfo, Params, Settings};
+use report::StudyDir;
+use runner::search::{Lab, Objective, TuneError, TuneOptions, tune};
+use runner::{Axis, KeysFound, Plan, PlannedStore, Shelf, Variation};
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use store::Class;
+use study::{Spec, Study, Target, TrialOrder};
+
+/// Values of the engine that are tried.
+const CLIENTS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+const PIPELINE: [u32; 4] = [1, 4, 16, 64];
+
+/// Searches and reports.
+pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
+    let job = jobs::find(&arguments.job)
+        .ok_or_else(|| Failure::usage(format!("there is no job '{}'; see 'kvtrial jobs'", arguments.job)))?;
+    let store = store(arguments)?;
+    let params = jobs::params(job, &arguments.set)?;
+    let settings = Settings {
+        clients: arguments.clients,
+        pipeline: arguments.pipeline,
+        deadline: arguments.deadline,
+        seed: arguments.seed,
+        duration: runner::seconds(&params),
+        ..Settings::default()
+    };
+    let axes = space(job, &store, &params, &settings, arguments)?;
+    let objective = arguments.objective.unwrap_or(match settings.duration {
+        Some(_) => Objective::OpsPerS,
+        None => Objective::Makespan,
+    });
+
+    let shelf = Shelf::new(job, arguments.data.clone(), arguments.seed);
+    let plan = plan(job, shelf, &axes, &store, &params, settings, arguments)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let study = Study { selftest: selftest::for_study(), ..plan.study(redacted_command(), study::rfc3339(now)) };
+    let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
+    let directory = StudyDir::create(&out, study)?;
+    let keys: Vec<String> = axes.iter().map(|axis| format!("{} ({})", axis.key, axis.values.len())).collect();
+    let all = axes.iter().fold(1u64, |all, axis| all.saturating_mul(axis.values.len() as u64));
+    eprintln!(
+        "kvtrial: {} is searched for the best {} within {}: {all} settings of {}",
+        store.spec,
+        objective.name(),
+        report::clock(arguments.budget.as_secs_f64()),
+        keys.join(", ")
+    );
+
+    let begun = Instant::now();
+    let mut notebook = Notebook::new(directory, &plan);
+    let stop = AtomicBool::new(false);
+    let mut lab = Lab::new(&plan, &stop, &mut notebook);
+    let options =
+        TuneOptions { objective, budget: arguments.budget, begun, store: &store, axes, params: &params, settings };
+    let tuned = tune(&mut lab, &options, &stop, host::interrupt::flag());
+    notebook.progress.finish();
+    if let Ok(tuned) = &tuned {
+        notebook.directory.amend(|study| study.tune = Some(tuned.clone()))?;
+    }
+    let study = notebook.directory.close()?;
+    let tuned = match tuned {
+        Err(TuneError::Interrupted) => {
+            eprintln!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display());
+            return Ok(failure::INTERRUPTED);
+        }
+        Err(TuneError::Void(problem)) => {
+            return Err(Failure { message: format!("the default setting is void: {problem}"), status: failure::VOID });
+        }
+        other => other?,
+    };
+    write_cells(&out, &study)?;
+    print(&report::tune_text(&study, &tuned, colour()))?;
+    print(&format!("Study: {0}/study.json, {0}/cells.csv\n", out.display()))?;
+    Ok(failure::GOOD)
+}
+
+/// The store, which must be kvtrial's own to start anew.
+fn store(arguments: &TuneArguments) -> Result<PlannedStore, Failure> {
+    let spec: Spec = arguments.store.parse()?;
+    let info = target::resolve(&spec)?;
+    if spec.target != Target::Private {
+        return Err(Failure::usage(format!(
+            "-s {spec}: every setting is tried on a store of its own, started anew; write -s {} and let the setting be yours",
+            info.name
+        )));
+    }
+    Ok(PlannedStore { info, spec, baseline: false })
+}
+
+/// What is searched: what the store, the job and the engine declare, and what the user adds or puts in its place. The value in
+/// effect now comes first.
+fn space(
+    job: &JobInfo,
+    store: &PlannedStore,
+    params: &Params,
+    settings: &Settings,
+    arguments: &TuneArguments,
+) -> Result<Vec<Axis>, Failure> {
+    let mut keys: Vec<(String, Vec<String>)> = Vec::new();
+    let strings = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
+    let numbers = |values: &[u32]| values.iter().map(u32::to_string).collect::<Vec<_>>();
+    if !arguments.only {
+        for tunable in jobs::tunables::tunables(job.name) {
+            if let Some(now) = params.get(tunable.param) {
+                keys.push((tunable.param.into(), first(now.clone(), strings(tunable.values))));
+            }
+        }
+        keys.push(("clients".into(), first(settings.clients.to_string(), numbers(&CLIENTS))));
+        if store.info.class != Class::Embedded {
+            keys.push(("pipeline".into(), first(settings.pipeline.to_string(), numbers(&PIPELINE))));
+        }
+        let family = store.info.name.split('-').next().unwrap_or(store.info.name);
+        for tunable in stores::tunables::tunables(store.info.name) {
+            let declared = strings(tunable.values);
+            let now = store.spec.options.get(tunable.option).or(declared.first()).cloned().unwrap_or_default();
+            keys.push((format!("{family}.{}", tunable.option), first(now, declared)));
+        }
+    }
+    let plain = |key: &str| key.split_once('.').map_or(key, |(_, name)| name).to_owned();
+    for (key, text) in &arguments.vary {
+        keys.retain(|(known, _)| known != key && plain(known) != *key);
+        let values =
+            runner::grid::values(text).map_err(|problem| Failure::usage(format!("--vary {key}: {problem}")))?;
+        keys.push((key.clone(), values));
+    }
+    keys.retain(|(_, values)| values.len() > 1);
+    let texts: Vec<(String, String)> = keys.into_iter().map(|(key, values)| (key, values.join(","))).collect();
+    let axes = runner::axes(job, std::slice::from_ref(store), &texts)?;
+    if axes.is_empty() {
+        return Err(Failure::usage(format!(
+            "{} and {} declare nothing to search; name it with --vary KEY=VALUES",
+            store.info.name, job.name
+        )));
+    }
+    Ok(axes)
+}
+
+/// `now`, then the others.
+fn first(now: String, others: Vec<String>) -> Vec<String> {
+    let mut values = vec![now];
+    values.extend(others);
+    let mut seen = Vec::new();
+    values.retain(|value| !seen.contains(value) && (seen.push(value.clone()), true).1);
+    values
+}
+
+/// The study as it begins: the default setting. Every value is checked with the others at their default, so that one that cannot
+/// be used is refused before anything is started.
+fn plan(
+    job: &'static JobInfo,
+    mut shelf: Shelf,
+    axes: &[Axis],
+    store: &PlannedStore,
+    params: &Params,
+    settings: Settings,
+    arguments: &TuneArguments,
+) -> Result<Plan, Failure> {
+    let variation = Variation { axes: axes.to_vec(), ..Variation::default() };
+    let mut cells = Vec::new();
+    for (key, axis) in axes.iter().enumerate() {
+        for value in 0..axis.values.len() {
+            let mut setting = vec![0; axes.len()];
+            setting[key] = value;
+            let cell = variation.cell(&setting, store, params, settings)?;
+            let about = |problem: &dyn std::fmt::Display| {
+                Failure::usage(format!("{}={}: {problem}", axis.key, axis.values[value]))
+            };
+            let prepared = shelf.add(&cell.params).map_err(|problem| about(&problem))?;
+            host::check(cell.info, &cell.spec).map_err(|problem| about(&problem))?;
+            prepared.suits(&cell.info.declared(&cell.spec)).map_err(|problem| {
+                about(&format!("{problem}. Leave it out: --vary {}=... with the values that can be", axis.key))
+            })?;
+            cells.push(cell);
+        }
+    }
+    cells.truncate(1);
+    Ok(Plan {
+        job,
+        shelf,
+        cells,
+        varied: variation.varied(std::slice::from_ref(store)),
+        sampled: None,
+        order: TrialOrder::Random,
+        repeats: 1,
+        warmups: 0,
+        seed: arguments.seed,
+        base: arguments.base.clone().unwrap_or_else(host::default_base),
+        keys_found: KeysFound::Refuse,
+    })
+}

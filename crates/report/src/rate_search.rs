@@ -1,0 +1,135 @@
+//! What a search for the highest rate found, on a terminal.
+
+use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::reasons;
+use crate::units;
+use study::{Quantity, RateLimit, RatePoint, RateSearch, Study};
+
+const COLUMNS: [Column; 6] = [
+    Column { title: "OFFERED", side: Side::Right, gap: 3 },
+    Column { title: "ANSWERED", side: Side::Right, gap: 2 },
+    Column { title: "P50", side: Side::Right, gap: 2 },
+    Column { title: "P99", side: Side::Right, gap: 2 },
+    Column { title: "P99.9", side: Side::Right, gap: 2 },
+    Column { title: "BOUND", side: Side::Left, gap: 2 },
+];
+
+/// For each store a sentence with the rate, and the curve of response time over offered rate. At most 80 columns wide.
+pub fn rate_search(study: &Study, colour: Colour) -> String {
+    let mut text = String::new();
+    for search in &study.rate_search {
+        text.push('\n');
+        text += &paragraph(&sentence(search), 1, 3, Style::Bold, colour);
+        let rows: Vec<Row> = search.points.iter().map(row).collect();
+        if !rows.is_empty() {
+            let table = Table::fit(&COLUMNS, COLUMNS.len() - 1, rows.iter());
+            text += &table.titles(colour);
+            rows.iter().for_each(|row| text += &table.row(row, colour));
+        }
+    }
+    let faults: Vec<&str> = study
+        .rate_search
+        .iter()
+        .filter(|search| search.limited_by == RateLimit::Fault)
+        .map(|search| search.store.as_str())
+        .collect();
+    for cell in study.cells.iter().filter(|cell| faults.contains(&cell.store.as_str())) {
+        text += &reasons::of_cell(cell, &[], colour);
+    }
+    text.push('\n');
+    let legend = "Operations were due at random moments (Poisson); response time counts from the moment each was due. \
+                  OFFERED and ANSWERED are operations a second.";
+    text + &paragraph(legend, 1, 3, Style::Dim, colour)
+}
+
+/// What was found, in words.
+fn sentence(search: &RateSearch) -> String {
+    let RateSearch { store, bound, .. } = search;
+    let closed = format!("a closed loop did {}", units::count(search.closed_ops_per_s));
+    match (&search.rate, search.limited_by) {
+        (_, RateLimit::Fault) => format!("{store}: no rate, because a trial was void: {closed}"),
+        (_, RateLimit::Bound) => format!(
+            "{store} keeps {bound} at no rate, not even nearly idle ({closed} operations a second). Ask for a larger bound"
+        ),
+        (None, RateLimit::Interrupted) => format!("{store}: the search was interrupted"),
+        (None, _) => format!("{store}: no rate was found"),
+        (Some(rate), RateLimit::Client) => format!(
+            "{store} keeps {bound} up to at least {}; beyond that the client itself was late, so the store may do more: \
+             give it more --threads, or processors of its own",
+            interval(rate)
+        ),
+        (Some(rate), _) => {
+            format!("{store} keeps {bound} up to {} ({closed})", interval(rate))
+        }
+    }
+}
+
+fn interval(rate: &Quantity) -> String {
+    let value = units::count(rate.value);
+    if rate.level > 0.0 {
+        let (low, high) = (units::count(rate.low), units::count(rate.high));
+        format!("{value} operations a second ({low} to {high}, {:.0} % of {} rounds)", rate.level * 100.0, rate.n)
+    } else {
+        format!("about {value} operations a second (one round)")
+    }
+}
+
+fn row(point: &RatePoint) -> Row {
+    let time = |ns: f64| units::duration(ns * 1e-9);
+    let (word, style) = match point {
+        RatePoint { client_late, n, .. } if 2 * client_late > *n => ("client late".into(), Style::Warning),
+        RatePoint { within, n, .. } if within == n => ("kept".into(), Style::Good),
+        RatePoint { within: 0, .. } => ("broken".into(), Style::Bad),
+        RatePoint { within, n, .. } => (format!("kept in {within} of {n}"), Style::Warning),
+    };
+    vec![
+        (units::count(point.offered_ops_per_s), Style::Plain),
+        (units::count(point.achieved_ops_per_s), Style::Plain),
+        (time(point.p50_ns), Style::Plain),
+        (time(point.p99_ns), Style::Plain),
+        (time(point.p99_9_ns), Style::Plain),
+        (word, style),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rate_search;
+    use crate::Colour;
+    use study::{Quantity, RateLimit, RatePoint, RateSearch, Study};
+
+    #[test]
+    fn the_rate_is_told_with_its_interval_and_the_curve_below_it() {
+        let point = |offered: f64, p99_ms: f64, within| RatePoint {
+            offered_ops_per_s: offered,
+            achieved_ops_per_s: offered,
+            p50_ns: 2e5,
+            p99_ns: p99_ms * 1e6,
+            p99_9_ns: p99_ms * 2e6,
+            n: 5,
+            within,
+            client_late: 0,
+        };
+        let found = RateSearch {
+            store: "redis-unix".into(),
+            bound: "p99<2ms".into(),
+            closed_ops_per_s: 61_000.0,
+            rate: Some(Quantity { value: 41_000.0, low: 40_100.0, high: 42_000.0, level: 0.9375, n: 5 }),
+            limited_by: RateLimit::Store,
+            points: vec![point(20_000.0, 0.5, 5), point(41_000.0, 1.9, 3), point(45_000.0, 9.0, 0)],
+        };
+        let client = RateSearch { limited_by: RateLimit::Client, ..found.clone() };
+        let never = RateSearch { rate: None, limited_by: RateLimit::Bound, points: Vec::new(), ..found.clone() };
+        let text = rate_search(&Study { rate_search: vec![found, client, never], ..Study::default() }, Colour::Never);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.contains(
+                "redis-unix keeps p99<2ms up to 41.0k operations a second (40.1k to 42.0k, 94 % of 5 rounds)"
+            ),
+            "{text}"
+        );
+        assert!(words.contains("kept in 3 of 5") && words.contains("broken"), "{text}");
+        assert!(words.contains("the client itself was late") && words.contains("at no rate"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}

@@ -1,0 +1,212 @@
+//! What `kvtrial tune` found, in plain words.
+
+use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::units;
+use std::collections::BTreeMap;
+use study::{Study, Tune, TuneEffect, TunedSetting};
+
+const FRONT: [Column; 4] = [
+    Column { title: "SETTING", side: Side::Left, gap: 3 },
+    Column { title: "OP/S", side: Side::Right, gap: 2 },
+    Column { title: "P99", side: Side::Right, gap: 2 },
+    Column { title: "B/RECORD", side: Side::Right, gap: 2 },
+];
+const EFFECTS: [Column; 3] = [
+    Column { title: "VALUE", side: Side::Left, gap: 3 },
+    Column { title: "x DEFAULT", side: Side::Right, gap: 2 },
+    Column { title: "95 % INTERVAL", side: Side::Left, gap: 2 },
+];
+
+/// The best setting with its gain, the settings no other beats, what each value does, and what did not matter. At most 80
+/// columns wide.
+pub fn tune_text(study: &Study, tune: &Tune, colour: Colour) -> String {
+    let store = study.cells.first().map_or("", |cell| cell.store.split(',').next().unwrap_or(""));
+    let mut text = String::from("\n");
+    for (line, style) in [(best(store, tune), Style::Bold), (gain(tune), Style::Plain), (effort(tune), Style::Dim)] {
+        text += &paragraph(&line, 1, 3, style, colour);
+    }
+    if !tune.pareto.is_empty() {
+        text.push('\n');
+        text += &paragraph("No other setting is better in all of these at once:", 1, 3, Style::Bold, colour);
+        let rows: Vec<Row> = tune.pareto.iter().map(|one| front_row(one, &tune.default)).collect();
+        let table = Table::fit(&FRONT, 0, rows.iter());
+        text += &table.titles(colour);
+        rows.iter().for_each(|row| text += &table.row(row, colour));
+    }
+    text.push('\n');
+    text + &effects(tune, colour)
+}
+
+/// What differs from the default.
+fn changes(setting: &BTreeMap<String, String>, default: &BTreeMap<String, String>) -> String {
+    let changed: Vec<String> = setting
+        .iter()
+        .filter(|(key, value)| default.get(*key) != Some(value))
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    if changed.is_empty() { "the default".into() } else { changed.join(" ") }
+}
+
+fn best(store: &str, tune: &Tune) -> String {
+    match changes(&tune.best, &tune.default).as_str() {
+        "the default" => {
+            format!("No setting of {store} was found that is better than the default in {}.", tune.objective)
+        }
+        changed => format!("The best setting found for {store}, by {}: {changed}", tune.objective),
+    }
+}
+
+fn gain(tune: &Tune) -> String {
+    let Some(gain) = tune.gain else {
+        return "There was no time left to compare it with the default; give it a larger --budget.".into();
+    };
+    let what = if tune.best == tune.default { "The nearest other setting" } else { "It" };
+    let p = tune.gain_p.map_or(String::new(), |p| format!(", p = {p:.3}"));
+    let measured = format!("{} pairs of trials after the search, in turns{p}", gain.n);
+    if gain.level <= 0.0 {
+        return format!(
+            "{what} is {:.2} times as good as the default in a single pair: that may be chance.",
+            gain.value
+        );
+    }
+    let interval = format!("{:.2}x to {:.2}x, {:.0} %", gain.low, gain.high, gain.level * 100.0);
+    if gain.low > 1.0 {
+        format!("{what} is {:.2}x as good as the default ({interval}; {measured}).", gain.value)
+    } else if gain.high < 1.0 {
+        format!("{what} is worse than the default: {:.2}x ({interval}; {measured}).", gain.value)
+    } else {
+        format!("{what} was not told apart from the default: {:.2}x ({interval}; {measured}).", gain.value)
+    }
+}
+
+fn effort(tune: &Tune) -> String {
+    let rounds: Vec<String> =
+        tune.rounds.iter().map(|round| format!("{} settings in {} trials", round.settings, round.trials)).collect();
+    format!(
+        "Of {} settings tried: {}; {} of {} used.",
+        tune.combinations,
+        rounds.join(", then "),
+        units::clock(tune.used_s),
+        units::clock(tune.budget_s)
+    )
+}
+
+fn front_row(one: &TunedSetting, default: &BTreeMap<String, String>) -> Row {
+    let or_dash = |text: Option<String>| (text.unwrap_or_else(|| "-".into()), Style::Plain);
+    vec![
+        (changes(&one.setting, default), Style::Plain),
+        or_dash(one.ops_per_s.map(|rate| units::count(rate.value))),
+        or_dash(one.p99_ns.map(|p99| units::duration(p99.value * 1e-9))),
+        or_dash(one.bytes_per_record.map(units::count)),
+    ]
+}
+
+fn effects(tune: &Tune, colour: Colour) -> String {
+    let known: Vec<(&TuneEffect, study::Quantity)> =
+        tune.effects.iter().filter_map(|effect| effect.ratio.map(|ratio| (effect, ratio))).collect();
+    if known.is_empty() {
+        let words = "Too few settings were tried to tell what each value does by itself; a larger --budget tries more.";
+        return paragraph(words, 1, 3, Style::Plain, colour);
+    }
+    let mattered: Vec<Row> = known
+        .iter()
+        .filter(|(effect, _)| effect.told_apart)
+        .map(|(effect, ratio)| {
+            let style = if ratio.value > 1.0 { Style::Good } else { Style::Bad };
+            vec![
+                (format!("{}={}", effect.key, effect.value), Style::Plain),
+                (format!("{:.2}", ratio.value), style),
+                (format!("{:.2} to {:.2}", ratio.low, ratio.high), Style::Dim),
+            ]
+        })
+        .collect();
+    let mut text = String::new();
+    if !mattered.is_empty() {
+        text += &paragraph("What a value does by itself, above 1 is better:", 1, 3, Style::Bold, colour);
+        let table = Table::fit(&EFFECTS, 0, mattered.iter());
+        text += &table.titles(colour);
+        mattered.iter().for_each(|row| text += &table.row(row, colour));
+    }
+    let idle: Vec<String> = tune
+        .space
+        .iter()
+        .filter_map(|space| {
+            let of_key: Vec<_> = known.iter().filter(|(effect, _)| effect.key == space.key).collect();
+            if of_key.is_empty() || of_key.iter().any(|(effect, _)| effect.told_apart) {
+                return None;
+            }
+            let low = of_key.iter().map(|(_, ratio)| ratio.low).fold(f64::INFINITY, f64::min);
+            let high = of_key.iter().map(|(_, ratio)| ratio.high).fold(0.0, f64::max);
+            Some(format!("{} ({low:.2}x to {high:.2}x)", space.key))
+        })
+        .collect();
+    if !idle.is_empty() {
+        let words = format!("Not seen to matter (where its effect lies, 95 %): {}.", idle.join(", "));
+        text += &paragraph(&words, 1, 3, Style::Plain, colour);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tune_text;
+    use crate::Colour;
+    use study::{Cell, Quantity, Study, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting};
+
+    fn tuned() -> (Study, Tune) {
+        let setting = |clients: &str, threads: &str| {
+            [("clients".to_owned(), clients.to_owned()), ("redis.io-threads".to_owned(), threads.to_owned())].into()
+        };
+        let effect = |key: &str, value: &str, ratio: f64, told_apart| TuneEffect {
+            key: key.into(),
+            value: value.into(),
+            ratio: Some(Quantity { value: ratio, low: ratio * 0.95, high: ratio * 1.05, level: 0.95, n: 20 }),
+            told_apart,
+        };
+        let key = |key: &str, values: &[&str]| TunedKey {
+            key: key.into(),
+            values: values.iter().map(|value| (*value).into()).collect(),
+        };
+        let tune = Tune {
+            objective: "ops_per_s".into(),
+            budget_s: 300.0,
+            used_s: 298.2,
+            combinations: 18,
+            space: vec![key("clients", &["1", "8"]), key("redis.io-threads", &["1", "2"])],
+            rounds: vec![TuneRound { settings: 12, trials: 12 }, TuneRound { settings: 6, trials: 18 }],
+            default: setting("1", "1"),
+            best: setting("8", "1"),
+            gain: Some(Quantity { value: 2.41, low: 2.3, high: 2.5, level: 0.95, n: 9 }),
+            gain_p: Some(0.0001),
+            pareto: vec![TunedSetting { setting: setting("8", "1"), ..TunedSetting::default() }],
+            effects: vec![effect("clients", "8", 2.4, true), effect("redis.io-threads", "2", 1.0, false)],
+        };
+        (
+            Study {
+                cells: vec![Cell { store: "redis-unix,io-threads=1".into(), ..Cell::default() }],
+                ..Study::default()
+            },
+            tune,
+        )
+    }
+
+    #[test]
+    fn the_best_setting_its_gain_and_what_did_not_matter_are_told() {
+        let (study, tune) = tuned();
+        let text = tune_text(&study, &tune, Colour::Never);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("The best setting found for redis-unix, by ops_per_s: clients=8"), "{text}");
+        assert!(words.contains("It is 2.41x as good as the default (2.30x to 2.50x, 95 %; 9 pairs"), "{text}");
+        assert!(words.contains("redis.io-threads (0.95x to 1.05x)") && words.contains("clients=8 2.40"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn chance_is_called_chance() {
+        let (study, mut tune) = tuned();
+        tune.gain = Some(Quantity { value: 1.02, low: 0.97, high: 1.08, level: 0.95, n: 9 });
+        assert!(tune_text(&study, &tune, Colour::Never).contains("not told apart"));
+        tune.best = tune.default.clone();
+        assert!(tune_text(&study, &tune, Colour::Never).contains("No setting of redis-unix"));
+    }
+}

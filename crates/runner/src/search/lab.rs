@@ -1,0 +1,91 @@
+//! Trials one at a time, on cells made as they are needed.
+
+use crate::plan::{Plan, PlannedCell};
+use crate::run::{Observer, RunError, Trials};
+use crate::trial::Position;
+use std::sync::atomic::{AtomicBool, Ordering};
+use study::{Cell, TrialRecord};
+
+/// What jobs call their records in what they say of their input.
+const RECORDS: [&str; 6] = ["records", "keys", "documents", "rows", "terms", "pages"];
+
+/// Runs trials for a search and keeps what they showed.
+pub struct Lab<'a> {
+    plan: &'a Plan,
+    trials: Trials<'a>,
+    cells: Vec<Tested>,
+    order: u32,
+    /// Trials there may be in all, as far as the search can tell: for the progress line only.
+    pub expected: u32,
+    stop: &'a AtomicBool,
+    observer: &'a mut dyn Observer,
+}
+
+/// A cell with its trials so far.
+pub struct Tested {
+    /// The cell as it is in the study, without its trials.
+    pub cell: Cell,
+    /// Its trials.
+    pub trials: Vec<TrialRecord>,
+}
+
+impl<'a> Lab<'a> {
+    /// For the cells of a plan, which the study has already, and for others.
+    pub fn new(plan: &'a Plan, stop: &'a AtomicBool, observer: &'a mut dyn Observer) -> Lab<'a> {
+        let cells = plan.cells.iter().map(|cell| Tested { cell: plan.cell(cell), trials: Vec::new() }).collect();
+        Lab { plan, trials: Trials::new(plan, false), cells, order: 0, expected: 0, stop, observer }
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &'a Plan {
+        self.plan
+    }
+
+    /// What was tried of a cell.
+    pub fn tested(&self, planned: &PlannedCell) -> Option<&Tested> {
+        let key = self.plan.cell(planned).key();
+        self.cells.iter().find(|known| known.cell.key() == key)
+    }
+
+    /// How many records the job leaves in the store, as far as its input says.
+    pub fn records(&self, planned: &PlannedCell) -> Option<f64> {
+        let input = self.plan.shelf.job(&planned.params).ok()?.input();
+        RECORDS.iter().find_map(|name| input.get(*name)?.as_f64())
+    }
+
+    /// Runs one trial of a cell and records it with the stage of the search it belongs to. `None`: interrupted.
+    ///
+    /// # Errors
+    /// The store cannot be opened or cannot do the job, or the trial cannot be recorded.
+    pub fn trial(&mut self, planned: &PlannedCell, stage: &str) -> Result<Option<TrialRecord>, RunError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let at = self.place(planned)?;
+        self.order += 1;
+        let total = self.expected.max(self.order);
+        self.observer.trial_started(self.order, total, &planned.label(), false);
+        let position = Position { order: self.order, warmup: false };
+        let mut finished = self.trials.run(planned, position, self.stop, self.observer)?;
+        if finished.interrupted {
+            self.order -= 1;
+            return Ok(None);
+        }
+        finished.record.more.insert("stage".into(), stage.into());
+        self.cells[at].trials.push(finished.record.clone());
+        let about = finished.about.as_ref();
+        self.observer.trial_finished(at, finished.record.clone(), about).map_err(RunError::Record)?;
+        Ok(Some(finished.record))
+    }
+
+    /// The cell's place in the study, which gets it if it is new.
+    fn place(&mut self, planned: &PlannedCell) -> Result<usize, RunError> {
+        let cell = self.plan.cell(planned);
+        if let Some(at) = self.cells.iter().position(|known| known.cell.key() == cell.key()) {
+            return Ok(at);
+        }
+        self.observer.cell_added(cell.clone()).map_err(RunError::Record)?;
+        self.cells.push(Tested { cell, trials: Vec::new() });
+        Ok(self.cells.len() - 1)
+    }
+}

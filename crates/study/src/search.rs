@@ -1,0 +1,146 @@
+//! What searches found: the highest rate under a bound, the best setting.
+
+use crate::Quantity;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The highest open-loop rate at which a store keeps a bound on its response time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RateSearch {
+    /// The store's spec without secrets.
+    pub store: String,
+    /// The bound, e.g. `p99<2ms`.
+    pub bound: String,
+    /// Operations a second of a closed loop with the same clients, where the search began.
+    pub closed_ops_per_s: f64,
+    /// The rate, operations a second: the median over independent rounds at the edge. `None` when no rate keeps the bound, or
+    /// the search was not finished.
+    pub rate: Option<Quantity>,
+    /// What stands in the way of a higher rate.
+    pub limited_by: RateLimit,
+    /// Every rate tried, lowest first: offered rate against response time.
+    pub points: Vec<RatePoint>,
+}
+
+/// What stands in the way of a higher rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RateLimit {
+    /// The store: beyond the rate its response time breaks the bound.
+    #[default]
+    Store,
+    /// The client: beyond the rate it cannot keep the schedule itself, so the store may well do more.
+    Client,
+    /// Nothing is slow enough: even without load the bound is broken.
+    Bound,
+    /// A wrong or missing answer ended the search.
+    Fault,
+    /// The search was interrupted.
+    Interrupted,
+}
+
+/// One offered rate. Medians over trials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RatePoint {
+    /// Operations a second that were due, at random moments.
+    pub offered_ops_per_s: f64,
+    /// Operations a second that were answered.
+    pub achieved_ops_per_s: f64,
+    /// Response time from the moment each operation was due.
+    pub p50_ns: f64,
+    /// 99th percentile of the same.
+    pub p99_ns: f64,
+    /// 99.9th percentile of the same.
+    pub p99_9_ns: f64,
+    /// Trials.
+    pub n: u32,
+    /// In how many of them the bound was kept and everything due was sent.
+    pub within: u32,
+    /// In how many of them the client itself was late.
+    pub client_late: u32,
+}
+
+/// What `kvtrial tune` found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tune {
+    /// `makespan`, `ops_per_s`, `p99` or `bytes_per_record`.
+    pub objective: String,
+    /// Wall time it was given.
+    pub budget_s: f64,
+    /// Wall time it took.
+    pub used_s: f64,
+    /// What was searched: each key with its values, the default first.
+    pub space: Vec<TunedKey>,
+    /// Combinations of all values.
+    pub combinations: u64,
+    /// Rounds of successive halving: settings tried and trials run in each.
+    pub rounds: Vec<TuneRound>,
+    /// The setting everything is compared with.
+    pub default: BTreeMap<String, String>,
+    /// The best setting of the search.
+    pub best: BTreeMap<String, String>,
+    /// How many times better the best is than the default, from trials of their own that took turns after the search: above 1 is
+    /// better.
+    pub gain: Option<Quantity>,
+    /// Two-sided permutation test on the same trials.
+    pub gain_p: Option<f64>,
+    /// Settings that no other beats in throughput, p99 and bytes per record together.
+    pub pareto: Vec<TunedSetting>,
+    /// What each value does by itself, compared with its key's default, other keys held equal.
+    pub effects: Vec<TuneEffect>,
+}
+
+/// A key that was searched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TunedKey {
+    /// As `--vary` names it.
+    pub key: String,
+    /// Its values, the default first.
+    pub values: Vec<String>,
+}
+
+/// One round of successive halving.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TuneRound {
+    /// Settings in it.
+    pub settings: u32,
+    /// Trials run.
+    pub trials: u32,
+}
+
+/// A setting with its figures: medians over its trials.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TunedSetting {
+    /// Value of every key.
+    pub setting: BTreeMap<String, String>,
+    /// Time of the job.
+    pub makespan_s: Option<Quantity>,
+    /// Operations completed per second.
+    pub ops_per_s: Option<Quantity>,
+    /// 99th percentile of response time.
+    pub p99_ns: Option<Quantity>,
+    /// Bytes on disk, or of a server without files its memory, by record of the job.
+    pub bytes_per_record: Option<f64>,
+    /// Whether it was void: shown, never ranked.
+    pub void: bool,
+}
+
+/// The main effect of one value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TuneEffect {
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: String,
+    /// How many times better than the key's default; above 1 is better. `None` when too few settings were tried to tell.
+    pub ratio: Option<Quantity>,
+    /// Whether 1 lies outside the interval.
+    pub told_apart: bool,
+}
