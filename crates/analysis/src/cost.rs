@@ -27,10 +27,3 @@ pub fn spread(quantity: &Quantity) -> Option<f64> {
     let arm = (quantity.high - quantity.value).max(quantity.value - quantity.low);
     (quantity.level > 0.0 && quantity.value > 0.0).then(|| arm / quantity.value)
 }
-
-/// Wall time an operation, seconds, with the number of operations; both medians over counted trials.
-pub fn time_per_operation(cell: &Cell) -> Option<(f64, f64)> {
-    let counted: Vec<f64> = cell.counted().map(|trial| trial.operations as f64).collect();
-    let operations = stats::median(&counted).filter(|operations| *operations > 0.0)?;
-    Some((cell.makespan_s?.value / operations, operations))
-}

@@ -10,11 +10,14 @@
 //! | which cells may be compared at all? | [`parts`], then [`groups`] |
 //! | which is best, and which were not told apart? | [`Group::places`] |
 //! | what does it cost over doing nothing, or over RAM? | [`baseline`], [`cost`] |
+//! | what did an operation's time go into? | [`budget`] |
+//! | did anything stand still? | [`stalls()`] |
 //! | which cells of two studies belong together, and in what else do they differ? | [`same_cells`], [`within`], [`differences`] |
 //! | how many times better is one cell than another, and is that chance? | [`compare`] |
 //! | is a condition of `--fail-if` broken? | [`Gate`] |
 //! | what is a figure called, in which unit, and which way is better? | [`Metric`] |
 
+mod budget;
 mod comparison;
 mod conditions;
 mod cost;
@@ -23,16 +26,19 @@ mod metric;
 mod pairing;
 mod phases;
 mod ranking;
+mod stalls;
 mod summary;
 
+pub use budget::{budget, fill_budgets};
 pub use comparison::{
     ALPHA, Across, Allowed, Alone, Candidates, Comparison, Contrast, Finding, Obstacle, Pair, Source, Subject, Unlike,
     VoidCell, compare,
 };
 pub use conditions::{Condition, Difference, Weight, differences};
-pub use cost::{baseline, cost, spread, time_per_operation};
+pub use cost::{baseline, cost, spread};
 pub use gate::{Bound, Fails, GATE_LEVEL, Gate, GateError, Judgement, Outcome};
 pub use metric::{Better, Metric, Unit};
 pub use pairing::{Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
 pub use ranking::{Group, Part, Place, Rank, common_parameters, groups, parts};
+pub use stalls::stalls;
 pub use summary::summarise;

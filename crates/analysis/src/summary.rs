@@ -32,7 +32,8 @@ pub fn summarise(cell: &mut Cell) {
     let sum = |figure: fn(&TrialRecord) -> u64| counted.iter().map(|trial| figure(trial)).fold(0, u64::saturating_add);
     let (hits, misses) = (sum(|trial| trial.hits), sum(|trial| trial.misses));
     let (errors, retries) = (sum(|trial| trial.errors), sum(|trial| trial.retries));
-    let mut by_time: Vec<&TrialRecord> = counted.iter().copied().filter(|trial| !trial.curve.is_empty()).collect();
+    let resent = sum(|trial| trial.resent);
+    let mut by_time: Vec<&TrialRecord> = timed.clone();
     by_time.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
     let middle = by_time.get(by_time.len().saturating_sub(1) / 2);
     let growth = middle.map(|trial| (trial.curve.clone(), trial.stalls.clone())).unwrap_or_default();
@@ -50,6 +51,7 @@ pub fn summarise(cell: &mut Cell) {
     cell.latency_ns = latency_ns;
     cell.by_phase = by_phase;
     (cell.hits, cell.misses, cell.errors, cell.retries) = (hits, misses, errors, retries);
+    cell.resent = resent;
     (cell.curve, cell.stalls) = growth;
     cell.answer = answer;
     cell.verdict = verdict;

@@ -51,6 +51,9 @@ pub enum Command {
     Completions(CompletionsArguments),
     /// Print a manual page
     Man(ManArguments),
+    /// Be the server of the echo baselines; kvtrial starts it itself
+    #[command(hide = true)]
+    EchoServer(EchoArguments),
 }
 
 /// Options of `run`.
@@ -255,6 +258,18 @@ pub struct ListArguments {
     /// Print the list as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Where the echo server listens.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct EchoArguments {
+    /// Port of the loopback interface
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+    /// Path of a unix socket
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
 }
 
 /// Options of `completions`.

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod compare;
 pub mod completions;
+pub mod echo;
 mod find_rate;
 pub mod jobs;
 pub mod man;

@@ -17,6 +17,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse(); // prints help and usage errors itself and exits with 0 or 2
+    if let Command::EchoServer(arguments) = &arguments.command {
+        return commands::echo::serve(arguments); // ends by a signal, like any server
+    }
+    stores::echo_served_by(commands::echo::command_line());
     terminal::choose(arguments.color);
     if let Err(error) = host::interrupt::install(|| std::process::exit(failure::INTERRUPTED.into())) {
         eprintln!("kvtrial: signals cannot be handled: {error}");
@@ -33,6 +37,7 @@ fn main() -> ExitCode {
         Command::Selftest(arguments) => commands::selftest::selftest(&arguments),
         Command::Stores(arguments) => commands::stores::stores(&arguments),
         Command::Jobs(arguments) => commands::jobs::jobs(&arguments),
+        Command::EchoServer(_) => Ok(failure::GOOD),
         Command::Completions(arguments) => commands::completions::completions(&arguments),
         Command::Man(arguments) => commands::man::man(&arguments),
     };

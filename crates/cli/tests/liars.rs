@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod truth_support;
+mod common;
 
+use common::{Ran, run_once};
 use std::time::Duration;
 use testkit::lying::{Lie, LyingServer, Protocol, Rule, Target, Told, When};
-use truth_support::{Ran, run};
 
 const PROTOCOLS: [Protocol; 3] = [Protocol::Resp, Protocol::Memcached, Protocol::Tyrant];
 
@@ -36,7 +36,7 @@ fn url(protocol: Protocol, port: u16) -> String {
 
 fn run_with(protocol: Protocol, rule: Rule, more: &[&str]) -> (Ran, Vec<Told>) {
     let server = LyingServer::start(protocol, vec![rule]).unwrap();
-    let ran = run("ycsb", &url(protocol, server.port()), more);
+    let ran = run_once("ycsb", &url(protocol, server.port()), more);
     (ran, server.told())
 }
 
@@ -44,10 +44,10 @@ fn run_with(protocol: Protocol, rule: Rule, more: &[&str]) -> (Ran, Vec<Told>) {
 fn assert_void(lie: Lie, target: Target, kinds: &[&str]) {
     for protocol in PROTOCOLS {
         let (ran, told) = run_with(protocol, Rule::new(lie, target, When::Nth(1500)), &MIX);
-        assert_eq!(told.len(), 1, "{protocol:?} {lie:?} was not told\n{}", ran.printed);
-        assert_eq!((ran.verdict(), ran.status), ("void", 1), "{protocol:?} {lie:?}\n{}", ran.printed);
-        let found = kinds.iter().find_map(|kind| ran.reason(kind));
-        let (count, example) = found.unwrap_or_else(|| panic!("{protocol:?} {lie:?}: {}", ran.cell["verdict"]));
+        assert_eq!(told.len(), 1, "{protocol:?} {lie:?} was not told\n{}", ran.said());
+        assert_eq!((ran.verdict(), ran.status), ("void", 1), "{protocol:?} {lie:?}\n{}", ran.said());
+        let found = kinds.iter().find_map(|kind| ran.why(kind));
+        let (count, example) = found.unwrap_or_else(|| panic!("{protocol:?} {lie:?}: {}", ran.only()["verdict"]));
         let key = String::from_utf8_lossy(&told[0].key).into_owned();
         assert!(example.contains(&key), "{protocol:?} {lie:?} at {key}: {example}");
         assert_eq!(count, 1, "{protocol:?} {lie:?}: {example}");
@@ -59,10 +59,10 @@ fn an_honest_run_is_not_void_on_any_protocol() {
     for protocol in PROTOCOLS {
         let rule = Rule::new(Lie::Late(Duration::from_millis(300)), Target::Gets, When::Nth(1500));
         let (ran, told) = run_with(protocol, rule, &MIX);
-        assert_eq!((told.len(), ran.status), (1, 0), "{protocol:?}\n{}", ran.printed);
-        assert_ne!(ran.verdict(), "void", "{protocol:?}: {}", ran.cell["verdict"]);
+        assert_eq!((told.len(), ran.status), (1, 0), "{protocol:?}\n{}", ran.said());
+        assert_ne!(ran.verdict(), "void", "{protocol:?}: {}", ran.only()["verdict"]);
         // Late, but right: that is a matter of latency.
-        let max = ran.cell["latency_ns"]["service"]["max"].as_f64().unwrap();
+        let max = ran.only()["latency_ns"]["service"]["max"].as_f64().unwrap();
         assert!((300e6..1500e6).contains(&max), "{protocol:?}: the longest operation took {max} ns");
     }
 }
@@ -88,10 +88,10 @@ fn a_denied_hit_makes_a_run_void() {
 fn updates_acknowledged_and_forgotten_make_a_run_void() {
     for protocol in PROTOCOLS {
         let (ran, told) = run_with(protocol, Rule::new(Lie::DropsPut, Target::Puts, When::Every(50)), &MIX);
-        assert_eq!((ran.verdict(), ran.status), ("void", 1), "{protocol:?}\n{}", ran.printed);
+        assert_eq!((ran.verdict(), ran.status), ("void", 1), "{protocol:?}\n{}", ran.said());
         let kinds = ["stale_value", "unexpected_miss", "lost_updates"];
-        let examples: Vec<_> = kinds.iter().filter_map(|kind| ran.reason(kind)).collect();
-        assert!(!examples.is_empty(), "{protocol:?}: {}", ran.cell["verdict"]);
+        let examples: Vec<_> = kinds.iter().filter_map(|kind| ran.why(kind)).collect();
+        assert!(!examples.is_empty(), "{protocol:?}: {}", ran.only()["verdict"]);
         for (_, example) in examples {
             let named = told.iter().any(|told| example.contains(&*String::from_utf8_lossy(&told.key)));
             assert!(named, "{protocol:?}: {example}");
@@ -136,8 +136,8 @@ fn one_wrong_value_in_a_million_is_found() {
         "64",
     ];
     let (ran, told) = run_with(Protocol::Resp, Rule::new(Lie::WrongBytes, Target::Gets, When::Nth(500_000)), &more);
-    assert_eq!((ran.verdict(), ran.status), ("void", 1), "{}", ran.printed);
-    let (count, example) = ran.reason("wrong_value").unwrap();
+    assert_eq!((ran.verdict(), ran.status), ("void", 1), "{}", ran.said());
+    let (count, example) = ran.why("wrong_value").unwrap();
     assert_eq!(count, 1, "{example}");
     assert!(example.contains(&*String::from_utf8_lossy(&told[0].key)), "{example}");
 }

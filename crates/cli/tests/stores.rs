@@ -6,9 +6,11 @@ mod common;
 use common::Desk;
 use serde_json::Value;
 
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 21] = [
     "null",
     "ram",
+    "echo",
+    "echo-unix",
     "sqlite",
     "lmdb",
     "redb",

@@ -2,14 +2,13 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod truth_support;
+mod common;
 
+use common::{Desk, Ran, once, run_once};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use truth_support::common::Desk;
-use truth_support::{Ran, run, words};
 
 /// A Redis of the test's own, that can be frozen.
 struct Redis {
@@ -78,9 +77,9 @@ fn a_stall_of_one_second_is_told_as_it_was() {
     let mut seen = Vec::new();
     for _ in 0..ATTEMPTS {
         let (ran, frozen) = stalled_run();
-        let latency = &ran.cell["latency_ns"];
-        assert_eq!(latency["response"]["n"].as_u64(), Some(10_000), "all were sent: {}\n{}", ran.cell, ran.printed);
-        assert!(ran.reason("not_sent").is_none() && ran.verdict() != "void", "{}", ran.cell["verdict"]);
+        let latency = &ran.only()["latency_ns"];
+        assert_eq!(latency["response"]["n"].as_u64(), Some(10_000), "all were sent: {}\n{}", ran.only(), ran.said());
+        assert!(ran.why("not_sent").is_none() && ran.verdict() != "void", "{}", ran.only()["verdict"]);
         let service = &latency["service"];
         assert!(service["n"].as_u64() == Some(10_000) && service["p50"].as_u64().unwrap() > 0, "{latency}");
         let truth = |above_ms: u64| (frozen - Duration::from_millis(above_ms)).as_nanos() as f64;
@@ -102,35 +101,35 @@ fn stalled_run() -> (Ran, Duration) {
     let more = [
         "--rate 1000 --clients 1 --pipeline 2000 --set workload=c --set records=500 --set operations=10000 --set value=100",
     ];
-    let running = desk.command(&format!("run {} --out out", words("ycsb", &redis.url(), &more))).spawn().unwrap();
+    let running = desk.command(&format!("run {} --out out", once("ycsb", &redis.url(), &more))).spawn().unwrap();
     std::thread::sleep(Duration::from_secs(5));
     let frozen = redis.freeze(Duration::from_secs(1));
     let output = running.wait_with_output().unwrap();
-    (Ran::of(&desk.finished(output)), frozen)
+    (desk.finished(output), frozen)
 }
 
 #[test]
 fn a_full_server_is_void_with_the_refused_writes_counted() {
     let more = ["--set", "records=5000", "--set", "value=1000", "--set", "operations=2000", "--set", "workload=a"];
-    let ran = run("ycsb", "redis,maxmemory=2mb", &more);
-    assert_eq!((ran.verdict(), ran.status), ("void", 1), "{}", ran.printed);
-    let (count, example) = ran.reason("refused").unwrap();
+    let ran = run_once("ycsb", "redis,maxmemory=2mb", &more);
+    assert_eq!((ran.verdict(), ran.status), ("void", 1), "{}", ran.said());
+    let (count, example) = ran.why("refused").unwrap();
     // 2 MB minus what the server itself needs holds less than 2,000 of the 5,000 records.
     assert!((3_000..7_000).contains(&count), "{count} refused: {example}");
     assert!(example.contains("OOM") && example.contains("key "), "{example}");
-    assert!(ran.printed.contains("void"), "{}", ran.printed);
+    assert!(ran.said().contains("void"), "{}", ran.said());
 }
 
 #[test]
 fn a_server_that_forgets_shows_its_hit_rate_and_is_void() {
     let spec = "redis,maxmemory=2mb,maxmemory-policy=allkeys-random";
     let more = ["--set", "records=5000", "--set", "value=1000", "--set", "operations=4000", "--set", "workload=c"];
-    let ran = run("ycsb", spec, &more);
-    assert_eq!((ran.verdict(), ran.status), ("void", 1), "{}", ran.printed);
-    let (hits, misses) = (ran.cell["hits"].as_u64().unwrap(), ran.cell["misses"].as_u64().unwrap());
+    let ran = run_once("ycsb", spec, &more);
+    assert_eq!((ran.verdict(), ran.status), ("void", 1), "{}", ran.said());
+    let (hits, misses) = (ran.only()["hits"].as_u64().unwrap(), ran.only()["misses"].as_u64().unwrap());
     assert_eq!(hits + misses, 4000, "{hits} hits, {misses} misses");
     assert!(misses > 1000, "{misses} misses");
-    let (count, example) = ran.reason("unexpected_miss").unwrap();
+    let (count, example) = ran.why("unexpected_miss").unwrap();
     assert!(count >= misses, "{count} of {misses} misses were found wrong: {example}");
 }
 
@@ -138,17 +137,17 @@ fn a_server_that_forgets_shows_its_hit_rate_and_is_void() {
 fn lost_updates_are_counted_and_every_policy_that_prevents_them_has_the_same_answer() {
     let fans = |policy: &str| {
         let policy = format!("policy={policy}");
-        run("fans", "redis-unix", &["--clients", "8", "--pipeline", "4", "--set", &policy])
+        run_once("fans", "redis-unix", &["--clients", "8", "--pipeline", "4", "--set", &policy])
     };
     let careless = fans("none");
-    assert_eq!((careless.verdict(), careless.status), ("void", 1), "{}", careless.printed);
-    let (count, example) = careless.reason("lost_updates").unwrap();
+    assert_eq!((careless.verdict(), careless.status), ("void", 1), "{}", careless.said());
+    let (count, example) = careless.why("lost_updates").unwrap();
     assert!(count > 0 && !example.is_empty(), "{count}: {example}");
     let digests = ["cas", "lock", "partition"].map(|policy| {
         let ran = fans(policy);
-        assert_eq!(ran.status, 0, "{policy}: {}", ran.printed);
-        assert_ne!(ran.verdict(), "void", "{policy}: {}", ran.cell["verdict"]);
-        ran.cell["answer"]["digest"].as_str().unwrap().to_owned()
+        assert_eq!(ran.status, 0, "{policy}: {}", ran.said());
+        assert_ne!(ran.verdict(), "void", "{policy}: {}", ran.only()["verdict"]);
+        ran.only()["answer"]["digest"].as_str().unwrap().to_owned()
     });
     assert!(digests[0].starts_with("sha256:"), "{digests:?}");
     assert!(digests.iter().all(|digest| *digest == digests[0]), "{digests:?}");

@@ -28,6 +28,7 @@ mod process;
 mod registry;
 mod room;
 mod server;
+mod throttle;
 mod tree;
 mod usage;
 mod user;

@@ -1,19 +1,23 @@
 //! What else used the processors during a trial.
 
+use crate::throttle::Throttle;
 use crate::tree::ticks_s;
 use std::fs;
+use std::time::Instant;
 use study::Noise;
 
-/// Reads `/proc/stat` before and after.
+/// Reads `/proc/stat`, and what was withheld, before and after.
 #[derive(Clone, Copy, Debug)]
 pub struct NoiseMeter {
     before: Option<Times>,
+    throttle: Throttle,
+    start: Instant,
 }
 
 /// Seconds of all processors together since the machine was started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Times {
-    /// In use by anybody on this machine.
+    /// In use by processes of this machine. Interrupts are nobody's: on the loopback interface they are client's and server's.
     busy_s: f64,
     /// Taken by the hypervisor.
     steal_s: f64,
@@ -24,15 +28,23 @@ struct Times {
 impl NoiseMeter {
     /// Begins to measure.
     pub fn start() -> NoiseMeter {
-        NoiseMeter { before: Times::now() }
+        NoiseMeter { before: Times::now(), throttle: Throttle::now(), start: Instant::now() }
     }
 
     /// The shares since the start, of all processors of the machine, given the CPU seconds client and server used meanwhile.
     /// A server kvtrial has not started counts as other load. Resolution is a clock tick (10 ms): over less than about a second it says little. Zero when the kernel does not say.
     pub fn finish(self, client_cpu_s: f64, server_cpu_s: f64) -> Noise {
-        match (self.before, Times::now()) {
+        let elapsed_s = self.start.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
+        let shares = match (self.before, Times::now()) {
             (Some(before), Some(after)) => after.noise_since(before, client_cpu_s + server_cpu_s),
             _ => Noise::default(),
+        };
+        let now = Throttle::now();
+        let withheld_s = now.quota.saturating_sub(self.throttle.quota).as_secs_f64();
+        Noise {
+            throttled: (withheld_s / elapsed_s).clamp(0.0, 1.0),
+            heat_events: now.heat_events.saturating_sub(self.throttle.heat_events),
+            ..shares
         }
     }
 }
@@ -47,8 +59,9 @@ impl Times {
         let ticks: Vec<u64> = line.split_ascii_whitespace().map_while(|field| field.parse().ok()).collect();
         // user nice system idle iowait irq softirq steal; what follows (guest time) is contained in user and nice.
         let [user, nice, system, idle, iowait, irq, softirq, steal] = *ticks.first_chunk()?;
-        let busy = user + nice + system + irq + softirq;
-        Some(Times { busy_s: ticks_s(busy), steal_s: ticks_s(steal), total_s: ticks_s(busy + idle + iowait + steal) })
+        let busy = user + nice + system;
+        let total = busy + irq + softirq + idle + iowait + steal;
+        Some(Times { busy_s: ticks_s(busy), steal_s: ticks_s(steal), total_s: ticks_s(total) })
     }
 
     fn noise_since(self, before: Times, own_cpu_s: f64) -> Noise {
@@ -60,6 +73,7 @@ impl Times {
         Noise {
             steal: share(self.steal_s - before.steal_s),
             other_load: share(self.busy_s - before.busy_s - own_cpu_s),
+            ..Noise::default()
         }
     }
 }
@@ -76,9 +90,9 @@ mod tests {
     }
 
     #[test]
-    fn guest_time_is_not_counted_twice() {
+    fn guest_time_is_not_counted_twice_and_interrupts_are_nobodys() {
         let stat = "cpu  100 200 300 4000 50 6 7 8 99 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
-        assert_eq!(Times::parse(stat), Some(times(6.13, 0.08, 46.71)));
+        assert_eq!(Times::parse(stat), Some(times(6.0, 0.08, 46.71)));
         assert_eq!(Times::parse("cpu  1 2 3\n"), None);
     }
 

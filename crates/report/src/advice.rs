@@ -64,8 +64,12 @@ pub(crate) fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             ("setting not in effect", "the server did not take it: check its version and its configuration file")
         }
         ReasonKind::ClientSaturated => {
-            ("client at its limit", "kvtrial itself may be what was measured: use fewer clients or more processors")
+            ("client at its limit", "kvtrial itself may be what was measured: give it more threads, or more processors")
         }
+        ReasonKind::ClientDelayed => (
+            "client threads waited for a processor",
+            "client and server, or others, share processors: use fewer --threads, more processors, or a quieter machine",
+        ),
         ReasonKind::ScheduleLag => {
             ("sent late by the client", "this machine cannot keep the schedule: lower --rate or free processors")
         }
@@ -73,5 +77,9 @@ pub(crate) fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             ("processor time taken by other virtual machines", "repeat at a quieter time or on a machine of your own")
         }
         ReasonKind::OtherLoad => ("other processes were busy", "stop them and repeat"),
+        ReasonKind::Throttled => (
+            "processor time was withheld",
+            "raise the CPU quota of the container or service, or let the machine cool, and repeat",
+        ),
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::layout::FIXED_BLANK;
 use crate::units;
-use analysis::{Place, Rank, baseline, time_per_operation};
 use study::{Cell, Study};
 
 /// The spec without the durability its heading states.
@@ -114,29 +113,35 @@ impl Emulations {
     }
 }
 
-/// What an operation's time went into, for the fastest network store, or the fastest embedded one: only when the null, ram and store
-/// cells are valid, did the same number of operations, and each took longer than the one before.
-pub(crate) fn cost_sentence(cells: &[&Cell], places: &[&Place<'_>]) -> Option<String> {
-    let best = |class: &str| {
-        places.iter().find(|place| place.cell.class == class && place.rank == Rank::At(1)).map(|place| place.cell)
-    };
-    let cell = best("network").or_else(|| best("embedded"))?;
-    let (null_s, null_operations) = time_per_operation(baseline(cells, "null")?)?;
-    let (ram_s, ram_operations) = time_per_operation(baseline(cells, "ram")?)?;
-    let (store_s, operations) = time_per_operation(cell)?;
-    let same = |other: f64| (other / operations - 1.0).abs() < 0.01;
-    if !same(null_operations) || !same(ram_operations) || null_s >= ram_s || ram_s >= store_s {
-        return None;
-    }
-    Some(format!(
-        "On {} an operation takes {} of the job's time: {} for client and job with nothing kept (null), {} more to work \
-         on values kept in memory (ram), {} for the store and the way to it.",
-        spec(cell),
-        units::duration(store_s),
-        units::duration(null_s),
-        units::duration(ram_s - null_s),
-        units::duration(store_s - ram_s),
-    ))
+/// Requests sent again by adapters, a sentence a store.
+pub(crate) fn resent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
+    cells.iter().filter(|cell| cell.resent > 0).map(|cell| {
+        let requests = if cell.resent == 1 { "1 request".into() } else { format!("{} requests", cell.resent) };
+        format!("On {} {requests} had to be sent again: the store had undone them (deadlocks).", spec(cell))
+    })
+}
+
+/// Shorter stalls are in `study.json` only.
+const NOTABLE_STALL_S: f64 = 0.1;
+
+/// Stalls of the middle trial, a sentence a store: how many, and the longest with its cause where one was found.
+pub(crate) fn stalls<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
+    cells.iter().filter(|cell| cell.verdict.is_ranked()).filter_map(|cell| {
+        let notable = || cell.stalls.iter().filter(|stall| stall.duration_s >= NOTABLE_STALL_S);
+        let longest = notable().max_by(|a, b| a.duration_s.total_cmp(&b.duration_s))?;
+        let times = match notable().count() {
+            1 => "once, for".to_owned(),
+            count => format!("{count} times, longest"),
+        };
+        let cause = longest.cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
+        Some(format!(
+            "{} stood still {times} {} after {}{cause}: {}.",
+            spec(cell),
+            units::duration(longest.duration_s),
+            units::duration(longest.at_s),
+            longest.evidence
+        ))
+    })
 }
 
 /// Outliers nearer to the median than this share of it are not worth a word.

@@ -13,6 +13,7 @@
 
 mod advice;
 mod answers;
+mod budget;
 mod comparison;
 mod csv;
 mod curves;

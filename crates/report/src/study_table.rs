@@ -1,6 +1,7 @@
 //! The study as a table for a terminal.
 
 use crate::answers;
+use crate::budget;
 use crate::curves;
 use crate::footnotes::{self, Emulations};
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
@@ -103,6 +104,9 @@ fn title(study: &Study, colour: Colour) -> String {
     }
     let mut text = paragraph(&title, 1, 3, Style::Bold, colour);
     let mut facts = analysis::common_parameters(study);
+    // `read=workload`: as another parameter says, which is in the line as well.
+    let is_parameter = |name: &str| study.cells.iter().any(|cell| cell.params.contains_key(name));
+    facts.retain(|fact| fact.split_once('=').is_none_or(|(_, value)| !is_parameter(value)));
     facts.push(trials(study));
     text += &paragraph(&facts.join(" · "), 1, 1, Style::Dim, colour);
     if !study.host.cpu.is_empty() {
@@ -209,10 +213,15 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String 
         text += &paragraph(&agreement, 1, 3, style, colour);
     }
     let places: Vec<&Place<'_>> = groups.iter().flat_map(|group| &group.places).collect();
-    if let Some(sentence) = footnotes::cost_sentence(cells, &places) {
+    let ranked: Vec<&Cell> =
+        places.iter().filter(|place| place.rank != Rank::Unranked).map(|place| place.cell).collect();
+    text += &budget::bars(&ranked, cells, colour);
+    let best = |class: &str| places.iter().find(|place| place.cell.class == class && place.rank == Rank::At(1));
+    let best = best("network").or_else(|| best("embedded"));
+    if let Some(sentence) = best.and_then(|place| budget::sentence(place.cell, cells)) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
-    for note in footnotes::outliers(cells) {
+    for note in footnotes::stalls(cells).chain(footnotes::resent(cells)).chain(footnotes::outliers(cells)) {
         text += &paragraph(&note, 1, 3, Style::Warning, colour);
     }
     text

@@ -311,15 +311,15 @@ fn a_newer_schema_is_refused_and_an_older_build_is_told_to_update() {
 fn fields_of_a_later_version_survive_reading_and_writing() {
     let place = tempfile::tempdir().unwrap();
     let (mut study, trials) = plan();
-    study.more.insert("selftest".into(), serde_json::json!({"passed": true}));
-    study.cells[0].more.insert("curve".into(), serde_json::json!([1, 2.5]));
+    study.more.insert("foreseen".into(), serde_json::json!({"passed": true}));
+    study.cells[0].more.insert("shape".into(), serde_json::json!([1, 2.5]));
     let mut directory = StudyDir::create(place.path(), study).unwrap();
     let mut trial = trials[0].1.clone();
     trial.more.insert("later".into(), serde_json::json!("kept"));
     directory.record(0, trial).unwrap();
     let read = directory.close().and_then(|_| read_study(place.path())).unwrap();
-    assert_eq!(read.more["selftest"]["passed"], true);
-    assert_eq!(read.cells[0].more["curve"][1], 2.5);
+    assert_eq!(read.more["foreseen"]["passed"], true);
+    assert_eq!(read.cells[0].more["shape"][1], 2.5);
     assert_eq!(read.cells[0].trials[0].more["later"], "kept");
 }
 

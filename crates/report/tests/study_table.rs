@@ -175,3 +175,14 @@ fn a_study_without_cells_or_trials_is_still_a_study() {
     let untried = sample::study(vec![sample::Sample::new("redis", "network", &[], 0).cell()]);
     golden("untried.txt", &plain(&untried));
 }
+
+#[test]
+fn a_parameter_that_follows_another_is_not_said_again() {
+    let mut cell = sample::Sample::new("lmdb", "embedded", &[1.0, 1.1], 900).cell();
+    for (name, value) in [("workload", "A"), ("read", "workload"), ("update", "0.4"), ("scan", "workload")] {
+        cell.params.insert(name.into(), value.into());
+    }
+    let text = plain(&sample::study(vec![cell]));
+    assert!(text.contains("workload=A") && text.contains("update=0.4"), "{text}");
+    assert!(!text.contains("read=") && !text.contains("scan="), "{text}");
+}

@@ -14,6 +14,7 @@ mod run;
 pub mod search;
 mod shelf;
 mod trial;
+mod trust;
 mod vary;
 
 pub use order::{Turn, balanced, rising};

@@ -5,13 +5,14 @@ use crate::growth::Watch;
 use crate::judge::{self, Evidence};
 use crate::plan::{Plan, PlannedCell};
 use crate::run::{Observer, RunError};
+use crate::trust::{Circumstances, ForeignServer};
 use engine::{Counts, End, Histograms, Outcome, Progress, TrialSetup, run_phase};
 use host::{NoiseMeter, OpenStore, ProcessUse};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::{Facts, Keeps, StoreError};
 use study::{
-    CurvePoint, Durability, PhaseRecord, Reason, ReasonKind, SeriesPoint, ServerUse, Stall, TrialRecord, Verdict,
+    CurvePoint, Durability, PhaseRecord, Reason, ReasonKind, SeriesPoint, ServerUse, Stall, Target, TrialRecord, Verdict,
 };
 
 /// What is known of a cell's store once it was opened.
@@ -148,6 +149,7 @@ pub(crate) fn run_trial(
     let logical_bytes = trial.logical_bytes();
     drop(trial);
 
+    record.resent = open.store().resent();
     record.disk_bytes = open.disk_bytes();
     record.server = open.usage().map(|used| ServerUse { cpu_s: measured.server_cpu_s, ..used });
     record.client_rss_bytes = ProcessUse::now().peak_rss_bytes;
@@ -155,15 +157,28 @@ pub(crate) fn run_trial(
     measured.fill(&mut record);
     record.answer = answer;
     record.verdict = judge::verdict(Evidence {
-        settings: &planned.settings,
         outcomes: &measured.outcomes,
         answer: &record.answer,
         answer_reasons,
         known_digest,
         server_ending,
-        noise: record.noise,
-        latencies: &record.latency_ns,
         not_sent: record.not_sent,
+        circumstances: Circumstances {
+            class: planned.info.class,
+            settings: &planned.settings,
+            latencies: &record.latency_ns,
+            noise: record.noise,
+            foreign_server: match planned.spec.target {
+                Target::Server(_) if planned.spec.echo_baseline().is_some() => ForeignServer::Here,
+                _ => ForeignServer::Elsewhere,
+            },
+            timed_s: measured.timed_s,
+            client_load: record.client_thread_load,
+            client_run_delay: record.client_run_delay,
+            client_threads: record.client_threads,
+            cpus: host::allowed_cpus().len() as u32,
+            server_load: record.server.map(|used| used.cpu_s / measured.timed_s.max(f64::MIN_POSITIVE)),
+        },
     });
     if let Some(asked) = planned.spec.durability.filter(|asked| *asked != durability) {
         let example = format!("durability={asked} was asked for, the store is at {durability}");
@@ -217,6 +232,8 @@ struct Measured {
     client_cpu_s: f64,
     server_cpu_s: f64,
     thread_load: f64,
+    run_delay: f64,
+    threads: u32,
     noise: study::Noise,
     timed_s: f64,
 }
@@ -247,6 +264,8 @@ impl Measured {
             let share = elapsed_s / (self.timed_s + elapsed_s).max(f64::MIN_POSITIVE);
             self.noise.steal += (noise.steal - self.noise.steal) * share;
             self.noise.other_load += (noise.other_load - self.noise.other_load) * share;
+            self.noise.throttled += (noise.throttled - self.noise.throttled) * share;
+            self.noise.heat_events += noise.heat_events;
             let offset_s = self.timed_s;
             self.timed_s += elapsed_s;
             self.makespan += outcome.elapsed;
@@ -259,6 +278,9 @@ impl Measured {
             self.client_cpu_s += outcome.client_cpu.as_secs_f64();
             self.server_cpu_s += server_cpu_s;
             self.thread_load = self.thread_load.max(outcome.thread_load);
+            let delay = outcome.run_delay.as_secs_f64() / elapsed_s.max(f64::MIN_POSITIVE);
+            self.run_delay = self.run_delay.max(delay.clamp(0.0, 1.0));
+            self.threads = self.threads.max(outcome.threads);
         }
         self.outcomes.push((name, outcome));
     }
@@ -277,11 +299,16 @@ impl Measured {
         record.bytes_written = self.counts.bytes_written;
         record.client_cpu_s = self.client_cpu_s;
         record.client_thread_load = self.thread_load;
+        record.client_run_delay = self.run_delay;
+        record.client_threads = self.threads;
         // The kernel counts in ticks of 10 ms: of a shorter time they say nothing.
         record.noise = if self.timed_s < NOISE_NEEDS_S { study::Noise::default() } else { self.noise };
         record.phases = std::mem::take(&mut self.phases);
         record.series = std::mem::take(&mut self.series);
         record.curve = std::mem::take(&mut self.curve);
         record.stalls = std::mem::take(&mut self.stalls);
+        if record.curve.is_empty() {
+            record.stalls = analysis::stalls(&record.series);
+        }
     }
 }

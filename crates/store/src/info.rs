@@ -91,6 +91,19 @@ impl StoreInfo {
         }
     }
 
+    /// Those of its levels that what is found here has: of two products behind one name each may lack some.
+    pub fn levels_found(&self) -> Vec<Durability> {
+        let has = |level: &Durability| match self.opener {
+            Opener::Embedded(_) => true,
+            Opener::Server { plan, .. } => {
+                let spec = Spec::private(self.name).with_durability(*level);
+                let place = Place { directory: "/nowhere".into(), ports: [1, 2, 3], root: false };
+                !matches!(plan(&spec, &place), Err(StoreError::Unsupported { .. }))
+            }
+        };
+        self.durabilities.iter().copied().filter(has).collect()
+    }
+
     /// What a store of this spec does natively, before it is opened, with the level of durability it will have.
     pub fn declared(&self, spec: &Spec) -> Capabilities {
         let durability = self.durability(spec).unwrap_or(self.durabilities[0]);

@@ -101,6 +101,7 @@ mod operation;
 mod owned;
 pub mod programs;
 mod reply;
+mod resent;
 mod server;
 mod session;
 
@@ -116,6 +117,7 @@ pub use info::{Connect, OpenEmbedded, Opener, OptionInfo, Probe, StoreInfo};
 pub use operation::{Expected, Operation, OperationKind, OperationSet};
 pub use owned::{OwnedFailure, OwnedReply};
 pub use reply::{Failure, Reply, RowBuffer, Rows};
+pub use resent::Resent;
 pub use server::{CommandLine, Place, ServerPlan};
 pub use session::{Executor, Facts, Happening, Session, SessionPlan, Sink, Slot, Store, Threading, Until};
 pub use whole::{FieldPath, Group, Reduction, Support};

@@ -66,3 +66,19 @@ pub struct ServerPlan {
     /// Signal that asks it to end (then SIGKILL after 10 s).
     pub stop_signal: i32,
 }
+
+impl ServerPlan {
+    /// A server that needs nothing made or run before it, stays who it is, answers within 10 s and ends at SIGTERM.
+    pub fn new(run: CommandLine, endpoint: Endpoint) -> ServerPlan {
+        ServerPlan {
+            directories: Vec::new(),
+            prepare: Vec::new(),
+            run,
+            endpoint,
+            user: None,
+            log: None,
+            start_timeout: Duration::from_secs(10),
+            stop_signal: libc::SIGTERM,
+        }
+    }
+}

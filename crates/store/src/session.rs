@@ -154,6 +154,12 @@ pub trait Store: Send + Sync {
         Vec::new()
     }
 
+    /// Requests the adapter has sent again of its own accord since the store was opened (see [`Resent`](crate::Resent)). They
+    /// took time, and no job saw them.
+    fn resent(&self) -> u64 {
+        0
+    }
+
     /// Makes everything acknowledged as durable as the level asked for demands; counted inside the makespan.
     ///
     /// # Errors

@@ -37,12 +37,11 @@ embedded::not_built!("fjall");
 #[cfg(feature = "fjall")]
 mod engine {
     use crate::embedded::{Fault, place};
-    use crate::transactional::{Engine, Handle, More, Read, Shared, Space, Write};
+    use crate::transactional::{Engine, More, Opened, Read, Space, Write};
     use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
     use std::path::Path;
-    use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
-    use store::immediate::Immediate;
-    use store::{Capabilities, Facts, Probe, Session, SessionPlan, Store, StoreError, Threading};
+    use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
+    use store::{Capabilities, Facts, Probe, Store, StoreError};
     use study::{Durability, Spec};
 
     /// The version of fjall this was written for and built with, as Cargo.lock has it (a test compares them).
@@ -55,45 +54,7 @@ mod engine {
     pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
         let durability = super::STORES[0].durability(spec)?;
         let path = place(directory, "fjall")?;
-        let shared = Fjall::open(&path, durability).and_then(Shared::new).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
-        let capabilities =
-            Capabilities { durability, ..super::CAPABILITIES };
-        Ok(Box::new(FjallStore { shared: Arc::new(shared), capabilities }))
-    }
-
-    struct FjallStore {
-        shared: Arc<Shared<Fjall>>,
-        capabilities: Capabilities,
-    }
-
-    impl Store for FjallStore {
-        fn capabilities(&self) -> &Capabilities {
-            &self.capabilities
-        }
-
-        fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-            Immediate::session(plan, || Ok(Handle::new(Arc::clone(&self.shared), &self.capabilities)))
-        }
-
-        fn threading(&self) -> Threading {
-            Threading::PerClient
-        }
-
-        fn facts(&self) -> Result<Facts, StoreError> {
-            let persist = match self.capabilities.durability {
-                Durability::None => "when the buffer is full (manual_journal_persist)",
-                Durability::Commit => "every write, PersistMode::SyncData",
-                Durability::Os | Durability::Second => "every write, PersistMode::Buffer",
-            };
-            let database = &self.shared.engine.database;
-            let config = [
-                ("journal", persist.to_owned()),
-                ("cache_bytes", database.cache_capacity().to_string()),
-                ("journals", database.journal_count().to_string()),
-            ];
-            let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            Ok(Facts { product: "fjall".into(), version: VERSION.into(), config })
-        }
+        Opened::store(Fjall::open(&path, durability), &path, Capabilities { durability, ..super::CAPABILITIES })
     }
 
     struct Fjall {
@@ -141,6 +102,22 @@ mod engine {
     impl Engine for Fjall {
         type Reader<'e> = &'e Fjall;
         type Writer<'e> = Writer<'e>;
+
+        fn facts(&self, durability: Durability) -> Result<Facts, StoreError> {
+            let persist = match durability {
+                Durability::None => "when the buffer is full (manual_journal_persist)",
+                Durability::Commit => "every write, PersistMode::SyncData",
+                Durability::Os | Durability::Second => "every write, PersistMode::Buffer",
+            };
+            let database = &self.database;
+            let config = [
+                ("journal", persist.to_owned()),
+                ("cache_bytes", database.cache_capacity().to_string()),
+                ("journals", database.journal_count().to_string()),
+            ];
+            let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            Ok(Facts { product: "fjall".into(), version: VERSION.into(), config })
+        }
 
         fn reader(&self) -> Result<&Fjall, Fault> {
             Ok(self)

@@ -23,11 +23,13 @@ mod transactional;
 pub mod tunables;
 
 adapters! {
-    null, ram,
+    null, ram, echo,
     sqlite, lmdb, redb, fjall, tokyocabinet,
     redis, memcached, tyrant,
     mysql, postgres, mongodb,
 }
+
+pub use echo::served_by as echo_served_by;
 
 /// The store of that name.
 pub fn find(name: &str) -> Option<&'static StoreInfo> {

@@ -37,14 +37,12 @@ embedded::not_built!("lmdb");
 #[cfg(feature = "lmdb")]
 mod engine {
     use crate::embedded::{Fault, place};
-    use crate::transactional::{Engine, Handle, More, Read, Shared, Space, Write};
+    use crate::transactional::{Engine, More, Opened, Read, Space, Write};
     use heed::types::Bytes;
     use heed::{CommitOrAbort, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn};
     use std::ops::Bound;
     use std::path::Path;
-    use std::sync::Arc;
-    use store::immediate::Immediate;
-    use store::{Capabilities, Facts, Probe, Session, SessionPlan, Store, StoreError, Threading};
+    use store::{Capabilities, Facts, Probe, Store, StoreError};
     use study::{Durability, Spec};
 
     /// Sizes of the map to try, in bytes: 1 TiB, 64 GiB, 4 GiB.
@@ -77,52 +75,12 @@ mod engine {
                         durability,
                         ..super::CAPABILITIES
                     };
-                    let shared = Shared::new(engine).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
-                    return Ok(Box::new(LmdbStore { shared: Arc::new(shared), capabilities }));
+                    return Opened::store(Ok(engine), &path, capabilities);
                 }
                 Err(error) => trouble = StoreError::open(path.display(), error),
             }
         }
         Err(trouble)
-    }
-
-    struct LmdbStore {
-        shared: Arc<Shared<Lmdb>>,
-        capabilities: Capabilities,
-    }
-
-    impl Store for LmdbStore {
-        fn capabilities(&self) -> &Capabilities {
-            &self.capabilities
-        }
-
-        fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-            Immediate::session(plan, || Ok(Handle::new(Arc::clone(&self.shared), &self.capabilities)))
-        }
-
-        fn threading(&self) -> Threading {
-            Threading::PerClient
-        }
-
-        fn facts(&self) -> Result<Facts, StoreError> {
-            let env = &self.shared.engine.env;
-            let flags = env.flags().map_err(|error| StoreError::open("lmdb", error))?;
-            let config = [
-                ("flags", flags.map_or("unknown".into(), |flags| format!("{flags:?}"))),
-                ("map_bytes", env.info().map_size.to_string()),
-                ("page_bytes", env.unnamed_database_stat().page_size.to_string()),
-                ("max_readers", env.max_readers().to_string()),
-            ];
-            let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            Ok(Facts { product: "LMDB".into(), version: version(), config })
-        }
-
-        fn flush(&self) -> Result<(), StoreError> {
-            match self.capabilities.durability {
-                Durability::Commit => self.shared.engine.env.force_sync().map_err(|error| StoreError::Session(error.to_string())),
-                _ => Ok(()),
-            }
-        }
     }
 
     struct Lmdb {
@@ -163,6 +121,26 @@ mod engine {
     impl Engine for Lmdb {
         type Reader<'e> = Reader<'e>;
         type Writer<'e> = Writer<'e>;
+
+        fn facts(&self, _: Durability) -> Result<Facts, StoreError> {
+            let env = &self.env;
+            let flags = env.flags().map_err(|error| StoreError::open("lmdb", error))?;
+            let config = [
+                ("flags", flags.map_or("unknown".into(), |flags| format!("{flags:?}"))),
+                ("map_bytes", env.info().map_size.to_string()),
+                ("page_bytes", env.unnamed_database_stat().page_size.to_string()),
+                ("max_readers", env.max_readers().to_string()),
+            ];
+            let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            Ok(Facts { product: "LMDB".into(), version: version(), config })
+        }
+
+        fn flush(&self, durability: Durability) -> Result<(), StoreError> {
+            match durability {
+                Durability::Commit => self.env.force_sync().map_err(|error| StoreError::Session(error.to_string())),
+                _ => Ok(()),
+            }
+        }
 
         fn reader(&self) -> Result<Reader<'_>, Fault> {
             Ok(Reader { engine: self, txn: self.env.read_txn()? })
@@ -234,7 +212,9 @@ mod engine {
     #[allow(clippy::unwrap_used)]
     mod tests {
         use super::super::CAPABILITIES;
-        use super::{Arc, Durability, Handle, Lmdb, Shared};
+        use super::{Durability, Lmdb};
+        use crate::transactional::{Handle, Shared};
+        use std::sync::Arc;
         use store::immediate::SyncStore;
         use store::{Failure, Operation, Reply};
 

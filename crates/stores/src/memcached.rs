@@ -17,7 +17,6 @@ mod meta;
 use meta::Meta;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 use store::wire::{self, Talk, ascii};
 use store::{
     Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
@@ -41,31 +40,27 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo { name: "threads", values: &[], help: "worker threads of the server [4]" },
 ];
 
+const TCP: StoreInfo = StoreInfo {
+    name: "memcached",
+    class: Class::Network,
+    summary: "memcached over TCP",
+    durabilities: DURABILITIES,
+    options: OPTIONS,
+    install: INSTALL,
+    licence: LICENCE,
+    declares,
+    probe,
+    opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 11211 },
+};
+
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[
-    StoreInfo {
-        name: "memcached",
-        class: Class::Network,
-        summary: "memcached over TCP",
-        durabilities: DURABILITIES,
-        options: OPTIONS,
-        install: INSTALL,
-        licence: LICENCE,
-        declares,
-        probe,
-        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 11211 },
-    },
+    TCP,
     StoreInfo {
         name: "memcached-unix",
-        class: Class::Network,
         summary: "memcached over a unix socket",
-        durabilities: DURABILITIES,
-        options: OPTIONS,
-        install: INSTALL,
-        licence: LICENCE,
-        declares,
-        probe,
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 11211 },
+        ..TCP
     },
 ];
 
@@ -173,16 +168,8 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
             Endpoint::unix(socket)
         }
     };
-    Ok(ServerPlan {
-        directories: Vec::new(),
-        prepare: Vec::new(),
-        run,
-        endpoint,
-        user: None,
-        log: None,
-        start_timeout: Duration::from_secs(10),
-        stop_signal: libc::SIGTERM,
-    })
+    // It keeps nothing that could be lost, and would take most of a second to end by itself.
+    Ok(ServerPlan { stop_signal: libc::SIGKILL, ..ServerPlan::new(run, endpoint) })
 }
 
 /// `8m`, `512k` or plain bytes, as the server's `-I` has it.

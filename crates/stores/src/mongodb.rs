@@ -91,7 +91,7 @@ fn declares(_: &Spec) -> Capabilities {
 const TCP: StoreInfo = StoreInfo {
     name: "mongodb",
     class: Class::Network,
-    summary: "MongoDB over TCP (FerretDB where there is no mongod)",
+    summary: "MongoDB over TCP (durability commit, second), else FerretDB (commit, os)",
     durabilities: DURABILITIES,
     options: &[],
     install: INSTALL,
@@ -106,7 +106,7 @@ pub static STORES: &[StoreInfo] = &[
     TCP,
     StoreInfo {
         name: "mongodb-unix",
-        summary: "MongoDB over a unix socket (FerretDB where there is no mongod)",
+        summary: "MongoDB over a unix socket (durability commit, second), else FerretDB (commit, os)",
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: USUAL_PORT },
         ..TCP
     },

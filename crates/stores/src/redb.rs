@@ -90,14 +90,8 @@ mod engine {
         }
 
         fn facts(&self) -> Result<Facts, StoreError> {
-            let commit = match self.capabilities.durability {
-                Durability::None => "Durability::None",
-                Durability::Commit => "Durability::Immediate",
-                Durability::Os | Durability::Second => "Durability::Immediate, file never flushed",
-            };
-            let config = [("commit", commit.to_owned()), ("cache_bytes", CACHE_BYTES.to_string())];
-            let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            Ok(Facts { product: "redb".into(), version: VERSION.into(), config })
+            let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            shared.engine.facts(self.capabilities.durability)
         }
 
         fn compact(&self, _: Duration) -> Result<(), StoreError> {
@@ -142,6 +136,17 @@ mod engine {
     impl Engine for Redb {
         type Reader<'e> = Reader;
         type Writer<'e> = Writer;
+
+        fn facts(&self, durability: Durability) -> Result<Facts, StoreError> {
+            let commit = match durability {
+                Durability::None => "Durability::None",
+                Durability::Commit => "Durability::Immediate",
+                Durability::Os | Durability::Second => "Durability::Immediate, file never flushed",
+            };
+            let config = [("commit", commit.to_owned()), ("cache_bytes", CACHE_BYTES.to_string())];
+            let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            Ok(Facts { product: "redb".into(), version: VERSION.into(), config })
+        }
 
         fn reader(&self) -> Result<Reader, Fault> {
             Ok(Reader(self.database.begin_read()?))

@@ -4,12 +4,11 @@ mod facts;
 mod item;
 mod resp;
 
-use resp::{Login, Resp};
+pub(crate) use resp::{Login, Resp};
 use store::{
     Capabilities, Class, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, Probe,
     ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, CommandLine, programs, wire,
 };
-use std::time::Duration;
 use study::{Durability, Spec, Target};
 
 const INSTALL: &str = "apt-get install redis-server";
@@ -29,31 +28,27 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo { name: "hash-max-listpack-entries", values: &[], help: "fields up to which a hash is kept as a list [128]" },
 ];
 
+const TCP: StoreInfo = StoreInfo {
+    name: "redis",
+    class: Class::Network,
+    summary: "Redis or Valkey over TCP",
+    durabilities: DURABILITIES,
+    options: OPTIONS,
+    install: INSTALL,
+    licence: "BSD-3-Clause to Redis 7.2 and Valkey; later Redis: AGPLv3, RSALv2 or SSPLv1",
+    declares: |_| CAPABILITIES,
+    probe,
+    opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 6379 },
+};
+
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[
-    StoreInfo {
-        name: "redis",
-        class: Class::Network,
-        summary: "Redis or Valkey over TCP",
-        durabilities: DURABILITIES,
-        options: OPTIONS,
-        install: INSTALL,
-        licence: "BSD-3-Clause to Redis 7.2 and Valkey; later Redis: AGPLv3, RSALv2 or SSPLv1",
-        declares: |_| CAPABILITIES,
-        probe,
-        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 6379 },
-    },
+    TCP,
     StoreInfo {
         name: "redis-unix",
-        class: Class::Network,
         summary: "Redis or Valkey over a unix socket",
-        durabilities: DURABILITIES,
-        options: OPTIONS,
-        install: INSTALL,
-        licence: "BSD-3-Clause to Redis 7.2 and Valkey; later Redis: AGPLv3, RSALv2 or SSPLv1",
-        declares: |_| CAPABILITIES,
-        probe,
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 6379 },
+        ..TCP
     },
 ];
 
@@ -69,7 +64,7 @@ const NATIVE: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::PutMany,
 ]);
 
-const CAPABILITIES: Capabilities = Capabilities {
+pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     native: NATIVE,
     max_value_bytes: 512 << 20,
     counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
@@ -125,16 +120,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     for (name, value) in &spec.options {
         run = run.arg(format!("--{name}")).arg(value);
     }
-    Ok(ServerPlan {
-        directories: Vec::new(),
-        prepare: Vec::new(),
-        run,
-        endpoint,
-        user: None,
-        log: None,
-        start_timeout: Duration::from_secs(10),
-        stop_signal: libc::SIGTERM,
-    })
+    Ok(ServerPlan::new(run, endpoint))
 }
 
 fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {

@@ -9,11 +9,16 @@
 //! length (2 bytes, big-endian), its key and the field's name, so that no record's fields mix with another's. Deleting a key
 //! deletes what is under it in all spaces.
 
+mod opened;
+
+pub use opened::Opened;
+
 use crate::embedded::{Buffers, Fault, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::immediate::SyncStore;
-use store::{Capabilities, Expected, Operation, Reply};
+use store::{Capabilities, Expected, Facts, Operation, Reply, StoreError};
+use study::Durability;
 
 /// The spaces of keys an engine keeps apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +82,14 @@ pub trait Engine: Send + Sync + 'static {
     /// Its view to write to.
     type Writer<'e>: Write;
 
+    /// What it says itself, opened at this level of durability.
+    fn facts(&self, durability: Durability) -> Result<Facts, StoreError>;
+
+    /// Makes what was acknowledged as durable as the level demands, where commits do not.
+    fn flush(&self, _: Durability) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Opens a view to read from.
     fn reader(&self) -> Result<Self::Reader<'_>, Fault>;
 
@@ -102,7 +115,7 @@ pub trait Engine: Send + Sync + 'static {
 
 /// An engine and what all its handles know.
 pub struct Shared<E> {
-    /// The engine.
+    /// What it is opened on.
     pub engine: E,
     /// Whether there may be counters. Deleting a key deletes its counters too, but looks for them only then.
     counted: AtomicBool,

@@ -12,7 +12,6 @@ mod protocol;
 
 use protocol::{Endian, MAX_ARGUMENT_BYTES, STATISTICS_REQUEST, Tyrant, statistics};
 use std::collections::BTreeMap;
-use std::time::Duration;
 use store::{
     Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
     Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs, wire,
@@ -33,31 +32,27 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo { name: "thnum", values: &[], help: "threads of the server [8]" },
 ];
 
+const TCP: StoreInfo = StoreInfo {
+    name: "tyrant",
+    class: Class::Network,
+    summary: "Tokyo Tyrant over TCP, binary protocol",
+    durabilities: DURABILITIES,
+    options: OPTIONS,
+    install: INSTALL,
+    licence: "LGPL-2.1-or-later",
+    declares: |_| CAPABILITIES,
+    probe,
+    opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 1978 },
+};
+
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[
-    StoreInfo {
-        name: "tyrant",
-        class: Class::Network,
-        summary: "Tokyo Tyrant over TCP, binary protocol",
-        durabilities: DURABILITIES,
-        options: OPTIONS,
-        install: INSTALL,
-        licence: "LGPL-2.1-or-later",
-        declares: |_| CAPABILITIES,
-        probe,
-        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 1978 },
-    },
+    TCP,
     StoreInfo {
         name: "tyrant-unix",
-        class: Class::Network,
         summary: "Tokyo Tyrant over a unix socket, binary protocol",
-        durabilities: DURABILITIES,
-        options: OPTIONS,
-        install: INSTALL,
-        licence: "LGPL-2.1-or-later",
-        declares: |_| CAPABILITIES,
-        probe,
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 1978 },
+        ..TCP
     },
 ];
 
@@ -115,16 +110,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     };
     let run = CommandLine::new(program).arg("-host").arg(host).arg("-port").arg(port.to_string());
     let run = run.arg("-thnum").arg(threads).arg("-log").arg(&log).arg("-le").arg(database);
-    Ok(ServerPlan {
-        directories: Vec::new(),
-        prepare: Vec::new(),
-        run,
-        endpoint,
-        user: None,
-        log: Some(log),
-        start_timeout: Duration::from_secs(10),
-        stop_signal: libc::SIGTERM,
-    })
+    Ok(ServerPlan { log: Some(log), ..ServerPlan::new(run, endpoint) })
 }
 
 /// The value of an option that is a number of at least 1.

@@ -28,3 +28,8 @@ fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
 fn on_the_users_own_server_only_our_tables_are_touched() {
     common::as_the_users_own(rig(), &format!("mysql-unix://root@{}?another", rig().socket("mysql.sock")));
 }
+
+#[test]
+fn what_a_deadlock_undid_is_sent_again_and_counted() {
+    common::deadlocks(rig());
+}

@@ -29,3 +29,8 @@ fn on_the_users_own_server_only_our_schema_is_touched() {
     // The private server's other database: schemas of one are not seen in the other.
     common::as_the_users_own(rig(), &format!("postgres-unix://postgres@{}?template1", rig().socket(".s.PGSQL.5432")));
 }
+
+#[test]
+fn what_a_deadlock_undid_is_sent_again_and_counted() {
+    common::deadlocks(rig());
+}

@@ -1,6 +1,6 @@
 //! All trials of one combination of job, store and parameters.
 
-use crate::{Answer, CurvePoint, Durability, Latencies, Measure, Quantity, Stall, TrialRecord, Verdict};
+use crate::{Answer, Budget, CurvePoint, Durability, Latencies, Measure, Quantity, Stall, TrialRecord, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub struct Cell {
     /// What this cell read other than the others of its study: `records`, `bytes`, ...
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub input: BTreeMap<String, serde_json::Value>,
-    /// Whether this is a `null` or `ram` cell added for comparison.
+    /// Whether this is a `null`, `ram` or `echo` cell added for comparison.
     pub baseline: bool,
     /// `baseline`, `embedded`, `network` or `distributed`; classes are not ranked together unless asked.
     pub class: String,
@@ -68,6 +68,8 @@ pub struct Cell {
     pub errors: u64,
     /// Sum over counted trials.
     pub retries: u64,
+    /// Requests adapters sent again because the store had undone them; sum over counted trials.
+    pub resent: u64,
     /// CPU seconds of the client.
     pub client_cpu_s: Option<Quantity>,
     /// CPU seconds of the server.
@@ -80,6 +82,9 @@ pub struct Cell {
     pub logical_bytes: u64,
     /// Every phase that all counted trials had, in the order they ran.
     pub by_phase: Vec<PhaseSummary>,
+    /// What an operation's time went into; `None` where no baseline can say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     /// The growth curve of the counted trial whose makespan is the median.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,

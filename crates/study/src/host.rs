@@ -36,4 +36,8 @@ pub struct Noise {
     pub steal: f64,
     /// Share of all processor time used by processes that are neither client nor server, 0 to 1.
     pub other_load: f64,
+    /// Share of the time in which the quota of kvtrial's control group was used up, 0 to 1.
+    pub throttled: f64,
+    /// Times a processor lowered its clock because of heat.
+    pub heat_events: u64,
 }

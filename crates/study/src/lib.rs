@@ -4,6 +4,7 @@
 //! quantities. What never lives here: I/O, a clock, a random source, statistics, or knowledge of any store or job.
 
 mod answer;
+mod budget;
 mod cell;
 mod durability;
 mod growth;
@@ -22,6 +23,7 @@ mod varied;
 mod verdict;
 
 pub use answer::Answer;
+pub use budget::{Budget, BudgetPart, Layer};
 pub use cell::{Cell, CellKey, PhaseSummary};
 pub use durability::{Durability, UnknownDurability};
 pub use growth::{CurvePoint, Stall};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A measured value with its interval. The unit is in the name of the field that holds it (`makespan_s`, `disk_bytes`).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantity {
     /// The estimate: a median over trials.
     pub value: f64,

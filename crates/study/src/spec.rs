@@ -100,6 +100,22 @@ impl Spec {
         self.durability = Some(durability);
         self
     }
+
+    /// The echo baseline of a network store: the least server behind the same kind of socket. `None` when the server is on another
+    /// machine, whose wire no server on this one shows.
+    pub fn echo_baseline(&self) -> Option<&'static str> {
+        match &self.target {
+            Target::Server(Authority { address: Address::Unix(_), .. }) => Some("echo-unix"),
+            Target::Server(Authority { address: Address::Tcp { host, .. }, .. }) => is_loopback(host).then_some("echo"),
+            _ if self.name.ends_with("-unix") => Some("echo-unix"),
+            _ => Some("echo"),
+        }
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 impl FromStr for Spec {
@@ -256,6 +272,14 @@ mod tests {
     use super::{Address, Spec, Target};
     use crate::Durability;
     use std::path::PathBuf;
+
+    #[test]
+    fn the_echo_baseline_has_the_kind_of_socket_the_store_has() {
+        let echo = |text: &str| text.parse::<Spec>().unwrap().echo_baseline();
+        assert_eq!([echo("redis"), echo("postgres-unix,durability=none")], [Some("echo"), Some("echo-unix")]);
+        assert_eq!([echo("redis://[::1]:7"), echo("redis://localhost")], [Some("echo"), Some("echo")]);
+        assert_eq!([echo("redis-unix:///run/redis.sock"), echo("redis://10.0.0.5:6379/0")], [Some("echo-unix"), None]);
+    }
 
     #[test]
     fn a_bare_name_is_a_private_store() {

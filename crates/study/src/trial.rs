@@ -78,6 +78,8 @@ pub struct TrialRecord {
     pub errors: u64,
     /// Compare-and-set operations that lost their race and were repeated.
     pub retries: u64,
+    /// Requests the adapter sent again because the store had undone them (deadlock, serialisation failure), over all phases.
+    pub resent: u64,
     /// Open loop: operations due but never sent.
     pub not_sent: u64,
     /// Value bytes read.
@@ -88,6 +90,10 @@ pub struct TrialRecord {
     pub client_cpu_s: f64,
     /// Largest share of a processor used by one client thread, 0 to 1.
     pub client_thread_load: f64,
+    /// Largest share of the time one client thread was ready to run but had no processor, 0 to 1.
+    pub client_run_delay: f64,
+    /// Client threads.
+    pub client_threads: u32,
     /// Client's peak resident set in bytes.
     pub client_rss_bytes: u64,
     /// Server process use, when kvtrial started the server (or the store is embedded: then it is in the client's figures).
@@ -103,7 +109,7 @@ pub struct TrialRecord {
     /// Rate and tail against records stored, for jobs whose growth is watched; a point every 1/200 of the run or million records.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
-    /// Times without any reply, for jobs whose growth is watched.
+    /// Times without any reply, for jobs whose growth is watched; of the others, intervals of the series that stand out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
     /// The answer.

@@ -58,21 +58,28 @@ pub enum ReasonKind {
     SettingNotInEffect,
     /// Degraded: the client's threads were near their limit; the client may be what was measured.
     ClientSaturated,
+    /// Degraded: client threads waited for a processor.
+    ClientDelayed,
     /// Degraded: the open-loop schedule was kept late by the client itself.
     ScheduleLag,
     /// Degraded: the hypervisor took time from this machine.
     Steal,
     /// Degraded: other processes used the processor.
     OtherLoad,
+    /// Degraded: processor time was withheld, by a quota or because of heat.
+    Throttled,
 }
 
 impl ReasonKind {
     /// The verdict this reason alone leads to.
     pub fn status(self) -> Status {
         match self {
-            ReasonKind::ClientSaturated | ReasonKind::ScheduleLag | ReasonKind::Steal | ReasonKind::OtherLoad => {
-                Status::Degraded
-            }
+            ReasonKind::ClientSaturated
+            | ReasonKind::ClientDelayed
+            | ReasonKind::ScheduleLag
+            | ReasonKind::Steal
+            | ReasonKind::OtherLoad
+            | ReasonKind::Throttled => Status::Degraded,
             _ => Status::Void,
         }
     }

@@ -99,8 +99,9 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure
     }
     let mut planned: Vec<PlannedStore> = Vec::new();
     if !arguments.no_baselines && arguments.find_rate.is_none() {
-        for info in stores::all().filter(|info| info.class == Class::Baseline) {
-            planned.push(PlannedStore { info, spec: Spec::private(info.name), baseline: true });
+        for name in baselines(&specs)? {
+            let spec = Spec::private(name);
+            planned.push(PlannedStore { info: target::resolve(&spec)?, spec, baseline: true });
         }
     }
     for spec in specs {
@@ -115,6 +116,21 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure
         return Err(Failure::usage("no store to run on; name one with -s, see 'kvtrial stores'"));
     }
     Ok(planned)
+}
+
+/// The baselines of these stores: `null` and `ram`, and the echo server behind each kind of socket a server on this machine is
+/// reached by.
+fn baselines(specs: &[Spec]) -> Result<Vec<&'static str>, Failure> {
+    let mut names = vec!["null", "ram"];
+    for spec in specs {
+        if target::resolve(spec)?.class == Class::Network
+            && let Some(echo) = spec.echo_baseline()
+            && !names.contains(&echo)
+        {
+            names.push(echo);
+        }
+    }
+    Ok(names)
 }
 
 /// Reads the input of every combination, and leaves out what kvtrial added itself and the job cannot be done on; what the user

@@ -29,7 +29,7 @@ fn row(info: &StoreInfo) -> StoreRow {
             Probe::NotFound(what) => Presence::NotFound(what),
             Probe::NotBuilt(feature) => Presence::NotBuilt(feature.into()),
         },
-        durabilities: info.durabilities.iter().map(|level| level.name().into()).collect(),
+        durabilities: info.levels_found().iter().map(|level| level.name().into()).collect(),
         options: info.options.iter().map(option).collect(),
         native: Some(declared.native.kinds().map(|kind| kind.name().into()).collect()),
         max_key_bytes: u64::try_from(declared.max_key_bytes).ok(),

@@ -11,6 +11,16 @@ pub struct Desk {
     directory: tempfile::TempDir,
 }
 
+/// The words that run `job` on one store, once.
+pub fn once(job: &str, store: &str, more: &[&str]) -> String {
+    format!("{job} -s {store} --no-baselines --repeats 1 --warmups 0 {}", more.join(" "))
+}
+
+/// Runs `job` on one store, once, at a desk of its own.
+pub fn run_once(job: &str, store: &str, more: &[&str]) -> Ran {
+    Desk::new().run(&once(job, store, more))
+}
+
 /// What a finished run left.
 pub struct Ran {
     pub status: i32,
@@ -84,6 +94,24 @@ impl Ran {
     /// The cell of one store.
     pub fn cell(&self, store: &str) -> &Value {
         self.cells().iter().find(|cell| cell["store"] == store).unwrap_or_else(|| panic!("no {store}\n{}", self.said()))
+    }
+
+    /// The only cell of a run on one store.
+    pub fn only(&self) -> &Value {
+        let [cell] = self.cells().as_slice() else { panic!("not one cell\n{}", self.said()) };
+        cell
+    }
+
+    /// `valid`, `degraded` or `void`: the only cell's verdict.
+    pub fn verdict(&self) -> &str {
+        self.only()["verdict"]["status"].as_str().unwrap()
+    }
+
+    /// Count and example of a kind of reason in the only cell's verdict.
+    pub fn why(&self, kind: &str) -> Option<(u64, String)> {
+        let reasons = self.only()["verdict"]["reasons"].as_array()?;
+        let reason = reasons.iter().find(|reason| reason["kind"] == kind)?;
+        Some((reason["count"].as_u64()?, reason["example"].as_str()?.to_owned()))
     }
 
     /// The reason of a kind in a cell's verdict.

@@ -161,13 +161,17 @@ impl StudyDir {
 
     fn snapshot(&mut self) -> io::Result<()> {
         let begun = Instant::now();
-        for cell in std::mem::take(&mut self.stale) {
-            summarise(&mut self.study.cells[cell]);
-        }
+        self.summarise_stale();
         write_whole(&self.path.join(STUDY), &self.study)?;
         let now = Instant::now();
         self.next_snapshot = now + SNAPSHOT_INTERVAL.max((now - begun) * SNAPSHOT_REST);
         Ok(())
+    }
+
+    fn summarise_stale(&mut self) {
+        for cell in std::mem::take(&mut self.stale) {
+            summarise(&mut self.study.cells[cell]);
+        }
     }
 
     /// Writes the final `study.json` and removes the journal. Right for a complete study and for one that was interrupted: both
@@ -176,6 +180,8 @@ impl StudyDir {
     /// # Errors
     /// It could not be written; the journal stays.
     pub fn close(mut self) -> Result<Study, DirectoryError> {
+        self.summarise_stale();
+        analysis::fill_budgets(&mut self.study);
         self.save()?;
         let journal = self.path.join(JOURNAL);
         fs::remove_file(&journal).map_err(|source| DirectoryError::Write { path: journal, source })?;

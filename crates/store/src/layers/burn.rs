@@ -82,6 +82,10 @@ impl Store for Burning {
         Ok(facts)
     }
 
+    fn resent(&self) -> u64 {
+        self.store.resent()
+    }
+
     fn flush(&self) -> Result<(), StoreError> {
         self.store.flush()
     }

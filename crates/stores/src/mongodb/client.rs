@@ -10,7 +10,7 @@ use mongodb::{Collection, Database};
 use std::collections::HashMap;
 use std::sync::Arc;
 use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
-use store::{Expected, Operation};
+use store::{Expected, Operation, Resent};
 use tokio::sync::Semaphore;
 
 /// Of two upserts of the same new key one fails as a duplicate, and is then to be sent again. So often at most.
@@ -32,6 +32,7 @@ pub(super) struct Slot {
     fields: Collection<RawDocumentBuf>,
     journal: Journal,
     turn: Option<Arc<Semaphore>>,
+    resent: Resent,
 }
 
 /// Whether an answer waits for the server's journal.
@@ -42,7 +43,7 @@ enum Journal {
 }
 
 impl Slot {
-    pub(super) fn new(database: &Database, turn: Option<Arc<Semaphore>>) -> Slot {
+    pub(super) fn new(database: &Database, turn: Option<Arc<Semaphore>>, resent: Resent) -> Slot {
         Slot {
             pairs: database.collection(COLLECTIONS[0]),
             counters: database.collection(COLLECTIONS[1]),
@@ -53,6 +54,7 @@ impl Slot {
             },
             database: database.clone(),
             turn,
+            resent,
         }
     }
 }
@@ -68,7 +70,10 @@ impl AsyncClient for Slot {
         loop {
             match self.carry_out(operation, out).await {
                 Ok(answer) => return answer,
-                Err(error) if is_duplicate(&error) && tries < UPSERT_RETRIES => tries += 1,
+                Err(error) if is_duplicate(&error) && tries < UPSERT_RETRIES => {
+                    tries += 1;
+                    self.resent.add();
+                }
                 Err(error) => return fail(&error, out),
             }
         }

@@ -11,8 +11,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Session, SessionPlan, Store, StoreError,
-    Threading,
+    Capabilities, Endpoint, Facts, Resent, Session, SessionPlan, Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec, Target};
 
@@ -39,6 +38,7 @@ struct MongoDb {
     place: String,
     target: Target,
     capabilities: Capabilities,
+    resent: Resent,
 }
 
 /// What the server says it is.
@@ -72,7 +72,7 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
         Some(_) => (CONNECTIONS_OF_FERRETDB, Some(Arc::new(Semaphore::new(1)))),
         None => (u32::MAX, None),
     };
-    Ok(Box::new(MongoDb { most_connections, turn, options, database, place, target: spec.target.clone(), capabilities }))
+    Ok(Box::new(MongoDb { most_connections, turn, options, database, place, target: spec.target.clone(), capabilities, resent: Resent::default() }))
 }
 
 /// MongoDB's level is the client's choice. Of a FerretDB that we have not started we only know that it writes.
@@ -205,12 +205,16 @@ impl Store for MongoDb {
                     database.insert(entered)
                 }
             };
-            Ok(Slot::new(database, self.turn.clone()))
+            Ok(Slot::new(database, self.turn.clone(), self.resent.clone()))
         })
     }
 
     fn threading(&self) -> Threading {
         Threading::Shared
+    }
+
+    fn resent(&self) -> u64 {
+        self.resent.count()
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {

@@ -3,7 +3,7 @@
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Error, Opts, Params, Row, Statement, Value};
 use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
-use store::{Expected, Operation};
+use store::{Expected, Operation, Resent};
 
 /// InnoDB answers a deadlock by undoing one of the statements, which is then to be sent again. So often at most.
 const DEADLOCK_RETRIES: u32 = 100;
@@ -51,6 +51,7 @@ const SQL: [&str; 11] = [
 pub(super) struct Client {
     opts: Opts,
     link: Option<Link>,
+    resent: Resent,
 }
 
 struct Link {
@@ -60,8 +61,8 @@ struct Link {
 
 impl Client {
     /// Not connected yet.
-    pub(super) fn new(opts: Opts) -> Client {
-        Client { opts, link: None }
+    pub(super) fn new(opts: Opts, resent: Resent) -> Client {
+        Client { opts, link: None, resent }
     }
 
     /// Opens the connection.
@@ -102,7 +103,10 @@ impl AsyncClient for Client {
         loop {
             match self.attempt(operation, out).await {
                 Ok(answer) => return answer,
-                Err(Error::Server(error)) if error.code == DEADLOCK && tries < DEADLOCK_RETRIES => tries += 1,
+                Err(Error::Server(error)) if error.code == DEADLOCK && tries < DEADLOCK_RETRIES => {
+                    tries += 1;
+                    self.resent.add();
+                }
                 Err(error) => return self.fail(error, out),
             }
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Group, Reduction, Session, SessionPlan, Store, StoreError, Threading,
+    Capabilities, Endpoint, Facts, Group, Reduction, Resent, Session, SessionPlan, Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec, Target};
 
@@ -49,6 +49,7 @@ struct MySql {
     opts: Opts,
     place: String,
     capabilities: Capabilities,
+    resent: Resent,
 }
 
 /// Connects, makes the tables, reads the level of durability the server has.
@@ -78,7 +79,7 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
     }
     let packet_bytes = settings.get("max_allowed_packet").and_then(|bytes| bytes.parse().ok()).unwrap_or(16 << 20);
     let capabilities = Capabilities { max_value_bytes: packet_bytes, durability, ..CAPABILITIES };
-    Ok(Box::new(MySql { opts: opts(endpoint, Some(database)), place, capabilities }))
+    Ok(Box::new(MySql { opts: opts(endpoint, Some(database)), place, capabilities, resent: Resent::default() }))
 }
 
 fn opts(endpoint: &Endpoint, database: Option<String>) -> Opts {
@@ -158,7 +159,7 @@ impl Store for MySql {
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         Async::session(plan, async |_| {
-            let mut client = Client::new(self.opts.clone());
+            let mut client = Client::new(self.opts.clone(), self.resent.clone());
             client.connect().await.map_err(|error| StoreError::open(&self.place, error))?;
             Ok(client)
         })
@@ -166,6 +167,10 @@ impl Store for MySql {
 
     fn threading(&self) -> Threading {
         Threading::Shared
+    }
+
+    fn resent(&self) -> u64 {
+        self.resent.count()
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {

@@ -4,7 +4,7 @@ use super::setup::{enter, open, words};
 use std::cell::RefCell;
 use std::rc::Rc;
 use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
-use store::{Expected, Operation, StoreError};
+use store::{Expected, Operation, Resent, StoreError};
 use tokio::sync::Mutex;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
@@ -116,12 +116,13 @@ impl Line {
 /// A slot's handle.
 pub(super) struct Client {
     line: Rc<Line>,
+    resent: Resent,
 }
 
 impl Client {
     /// A slot on a client's connection.
-    pub(super) fn new(line: Rc<Line>) -> Client {
-        Client { line }
+    pub(super) fn new(line: Rc<Line>, resent: Resent) -> Client {
+        Client { line, resent }
     }
 }
 
@@ -135,7 +136,10 @@ impl AsyncClient for Client {
             };
             match result {
                 Ok(answer) => return answer,
-                Err((error, _)) if undone(&error) && tries < DEADLOCK_RETRIES => tries += 1,
+                Err((error, _)) if undone(&error) && tries < DEADLOCK_RETRIES => {
+                    tries += 1;
+                    self.resent.add();
+                }
                 Err((error, link)) => return fail(&error, link.as_deref(), out),
             }
         }

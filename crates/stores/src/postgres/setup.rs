@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Group, Reduction, Session, SessionPlan, Store, StoreError, Threading,
+    Capabilities, Endpoint, Facts, Group, Reduction, Resent, Session, SessionPlan, Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec, Target};
 use tokio_postgres::{Config, NoTls};
@@ -47,6 +47,7 @@ struct Postgres {
     config: Config,
     place: String,
     capabilities: Capabilities,
+    resent: Resent,
 }
 
 /// Connects, makes the tables, reads the level of durability the server has.
@@ -72,7 +73,7 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
         });
     }
     let capabilities = Capabilities { durability, ..CAPABILITIES };
-    Ok(Box::new(Postgres { config, place, capabilities }))
+    Ok(Box::new(Postgres { config, place, capabilities, resent: Resent::default() }))
 }
 
 fn config(endpoint: &Endpoint) -> Config {
@@ -194,12 +195,16 @@ impl Store for Postgres {
                 _ => Rc::new(Line::open(self.config.clone(), &self.place).await?),
             };
             line = Some(shared.clone());
-            Ok(Client::new(shared))
+            Ok(Client::new(shared, self.resent.clone()))
         })
     }
 
     fn threading(&self) -> Threading {
         Threading::Shared
+    }
+
+    fn resent(&self) -> u64 {
+        self.resent.count()
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {

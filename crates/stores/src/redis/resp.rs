@@ -16,7 +16,7 @@ const NOT_UTF8: &str = "an error in words that are not UTF-8";
 
 /// How to log in.
 #[derive(Clone, Default)]
-pub(super) struct Login {
+pub(crate) struct Login {
     /// Arguments of AUTH, none without a password.
     auth: Vec<String>,
     /// Argument of SELECT.
@@ -33,7 +33,7 @@ impl Login {
 }
 
 /// One connection's state.
-pub(super) struct Resp {
+pub(crate) struct Resp {
     login: Login,
     /// Keys of requests whose replies hold values only.
     asked: KeyQueue,

@@ -179,6 +179,24 @@ pub fn levels(names: &[&str], levels: &[&str]) {
     }
 }
 
+/// Batches that take the same rows in opposite orders: the server undoes some, and none of that is lost or left unsaid.
+pub fn deadlocks(rig: &Rig) {
+    let keys: Vec<Vec<u8>> = (0..300).map(|number| format!("deadlock {number:03}").into_bytes()).collect();
+    let up: Vec<(&[u8], &[u8])> = keys.iter().map(|key| (&key[..], &b"up"[..])).collect();
+    let down: Vec<(&[u8], &[u8])> = keys.iter().rev().map(|key| (&key[..], &b"down"[..])).collect();
+    let mut client = rig.client(8, 1);
+    let before = rig.store().resent();
+    for _ in 0..50 {
+        let batches: Vec<Operation<'_>> =
+            (0..8).map(|slot| Operation::PutMany { pairs: if slot % 2 == 0 { &up } else { &down } }).collect();
+        assert_eq!(client.all(&batches), vec![Got::Done; 8]);
+        if rig.store().resent() > before {
+            return;
+        }
+    }
+    panic!("400 batches in opposite orders, and no deadlock");
+}
+
 /// The same server reached by its URL: kvtrial's own tables are made anew at each connect, the user's data stay as they are.
 pub fn as_the_users_own(rig: &Rig, url: &str) {
     let mut private = rig.client(1, 1);

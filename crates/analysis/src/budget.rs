@@ -1,0 +1,265 @@
+//! What an operation's time went into: generator, client, wire, store.
+//!
+//! A layer is what the time an operation grew by when the layer was added, everything else being equal:
+//!
+//! | layer | difference |
+//! |---|---|
+//! | generator | `null`: kvtrial's loop and the job, with nothing kept |
+//! | client | `ram` beyond `null`: the job's work on kept values, and a map in the client's own process |
+//! | wire | `echo` beyond `ram`: client codec, system calls, socket, and the least server's side of them |
+//! | store | the cell beyond `echo` (an embedded store: beyond `ram`) |
+//!
+//! Time an operation is makespan by operations. With several operations in flight, or several client threads, layers overlap in
+//! time; a layer is then what it adds to the whole, not what one operation spends in it.
+
+use crate::metric::quantity;
+use study::{Budget, BudgetPart, Cell, Layer, Measure, Quantity, Spec, Study};
+
+/// Operations of cells that do the same work may differ by so much, e.g. by lost races of compare-and-set.
+const SAME_WORK: f64 = 0.01;
+
+/// Fills in the budget of every cell that has one. Call it when cells are summarised and all trials are in.
+pub fn fill_budgets(study: &mut Study) {
+    let all: Vec<&Cell> = study.cells.iter().collect();
+    let budgets: Vec<Option<Budget>> = all.iter().map(|cell| budget(cell, &all)).collect();
+    for (cell, budget) in study.cells.iter_mut().zip(budgets) {
+        cell.budget = budget;
+    }
+}
+
+/// The budget of a cell, from the baselines among `cells` that did the same work with the same parameters.
+///
+/// `None` for `null`, for void cells, without a baseline, and under open loop, where the schedule decides what time an
+/// operation takes. A layer whose baseline is missing is told together with the next one.
+///
+/// Intervals: of a difference of two medians by the MOVER method (Zou & Donner, *Construction of confidence limits about effect
+/// measures*, Statistics in Medicine 27, 2008), from the two medians' own intervals; the level claimed is the lower of the
+/// two. Bars: the running time up to each layer, never going back and never beyond the cell's own time. Cost: microseconds.
+pub fn budget(cell: &Cell, cells: &[&Cell]) -> Option<Budget> {
+    if cell.params.contains_key("rate") {
+        return None;
+    }
+    let whole = per_operation(cell)?;
+    let own = own_layer(cell);
+    let spec: Option<Spec> = cell.store.parse().ok();
+    let mut layers = Vec::new();
+    let mut steps: Vec<(Vec<Layer>, &str, Quantity)> = Vec::new();
+    for layer in Layer::ALL.into_iter().filter(|layer| *layer < own) {
+        let name = match layer {
+            Layer::Generator => Some("null"),
+            Layer::Client => Some("ram"),
+            Layer::Wire if cell.class == "network" => spec.as_ref().and_then(Spec::echo_baseline),
+            Layer::Wire | Layer::Store => continue,
+        };
+        layers.push(layer);
+        let base = name.and_then(|name| cells.iter().copied().find(|base| is_baseline_of(base, name, cell)));
+        if let Some(base) = base
+            && let Some(time) = per_operation(base)
+        {
+            steps.push((std::mem::take(&mut layers), &base.store, time));
+        }
+    }
+    if steps.is_empty() {
+        return None;
+    }
+    layers.push(own);
+    steps.push((layers, &cell.store, whole));
+    Some(Budget {
+        time_per_operation_ns: whole,
+        parts: parts(steps, whole.value),
+        client_cpu_per_operation_ns: cpu_per_operation(cell, |trial| Some(trial.client_cpu_s)),
+        server_cpu_per_operation_ns: cpu_per_operation(cell, |trial| trial.server.map(|server| server.cpu_s)),
+    })
+}
+
+/// The layer a cell's own part is: a baseline's is the one it stands for.
+fn own_layer(cell: &Cell) -> Layer {
+    match (cell.baseline, cell.store.as_str()) {
+        (true, "null") => Layer::Generator,
+        (true, "ram") => Layer::Client,
+        (true, _) => Layer::Wire,
+        _ => Layer::Store,
+    }
+}
+
+fn parts(steps: Vec<(Vec<Layer>, &str, Quantity)>, whole_ns: f64) -> Vec<BudgetPart> {
+    let mut parts = Vec::new();
+    let mut below: Option<(&str, Quantity)> = None;
+    let mut drawn_ns = 0.0;
+    let last = steps.len() - 1;
+    for (at, (layers, store, time)) in steps.into_iter().enumerate() {
+        let time_ns = below.map_or(time, |(_, base)| difference(time, base));
+        let up_to_ns = if at == last { whole_ns } else { time.value.clamp(drawn_ns, whole_ns.max(drawn_ns)) };
+        parts.push(BudgetPart {
+            layers,
+            of: store.to_owned(),
+            beyond: below.map(|(store, _)| store.to_owned()),
+            time_ns,
+            told_apart: time_ns.low > 0.0,
+            bar_ns: (up_to_ns - drawn_ns).max(0.0),
+        });
+        drawn_ns = up_to_ns;
+        below = Some((store, time));
+    }
+    parts
+}
+
+/// `a - b` with its interval.
+fn difference(a: Quantity, b: Quantity) -> Quantity {
+    let value = a.value - b.value;
+    let below = (a.value - a.low).hypot(b.high - b.value);
+    let above = (a.high - a.value).hypot(b.value - b.low);
+    Quantity { value, low: value - below, high: value + above, level: a.level.min(b.level), n: a.n.min(b.n) }
+}
+
+/// Whether `base` is the baseline of that name, of the same job with the same parameters, and did the same work.
+fn is_baseline_of(base: &Cell, name: &str, cell: &Cell) -> bool {
+    let named = base.baseline && base.store.split([',', ':']).next() == Some(name);
+    if !named || !base.verdict.is_ranked() || base.job != cell.job || base.params != cell.params {
+        return false;
+    }
+    match (operations(base), operations(cell)) {
+        // Within a fixed time the faster store does more of the same.
+        _ if cell.measure == Measure::Rate => true,
+        (Some(some), Some(others)) => (some / others - 1.0).abs() < SAME_WORK,
+        _ => false,
+    }
+}
+
+fn operations(cell: &Cell) -> Option<f64> {
+    let counted: Vec<f64> = cell.counted().map(|trial| trial.operations as f64).collect();
+    stats::median(&counted).filter(|operations| *operations > 0.0)
+}
+
+/// Time an operation over the counted trials, nanoseconds.
+fn per_operation(cell: &Cell) -> Option<Quantity> {
+    let ranked = cell.verdict.is_ranked().then_some(cell)?;
+    median(
+        ranked
+            .counted()
+            .filter(|trial| trial.operations > 0 && trial.makespan_s > 0.0)
+            .map(|trial| 1e9 * trial.makespan_s / trial.operations as f64),
+    )
+}
+
+fn cpu_per_operation(cell: &Cell, cpu_s: impl Fn(&study::TrialRecord) -> Option<f64>) -> Option<Quantity> {
+    let trials = cell.counted().filter(|trial| trial.operations > 0);
+    median(trials.filter_map(|trial| Some(1e9 * cpu_s(trial)? / trial.operations as f64)))
+}
+
+fn median(figures: impl Iterator<Item = f64>) -> Option<Quantity> {
+    quantity(&figures.filter(|figure| figure.is_finite()).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use study::{Cell, Layer, Reason, ReasonKind, TrialRecord, Verdict};
+
+    /// A cell of 1,000 operations whose trials took so many nanoseconds each.
+    fn cell(store: &str, class: &str, ns: &[f64]) -> Cell {
+        let trial = |(at, ns): (usize, &f64)| TrialRecord {
+            order: at as u32 + 1,
+            operations: 1000,
+            makespan_s: ns * 1e-6,
+            ..TrialRecord::default()
+        };
+        Cell {
+            job: "fans".into(),
+            store: store.into(),
+            class: class.into(),
+            baseline: class == "baseline",
+            trials: ns.iter().enumerate().map(trial).collect(),
+            ..Cell::default()
+        }
+    }
+
+    fn baselines() -> Vec<Cell> {
+        vec![
+            cell("null", "baseline", &[100.0, 101.0, 99.0]),
+            cell("ram", "baseline", &[1700.0, 1690.0, 1710.0]),
+            cell("echo-unix", "baseline", &[8000.0, 8100.0, 7900.0]),
+            cell("echo", "baseline", &[12_000.0, 12_100.0, 11_900.0]),
+        ]
+    }
+
+    /// The budget among these cells.
+    fn budget(cell: &Cell, cells: &[Cell]) -> Option<study::Budget> {
+        super::budget(cell, &cells.iter().collect::<Vec<_>>())
+    }
+
+    fn bars(budget: &study::Budget) -> Vec<(String, f64, bool)> {
+        budget.parts.iter().map(|part| (part.name(), part.bar_ns.round(), part.told_apart)).collect()
+    }
+
+    #[test]
+    fn a_network_store_has_four_layers_that_add_up_to_its_time() {
+        let redis = cell("redis-unix,durability=os", "network", &[10_500.0, 10_400.0, 10_600.0]);
+        let found = budget(&redis, &baselines()).unwrap();
+        assert_eq!(
+            bars(&found),
+            [
+                ("generator".into(), 100.0, true),
+                ("client".into(), 1600.0, true),
+                ("wire".into(), 6300.0, true),
+                ("store".into(), 2500.0, true)
+            ]
+        );
+        assert_eq!((found.parts[2].of.as_str(), found.parts[2].beyond.as_deref()), ("echo-unix", Some("ram")));
+        let sum: f64 = found.parts.iter().map(|part| part.bar_ns).sum();
+        assert!((sum - found.time_per_operation_ns.value).abs() < 1e-6);
+        // Two independent intervals of ±100 ns make one of ±141 ns, and the level is theirs.
+        let store = found.parts[3].time_ns;
+        assert!((store.high - store.value - 100.0 * 2f64.sqrt()).abs() < 1e-6 && store.level == 0.75, "{store:?}");
+    }
+
+    #[test]
+    fn an_embedded_store_has_no_wire_and_a_baseline_ends_at_its_own_layer() {
+        let lmdb = cell("lmdb", "embedded", &[6900.0, 6900.0, 6900.0]);
+        let names = |cell: &Cell| -> Option<Vec<String>> {
+            Some(budget(cell, &baselines())?.parts.iter().map(|part| part.name()).collect())
+        };
+        assert_eq!(names(&lmdb).unwrap(), ["generator", "client", "store"]);
+        assert_eq!(names(&baselines()[1]).unwrap(), ["generator", "client"]);
+        assert_eq!(names(&baselines()[0]), None);
+    }
+
+    #[test]
+    fn an_echo_baseline_is_made_of_generator_client_and_wire() {
+        let found = budget(&baselines()[3], &baselines()).unwrap();
+        assert_eq!(found.parts.iter().map(|part| part.layers.clone()).collect::<Vec<_>>().concat(), Layer::ALL[..3]);
+    }
+
+    #[test]
+    fn a_missing_baseline_leaves_two_layers_together() {
+        let far = cell("redis://10.0.0.5:6379", "network", &[90_000.0, 91_000.0]);
+        let found = budget(&far, &baselines()).unwrap();
+        assert_eq!(found.parts.last().unwrap().name(), "wire + store");
+        let mut few = baselines();
+        few[1].verdict = Verdict::of([Reason { kind: ReasonKind::Refused, count: 1, example: String::new() }]);
+        let found = budget(&cell("lmdb", "embedded", &[6900.0, 6800.0]), &few).unwrap();
+        assert_eq!(found.parts.last().unwrap().name(), "client + store");
+        assert!(budget(&far, &few[2..]).is_none() && budget(&far, &[]).is_none());
+    }
+
+    #[test]
+    fn a_layer_within_the_noise_is_not_told_apart_and_no_bar_is_negative() {
+        let quick = cell("memcached-unix", "network", &[7990.0, 8050.0, 7800.0]);
+        let found = budget(&quick, &baselines()).unwrap();
+        let store = found.parts.last().unwrap();
+        assert!(!store.told_apart && store.time_ns.value < 0.0 && store.bar_ns == 0.0, "{store:?}");
+        assert!(found.parts.iter().all(|part| part.bar_ns >= 0.0));
+        let sum: f64 = found.parts.iter().map(|part| part.bar_ns).sum();
+        assert!((sum - 7990.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn cells_that_did_other_work_or_kept_a_schedule_have_no_budget() {
+        let mut other = cell("lmdb", "embedded", &[6900.0]);
+        other.trials[0].operations = 2000;
+        assert!(budget(&other, &baselines()).is_none());
+        let mut paced = cell("lmdb", "embedded", &[6900.0]);
+        paced.params.insert("rate".into(), "1000".into());
+        assert!(budget(&paced, &baselines()).is_none());
+    }
+}

@@ -1,0 +1,97 @@
+//! Processor time withheld from this process: by the quota of its control group, and by a processor that is too hot.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Counters since the machine, or the control group, was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Throttle {
+    /// Time the control group's quota was used up, all processors together.
+    pub(crate) quota: Duration,
+    /// Times a processor lowered its clock because of heat; 0 where the kernel does not count them.
+    pub(crate) heat_events: u64,
+}
+
+impl Throttle {
+    pub(crate) fn now() -> Throttle {
+        Throttle::read(Path::new("/"))
+    }
+
+    /// Reads below `root`, the root of the file system.
+    fn read(root: &Path) -> Throttle {
+        let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+        let quota = statistics(root, &groups).iter().find_map(|path| throttled(&fs::read_to_string(path).ok()?));
+        Throttle { quota: quota.unwrap_or_default(), heat_events: heat_events(&root.join("sys/devices/system/cpu")) }
+    }
+}
+
+/// Where the group's `cpu.stat` may be. Inside a container the group's path is often not that of the mount: the top is tried too.
+fn statistics(root: &Path, groups: &str) -> Vec<PathBuf> {
+    let mount = root.join("sys/fs/cgroup");
+    let mut paths = Vec::new();
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(group)) = (parts.next(), parts.next()) else { continue };
+        let top = match controllers {
+            "" => mount.clone(), // version 2
+            _ if controllers.split(',').any(|name| name == "cpu") => mount.join(controllers),
+            _ => continue,
+        };
+        paths.push(top.join(group.trim_start_matches('/')).join("cpu.stat"));
+        paths.push(top.join("cpu.stat"));
+    }
+    paths
+}
+
+/// `throttled_usec` of version 2, or `throttled_time` (nanoseconds) of version 1.
+fn throttled(statistics: &str) -> Option<Duration> {
+    statistics.lines().find_map(|line| match line.split_once(' ')? {
+        ("throttled_usec", number) => number.trim().parse().ok().map(Duration::from_micros),
+        ("throttled_time", number) => number.trim().parse().ok().map(Duration::from_nanos),
+        _ => None,
+    })
+}
+
+fn heat_events(cpus: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(cpus) else { return 0 };
+    let counts = entries.flatten().filter_map(|entry| {
+        fs::read_to_string(entry.path().join("thermal_throttle/core_throttle_count")).ok()?.trim().parse::<u64>().ok()
+    });
+    counts.sum()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::Throttle;
+    use std::path::Path;
+    use std::time::Duration;
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn the_quota_of_both_versions_of_control_groups_and_the_heat_of_every_processor_are_read() {
+        let two = tempfile::tempdir().unwrap();
+        write(two.path(), "proc/self/cgroup", "0::/user/app\n");
+        write(two.path(), "sys/fs/cgroup/user/app/cpu.stat", "usage_usec 9\nnr_throttled 3\nthrottled_usec 2500\n");
+        write(two.path(), "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "4\n");
+        write(two.path(), "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "1\n");
+        let throttle = Throttle::read(two.path());
+        assert_eq!(throttle, Throttle { quota: Duration::from_micros(2500), heat_events: 5 });
+
+        let one = tempfile::tempdir().unwrap();
+        write(one.path(), "proc/self/cgroup", "4:memory:/a\n3:cpu,cpuacct:/outside\n0::/\n");
+        write(one.path(), "sys/fs/cgroup/cpu,cpuacct/cpu.stat", "nr_periods 1\nthrottled_time 7000\n");
+        assert_eq!(Throttle::read(one.path()).quota, Duration::from_micros(7));
+    }
+
+    #[test]
+    fn a_machine_that_counts_nothing_throttles_nothing() {
+        assert_eq!(Throttle::read(tempfile::tempdir().unwrap().path()), Throttle::default());
+    }
+}

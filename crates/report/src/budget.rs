@@ -1,0 +1,147 @@
+//! What an operation's time went into, as a bar a store and as a sentence.
+
+use crate::footnotes::spec;
+use crate::layout::{Colour, FIXED_BLANK, Style, paragraph, width};
+use crate::units;
+use std::borrow::Cow;
+use study::{Budget, BudgetPart, Cell, Layer};
+
+/// Columns of a bar: the whole time of an operation.
+const BAR: usize = 40;
+
+/// Columns of a store's name at most.
+const NAME: usize = 24;
+
+/// The cell's budget: the one in the study, or what its cells come to where an older study has none.
+fn budget<'a>(cell: &'a Cell, cells: &[&Cell]) -> Option<Cow<'a, Budget>> {
+    cell.budget.as_ref().map(Cow::Borrowed).or_else(|| analysis::budget(cell, cells).map(Cow::Owned))
+}
+
+/// A bar for each ranked store that has a budget, in the order given, beneath what its signs mean.
+pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String {
+    let budgets: Vec<(&Cell, Cow<'_, Budget>)> =
+        ranked.iter().filter_map(|cell| Some((*cell, budget(cell, cells)?))).collect();
+    if budgets.is_empty() {
+        return String::new();
+    }
+    let used =
+        |layer: &Layer| budgets.iter().any(|(_, budget)| budget.parts.iter().any(|part| outermost(part) == *layer));
+    let legend: Vec<String> = Layer::ALL
+        .iter()
+        .filter(|layer| used(layer))
+        .map(|layer| format!("{}{FIXED_BLANK}{layer}", sign(*layer)))
+        .collect();
+    let mut text = paragraph(&format!("Time of an operation: {}", legend.join(", ")), 1, 3, Style::Plain, colour);
+    let name = budgets.iter().map(|(cell, _)| width(&short(cell))).max().unwrap_or_default();
+    for (cell, budget) in &budgets {
+        let time = units::duration(budget.time_per_operation_ns.value * 1e-9);
+        text += &format!("   {:name$}  {time:>8}  {}\n", short(cell), bar(budget));
+    }
+    text
+}
+
+fn short(cell: &Cell) -> String {
+    let name = spec(cell);
+    if width(&name) <= NAME { name } else { name.chars().take(NAME - 1).chain(['…']).collect() }
+}
+
+/// The layer a part is drawn as: of several that were not told apart, the last.
+fn outermost(part: &BudgetPart) -> Layer {
+    part.layers.last().copied().unwrap_or(Layer::Store)
+}
+
+fn sign(layer: Layer) -> char {
+    match layer {
+        Layer::Generator => '·',
+        Layer::Client => '░',
+        Layer::Wire => '▒',
+        Layer::Store => '█',
+    }
+}
+
+/// Each part rounds its end, not its length, so that the bar is as long as the sum.
+fn bar(budget: &Budget) -> String {
+    let whole: f64 = budget.parts.iter().map(|part| part.bar_ns).sum();
+    let (mut bar, mut up_to_ns) = (String::new(), 0.0);
+    for part in &budget.parts {
+        up_to_ns += part.bar_ns;
+        let end = (BAR as f64 * up_to_ns / whole.max(f64::MIN_POSITIVE)).round() as usize;
+        bar.extend(std::iter::repeat_n(sign(outermost(part)), end.saturating_sub(width(&bar))));
+    }
+    bar
+}
+
+/// `On redis-unix an operation takes 9.13 µs: 103 ns generator (null), 1.57 µs client (ram), 5.12 µs wire (echo-unix), 2.34 µs store.`
+pub(crate) fn sentence(cell: &Cell, cells: &[&Cell]) -> Option<String> {
+    let budget = budget(cell, cells)?;
+    let parts: Vec<String> = budget.parts.iter().map(|part| told(part, cell)).collect();
+    let whole = units::duration(budget.time_per_operation_ns.value * 1e-9);
+    Some(format!("On {} an operation takes {whole}: {}.", spec(cell), parts.join(", ")))
+}
+
+fn told(part: &BudgetPart, cell: &Cell) -> String {
+    let name = part.name();
+    let measured_by = if part.of == cell.store { String::new() } else { format!(" ({})", part.of) };
+    if !part.told_apart {
+        return format!("{name}{measured_by} not told apart from nothing");
+    }
+    format!("{} {name}{measured_by}", units::duration(part.time_ns.value * 1e-9))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{bars, sentence};
+    use crate::layout::{Colour, width};
+    use study::{Budget, BudgetPart, Cell, Layer, Quantity};
+
+    fn part(layers: &[Layer], of: &str, ns: f64, bar_ns: f64) -> BudgetPart {
+        BudgetPart {
+            layers: layers.to_vec(),
+            of: of.into(),
+            beyond: None,
+            time_ns: Quantity { value: ns, low: ns - 10.0, high: ns + 10.0, level: 0.75, n: 3 },
+            told_apart: ns > 10.0,
+            bar_ns,
+        }
+    }
+
+    fn cell(store: &str, parts: Vec<BudgetPart>) -> Cell {
+        let whole = parts.iter().map(|part| part.bar_ns).sum();
+        let budget = Budget { time_per_operation_ns: Quantity::single(whole), parts, ..Budget::default() };
+        Cell { store: store.into(), budget: Some(budget), ..Cell::default() }
+    }
+
+    #[test]
+    fn a_budget_is_told_in_words_and_drawn_as_a_bar_of_one_length() {
+        let redis = cell(
+            "redis-unix,durability=none",
+            vec![
+                part(&[Layer::Generator], "null", 100.0, 100.0),
+                part(&[Layer::Client], "ram", 1570.0, 1570.0),
+                part(&[Layer::Wire], "echo-unix", 5120.0, 5120.0),
+                part(&[Layer::Store], "redis-unix,durability=none", 2340.0, 2340.0),
+            ],
+        );
+        assert_eq!(
+            sentence(&redis, &[]).unwrap(),
+            "On redis-unix an operation takes 9.13 µs: 100 ns generator (null), 1.57 µs client (ram), \
+             5.12 µs wire (echo-unix), 2.34 µs store."
+        );
+        let far = cell(
+            "redis://10.0.0.5:6379",
+            vec![
+                part(&[Layer::Generator], "null", 100.0, 100.0),
+                part(&[Layer::Wire, Layer::Store], "redis", 5.0, 0.0),
+            ],
+        );
+        assert!(sentence(&far, &[]).unwrap().ends_with("wire + store (redis) not told apart from nothing."));
+        let text = bars(&[&redis, &far], &[], Colour::Never);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0].trim(), "Time of an operation: · generator, ░ client, ▒ wire, █ store");
+        let drawn = |line: &str, sign: char| line.chars().filter(|c| *c == sign).count();
+        assert_eq!([drawn(lines[1], '░'), drawn(lines[1], '▒'), drawn(lines[1], '█')], [7, 23, 10]);
+        assert_eq!(drawn(lines[2], '·'), 40, "a bar is never negative: {}", lines[2]);
+        assert!(lines.iter().all(|line| width(line) <= 80), "{text}");
+    }
+}

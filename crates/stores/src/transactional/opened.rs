@@ -1,0 +1,48 @@
+//! An opened engine as a store.
+
+use super::{Engine, Handle, Shared};
+use crate::embedded::Fault;
+use std::path::Path;
+use std::sync::Arc;
+use store::immediate::Immediate;
+use store::{Capabilities, Facts, Session, SessionPlan, Store, StoreError, Threading};
+
+/// The store over an engine.
+pub struct Opened<E> {
+    shared: Arc<Shared<E>>,
+    capabilities: Capabilities,
+}
+
+impl<E: Engine> Opened<E> {
+    /// The store over an engine that was just opened at `path`.
+    pub fn store(
+        engine: Result<E, Fault>,
+        path: &Path,
+        capabilities: Capabilities,
+    ) -> Result<Box<dyn Store>, StoreError> {
+        let shared = engine.and_then(Shared::new).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
+        Ok(Box::new(Opened { shared: Arc::new(shared), capabilities }))
+    }
+}
+
+impl<E: Engine> Store for Opened<E> {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        Immediate::session(plan, || Ok(Handle::new(Arc::clone(&self.shared), &self.capabilities)))
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::PerClient
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        self.shared.engine.facts(self.capabilities.durability)
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        self.shared.engine.flush(self.capabilities.durability)
+    }
+}

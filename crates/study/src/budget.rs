@@ -1,0 +1,81 @@
+//! What an operation's time went into.
+
+use crate::Quantity;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A layer of the cost of an operation, from the inside out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layer {
+    /// kvtrial's loop and the job, with nothing kept: the `null` cell.
+    Generator,
+    /// The job's work on kept values, and a map in the client's own process: what `ram` takes beyond `null`.
+    Client,
+    /// Client codec, system calls, socket and the least server's part of them: what `echo` takes beyond `ram`.
+    Wire,
+    /// The store itself: what its cell takes beyond the layers below.
+    Store,
+}
+
+impl Layer {
+    /// All layers, from the inside out.
+    pub const ALL: [Layer; 4] = [Layer::Generator, Layer::Client, Layer::Wire, Layer::Store];
+
+    /// The word of `study.json` and of reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Layer::Generator => "generator",
+            Layer::Client => "client",
+            Layer::Wire => "wire",
+            Layer::Store => "store",
+        }
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One part of a budget: a layer, or several that no baseline tells apart.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BudgetPart {
+    /// What it covers, e.g. `["wire", "store"]` where there was no echo baseline.
+    pub layers: Vec<Layer>,
+    /// The cell it ends at, and the one it begins at: `ram` beyond `null`. Without a beginning the whole time of the cell.
+    pub of: String,
+    /// See `of`.
+    pub beyond: Option<String>,
+    /// Time an operation, nanoseconds: the difference of the two cells, with its interval. Below zero where the outer cell was
+    /// the faster one; that is never drawn.
+    pub time_ns: Quantity,
+    /// Whether the interval lies above zero. If not, the part was not told apart from nothing.
+    pub told_apart: bool,
+    /// Length of its bar, nanoseconds: never negative, and the bars of a budget add up to its time an operation.
+    pub bar_ns: f64,
+}
+
+impl BudgetPart {
+    /// `client`, or `wire + store`.
+    pub fn name(&self) -> String {
+        self.layers.iter().map(|layer| layer.name()).collect::<Vec<_>>().join(" + ")
+    }
+}
+
+/// What an operation of a cell costs, and what it went into. Time an operation is the makespan by the operations: with several
+/// in flight at once it is less than any one of them took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Budget {
+    /// Makespan by operations, nanoseconds.
+    pub time_per_operation_ns: Quantity,
+    /// The parts, from the inside out.
+    pub parts: Vec<BudgetPart>,
+    /// Processor time of the client threads by operations, nanoseconds.
+    pub client_cpu_per_operation_ns: Option<Quantity>,
+    /// Processor time of a private server by operations, nanoseconds.
+    pub server_cpu_per_operation_ns: Option<Quantity>,
+}
