@@ -83,9 +83,28 @@ fn latencies(timed: &[&TrialRecord]) -> Latencies {
         service: over(&|all| Some(all.service)),
         response: over(&|all| Some(all.response)),
         send_lag: over(&|all| Some(all.send_lag)),
+        percentiles: percentiles(timed),
         client_lag: over(&|all| Some(all.client_lag)),
         by_operation,
     }
+}
+
+/// Medians over trials of the percentiles all of them have.
+fn percentiles(timed: &[&TrialRecord]) -> Vec<(f64, u64)> {
+    let curves: Vec<&[(f64, u64)]> = timed
+        .iter()
+        .filter(|trial| trial.latency_ns.response.n > 0)
+        .map(|trial| trial.latency_ns.percentiles.as_slice())
+        .collect();
+    let Some(first) = curves.first() else { return Vec::new() };
+    let of_all = |percent: f64| -> Option<(f64, u64)> {
+        let figures: Option<Vec<f64>> = curves
+            .iter()
+            .map(|curve| curve.iter().find(|point| point.0 == percent).map(|point| point.1 as f64))
+            .collect();
+        Some((percent, stats::median(&figures?)?.round() as u64))
+    };
+    first.iter().filter_map(|point| of_all(point.0)).collect()
 }
 
 fn latency(trials: Vec<LatencySummary>) -> LatencySummary {

@@ -7,6 +7,7 @@ mod find_rate;
 pub mod jobs;
 pub mod man;
 mod notebook;
+mod page;
 mod plan;
 mod preset;
 pub mod query;

@@ -1,6 +1,6 @@
 //! Latency histograms: log-linear, as HDR histograms are (Tene, hdrhistogram.org), with at most 0.4 % error from 1 ns to 2.4 hours.
 
-use study::LatencySummary;
+use study::{LatencySummary, PERCENTILES};
 
 /// 2^7 buckets an octave: half a bucket is 1/256 of the value.
 const SUB_BITS: u32 = 7;
@@ -135,6 +135,13 @@ impl Histogram {
         0
     }
 
+    /// Percents and nanoseconds of a latency curve: those of [`PERCENTILES`] with at least one latency beyond them.
+    pub fn percentiles(&self) -> Vec<(f64, u64)> {
+        let beyond = |percent: f64| self.n as f64 * (1.0 - percent / 100.0) >= 1.0 - 1e-6;
+        let known = PERCENTILES.iter().filter(|percent| beyond(**percent));
+        known.map(|&percent| (percent, self.quantile(percent / 100.0))).collect()
+    }
+
     /// The usual figures.
     pub fn summary(&self) -> LatencySummary {
         if self.n == 0 {
@@ -157,6 +164,18 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::{BUCKETS, Histogram, MAX_BITS, bucket, middle};
+
+    #[test]
+    fn a_latency_curve_ends_where_no_latency_is_left_beyond() {
+        let mut histogram = Histogram::default();
+        (1..=1000).for_each(|ns| histogram.record(ns));
+        let curve = histogram.percentiles();
+        assert!(
+            curve.is_sorted() && curve.last().is_some_and(|last| last.0 == 99.9 && (995..=1000).contains(&last.1)),
+            "{curve:?}"
+        );
+        assert!(Histogram::default().percentiles().is_empty());
+    }
 
     #[test]
     fn every_value_from_one_nanosecond_to_an_hour_is_shown_within_one_percent() {

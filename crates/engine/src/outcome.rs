@@ -112,6 +112,7 @@ impl Histograms {
             service: if self.service.n() > 0 { self.service.summary() } else { response },
             response,
             send_lag: self.send_lag.summary(),
+            percentiles: all.percentiles(),
             client_lag: self.client_lag.summary(),
             by_operation: OperationKind::ALL
                 .iter()

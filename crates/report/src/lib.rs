@@ -31,7 +31,7 @@ mod spark;
 mod stores_table;
 mod study_table;
 mod tune;
-mod units;
+pub mod units;
 
 pub use comparison::{comparison_junit, comparison_markdown, comparison_text};
 pub use csv::cells_csv;

@@ -1,7 +1,7 @@
 //! Figures as people read them: three significant digits and a unit that fits.
 
 /// A time in seconds: `412 ms`, `1.93 s`, `309 s`, `16 min 40 s`, `3 h 20 min`.
-pub(crate) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     for (unit, size) in [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)] {
         if seconds / size < 999.5 {
             return format!("{} {unit}", significant(seconds / size));
@@ -27,7 +27,7 @@ fn minutes(whole_s: u64) -> String {
 }
 
 /// A count or a rate: `950`, `50.8k`, `1.25M`.
-pub(crate) fn count(number: f64) -> String {
+pub fn count(number: f64) -> String {
     for (unit, size) in [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9)] {
         if number / size < 999.5 {
             return format!("{}{unit}", significant(number / size));
@@ -37,7 +37,7 @@ pub(crate) fn count(number: f64) -> String {
 }
 
 /// A size: `512 B`, `1 KiB`, `64 MiB`; exact where it is a whole number of its unit.
-pub(crate) fn bytes(size: u64) -> String {
+pub fn bytes(size: u64) -> String {
     for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
         if size >= 1 << shift {
             let whole = size >> shift;
@@ -51,7 +51,7 @@ pub(crate) fn bytes(size: u64) -> String {
 }
 
 /// A ratio: `x1.93`, `x45.7`, `x214`.
-pub(crate) fn ratio(ratio: f64) -> String {
+pub fn ratio(ratio: f64) -> String {
     match ratio {
         0.0..0.995 => format!("x{ratio:.2}"),
         _ => format!("x{}", if ratio < 9995.0 { significant(ratio) } else { count(ratio) }),

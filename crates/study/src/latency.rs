@@ -27,6 +27,10 @@ pub struct LatencySummary {
     pub max: u64,
 }
 
+/// The percentiles of a latency curve.
+pub const PERCENTILES: [f64; 17] =
+    [1.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.75, 99.9, 99.95, 99.99, 99.995, 99.999, 99.9999];
+
 /// All latencies of a trial or cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -37,6 +41,10 @@ pub struct Latencies {
     pub response: LatencySummary,
     /// Open loop: how late operations were sent (actual minus intended send).
     pub send_lag: LatencySummary,
+    /// Response time at many percentiles: pairs of percent and ns, rising, as far as operations were left beyond them
+    /// ([`PERCENTILES`]).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub percentiles: Vec<(f64, u64)>,
     /// Open loop: the part of that which is the client's own: actual send minus the later of intended send and the moment a slot
     /// was free. Waiting for a slot is waiting for the store.
     pub client_lag: LatencySummary,

@@ -26,7 +26,7 @@ pub use cell::{Cell, CellKey};
 pub use durability::{Durability, UnknownDurability};
 pub use growth::{CurvePoint, Stall};
 pub use host::{HostFacts, Noise};
-pub use latency::{Latencies, LatencySummary};
+pub use latency::{Latencies, LatencySummary, PERCENTILES};
 pub use measure::Measure;
 pub use preset::{Original, OriginalMeasure, PresetRecord, Scaled};
 pub use quantity::Quantity;

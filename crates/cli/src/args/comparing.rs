@@ -58,20 +58,23 @@ pub enum ComparisonFormat {
 /// Options of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// A study: its directory or study.json
-    #[arg(value_name = "STUDY")]
-    pub study: PathBuf,
+    /// A study: its directory or study.json. Several are laid over each other (html only)
+    #[arg(value_name = "STUDY", required = true)]
+    pub studies: Vec<PathBuf>,
     /// Format
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = StudyFormat::Text)]
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = StudyFormat::Html)]
     pub format: StudyFormat,
-    /// Write to a file instead of standard output
-    #[arg(long, value_name = "FILE")]
+    /// Write to this file instead of standard output; for html, into this directory [default: that of the study; of several,
+    /// kvtrial-report]
+    #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
 }
 
 /// How a study is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StudyFormat {
+    /// report.html, one file that needs no network, and plots/ as SVG and PNG
+    Html,
     /// The table `run` prints
     Text,
     /// GitHub-flavoured Markdown

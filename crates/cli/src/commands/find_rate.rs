@@ -1,6 +1,7 @@
 //! `kvtrial run --find-rate`: the highest rate under a bound, for each store.
 
 use super::notebook::Notebook;
+use super::page;
 use super::run::write_cells;
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
@@ -44,7 +45,8 @@ pub fn find_rate(plan: &Plan, directory: StudyDir, bound: Bound, arguments: &Run
         eprintln!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display());
         return Ok(failure::INTERRUPTED);
     }
-    print(&format!("Study: {0}/study.json, {0}/cells.csv\n", out.display()))?;
+    page::write(&out, &study)?;
+    print(&format!("Study: {0}/report.html, {0}/study.json, {0}/cells.csv, {0}/plots\n", out.display()))?;
     Ok(status(&study, arguments.strict))
 }
 

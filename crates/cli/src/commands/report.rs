@@ -1,15 +1,24 @@
 //! `kvtrial report`: a study in another format.
 
+use super::page;
 use crate::args::{ReportArguments, StudyFormat};
 use crate::failure::{self, Failure};
-use crate::terminal::colour;
+use crate::terminal::{colour, print};
+use ::page::Named;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use study::Study;
 
 /// Writes the study.
 pub fn report(arguments: &ReportArguments) -> Result<u8, Failure> {
-    let study = ::report::read_study(&arguments.study)?;
+    if arguments.format == StudyFormat::Html {
+        return html(arguments);
+    }
+    let [study] = arguments.studies.as_slice() else {
+        return Err(Failure::usage("this format is of one study; only --format html lays several over each other"));
+    };
+    let study = ::report::read_study(study)?;
     match &arguments.out {
         None => match write(&study, arguments.format, &mut BufWriter::new(io::stdout().lock())) {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => return Err(Failure::usage(error)),
@@ -22,8 +31,45 @@ pub fn report(arguments: &ReportArguments) -> Result<u8, Failure> {
     Ok(failure::GOOD)
 }
 
+/// The page and the plots.
+fn html(arguments: &ReportArguments) -> Result<u8, Failure> {
+    let studies: Vec<(String, Study)> = arguments
+        .studies
+        .iter()
+        .zip(labels(&arguments.studies))
+        .map(|(path, label)| Ok((label, ::report::read_study(path)?)))
+        .collect::<Result<_, Failure>>()?;
+    let out = match (&arguments.out, arguments.studies.as_slice()) {
+        (Some(out), _) => out.clone(),
+        (None, [one]) if one.is_dir() => one.clone(),
+        (None, [one]) => one.parent().map(Path::to_owned).unwrap_or_default(),
+        (None, _) => PathBuf::from("kvtrial-report"),
+    };
+    let named = studies.iter().map(|(label, study)| Named { label: label.clone(), study }).collect();
+    page::write_all(&out, named)?;
+    print(&format!("Report: {}\n", out.join(page::PAGE).display()))?;
+    Ok(failure::GOOD)
+}
+
+/// What studies are called: the last part of their paths where that tells them apart, else the whole path.
+fn labels(paths: &[PathBuf]) -> Vec<String> {
+    let directory =
+        |path: &Path| if path.is_file() { path.parent().unwrap_or(path).to_owned() } else { path.to_owned() };
+    let short: Vec<String> = paths
+        .iter()
+        .map(|path| directory(path).file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned())
+        .collect();
+    let unique = |label: &String| short.iter().filter(|other| *other == label).count() == 1;
+    short
+        .iter()
+        .zip(paths)
+        .map(|(label, path)| if unique(label) { label.clone() } else { path.display().to_string() })
+        .collect()
+}
+
 fn write(study: &Study, format: StudyFormat, out: &mut impl Write) -> io::Result<()> {
     match format {
+        StudyFormat::Html => Ok(()), // a directory, written by `html`
         StudyFormat::Text => out.write_all(::report::study_table(study, colour()).as_bytes()),
         StudyFormat::Markdown => out.write_all(::report::study_markdown(study).as_bytes()),
         StudyFormat::Csv => ::report::write_trials_csv(study, out),

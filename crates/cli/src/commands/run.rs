@@ -2,7 +2,7 @@
 
 use super::notebook::Notebook;
 use super::plan::plan;
-use super::{preset, selftest};
+use super::{page, preset, selftest};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, print};
@@ -45,7 +45,8 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
         );
         return Ok(failure::INTERRUPTED);
     }
-    print(&format!("Study: {0}/study.json, {0}/cells.csv\n", out.display()))?;
+    page::write(&out, &study)?;
+    print(&format!("Study: {0}/report.html, {0}/study.json, {0}/cells.csv, {0}/plots\n", out.display()))?;
     Ok(status(&study, arguments.strict))
 }
 

@@ -2,7 +2,7 @@
 
 use super::notebook::Notebook;
 use super::run::{default_directory, redacted_command, write_cells};
-use super::{selftest, target};
+use super::{page, selftest, target};
 use crate::args::TuneArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, print};
@@ -79,7 +79,8 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
     };
     write_cells(&out, &study)?;
     print(&report::tune_text(&study, &tuned, colour()))?;
-    print(&format!("Study: {0}/study.json, {0}/cells.csv\n", out.display()))?;
+    page::write(&out, &study)?;
+    print(&format!("Study: {0}/report.html, {0}/study.json, {0}/cells.csv, {0}/plots\n", out.display()))?;
     Ok(failure::GOOD)
 }
 

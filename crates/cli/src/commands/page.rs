@@ -1,0 +1,44 @@
+//! Writing a report beside its study: `report.html`, and `plots/` as SVG and PNG.
+
+use crate::failure::Failure;
+use ::page::{Named, Report};
+use std::fs;
+use std::path::Path;
+use study::Study;
+
+/// The page's file name.
+pub const PAGE: &str = "report.html";
+
+/// Writes the report of one study into its directory.
+pub fn write(directory: &Path, study: &Study) -> Result<(), Failure> {
+    write_all(directory, vec![Named { label: String::new(), study }])
+}
+
+/// Writes the report of these studies into a directory, which is made if need be.
+pub fn write_all(directory: &Path, studies: Vec<Named<'_>>) -> Result<(), Failure> {
+    let report = Report::new(studies);
+    save(directory, PAGE, report.html().as_bytes())?;
+    plots(directory, &report)
+}
+
+#[cfg(feature = "plots")]
+fn plots(directory: &Path, report: &Report<'_>) -> Result<(), Failure> {
+    let plots = directory.join("plots");
+    for plot in report.plots()? {
+        save(&plots, &format!("{}.svg", plot.name), plot.svg.as_bytes())?;
+        save(&plots, &format!("{}.png", plot.name), &plot.png)?;
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "plots"))]
+fn plots(_: &Path, _: &Report<'_>) -> Result<(), Failure> {
+    Ok(())
+}
+
+fn save(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    let path = directory.join(name);
+    fs::create_dir_all(directory)
+        .and_then(|()| fs::write(&path, bytes))
+        .map_err(|error| Failure::usage(format!("{}: {error}. The study itself is kept", path.display())))
+}

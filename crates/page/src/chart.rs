@@ -1,0 +1,86 @@
+//! A chart: what is drawn, in words, and as figures.
+
+use serde_json::Value;
+
+/// One chart of the report.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// Unique in the report: lower-case letters, digits and `-`. The name of its files in `plots/`.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// Which cells, and how to read it.
+    pub note: String,
+    /// What a reader who does not see it should know.
+    pub description: String,
+    /// Height in CSS pixels; a chart of facets has its own, which follows from its width.
+    pub height: u32,
+    /// The description `assets/chart.js` understands: an ECharts option without code.
+    pub option: Value,
+    /// The same figures.
+    pub table: DataTable,
+}
+
+/// The figures behind a chart.
+#[derive(Clone, Debug, Default)]
+pub struct DataTable {
+    /// Titles of the columns; the first is that of the rows.
+    pub columns: Vec<String>,
+    /// Rows of text, as many as there are columns.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl DataTable {
+    /// An empty table with these columns.
+    pub(crate) fn new<const N: usize>(columns: [&str; N]) -> DataTable {
+        DataTable { columns: columns.map(str::to_owned).into(), rows: Vec::new() }
+    }
+}
+
+/// Charts under one heading.
+#[derive(Clone, Debug)]
+pub(crate) struct Section {
+    /// Fragment of its address, e.g. `ranking`.
+    pub id: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+    /// What the reader is to know first.
+    pub intro: String,
+    /// One for each combination of parameters.
+    pub parts: Vec<SectionPart>,
+}
+
+/// The charts of one combination of parameters.
+#[derive(Clone, Debug)]
+pub(crate) struct SectionPart {
+    /// The combination; empty when nothing varies.
+    pub label: String,
+    /// Its charts.
+    pub charts: Vec<Chart>,
+}
+
+/// A word that may stand in an identifier and a file name: letters, digits and `-`, at most 60.
+pub(crate) fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for c in text.chars().flat_map(char::to_lowercase) {
+        match c {
+            'a'..='z' | '0'..='9' => slug.push(c),
+            _ if !slug.ends_with('-') && !slug.is_empty() => slug.push('-'),
+            _ => {}
+        }
+    }
+    slug.truncate(60);
+    slug.trim_end_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slug;
+
+    #[test]
+    fn a_slug_is_safe_in_a_file_name_whatever_it_is_made_of() {
+        assert_eq!(slug("Ranking clients=16 ../../etc/passwd"), "ranking-clients-16-etc-passwd");
+        assert_eq!(slug("<script>µ</script>"), "script-script");
+        assert!(slug(&"x".repeat(500)).len() == 60);
+    }
+}

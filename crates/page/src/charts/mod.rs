@@ -1,0 +1,9 @@
+//! One module a chart. Each turns cells into a [`Chart`](crate::Chart), or into nothing when there is nothing to draw.
+
+pub(crate) mod growth;
+pub(crate) mod latency;
+pub(crate) mod ranking;
+pub(crate) mod rate;
+pub(crate) mod resources;
+pub(crate) mod sweep;
+pub(crate) mod time;

@@ -1,0 +1,187 @@
+//! The ranking of one group: a bar with its interval for each cell, best first. Void cells have a row and no bar.
+
+use crate::chart::{Chart, DataTable, slug};
+use crate::figures;
+use crate::identity::{Identities, label};
+use analysis::{Better, Group, Metric, Place, Rank};
+use serde_json::{Value, json};
+use study::{Cell, Quantity};
+
+/// Bars would be hairs where the largest figure is so many times the smallest: points on a logarithmic axis then.
+const WIDEST_LINEAR: f64 = 40.0;
+/// Points of single trials drawn for a cell.
+const MOST_TRIALS: usize = 50;
+
+/// The chart of one group of one part.
+pub(crate) fn chart(group: &Group<'_>, part: &str, identities: &Identities) -> Option<Chart> {
+    if group.places.is_empty() {
+        return None;
+    }
+    let metric = group.metric;
+    let title = heading(group);
+    Some(Chart {
+        id: slug(&format!("ranking {part} {title}")),
+        note: note(metric),
+        description: describe(group),
+        height: rows_height(group.places.len()),
+        option: option(&group.places, metric, identities),
+        table: table(group),
+        title,
+    })
+}
+
+pub(crate) fn rows_height(rows: usize) -> u32 {
+    46 + 30 * rows as u32
+}
+
+/// `Network: one server each · durability none (may lose all)`.
+pub(crate) fn heading(group: &Group<'_>) -> String {
+    let class = match group.class {
+        "baseline" => return "Baselines: what it costs without a store".into(),
+        "embedded" => "Embedded: libraries in the client's process",
+        "network" => "Network: one server each",
+        "distributed" => "Distributed: several servers each",
+        other => other,
+    };
+    group.durability.map_or(class.into(), |durability| format!("{class} · durability {}", promise(durability)))
+}
+
+/// A durability level and what it means.
+pub(crate) fn promise(durability: study::Durability) -> &'static str {
+    match durability {
+        study::Durability::None => "none (may lose all)",
+        study::Durability::Os => "os (survives a kill)",
+        study::Durability::Second => "second (may lose 1 s)",
+        study::Durability::Commit => "commit (loses nothing)",
+    }
+}
+
+fn note(metric: Metric) -> String {
+    let better = match metric.better() {
+        Better::Lower => "less is better",
+        Better::Higher => "more is better",
+    };
+    format!("{}, {better}. Median of the trials, with its interval; dots are single trials.", figures::title(metric))
+}
+
+/// Bars, or points, with whiskers, for cells named in the rows of a category axis.
+pub(crate) fn bars(
+    rows: &[(&Cell, Option<Quantity>)],
+    trials: &[Vec<f64>],
+    unit: &str,
+    identities: &Identities,
+) -> Value {
+    let names: Vec<String> = rows
+        .iter()
+        .map(|(cell, _)| if cell.verdict.is_ranked() { label(cell) } else { format!("{} (void)", label(cell)) })
+        .collect();
+    let known: Vec<f64> =
+        rows.iter().filter_map(|(_, figure)| Some((*figure)?.value)).filter(|value| *value > 0.0).collect();
+    let (least, most) = known.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &it| (low.min(it), high.max(it)));
+    let logarithmic = most > least * WIDEST_LINEAR;
+    let figures: Vec<Value> = rows
+        .iter()
+        .enumerate()
+        .filter_map(|(row, (cell, figure))| {
+            let it = figure.filter(|it| !logarithmic || it.value > 0.0)?;
+            Some(json!({
+                "value": [it.value, row, it.low, it.high, it.n, it.level], "name": names[row],
+                "itemStyle": { "color": identities.colour(cell) },
+            }))
+        })
+        .collect();
+    let whiskers: Vec<Value> = rows
+        .iter()
+        .enumerate()
+        .filter_map(|(row, (_, figure))| {
+            let it = figure.filter(|it| it.level > 0.0 && (!logarithmic || it.low > 0.0))?;
+            Some(json!([it.value, row, it.low, it.high]))
+        })
+        .collect();
+    let dots: Vec<Value> = trials
+        .iter()
+        .enumerate()
+        .flat_map(|(row, values)| {
+            let few = if values.len() > 1 { values.len().min(MOST_TRIALS) } else { 0 };
+            values[..few].iter().map(move |value| json!([value, row]))
+        })
+        .filter(|dot| !logarithmic || dot[0].as_f64().is_some_and(|value| value > 0.0))
+        .collect();
+    let marks = if logarithmic {
+        json!({ "type": "scatter", "symbol": "rect", "symbolSize": [4, 18] })
+    } else {
+        json!({ "type": "bar", "barWidth": "58%", "barMaxWidth": 20 })
+    };
+    let mut marks = marks;
+    let interval = if unit == "bytes" && !logarithmic { binary_interval(most) } else { Value::Null };
+    marks["data"] = figures.into();
+    marks["encode"] = json!({ "x": 0, "y": 1 });
+    json!({
+        "grid": { "left": 8, "right": 24, "top": 6, "bottom": 30, "containLabel": true },
+        "xAxis": { "type": if logarithmic { "log" } else { "value" }, "min": if logarithmic { Value::Null } else { json!(0) },
+                   "interval": interval, "axisLabel": { "formatter": format!("@{unit}.axis") } },
+        "yAxis": { "type": "category", "inverse": true, "data": names, "axisTick": { "show": false } },
+        "tooltip": { "trigger": "item", "formatter": format!("@{unit}.interval") },
+        "series": [
+            marks,
+            { "type": "custom", "renderItem": "@whisker.x", "data": whiskers, "encode": { "x": [2, 3], "y": 1 }, "silent": true,
+              "itemStyle": { "color": "$ink" }, "z": 5 },
+            { "type": "scatter", "data": dots, "encode": { "x": 0, "y": 1 }, "symbolSize": 6, "silent": true,
+              "itemStyle": { "color": "$ink", "borderColor": "$paper", "borderWidth": 1 }, "z": 6 },
+        ],
+    })
+}
+
+/// Steps of an axis of bytes: a power of two, 2 to 4 of them.
+fn binary_interval(most: f64) -> Value {
+    if most > 0.0 { json!((most / 2.0).log2().floor().exp2()) } else { Value::Null }
+}
+
+fn option(places: &[Place<'_>], metric: Metric, identities: &Identities) -> Value {
+    let figure = |cell: &Cell| metric.of_cell(cell).filter(|_| cell.verdict.is_ranked());
+    let rows: Vec<(&Cell, Option<Quantity>)> = places.iter().map(|place| (place.cell, figure(place.cell))).collect();
+    let samples = |cell: &Cell| if cell.verdict.is_ranked() { metric.samples(cell) } else { Vec::new() };
+    let trials: Vec<Vec<f64>> = places.iter().map(|place| samples(place.cell)).collect();
+    bars(&rows, &trials, figures::chart_unit(metric.unit()), identities)
+}
+
+/// `2`, `2=` or `–`.
+pub(crate) fn place(rank: Rank) -> String {
+    match rank {
+        Rank::At(at) => at.to_string(),
+        Rank::Tied(at) => format!("{at}="),
+        Rank::Unranked => "–".into(),
+    }
+}
+
+fn describe(group: &Group<'_>) -> String {
+    let metric = group.metric;
+    let each = group.places.iter().take(12).map(|place| match metric.of_cell(place.cell) {
+        Some(figure) if place.cell.verdict.is_ranked() => {
+            format!("{} {}", label(place.cell), figures::value(figure.value, metric.unit()))
+        }
+        _ => format!("{} {}", label(place.cell), place.cell.verdict.status),
+    });
+    let mut text = format!("{}. {}: {}", heading(group), figures::title(metric), each.collect::<Vec<_>>().join(", "));
+    if group.places.len() > 12 {
+        text += &format!(" and {} more", group.places.len() - 12);
+    }
+    text + "."
+}
+
+fn table(group: &Group<'_>) -> DataTable {
+    let metric = group.metric;
+    let mut table = DataTable::new(["Store", "Place", "Median", "Interval", "Verdict"]);
+    for place in &group.places {
+        let cell = place.cell;
+        let figure = metric.of_cell(cell).filter(|_| cell.verdict.is_ranked());
+        table.rows.push(vec![
+            label(cell),
+            self::place(place.rank),
+            figure.map_or("–".into(), |it| figures::value(it.value, metric.unit())),
+            figure.map_or("–".into(), |it| figures::interval(&it, metric.unit())),
+            cell.verdict.status.to_string(),
+        ]);
+    }
+    table
+}

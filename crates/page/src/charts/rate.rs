@@ -1,0 +1,83 @@
+//! The hockey stick: offered rate against response time, for each store whose highest rate was looked for.
+
+use crate::chart::{Chart, DataTable, slug};
+use crate::figures;
+use analysis::Unit;
+use serde_json::{Value, json};
+use study::{RateLimit, RateSearch, Study};
+
+/// One chart a search.
+pub(crate) fn charts(study: &Study) -> Vec<Chart> {
+    study.rate_search.iter().filter(|search| !search.points.is_empty()).map(chart).collect()
+}
+
+fn chart(search: &RateSearch) -> Chart {
+    let sentence = sentence(search);
+    let line = |name: &str, colour: &str, dash: &str, figure: fn(&study::RatePoint) -> f64| {
+        let data: Vec<Value> = search
+            .points
+            .iter()
+            .filter(|point| figure(point) > 0.0)
+            .map(|point| json!([point.offered_ops_per_s, figure(point)]))
+            .collect();
+        json!({ "type": "line", "name": name, "data": data, "symbolSize": 6, "itemStyle": { "color": colour },
+                "lineStyle": { "type": dash, "width": 2 } })
+    };
+    let mut series = vec![
+        line("50 %", "$c2", "dotted", |point| point.p50_ns),
+        line("99 %", "$c0", "solid", |point| point.p99_ns),
+        line("99.9 %", "$c1", "dashed", |point| point.p99_9_ns),
+    ];
+    if let Some(rate) = search.rate {
+        let name = format!("highest rate: {}", figures::value(rate.value, Unit::PerSecond));
+        series[1]["markLine"] = json!({ "silent": true, "symbol": "none", "lineStyle": { "color": "$ink", "type": "dashed" },
+            "label": { "formatter": name, "color": "$ink", "position": "insideStartTop" }, "data": [{ "xAxis": rate.value }] });
+    }
+    let mut table = DataTable::new(["Offered", "Achieved", "50 %", "99 %", "99.9 %", "Within the bound"]);
+    for point in &search.points {
+        let ns = |ns: f64| figures::value(ns, Unit::Nanoseconds);
+        table.rows.push(vec![
+            figures::value(point.offered_ops_per_s, Unit::PerSecond),
+            figures::value(point.achieved_ops_per_s, Unit::PerSecond),
+            ns(point.p50_ns),
+            ns(point.p99_ns),
+            ns(point.p99_9_ns),
+            format!("{} of {}", point.within, point.n),
+        ]);
+    }
+    Chart {
+        id: slug(&format!("rate search {}", search.store)),
+        title: format!("{}: response time against offered rate", search.store),
+        note: sentence.clone(),
+        description: sentence,
+        height: 340,
+        option: json!({
+            "grid": { "left": 8, "right": 28, "top": 40, "bottom": 44, "containLabel": true },
+            "legend": { "top": 4, "left": 8 },
+            "xAxis": { "type": "value", "min": 0, "name": "operations due per second", "nameLocation": "middle", "nameGap": 26,
+                       "axisLabel": { "formatter": "@rate.axis" } },
+            "yAxis": { "type": "log", "axisLabel": { "formatter": "@ns.axis" } },
+            "tooltip": { "trigger": "axis", "valueFormatter": "@ns.value" },
+            "series": series,
+        }),
+        table,
+    }
+}
+
+/// The finding in words.
+pub(crate) fn sentence(search: &RateSearch) -> String {
+    let (store, bound) = (&search.store, &search.bound);
+    let Some(rate) = &search.rate else {
+        let why = match search.limited_by {
+            RateLimit::Fault => "the search ended with a wrong or missing answer",
+            RateLimit::Interrupted => "the search was interrupted",
+            _ => "no rate keeps it",
+        };
+        return format!("{store}: no highest rate with {bound}, {why}.");
+    };
+    let client = match search.limited_by {
+        RateLimit::Client => " Beyond it the client itself was late: the store may do more.",
+        _ => "",
+    };
+    format!("{store} keeps {bound} up to {}.{client}", figures::with_interval(rate, Unit::PerSecond))
+}

@@ -1,0 +1,107 @@
+//! What a store used: processor time, memory, disk.
+
+use crate::chart::{Chart, DataTable, slug};
+use crate::charts::ranking::{bars, rows_height};
+use crate::figures;
+use crate::identity::{Identities, label};
+use analysis::{Metric, Unit};
+use study::{Cell, Quantity};
+
+/// Charts of one part, one for each resource any of its cells has a figure of.
+pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Vec<Chart> {
+    let draw = |resource: &Resource| chart(resource, cells, part, identities);
+    [
+        Resource {
+            title: "Client: processor time an operation",
+            note: "All threads of kvtrial. An embedded store's own work is in it.",
+            unit: Unit::Nanoseconds,
+            figure: |cell| per_operation(cell, cell.client_cpu_s?),
+        },
+        Resource {
+            title: "Server: processor time an operation",
+            note: "User and system time of the server's processes.",
+            unit: Unit::Nanoseconds,
+            figure: |cell| per_operation(cell, cell.server_cpu_s?),
+        },
+        Resource {
+            title: "Server: peak memory",
+            note: "Resident set of the server's processes.",
+            unit: Unit::Bytes,
+            figure: |cell| Metric::ServerRss.of_cell(cell),
+        },
+        Resource {
+            title: "Bytes on disk",
+            note: "After the job, below the store's directory.",
+            unit: Unit::Bytes,
+            figure: |cell| Metric::Disk.of_cell(cell).filter(|bytes| bytes.value > 0.0),
+        },
+        Resource {
+            title: "Bytes a record",
+            note: "On disk, or for a server without files its memory, by record the job left.",
+            unit: Unit::Bytes,
+            figure: bytes_per_record,
+        },
+    ]
+    .iter()
+    .filter_map(draw)
+    .collect()
+}
+
+struct Resource {
+    title: &'static str,
+    note: &'static str,
+    unit: Unit,
+    figure: fn(&Cell) -> Option<Quantity>,
+}
+
+fn chart(resource: &Resource, cells: &[&Cell], part: &str, identities: &Identities) -> Option<Chart> {
+    let figure = |cell: &Cell| (resource.figure)(cell).filter(|_| cell.verdict.is_ranked());
+    let mut rows: Vec<(&Cell, Option<Quantity>)> = cells
+        .iter()
+        .filter(|cell| !cell.baseline)
+        .map(|&cell| (cell, figure(cell)))
+        .filter(|(_, figure)| figure.is_some())
+        .collect();
+    rows.sort_by(|a, b| a.1.map_or(f64::INFINITY, |it| it.value).total_cmp(&b.1.map_or(f64::INFINITY, |it| it.value)));
+    if rows.is_empty() {
+        return None;
+    }
+    let mut table = DataTable::new(["Store", "Median", "Interval"]);
+    let mut words = Vec::new();
+    for (cell, figure) in &rows {
+        if let Some(it) = figure {
+            let value = figures::value(it.value, resource.unit);
+            words.push(format!("{} {value}", label(cell)));
+            table.rows.push(vec![label(cell), value, figures::interval(it, resource.unit)]);
+        }
+    }
+    words.truncate(12);
+    Some(Chart {
+        id: slug(&format!("{} {part}", resource.title)),
+        title: resource.title.into(),
+        note: resource.note.into(),
+        description: format!("{}: {}.", resource.title, words.join(", ")),
+        height: rows_height(rows.len()),
+        option: bars(&rows, &[], figures::chart_unit(resource.unit), identities),
+        table,
+    })
+}
+
+/// Seconds of a trial as nanoseconds an operation.
+fn per_operation(cell: &Cell, seconds: Quantity) -> Option<Quantity> {
+    let operations: Vec<f64> = cell.counted().map(|trial| trial.operations as f64).collect();
+    let operations = stats::median(&operations).filter(|it| *it > 0.0)?;
+    Some(scaled(seconds, 1e9 / operations))
+}
+
+fn scaled(it: Quantity, factor: f64) -> Quantity {
+    Quantity { value: it.value * factor, low: it.low * factor, high: it.high * factor, ..it }
+}
+
+/// Bytes on disk, else the server's memory, by records. The number of records is what the job says in its answer.
+fn bytes_per_record(cell: &Cell) -> Option<Quantity> {
+    let fact = |name: &str| cell.answer.facts.get(name)?.as_f64().filter(|it| *it > 0.0);
+    let records = ["records", "keys", "pages", "documents", "rows"].into_iter().find_map(fact)?;
+    let disk = cell.disk_bytes.filter(|bytes| bytes.value > 0.0);
+    Some(scaled(disk.or(cell.server_rss_bytes)?, 1.0 / records))
+}

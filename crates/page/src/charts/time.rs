@@ -1,0 +1,206 @@
+//! Rate and response time over the time of a trial, with stalls marked.
+
+use crate::chart::{Chart, DataTable, slug};
+use crate::figures;
+use crate::identity::{Identities, label};
+use analysis::Unit;
+use serde_json::{Value, json};
+use study::{Cell, SeriesPoint, TrialRecord};
+
+/// Stalls marked in one chart.
+const MOST_STALLS: usize = 40;
+
+/// Charts of one part: rate, and 99th percentile, of each cell's middle trial. `most_points` is what one cell may draw.
+pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_points: usize) -> Vec<Chart> {
+    let drawn: Vec<(&Cell, &TrialRecord)> = cells
+        .iter()
+        .filter(|cell| !cell.baseline && cell.verdict.is_ranked())
+        .filter_map(|&cell| Some((cell, middle(cell)?)))
+        .filter(|(_, trial)| trial.series.len() > 1)
+        .collect();
+    if drawn.is_empty() {
+        return Vec::new();
+    }
+    let rate = |trial: &TrialRecord| thinned(&rates(&trial.series), most_points, f64::min);
+    let p99 = |trial: &TrialRecord| {
+        let known: Vec<(f64, f64)> =
+            trial.series.iter().filter(|it| it.p99_ns > 0).map(|it| (it.at_s, it.p99_ns as f64)).collect();
+        thinned(&known, most_points, f64::max)
+    };
+    let chart =
+        |what: &str, title: &str, note: &str, unit: Unit, points: &dyn Fn(&TrialRecord) -> Vec<(f64, f64)>| Chart {
+            id: slug(&format!("{what} over time {part}")),
+            title: title.into(),
+            note: note.into(),
+            description: describe(title, &drawn),
+            height: 320,
+            option: option(&drawn, identities, unit, points),
+            table: table(&drawn),
+        };
+    vec![
+        chart(
+            "rate",
+            "Operations per second over time",
+            "The trial with the middle time of each store. Shaded: stalls, when hardly anything was answered or an answer took far longer than others.",
+            Unit::PerSecond,
+            &rate,
+        ),
+        chart(
+            "p99",
+            "99th percentile of response time over time",
+            "Of the same trials. A percentile of one interval has at most 7 % error.",
+            Unit::Nanoseconds,
+            &p99,
+        ),
+    ]
+}
+
+/// The counted trial with the middle makespan: the lower middle of an even number.
+fn middle(cell: &Cell) -> Option<&TrialRecord> {
+    let mut trials: Vec<&TrialRecord> = cell.counted().filter(|trial| trial.operations > 0).collect();
+    trials.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
+    trials.get(trials.len().checked_sub(1)? / 2).copied()
+}
+
+/// End of each interval and operations per second in it.
+fn rates(series: &[SeriesPoint]) -> Vec<(f64, f64)> {
+    let mut from_s = 0.0;
+    let mut rates = Vec::with_capacity(series.len());
+    for point in series {
+        let length_s = point.at_s - from_s;
+        // What is left of the last interval may be too short to have a rate.
+        if length_s > 1e-4 {
+            rates.push((point.at_s, point.operations as f64 / length_s));
+        }
+        from_s = point.at_s;
+    }
+    rates
+}
+
+/// At most so many points; of each run of points `worse` decides which is kept, so no stall is lost.
+fn thinned(points: &[(f64, f64)], most: usize, worse: fn(f64, f64) -> f64) -> Vec<(f64, f64)> {
+    let run = points.len().div_ceil(most.max(1)).max(1);
+    let short = |x: f64| format!("{x:.4e}").parse::<f64>().unwrap_or(x);
+    points
+        .chunks(run)
+        .filter_map(|chunk| {
+            let (at_s, value) = chunk.iter().copied().reduce(|kept, next| (next.0, worse(kept.1, next.1)))?;
+            Some((short(at_s), short(value)))
+        })
+        .collect()
+}
+
+fn option(
+    drawn: &[(&Cell, &TrialRecord)],
+    identities: &Identities,
+    unit: Unit,
+    points: &dyn Fn(&TrialRecord) -> Vec<(f64, f64)>,
+) -> Value {
+    let lines: Vec<(&Cell, Vec<(f64, f64)>)> = drawn.iter().map(|(cell, trial)| (*cell, points(trial))).collect();
+    let (least, most) = lines
+        .iter()
+        .flat_map(|line| &line.1)
+        .filter(|point| point.1 > 0.0)
+        .fold((f64::INFINITY, 0.0f64), |(low, high), point| (low.min(point.1), high.max(point.1)));
+    // A rate is read from 0; response times, and rates of very different stores, from a logarithmic axis.
+    let logarithmic =
+        unit == Unit::Nanoseconds || most > 40.0 * least && lines.iter().all(|line| line.1.iter().all(|it| it.1 > 0.0));
+    let mut left = MOST_STALLS;
+    let series: Vec<Value> = drawn
+        .iter()
+        .zip(&lines)
+        .map(|((cell, trial), (_, points))| {
+            let mut line = identities.line(cell);
+            line["showSymbol"] = false.into();
+            line["data"] = points.iter().filter(|it| !logarithmic || it.1 > 0.0).map(|(x, y)| json!([x, y])).collect();
+            let stalls: Vec<Value> = trial
+                .stalls
+                .iter()
+                .take(left)
+                .map(|stall| json!([{ "xAxis": stall.at_s }, { "xAxis": stall.at_s + stall.duration_s }]))
+                .collect();
+            left -= stalls.len();
+            if !stalls.is_empty() {
+                line["markArea"] = json!({ "silent": true, "itemStyle": { "color": "$stall" }, "data": stalls });
+            }
+            line
+        })
+        .collect();
+    let name = figures::chart_unit(unit);
+    json!({
+        "grid": { "left": 8, "right": 24, "top": 40, "bottom": 44, "containLabel": true },
+        "legend": { "top": 4, "left": 8, "right": 8 },
+        "xAxis": { "type": "value", "min": 0, "name": "seconds since the clock was switched on", "nameLocation": "middle", "nameGap": 26,
+                   "max": drawn.iter().map(|(_, trial)| trial.series.last().map_or(0.0, |it| it.at_s)).fold(0.0, f64::max) },
+        "yAxis": { "type": if logarithmic { "log" } else { "value" }, "min": if logarithmic { Value::Null } else { json!(0) },
+                   "axisLabel": { "formatter": format!("@{name}.axis") } },
+        "tooltip": { "trigger": "axis", "valueFormatter": format!("@{name}.value") },
+        "series": series,
+    })
+}
+
+fn describe(title: &str, drawn: &[(&Cell, &TrialRecord)]) -> String {
+    let stalls = |trial: &TrialRecord| match trial.stalls.len() {
+        0 => "no stall".into(),
+        1 => "1 stall".into(),
+        n => format!("{n} stalls"),
+    };
+    let each = drawn.iter().take(10).map(|(cell, trial)| {
+        format!("{}: {} on average, {}", label(cell), figures::value(trial.ops_per_s, Unit::PerSecond), stalls(trial))
+    });
+    format!("{title}. {}.", each.collect::<Vec<_>>().join("; "))
+}
+
+fn table(drawn: &[(&Cell, &TrialRecord)]) -> DataTable {
+    let mut table = DataTable::new([
+        "Store",
+        "Trial",
+        "Points",
+        "Mean rate",
+        "Lowest rate",
+        "Highest p99",
+        "Longest response",
+        "Stalls",
+    ]);
+    for (cell, trial) in drawn {
+        let lowest = rates(&trial.series).into_iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
+        let highest = trial.series.iter().map(|it| it.p99_ns).max().unwrap_or_default();
+        let longest = trial.series.iter().map(|it| it.max_ns).max().unwrap_or_default();
+        let stalls: Vec<String> = trial
+            .stalls
+            .iter()
+            .take(5)
+            .map(|stall| {
+                let cause = stall.cause.as_ref().map_or(String::new(), |cause| format!(" ({cause})"));
+                format!("at {:.2} s, {}{cause}", stall.at_s, report::units::duration(stall.duration_s))
+            })
+            .collect();
+        let more = if trial.stalls.len() > 5 { format!("; {} more", trial.stalls.len() - 5) } else { String::new() };
+        table.rows.push(vec![
+            label(cell),
+            trial.order.to_string(),
+            trial.series.len().to_string(),
+            figures::value(trial.ops_per_s, Unit::PerSecond),
+            if lowest.is_finite() { figures::value(lowest, Unit::PerSecond) } else { "–".into() },
+            figures::ns(highest, highest),
+            figures::ns(longest, longest),
+            if stalls.is_empty() { "none".into() } else { stalls.join("; ") + &more },
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thinned;
+
+    #[test]
+    fn thinning_keeps_the_worst_of_every_run() {
+        let points: Vec<(f64, f64)> =
+            (0..1000).map(|at| (f64::from(at), if at == 503 { 1.0 } else { 100.0 })).collect();
+        let thin = thinned(&points, 100, f64::min);
+        assert_eq!(thin.len(), 100);
+        assert_eq!(thin.iter().filter(|point| point.1 == 1.0).count(), 1);
+        assert_eq!(thinned(&points[..3], 100, f64::min).len(), 3);
+    }
+}

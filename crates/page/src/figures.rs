@@ -1,0 +1,59 @@
+//! Figures as text: a value, its unit, its interval, and how many trials are behind it.
+
+use analysis::{Metric, Unit};
+use report::units;
+use study::Quantity;
+
+/// One value in its unit.
+pub(crate) fn value(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Seconds => units::duration(value),
+        Unit::Nanoseconds => units::duration(value * 1e-9),
+        Unit::PerSecond => format!("{}/s", units::count(value)),
+        Unit::Bytes => units::bytes(value.max(0.0).round() as u64),
+    }
+}
+
+/// `675 ms (669 ms to 681 ms, 75 % interval, n = 3)`.
+pub(crate) fn with_interval(quantity: &Quantity, unit: Unit) -> String {
+    format!("{} ({})", value(quantity.value, unit), interval(quantity, unit))
+}
+
+/// `669 ms to 681 ms, 75 % interval, n = 3`.
+pub(crate) fn interval(quantity: &Quantity, unit: Unit) -> String {
+    if quantity.level <= 0.0 {
+        return format!("no interval, n = {}", quantity.n);
+    }
+    let (low, high) = (value(quantity.low, unit), value(quantity.high, unit));
+    format!("{low} to {high}, {:.0} % interval, n = {}", quantity.level * 100.0, quantity.n)
+}
+
+/// What a metric is called in headings.
+pub(crate) fn title(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Makespan => "Time of the job",
+        Metric::OpsPerS => "Operations per second",
+        Metric::P50 => "Response time, median",
+        Metric::P99 => "Response time, 99th percentile",
+        Metric::P999 => "Response time, 99.9th percentile",
+        Metric::ClientCpu => "Processor time of the client",
+        Metric::ServerCpu => "Processor time of the server",
+        Metric::ServerRss => "Peak memory of the server",
+        Metric::Disk => "Bytes on disk",
+    }
+}
+
+/// The unit's name in `assets/chart.js`.
+pub(crate) fn chart_unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Seconds => "s",
+        Unit::Nanoseconds => "ns",
+        Unit::PerSecond => "rate",
+        Unit::Bytes => "bytes",
+    }
+}
+
+/// A time in nanoseconds; `–` when nothing was timed.
+pub(crate) fn ns(ns: u64, n: u64) -> String {
+    if n == 0 { "–".into() } else { units::duration(ns as f64 * 1e-9) }
+}

@@ -1,0 +1,13 @@
+//! What every page carries: code, style, fonts of the plots.
+
+/// Apache ECharts, cut down; see `vendor/echarts/README.md`.
+pub(crate) const ECHARTS: &str = include_str!("../../vendor/echarts/echarts.min.js");
+/// Turns chart descriptions into ECharts options; the same in the page and for the files.
+pub(crate) const CHART: &str = include_str!("../../assets/chart.js");
+/// What moves in the page.
+pub(crate) const PAGE: &str = include_str!("../../assets/page.js");
+/// How it looks.
+pub(crate) const STYLE: &str = include_str!("../../assets/page.css");
+/// The font of PNG files; see `vendor/font/README.md`.
+#[cfg(feature = "plots")]
+pub(crate) const FONT: &[u8] = include_bytes!("../../vendor/font/DejaVuSans-subset.ttf");

@@ -1,0 +1,132 @@
+//! What a reader must know before believing a figure: void and degraded cells, answers that differ, trials that are missing.
+
+use crate::identity::label;
+use crate::view::Report;
+use study::{Cell, Status, Study};
+
+/// How much it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    Bad,
+    Warning,
+    Good,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Notice {
+    pub weight: Weight,
+    pub text: String,
+}
+
+pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
+    let study = &*report.study;
+    let mut notices = Vec::new();
+    let mut add = |weight, text: String| notices.push(Notice { weight, text });
+    let of =
+        |status: Status| -> Vec<&Cell> { study.cells.iter().filter(|cell| cell.verdict.status == status).collect() };
+    let (void, degraded) = (of(Status::Void), of(Status::Degraded));
+    if !void.is_empty() {
+        add(
+            Weight::Bad,
+            format!(
+                "{} void: an answer was wrong, missing or refused. Shown, never ranked: {}.",
+                cells(void.len()),
+                names(&void)
+            ),
+        );
+    }
+    if !degraded.is_empty() {
+        let text = "every answer was right, but the machine or the client may have distorted the time";
+        add(Weight::Warning, format!("{} degraded: {text}: {}.", cells(degraded.len()), names(&degraded)));
+    }
+    for disagreement in disagreements(study) {
+        add(Weight::Bad, disagreement);
+    }
+    let wanted = study.repeats as usize;
+    let missing: usize = study
+        .cells
+        .iter()
+        .filter(|cell| cell.verdict.is_ranked() || cell.counted().next().is_some())
+        .map(|cell| wanted.saturating_sub(cell.counted().count()))
+        .sum();
+    if missing > 0 && report.named.len() == 1 {
+        add(
+            Weight::Warning,
+            format!("Unfinished: {missing} trials are missing. kvtrial run … --resume goes on with it."),
+        );
+    }
+    if study.cells.iter().any(|cell| !cell.baseline && cell.counted().count() == 1) {
+        add(
+            Weight::Warning,
+            "Some cells have one trial: a value without an interval, and no test can tell it from another.".into(),
+        );
+    }
+    for difference in differences(report) {
+        add(Weight::Warning, difference);
+    }
+    if void.is_empty() && degraded.is_empty() && !study.cells.is_empty() {
+        add(Weight::Good, format!("{} valid: every answer was checked and right.", cells(study.cells.len())));
+    }
+    notices
+}
+
+fn cells(n: usize) -> String {
+    if n == 1 { "1 cell is".into() } else { format!("{n} cells are") }
+}
+
+fn names(cells: &[&Cell]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for cell in cells {
+        let name = label(cell);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = names.len().saturating_sub(8);
+    names.truncate(8);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    names.join(", ") + &more
+}
+
+/// Stores that did the same work and came to other answers.
+fn disagreements(study: &Study) -> Vec<String> {
+    let mut found = Vec::new();
+    for part in analysis::parts(study) {
+        let answered: Vec<&&Cell> =
+            part.cells.iter().filter(|cell| cell.verdict.is_ranked() && !cell.answer.digest.is_empty()).collect();
+        let Some(first) = answered.first() else { continue };
+        if let Some(other) = answered.iter().find(|cell| cell.answer.digest != first.answer.digest) {
+            found.push(format!(
+                "The stores disagree: {} and {} came to different answers. {}",
+                label(first),
+                label(other),
+                part.label
+            ));
+        }
+    }
+    found.truncate(5);
+    found
+}
+
+/// What several studies do not share, and what makes comparing them doubtful.
+fn differences(report: &Report<'_>) -> Vec<String> {
+    let [first, others @ ..] = report.named.as_slice() else { return Vec::new() };
+    let mut found = Vec::new();
+    for other in others {
+        let (a, b) = (first.study, other.study);
+        let mut differ = |what: &str, x: &str, y: &str| {
+            if x != y {
+                found.push(format!("{what}: {} has {x}, {} has {y}.", first.label, other.label));
+            }
+        };
+        differ("The processors differ", &a.host.cpu, &b.host.cpu);
+        differ("The number of processors differs", &a.host.cpus.to_string(), &b.host.cpus.to_string());
+        differ("The systems differ", &a.host.kernel, &b.host.kernel);
+        differ("The versions of kvtrial differ", &a.kvtrial, &b.kvtrial);
+        let input = |study: &Study| {
+            study.input.get("digest").or(study.input.get("name")).map(|it| it.to_string()).unwrap_or_default()
+        };
+        differ("The inputs differ", &input(a), &input(b));
+    }
+    found
+}

@@ -1,0 +1,83 @@
+//! Which charts a report has, and in which order.
+
+use crate::chart::{Chart, Section, SectionPart};
+use crate::charts::{growth, latency, ranking, rate, resources, sweep, time};
+use crate::identity::Identities;
+use crate::view::Grouped;
+use std::collections::BTreeSet;
+use study::Study;
+
+/// Points of all curves over time together: what keeps the page of a large study small.
+const MOST_POINTS: usize = 24_000;
+/// Points of one curve, and the least that still show a stall.
+const POINTS_OF_A_CURVE: std::ops::RangeInclusive<usize> = 24..=300;
+
+/// All sections with something to show.
+pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identities) -> Vec<Section> {
+    let curves = study.cells.iter().filter(|cell| !cell.baseline).count().max(1);
+    let points = (MOST_POINTS / curves).clamp(*POINTS_OF_A_CURVE.start(), *POINTS_OF_A_CURVE.end());
+    let by_part = |charts: &dyn Fn(&Grouped<'_>) -> Vec<Chart>| -> Vec<SectionPart> {
+        grouped.iter().map(|it| SectionPart { label: it.part.label.clone(), charts: charts(it) }).collect()
+    };
+    let whole = |charts: Vec<Chart>| vec![SectionPart { label: String::new(), charts }];
+    let mut sections = vec![
+        Section {
+            id: "ranking",
+            title: "Ranking",
+            intro: "Stores are compared within one class and one durability level only: a library in the client's process and a server behind a \
+                    socket do not do the same work, nor do stores that promise different things."
+                .into(),
+            parts: by_part(&|it| {
+                // Baselines come last: they are what the others are compared with.
+                let (baselines, stores): (Vec<_>, Vec<_>) = it.groups.iter().partition(|group| group.class == "baseline");
+                stores.into_iter().chain(baselines).filter_map(|group| ranking::chart(group, &it.part.label, identities)).collect()
+            }),
+        },
+        Section {
+            id: "sweep",
+            title: "What varied",
+            intro: "The same figures against the parameters this study varied. Trials of all cells ran in one balanced random order, so what drifts \
+                    on the machine does not look like an effect."
+                .into(),
+            parts: whole(sweep::charts(study, identities)),
+        },
+        Section {
+            id: "growth",
+            title: "Growth",
+            intro: "What a store does as it fills.".into(),
+            parts: by_part(&|it| growth::charts(&it.part.cells, &it.part.label, identities)),
+        },
+        Section { id: "rate", title: "Highest rate", intro: String::new(), parts: whole(rate::charts(study)) },
+        Section {
+            id: "latency",
+            title: "Latency",
+            intro: String::new(),
+            parts: by_part(&|it| latency::chart(&it.part.cells, &it.part.label, identities).into_iter().collect()),
+        },
+        Section {
+            id: "time",
+            title: "Over time",
+            intro: String::new(),
+            parts: by_part(&|it| time::charts(&it.part.cells, &it.part.label, identities, points)),
+        },
+        Section {
+            id: "resources",
+            title: "Resources",
+            intro: "Medians over trials.".into(),
+            parts: by_part(&|it| resources::charts(&it.part.cells, &it.part.label, identities)),
+        },
+    ];
+    for section in &mut sections {
+        section.parts.retain(|part| !part.charts.is_empty());
+    }
+    sections.retain(|section| !section.parts.is_empty());
+    let mut known = BTreeSet::new();
+    let charts = sections.iter_mut().flat_map(|section| &mut section.parts).flat_map(|part| &mut part.charts);
+    for (at, chart) in charts.enumerate() {
+        if !known.insert(chart.id.clone()) {
+            chart.id = format!("{}-{at}", chart.id);
+            known.insert(chart.id.clone());
+        }
+    }
+    sections
+}

@@ -1,0 +1,117 @@
+//! What a report is about: one study, or several laid over each other.
+
+use crate::chart::Section;
+use crate::headline::{Headline, headline};
+use crate::identity::Identities;
+use crate::sections;
+use analysis::{Group, Part, Rank};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use study::{Cell, Durability, Study};
+
+/// Field of a cell of several studies that names its own; never written to a file.
+pub(crate) const STUDY: &str = "report_study";
+
+/// A study and what it is called where there are several.
+#[derive(Clone, Debug)]
+pub struct Named<'a> {
+    /// Short name, e.g. that of its directory. Not shown when there is one study only.
+    pub label: String,
+    /// The study, with summaries.
+    pub study: &'a Study,
+}
+
+/// A report, ready to be drawn.
+#[derive(Debug)]
+pub struct Report<'a> {
+    pub(crate) named: Vec<Named<'a>>,
+    /// All cells, of several studies with the name of each.
+    pub(crate) study: Cow<'a, Study>,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) headline: Headline,
+    pub(crate) standings: Vec<Standing>,
+}
+
+/// Cells with the same parameters, in the groups that may be ranked. Ranking draws random samples, so it is done once.
+pub(crate) struct Grouped<'a> {
+    pub part: Part<'a>,
+    pub groups: Vec<Group<'a>>,
+}
+
+/// Where a cell stands: a row of the table of all cells.
+#[derive(Clone, Debug)]
+pub(crate) struct Standing {
+    /// Position of the cell in the study.
+    pub cell: usize,
+    pub part: String,
+    pub class: String,
+    pub durability: Option<Durability>,
+    pub rank: Rank,
+}
+
+impl<'a> Report<'a> {
+    /// A report on these studies: on one alone, or on several laid over each other.
+    pub fn new(named: Vec<Named<'a>>) -> Report<'a> {
+        let study = match named.as_slice() {
+            [one] => Cow::Borrowed(one.study),
+            several => Cow::Owned(overlay(several)),
+        };
+        let grouped: Vec<Grouped<'_>> = analysis::parts(&study)
+            .into_iter()
+            .map(|part| Grouped { groups: analysis::groups(&part.cells), part })
+            .collect();
+        let sections = sections::all(&study, &grouped, &Identities::of(&study));
+        let headline = headline(&study, named.len(), &grouped);
+        let standings = standings(&study, &grouped);
+        Report { named, sections, headline, standings, study }
+    }
+}
+
+fn standings(study: &Study, grouped: &[Grouped<'_>]) -> Vec<Standing> {
+    let position: HashMap<*const Cell, usize> =
+        study.cells.iter().enumerate().map(|(at, cell)| (std::ptr::from_ref(cell), at)).collect();
+    let of_group = |part: &str, group: &Group<'_>| -> Vec<Standing> {
+        let standing = |place: &analysis::Place<'_>| {
+            Some(Standing {
+                cell: *position.get(&std::ptr::from_ref(place.cell))?,
+                part: part.to_owned(),
+                class: group.class.to_owned(),
+                durability: group.durability,
+                rank: place.rank,
+            })
+        };
+        group.places.iter().filter_map(standing).collect()
+    };
+    grouped.iter().flat_map(|it| it.groups.iter().flat_map(|group| of_group(&it.part.label, group))).collect()
+}
+
+/// One study with the cells of all, each with the name of its own.
+fn overlay(named: &[Named<'_>]) -> Study {
+    let mut all = named.first().map(|first| Study { cells: Vec::new(), ..shallow(first.study) }).unwrap_or_default();
+    for Named { label, study } in named {
+        for cell in &study.cells {
+            let mut cell = cell.clone();
+            cell.more.insert(STUDY.into(), label.as_str().into());
+            all.cells.push(cell);
+        }
+    }
+    all
+}
+
+/// The study without its cells.
+fn shallow(study: &Study) -> Study {
+    Study {
+        schema: study.schema,
+        kvtrial: study.kvtrial.clone(),
+        command: study.command.clone(),
+        seed: study.seed,
+        started_at: study.started_at.clone(),
+        repeats: study.repeats,
+        warmups: study.warmups,
+        varied: study.varied.clone(),
+        rate_search: study.rate_search.clone(),
+        input: study.input.clone(),
+        host: study.host.clone(),
+        ..Study::default()
+    }
+}

@@ -1,0 +1,52 @@
+//! The page and the plots as files.
+#![allow(clippy::unwrap_used)]
+
+mod sample;
+
+use page::{Named, Report};
+use study::Study;
+
+fn report(study: &Study) -> Report<'_> {
+    Report::new(vec![Named { label: String::new(), study }])
+}
+
+#[test]
+fn the_page_is_below_one_and_a_half_megabytes_before_data() {
+    let empty = report(&sample::study(Vec::new())).html();
+    assert!(empty.len() < 1_500_000, "{}", empty.len());
+    assert!(empty.contains("This study has no cells."));
+}
+
+#[test]
+fn the_headline_says_who_is_best_and_by_how_much_or_that_there_is_no_difference() {
+    let study = sample::usual();
+    let html = report(&study).html();
+    assert!(html.contains("lmdb is fastest of 3 embedded stores with durability os, "), "{}", &html[..3000]);
+    let mut twins = sample::usual();
+    twins.cells.retain(|cell| cell.store == "sqlite" || cell.store == "redb");
+    twins.cells[1].trials = twins.cells[0].trials.clone();
+    twins.cells.iter_mut().for_each(analysis::summarise);
+    assert!(report(&twins).html().contains("No difference between sqlite and redb at 3 trials each."));
+}
+
+#[test]
+fn a_void_cell_is_shown_with_its_reason_and_has_no_bar() {
+    let study = sample::troubled();
+    let html = report(&study).html();
+    assert!(html.contains("sqlite (void)") && html.contains("wrong value") && html.contains("53882"));
+}
+
+#[cfg(feature = "plots")]
+#[test]
+fn every_plot_is_well_formed_svg_and_a_png_of_twice_its_size() {
+    for study in [sample::usual(), sample::troubled(), sample::sweep(3, 4, 3, 20)] {
+        let plots = report(&study).plots().unwrap();
+        assert!(plots.len() >= 8, "{}", plots.len());
+        for plot in plots {
+            assert!(plot.svg.starts_with("<svg") && plot.svg.contains("</text>"), "{}", plot.name);
+            assert!(plot.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'), "{}", plot.name);
+            let width = u32::from_be_bytes(plot.png[16..20].try_into().unwrap());
+            assert_eq!((&plot.png[1..4], width), (b"PNG".as_slice(), 1840), "{}", plot.name);
+        }
+    }
+}

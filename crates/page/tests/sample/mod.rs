@@ -1,0 +1,232 @@
+//! Sample studies: what a report must be able to show.
+#![allow(dead_code)] // each test uses some of it
+
+use study::{
+    Answer, Cell, CurvePoint, Durability, HostFacts, Latencies, LatencySummary, Noise, PERCENTILES, PhaseRecord,
+    Reason, ReasonKind, SeriesPoint, ServerUse, Stall, Study, TrialRecord, Verdict,
+};
+
+/// What one cell is to look like.
+pub struct Sample<'a> {
+    pub store: &'a str,
+    pub class: &'a str,
+    pub params: &'a [(&'a str, String)],
+    pub time_s: f64,
+    pub trials: u32,
+    pub points: u32,
+}
+
+impl Sample<'_> {
+    pub fn cell(&self, seed: u64) -> Cell {
+        let mut random = Random(seed | 1);
+        let trials = (0..self.trials).map(|at| self.trial(at, &mut random)).collect();
+        let mut cell = Cell {
+            job: "fans".into(),
+            store: self.store.into(),
+            params: self.params.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+            baseline: self.class == "baseline",
+            class: self.class.into(),
+            durability: Some(if self.class == "network" { Durability::None } else { Durability::Os }),
+            product: if self.class == "baseline" { String::new() } else { format!("Product {}", self.store) },
+            store_version: "7.0.15".into(),
+            store_config: [("maxmemory".into(), "0".into()), ("appendonly".into(), "no".into())].into(),
+            logical_bytes: 1 << 22,
+            trials,
+            ..Cell::default()
+        };
+        analysis::summarise(&mut cell);
+        cell.curve = self.curve();
+        cell
+    }
+
+    /// A store that slows as it fills.
+    fn curve(&self) -> Vec<CurvePoint> {
+        let point = |at: u32| CurvePoint {
+            records: u64::from(at) * 1000,
+            at_s: self.time_s * f64::from(at) / f64::from(self.points),
+            ops_per_s: 98_064.0 / self.time_s * (1.2 - 0.4 * f64::from(at) / f64::from(self.points)),
+            p99_ns: 10_000 + u64::from(at) * 300,
+            rss_bytes: (self.class == "network").then_some(u64::from(at) * 90_000),
+            disk_bytes: None,
+        };
+        if self.class == "baseline" { Vec::new() } else { (1..=self.points).map(point).collect() }
+    }
+
+    fn trial(&self, at: u32, random: &mut Random) -> TrialRecord {
+        let makespan_s = self.time_s * (0.97 + 0.06 * random.share());
+        let operations = 98_064u64;
+        let mean_ns = makespan_s / operations as f64 * 1e9;
+        let at_percent =
+            |percent: f64| (mean_ns * 0.8 * (1.0 + 3.0 * (-(1.0 - percent / 100.0).log10()).powi(2) / 4.0)) as u64 + 1;
+        let response = LatencySummary {
+            n: operations,
+            mean: mean_ns,
+            min: at_percent(0.0),
+            p50: at_percent(50.0),
+            p90: at_percent(90.0),
+            p95: at_percent(95.0),
+            p99: at_percent(99.0),
+            p99_9: at_percent(99.9),
+            max: at_percent(99.9999),
+        };
+        let percentiles = PERCENTILES.iter().filter(|it| **it < 99.999).map(|&it| (it, at_percent(it))).collect();
+        let stalled = self.points / 3..self.points / 3 + if at == 0 { 0 } else { self.points / 20 };
+        let series = (0..self.points)
+            .map(|point| {
+                let share = if stalled.contains(&point) { 0.05 } else { 0.9 + 0.2 * random.share() };
+                SeriesPoint {
+                    at_s: makespan_s * f64::from(point + 1) / f64::from(self.points),
+                    operations: (operations as f64 / f64::from(self.points) * share) as u64,
+                    errors: 0,
+                    p99_ns: (response.p99 as f64 / share) as u64,
+                    max_ns: response.max,
+                }
+            })
+            .collect();
+        let seconds = |point: u32| makespan_s * f64::from(point) / f64::from(self.points.max(1));
+        let stalls = if stalled.is_empty() {
+            Vec::new()
+        } else {
+            vec![Stall {
+                at_s: seconds(stalled.start),
+                duration_s: seconds(stalled.end - stalled.start),
+                ..Stall::default()
+            }]
+        };
+        TrialRecord {
+            order: at + 1,
+            started_at: study::rfc3339(1_793_000_000 + u64::from(at)),
+            makespan_s,
+            operations,
+            ops_per_s: operations as f64 / makespan_s,
+            latency_ns: Latencies {
+                service: response,
+                response,
+                percentiles,
+                by_operation: [("get".to_owned(), response), ("put".to_owned(), response)].into(),
+                ..Latencies::default()
+            },
+            hits: 35_838,
+            misses: 13_194,
+            client_cpu_s: makespan_s * 0.4,
+            server: (self.class == "network")
+                .then_some(ServerUse { cpu_s: makespan_s * 0.3, peak_rss_bytes: 30 << 20 }),
+            disk_bytes: Some(20 << 20),
+            noise: Noise::default(),
+            phases: vec![PhaseRecord { name: "run".into(), timed: true, elapsed_s: makespan_s, operations }],
+            series,
+            stalls,
+            answer: Answer {
+                digest: if self.store == "null" { String::new() } else { "sha256:9c6e0f1a52c4b7d8".into() },
+                facts: [("pages".to_owned(), 13_194.into())].into(),
+            },
+            ..TrialRecord::default()
+        }
+    }
+}
+
+/// A small generator, the same on every machine (xorshift64).
+pub struct Random(u64);
+
+impl Random {
+    fn share(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+pub fn study(cells: Vec<Cell>) -> Study {
+    Study {
+        schema: study::SCHEMA,
+        kvtrial: "0.1.0".into(),
+        command: ["kvtrial", "run", "fans", "-s", "redis-unix"].map(str::to_owned).into(),
+        seed: 42,
+        started_at: "2026-11-21T12:00:00Z".into(),
+        repeats: cells.first().map_or(0, |cell| cell.trials.len() as u32),
+        input: [("name".to_owned(), "debian-10k".into())].into(),
+        host: HostFacts {
+            kernel: "Linux 6.18 x86_64".into(),
+            cpu: "AMD EPYC".into(),
+            cpus: 2,
+            memory_bytes: 24 << 30,
+            clock: "tsc: invariant".into(),
+            ..HostFacts::default()
+        },
+        cells,
+        ..Study::default()
+    }
+}
+
+const CLIENTS: &[(&str, String)] = &[];
+
+/// Two baselines, three embedded stores, two servers.
+pub fn usual() -> Study {
+    let sample = |(store, class, time_s): (&'static str, &'static str, f64)| Sample {
+        store,
+        class,
+        params: CLIENTS,
+        time_s,
+        trials: 3,
+        points: 100,
+    };
+    let cells = [
+        ("null", "baseline", 0.0095),
+        ("ram", "baseline", 0.165),
+        ("lmdb", "embedded", 0.675),
+        ("sqlite", "embedded", 1.36),
+        ("redb", "embedded", 1.37),
+        ("redis-unix", "network", 2.1),
+        ("memcached-unix", "network", 1.9),
+    ];
+    study(cells.into_iter().map(sample).enumerate().map(|(at, it)| it.cell(at as u64 * 7919 + 3)).collect())
+}
+
+/// So many stores at so many numbers of clients, each with so many trials.
+pub fn sweep(stores: u32, values: u32, trials: u32, points: u32) -> Study {
+    let mut cells = Vec::new();
+    for value in 0..values {
+        for store in 0..stores {
+            let params = [("clients", (1u64 << value.min(40)).to_string()), ("pipeline", "1".to_owned())];
+            let name = format!("store-{store:02}");
+            let class = if store % 2 == 0 { "embedded" } else { "network" };
+            let time_s = (0.5 + f64::from(store) * 0.3) / (1.0 + f64::from(value)).sqrt();
+            let sample = Sample { store: &name, class, params: &params, time_s, trials, points };
+            cells.push(sample.cell(u64::from(value * 1000 + store) * 31 + 7));
+        }
+    }
+    study(cells)
+}
+
+/// Cells that are void and degraded, one that did not start, and one whose store and keys try to break the page.
+pub fn troubled() -> Study {
+    let mut study = usual();
+    let reason = |kind, count, example: &str| Reason { kind, count, example: example.into() };
+    study.cells[3].verdict = Verdict::of([
+        reason(ReasonKind::WrongValue, 3, "key page/17: 12 bytes, not 16"),
+        reason(ReasonKind::Refused, 53_882, HOSTILE),
+    ]);
+    study.cells[4].verdict =
+        Verdict::of([reason(ReasonKind::OtherLoad, 1, "31 % of the processors; run it on a quieter machine")]);
+    study.cells[5] = Cell {
+        job: "fans".into(),
+        store: HOSTILE.into(),
+        class: "network".into(),
+        durability: Some(Durability::None),
+        verdict: Verdict::of([reason(ReasonKind::NotStarted, 1, HOSTILE)]),
+        store_config: [(HOSTILE.to_owned(), HOSTILE.to_owned())].into(),
+        ..Cell::default()
+    };
+    let mut hostile = study.cells[6].clone();
+    hostile.store = format!("{HOSTILE},{{b}}");
+    hostile.product = HOSTILE.into();
+    study.cells.push(hostile);
+    study.command.push(HOSTILE.into());
+    study.input.insert("name".into(), HOSTILE.into());
+    study
+}
+
+/// A name that would run code where it is not escaped.
+pub const HOSTILE: &str =
+    "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">'\"&<!--";
