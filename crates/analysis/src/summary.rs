@@ -31,6 +31,10 @@ pub fn summarise(cell: &mut Cell) {
     let sum = |figure: fn(&TrialRecord) -> u64| counted.iter().map(|trial| figure(trial)).fold(0, u64::saturating_add);
     let (hits, misses) = (sum(|trial| trial.hits), sum(|trial| trial.misses));
     let (errors, retries) = (sum(|trial| trial.errors), sum(|trial| trial.retries));
+    let mut by_time: Vec<&TrialRecord> = counted.iter().copied().filter(|trial| !trial.curve.is_empty()).collect();
+    by_time.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
+    let middle = by_time.get(by_time.len().saturating_sub(1) / 2);
+    let growth = middle.map(|trial| (trial.curve.clone(), trial.stalls.clone())).unwrap_or_default();
     let (answer, disagreement) = common_answer(&counted);
     let verdict =
         Verdict::of(counted.iter().flat_map(|trial| trial.verdict.reasons.iter().cloned()).chain(disagreement));
@@ -44,6 +48,7 @@ pub fn summarise(cell: &mut Cell) {
     cell.disk_bytes = disk_bytes;
     cell.latency_ns = latency_ns;
     (cell.hits, cell.misses, cell.errors, cell.retries) = (hits, misses, errors, retries);
+    (cell.curve, cell.stalls) = growth;
     cell.answer = answer;
     cell.verdict = verdict;
 }

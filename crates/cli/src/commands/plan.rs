@@ -147,7 +147,11 @@ fn suited(cells: Vec<PlannedCell>, shelf: &mut Shelf, arguments: &RunArguments) 
                     eprintln!("kvtrial: {} is left out: {}", planned.label(), problem);
                 }
             }
-            _ => left.push(planned),
+            _ => {
+                let base = arguments.base.clone().unwrap_or_else(host::default_base);
+                super::room::check(job.as_ref(), planned.info, &planned.spec, &base)?;
+                left.push(planned);
+            }
         }
     }
     if left.is_empty() {
