@@ -1,6 +1,6 @@
 //! The figures of the README, measured on this machine: `cargo bench -p kvtrial-cli --bench figures [-- SECTION...]`.
 //!
-//! Sections: `null`, `syscalls`, `instructions`, `redis`, `memcached`, `fans`. Needs redis-server, redis-benchmark, memcached,
+//! Sections: `null`, `syscalls`, `instructions`, `redis`, `memcached`, `fans`, `generator`, `append`, `counts`. Needs redis-server, redis-benchmark, memcached,
 //! memcaslap (libmemcached-tools), strace, valgrind and taskset; a section whose tools are missing says so and is left out.
 //! The client is pinned to the first processor, servers to the last. Ratios come from alternating runs.
 #![allow(clippy::unwrap_used)]
@@ -15,13 +15,16 @@ const ROUNDS: usize = 7;
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let sections: [(&str, &[&str], fn(&Path)); 6] = [
+    let sections: [(&str, &[&str], fn(&Path)); 9] = [
         ("null", &[], null),
         ("syscalls", &["strace", "redis-server"], syscalls),
         ("instructions", &["valgrind", "redis-server"], instructions),
         ("redis", &["redis-server", "redis-benchmark", "taskset"], redis),
         ("memcached", &["memcached", "memcaslap", "taskset"], memcached),
         ("fans", &["redis-server"], fans),
+        ("generator", &[], generator),
+        ("append", &["redis-server", "redis-benchmark", "taskset"], append),
+        ("counts", &[], counts),
     ];
     for (name, tools, section) in sections {
         if !wanted.is_empty() && !wanted.iter().any(|word| word == name) {
@@ -282,4 +285,85 @@ fn study_unpinned(words: &str, directory: &Path) -> Value {
     let text = std::fs::read(out.join("study.json")).unwrap_or_else(|_| panic!("{output:?}"));
     let study: Value = serde_json::from_slice(&text).unwrap();
     study["cells"].as_array().unwrap().last().unwrap().clone()
+}
+
+/// CPU seconds of this thread.
+fn own_cpu() -> f64 {
+    // SAFETY: timespec is plain data for which all zeros is valid; the call only writes into it.
+    let time = unsafe {
+        let mut time: libc::timespec = std::mem::zeroed();
+        libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time);
+        time
+    };
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+fn generator(_: &Path) {
+    for keys in [10_000_000, 78_000_000] {
+        let generator = data::append::Generator::new(keys, 42);
+        let mut block = [data::append::Event::default(); 256];
+        let rates = (0..ROUNDS as u64)
+            .map(|round| {
+                let before = own_cpu();
+                let blocks = 20_000;
+                for number in 0..blocks {
+                    generator.fill((round * blocks + number) * 256 % (generator.events() - 256), &mut block);
+                    std::hint::black_box(&block);
+                }
+                (blocks * 256) as f64 / (own_cpu() - before) / 1e6
+            })
+            .collect();
+        let (middle, low, high) = median(rates);
+        println!(
+            "append generator, {keys} keys: {middle:.1} M events/s per core ({low:.1} to {high:.1}, {ROUNDS} runs)"
+        );
+    }
+}
+
+fn append(directory: &Path) {
+    let run = |store: &str, keys: u64, options: &str| {
+        format!(
+            "run append -s {store} --data gen:{keys}:42 --no-baselines --overwrite --repeats 1 --threads 1 {options}"
+        )
+    };
+    for store in ["null", "ram", "ram,shards=4096", "ram,map=hashbrown", "ram,map=griddle"] {
+        let cell = study(&[], &run(store, 10_000_000, "--time-one-in 64 --set verify=sample"), directory);
+        let stalls = cell["stalls"].as_array().map_or(&[][..], Vec::as_slice);
+        let worst = stalls.iter().filter_map(|stall| stall["duration_s"].as_f64()).fold(0.0, f64::max);
+        println!(
+            "append, 10,000,000 keys in {store}: {:.2} M appends/s per core, {} stalls, longest {:.1} ms",
+            ops_per_cpu_s(&cell) / 1e6,
+            stalls.len(),
+            worst * 1e3
+        );
+    }
+    let (_server, socket, _) = start_redis(directory);
+    let url = format!("redis-unix://{}", socket.display());
+    let operations = 1_065_000_u64; // about as many as the events of 400,000 keys
+    let ratios = (0..ROUNDS)
+        .map(|_| {
+            let ours = ops_per_cpu_s(&study(
+                &[],
+                &run(&url, 400_000, "--clients 50 --pipeline 16 --set verify=sample"),
+                directory,
+            ));
+            let mut theirs = Command::new("taskset");
+            theirs.args(["-c", "0", "redis-benchmark", "-q", "-s", socket.to_str().unwrap(), "-c", "50", "-P", "16"]);
+            theirs.args(["-n", &operations.to_string(), "-r", "400000", "APPEND", "k__rand_int__", "0123456789abcdef"]);
+            ours / (operations as f64 / cpu_of(&mut theirs))
+        })
+        .collect();
+    let (middle, low, high) = median(ratios);
+    println!(
+        "Redis APPEND per client CPU second against redis-benchmark, unix 50x16: {middle:.2} ({low:.2} to {high:.2}, {ROUNDS} pairs)"
+    );
+}
+
+fn counts(directory: &Path) {
+    for store in ["ram", "ram,map=hashbrown"] {
+        let words = format!("run counts -s {store} --no-baselines --repeats 1 --time-one-in 64");
+        let rates = (0..ROUNDS).map(|_| ops_per_cpu_s(&study(&[], &words, directory)) / 1e6).collect();
+        let (middle, low, high) = median(rates);
+        println!("counts in {store}: {middle:.2} M increments/s per core ({low:.2} to {high:.2}, {ROUNDS} runs)");
+    }
 }

@@ -13,6 +13,7 @@ mod plan;
 mod preset;
 pub mod query;
 pub mod report;
+mod room;
 pub mod run;
 pub mod selftest;
 pub mod stores;

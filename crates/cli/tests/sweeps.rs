@@ -141,22 +141,21 @@ fn durability_is_varied_where_a_store_has_the_level_and_who_has_not_is_said() {
 fn the_highest_rate_under_a_bound_is_found_with_its_curve() {
     // A store that takes 2 ms: 500 a second at most, and p99 rises before that. Long times, for machines that are busy.
     let desk = Desk::new();
-    let ran = desk.run(
-        "ycsb -s ram,burn=2ms --set records=20 --set seconds=0.3 --set workload=C --repeats 2 --find-rate p99<80ms",
-    );
+    let ran = desk
+        .run("ycsb -s ram,burn=2ms --set records=20 --set seconds=1 --set workload=C --repeats 1 --find-rate p99<40ms");
     assert_eq!(ran.status, 0, "{}", ran.said());
     let study = ran.study.as_ref().unwrap();
     let found = &study["rate_search"][0];
-    assert_eq!((&found["store"], &found["bound"]), (&"ram,burn=2ms".into(), &"p99<80ms".into()));
+    assert_eq!((&found["store"], &found["bound"]), (&"ram,burn=2ms".into(), &"p99<40ms".into()));
     let closed = found["closed_ops_per_s"].as_f64().unwrap();
     let rate = found["rate"]["value"].as_f64().unwrap_or_else(|| panic!("{}", ran.said()));
-    assert!(closed <= 510.0 && rate < closed * 1.5 && rate > closed / 20.0, "{}", ran.said());
+    assert!(closed <= 510.0 && rate < 550.0 && rate > 5.0, "{}", ran.said());
     let points = found["points"].as_array().unwrap();
     let offered: Vec<f64> = points.iter().map(|point| point["offered_ops_per_s"].as_f64().unwrap()).collect();
     assert!(offered.len() >= 6 && offered.windows(2).all(|pair| pair[0] < pair[1]), "{offered:?}");
     // A cell for every rate, and one for the closed loop.
     assert_eq!(ran.cells().len(), points.len() + 1);
-    assert!(ran.stdout.contains("keeps p99<80ms") && ran.stdout.contains("OFFERED"), "{}", ran.said());
+    assert!(ran.stdout.contains("keeps p99<40ms") && ran.stdout.contains("OFFERED"), "{}", ran.said());
 }
 
 #[test]
@@ -166,6 +165,7 @@ fn a_bound_nothing_can_keep_and_one_that_is_none_are_told_apart() {
     assert_eq!(ran.status, 0, "{}", ran.said());
     assert_eq!(ran.study.as_ref().unwrap()["rate_search"][0]["limited_by"], "bound", "{}", ran.said());
     assert!(ran.stdout.contains("at no rate"), "{}", ran.said());
+    assert!(refused("ycsb -s ram --find-rate p99<1s --set seconds=1").contains("seconds=25"));
     assert!(refused("ycsb -s ram --find-rate p99>1ms").contains("p99<2ms"));
     assert!(refused("ycsb -s ram --find-rate p99<1ms --vary clients=1,2").contains("cannot be used with"));
 }

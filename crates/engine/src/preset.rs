@@ -23,8 +23,8 @@ pub struct Preset {
     pub clients: u32,
     /// `--pipeline`.
     pub pipeline: u32,
-    /// `--sample`: one operation in so many is timed; `None`: every one.
-    pub sample: Option<u32>,
+    /// `--time-one-in`: one operation in so many is timed; `None`: every one.
+    pub time_one_in: Option<u32>,
     /// `--warmups`.
     pub warmups: u32,
     /// `--repeats`.

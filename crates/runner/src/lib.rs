@@ -6,6 +6,7 @@
 
 mod clean;
 pub mod grid;
+mod growth;
 mod judge;
 mod order;
 mod plan;

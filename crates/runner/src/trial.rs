@@ -1,16 +1,19 @@
 //! One trial: open, run the phases, verify, judge, close.
 
 use crate::clean::UsersStores;
+use crate::growth::Watch;
 use crate::judge::{self, Evidence};
 use crate::plan::{Plan, PlannedCell};
 use crate::run::{Observer, RunError};
 use crate::trust::{Circumstances, ForeignServer};
-use engine::{Counts, End, Histograms, Outcome, TrialSetup, run_phase};
+use engine::{Counts, End, Histograms, Outcome, Progress, TrialSetup, run_phase};
 use host::{NoiseMeter, OpenStore, ProcessUse};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::{Facts, Keeps, StoreError};
-use study::{Durability, PhaseRecord, Reason, ReasonKind, SeriesPoint, ServerUse, Target, TrialRecord, Verdict};
+use study::{
+    CurvePoint, Durability, PhaseRecord, Reason, ReasonKind, SeriesPoint, ServerUse, Stall, Target, TrialRecord, Verdict,
+};
 
 /// What is known of a cell's store once it was opened.
 #[derive(Clone, Debug)]
@@ -100,7 +103,13 @@ pub(crate) fn run_trial(
     ProcessUse::reset_peak();
     for (index, phase) in phases.iter().enumerate() {
         let meter = Meter::start(&open);
-        let mut watch = |progress| observer.progress(phase, progress);
+        let mut growth = trial.records(index).map(|_| Watch::begin(&open));
+        let mut watch = |progress: Progress| {
+            if let Some(growth) = &mut growth {
+                growth.look(progress.elapsed);
+            }
+            observer.progress(phase, progress);
+        };
         let mut outcome = match run_phase(open.store(), trial.as_ref(), index, &planned.settings, stop, &mut watch) {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -108,6 +117,9 @@ pub(crate) fn run_trial(
                 break;
             }
         };
+        if let Some(growth) = growth {
+            growth.explain(outcome.elapsed, &mut outcome.curve, &mut outcome.stalls);
+        }
         if Some(index) == last_timed {
             let flush = Instant::now();
             if let Err(error) = open.store().flush() {
@@ -211,6 +223,8 @@ struct Measured {
     counts: Counts,
     histograms: Histograms,
     series: Vec<SeriesPoint>,
+    curve: Vec<CurvePoint>,
+    stalls: Vec<Stall>,
     errors: u64,
     client_cpu_s: f64,
     server_cpu_s: f64,
@@ -247,6 +261,8 @@ impl Measured {
             self.histograms.merge(&outcome.histograms);
             self.series
                 .extend(outcome.series.iter().map(|point| SeriesPoint { at_s: point.at_s + offset_s, ..*point }));
+            self.curve.extend_from_slice(&outcome.curve);
+            self.stalls.extend_from_slice(&outcome.stalls);
             self.client_cpu_s += outcome.client_cpu.as_secs_f64();
             self.server_cpu_s += server_cpu_s;
             self.thread_load = self.thread_load.max(outcome.thread_load);
@@ -277,6 +293,9 @@ impl Measured {
         record.noise = if self.timed_s < NOISE_NEEDS_S { study::Noise::default() } else { self.noise };
         record.phases = std::mem::take(&mut self.phases);
         record.series = std::mem::take(&mut self.series);
+        record.curve = std::mem::take(&mut self.curve);
+        record.stalls = std::mem::take(&mut self.stalls);
+        // Where growth is not watched, the series alone says whether anything stood still.
         if record.curve.is_empty() {
             record.stalls = analysis::stalls(&record.series);
         }

@@ -117,4 +117,4 @@ pub use owned::{OwnedFailure, OwnedReply};
 pub use reply::{Failure, Reply, RowBuffer, Rows};
 pub use resent::Resent;
 pub use server::{CommandLine, Place, ServerPlan};
-pub use session::{Executor, Facts, Session, SessionPlan, Sink, Slot, Store, Threading, Until};
+pub use session::{Executor, Facts, Happening, Session, SessionPlan, Sink, Slot, Store, Threading, Until};

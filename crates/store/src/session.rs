@@ -115,6 +115,19 @@ pub struct Facts {
     pub config: BTreeMap<String, String>,
 }
 
+/// Something a store did besides answering.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Happening {
+    /// One word: `rehash`, `fork`, `compaction`.
+    pub cause: &'static str,
+    /// When it began; `None`: known is only how long it took.
+    pub start: Option<Instant>,
+    /// How long it took.
+    pub duration: std::time::Duration,
+    /// What the store says of it.
+    pub detail: String,
+}
+
 /// An opened store, shared by all threads of a trial.
 pub trait Store: Send + Sync {
     /// What it can do natively, and its limits.
@@ -139,6 +152,12 @@ pub trait Store: Send + Sync {
     /// took time, and no job saw them.
     fn resent(&self) -> u64 {
         0
+    }
+
+    /// What it did besides answering since it was opened, as far as it knows: evidence when a stall has to be explained. Asked for
+    /// outside of the clock.
+    fn happened(&self) -> Vec<Happening> {
+        Vec::new()
     }
 
     /// Makes everything acknowledged as durable as the level asked for demands; counted inside the makespan.

@@ -5,15 +5,17 @@
 //! get-many and put-many take their keys one by one and are not atomic. Scan is not native: a hash map has no order.
 //! Versions are drawn from a counter of the shard, so a key that was deleted and put again has another version.
 
+mod maps;
+
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Class, Counter, Expected, Facts, Opener, Operation, OperationKind, OperationSet, Overflow, Probe, Reply,
+    Capabilities, Class, Counter, Expected, Facts, Opener, OptionInfo, Operation, OperationKind, OperationSet, Overflow, Probe, Reply,
     RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
-use study::Durability;
+use study::{Durability, Spec};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -21,12 +23,19 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     class: Class::Baseline,
     summary: "a hash map in this process: the cost of the job without a store",
     durabilities: &[Durability::None],
-    options: &[],
+    options: &[
+        OptionInfo {
+            name: "map",
+            values: &["sharded", "std", "hashbrown", "indexmap", "griddle", "btree"],
+            help: "sharded: many small hash tables with a lock each; else one map of that library behind one lock",
+        },
+        OptionInfo { name: "shards", values: &["64", "4096"], help: "tables of map=sharded; more of them rehash less at once" },
+    ],
     install: "built in",
     licence: "MIT OR Apache-2.0",
-    declares: |_| CAPABILITIES,
+    declares: |spec| if library(spec) == SHARDED { CAPABILITIES } else { maps::CAPABILITIES },
     probe: || Probe::Found(concat!("ram ", env!("CARGO_PKG_VERSION")).into()),
-    opener: Opener::Embedded(|_, _| Ok(Box::new(Ram::new()))),
+    opener: Opener::Embedded(|spec, _| open(spec)),
 }];
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -51,13 +60,33 @@ const SHARDS: usize = 64;
 /// Spare bytes a record may keep when a shorter value replaces a longer one, beyond its own length.
 const SPARE_BYTES: usize = 64;
 
+const SHARDED: &str = "sharded";
+
+/// The library of the map a spec asks for.
+fn library(spec: &Spec) -> &str {
+    spec.options.iter().find(|(name, _)| name.as_str() == "map").map_or(SHARDED, |(_, value)| value)
+}
+
+fn open(spec: &Spec) -> Result<Box<dyn Store>, StoreError> {
+    let shards = spec.options.iter().find(|(name, _)| name.as_str() == "shards").map(|(_, value)| value.as_str());
+    match (library(spec), shards) {
+        (SHARDED, Some("4096")) => Ok(Box::new(Ram::new(4096))),
+        (SHARDED, _) => Ok(Box::new(Ram::new(SHARDS))),
+        (library, None) => maps::open(library),
+        (library, Some(_)) => {
+            let problem = format!("map={library} is one table; shards= belongs to map=sharded");
+            Err(StoreError::Unsupported { store: "ram".into(), problem })
+        }
+    }
+}
+
 struct Ram {
     map: Arc<ShardedMap>,
 }
 
 impl Ram {
-    fn new() -> Ram {
-        let shards = (0..SHARDS).map(|_| Shard(Mutex::default())).collect();
+    fn new(shards: usize) -> Ram {
+        let shards = (0..shards).map(|_| Shard(Mutex::default())).collect();
         Ram { map: Arc::new(ShardedMap { hasher: DefaultHashBuilder::default(), shards }) }
     }
 }
@@ -78,7 +107,7 @@ impl Store for Ram {
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
-        let config = [("shards".to_owned(), SHARDS.to_string())].into();
+        let config = [("shards".to_owned(), self.map.shards.len().to_string())].into();
         Ok(Facts { product: "ram".into(), version: env!("CARGO_PKG_VERSION").into(), config })
     }
 }
@@ -154,7 +183,7 @@ impl ShardedMap {
     /// The shard of a hash. The table uses the lowest bits for the place and the highest seven as a tag: these lie between.
     #[inline]
     fn lock(&self, hash: u64) -> MutexGuard<'_, Tables> {
-        let shard = &self.shards[(hash >> 48) as usize % SHARDS];
+        let shard = &self.shards[(hash >> 44) as usize & (self.shards.len() - 1)]; // a power of two of them
         // A panic elsewhere cannot leave a table half changed in a way that matters to a run that then ends.
         shard.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -13,7 +13,7 @@ const REPEATS: u32 = 3;
 const QUICK_REPEATS: u32 = 2;
 const WARMUPS: u32 = 0;
 /// How long a step of a search for a rate lasts, unless told otherwise.
-const STEP_SECONDS: &str = "5";
+const STEP_SECONDS: f64 = 5.0;
 
 /// Everything the study needs, checked; nothing is started or written.
 pub fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
@@ -27,13 +27,22 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
         None => Vec::new(),
     };
     set.extend(arguments.set.iter().cloned());
-    if arguments.find_rate.is_some()
+    if let Some(bound) = arguments.find_rate
         && job.params.iter().any(|param| param.name == "seconds")
         && !set.iter().any(|(key, _)| key == "seconds" || key == "operations")
     {
-        set.push(("seconds".into(), STEP_SECONDS.into()));
+        set.push(("seconds".into(), bound.needs_s().max(STEP_SECONDS).to_string()));
     }
     let params = jobs::params(job, &set)?;
+    if let (Some(bound), Some(step)) = (arguments.find_rate, runner::seconds(&params))
+        && step.as_secs_f64() < bound.needs_s()
+    {
+        return Err(Failure::usage(format!(
+            "--find-rate {bound}: steps of {} s are too short to see a queue grow to that bound; use --set seconds={} or more",
+            step.as_secs_f64(),
+            bound.needs_s()
+        )));
+    }
     let variation = Variation::new(runner::axes(job, &stores, &arguments.vary)?, arguments.sample, arguments.seed)?;
     let settings = settings(arguments)?;
     let cells = variation.cells(&stores, &params, settings)?;
@@ -154,7 +163,11 @@ fn suited(cells: Vec<PlannedCell>, shelf: &mut Shelf, arguments: &RunArguments) 
                     eprintln!("kvtrial: {} is left out: {}", planned.label(), problem);
                 }
             }
-            _ => left.push(planned),
+            _ => {
+                let base = arguments.base.clone().unwrap_or_else(host::default_base);
+                super::room::check(job.as_ref(), planned.info, &planned.spec, &base)?;
+                left.push(planned);
+            }
         }
     }
     if left.is_empty() {

@@ -31,7 +31,7 @@ pub fn apply(arguments: &mut RunArguments) -> Result<Option<PresetRecord>, Failu
         arguments.pipeline = Some(preset.pipeline);
     }
     if !given("--time-one-in", arguments.time_one_in.is_some()) {
-        arguments.time_one_in = preset.sample;
+        arguments.time_one_in = preset.time_one_in;
     }
     if !given("--repeats", arguments.repeats.is_some() || arguments.quick) {
         arguments.repeats = Some(preset.repeats);

@@ -13,7 +13,7 @@ pub const PRESETS: &[Preset] = &[Preset {
     stores: &["berkeleydb", "kyotocabinet", "redis", "memcached"],
     clients: 1,
     pipeline: 10_000,
-    sample: Some(1000),
+    time_one_in: Some(1000),
     warmups: 10,
     repeats: 30,
     originals: &[Figure {

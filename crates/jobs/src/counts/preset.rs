@@ -17,7 +17,7 @@ pub const PRESETS: &[Preset] = &[Preset {
     stores: &["tokyocabinet", "berkeleydb", "tyrant", "memcached"],
     clients: 1,
     pipeline: 1,
-    sample: None,
+    time_one_in: None,
     warmups: 0,
     repeats: 3,
     originals: &[

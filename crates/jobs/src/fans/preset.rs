@@ -17,7 +17,7 @@ pub const PRESETS: &[Preset] = &[Preset {
     stores: &["memcached", "redis-unix", "tyrant-unix", "redis", "mongodb", "tyrant", "mysql"],
     clients: 1,
     pipeline: 1,
-    sample: None,
+    time_one_in: None,
     warmups: 0,
     repeats: 3,
     originals: &[

@@ -15,6 +15,7 @@ pub enum Request {
     Get(Vec<u8>),
     GetVersioned(Vec<u8>),
     Put(Vec<u8>, Vec<u8>),
+    Append(Vec<u8>, Vec<u8>),
     Increment(Vec<u8>, i64),
     GetCounter(Vec<u8>),
     IncrementField(Vec<u8>, Vec<u8>, i64),
@@ -29,6 +30,7 @@ impl Request {
             Operation::Get { key } => Request::Get(key.into()),
             Operation::GetVersioned { key } => Request::GetVersioned(key.into()),
             Operation::Put { key, value } => Request::Put(key.into(), value.into()),
+            Operation::Append { key, value } => Request::Append(key.into(), value.into()),
             Operation::Increment { key, by } => Request::Increment(key.into(), by),
             Operation::GetCounter { key } => Request::GetCounter(key.into()),
             Operation::IncrementField { key, field, by } => Request::IncrementField(key.into(), field.into(), by),
@@ -131,6 +133,12 @@ impl Backend for Memory {
             }
             Request::Put(key, value) => {
                 self.put(key, value);
+                Response::Done
+            }
+            Request::Append(key, value) => {
+                let mut whole = self.values.get(key).map(|(value, _)| value.clone()).unwrap_or_default();
+                whole.extend_from_slice(value);
+                self.put(key, &whole);
                 Response::Done
             }
             Request::CompareAndSet(key, expected, value) => {

@@ -50,15 +50,10 @@ impl Bound {
         }
     }
 
-    /// Operations a trial needs for the figure to rest on ten of them at least.
-    pub fn needs_operations(&self) -> f64 {
-        match self.percentile {
-            Percentile::Mean | Percentile::P50 => 20.0,
-            Percentile::P90 => 100.0,
-            Percentile::P95 => 200.0,
-            Percentile::P99 => 1_000.0,
-            Percentile::P99_9 | Percentile::Max => 10_000.0,
-        }
+    /// How long a trial must last to show whether a rate can be kept: at a rate one part in 25 too high, what is late grows to
+    /// the bound within this time. In a shorter trial a rate no store can keep would seem to be kept.
+    pub fn needs_s(&self) -> f64 {
+        self.limit_ns * 25.0 / 1e9
     }
 }
 

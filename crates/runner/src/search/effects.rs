@@ -128,12 +128,14 @@ mod tests {
     fn intervals_hold_the_truth_as_often_as_they_claim() {
         let (mut held, mut all) = (0, 0);
         for seed in 0..200 {
-            let found = effects(&[3, 4, 2], &tried(24, 0.1, seed), seed).unwrap();
+            // Now and then 24 random settings lack a value, and nothing can be told.
+            let Some(found) = effects(&[3, 4, 2], &tried(24, 0.1, seed), seed) else { continue };
             for (factor, truth) in found.iter().flatten().zip([2.0, 0.5, 1.0, 1.0, 1.0, 1.1]) {
                 held += i32::from(factor.low <= truth && truth <= factor.high);
                 all += 1;
             }
         }
+        assert!(all > 1_000, "{all}");
         let share = f64::from(held) / f64::from(all);
         assert!((0.92..0.98).contains(&share), "{share}");
     }

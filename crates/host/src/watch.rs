@@ -1,0 +1,67 @@
+//! What a process is seen to do from outside, moment by moment: memory, page faults, bytes written, time without a processor.
+
+use std::fs;
+
+/// One look at a process. Counters only grow; what the kernel does not show is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sighting {
+    /// Resident memory, bytes.
+    pub rss_bytes: u64,
+    /// Page faults that had to wait for a disk: swapped out or not yet read.
+    pub major_faults: u64,
+    /// Bytes sent to disks.
+    pub written_bytes: u64,
+    /// Time its threads were ready to run but had no processor, seconds.
+    pub waited_s: f64,
+}
+
+impl Sighting {
+    /// Looks at a process now: a server, or with `None` kvtrial itself. Costs some tens of microseconds.
+    pub fn of(pid: Option<i32>) -> Sighting {
+        let place = pid.map_or_else(|| "/proc/self".to_owned(), |pid| format!("/proc/{pid}"));
+        let read = |name: &str| fs::read_to_string(format!("{place}/{name}")).unwrap_or_default();
+        let stat = read("stat");
+        let after_name = stat.rfind(')').map_or("", |end| &stat[end + 1..]);
+        let number = |text: Option<&str>| text.and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+        let line =
+            |text: &str, name: &str| number(text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim));
+        // SAFETY: sysconf touches no memory.
+        let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(0).cast_unsigned();
+        let threads = fs::read_dir(format!("{place}/task")).into_iter().flatten().flatten();
+        let waited_ns: u64 = threads
+            .map(|thread| fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default())
+            .map(|text| number(text.split_ascii_whitespace().nth(1)))
+            .sum();
+        Sighting {
+            rss_bytes: number(read("statm").split_ascii_whitespace().nth(1)) * page_bytes,
+            major_faults: number(after_name.split_ascii_whitespace().nth(9)),
+            written_bytes: line(&read("io"), "write_bytes:"),
+            waited_s: waited_ns as f64 / 1e9,
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::Sighting;
+    use std::io::Write;
+
+    #[test]
+    fn memory_and_bytes_written_are_seen_to_grow() {
+        let before = Sighting::of(None);
+        let large = vec![1_u8; 32 << 20];
+        let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        file.write_all(&large).unwrap();
+        file.sync_all().unwrap();
+        let after = Sighting::of(Some(std::process::id().cast_signed()));
+        assert!(after.rss_bytes >= before.rss_bytes + (30 << 20), "{before:?} {after:?}");
+        // Some file systems (in memory) count no bytes to disks.
+        assert!(
+            after.written_bytes == before.written_bytes || after.written_bytes >= before.written_bytes + (30 << 20)
+        );
+        assert!(after.major_faults >= before.major_faults && after.waited_s >= before.waited_s);
+        assert_eq!(Sighting::of(Some(i32::MAX)), Sighting::default());
+        drop(std::hint::black_box(large));
+    }
+}
