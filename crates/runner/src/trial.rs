@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::{Facts, Keeps, StoreError};
 use study::{
-    CurvePoint, Durability, PhaseRecord, Reason, ReasonKind, SeriesPoint, ServerUse, Stall, Target, TrialRecord, Verdict,
+    CurvePoint, Durability, PhaseRecord, Reason, ReasonKind, SeriesPoint, ServerUse, Stall, Target, TrialRecord,
+    Verdict,
 };
 
 /// What is known of a cell's store once it was opened.
