@@ -113,7 +113,7 @@ impl Sample<'_> {
                 .then_some(ServerUse { cpu_s: makespan_s * 0.3, peak_rss_bytes: 30 << 20 }),
             disk_bytes: Some(20 << 20),
             noise: Noise::default(),
-            phases: vec![PhaseRecord { name: "run".into(), timed: true, elapsed_s: makespan_s, operations }],
+            phases: vec![PhaseRecord { name: "run".into(), timed: true, elapsed_s: makespan_s, operations, ..PhaseRecord::default() }],
             series,
             stalls,
             answer: Answer {
