@@ -63,7 +63,7 @@ fn every_chart_is_drawn_without_an_error_and_nothing_is_asked_of_any_network() {
 fn every_cell_of_a_large_study_is_in_the_table() {
     let mut browser = Browser::start();
     let study = sample::sweep(50, 10, 2, 30);
-    draws_all(&mut browser, &written(&html(&[("", &study)])), DESK);
+    browser.open(&written(&html(&[("", &study)])).file, DESK);
     let rows = browser
         .evaluate("[...document.querySelectorAll('#cells tbody tr')].map(r => r.textContent.replace(/\\s+/g, ' '))");
     let rows: Vec<&str> = rows.as_array().unwrap().iter().filter_map(|row| row.as_str()).collect();

@@ -140,7 +140,7 @@ fn suited(cells: Vec<PlannedCell>, shelf: &mut Shelf, arguments: &RunArguments) 
             }
             _ => {
                 let base = arguments.base.clone().unwrap_or_else(host::default_base);
-                super::room::check(job, planned.info, &planned.spec, &base)?;
+                super::room::check(job.as_ref(), planned.info, &planned.spec, &base)?;
                 left.push(planned);
             }
         }

@@ -28,7 +28,7 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
                     output id="found" for="filter" { (study.cells.len()) " cells" }
                 }
             }
-            div class=(if many { "scroll tall" } else { "scroll" }) tabindex="0" role="region" aria-label="All cells" {
+            div class=(if many { "scroll tall" } else { "scroll" }) tabindex="0" role="region" aria-label="Table of all cells" {
                 table {
                     caption { "Every cell of the study, best first within its class and durability level" }
                     thead { tr {
@@ -105,7 +105,7 @@ fn reasons(cells: &[&Cell]) -> Markup {
             @if cells.is_empty() { p { "Every answer of every cell was checked and right, and nothing was seen to distort the times." } }
             @else {
                 p.note { "Why cells are void or degraded: what was seen, how often, and the first example." }
-                div.scroll tabindex="0" role="region" aria-label="Verdicts" { table {
+                div.scroll tabindex="0" role="region" aria-label="Table of verdicts" { table {
                     caption { "Cells that are not valid" }
                     thead { tr { th scope="col" { "Store" } th scope="col" { "Verdict" } th scope="col" { "Reasons" } } }
                     tbody { @for cell in cells { tr {

@@ -86,7 +86,7 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", features);
         self.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
         for _ in 0..600 {
-            if self.evaluate("document.documentElement.dataset.ready === 'yes'") == json!(true) {
+            if self.evaluate("document.documentElement?.dataset.ready === 'yes'") == json!(true) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(50));
