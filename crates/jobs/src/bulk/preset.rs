@@ -17,7 +17,7 @@ pub const PRESETS: &[Preset] = &[Preset {
     stores: &["couchdb", "mongodb", "postgres", "mysql", "sqlite"],
     clients: 1,
     pipeline: 1,
-    sample: None,
+    time_one_in: None,
     warmups: 0,
     repeats: 3,
     originals: &[

@@ -16,7 +16,7 @@ pub const PRESETS: &[Preset] = &[Preset {
     stores: &["memcached", "mysql", "postgres"],
     clients: 16,
     pipeline: 1,
-    sample: None,
+    time_one_in: None,
     warmups: 0,
     repeats: 3,
     originals: &[],
