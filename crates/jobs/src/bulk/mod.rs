@@ -151,4 +151,8 @@ impl Job for Bulk {
     fn known_digest(&self) -> Option<String> {
         Some(self.input.digest().to_owned())
     }
+
+    fn logical_bytes(&self) -> u64 {
+        self.input.documents.document_bytes() + self.input.documents.id_bytes()
+    }
 }

@@ -172,4 +172,10 @@ impl Job for Crud {
     fn known_digest(&self) -> Option<String> {
         Some(self.digest.get_or_init(|| digest_of(self.rows, &Wrong::new())).clone())
     }
+
+    /// What is there after the insert; at the end nothing is.
+    fn logical_bytes(&self) -> u64 {
+        let longest = decimal(self.rows - 1).as_bytes().len();
+        u64::from(self.rows) * (longest + INSERTED.len()) as u64
+    }
 }
