@@ -91,8 +91,8 @@ impl Dialect for Memcached {
         match answer {
             Answer::Value { value, version } => valued(out, form, value, Some(*version)),
             Answer::Number(number) if form.value => valued(out, form, number.to_string().as_bytes(), None),
+            Answer::Done | Answer::Missing if form.quiet => {}
             Answer::Done | Answer::Number(_) => status(out, b"HD", form),
-            Answer::Missing if form.quiet => {}
             Answer::Missing if form.value => status(out, b"EN", form),
             Answer::NotFound | Answer::Exists if form.plain_refusal => status(out, b"NS", form),
             Answer::Missing | Answer::NotFound => status(out, b"NF", form),

@@ -11,6 +11,8 @@ pub enum Form {
     Status,
     /// A 32-bit number, or sized bytes.
     Result,
+    /// The elements a function returned, of which there are none.
+    NoElements,
 }
 
 impl Dialect for Tyrant {
@@ -44,7 +46,12 @@ impl Dialect for Tyrant {
                     out.extend_from_slice(value);
                 }
             }
-            Answer::Done => out.push(0),
+            Answer::Done => {
+                out.push(0);
+                if *form == Form::NoElements {
+                    out.extend_from_slice(&0_u32.to_be_bytes());
+                }
+            }
             Answer::Number(number) => {
                 out.push(0);
                 if *form == Form::Result {
@@ -116,6 +123,16 @@ fn parse(command: u8, reader: &mut Reader<'_>) -> Option<Parsed<Form>> {
             let by = i64::from(reader.number()? as i32);
             form = Form::Result;
             Action::Add { key: reader.bytes(key_bytes)?, by, counter: Counter::Binary }
+        }
+        0x90 => {
+            let (name_bytes, _options, count) = (reader.number()?, reader.number()?, reader.number()?);
+            let name = reader.bytes(name_bytes)?;
+            let elements = (0..count).map(|_| reader.key()).collect::<Option<Vec<_>>>()?;
+            if name != b"putlist" || elements.len() % 2 != 0 {
+                return Some(Parsed::Broken);
+            }
+            form = Form::NoElements;
+            Action::PutMany { pairs: elements.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect() }
         }
         0x80 => Action::Say([0; 9].to_vec()),
         0x88 => {
