@@ -43,7 +43,9 @@ fn every_file_the_documents_link_to_is_there() {
         let text = read(document);
         let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
         for target in targets.filter(|target| !target.starts_with("http")) {
-            assert!(root().join(target).exists(), "{document} links to {target}");
+            let target = target.split('#').next().unwrap_or_default();
+            let place = root().join(document).with_file_name(target);
+            assert!(place.exists(), "{document} links to {target}");
             links += 1;
         }
     }
