@@ -40,7 +40,8 @@
   const axis = (unit) => (x) => Number(x) === 0 ? '0' : text(units[unit](Number(x)), short) + (unit === 'rate' ? '/s' : '');
 
   // 0, 1, 2, 3 nines: the axis of latency curves is -log10(1 - share).
-  const nines = (x) => (x <= 0 ? '0 %' : x === 1 ? '90 %' : x === 2 ? '99 %' : `99.${'9'.repeat(Math.round(x) - 2)} %`);
+  // One decimal more between two whole nines: the axis may end there.
+  const nines = (x) => `${+(100 * (1 - 10 ** -x)).toFixed(Math.max(0, Math.ceil(x) - 2 + (Number.isInteger(x) ? 0 : 1)))} %`;
   const escape = (s) => String(s).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
   const formatters = { nines };

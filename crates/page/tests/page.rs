@@ -39,7 +39,7 @@ fn a_void_cell_is_shown_with_its_reason_and_has_no_bar() {
 #[cfg(feature = "plots")]
 #[test]
 fn every_plot_is_well_formed_svg_and_a_png_of_twice_its_size() {
-    for study in [sample::usual(), sample::troubled(), sample::sweep(3, 4, 3, 20)] {
+    for study in [sample::usual(), sample::few(), sample::troubled(), sample::sweep(3, 4, 3, 20)] {
         let plots = report(&study).plots().unwrap();
         assert!(plots.len() >= 8, "{}", plots.len());
         for plot in plots {

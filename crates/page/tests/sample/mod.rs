@@ -189,6 +189,19 @@ pub fn usual() -> Study {
     study(cells.into_iter().map(sample).enumerate().map(|(at, it)| it.cell(at as u64 * 7919 + 3)).collect())
 }
 
+/// Trials of twenty operations each: too few for a p99.
+pub fn few() -> Study {
+    let mut study = usual();
+    for cell in &mut study.cells {
+        for trial in &mut cell.trials {
+            trial.operations = 20;
+            trial.latency_ns.response.n = 20;
+        }
+        analysis::summarise(cell);
+    }
+    study
+}
+
 /// So many stores at so many numbers of clients, each with so many trials.
 pub fn sweep(stores: u32, values: u32, trials: u32, points: u32) -> Study {
     let mut cells = Vec::new();
