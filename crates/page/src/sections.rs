@@ -1,7 +1,7 @@
 //! Which charts a report has, and in which order.
 
 use crate::chart::{Chart, Section, SectionPart};
-use crate::charts::{growth, latency, ranking, rate, resources, sweep, time};
+use crate::charts::{budget, growth, latency, ranking, rate, resources, sweep, time, tune};
 use crate::identity::Identities;
 use crate::view::Grouped;
 use std::collections::BTreeSet;
@@ -17,10 +17,26 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
     let curves = study.cells.iter().filter(|cell| !cell.baseline).count().max(1);
     let points = (MOST_POINTS / curves).clamp(*POINTS_OF_A_CURVE.start(), *POINTS_OF_A_CURVE.end());
     let by_part = |charts: &dyn Fn(&Grouped<'_>) -> Vec<Chart>| -> Vec<SectionPart> {
-        grouped.iter().map(|it| SectionPart { label: it.part.label.clone(), charts: charts(it) }).collect()
+        grouped
+            .iter()
+            .map(|it| SectionPart { label: it.part.label.clone(), words: Vec::new(), charts: charts(it) })
+            .collect()
     };
-    let whole = |charts: Vec<Chart>| vec![SectionPart { label: String::new(), charts }];
+    let whole = |charts: Vec<Chart>| vec![SectionPart { label: String::new(), words: Vec::new(), charts }];
     let mut sections = vec![
+        Section {
+            id: "setting",
+            title: "The best setting",
+            intro: "A search by successive halving: all settings get a trial, the better half goes on. The best was then compared with the default in \
+                    trials of their own."
+                .into(),
+            parts: vec![SectionPart {
+                label: String::new(),
+                words: study.tune.iter().flat_map(|tune| report::tune_words(study, tune)).collect(),
+                charts: tune::charts(study),
+            }],
+        },
+        Section { id: "rate", title: "Highest rate", intro: String::new(), parts: whole(rate::charts(study)) },
         Section {
             id: "ranking",
             title: "Ranking",
@@ -32,6 +48,22 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
                 let (baselines, stores): (Vec<_>, Vec<_>) = it.groups.iter().partition(|group| group.class == "baseline");
                 stores.into_iter().chain(baselines).filter_map(|group| ranking::chart(group, &it.part.label, identities)).collect()
             }),
+        },
+        Section {
+            id: "budget",
+            title: "Cost budget",
+            intro: "Where the time of an operation goes, by difference with the baselines. Generator: kvtrial and the job, with nothing kept. Client: \
+                    work on kept values, as a map in memory needs it. Wire: codec, system calls and socket, to the least server there is. Store: \
+                    the rest. Where a baseline is missing one bar is two layers, and says so."
+                .into(),
+            parts: grouped
+                .iter()
+                .map(|it| SectionPart {
+                    label: it.part.label.clone(),
+                    words: budget::words(&it.part.cells),
+                    charts: budget::chart(&it.part.cells, &it.part.label).into_iter().collect(),
+                })
+                .collect(),
         },
         Section {
             id: "sweep",
@@ -47,7 +79,6 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
             intro: "What a store does as it fills.".into(),
             parts: by_part(&|it| growth::charts(&it.part.cells, &it.part.label, identities)),
         },
-        Section { id: "rate", title: "Highest rate", intro: String::new(), parts: whole(rate::charts(study)) },
         Section {
             id: "latency",
             title: "Latency",

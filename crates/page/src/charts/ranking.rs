@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use study::{Cell, Quantity};
 
 /// Bars would be hairs where the largest figure is so many times the smallest: points on a logarithmic axis then.
-const WIDEST_LINEAR: f64 = 40.0;
+pub(crate) const WIDEST_LINEAR: f64 = 40.0;
 /// Points of single trials drawn for a cell.
 const MOST_TRIALS: usize = 50;
 
