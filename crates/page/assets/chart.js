@@ -145,7 +145,7 @@
         a.axisLabel = { color: theme.muted, hideOverlap: true, ...a.axisLabel };
         a.nameTextStyle = { color: theme.muted, ...a.nameTextStyle };
         if (a.type === 'category' && name === 'yAxis') {
-          a.axisLabel = { width: Math.max(70, width * 0.3 - 10), overflow: 'truncate', ...a.axisLabel, color: theme.ink };
+          a.axisLabel = { width: Math.max(70, width * (width < 500 ? 0.4 : 0.3) - 10), overflow: 'truncate', ...a.axisLabel, color: theme.ink };
         }
         if (name === 'xAxis' && a.type !== 'category' && a.splitNumber === undefined) a.splitNumber = width < 500 ? 3 : 6;
       });

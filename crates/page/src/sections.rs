@@ -16,6 +16,12 @@ const POINTS_OF_A_CURVE: std::ops::RangeInclusive<usize> = 24..=300;
 pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identities) -> Vec<Section> {
     let curves = study.cells.iter().filter(|cell| !cell.baseline).count().max(1);
     let points = (MOST_POINTS / curves).clamp(*POINTS_OF_A_CURVE.start(), *POINTS_OF_A_CURVE.end());
+    // Cells of a search are steps to its finding, which the search's own chart shows; ranking one against the next says nothing.
+    let step = |it: &&Grouped<'_>| {
+        let rates = !study.rate_search.is_empty() && it.part.cells.iter().all(|cell| cell.params.contains_key("rate"));
+        study.tune.is_some() || rates
+    };
+    let grouped: Vec<&Grouped<'_>> = grouped.iter().filter(|it| !step(it)).collect();
     let by_part = |charts: &dyn Fn(&Grouped<'_>) -> Vec<Chart>| -> Vec<SectionPart> {
         grouped
             .iter()
@@ -30,13 +36,17 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
             intro: "A search by successive halving: all settings get a trial, the better half goes on. The best was then compared with the default in \
                     trials of their own."
                 .into(),
-            parts: vec![SectionPart {
-                label: String::new(),
-                words: study.tune.iter().flat_map(|tune| report::tune_words(study, tune)).collect(),
-                charts: tune::charts(study),
-            }],
+            parts: whole(tune::charts(study)),
         },
         Section { id: "rate", title: "Highest rate", intro: String::new(), parts: whole(rate::charts(study)) },
+        Section {
+            id: "sweep",
+            title: "What varied",
+            intro: "The same figures against the parameters this study varied. Trials of all cells ran in one balanced random order, so what drifts \
+                    on the machine does not look like an effect."
+                .into(),
+            parts: whole(if study.tune.is_some() { Vec::new() } else { sweep::charts(study, identities) }),
+        },
         Section {
             id: "ranking",
             title: "Ranking",
@@ -64,14 +74,6 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
                     charts: budget::chart(&it.part.cells, &it.part.label).into_iter().collect(),
                 })
                 .collect(),
-        },
-        Section {
-            id: "sweep",
-            title: "What varied",
-            intro: "The same figures against the parameters this study varied. Trials of all cells ran in one balanced random order, so what drifts \
-                    on the machine does not look like an effect."
-                .into(),
-            parts: whole(sweep::charts(study, identities)),
         },
         Section {
             id: "growth",

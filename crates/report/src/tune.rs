@@ -89,11 +89,11 @@ fn gain(tune: &Tune) -> String {
 
 fn effort(tune: &Tune) -> String {
     let rounds: Vec<String> =
-        tune.rounds.iter().map(|round| format!("{} settings in {} trials", round.settings, round.trials)).collect();
+        tune.rounds.iter().map(|round| format!("{} in {} trials", round.settings, round.trials)).collect();
     format!(
-        "Of {} settings tried: {}; {} of {} used.",
+        "Of {} possible settings tried: {}; {} of {} used.",
         tune.combinations,
-        rounds.join(", then "),
+        rounds.join(", then the best "),
         units::clock(tune.used_s),
         units::clock(tune.budget_s)
     )

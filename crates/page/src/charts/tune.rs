@@ -1,7 +1,7 @@
 //! A search for a setting: what each value does by itself, and the settings no other beats.
 
 use crate::chart::{Chart, DataTable};
-use crate::charts::ranking::rows_height;
+use crate::charts::ranking::{WIDEST_LINEAR, rows_height};
 use crate::figures;
 use analysis::Unit;
 use report::{setting_changes, units};
@@ -97,13 +97,14 @@ fn front(study: &Study, tune: &Tune) -> Option<Chart> {
     let both = |rate: Option<Quantity>, p99: Option<Quantity>| {
         Some((rate?.value, p99?.value)).filter(|it| it.0 > 0.0 && it.1 > 0.0)
     };
-    let tried: Vec<Value> = study
+    let tried: Vec<(f64, f64)> = study
         .cells
         .iter()
         .filter(|cell| !cell.baseline && cell.verdict.is_ranked())
         .filter_map(|cell| both(cell.ops_per_s, cell.p99_ns))
-        .map(|(rate, p99)| json!([rate, p99]))
         .collect();
+    let (least, most) = tried.iter().fold((f64::INFINITY, 0.0f64), |(low, high), it| (low.min(it.1), high.max(it.1)));
+    let wide = most > WIDEST_LINEAR * least;
     let mut kept: Vec<&TunedSetting> = tune.pareto.iter().collect();
     kept.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
     let points: Vec<Value> = kept
@@ -128,7 +129,7 @@ fn front(study: &Study, tune: &Tune) -> Option<Chart> {
     Some(Chart {
         id: "tune-front".into(),
         title: "Settings no other beats".into(),
-        note: "Each dot is a setting; up and to the left is worse. Coloured: no other has more operations per second, a lower p99 and fewer \
+        note: "Response time against rate; each dot is a setting, and down and to the right is better. Coloured: no other has more operations per second, a lower p99 and fewer \
                bytes a record at once. Bytes a record are in the figures."
             .into(),
         description: format!("Settings no other beats in everything. {}.", words.join("; ")),
@@ -138,7 +139,8 @@ fn front(study: &Study, tune: &Tune) -> Option<Chart> {
             "legend": { "top": 4, "left": 8, "right": 8 },
             "xAxis": { "type": "value", "scale": true, "name": "operations per second", "nameLocation": "middle", "nameGap": 26,
                        "axisLabel": { "formatter": "@rate.axis" } },
-            "yAxis": { "type": "value", "min": 0, "axisLabel": { "formatter": "@ns.axis" } },
+            "yAxis": { "type": if wide { "log" } else { "value" }, "min": if wide { Value::Null } else { json!(0) },
+                       "name": "p99", "axisLabel": { "formatter": "@ns.axis" } },
             "tooltip": { "trigger": "item", "formatter": "@rate.p99" },
             "series": [
                 { "type": "scatter", "name": "tried", "data": tried, "symbolSize": 7, "itemStyle": { "color": "$baseline" } },
