@@ -5,8 +5,8 @@ mod common;
 mod golden;
 
 use common::{Desk, Ran};
-use golden::{before_and_after, golden, keep, root, with_store_slower};
-use study::{Durability, Reason, ReasonKind, Study, Verdict};
+use golden::{before_and_after, golden, keep};
+use study::{Durability, Reason, ReasonKind, Verdict};
 
 fn fits(ran: &Ran) {
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ran.stdout);

@@ -19,8 +19,9 @@ pub(crate) fn chart(group: &Group<'_>, part: &str, identities: &Identities) -> O
     }
     let metric = group.metric;
     let title = heading(group);
+    let durability = group.durability.map_or("", study::Durability::name);
     Some(Chart {
-        id: slug(&format!("ranking {part} {title}")),
+        id: slug(&format!("ranking {} {durability} {part}", group.class)),
         note: note(metric),
         description: describe(group),
         height: rows_height(group.places.len()),
