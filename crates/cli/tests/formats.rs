@@ -170,6 +170,23 @@ fn the_published_schema_holds_for_real_studies_and_names_every_field() {
     assert!(!valid.is_valid(&wrong));
 }
 
+/// Paths of fields that are in the first value and not the same in the second, which may have more: fields are only ever added.
+fn changed_fields(before: &serde_json::Value, after: &serde_json::Value, at: &str) -> Vec<String> {
+    match (before, after) {
+        (serde_json::Value::Object(before), serde_json::Value::Object(after)) => before
+            .iter()
+            .flat_map(|(key, value)| {
+                changed_fields(value, after.get(key).unwrap_or(&"gone".into()), &format!("{at}/{key}"))
+            })
+            .collect(),
+        (serde_json::Value::Array(before), serde_json::Value::Array(after)) if before.len() == after.len() => {
+            before.iter().zip(after).flat_map(|(before, after)| changed_fields(before, after, at)).collect()
+        }
+        _ if before == after => Vec::new(),
+        _ => vec![at.to_owned()],
+    }
+}
+
 #[test]
 fn the_golden_study_is_read_and_shown_in_every_format_as_ever() {
     let study = golden();
@@ -178,7 +195,10 @@ fn the_golden_study_is_read_and_shown_in_every_format_as_ever() {
     assert_eq!((sqlite.makespan_s.unwrap().value, sqlite.makespan_s.unwrap().n), (2.6969153525, 4));
     let mut again = study.clone();
     again.cells.iter_mut().for_each(analysis::summarise);
-    assert_eq!(again, study, "the summaries follow from the trials as they did");
+    let written: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(root().join("tests/golden/study-v1/study.json")).unwrap()).unwrap();
+    let changed = changed_fields(&written, &serde_json::to_value(&again).unwrap(), "");
+    assert!(changed.is_empty(), "the summaries follow from the trials as they did: {changed:?}");
     let desk = Desk::new();
     let place = root().join("tests/golden/study-v1");
     for (format, expected) in [
@@ -195,7 +215,7 @@ fn the_golden_study_is_read_and_shown_in_every_format_as_ever() {
     }
     let json = desk.kvtrial(&format!("report {} --format json --out copy.json", place.display()));
     assert_eq!(json.status, 0, "{}", json.said());
-    assert_eq!(report::read_study(&desk.path().join("copy.json")).unwrap(), study);
+    assert!(report::read_study(&desk.path().join("copy.json")).unwrap() == study, "a copy is the same study");
 }
 
 #[test]
