@@ -66,7 +66,7 @@ fn a_search_for_a_rate_shows_its_curve_and_ranks_only_the_closed_loop() {
     let study = sample::searched();
     let html = report(&study).html();
     assert!(html.contains("redis-unix keeps p99&lt;2ms up to 21.0k/s (20.1k/s to 22.0k/s, 94 % interval, n = 5)"));
-    assert_eq!(html.matches("id=\"ranking-").count(), 2, "a figure and its title");
+    assert_eq!(html.matches("<figure id=\"ranking-").count(), 1);
 }
 
 #[cfg(feature = "plots")]

@@ -274,7 +274,7 @@ fn a_damaged_study_json_does_not_matter_while_the_journal_is_there() {
 
 #[test]
 fn a_damaged_line_of_the_journal_is_named_and_nothing_is_changed() {
-    let (place, study, trials) = died_after(3);
+    let (place, study, _) = died_after(3);
     let journal = place.path().join("trials.jsonl");
     let damaged = fs::read_to_string(&journal).unwrap().replacen("\"order\":2", "\"order\":!", 1);
     fs::write(&journal, &damaged).unwrap();
