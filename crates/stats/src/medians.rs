@@ -1,6 +1,9 @@
 //! The bootstrap distribution of a median, without drawing: every resample of a group is counted at once.
 
-use crate::order::{halfway, median_of_sorted};
+use crate::order::halfway;
+
+/// What is less likely than this is left out: all of it together is far below what 10,000 draws could show.
+const NEGLIGIBLE: f64 = 1e-15;
 
 /// Every value the median of a resample can have, with its probability, in ascending order of the samples they are made of. Values
 /// may repeat.
@@ -10,7 +13,8 @@ use crate::order::{halfway, median_of_sorted};
 /// the i-th and j-th samples with probability C(n, k) · ((i/n)^k - ((i - 1)/n)^k) · ((1 - (j - 1)/n)^k - (1 - j/n)^k) (Maritz & Jarrett, *A
 /// Note on Estimating the Variance of the Sample Median*, JASA 73, 1978, for odd n; the joint law of two order statistics for even).
 ///
-/// Invariant: probabilities sum to 1. Cost: n atoms and n² steps, for even n n (n + 1)/2 atoms.
+/// Invariant: probabilities sum to 1, but for less than 1e-9 that is left out. Cost: n² steps; at most n atoms, for even n n (n + 1)/2: 55
+/// for 10, 210 for 20, 3,300 for 200.
 pub(crate) fn resampled_medians(sorted: &[f64]) -> Vec<(f64, f64)> {
     let n = sorted.len();
     let logs = log_factorials(n);
@@ -19,18 +23,22 @@ pub(crate) fn resampled_medians(sorted: &[f64]) -> Vec<(f64, f64)> {
     let at_most: Vec<f64> = (0..=n).map(|i| at_least(n, rank, i as f64 / n as f64, &logs)).collect();
     let exactly = |i: usize| (at_most[i] - at_most[i - 1]).max(0.0);
     if n % 2 == 1 {
-        return (1..=n).map(|i| (sorted[i - 1], exactly(i))).collect();
+        return (1..=n).map(|i| (sorted[i - 1], exactly(i))).filter(|atom| atom.1 > NEGLIGIBLE).collect();
     }
     let k = n / 2;
     let ways = (logs[n] - 2.0 * logs[k]).exp();
     let power = |share: f64| share.powi(k as i32);
-    let mut atoms = Vec::with_capacity(n * (n + 1) / 2);
-    for i in 1..=n {
+    let mut atoms = Vec::new();
+    for i in (1..=n).filter(|i| exactly(*i) > NEGLIGIBLE) {
         let lower = power(i as f64 / n as f64) - power((i - 1) as f64 / n as f64);
         let mut left = exactly(i);
         for j in i + 1..=n {
             let upper = power((n - j + 1) as f64 / n as f64) - power((n - j) as f64 / n as f64);
             let both = ways * lower * upper;
+            // Further away it is less likely still.
+            if both < NEGLIGIBLE {
+                break;
+            }
             left -= both;
             atoms.push((halfway(sorted[i - 1], sorted[j - 1]), both));
         }
@@ -41,17 +49,12 @@ pub(crate) fn resampled_medians(sorted: &[f64]) -> Vec<(f64, f64)> {
 
 /// The median of each group of all samples but one.
 pub(crate) fn medians_without_one(sorted: &[f64]) -> Vec<f64> {
+    let rest = sorted.len() - 1;
     let without = |left_out: usize| {
-        let rest: Vec<f64> =
-            sorted.iter().enumerate().filter(|(at, _)| *at != left_out).map(|(_, value)| *value).collect();
-        median_of_sorted(&rest)
+        let at = |rank: usize| sorted[rank + usize::from(rank >= left_out)];
+        if rest % 2 == 1 { at(rest / 2) } else { halfway(at(rest / 2 - 1), at(rest / 2)) }
     };
     (0..sorted.len()).map(without).collect()
-}
-
-/// Number of atoms [`resampled_medians`] has for a group of n.
-pub(crate) fn atoms_of(n: usize) -> usize {
-    if n % 2 == 1 { n } else { n * (n + 1) / 2 }
 }
 
 /// P(Bin(n, share) ≥ least).
@@ -78,7 +81,8 @@ fn log_factorials(n: usize) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{atoms_of, resampled_medians};
+    use super::{medians_without_one, resampled_medians};
+    use crate::order::median_of_sorted;
     use std::collections::BTreeMap;
 
     /// Every one of the n^n resamples, one by one.
@@ -95,7 +99,7 @@ mod tests {
                 })
                 .collect();
             drawn.sort_unstable_by(f64::total_cmp);
-            *counts.entry(super::median_of_sorted(&drawn).to_bits()).or_insert(0.0) += 1.0 / all as f64;
+            *counts.entry(median_of_sorted(&drawn).to_bits()).or_insert(0.0) += 1.0 / all as f64;
         }
         counts
     }
@@ -123,11 +127,22 @@ mod tests {
     }
 
     #[test]
+    fn a_group_without_one_sample_has_the_median_of_the_rest() {
+        for n in 2..9 {
+            let samples: Vec<f64> = (0..n).map(|i| f64::from(i * i)).collect();
+            for (left_out, found) in medians_without_one(&samples).into_iter().enumerate() {
+                let mut rest = samples.clone();
+                rest.remove(left_out);
+                assert_eq!(found, median_of_sorted(&rest));
+            }
+        }
+    }
+
+    #[test]
     fn probabilities_sum_to_one_at_any_size() {
-        for n in [1, 2, 7, 10, 20, 51, 223] {
+        for n in [1, 2, 7, 10, 20, 51, 200, 223, 1000] {
             let samples: Vec<f64> = (0..n).map(f64::from).collect();
             let atoms = resampled_medians(&samples);
-            assert_eq!(atoms.len(), atoms_of(n as usize));
             let sum: f64 = atoms.iter().map(|atom| atom.1).sum();
             assert!((sum - 1.0).abs() < 1e-9 && atoms.iter().all(|atom| atom.1 >= 0.0), "n = {n}: {sum}");
         }
