@@ -165,6 +165,10 @@ survivors! {
     #[cfg(feature = "fjall")] fjall_at_commit_survives_a_kill = "fjall,durability=commit",
     tokyocabinet_at_os_survives_a_kill = "tokyocabinet",
     tokyocabinet_at_commit_survives_a_kill = "tokyocabinet,durability=commit",
+    leveldb_at_os_survives_a_kill = "leveldb",
+    leveldb_at_commit_survives_a_kill = "leveldb,durability=commit",
+    rocksdb_at_os_survives_a_kill = "rocksdb",
+    rocksdb_at_commit_survives_a_kill = "rocksdb,durability=commit",
 }
 
 /// The test above would see a loss: at `none` redb keeps its commits in memory, and a killed process loses them.

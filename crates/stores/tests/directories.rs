@@ -151,7 +151,9 @@ fn two_users_of_one_sqlite_file_wait_for_each_other_and_never_fail() {
 
 #[test]
 fn an_engine_that_allows_one_process_says_so_when_it_is_open_already() {
-    for info in built().filter(|info| ["lmdb", "redb", "fjall", "tokyocabinet"].contains(&info.name)) {
+    for info in
+        built().filter(|info| ["lmdb", "redb", "fjall", "tokyocabinet", "leveldb", "rocksdb"].contains(&info.name))
+    {
         let directory = TempDir::with_prefix("kvtrial-shared-").unwrap();
         let first = try_open(info, directory.path()).unwrap();
         let Err(error) = try_open(info, directory.path()) else { panic!("{} opened twice", info.name) };

@@ -61,6 +61,11 @@ store! {
     tokyocabinet_os = "tokyocabinet",
     tokyocabinet_commit = "tokyocabinet,durability=commit",
     tokyocabinet_none = "tokyocabinet,durability=none",
+    leveldb_os = "leveldb",
+    leveldb_commit = "leveldb,durability=commit",
+    rocksdb_os = "rocksdb",
+    rocksdb_commit = "rocksdb,durability=commit",
+    rocksdb_none = "rocksdb,durability=none",
     tyrant = "tyrant",
     tyrant_unix = "tyrant-unix",
 }
@@ -76,8 +81,11 @@ kept! {
     #[cfg(feature = "fjall")] fjall_commit_kept = "fjall,durability=commit",
     tokyocabinet_os_kept = "tokyocabinet",
     tokyocabinet_commit_kept = "tokyocabinet,durability=commit",
+    leveldb_os_kept = "leveldb",
+    leveldb_commit_kept = "leveldb,durability=commit",
+    rocksdb_os_kept = "rocksdb",
+    rocksdb_commit_kept = "rocksdb,durability=commit",
     tyrant_kept = "tyrant",
-
 }
 
 /// Guards the tests above, which pass by what a store does not declare.
@@ -86,7 +94,7 @@ fn every_store_declares_what_it_has() {
     use store::OperationKind::{CompareAndSet, GetFields, GetMany, GetVersioned, IncrementField, PutMany, Scan};
     let declared = |spec: &str| battery::Opened::fresh(spec).capabilities().native;
     let all = store::OperationSet::of(&store::OperationKind::ALL);
-    let mut complete = Vec::<&str>::new();
+    let mut complete = vec!["leveldb", "rocksdb"];
     complete.extend(cfg!(feature = "sqlite").then_some("sqlite"));
     complete.extend(cfg!(feature = "lmdb").then_some("lmdb"));
     complete.extend(cfg!(feature = "redb").then_some("redb"));
