@@ -6,9 +6,7 @@ use crate::embedded::{Buffers, Fault, Outcome};
 use std::sync::Arc;
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
-use store::{
-    Capabilities, Expected, Facts, Operation, Reply, RowBuffer, Session, SessionPlan, Store, StoreError, Threading,
-};
+use store::{Capabilities, Expected, Facts, Operation, Reply, Session, SessionPlan, Store, StoreError, Threading};
 use study::Durability;
 
 /// An open database; any thread may call it.
@@ -39,11 +37,6 @@ pub trait Cabinet: Send + Sync + 'static {
 
     /// Stores several values together, in engines that declare it.
     fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault>;
-
-    /// Reads rows in byte order of keys, in engines that declare it.
-    fn scan(&self, _start: &[u8], _limit: u32, _rows: &mut RowBuffer) -> Result<(), Fault> {
-        Err(Fault("this engine has no order of keys".into()))
-    }
 
     /// What it says itself.
     fn facts(&self) -> Facts;
@@ -140,12 +133,10 @@ impl<C: Cabinet> Handle<C> {
                 cabinet.put_many(pairs)?;
                 Reply::Done
             }
-            Operation::Scan { start, limit } => {
-                buffers.rows.clear();
-                cabinet.scan(start, limit, &mut buffers.rows)?;
-                return Ok(Outcome::Rows);
-            }
-            Operation::IncrementField { .. } | Operation::GetFields { .. } | Operation::GetMany { .. } => {
+            Operation::IncrementField { .. }
+            | Operation::GetFields { .. }
+            | Operation::GetMany { .. }
+            | Operation::Scan { .. } => {
                 return Err(Fault(format!("this engine has no {}", operation.kind().name())));
             }
         };

@@ -13,7 +13,16 @@ pub const LIB: OptionInfo = OptionInfo { name: "lib", values: &[], help: "path o
 pub struct Dylib<F: 'static> {
     names: &'static [&'static str],
     load: Load<F>,
-    loaded: Mutex<Vec<(Option<String>, &'static F)>>,
+    /// What a build has in it when no second one like it can be in a process.
+    alone: Option<&'static str>,
+    loaded: Mutex<Vec<Loaded<F>>>,
+}
+
+struct Loaded<F: 'static> {
+    /// The path asked for; none for the system's.
+    path: Option<String>,
+    alone: bool,
+    functions: &'static F,
 }
 
 /// Takes the functions of a library, or says in words why it cannot be used.
@@ -25,21 +34,33 @@ pub type Load<F> = unsafe fn(&Library) -> Result<F, String>;
 impl<F: Sync> Dylib<F> {
     /// An engine by its file names: Debian's first, then those of builds from source.
     pub const fn new(names: &'static [&'static str], load: Load<F>) -> Dylib<F> {
-        Dylib { names, load, loaded: Mutex::new(Vec::new()) }
+        Dylib { names, load, alone: None, loaded: Mutex::new(Vec::new()) }
+    }
+
+    /// An engine whose builds, the system's among them, end the process when there are two of them that need this library.
+    pub const fn alone_with(self, library: &'static str) -> Dylib<F> {
+        Dylib { alone: Some(library), ..self }
     }
 
     /// The library a spec asks for.
     pub fn of(&self, info: &StoreInfo, spec: &Spec) -> Result<&'static F, StoreError> {
-        // The system's comes first: the loader would take another one of the same internal name for it.
-        let system = self.get(None);
-        match spec.options.get(LIB.name) {
-            Some(path) => self.get(Some(path)).map_err(|problem| StoreError::open(format!("lib={path}"), problem)),
-            None => system.map_err(|_| StoreError::NotFound {
-                store: info.name.into(),
-                what: self.names[0].into(),
-                install: info.install.into(),
-            }),
+        let Some(path) = spec.options.get(LIB.name) else {
+            return self.get(None).map_err(|problem| match problem {
+                Problem::Alone(words) => StoreError::open(info.name, words),
+                Problem::NotLoaded(_) => StoreError::NotFound {
+                    store: info.name.into(),
+                    what: self.names[0].into(),
+                    install: info.install.into(),
+                },
+            });
+        };
+        if !self.must_be_alone(Some(path)) {
+            // The system's comes first: the loader would take another one of the same internal name for it.
+            let _ = self.get(None);
         }
+        self.get(Some(path)).map_err(|Problem::Alone(words)| {
+            Problem::NotLoaded(words) | { StoreError::open(format!("lib={path}"), words) }
+        })
     }
 
     /// Looks for the system's library.
@@ -50,10 +71,26 @@ impl<F: Sync> Dylib<F> {
         }
     }
 
-    fn get(&self, path: Option<&str>) -> Result<&'static F, String> {
+    /// Of a file it is looked up; of the system's library, which only the loader can find, it is presumed.
+    fn must_be_alone(&self, path: Option<&str>) -> bool {
+        self.alone.is_some_and(|needed| match path {
+            Some(path) => std::fs::read(path).is_ok_and(|file| contains(&file, needed.as_bytes())),
+            None => true,
+        })
+    }
+
+    fn get(&self, path: Option<&str>) -> Result<&'static F, Problem> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, functions)) = loaded.iter().find(|(known, _)| known.as_deref() == path) {
-            return Ok(functions);
+        if let Some(known) = loaded.iter().find(|known| known.path.as_deref() == path) {
+            return Ok(known.functions);
+        }
+        let alone = self.must_be_alone(path);
+        if alone && loaded.iter().any(|known| known.alone) {
+            let needed = self.alone.unwrap_or_default();
+            return Err(Problem::Alone(format!(
+                "another build of it is in this process, and two that need {needed} end the process; run each in a study of its \
+                 own, then 'kvtrial compare' the two"
+            )));
         }
         let mut trouble = String::new();
         for name in path.map_or(self.names.to_vec(), |path| vec![path]) {
@@ -67,14 +104,25 @@ impl<F: Sync> Dylib<F> {
             match opened {
                 Ok(functions) => {
                     let functions: &'static F = Box::leak(Box::new(functions));
-                    loaded.push((path.map(str::to_owned), functions));
+                    loaded.push(Loaded { path: path.map(str::to_owned), alone, functions });
                     return Ok(functions);
                 }
                 Err(error) => trouble = error,
             }
         }
-        Err(trouble)
+        Err(Problem::NotLoaded(trouble))
     }
+}
+
+enum Problem {
+    /// The loader's words, or the adapter's.
+    NotLoaded(String),
+    /// Another one is there already.
+    Alone(String),
+}
+
+fn contains(file: &[u8], needed: &[u8]) -> bool {
+    file.windows(needed.len()).any(|window| window == needed)
 }
 
 /// Declares a struct of functions of a library, each named as its field is behind a prefix.

@@ -1,4 +1,4 @@
-//! Kyoto Cabinet's file hash and file tree databases, in this process: the system's shared library, loaded at run time; the option
+//! Kyoto Cabinet's file hash database, in this process: the system's shared library, loaded at run time; the option
 //! `lib=` names another file.
 //!
 //! Durability, by Kyoto Cabinet's documentation and headers. At `os` every update is a transaction of its own (`OAUTOTRAN`): what it
@@ -20,7 +20,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use store::{
-    Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, RowBuffer, Store,
+    Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Store,
     StoreError, StoreInfo,
 };
 use study::{Durability, Spec};
@@ -29,14 +29,12 @@ use study::{Durability, Spec};
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "kyotocabinet",
     class: Class::Embedded,
-    summary: "hash table or tree in a mapped file",
+    summary: "hash table in a mapped file, after Tokyo Cabinet",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[
         LIB,
-        OptionInfo { name: "type", values: &["hash", "tree"], help: "file hash or file B+ tree" },
-        OptionInfo { name: "bnum", values: &[], help: "buckets of a new file [1048576, tree 65536]" },
+        OptionInfo { name: "bnum", values: &[], help: "buckets of a new file [1048576]" },
         OptionInfo { name: "msiz", values: &[], help: "bytes of the file that are mapped [64MiB]" },
-        OptionInfo { name: "pccap", values: &[], help: "memory for pages of the tree [64MiB]" },
     ],
     install: "apt-get install libkyotocabinet16v5",
     licence: "GPL-3.0-or-later",
@@ -56,10 +54,6 @@ const NATIVE: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::CompareAndSet,
 ]);
 
-fn is_tree(spec: &Spec) -> bool {
-    spec.options.get("type").is_some_and(|kind| kind == "tree")
-}
-
 fn mode(durability: Durability) -> Transactions {
     match durability {
         Durability::None => Transactions::Off,
@@ -68,12 +62,11 @@ fn mode(durability: Durability) -> Transactions {
     }
 }
 
-/// Only the tree has an order of keys; put-many is a transaction.
+/// Put-many is a transaction, so it is native only at the levels that have them.
 fn declares(spec: &Spec) -> Capabilities {
     let transactions = mode(spec.durability.unwrap_or(STORES[0].durabilities[0])) != Transactions::Off;
-    let native = if transactions { NATIVE.and(&[OperationKind::PutMany]) } else { NATIVE };
     Capabilities {
-        native: if is_tree(spec) { native.and(&[OperationKind::Scan]) } else { native },
+        native: if transactions { NATIVE.and(&[OperationKind::PutMany]) } else { NATIVE },
         counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Wraps }),
         ..Capabilities::BASIC
     }
@@ -83,13 +76,10 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let info = &STORES[0];
     let durability = info.durability(spec)?;
     let mode = mode(durability);
-    let bnum = number_option(spec, "bnum")?.unwrap_or(if is_tree(spec) { 64 << 10 } else { 1 << 20 });
-    let mut parameters = format!("#bnum={bnum}#msiz={}", size_option(spec, "msiz", 64 << 20)?);
-    if is_tree(spec) {
-        parameters += &format!("#pccap={}", size_option(spec, "pccap", 64 << 20)?);
-    }
+    let bnum = number_option(spec, "bnum")?.unwrap_or(1 << 20);
+    let parameters = format!("#bnum={bnum}#msiz={}", size_option(spec, "msiz", 64 << 20)?);
     let library = LIBRARY.of(info, spec)?;
-    let path = place(directory, if is_tree(spec) { "kct" } else { "kch" })?;
+    let path = place(directory, "kch")?;
     if path.as_os_str().as_bytes().contains(&b'#') {
         return Err(StoreError::open(path.display(), "Kyoto Cabinet takes no path with '#' in it; use another directory"));
     }
@@ -167,10 +157,6 @@ impl Cabinet for File {
         })
     }
 
-    fn scan(&self, start: &[u8], limit: u32, rows: &mut RowBuffer) -> Result<(), Fault> {
-        self.database.scan(start, limit, rows)
-    }
-
     fn facts(&self) -> Facts {
         let transactions = match self.mode {
             Transactions::Off => "none",
@@ -178,7 +164,7 @@ impl Cabinet for File {
             Transactions::Flushed => "one an update, flushed (OAUTOTRAN, OAUTOSYNC)",
         };
         let status = self.database.status();
-        let shown = ["bnum", "msiz", "pccap", "psiz", "apow", "fpow", "opts", "dfunit"];
+        let shown = ["bnum", "msiz", "apow", "fpow", "opts", "dfunit"];
         let mut config: std::collections::BTreeMap<_, _> =
             status.into_iter().filter(|(name, _)| shown.contains(&name.as_str())).collect();
         config.insert("transactions".into(), transactions.into());

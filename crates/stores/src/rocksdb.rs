@@ -7,6 +7,9 @@
 //! Append is a merge operator: RocksDB notes the piece without reading the value, and puts the pieces together when it reads or
 //! compacts. Counters read and write under a lock of the adapter on the key, since a merge does not say what came of it. The
 //! settings are read back from the `OPTIONS` file that RocksDB writes when it opens a database.
+//!
+//! Debian's build has RocksDB's tools in it, whose command line flags (gflags) can be in a process only once: two such builds
+//! need two studies. Builds without gflags can be beside any other.
 
 use crate::dylib::{Dylib, LIB};
 use crate::embedded::{self, place, size_option};
@@ -35,7 +38,8 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     opener: Opener::Embedded(open),
 }];
 
-static LIBRARY: Dylib<Api> = Dylib::new(&["librocksdb.so.7.8", "librocksdb.so"], Api::rocksdb);
+static LIBRARY: Dylib<Api> =
+    Dylib::new(&["librocksdb.so.7.8", "librocksdb.so"], Api::rocksdb).alone_with("libgflags.so");
 
 const CAPABILITIES: Capabilities = Capabilities { compaction: Support::Native, ..embedded::CAPABILITIES };
 

@@ -5,8 +5,7 @@ use crate::dylib::functions;
 use crate::embedded::Fault;
 use libloading::Library;
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use store::RowBuffer;
+use std::ffi::{CStr, CString, c_char, c_void};
 
 const OPEN_WRITER: u32 = 1 << 1;
 const OPEN_CREATE: u32 = 1 << 2;
@@ -20,7 +19,6 @@ const NO_RECORD: i32 = 7;
 const NOT_AS_EXPECTED: i32 = 8;
 
 type Db = *mut c_void;
-type Cursor = *mut c_void;
 type PutBytes = unsafe extern "C" fn(Db, *const u8, usize, *const u8, usize) -> i32;
 
 functions! {
@@ -44,11 +42,6 @@ functions! {
         dbbegintran: unsafe extern "C" fn(Db, i32) -> i32,
         dbendtran: unsafe extern "C" fn(Db, i32) -> i32,
         dbstatus: unsafe extern "C" fn(Db) -> *mut c_char,
-        dbcursor: unsafe extern "C" fn(Db) -> Cursor,
-        curdel: unsafe extern "C" fn(Cursor),
-        curjump: unsafe extern "C" fn(Cursor) -> i32,
-        curjumpkey: unsafe extern "C" fn(Cursor, *const u8, usize) -> i32,
-        curget: unsafe extern "C" fn(Cursor, *mut usize, *mut *const u8, *mut usize, c_int) -> *mut u8,
     }
 }
 
@@ -179,15 +172,15 @@ impl Database {
 
     fn put_with(&self, put: PutBytes, key: &[u8], value: &[u8]) -> i32 {
         // SAFETY: the database is open; pointers and lengths are of live slices.
-        unsafe { put(self.db, key.as_ptr(), key.len(), value.as_ptr(), value.len()) }
+        unsafe { put(self.db, key.as_ptr(), key.len(), start(value), value.len()) }
     }
 
     /// Replaces a value only when it is the one expected; whether it did.
     pub fn replace(&self, key: &[u8], expected: &[u8], value: &[u8]) -> Result<bool, Fault> {
         // SAFETY: the database is open; pointers and lengths are of live slices.
         let ok = unsafe {
-            let (old, old_bytes) = (expected.as_ptr(), expected.len());
-            (self.library.functions.dbcas)(self.db, key.as_ptr(), key.len(), old, old_bytes, value.as_ptr(), value.len())
+            let (old, old_bytes) = (start(expected), expected.len());
+            (self.library.functions.dbcas)(self.db, key.as_ptr(), key.len(), old, old_bytes, start(value), value.len())
         };
         self.done_unless(ok, &[NOT_AS_EXPECTED, NO_RECORD])
     }
@@ -214,34 +207,6 @@ impl Database {
         // SAFETY: as above.
         self.done(unsafe { (self.library.functions.dbendtran)(self.db, i32::from(outcome.is_ok())) })?;
         outcome
-    }
-
-    /// Reads rows from a key on.
-    pub fn scan(&self, start: &[u8], limit: u32, rows: &mut RowBuffer) -> Result<(), Fault> {
-        let functions = &self.library.functions;
-        // SAFETY: the cursor is deleted before this ends, while the database is open. Key and value are one region, which is
-        // copied, then freed.
-        unsafe {
-            let cursor = (functions.dbcursor)(self.db);
-            let mut there = match start {
-                [] => (functions.curjump)(cursor),
-                start => (functions.curjumpkey)(cursor, start.as_ptr(), start.len()),
-            };
-            while there != 0 && rows.rows().len() < limit as usize {
-                let (mut key_bytes, mut value, mut value_bytes) = (0, std::ptr::null(), 0);
-                let key = (functions.curget)(cursor, &raw mut key_bytes, &raw mut value, &raw mut value_bytes, 1);
-                if key.is_null() {
-                    there = 0;
-                } else {
-                    let (key_read, value_read) =
-                        (std::slice::from_raw_parts(key, key_bytes), std::slice::from_raw_parts(value, value_bytes));
-                    rows.push(key_read, value_read);
-                    (functions.free)(key.cast());
-                }
-            }
-            (functions.curdel)(cursor);
-            self.done_unless(there, &[NO_RECORD]).map(|_| ())
-        }
     }
 
     /// Flushes the file.
@@ -275,4 +240,9 @@ impl Drop for Database {
             (self.library.functions.dbdel)(self.db);
         }
     }
+}
+
+/// Where bytes are. Rust's empty slices may be at address 1, which to the library means that the record is to be removed.
+fn start(slice: &[u8]) -> *const u8 {
+    if slice.is_empty() { c"".as_ptr().cast() } else { slice.as_ptr() }
 }
