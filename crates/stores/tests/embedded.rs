@@ -127,7 +127,7 @@ fn every_store_declares_what_it_has() {
     assert_eq!(declared("kyotocabinet").kinds().collect::<Vec<_>>(), without(&cabinet));
     assert_eq!(declared("tkrzw,durability=none").kinds().collect::<Vec<_>>(), without(&cabinet));
     assert_eq!(declared("berkeleydb,method=hash").kinds().collect::<Vec<_>>(), without(&[Scan]));
-    let tyrant = [GetVersioned, CompareAndSet, IncrementField, GetFields, PutMany, Scan];
+    let tyrant = [GetVersioned, CompareAndSet, IncrementField, GetFields, Scan];
     assert_eq!(declared("tyrant").kinds().collect::<Vec<_>>(), without(&tyrant));
     assert!(declared("tokyocabinet,durability=none").has(CompareAndSet) && declared("tokyocabinet").has(GetVersioned));
     assert!(!declared("tokyocabinet,durability=none").has(PutMany), "without transactions there is no put-many");
