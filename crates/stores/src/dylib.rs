@@ -37,9 +37,9 @@ impl<F: Sync> Dylib<F> {
         Dylib { names, load, alone: None, loaded: Mutex::new(Vec::new()) }
     }
 
-    /// An engine whose builds, the system's among them, end the process when there are two of them that need this library.
-    pub const fn alone_with(self, library: &'static str) -> Dylib<F> {
-        Dylib { alone: Some(library), ..self }
+    /// An engine whose builds, the system's among them, end the process when two of them need this library.
+    pub const fn new_alone_with(needed: &'static str, names: &'static [&'static str], load: Load<F>) -> Dylib<F> {
+        Dylib { names, load, alone: Some(needed), loaded: Mutex::new(Vec::new()) }
     }
 
     /// The library a spec asks for.
@@ -58,8 +58,9 @@ impl<F: Sync> Dylib<F> {
             // The system's comes first: the loader would take another one of the same internal name for it.
             let _ = self.get(None);
         }
-        self.get(Some(path)).map_err(|Problem::Alone(words)| {
-            Problem::NotLoaded(words) | { StoreError::open(format!("lib={path}"), words) }
+        self.get(Some(path)).map_err(|problem| {
+            let (Problem::Alone(words) | Problem::NotLoaded(words)) = problem;
+            StoreError::open(format!("lib={path}"), words)
         })
     }
 

@@ -39,7 +39,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 }];
 
 static LIBRARY: Dylib<Api> =
-    Dylib::new(&["librocksdb.so.7.8", "librocksdb.so"], Api::rocksdb).alone_with("libgflags.so");
+    Dylib::new_alone_with("libgflags.so", &["librocksdb.so.7.8", "librocksdb.so"], Api::rocksdb);
 
 const CAPABILITIES: Capabilities = Capabilities { compaction: Support::Native, ..embedded::CAPABILITIES };
 
