@@ -192,7 +192,7 @@ fn the_golden_study_is_read_and_shown_in_every_format_as_ever() {
     let study = golden();
     let sqlite = study.cells.iter().find(|cell| cell.store == "sqlite").unwrap();
     assert_eq!(sqlite.answer.digest, "sha256:68feb5060a6d9f728165362a625509d52ab91a5abcf6de1f6c5fe58fe046bc91");
-    assert_eq!((sqlite.makespan_s.unwrap().value, sqlite.makespan_s.unwrap().n), (2.6969153525, 4));
+    assert_eq!((sqlite.makespan_s.unwrap().value, sqlite.makespan_s.unwrap().n), (0.17118325750000002, 6));
     let mut again = study.clone();
     again.cells.iter_mut().for_each(analysis::summarise);
     let written: serde_json::Value =
@@ -203,11 +203,11 @@ fn the_golden_study_is_read_and_shown_in_every_format_as_ever() {
     let place = root().join("tests/golden/study-v1");
     for (format, expected) in [
         ("text", "redis-unix"),
-        ("markdown", "| 1 | `sqlite` | 2.70 s (2.57 s to 3.14 s) |"),
+        ("markdown", "| 1 | `sqlite` | 171 ms (150 ms to 193 ms) |"),
         ("csv", "fans,sqlite,clients=1 pipeline=1 policy=partition variant=blob,embedded,os,"),
         ("cells-csv", ",valid,"),
         ("openmetrics", "# EOF"),
-        ("junit", "<testcase classname=\"kvtrial.fans\" name=\"sqlite\" time=\"2.696915\">"),
+        ("junit", "<testcase classname=\"kvtrial.fans\" name=\"sqlite\" time=\"0.171183\">"),
         ("json", "\"schema\": 1"),
     ] {
         let ran = desk.kvtrial(&format!("report {} --format {format}", place.display()));

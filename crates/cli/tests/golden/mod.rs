@@ -10,7 +10,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A real study, kept as this version wrote it: fans on null, ram, sqlite, redis-unix and redb, 4 repeats.
+/// A real study, kept as this version wrote it: fans on null, ram, sqlite, redis-unix and redb, 6 repeats.
 pub fn golden() -> Study {
     report::read_study(&root().join("tests/golden/study-v1")).unwrap()
 }
