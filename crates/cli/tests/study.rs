@@ -60,11 +60,32 @@ fn sixteen_clients_come_to_the_same_answer_under_every_policy() {
         ("cas", "tkrzw,durability=none"),
         ("cas", "berkeleydb"),
         ("partition", "berkeleydb,method=hash"),
+        ("partition", "redis-unix,cache=1MiB"),
+        ("cas", "redis-unix,cache=64MiB"),
+        ("cas", "lmdb,cache=1MiB,flush=50ms"),
+        ("lock", "sqlite,cache=8MiB"),
     ] {
         let ran = Desk::new()
             .run(&format!("fans -s {store} --no-baselines --clients 16 --set policy={policy} --repeats 1 --warmups 0"));
         assert_eq!((ran.status, ran.digest(store)), (0, DEBIAN_10K), "{policy} on {store}: {}", ran.said());
     }
+}
+
+#[test]
+fn a_write_behind_cache_is_shown_at_the_level_a_crash_would_leave() {
+    let ran = Desk::new().run(
+        "fans --data debian-1k -s redis-unix,durability=commit -s redis-unix,durability=commit,cache=64MiB --no-baselines --repeats 1",
+    );
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let cached = ran.cell("redis-unix,durability=commit,cache=64MiB");
+    assert_eq!(cached["durability"], "none");
+    assert_eq!(cached["store_config"]["cache_durability_beneath"], "commit");
+    assert!(
+        cached["verdict"]["reasons"]
+            .as_array()
+            .is_none_or(|reasons| { reasons.iter().all(|reason| reason["kind"] != "setting_not_in_effect") })
+    );
+    assert_eq!(cached["answer"]["digest"], ran.cell("redis-unix,durability=commit")["answer"]["digest"]);
 }
 
 /// A data set made here, and its answer by the plainest possible method.
