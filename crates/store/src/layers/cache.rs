@@ -13,6 +13,7 @@
 //! durability is therefore `none`. An orderly end loses nothing: [`Store::flush`], which is inside of the clock, writes all that
 //! waits. It then empties the memory as well, so that reading back asks the store.
 
+mod entries;
 mod flusher;
 mod memory;
 mod session;

@@ -1,6 +1,7 @@
 //! The thread that writes to the store what clients have left in memory.
 
-use super::memory::{Job, Memory};
+use super::entries::Job;
+use super::memory::Memory;
 use crate::{BlockingClient, Operation, OperationKind, OwnedFailure, OwnedReply, Store, StoreError};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};

@@ -1,6 +1,7 @@
 //! A session that asks the memory first, and the store only for what is not there.
 
-use super::memory::{Answer, Memory, Value};
+use super::entries::{Answer, Value};
+use super::memory::Memory;
 use crate::{
     Capabilities, Executor, Expected, Failure, Operation, OperationKind, OwnedFailure, OwnedReply, Reply, Session,
     SessionPlan, Sink, Slot, StoreError, Until,

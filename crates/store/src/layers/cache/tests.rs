@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
-use super::memory::{Answer, Memory};
+use super::entries::Answer;
+use super::memory::Memory;
 use super::{capacity, interval};
 use crate::{Expected, Operation};
 use std::collections::BTreeMap;
