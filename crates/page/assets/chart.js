@@ -153,6 +153,7 @@
     each(o.legend, (l) => {
       l.textStyle = { color: theme.ink };
       l.type = 'scroll';
+      l.itemGap = 18;
       l.pageTextStyle = { color: theme.ink };
       l.pageIconColor = theme.ink;
       l.pageIconInactiveColor = theme.line;

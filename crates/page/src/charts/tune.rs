@@ -129,7 +129,7 @@ fn front(study: &Study, tune: &Tune) -> Option<Chart> {
     Some(Chart {
         id: "tune-front".into(),
         title: "Settings no other beats".into(),
-        note: "Response time against rate; each dot is a setting, and down and to the right is better. Coloured: no other has more operations per second, a lower p99 and fewer \
+        note: "99th percentile of response time against rate. Each dot is a setting, and down and to the right is better. Coloured: no other has more operations per second, a lower p99 and fewer \
                bytes a record at once. Bytes a record are in the figures."
             .into(),
         description: format!("Settings no other beats in everything. {}.", words.join("; ")),
@@ -140,7 +140,7 @@ fn front(study: &Study, tune: &Tune) -> Option<Chart> {
             "xAxis": { "type": "value", "scale": true, "name": "operations per second", "nameLocation": "middle", "nameGap": 26,
                        "axisLabel": { "formatter": "@rate.axis" } },
             "yAxis": { "type": if wide { "log" } else { "value" }, "min": if wide { Value::Null } else { json!(0) },
-                       "name": "p99", "axisLabel": { "formatter": "@ns.axis" } },
+                       "axisLabel": { "formatter": "@ns.axis" } },
             "tooltip": { "trigger": "item", "formatter": "@rate.p99" },
             "series": [
                 { "type": "scatter", "name": "tried", "data": tried, "symbolSize": 7, "itemStyle": { "color": "$baseline" } },
