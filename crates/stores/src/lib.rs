@@ -18,6 +18,8 @@ macro_rules! adapters {
 }
 
 mod embedded;
+#[cfg(feature = "http")]
+mod http;
 #[cfg(any(feature = "lmdb", feature = "redb", feature = "fjall"))]
 mod transactional;
 pub mod tunables;
@@ -26,7 +28,7 @@ adapters! {
     null, ram, echo,
     sqlite, lmdb, redb, fjall, tokyocabinet,
     redis, memcached, tyrant,
-    mysql, postgres, mongodb,
+    mysql, mysql_memcached, handlersocket, postgres, mongodb, couchdb, etcd,
 }
 
 pub use echo::served_by as echo_served_by;
