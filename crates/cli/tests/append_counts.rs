@@ -12,7 +12,7 @@ const VADER: &str = "sha256:c584e96eb575f5d29c83293ead8448107741de6d6982af0dbafe
 
 const SERVERS: [&str; 6] =
     ["redis", "redis-unix", "memcached", "mysql,durability=none", "postgres,durability=none", "mongodb,durability=os"];
-const EMBEDDED: [&str; 10] = [
+const EMBEDDED: [&str; 15] = [
     "ram",
     "ram,map=std",
     "ram,map=griddle",
@@ -23,6 +23,11 @@ const EMBEDDED: [&str; 10] = [
     "redb",
     "fjall",
     "tokyocabinet",
+    "kyotocabinet",
+    "tkrzw",
+    "berkeleydb",
+    "leveldb",
+    "rocksdb",
 ];
 
 fn answers_on(stores: &[&str], words: &str, digest: &str) {

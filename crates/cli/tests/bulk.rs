@@ -28,7 +28,19 @@ fn phase<'a>(ran: &'a Ran, store: &str, name: &str) -> Option<&'a serde_json::Va
     ran.cell(store)["by_phase"].as_array().unwrap().iter().find(|phase| phase["name"] == name)
 }
 
-const EMBEDDED: [&str; 6] = ["ram", "sqlite", "lmdb", "redb", "fjall", "tokyocabinet"];
+const EMBEDDED: [&str; 11] = [
+    "ram",
+    "sqlite",
+    "lmdb",
+    "redb",
+    "fjall",
+    "tokyocabinet",
+    "kyotocabinet",
+    "tkrzw",
+    "berkeleydb",
+    "leveldb",
+    "rocksdb",
+];
 
 #[test]
 fn bulk_has_the_known_answer_on_every_embedded_store_with_either_kind_of_ids() {

@@ -37,7 +37,8 @@ fn answers_on(desk: &Desk, stores: &[&str], options: &str, digest: &str) -> Ran 
 
 #[test]
 fn every_fast_server_has_the_known_answer_of_the_whole_data_set() {
-    let stores = ["redis", "redis-unix", "memcached", "memcached-unix", "tyrant", "tyrant-unix", "memcached,protocol=text"];
+    let stores =
+        ["redis", "redis-unix", "memcached", "memcached-unix", "tyrant", "tyrant-unix", "memcached,protocol=text"];
     answers_on(&Desk::new(), &stores, "--clients 16 --pipeline 4", DEBIAN_10K);
     answers_on(&Desk::new(), &stores, "--data debian-1k", DEBIAN_1K);
 }

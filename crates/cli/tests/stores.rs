@@ -6,7 +6,7 @@ mod common;
 use common::Desk;
 use serde_json::Value;
 
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 26] = [
     "null",
     "ram",
     "echo",
@@ -16,6 +16,11 @@ const NAMES: [&str; 21] = [
     "redb",
     "fjall",
     "tokyocabinet",
+    "kyotocabinet",
+    "tkrzw",
+    "berkeleydb",
+    "leveldb",
+    "rocksdb",
     "redis",
     "redis-unix",
     "memcached",

@@ -10,12 +10,27 @@ use std::time::{Duration, Instant};
 /// `answers/fan_debian_10k.json`: computed by unrelated scripts.
 const DEBIAN_10K: &str = "sha256:9c6ea1cb1e4133de0dbec6cc98699f8b42c680c7442ee8c879c66786a47fce2a";
 
+/// What a study without `-s` has: every embedded store.
+const EMBEDDED: [&str; 11] = [
+    "ram",
+    "sqlite",
+    "lmdb",
+    "redb",
+    "fjall",
+    "tokyocabinet",
+    "kyotocabinet",
+    "tkrzw",
+    "berkeleydb",
+    "leveldb",
+    "rocksdb",
+];
+
 #[test]
 fn fans_has_the_known_answer_on_every_embedded_store() {
     let desk = Desk::new();
     let ran = desk.run("fans --repeats 1 --warmups 0");
     assert_eq!(ran.status, 0, "{}", ran.said());
-    for store in ["ram", "sqlite", "lmdb", "redb", "fjall", "tokyocabinet"] {
+    for store in EMBEDDED {
         assert_eq!(ran.digest(store), DEBIAN_10K, "{store}");
         assert!(ran.is_ranked(store) && ran.stdout.contains(store), "{}", ran.said());
     }
@@ -28,13 +43,24 @@ fn fans_has_the_known_answer_on_every_embedded_store() {
     );
     assert_eq!(trial["bytes_read"].as_u64(), Some(423_812_014));
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ran.stdout);
-    assert_eq!(std::fs::read_to_string(desk.path().join("out/cells.csv")).unwrap().lines().count(), 8);
+    assert_eq!(std::fs::read_to_string(desk.path().join("out/cells.csv")).unwrap().lines().count(), 13);
     assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
 }
 
 #[test]
 fn sixteen_clients_come_to_the_same_answer_under_every_policy() {
-    for (policy, store) in [("partition", "lmdb"), ("cas", "ram"), ("lock", "sqlite")] {
+    for (policy, store) in [
+        ("partition", "lmdb"),
+        ("cas", "ram"),
+        ("lock", "sqlite"),
+        ("partition", "leveldb"),
+        ("cas", "rocksdb"),
+        ("cas", "kyotocabinet"),
+        ("partition", "kyotocabinet,durability=none"),
+        ("cas", "tkrzw,durability=none"),
+        ("cas", "berkeleydb"),
+        ("partition", "berkeleydb,method=hash"),
+    ] {
         let ran = Desk::new()
             .run(&format!("fans -s {store} --no-baselines --clients 16 --set policy={policy} --repeats 1 --warmups 0"));
         assert_eq!((ran.status, ran.digest(store)), (0, DEBIAN_10K), "{policy} on {store}: {}", ran.said());

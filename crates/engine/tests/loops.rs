@@ -20,6 +20,24 @@ fn run(store: &dyn Store, gets_per_slot: u64, settings: &Settings) -> Outcome {
 
 const MS: Duration = Duration::from_millis(1);
 
+/// The simulated server lives in this process and loses its processor on a busy machine, which only ever makes it slower: the first of
+/// up to twenty runs that was not disturbed counts. What is wrong in kvtrial is wrong in all of them.
+fn undisturbed(run: impl Fn() -> Outcome, as_known: impl Fn(&Outcome) -> bool) {
+    let mut seen = Vec::new();
+    for _ in 0..20 {
+        let outcome = run();
+        if as_known(&outcome) {
+            return;
+        }
+        seen.push((outcome.counts, outcome.histograms.latencies()));
+    }
+    panic!("in none of {} runs: {seen:?}", seen.len());
+}
+
+fn within_5_percent(ns: u64, known_ns: f64) -> bool {
+    (ns as f64 / known_ns - 1.0).abs() < 0.05
+}
+
 #[test]
 fn every_operation_of_every_slot_is_sent_once_and_counted() {
     let settings = Settings { clients: 5, pipeline: 3, threads: Some(2), ..Settings::default() };
@@ -31,10 +49,12 @@ fn every_operation_of_every_slot_is_sent_once_and_counted() {
 
 #[test]
 fn a_closed_loop_of_one_slot_sees_the_service_time() {
-    let outcome = run(&Simulated(Behaviour::Serves(2 * MS)), 200, &Settings::default());
-    let latencies = outcome.histograms.latencies();
-    assert!((latencies.response.p50 as f64 / 2e6 - 1.0).abs() < 0.05, "{latencies:?}");
-    assert_eq!(latencies.service, latencies.response);
+    let once = || run(&Simulated(Behaviour::Serves(2 * MS)), 200, &Settings::default());
+    undisturbed(once, |outcome| {
+        let latencies = outcome.histograms.latencies();
+        assert_eq!(latencies.service, latencies.response);
+        within_5_percent(latencies.response.p50, 2e6)
+    });
 }
 
 #[test]
@@ -42,13 +62,16 @@ fn response_time_counts_from_the_intended_send_when_one_slot_cannot_keep_up() {
     // 2 ms a request at 1,000 a second: request i is due at i ms and answered at 2(i+1) ms, so it took i + 2 ms.
     let settings =
         Settings { arrivals: Arrivals::Fixed { ops_per_s: 1_000.0 }, duration: Some(200 * MS), ..Settings::default() };
-    let outcome = run(&Simulated(Behaviour::Serves(2 * MS)), u64::MAX, &settings);
-    let latencies = outcome.histograms.latencies();
-    assert_eq!((outcome.counts.operations, outcome.counts.not_sent), (200, 0));
-    assert!((latencies.response.max as f64 / 201e6 - 1.0).abs() < 0.05, "{latencies:?}");
-    assert!((latencies.response.p50 as f64 / 101e6 - 1.0).abs() < 0.05, "{latencies:?}");
-    assert!((latencies.service.p50 as f64 / 2e6 - 1.0).abs() < 0.05, "service time hides the queue: {latencies:?}");
-    assert!(latencies.send_lag.max > 150_000_000);
+    let once = || run(&Simulated(Behaviour::Serves(2 * MS)), u64::MAX, &settings);
+    undisturbed(once, |outcome| {
+        let latencies = outcome.histograms.latencies();
+        assert_eq!((outcome.counts.operations, outcome.counts.not_sent), (200, 0));
+        assert!(latencies.send_lag.max > 150_000_000);
+        // Service time hides the queue.
+        within_5_percent(latencies.response.max, 201e6)
+            && within_5_percent(latencies.response.p50, 101e6)
+            && within_5_percent(latencies.service.p50, 2e6)
+    });
 }
 
 #[test]
@@ -81,9 +104,11 @@ fn a_silent_server_ends_the_phase_at_the_deadline_with_every_slot_counted() {
 #[test]
 fn a_duration_ends_a_closed_loop_and_an_interrupt_ends_anything() {
     let settings = Settings { duration: Some(100 * MS), ..Settings::default() };
-    let outcome = run(&Simulated(Behaviour::Serves(MS)), u64::MAX, &settings);
-    assert_eq!(outcome.end, End::Completed);
-    assert!((50..=110).contains(&outcome.counts.operations), "{:?}", outcome.counts);
+    let once = || run(&Simulated(Behaviour::Serves(MS)), u64::MAX, &settings);
+    undisturbed(once, |outcome| {
+        assert_eq!(outcome.end, End::Completed);
+        (50..=110).contains(&outcome.counts.operations)
+    });
 
     let stop = AtomicBool::new(false);
     let store = Simulated(Behaviour::Serves(MS));

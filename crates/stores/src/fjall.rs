@@ -123,7 +123,7 @@ mod engine {
             Ok(self)
         }
 
-        fn writer(&self) -> Result<Writer<'_>, Fault> {
+        fn writer(&self, _: &[u8]) -> Result<Writer<'_>, Fault> {
             Ok(Writer { engine: self, alone: self.writers.write().unwrap_or_else(PoisonError::into_inner) })
         }
 

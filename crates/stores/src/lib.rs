@@ -17,16 +17,20 @@ macro_rules! adapters {
     };
 }
 
+mod cabinet;
+mod dylib;
 mod embedded;
 #[cfg(feature = "http")]
 mod http;
-#[cfg(any(feature = "lmdb", feature = "redb", feature = "fjall"))]
+mod log_structured;
+mod stripes;
 mod transactional;
 pub mod tunables;
 
 adapters! {
     null, ram, echo,
-    sqlite, lmdb, redb, fjall, tokyocabinet,
+    sqlite, lmdb, redb, fjall,
+    tokyocabinet, kyotocabinet, tkrzw, berkeleydb, leveldb, rocksdb,
     redis, memcached, tyrant,
     mysql, mysql_memcached, handlersocket, postgres, mongodb, couchdb, etcd,
 }

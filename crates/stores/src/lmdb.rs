@@ -146,7 +146,7 @@ mod engine {
             Ok(Reader { engine: self, txn: self.env.read_txn()? })
         }
 
-        fn writer(&self) -> Result<Writer<'_>, Fault> {
+        fn writer(&self, _: &[u8]) -> Result<Writer<'_>, Fault> {
             Ok(Writer { engine: self, txn: self.env.write_txn()? })
         }
     }

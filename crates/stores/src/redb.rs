@@ -152,14 +152,14 @@ mod engine {
             Ok(Reader(self.database.begin_read()?))
         }
 
-        fn writer(&self) -> Result<Writer, Fault> {
+        fn writer(&self, _: &[u8]) -> Result<Writer, Fault> {
             let mut txn = self.database.begin_write()?;
             txn.set_durability(self.durability)?;
             Ok(Writer(txn))
         }
 
         fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault> {
-            let writer = self.writer()?;
+            let writer = self.writer(b"")?;
             {
                 let mut table = writer.0.open_table(definition(Space::Values))?;
                 for (key, value) in pairs {

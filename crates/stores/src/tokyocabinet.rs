@@ -15,20 +15,20 @@
 
 mod library;
 
-use crate::embedded::{Buffers, Fault, Outcome, place};
-use library::{Database, TokyoCabinet, Transactions, WANTED};
+use crate::cabinet::{Cabinet, Opened};
+use crate::dylib::{Dylib, LIB};
+use crate::embedded::{Fault, number_option, place};
+use library::{Database, TokyoCabinet, Transactions};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-use store::immediate::{Immediate, SyncStore};
+use std::sync::{Mutex, PoisonError};
 use store::{
-    Capabilities, Class, Counter, Expected, Facts, Opener, Operation, OperationKind, OperationSet, OptionInfo, Overflow,
-    Probe, Reply, Session, SessionPlan, Store, StoreError, StoreInfo, Support, Threading,
+    Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Store, StoreError,
+    StoreInfo, Support,
 };
 use study::{Durability, Spec};
 
 /// Buckets of a new file: half as many as the library advises for two million records.
-const BUCKETS: i64 = 1_000_000;
+const BUCKETS: u64 = 1_000_000;
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -37,15 +37,18 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     summary: "hash table in a mapped file, of 2009",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[
-        OptionInfo { name: "lib", values: &[], help: "path of the shared library [the system's libtokyocabinet.so.9]" },
+        LIB,
         OptionInfo { name: "bnum", values: &[], help: "buckets of a new file [1000000]" },
     ],
     install: "apt-get install libtokyocabinet9",
     licence: "LGPL-2.1-or-later",
     declares,
-    probe,
+    probe: || LIBRARY.probe(|library| format!("Tokyo Cabinet {}", library.version)),
     opener: Opener::Embedded(open),
 }];
+
+static LIBRARY: Dylib<TokyoCabinet> =
+    Dylib::new(&["libtokyocabinet.so.9", "libtokyocabinet.so.10", "libtokyocabinet.so"], TokyoCabinet::load);
 
 const NATIVE: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::GetVersioned,
@@ -74,85 +77,16 @@ fn declares(spec: &Spec) -> Capabilities {
     }
 }
 
-fn probe() -> Probe {
-    match TokyoCabinet::load(None) {
-        Ok(library) => Probe::Found(format!("Tokyo Cabinet {}", library.version())),
-        Err(_) => Probe::NotFound(WANTED.into()),
-    }
-}
-
 fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let info = &STORES[0];
     let durability = info.durability(spec)?;
     let mode = mode(durability);
-    let buckets = match spec.options.get("bnum").map(|text| (text, text.parse::<i64>())) {
-        None => BUCKETS,
-        Some((_, Ok(buckets @ 1..))) => buckets,
-        Some((text, _)) => {
-            let problem = format!("bnum={text} is not a number of buckets; use 1 or more, e.g. bnum={BUCKETS}");
-            return Err(StoreError::Unsupported { store: info.name.into(), problem });
-        }
-    };
-    let named = spec.options.get("lib").map(String::as_str);
-    let library = TokyoCabinet::load(named).map_err(|problem| match named {
-        Some(path) => StoreError::open(format!("lib={path}"), problem),
-        None => StoreError::NotFound { store: info.name.into(), what: WANTED.into(), install: info.install.into() },
-    })?;
+    let buckets = number_option(spec, "bnum")?.unwrap_or(BUCKETS);
+    let library = LIBRARY.of(info, spec)?;
     let path = place(directory, "tch")?;
     let database = Database::open(library, &path, buckets, mode)
         .map_err(|Fault(words)| StoreError::open(path.display(), words))?;
-    let capabilities = Capabilities { durability, ..declares(spec) };
-    let file = File { database, mode, writers: Mutex::new(()) };
-    Ok(Box::new(Cabinet { file: Arc::new(file), capabilities }))
-}
-
-struct Cabinet {
-    file: Arc<File>,
-    capabilities: Capabilities,
-}
-
-impl Store for Cabinet {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
-
-    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        Immediate::session(plan, || Ok(Handle { file: Arc::clone(&self.file), buffers: Buffers::default() }))
-    }
-
-    fn threading(&self) -> Threading {
-        Threading::PerClient
-    }
-
-    fn facts(&self) -> Result<Facts, StoreError> {
-        let transactions = match self.file.mode {
-            Transactions::Off => "none",
-            Transactions::On => "one a write",
-            Transactions::Flushed => "one a write, flushed (HDBOTSYNC)",
-        };
-        let database = &self.file.database;
-        let config = [
-            ("bnum", database.buckets().to_string()),
-            ("options", "large".into()),
-            ("transactions", transactions.into()),
-        ];
-        let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Ok(Facts { product: "Tokyo Cabinet".into(), version: database.version().into(), config })
-    }
-
-    fn compact(&self, _: Duration) -> Result<(), StoreError> {
-        let _turn = self.file.writers.lock().unwrap_or_else(PoisonError::into_inner);
-        self.file.database.optimize().map_err(|Fault(words)| StoreError::Session(format!("tokyocabinet: {words}")))
-    }
-
-    fn flush(&self) -> Result<(), StoreError> {
-        match self.capabilities.durability {
-            Durability::Commit => {
-                self.file.database.sync().map_err(|Fault(words)| StoreError::Session(format!("tokyocabinet: {words}")))
-            }
-            _ => Ok(()),
-        }
-    }
+    Ok(Opened::store(File { database, mode, writers: Mutex::new(()) }, Capabilities { durability, ..declares(spec) }))
 }
 
 /// The open file, and whose turn it is to have a transaction.
@@ -179,81 +113,76 @@ impl File {
     }
 }
 
-struct Handle {
-    file: Arc<File>,
-    buffers: Buffers,
-}
-
-impl Handle {
-    fn read(&mut self, key: &[u8]) -> Result<bool, Fault> {
-        self.file.database.get(key, &mut self.buffers.value)
+impl Cabinet for File {
+    fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Fault> {
+        self.database.get(key, into)
     }
 
-    fn counter(&mut self, key: &[u8]) -> Result<Reply<'static>, Fault> {
-        if !self.read(key)? {
-            return Ok(Reply::Missing);
-        }
-        let stored = self.buffers.value[..].try_into().map_err(|_| "the value is not a counter of 4 bytes")?;
-        Ok(Reply::Number(i32::from_ne_bytes(stored).into()))
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        self.write(|database| database.put(key, value).map(|()| true)).map(|_| ())
     }
 
-    fn increment(&mut self, key: &[u8], by: i64) -> Result<Reply<'static>, Fault> {
+    fn append(&self, key: &[u8], more: &[u8]) -> Result<(), Fault> {
+        self.write(|database| database.append(key, more).map(|()| true)).map(|_| ())
+    }
+
+    fn delete(&self, key: &[u8]) -> Result<bool, Fault> {
+        self.write(|database| database.delete(key))
+    }
+
+    fn put_absent(&self, key: &[u8], value: &[u8]) -> Result<bool, Fault> {
+        self.write(|database| database.put_absent(key, value))
+    }
+
+    fn replace(&self, key: &[u8], expected: &[u8], value: &[u8]) -> Result<bool, Fault> {
+        self.write(|database| database.replace(key, expected, value))
+    }
+
+    fn increment(&self, key: &[u8], by: i64, scratch: &mut Vec<u8>) -> Result<i64, Fault> {
         let by = i32::try_from(by).map_err(|_| "counters of Tokyo Cabinet have 32 bits; the step has more")?;
         let mut sum = None;
-        self.file.write(|database| {
+        self.write(|database| {
             sum = database.add(key, by)?;
             Ok(true)
         })?;
         match sum {
-            Some(sum) => Ok(Reply::Number(sum.into())),
-            None => match self.counter(key)? {
-                least @ Reply::Number(_) => Ok(least),
-                _ => Err(Fault("tchdbaddint failed".into())),
-            },
+            Some(sum) => Ok(sum.into()),
+            None if self.get(key, scratch)? => self.count(scratch),
+            None => Err(Fault("tchdbaddint failed".into())),
         }
     }
 
-    fn carry_out(&mut self, operation: &Operation<'_>) -> Result<Outcome, Fault> {
-        let done_or = |done, otherwise| if done { Reply::Done } else { otherwise };
-        let reply = match *operation {
-            Operation::Get { key } if self.read(key)? => return Ok(Outcome::Value),
-            Operation::GetVersioned { key } if self.read(key)? => return Ok(Outcome::Versioned),
-            Operation::Get { .. } | Operation::GetVersioned { .. } => Reply::Missing,
-            Operation::Put { key, value } => {
-                self.file.write(|database| database.put(key, value).map(|()| true))?;
-                Reply::Done
-            }
-            Operation::Append { key, value } => {
-                self.file.write(|database| database.append(key, value).map(|()| true))?;
-                Reply::Done
-            }
-            Operation::Delete { key } => done_or(self.file.write(|database| database.delete(key))?, Reply::Missing),
-            Operation::Increment { key, by } => self.increment(key, by)?,
-            Operation::GetCounter { key } => self.counter(key)?,
-            Operation::CompareAndSet { key, expected: Expected::Absent, value } => {
-                done_or(self.file.write(|database| database.put_absent(key, value))?, Reply::Conflict)
-            }
-            Operation::CompareAndSet { key, expected: Expected::Present { value: seen, .. }, value } => {
-                done_or(self.file.write(|database| database.replace(key, seen, value))?, Reply::Conflict)
-            }
-            Operation::PutMany { pairs } => {
-                self.file.write(|database| {
-                    pairs.iter().try_for_each(|(key, value)| database.put(key, value)).map(|()| true)
-                })?;
-                Reply::Done
-            }
-            Operation::IncrementField { .. }
-            | Operation::GetFields { .. }
-            | Operation::GetMany { .. }
-            | Operation::Scan { .. } => return Err(Fault("Tokyo Cabinet's hash database has no such operation".into())),
-        };
-        Ok(Outcome::Own(reply))
+    fn count(&self, stored: &[u8]) -> Result<i64, Fault> {
+        Ok(i32::from_ne_bytes(stored.try_into().map_err(|_| "the value is not a counter of 4 bytes")?).into())
     }
-}
 
-impl SyncStore for Handle {
-    fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_> {
-        let outcome = self.carry_out(operation);
-        self.buffers.reply(outcome)
+    fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault> {
+        let puts = |database: &Database| pairs.iter().try_for_each(|(key, value)| database.put(key, value));
+        self.write(|database| puts(database).map(|()| true)).map(|_| ())
+    }
+
+    fn facts(&self) -> Facts {
+        let transactions = match self.mode {
+            Transactions::Off => "none",
+            Transactions::On => "one a write",
+            Transactions::Flushed => "one a write, flushed (HDBOTSYNC)",
+        };
+        let database = &self.database;
+        let config = [
+            ("bnum", database.buckets().to_string()),
+            ("options", "large".into()),
+            ("transactions", transactions.into()),
+        ];
+        let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Facts { product: "Tokyo Cabinet".into(), version: database.version().into(), config }
+    }
+
+    fn sync(&self) -> Result<(), Fault> {
+        self.database.sync()
+    }
+
+    fn compact(&self) -> Result<(), Fault> {
+        let _turn = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        self.database.optimize()
     }
 }

@@ -1,4 +1,4 @@
-//! Every operation of a key/value store, on any ordered engine that has atomic writes (LMDB, redb, fjall).
+//! Every operation of a key/value store, on any ordered engine that has atomic writes (LMDB, redb, fjall, LevelDB, RocksDB, Berkeley DB).
 //!
 //! The adapter gives three spaces of byte keys and two views: [`Read`], and [`Write`] which ends with a commit. Each operation
 //! is one such view, opened and closed, so one operation is one transaction of the engine. Append, increment, compare-and-set
@@ -90,22 +90,48 @@ pub trait Engine: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Whether an operation failed for the sake of another one's, left no trace, and is to be done again.
+    fn again(&self, _: &Fault) -> bool {
+        false
+    }
+
+    /// Operations that were done again.
+    fn resent(&self) -> u64 {
+        0
+    }
+
+    /// Rewrites its files without what was deleted or replaced, in engines that declare it.
+    fn compact(&self) -> Result<(), Fault> {
+        Err(Fault("this engine has no compaction".into()))
+    }
+
     /// Opens a view to read from.
     fn reader(&self) -> Result<Self::Reader<'_>, Fault>;
 
-    /// Opens a view to write to, waiting for other writers.
-    fn writer(&self) -> Result<Self::Writer<'_>, Fault>;
+    /// Opens a view to write what is under a key, waiting for other writers: of that key at least, of all where the engine has
+    /// one writer.
+    fn writer(&self, key: &[u8]) -> Result<Self::Writer<'_>, Fault>;
 
     /// Stores one value, for engines that have a shorter way than a view.
     fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        let mut writer = self.writer()?;
+        let mut writer = self.writer(key)?;
         writer.put(Space::Values, key, value)?;
+        writer.commit()
+    }
+
+    /// Adds to the end of a value, for engines that have a shorter way. The scratch buffer may be used.
+    fn append(&self, key: &[u8], more: &[u8], scratch: &mut Vec<u8>) -> Result<(), Fault> {
+        let mut writer = self.writer(key)?;
+        scratch.clear();
+        writer.get(Space::Values, key, |found| scratch.extend_from_slice(found))?;
+        scratch.extend_from_slice(more);
+        writer.put(Space::Values, key, scratch)?;
         writer.commit()
     }
 
     /// Stores several values in one view, for engines that have a shorter way.
     fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault> {
-        let mut writer = self.writer()?;
+        let mut writer = self.writer(b"")?;
         for (key, value) in pairs {
             writer.put(Space::Values, key, value)?;
         }
@@ -172,7 +198,7 @@ impl<E: Engine> Handle<E> {
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<Reply<'static>, Fault> {
-        let mut writer = self.shared.engine.writer()?;
+        let mut writer = self.shared.engine.writer(key)?;
         let mut found = writer.delete(Space::Values, key)?;
         if self.shared.counted.load(Ordering::Relaxed) {
             found |= writer.delete(Space::Counters, key)?;
@@ -187,18 +213,8 @@ impl<E: Engine> Handle<E> {
         Ok(Reply::Done)
     }
 
-    fn append(&mut self, key: &[u8], more: &[u8]) -> Result<(), Fault> {
-        let mut writer = self.shared.engine.writer()?;
-        let value = &mut self.buffers.value;
-        value.clear();
-        writer.get(Space::Values, key, |found| value.extend_from_slice(found))?;
-        value.extend_from_slice(more);
-        writer.put(Space::Values, key, value)?;
-        writer.commit()
-    }
-
     fn compare_and_set(&self, key: &[u8], expected: &Expected<'_>, value: &[u8]) -> Result<Reply<'static>, Fault> {
-        let mut writer = self.shared.engine.writer()?;
+        let mut writer = self.shared.engine.writer(key)?;
         let as_expected = match expected {
             Expected::Absent => writer.get(Space::Values, key, |_| ())?.is_none(),
             Expected::Present { value: seen, .. } => {
@@ -213,12 +229,13 @@ impl<E: Engine> Handle<E> {
         Ok(Reply::Done)
     }
 
-    fn increment(&self, space: Space, key: &[u8], by: i64) -> Result<i64, Fault> {
+    /// Adds to the counter at a path, which is under a key.
+    fn increment(&self, space: Space, key: &[u8], path: &[u8], by: i64) -> Result<i64, Fault> {
         self.shared.counted.store(true, Ordering::Relaxed);
-        let mut writer = self.shared.engine.writer()?;
-        let before = writer.get(space, key, count)?.transpose()?.unwrap_or(0);
+        let mut writer = self.shared.engine.writer(key)?;
+        let before = writer.get(space, path, count)?.transpose()?.unwrap_or(0);
         let after = before.checked_add(by).ok_or("the counter would leave the range of 64-bit integers")?;
-        writer.put(space, key, &after.to_le_bytes())?;
+        writer.put(space, path, &after.to_le_bytes())?;
         writer.commit()?;
         Ok(after)
     }
@@ -230,7 +247,7 @@ impl<E: Engine> Handle<E> {
             return Err(Fault(format!("key and field of {bytes} bytes; this store takes {} together", max - 2)));
         }
         self.path.extend_from_slice(field);
-        self.increment(Space::Fields, &self.path, by)
+        self.increment(Space::Fields, key, &self.path, by)
     }
 
     fn get_fields(&mut self, key: &[u8]) -> Result<(), Fault> {
@@ -303,12 +320,12 @@ impl<E: Engine> Handle<E> {
             }
             Operation::Append { key, value } => {
                 self.check(key)?;
-                self.append(key, value)?;
+                self.shared.engine.append(key, value, &mut self.buffers.value)?;
                 own(Reply::Done)
             }
             Operation::Increment { key, by } => {
                 self.check(key)?;
-                own(Reply::Number(self.increment(Space::Counters, key, by)?))
+                own(Reply::Number(self.increment(Space::Counters, key, key, by)?))
             }
             Operation::GetCounter { key } => {
                 self.check(key)?;
@@ -363,7 +380,10 @@ fn count(stored: &[u8]) -> Result<i64, Fault> {
 
 impl<E: Engine> SyncStore for Handle<E> {
     fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_> {
-        let outcome = self.carry_out(operation);
+        let mut outcome = self.carry_out(operation);
+        while outcome.as_ref().is_err_and(|fault| self.shared.engine.again(fault)) {
+            outcome = self.carry_out(operation);
+        }
         self.buffers.reply(outcome)
     }
 }

@@ -165,6 +165,29 @@ survivors! {
     #[cfg(feature = "fjall")] fjall_at_commit_survives_a_kill = "fjall,durability=commit",
     tokyocabinet_at_os_survives_a_kill = "tokyocabinet",
     tokyocabinet_at_commit_survives_a_kill = "tokyocabinet,durability=commit",
+    kyotocabinet_at_os_survives_a_kill = "kyotocabinet",
+    kyotocabinet_at_commit_survives_a_kill = "kyotocabinet,durability=commit",
+    tkrzw_at_os_survives_a_kill = "tkrzw",
+    tkrzw_at_commit_survives_a_kill = "tkrzw,durability=commit",
+    berkeleydb_at_os_survives_a_kill = "berkeleydb",
+    berkeleydb_at_commit_survives_a_kill = "berkeleydb,durability=commit",
+    berkeleydb_hash_at_os_survives_a_kill = "berkeleydb,method=hash",
+    leveldb_at_os_survives_a_kill = "leveldb",
+    leveldb_at_commit_survives_a_kill = "leveldb,durability=commit",
+    rocksdb_at_os_survives_a_kill = "rocksdb",
+    rocksdb_at_commit_survives_a_kill = "rocksdb,durability=commit",
+}
+
+/// The test above would see a loss: at `none` these keep what was written last in the process.
+#[test]
+fn rocksdb_and_berkeley_db_at_none_lose_what_they_acknowledged() {
+    for spec in ["rocksdb,durability=none", "berkeleydb,durability=none"] {
+        let directory = TempDir::with_prefix("kvtrial-crash-").unwrap();
+        let acknowledged = run_and_kill(spec, directory.path(), 0, 3);
+        let store = open(&spec.parse().unwrap(), directory.path());
+        let last = format!("new{}", acknowledged - 1);
+        assert_eq!(Client::of(&*store).get(last), Answer::Missing, "{spec}");
+    }
 }
 
 /// The test above would see a loss: at `none` redb keeps its commits in memory, and a killed process loses them.

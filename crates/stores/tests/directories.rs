@@ -63,7 +63,13 @@ fn a_directory_that_is_not_there_is_made_and_a_file_in_its_place_is_named() {
 
 #[test]
 fn what_is_no_database_is_refused_by_name_and_left_as_it_is() {
-    for (name, file) in [("sqlite", "kvtrial.sqlite"), ("redb", "kvtrial.redb"), ("tokyocabinet", "kvtrial.tch")] {
+    for (name, file) in [
+        ("sqlite", "kvtrial.sqlite"),
+        ("redb", "kvtrial.redb"),
+        ("tokyocabinet", "kvtrial.tch"),
+        ("kyotocabinet", "kvtrial.kch"),
+        ("tkrzw", "kvtrial.tkh"),
+    ] {
         let Some(info) = built().find(|info| info.name == name) else { continue };
         let directory = TempDir::with_prefix("kvtrial-user-").unwrap();
         let path = directory.path().join(file);
@@ -149,9 +155,12 @@ fn two_users_of_one_sqlite_file_wait_for_each_other_and_never_fail() {
     assert_eq!(Client::of(&*stores[0]).increment("n", 0), Answer::Number(400));
 }
 
+/// Kyoto Cabinet and Tkrzw have locks that only another process meets.
+const ONE_PROCESS: [&str; 7] = ["lmdb", "redb", "fjall", "tokyocabinet", "berkeleydb", "leveldb", "rocksdb"];
+
 #[test]
 fn an_engine_that_allows_one_process_says_so_when_it_is_open_already() {
-    for info in built().filter(|info| ["lmdb", "redb", "fjall", "tokyocabinet"].contains(&info.name)) {
+    for info in built().filter(|info| ONE_PROCESS.contains(&info.name)) {
         let directory = TempDir::with_prefix("kvtrial-shared-").unwrap();
         let first = try_open(info, directory.path()).unwrap();
         let Err(error) = try_open(info, directory.path()) else { panic!("{} opened twice", info.name) };
@@ -161,20 +170,96 @@ fn an_engine_that_allows_one_process_says_so_when_it_is_open_already() {
 }
 
 #[test]
-fn options_of_tokyo_cabinet_are_checked() {
+fn options_of_engines_from_libraries_are_checked() {
     let directory = TempDir::with_prefix("kvtrial-options-").unwrap();
-    let info = kvtrial_stores::find("tokyocabinet").unwrap();
-    let Opener::Embedded(open) = info.opener else { panic!("not embedded") };
-    for (spec, said) in [
+    for (text, said) in [
         ("tokyocabinet,lib=/no/such/library.so", "lib=/no/such/library.so"),
-        ("tokyocabinet,bnum=0", "bnum=0 is not a number of buckets"),
-        ("tokyocabinet,bnum=many", "bnum=many is not a number of buckets"),
+        ("tokyocabinet,bnum=0", "bnum=0 is not possible; use a whole number, 1 or more"),
+        ("tokyocabinet,bnum=many", "bnum=many is not possible"),
+        ("kyotocabinet,msiz=much", "msiz=much is not possible; use a size such as 64MiB"),
+        ("tkrzw,num_buckets=0", "num_buckets=0 is not possible"),
+        ("rocksdb,write_buffer_size=big", "write_buffer_size=big is not possible"),
+        ("berkeleydb,page_size=1000", "page_size=1000 is not possible; use a power of two"),
+        ("berkeleydb,ffactor=84", "add method=hash"),
+        // One library is not another, whatever it is called.
+        ("leveldb,lib=libtkrzw.so.1", "lib=libtkrzw.so.1"),
+        ("berkeleydb,lib=libtokyocabinet.so.9", "lib=libtokyocabinet.so.9"),
     ] {
-        let Err(error) = open(&spec.parse().unwrap(), directory.path()) else { panic!("{spec} opened") };
+        let spec: Spec = text.parse().unwrap();
+        let Opener::Embedded(open) = kvtrial_stores::find(&spec.name).unwrap().opener else { panic!("{text}") };
+        let Err(error) = open(&spec, directory.path()) else { panic!("{text} opened") };
         assert!(error.to_string().contains(said), "{error}");
     }
-    let store = open(&"tokyocabinet,bnum=1001".parse().unwrap(), directory.path()).unwrap();
+    let store = open(&"tokyocabinet,bnum=1001".parse().unwrap(), directory.path());
     let facts = store.facts().unwrap();
     let buckets: u64 = facts.config["bnum"].parse().unwrap();
     assert!((1001..2000).contains(&buckets), "{buckets} read back");
+}
+
+#[test]
+fn settings_asked_for_are_in_effect_when_read_back() {
+    for (text, setting, value) in [
+        ("kyotocabinet,msiz=8MiB", "msiz", "8388608"),
+        ("tkrzw", "update_mode", "appending"),
+        ("tkrzw,durability=none", "update_mode", "in-place"),
+        ("berkeleydb,method=hash", "ffactor", "84"),
+        ("berkeleydb,method=hash,ffactor=508", "ffactor", "508"),
+        ("berkeleydb,method=hash,record=992,page_size=8192", "ffactor", "8"),
+        ("berkeleydb,page_size=16384", "page_size", "16384"),
+        ("berkeleydb,durability=none", "log_at_commit", "kept in memory (DB_TXN_NOSYNC)"),
+        ("leveldb,compression=none", "compression", "none"),
+        ("rocksdb", "compression", "snappy"),
+        ("rocksdb,compression=zstd", "compression", "zstd"),
+        ("rocksdb,write_buffer_size=16MiB", "write_buffer_size", "16777216"),
+        ("rocksdb,block_cache=1MiB", "block_cache", "1048576"),
+    ] {
+        let directory = TempDir::with_prefix("kvtrial-settings-").unwrap();
+        let facts = open(&text.parse().unwrap(), directory.path()).facts().unwrap();
+        assert_eq!(facts.config.get(setting).map(String::as_str), Some(value), "{text}: {:?}", facts.config);
+    }
+}
+
+/// Where the loader has put the system's library.
+fn loaded(name: &str) -> String {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let path = maps.lines().filter_map(|line| line.split_whitespace().last()).find(|path| path.contains(name));
+    path.unwrap_or_else(|| panic!("{name} is not loaded")).to_owned()
+}
+
+/// The second is a copy, which the loader knows for another library; both are used at once.
+#[test]
+fn two_libraries_of_one_engine_work_side_by_side() {
+    for (name, library) in [
+        ("tokyocabinet", "/libtokyocabinet.so"),
+        ("kyotocabinet", "/libkyotocabinet.so"),
+        ("tkrzw", "/libtkrzw.so"),
+        ("berkeleydb", "/libdb-5.3.so"),
+        ("leveldb", "/libleveldb.so"),
+    ] {
+        let directories = [(); 2].map(|()| TempDir::with_prefix("kvtrial-lib-").unwrap());
+        let system = open(&Spec::private(name), directories[0].path());
+        let copy = directories[1].path().join("other.so");
+        fs::copy(loaded(library), &copy).unwrap();
+        let spec: Spec = format!("{name},lib={}", copy.display()).parse().unwrap();
+        let other = open(&spec, directories[1].path());
+        assert_eq!(system.facts().unwrap(), other.facts().unwrap(), "{name}");
+        loaded(directories[1].path().to_str().unwrap());
+        for (store, value) in [(&system, "one"), (&other, "two")] {
+            assert_eq!(Client::of(&**store).put("k", value), Answer::Done, "{name}");
+        }
+        assert_eq!(Client::of(&*system).get("k"), Answer::value("one"), "{name}");
+        assert_eq!(Client::of(&*other).get("k"), Answer::value("two"), "{name}");
+    }
+}
+
+#[test]
+fn a_second_build_that_would_end_the_process_is_refused_with_the_remedy() {
+    let directory = TempDir::with_prefix("kvtrial-lib-").unwrap();
+    let _system = open(&Spec::private("rocksdb"), directory.path());
+    let copy = directory.path().join("other.so");
+    fs::copy(loaded("/librocksdb.so"), &copy).unwrap();
+    let Opener::Embedded(open) = kvtrial_stores::find("rocksdb").unwrap().opener else { panic!("not embedded") };
+    let spec: Spec = format!("rocksdb,lib={}", copy.display()).parse().unwrap();
+    let Err(error) = open(&spec, directory.path()) else { panic!("{spec} opened") };
+    assert!(error.to_string().contains("kvtrial compare"), "{error}");
 }

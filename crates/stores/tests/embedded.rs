@@ -61,6 +61,21 @@ store! {
     tokyocabinet_os = "tokyocabinet",
     tokyocabinet_commit = "tokyocabinet,durability=commit",
     tokyocabinet_none = "tokyocabinet,durability=none",
+    kyotocabinet_os = "kyotocabinet",
+    kyotocabinet_commit = "kyotocabinet,durability=commit",
+    kyotocabinet_none = "kyotocabinet,durability=none",
+    tkrzw_os = "tkrzw",
+    tkrzw_commit = "tkrzw,durability=commit",
+    tkrzw_none = "tkrzw,durability=none",
+    berkeleydb_os = "berkeleydb",
+    berkeleydb_commit = "berkeleydb,durability=commit",
+    berkeleydb_none = "berkeleydb,durability=none",
+    berkeleydb_hash = "berkeleydb,method=hash",
+    leveldb_os = "leveldb",
+    leveldb_commit = "leveldb,durability=commit",
+    rocksdb_os = "rocksdb",
+    rocksdb_commit = "rocksdb,durability=commit",
+    rocksdb_none = "rocksdb,durability=none",
     tyrant = "tyrant",
     tyrant_unix = "tyrant-unix",
 }
@@ -76,8 +91,18 @@ kept! {
     #[cfg(feature = "fjall")] fjall_commit_kept = "fjall,durability=commit",
     tokyocabinet_os_kept = "tokyocabinet",
     tokyocabinet_commit_kept = "tokyocabinet,durability=commit",
+    kyotocabinet_os_kept = "kyotocabinet",
+    kyotocabinet_commit_kept = "kyotocabinet,durability=commit",
+    tkrzw_os_kept = "tkrzw",
+    tkrzw_commit_kept = "tkrzw,durability=commit",
+    berkeleydb_os_kept = "berkeleydb",
+    berkeleydb_commit_kept = "berkeleydb,durability=commit",
+    berkeleydb_hash_kept = "berkeleydb,method=hash",
+    leveldb_os_kept = "leveldb",
+    leveldb_commit_kept = "leveldb,durability=commit",
+    rocksdb_os_kept = "rocksdb",
+    rocksdb_commit_kept = "rocksdb,durability=commit",
     tyrant_kept = "tyrant",
-
 }
 
 /// Guards the tests above, which pass by what a store does not declare.
@@ -86,7 +111,7 @@ fn every_store_declares_what_it_has() {
     use store::OperationKind::{CompareAndSet, GetFields, GetMany, GetVersioned, IncrementField, PutMany, Scan};
     let declared = |spec: &str| battery::Opened::fresh(spec).capabilities().native;
     let all = store::OperationSet::of(&store::OperationKind::ALL);
-    let mut complete = Vec::<&str>::new();
+    let mut complete = vec!["berkeleydb", "leveldb", "rocksdb"];
     complete.extend(cfg!(feature = "sqlite").then_some("sqlite"));
     complete.extend(cfg!(feature = "lmdb").then_some("lmdb"));
     complete.extend(cfg!(feature = "redb").then_some("redb"));
@@ -99,7 +124,10 @@ fn every_store_declares_what_it_has() {
     assert_eq!(declared("ram").kinds().collect::<Vec<_>>(), without(&[Scan]));
     let cabinet = [IncrementField, GetFields, GetMany, Scan];
     assert_eq!(declared("tokyocabinet").kinds().collect::<Vec<_>>(), without(&cabinet));
-    let tyrant = [GetVersioned, CompareAndSet, IncrementField, GetFields, PutMany, Scan];
+    assert_eq!(declared("kyotocabinet").kinds().collect::<Vec<_>>(), without(&cabinet));
+    assert_eq!(declared("tkrzw,durability=none").kinds().collect::<Vec<_>>(), without(&cabinet));
+    assert_eq!(declared("berkeleydb,method=hash").kinds().collect::<Vec<_>>(), without(&[Scan]));
+    let tyrant = [GetVersioned, CompareAndSet, IncrementField, GetFields, Scan];
     assert_eq!(declared("tyrant").kinds().collect::<Vec<_>>(), without(&tyrant));
     assert!(declared("tokyocabinet,durability=none").has(CompareAndSet) && declared("tokyocabinet").has(GetVersioned));
     assert!(!declared("tokyocabinet,durability=none").has(PutMany), "without transactions there is no put-many");

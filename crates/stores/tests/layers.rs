@@ -11,7 +11,8 @@ fn open(spec: &str) -> Result<host::OpenStore, StoreError> {
     host::open(kvtrial_stores::find(&spec.name).unwrap(), &spec, &host::default_base())
 }
 
-/// The shortest of several times: anything else on the machine only adds.
+/// The shortest of several times: anything else on the machine only adds. A time well below what the scheduler gives at once is often
+/// undisturbed.
 fn shortest(client: &mut BlockingClient, operations: usize) -> Duration {
     let gets = vec![Operation::Get { key: b"libc6" }; operations];
     let once = || {
@@ -19,7 +20,7 @@ fn shortest(client: &mut BlockingClient, operations: usize) -> Duration {
         client.pipelined(&gets).unwrap();
         start.elapsed()
     };
-    std::iter::repeat_with(once).take(7).min().unwrap()
+    std::iter::repeat_with(once).take(70).min().unwrap()
 }
 
 #[test]
@@ -47,7 +48,7 @@ fn a_share_makes_a_closed_loop_slower_by_that_share() {
         [&plain, &twice].map(|open| BlockingClient::open(open.store(), 1, Duration::from_secs(5)).unwrap());
     let ratios: Vec<f64> = (0..9)
         .map(|_| {
-            let [plain, twice] = [0, 1].map(|at| shortest(&mut clients[at], 20_000).as_secs_f64());
+            let [plain, twice] = [0, 1].map(|at| shortest(&mut clients[at], 2_000).as_secs_f64());
             twice / plain
         })
         .collect();

@@ -146,7 +146,10 @@ fn the_text_protocol_does_on_a_real_server_what_the_meta_protocol_does() {
         let mut keys: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
         keys.extend([b"~".to_vec(), b"@@x".to_vec(), vec![b'k'; 250], vec![0; limits.max_key_bytes]]);
         for key in &keys {
-            assert_eq!(client.put(key, [&(0..=255).collect::<Vec<u8>>()[..], b"\r\nEND\r\n", key].concat()), Answer::Done);
+            assert_eq!(
+                client.put(key, [&(0..=255).collect::<Vec<u8>>()[..], b"\r\nEND\r\n", key].concat()),
+                Answer::Done
+            );
         }
         for key in &keys {
             let value = [&(0..=255).collect::<Vec<u8>>()[..], b"\r\nEND\r\n", key].concat();
@@ -164,12 +167,17 @@ fn the_text_protocol_does_on_a_real_server_what_the_meta_protocol_does() {
         assert_eq!(client.ask_all(&all), [(); 4].map(|()| Answer::Done));
         assert_eq!(client.get("log\0"), Answer::Value(b"one,two".into()));
         let mut add = |by| client.ask(Operation::Increment { key: b"n ", by });
-        assert_eq!((add(5), add(105), add(-103), add(-9)), (Answer::Number(5), Answer::Number(110), Answer::Number(7), Answer::Number(0)));
+        assert_eq!(
+            (add(5), add(105), add(-103), add(-9)),
+            (Answer::Number(5), Answer::Number(110), Answer::Number(7), Answer::Number(0))
+        );
         assert_eq!(client.ask(Operation::GetCounter { key: b"n " }), Answer::Number(0));
         let set = |expected, value| Operation::CompareAndSet { key: b"page", expected, value };
         assert_eq!(client.ask(set(Expected::Absent, b"first")), Answer::Done);
         assert_eq!(client.ask(set(Expected::Absent, b"late")), Answer::Conflict);
-        let Answer::Versioned(value, version) = client.ask(Operation::GetVersioned { key: b"page" }) else { panic!("{spec}") };
+        let Answer::Versioned(value, version) = client.ask(Operation::GetVersioned { key: b"page" }) else {
+            panic!("{spec}")
+        };
         let read = Expected::Present { version, value: &value };
         assert_eq!(client.ask(set(read, b"second")), Answer::Done);
         assert_eq!(client.ask(set(read, b"third")), Answer::Conflict);

@@ -227,6 +227,27 @@ fn many_keys_are_read_in_one_request_in_the_order_asked() {
 }
 
 #[test]
+fn many_pairs_are_written_at_once_and_the_operations_beside_them_keep_their_answers() {
+    for spec in ALL {
+        let server = Server::start(spec);
+        let mut client = server.client(1, 4);
+        let pairs: Vec<(String, Vec<u8>)> = (0..500).map(|n| (format!("many/{n}"), noise(n as u64, n * 7))).collect();
+        let lent: Vec<(&[u8], &[u8])> = pairs.iter().map(|(key, value)| (key.as_bytes(), &value[..])).collect();
+        let asked = [
+            (0, Operation::PutMany { pairs: &lent }),
+            (1, Operation::PutMany { pairs: &[] }),
+            (2, Operation::Get { key: b"many/499" }),
+            (3, Operation::Get { key: b"never" }),
+        ];
+        let answers = [Answer::Done, Answer::Done, Answer::Value(pairs[499].1.clone()), Answer::Missing];
+        assert!(client.ask_all(&asked) == answers, "{spec}");
+        for (key, value) in &pairs {
+            assert!(client.get(key) == Answer::Value(value.clone()), "{spec}: {key}");
+        }
+    }
+}
+
+#[test]
 fn a_session_survives_a_restart_of_its_server() {
     for spec in ALL {
         for clients in [1, 4] {
@@ -345,8 +366,9 @@ fn nothing_is_said_to_be_native_that_was_not_tested_here() {
         OperationKind::GetCounter,
         OperationKind::CompareAndSet,
         OperationKind::GetMany,
+        OperationKind::PutMany,
     ];
-    let in_redis = [OperationKind::IncrementField, OperationKind::GetFields, OperationKind::PutMany];
+    let in_redis = [OperationKind::IncrementField, OperationKind::GetFields];
     for spec in ["redis-unix", "memcached-unix"] {
         let server = Server::start(spec);
         for kind in server.store().capabilities().native.kinds() {

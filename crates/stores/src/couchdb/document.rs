@@ -121,7 +121,7 @@ mod tests {
             let mut body = Vec::new();
             write(&mut body, "k", Some("1-a"), value);
             let document: Document = serde_json::from_slice(&body).unwrap();
-            assert_eq!((document.rev.as_str(), document.value().unwrap()), ("1-a", value.to_vec()));
+            assert_eq!((document.rev.clone(), document.value()), ("1-a".to_owned(), Some(value.to_vec())));
         }
         assert_ne!(version("1-a"), version("2-a"));
     }

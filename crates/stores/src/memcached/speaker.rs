@@ -45,7 +45,10 @@ impl Speaker {
         product: &'static str,
         capabilities: Capabilities,
     ) -> Result<Speaker, StoreError> {
-        let more = BTreeMap::from([("protocol".to_owned(), "memcached text".to_owned())]);
+        let more = BTreeMap::from([
+            ("protocol".to_owned(), "memcached text".to_owned()),
+            ("connections".to_owned(), "one a client, shared by its slots (pipelined)".to_owned()),
+        ]);
         let speaker = Speaker { endpoint: endpoint.clone(), capabilities, product, more };
         super::facts(endpoint).map(|_| speaker)
     }

@@ -24,6 +24,9 @@ const LINE_BYTES: usize = 4 << 10;
 /// Largest value believed.
 const VALUE_BYTES: u64 = 1 << 30;
 
+/// In `Expect::detail`: not asked, because of a key no server takes.
+const NO_SUCH_KEY: u32 = u32::MAX;
+
 /// Keys in one `get`: old servers read a line of 2 KiB at most.
 const KEYS_OF_A_LINE: usize = 7;
 
@@ -45,6 +48,11 @@ pub(crate) struct Text {
 impl Codec for Text {
     fn encode(&mut self, operation: &Operation<'_>, out: &mut Vec<u8>) -> Expect {
         let kind = operation.kind();
+        if !keys_fit(operation) {
+            // One line that every server answers with one: to bad keys some answer twice or not at all.
+            out.extend_from_slice(b"version\r\n");
+            return Expect { kind, detail: NO_SUCH_KEY };
+        }
         let mut detail = 1;
         match *operation {
             Operation::Get { key } | Operation::GetCounter { key } => self.get(out, b"get ", key),
@@ -85,6 +93,7 @@ impl Codec for Text {
 
     fn decode<'a>(&'a mut self, expect: Expect, input: &'a [u8]) -> Decoded<'a> {
         let decoded = match expect.kind {
+            _ if expect.detail == NO_SUCH_KEY => not_asked(input),
             OperationKind::Get | OperationKind::GetVersioned | OperationKind::GetCounter => self.one(expect.kind, input),
             OperationKind::GetMany => self.many(expect.detail, input),
             OperationKind::PutMany => put_many(expect.detail, input),
@@ -185,6 +194,18 @@ impl Text {
         self.asked.pop();
         let reply = refusal.map_or(Reply::Rows(self.rows.rows()), refused);
         Ok(Decoded::Reply { reply, consumed })
+    }
+}
+
+/// The reply to what was sent instead of a request with a key no server takes.
+fn not_asked<'a>(input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
+    let line = Line::read(input)?;
+    match line.says {
+        Says::Version => {
+            let reply = refused(b"the key is empty, or longer than 250 bytes as it travels");
+            Ok(Decoded::Reply { reply, consumed: line.consumed })
+        }
+        _ => Err(Decoded::Broken("VERSION")),
     }
 }
 
@@ -344,7 +365,25 @@ fn refused(words: &[u8]) -> Reply<'_> {
     Reply::Failed(Failure::Refused(std::str::from_utf8(words).unwrap_or("an error in words that are not UTF-8")))
 }
 
-/// Whether a server takes this key, in whatever form.
+/// Whether a server takes the keys of an operation, in whatever form.
+fn keys_fit(operation: &Operation<'_>) -> bool {
+    match operation {
+        Operation::GetMany { keys } => keys.iter().all(|key| fits(key)),
+        Operation::PutMany { pairs } => pairs.iter().all(|(key, _)| fits(key)),
+        Operation::Scan { .. } => true,
+        Operation::Get { key }
+        | Operation::GetVersioned { key }
+        | Operation::Put { key, .. }
+        | Operation::Delete { key }
+        | Operation::Append { key, .. }
+        | Operation::Increment { key, .. }
+        | Operation::GetCounter { key }
+        | Operation::IncrementField { key, .. }
+        | Operation::GetFields { key }
+        | Operation::CompareAndSet { key, .. } => fits(key),
+    }
+}
+
 fn fits(key: &[u8]) -> bool {
     !key.is_empty() && key.len() <= if is_plain(key) { KEY_TEXT_BYTES } else { KEY_BYTES }
 }
@@ -353,11 +392,9 @@ fn is_plain(key: &[u8]) -> bool {
     key.iter().all(|byte| (b'!'..=b'~').contains(byte)) && !key.starts_with(b"~") && !key.starts_with(b"@")
 }
 
-/// Writes a key. One no server takes becomes one it refuses in its own words.
+/// Writes a key.
 fn push_key(out: &mut Vec<u8>, key: &[u8]) {
-    if !fits(key) {
-        out.extend_from_slice(&[b'x'; KEY_TEXT_BYTES + 1]);
-    } else if is_plain(key) {
+    if is_plain(key) {
         out.extend_from_slice(key);
     } else {
         out.push(b'~');
@@ -367,13 +404,6 @@ fn push_key(out: &mut Vec<u8>, key: &[u8]) {
 
 /// Writes a request of one line.
 fn word(out: &mut Vec<u8>, command: &[u8], key: &[u8], rest: &[u8]) {
-    if !fits(key) {
-        // Whatever was asked becomes a read, which is refused.
-        out.extend_from_slice(b"get ");
-        push_key(out, key);
-        out.extend_from_slice(b"\r\n");
-        return;
-    }
     out.extend_from_slice(command);
     push_key(out, key);
     out.extend_from_slice(rest);
@@ -382,10 +412,6 @@ fn word(out: &mut Vec<u8>, command: &[u8], key: &[u8], rest: &[u8]) {
 
 /// Writes a request that carries a value.
 fn store(out: &mut Vec<u8>, command: &[u8], key: &[u8], value: &[u8], version: Option<u64>) {
-    if !fits(key) {
-        // The server would take the value behind a key it refuses for requests.
-        return word(out, command, key, b"");
-    }
     out.reserve(KEY_TEXT_BYTES + value.len() + 64);
     out.extend_from_slice(command);
     push_key(out, key);

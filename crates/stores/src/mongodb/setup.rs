@@ -18,6 +18,10 @@ use study::{Address, Durability, Spec, Target};
 /// How long a server may take to let us in: a server that is starting is asked again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The driver's monitor asks the server how it is on a connection of its own, and gives up every other connection when the answer takes
+/// longer than this. A server that stands still for a while is what kvtrial measures: its operations end by their own deadlines.
+const MONITOR_TIMEOUT: Duration = Duration::from_secs(3600);
+
 /// How long making the collections may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -106,7 +110,8 @@ fn options(endpoint: &Endpoint) -> ClientOptions {
         .app_name("kvtrial".to_owned())
         .credential(credential)
         .direct_connection(true)
-        .connect_timeout(CONNECT_TIMEOUT)
+        .connect_timeout(MONITOR_TIMEOUT)
+        .heartbeat_freq(MONITOR_TIMEOUT)
         .server_selection_timeout(CONNECT_TIMEOUT)
         // What fails is reported, not hidden.
         .retry_reads(false)

@@ -1,17 +1,12 @@
 //! Tokyo Cabinet's hash database, from the shared library of the system. Signatures are those of tchdb.h of version 1.4; the
 //! battery of tests proves them by reading back.
 
+use crate::dylib::functions;
 use crate::embedded::Fault;
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-
-/// Names to look for: Debian's, then those of builds from source.
-const NAMES: [&str; 3] = ["libtokyocabinet.so.9", "libtokyocabinet.so.10", "libtokyocabinet.so"];
-
-/// What was looked for when no path is given.
-pub const WANTED: &str = "libtokyocabinet.so.9";
 
 const OPEN_WRITER: c_int = 1 << 1;
 const OPEN_CREATE: c_int = 1 << 2;
@@ -34,23 +29,9 @@ type Plain = unsafe extern "C" fn(Hdb) -> bool;
 /// Makes the new value (from `malloc`) out of the old one, or `NULL` to leave it.
 type Change = unsafe extern "C" fn(Bytes, c_int, *mut c_int, *mut c_void) -> *mut c_void;
 
-/// Loads the functions by the names of the fields, with the prefix of the hash database.
-macro_rules! functions {
-    ($($name:ident: $type:ty),* $(,)?) => {
-        struct Functions { $($name: $type),* }
-
-        impl Functions {
-            /// # Safety
-            /// The library must be Tokyo Cabinet 1.4, whose functions have these signatures.
-            unsafe fn load(library: &Library) -> Result<Functions, libloading::Error> {
-                // SAFETY: as promised by the caller; the pointers are used only while the library is loaded.
-                Ok(Functions { $($name: unsafe { *library.get(concat!("tchdb", stringify!($name), "\0").as_bytes())? }),* })
-            }
-        }
-    };
-}
-
 functions! {
+    /// Of the library's hash database.
+    pub struct Functions {
     new: unsafe extern "C" fn() -> Hdb,
     del: unsafe extern "C" fn(Hdb),
     ecode: unsafe extern "C" fn(Hdb) -> c_int,
@@ -73,39 +54,25 @@ functions! {
     bnum: unsafe extern "C" fn(Hdb) -> u64,
     optimize: unsafe extern "C" fn(Hdb, i64, i8, i8, u8) -> bool,
 }
+}
 
 /// The library, loaded.
 pub struct TokyoCabinet {
     functions: Functions,
-    version: String,
-    _library: Library,
+    /// Its version, e.g. `1.4.48`.
+    pub version: String,
 }
 
 impl TokyoCabinet {
-    /// Loads the library at a path, or the system's.
-    pub fn load(path: Option<&str>) -> Result<TokyoCabinet, String> {
-        let names = path.map_or(NAMES.to_vec(), |path| vec![path]);
-        let mut trouble = String::new();
-        for name in names {
-            // SAFETY: the library has no initialiser that does anything but set up its own variables.
-            match unsafe { Library::new(name) }.and_then(|library| {
-                // SAFETY: the name is Tokyo Cabinet's, or the user says that the file is; all versions 1.4 have these functions.
-                let functions = unsafe { Functions::load(&library)? };
-                // SAFETY: `tcversion` is a pointer to a constant string with an end.
-                let version = unsafe { CStr::from_ptr(**library.get::<*const *const c_char>(b"tcversion\0")?) };
-                let version = version.to_string_lossy().into_owned();
-                Ok(TokyoCabinet { functions, version, _library: library })
-            }) {
-                Ok(loaded) => return Ok(loaded),
-                Err(error) => trouble = error.to_string(),
-            }
+    /// # Safety
+    /// The library must be Tokyo Cabinet 1.4.
+    pub unsafe fn load(library: &Library) -> Result<TokyoCabinet, String> {
+        // SAFETY: as promised by the caller; `tcversion` is a pointer to a constant string with an end.
+        unsafe {
+            let functions = Functions::load(library, "tchdb").map_err(|error| error.to_string())?;
+            let version = library.get::<*const *const c_char>(b"tcversion\0").map_err(|error| error.to_string())?;
+            Ok(TokyoCabinet { functions, version: CStr::from_ptr(**version).to_string_lossy().into_owned() })
         }
-        Err(trouble)
-    }
-
-    /// Its version, e.g. `1.4.48`.
-    pub fn version(&self) -> &str {
-        &self.version
     }
 }
 
@@ -123,7 +90,7 @@ pub enum Transactions {
 /// An open database; its functions may be called from any thread.
 pub struct Database {
     hdb: Hdb,
-    library: TokyoCabinet,
+    library: &'static TokyoCabinet,
 }
 
 // SAFETY: `tchdbsetmutex` was called before opening, after which the library locks for itself.
@@ -133,7 +100,7 @@ unsafe impl Sync for Database {}
 
 impl Database {
     /// Opens or creates a file, with that many buckets when it is new.
-    pub fn open(library: TokyoCabinet, path: &Path, buckets: i64, mode: Transactions) -> Result<Database, Fault> {
+    pub fn open(library: &'static TokyoCabinet, path: &Path, buckets: u64, mode: Transactions) -> Result<Database, Fault> {
         let path = CString::new(path.as_os_str().as_bytes())?;
         // SAFETY: makes an object, which `Database` deletes when dropped.
         let hdb = unsafe { (library.functions.new)() };
@@ -146,7 +113,7 @@ impl Database {
         // SAFETY: the object is alive and not yet open; the path ends with NUL.
         let opened = unsafe {
             (functions.setmutex)(hdb)
-                && (functions.tune)(hdb, buckets, TUNE_DEFAULT, TUNE_DEFAULT, TUNE_LARGE)
+                && (functions.tune)(hdb, i64::try_from(buckets).unwrap_or(i64::MAX), TUNE_DEFAULT, TUNE_DEFAULT, TUNE_LARGE)
                 && (functions.open)(hdb, path.as_ptr(), OPEN_WRITER | OPEN_CREATE | sync)
         };
         if opened { Ok(database) } else { Err(database.fault()) }
@@ -154,7 +121,7 @@ impl Database {
 
     /// The library's version.
     pub fn version(&self) -> &str {
-        self.library.version()
+        &self.library.version
     }
 
     /// Buckets of its array.

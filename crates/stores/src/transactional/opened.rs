@@ -4,6 +4,7 @@ use super::{Engine, Handle, Shared};
 use crate::embedded::Fault;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use store::immediate::Immediate;
 use store::{Capabilities, Facts, Session, SessionPlan, Store, StoreError, Threading};
 
@@ -40,6 +41,14 @@ impl<E: Engine> Store for Opened<E> {
 
     fn facts(&self) -> Result<Facts, StoreError> {
         self.shared.engine.facts(self.capabilities.durability)
+    }
+
+    fn resent(&self) -> u64 {
+        self.shared.engine.resent()
+    }
+
+    fn compact(&self, _: Duration) -> Result<(), StoreError> {
+        self.shared.engine.compact().map_err(|Fault(words)| StoreError::Session(words))
     }
 
     fn flush(&self) -> Result<(), StoreError> {

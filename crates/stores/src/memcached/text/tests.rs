@@ -39,13 +39,16 @@ fn requests_are_the_lines_of_the_protocol() {
 }
 
 #[test]
-fn what_no_server_takes_as_a_key_carries_no_value_it_could_take_for_a_request() {
+fn a_key_no_server_takes_is_refused_in_its_turn_and_its_value_never_sent() {
     for key in [&b""[..], &[b'k'; 251], &[0; KEY_BYTES + 1]] {
-        for operation in [Operation::Put { key, value: b"delete k" }, Operation::Append { key, value: b"delete k" }] {
-            let lines = encoded(&operation);
-            for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                assert!(line.starts_with(b"get x") && line.len() > 254, "{}", line.escape_ascii());
-            }
+        for operation in [
+            Operation::Put { key, value: b"delete k" },
+            Operation::Append { key, value: b"delete k" },
+            Operation::GetMany { keys: &[b"a", key] },
+            Operation::PutMany { pairs: &[(b"a", b"1"), (key, b"2")] },
+        ] {
+            assert_eq!(encoded(&operation), b"version\r\n");
+            assert!(decoded(&operation, b"VERSION 1.6.18\r\n").contains("Refused(\"the key is empty"));
         }
     }
     assert!(encoded(&Operation::Get { key: &[b'k'; 250] }).len() == 256);

@@ -1,0 +1,152 @@
+//! Engines that put, append, count and compare by a call of their own each (Tokyo Cabinet, Kyoto Cabinet, Tkrzw), as stores.
+//!
+//! Each call is atomic by the library's own locks. Counters share the key space of values, as they do in the libraries.
+
+use crate::embedded::{Buffers, Fault, Outcome};
+use std::sync::Arc;
+use std::time::Duration;
+use store::immediate::{Immediate, SyncStore};
+use store::{Capabilities, Expected, Facts, Operation, Reply, Session, SessionPlan, Store, StoreError, Threading};
+use study::Durability;
+
+/// An open database; any thread may call it.
+pub trait Cabinet: Send + Sync + 'static {
+    /// Reads a value into a buffer; whether there is one.
+    fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Fault>;
+
+    /// Stores a value.
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Fault>;
+
+    /// Adds to the end of a value, or creates it.
+    fn append(&self, key: &[u8], more: &[u8]) -> Result<(), Fault>;
+
+    /// Removes a record; whether there was one.
+    fn delete(&self, key: &[u8]) -> Result<bool, Fault>;
+
+    /// Stores a value only when there is none; whether it did.
+    fn put_absent(&self, key: &[u8], value: &[u8]) -> Result<bool, Fault>;
+
+    /// Replaces a value only when it is the one expected; whether it did.
+    fn replace(&self, key: &[u8], expected: &[u8], value: &[u8]) -> Result<bool, Fault>;
+
+    /// Adds to a counter, or creates it; what it is then. The buffer may be used.
+    fn increment(&self, key: &[u8], by: i64, scratch: &mut Vec<u8>) -> Result<i64, Fault>;
+
+    /// Reads a stored counter.
+    fn count(&self, stored: &[u8]) -> Result<i64, Fault>;
+
+    /// Stores several values together, in engines that declare it.
+    fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault>;
+
+    /// What it says itself.
+    fn facts(&self) -> Facts;
+
+    /// Flushes its files.
+    fn sync(&self) -> Result<(), Fault>;
+
+    /// Rewrites its files without what was deleted or replaced, in engines that declare it.
+    fn compact(&self) -> Result<(), Fault> {
+        Err(Fault("this engine has no compaction".into()))
+    }
+}
+
+/// The store over an engine.
+pub struct Opened<C> {
+    cabinet: Arc<C>,
+    capabilities: Capabilities,
+}
+
+impl<C: Cabinet> Opened<C> {
+    /// The store over an engine that was just opened.
+    pub fn store(cabinet: C, capabilities: Capabilities) -> Box<dyn Store> {
+        Box::new(Opened { cabinet: Arc::new(cabinet), capabilities })
+    }
+}
+
+fn in_words(Fault(words): Fault) -> StoreError {
+    StoreError::Session(words)
+}
+
+impl<C: Cabinet> Store for Opened<C> {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        Immediate::session(plan, || Ok(Handle { cabinet: Arc::clone(&self.cabinet), buffers: Buffers::default() }))
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::PerClient
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        Ok(self.cabinet.facts())
+    }
+
+    fn compact(&self, _: Duration) -> Result<(), StoreError> {
+        self.cabinet.compact().map_err(in_words)
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        match self.capabilities.durability {
+            Durability::Commit => self.cabinet.sync().map_err(in_words),
+            _ => Ok(()),
+        }
+    }
+}
+
+struct Handle<C> {
+    cabinet: Arc<C>,
+    buffers: Buffers,
+}
+
+impl<C: Cabinet> Handle<C> {
+    fn carry_out(&mut self, operation: &Operation<'_>) -> Result<Outcome, Fault> {
+        let done_or = |done, otherwise| if done { Reply::Done } else { otherwise };
+        let (cabinet, buffers) = (&*self.cabinet, &mut self.buffers);
+        let reply = match *operation {
+            Operation::Get { key } if cabinet.get(key, &mut buffers.value)? => return Ok(Outcome::Value),
+            Operation::GetVersioned { key } if cabinet.get(key, &mut buffers.value)? => return Ok(Outcome::Versioned),
+            Operation::Get { .. } | Operation::GetVersioned { .. } => Reply::Missing,
+            Operation::Put { key, value } => {
+                cabinet.put(key, value)?;
+                Reply::Done
+            }
+            Operation::Append { key, value } => {
+                cabinet.append(key, value)?;
+                Reply::Done
+            }
+            Operation::Delete { key } => done_or(cabinet.delete(key)?, Reply::Missing),
+            Operation::Increment { key, by } => Reply::Number(cabinet.increment(key, by, &mut buffers.value)?),
+            Operation::GetCounter { key } => match cabinet.get(key, &mut buffers.value)? {
+                true => Reply::Number(cabinet.count(&buffers.value)?),
+                false => Reply::Missing,
+            },
+            Operation::CompareAndSet { key, expected: Expected::Absent, value } => {
+                done_or(cabinet.put_absent(key, value)?, Reply::Conflict)
+            }
+            Operation::CompareAndSet { key, expected: Expected::Present { value: seen, .. }, value } => {
+                done_or(cabinet.replace(key, seen, value)?, Reply::Conflict)
+            }
+            Operation::PutMany { pairs } => {
+                cabinet.put_many(pairs)?;
+                Reply::Done
+            }
+            Operation::IncrementField { .. }
+            | Operation::GetFields { .. }
+            | Operation::GetMany { .. }
+            | Operation::Scan { .. } => {
+                return Err(Fault(format!("this engine has no {}", operation.kind().name())));
+            }
+        };
+        Ok(Outcome::Own(reply))
+    }
+}
+
+impl<C: Cabinet> SyncStore for Handle<C> {
+    fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_> {
+        let outcome = self.carry_out(operation);
+        self.buffers.reply(outcome)
+    }
+}

@@ -1,0 +1,177 @@
+//! Kyoto Cabinet's file hash database, in this process: the system's shared library, loaded at run time; the option
+//! `lib=` names another file.
+//!
+//! Durability, by Kyoto Cabinet's documentation and headers. At `os` every update is a transaction of its own (`OAUTOTRAN`): what it
+//! will overwrite is first written to a log beside the file, so a kill at any moment leaves the state before or after it. At `commit`
+//! (`OAUTOSYNC` as well) log and file are flushed. At `none` updates change the mapped file in place, which is how the library is
+//! mostly used; a kill in the middle of one can lose more, and the next opening repairs what it can.
+//!
+//! Append is `kcdbappend`, a counter is `kcdbincrint` (64 bits, wraps around), compare-and-set is `kcdbadd` where the key must be
+//! absent and `kcdbcas` else. Put-many is one transaction at the levels that have them, while other writers wait at a lock of the
+//! adapter, since a transaction of the library is everybody's. The C interface has no defragmentation, so there is no compaction.
+
+mod library;
+
+use crate::cabinet::{Cabinet, Opened};
+use crate::dylib::{Dylib, LIB};
+use crate::embedded::{Fault, number_option, place, size_option};
+use library::{Database, KyotoCabinet, Transactions};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use store::{
+    Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Store,
+    StoreError, StoreInfo,
+};
+use study::{Durability, Spec};
+
+/// The stores of this adapter.
+pub static STORES: &[StoreInfo] = &[StoreInfo {
+    name: "kyotocabinet",
+    class: Class::Embedded,
+    summary: "hash table in a mapped file, after Tokyo Cabinet",
+    durabilities: &[Durability::Os, Durability::Commit, Durability::None],
+    options: &[
+        LIB,
+        OptionInfo { name: "bnum", values: &[], help: "buckets of a new file [1048576]" },
+        OptionInfo { name: "msiz", values: &[], help: "bytes of the file that are mapped [64MiB]" },
+    ],
+    install: "apt-get install libkyotocabinet16v5",
+    licence: "GPL-3.0-or-later",
+    declares,
+    probe: || LIBRARY.probe(|library| format!("Kyoto Cabinet {}", library.version)),
+    opener: Opener::Embedded(open),
+}];
+
+static LIBRARY: Dylib<KyotoCabinet> =
+    Dylib::new(&["libkyotocabinet.so.16", "libkyotocabinet.so"], KyotoCabinet::load);
+
+const NATIVE: OperationSet = OperationSet::BASIC.and(&[
+    OperationKind::GetVersioned,
+    OperationKind::Append,
+    OperationKind::Increment,
+    OperationKind::GetCounter,
+    OperationKind::CompareAndSet,
+]);
+
+fn mode(durability: Durability) -> Transactions {
+    match durability {
+        Durability::None => Transactions::Off,
+        Durability::Commit => Transactions::Flushed,
+        Durability::Os | Durability::Second => Transactions::On,
+    }
+}
+
+/// Put-many is a transaction, so it is native only at the levels that have them.
+fn declares(spec: &Spec) -> Capabilities {
+    let transactions = mode(spec.durability.unwrap_or(STORES[0].durabilities[0])) != Transactions::Off;
+    Capabilities {
+        native: if transactions { NATIVE.and(&[OperationKind::PutMany]) } else { NATIVE },
+        counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Wraps }),
+        ..Capabilities::BASIC
+    }
+}
+
+fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
+    let info = &STORES[0];
+    let durability = info.durability(spec)?;
+    let mode = mode(durability);
+    let bnum = number_option(spec, "bnum")?.unwrap_or(1 << 20);
+    let parameters = format!("#bnum={bnum}#msiz={}", size_option(spec, "msiz", 64 << 20)?);
+    let library = LIBRARY.of(info, spec)?;
+    let path = place(directory, "kch")?;
+    if path.as_os_str().as_bytes().contains(&b'#') {
+        return Err(StoreError::open(path.display(), "Kyoto Cabinet takes no path with '#' in it; use another directory"));
+    }
+    let name = [path.as_os_str().as_bytes(), parameters.as_bytes()].concat();
+    let database =
+        Database::open(library, &name, mode).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
+    Ok(Opened::store(File { database, mode, writers: RwLock::new(()) }, Capabilities { durability, ..declares(spec) }))
+}
+
+/// The open file, and who writes to it: single writes side by side, or one transaction of many.
+struct File {
+    database: Database,
+    mode: Transactions,
+    writers: RwLock<()>,
+}
+
+impl File {
+    fn beside_others(&self) -> RwLockReadGuard<'_, ()> {
+        self.writers.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cabinet for File {
+    fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Fault> {
+        self.database.get(key, into)
+    }
+
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        let _beside = self.beside_others();
+        self.database.put(key, value)
+    }
+
+    fn append(&self, key: &[u8], more: &[u8]) -> Result<(), Fault> {
+        let _beside = self.beside_others();
+        self.database.append(key, more)
+    }
+
+    fn delete(&self, key: &[u8]) -> Result<bool, Fault> {
+        let _beside = self.beside_others();
+        self.database.delete(key)
+    }
+
+    fn put_absent(&self, key: &[u8], value: &[u8]) -> Result<bool, Fault> {
+        let _beside = self.beside_others();
+        self.database.put_absent(key, value)
+    }
+
+    fn replace(&self, key: &[u8], expected: &[u8], value: &[u8]) -> Result<bool, Fault> {
+        let _beside = self.beside_others();
+        self.database.replace(key, expected, value)
+    }
+
+    fn increment(&self, key: &[u8], by: i64, scratch: &mut Vec<u8>) -> Result<i64, Fault> {
+        let sum = {
+            let _beside = self.beside_others();
+            self.database.add(key, by)
+        };
+        if let Some(sum) = sum {
+            return Ok(sum);
+        }
+        match self.get(key, scratch)? && self.count(scratch)? == i64::MIN {
+            true => Ok(i64::MIN),
+            false => Err(Fault("kcdbincrint failed".into())),
+        }
+    }
+
+    fn count(&self, stored: &[u8]) -> Result<i64, Fault> {
+        Ok(i64::from_be_bytes(stored.try_into().map_err(|_| "the value is not a counter of 8 bytes")?))
+    }
+
+    fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault> {
+        let _alone = self.writers.write().unwrap_or_else(PoisonError::into_inner);
+        self.database.transaction(self.mode == Transactions::Flushed, || {
+            pairs.iter().try_for_each(|(key, value)| self.database.put(key, value))
+        })
+    }
+
+    fn facts(&self) -> Facts {
+        let transactions = match self.mode {
+            Transactions::Off => "none",
+            Transactions::On => "one an update (OAUTOTRAN)",
+            Transactions::Flushed => "one an update, flushed (OAUTOTRAN, OAUTOSYNC)",
+        };
+        let status = self.database.status();
+        let shown = ["bnum", "msiz", "apow", "fpow", "opts", "dfunit"];
+        let mut config: std::collections::BTreeMap<_, _> =
+            status.into_iter().filter(|(name, _)| shown.contains(&name.as_str())).collect();
+        config.insert("transactions".into(), transactions.into());
+        Facts { product: "Kyoto Cabinet".into(), version: self.database.version().into(), config }
+    }
+
+    fn sync(&self) -> Result<(), Fault> {
+        self.database.sync()
+    }
+}

@@ -1,0 +1,64 @@
+//! LevelDB, in this process: the system's shared library, loaded at run time; the option `lib=` names another file.
+//!
+//! Durability, by LevelDB's documentation of `WriteOptions::sync`. Every write goes to the log by a `write` call, so it outlives a
+//! kill of the process (`os`); with `sync` the log is flushed as well (`commit`). There is no cheaper mode, so there is no `none`.
+//!
+//! LevelDB has no append and no counters: they read and write under a lock of the adapter on the key, which is what a program that
+//! uses LevelDB must do too. The settings are those asked for: the library cannot be asked what it has.
+
+use crate::dylib::{Dylib, LIB};
+use crate::embedded::{self, place, size_option};
+use crate::log_structured::{Api, Settings, Tree, config};
+use crate::transactional::Opened;
+use std::path::Path;
+use store::{Capabilities, Class, Facts, Opener, OptionInfo, Store, StoreError, StoreInfo, Support};
+use study::{Durability, Spec};
+
+/// The stores of this adapter.
+pub static STORES: &[StoreInfo] = &[StoreInfo {
+    name: "leveldb",
+    class: Class::Embedded,
+    summary: "log-structured merge tree",
+    durabilities: &[Durability::Os, Durability::Commit],
+    options: &[
+        LIB,
+        OptionInfo { name: "write_buffer_size", values: &[], help: "writes kept in memory before a table is written [4MiB]" },
+        OptionInfo { name: "block_cache", values: &[], help: "memory for blocks [8MiB]" },
+        OptionInfo { name: "compression", values: &["snappy", "none"], help: "compression of tables" },
+    ],
+    install: "apt-get install libleveldb1d",
+    licence: "BSD-3-Clause",
+    declares: |_| CAPABILITIES,
+    probe: || LIBRARY.probe(|api| format!("LevelDB {}", api.version)),
+    opener: Opener::Embedded(open),
+}];
+
+static LIBRARY: Dylib<Api> = Dylib::new(&["libleveldb.so.1d", "libleveldb.so.1", "libleveldb.so"], Api::leveldb);
+
+const CAPABILITIES: Capabilities = Capabilities { compaction: Support::Native, ..embedded::CAPABILITIES };
+
+fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
+    let info = &STORES[0];
+    let durability = info.durability(spec)?;
+    let settings = Settings {
+        write_buffer_bytes: Some(size_option(spec, "write_buffer_size", 4 << 20)?),
+        cache_bytes: Some(size_option(spec, "block_cache", 8 << 20)?),
+        compression: Some(i32::from(spec.options.get("compression").is_none_or(|name| name == "snappy"))),
+    };
+    let library = LIBRARY.of(info, spec)?;
+    let path = place(directory, "leveldb")?;
+    let tree = Tree::open(library, &path, settings, durability, facts);
+    Opened::store(tree, &path, Capabilities { durability, ..CAPABILITIES })
+}
+
+fn facts(tree: &Tree) -> Facts {
+    let settings = tree.settings();
+    let compression = if settings.compression == Some(0) { "none" } else { "snappy" };
+    let bytes = |bytes: Option<u64>| bytes.unwrap_or_default().to_string();
+    let config = config([
+        ("write_buffer_size", bytes(settings.write_buffer_bytes)),
+        ("block_cache", bytes(settings.cache_bytes)),
+        ("compression", compression.into()),
+    ]);
+    Facts { product: "LevelDB".into(), version: tree.version().into(), config }
+}

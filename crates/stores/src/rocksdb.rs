@@ -1,0 +1,97 @@
+//! RocksDB, in this process: the system's shared library, loaded at run time; the option `lib=` names another file.
+//!
+//! Durability, by RocksDB's documentation of `WriteOptions`. Every write goes to the log by a `write` call, so it outlives a kill of
+//! the process (`os`); with `sync` the log is flushed as well (`commit`); with `disableWAL` there is no log, and a kill loses what
+//! was not yet written as a table (`none`).
+//!
+//! Append is a merge operator: RocksDB notes the piece without reading the value, and puts the pieces together when it reads or
+//! compacts. Counters read and write under a lock of the adapter on the key, since a merge does not say what came of it. The
+//! settings are read back from the `OPTIONS` file that RocksDB writes when it opens a database.
+//!
+//! Debian's build has RocksDB's tools in it, whose command line flags (gflags) can be in a process only once: two such builds
+//! need two studies. Builds without gflags can be beside any other.
+
+use crate::dylib::{Dylib, LIB};
+use crate::embedded::{self, place, size_option};
+use crate::log_structured::{Api, Settings, Tree, config};
+use crate::transactional::Opened;
+use std::path::Path;
+use store::{Capabilities, Class, Facts, Opener, OptionInfo, Store, StoreError, StoreInfo, Support};
+use study::{Durability, Spec};
+
+/// The stores of this adapter.
+pub static STORES: &[StoreInfo] = &[StoreInfo {
+    name: "rocksdb",
+    class: Class::Embedded,
+    summary: "log-structured merge tree, from LevelDB",
+    durabilities: &[Durability::Os, Durability::Commit, Durability::None],
+    options: &[
+        LIB,
+        OptionInfo { name: "write_buffer_size", values: &[], help: "writes kept in memory before a table is written [64MiB]" },
+        OptionInfo { name: "block_cache", values: &[], help: "memory for blocks [8MiB]" },
+        OptionInfo { name: "compression", values: &["snappy", "none", "lz4", "zstd"], help: "compression of tables" },
+    ],
+    install: "apt-get install librocksdb7.8",
+    licence: "GPL-2.0 OR Apache-2.0",
+    declares: |_| CAPABILITIES,
+    probe: || LIBRARY.probe(|api| format!("RocksDB {}", api.version)),
+    opener: Opener::Embedded(open),
+}];
+
+static LIBRARY: Dylib<Api> =
+    Dylib::new_alone_with("libgflags.so", &["librocksdb.so.7.8", "librocksdb.so"], Api::rocksdb);
+
+const CAPABILITIES: Capabilities = Capabilities { compaction: Support::Native, ..embedded::CAPABILITIES };
+
+/// Compressions by the library's numbers: how the option names them, and how the `OPTIONS` file does.
+const COMPRESSIONS: [(i32, &str, &str); 4] = [
+    (1, "snappy", "kSnappyCompression"),
+    (0, "none", "kNoCompression"),
+    (4, "lz4", "kLZ4Compression"),
+    (7, "zstd", "kZSTD"),
+];
+
+fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
+    let info = &STORES[0];
+    let durability = info.durability(spec)?;
+    let named = spec.options.get("compression").map_or("snappy", String::as_str);
+    let settings = Settings {
+        write_buffer_bytes: Some(size_option(spec, "write_buffer_size", 64 << 20)?),
+        cache_bytes: Some(size_option(spec, "block_cache", 8 << 20)?),
+        compression: COMPRESSIONS.iter().find(|(_, name, _)| *name == named).map(|(number, ..)| *number),
+    };
+    let library = LIBRARY.of(info, spec)?;
+    let path = place(directory, "rocksdb")?;
+    let tree = Tree::open(library, &path, settings, durability, facts);
+    Opened::store(tree, &path, Capabilities { durability, ..CAPABILITIES })
+}
+
+fn facts(tree: &Tree) -> Facts {
+    let options = newest_options(tree.path()).unwrap_or_default();
+    let read = |name: &str| {
+        let lines = options.lines().filter_map(|line| line.trim().split_once('='));
+        lines.into_iter().find(|(known, _)| *known == name).map_or("unknown", |(_, value)| value).to_owned()
+    };
+    let compression = read("compression");
+    let compression = COMPRESSIONS.iter().find(|(.., kept)| *kept == compression).map_or(compression.clone(), |(_, name, _)| (*name).into());
+    let version = match read("rocksdb_version") {
+        unknown if unknown == "unknown" => tree.version().to_owned(),
+        version => version,
+    };
+    let config = config([
+        ("write_buffer_size", read("write_buffer_size")),
+        ("block_cache", tree.property("rocksdb.block-cache-capacity")),
+        ("compression", compression),
+        ("max_background_jobs", read("max_background_jobs")),
+        ("max_open_files", read("max_open_files")),
+        ("merge_operator", read("merge_operator")),
+    ]);
+    Facts { product: "RocksDB".into(), version, config }
+}
+
+/// The `OPTIONS` file of the highest number.
+fn newest_options(directory: &Path) -> Option<String> {
+    let entries = std::fs::read_dir(directory).ok()?.flatten();
+    let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("OPTIONS-"));
+    std::fs::read_to_string(named.max_by_key(|entry| entry.file_name())?.path()).ok()
+}
