@@ -11,6 +11,13 @@ use runner::search::{Bound, Objective};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Headings of the options of `run`.
+const WHAT: &str = "Stores and input";
+const LOAD: &str = "Load";
+const SWEEP: &str = "Sweeps and searches";
+const TRIALS: &str = "Trials";
+const STUDY: &str = "Directories";
+
 /// Which key/value store fits the job? Runs real jobs on real stores, checks every answer, and gives a verdict.
 #[derive(Debug, Parser)]
 #[command(name = "kvtrial", version, max_term_width = 100, arg_required_else_help = true)]
@@ -29,17 +36,17 @@ pub struct Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a job on stores, verify every answer, and compare
+    /// Run a job on stores, check every answer, and rank them
     Run(Box<RunArguments>),
     /// Search the best setting of a store and job within a budget of time
     Tune(Box<TuneArguments>),
     /// Compare two studies, two cells, or all cells of one study; fail a build on a regression
     Compare(CompareArguments),
-    /// Write a study in another format
+    /// Write the report of a study anew, lay several studies over each other, or write another format
     Report(ReportArguments),
     /// Ask a store the job's own question, e.g. the pages correlated with one page
     Query(QueryArguments),
-    /// Is this store, with this client, correct?
+    /// Check a store with its client for correctness: sizes, bytes, pipelines, many clients
     Check(CheckArguments),
     /// Prove the instrument on this machine; the result goes into every study made here
     Selftest(SelftestArguments),
@@ -58,101 +65,108 @@ pub enum Command {
 
 /// Options of `run`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  kvtrial run fans                                  every embedded store of this build\n  \
+                  kvtrial run fans -s redis -s memcached -s lmdb    servers are started, and ended, by kvtrial\n  \
+                  kvtrial run ycsb -s redis://10.0.0.5:6379 --set workload=B --set seconds=30 --clients 8\n  \
+                  kvtrial run ycsb -s redis-unix --vary clients=1..256x2 --vary value=100,1000\n  \
+                  kvtrial run ycsb -s redis-unix --clients 8 --find-rate 'p99<2ms'"
+)]
 pub struct RunArguments {
     /// The job, e.g. fans; `kvtrial jobs` lists them
     #[arg(value_parser = words::job(), hide_possible_values = true)]
     pub job: String,
     /// A store: NAME starts a private one, URL or NAME:PATH uses yours; options follow commas (redis,durability=commit).
     /// Repeat it to compare several. Without it: every embedded store of this build
-    #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = words::store(), hide_possible_values = true)]
+    #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = words::store(), hide_possible_values = true, help_heading = WHAT)]
     pub stores: Vec<String>,
     /// Host of the server named by the one -s
-    #[arg(long, value_name = "HOST")]
+    #[arg(long, value_name = "HOST", help_heading = WHAT)]
     pub host: Option<String>,
     /// Port of the server named by the one -s
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", help_heading = WHAT)]
     pub port: Option<u16>,
     /// Input: a file, or a name `kvtrial jobs` shows
-    #[arg(long, value_name = "FILE|NAME")]
+    #[arg(long, value_name = "FILE|NAME", help_heading = WHAT)]
     pub data: Option<String>,
     /// Set a parameter of the job; repeat it for more
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value, help_heading = WHAT)]
     pub set: Vec<(String, String)>,
     /// Run with each of these values: 1,2,8 or 1..256x2 or 1000..5000+1000. KEY: a parameter of the job, an option of a store
     /// (io-threads, redis.io-threads, durability), or clients, pipeline, threads, rate. Repeat it for all combinations
-    #[arg(long = "vary", value_name = "KEY=VALUES", value_parser = key_value)]
+    #[arg(long = "vary", value_name = "KEY=VALUES", value_parser = key_value, help_heading = SWEEP)]
     pub vary: Vec<(String, String)>,
     /// Of all combinations of --vary, only this many, drawn at random by the seed
-    #[arg(long, value_name = "N", requires = "vary", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "vary", value_parser = clap::value_parser!(u32).range(1..), help_heading = SWEEP)]
     pub sample: Option<u32>,
     /// Order of the trials. rising runs them as they are named, to show how that misleads
-    #[arg(long, value_enum, default_value_t = Order::Random)]
+    #[arg(long, value_enum, default_value_t = Order::Random, help_heading = SWEEP)]
     pub order: Order,
     /// Run the job as its author did once, and print the numbers then published beside these; `kvtrial jobs` lists them
-    #[arg(long, value_name = "YEAR")]
+    #[arg(long, value_name = "YEAR", help_heading = WHAT)]
     pub preset: Option<String>,
     /// Size of a preset as a multiple of the original's, such as 0.01
-    #[arg(long, value_name = "FACTOR", requires = "preset", default_value = "1", value_parser = scale)]
+    #[arg(long, value_name = "FACTOR", requires = "preset", default_value = "1", value_parser = scale, help_heading = WHAT)]
     pub scale: Scale,
     /// Read the job's parameters from a file; for ycsb, an unmodified YCSB property file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = WHAT)]
     pub plan: Option<PathBuf>,
     /// Connections, or handles of an embedded library [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = LOAD)]
     pub clients: Option<u32>,
     /// Operations each client may have in flight [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = LOAD)]
     pub pipeline: Option<u32>,
     /// Threads that drive the clients [default: one a client for libraries, else half the processors]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = LOAD)]
     pub threads: Option<u32>,
     /// Open loop: send this many operations a second, whatever the replies do [default: closed loop]
-    #[arg(long, value_name = "OPS_PER_S", value_parser = rate)]
+    #[arg(long, value_name = "OPS_PER_S", value_parser = rate, help_heading = LOAD)]
     pub rate: Option<f64>,
     /// Open loop with random (Poisson) instead of evenly spaced arrivals
-    #[arg(long)]
+    #[arg(long, help_heading = LOAD)]
     pub poisson: bool,
     /// Search the highest rate of random arrivals at which each store keeps this bound: p99<2ms, p99.9<500us, mean<1ms.
     /// A step lasts --set seconds= [default: 5], the edge is measured --repeats times [default: 5]
-    #[arg(long, value_name = "BOUND", value_parser = bound, conflicts_with_all = ["rate", "vary", "warmups", "resume", "poisson"])]
+    #[arg(long, value_name = "BOUND", value_parser = bound, conflicts_with_all = ["rate", "vary", "warmups", "resume", "poisson"], help_heading = SWEEP)]
     pub find_rate: Option<Bound>,
     /// Longest wait for any reply; then the trial ends and is void
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = LOAD)]
     pub deadline: Duration,
     /// Time one operation in so many [default: every one]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = LOAD)]
     pub time_one_in: Option<u32>,
     /// Counted trials of each store [default: 3, with --quick 2]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = TRIALS)]
     pub repeats: Option<u32>,
     /// Trials of each store that are run first and not counted [default: 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000), help_heading = TRIALS)]
     pub warmups: Option<u32>,
     /// Seed of every random choice
-    #[arg(long, value_name = "N", default_value_t = 42)]
+    #[arg(long, value_name = "N", default_value_t = 42, help_heading = TRIALS)]
     pub seed: u64,
     /// A first look: two repeats
-    #[arg(long)]
+    #[arg(long, help_heading = TRIALS)]
     pub quick: bool,
-    /// Do not add the null and ram cells
-    #[arg(long)]
+    /// Do not add the baselines: null, ram and, beside servers, echo
+    #[arg(long, help_heading = TRIALS)]
     pub no_baselines: bool,
     /// Delete the job's keys from your own store first, if it holds any
-    #[arg(long)]
+    #[arg(long, help_heading = STUDY)]
     pub overwrite: bool,
-    /// Exit with 4 when a cell is degraded
-    #[arg(long)]
+    /// Exit with 4 when a cell is degraded, or the self-test failed on this machine
+    #[arg(long, help_heading = TRIALS)]
     pub strict: bool,
     /// Directory for the study [default: kvtrial-study-TIME]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = STUDY)]
     pub out: Option<PathBuf>,
     /// Go on with the study in --out: finish what was interrupted, or add trials with a higher --repeats; other options as
     /// before
-    #[arg(long, requires = "out")]
+    #[arg(long, requires = "out", help_heading = STUDY)]
     pub resume: bool,
     /// Where private stores keep their data: a directory on the disk to be measured [default: the system's temporary
     /// directory]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = STUDY)]
     pub base: Option<PathBuf>,
 }
 

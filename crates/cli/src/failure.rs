@@ -19,7 +19,7 @@ pub const MEANINGS: [(u8, &str); 6] = [
     (VOID, "some cell void, or some check failed"),
     (USAGE, "bad usage or input"),
     (REGRESSION, "a --fail-if is broken"),
-    (UNTRUSTED, "some cell degraded, with --strict"),
+    (UNTRUSTED, "some cell degraded or self-test failed, with --strict"),
     (INTERRUPTED, "interrupted"),
 ];
 

@@ -10,8 +10,11 @@ const APPEND_1000_7: &str = "sha256:309cc2785568f6644313b62a256a84240af1aa1b4b1d
 const COUNTS_500_42: &str = "sha256:4662399b4f6d874c17ed9780dd318caa76cb9c1a2acdb21b0a5b2c6155af4272";
 const VADER: &str = "sha256:c584e96eb575f5d29c83293ead8448107741de6d6982af0dbafed5cb1bcd38f0";
 
-const SERVERS: [&str; 6] =
-    ["redis", "redis-unix", "memcached", "mysql,durability=none", "postgres,durability=none", "mongodb,durability=os"];
+const COUNTS_20_42: &str = "sha256:68e5ebddfbd649b01de056161beca7b285aa827610bf67066b1d84b3bf8e47d5";
+
+const SERVERS: [&str; 5] = ["redis", "redis-unix", "memcached", "mysql,durability=none", "postgres,durability=none"];
+/// FerretDB does tens of operations a second and has neither append nor counters that are atomic: less of the same.
+const SLOW: [&str; 1] = ["mongodb,durability=os"];
 const EMBEDDED: [&str; 15] = [
     "ram",
     "ram,map=std",
@@ -45,12 +48,14 @@ fn append_has_the_known_answer_on_every_store() {
     answers_on(&EMBEDDED, "append --data gen:1000:7", APPEND_1000_7);
     answers_on(&SERVERS, "append --data gen:1000:7 --clients 4 --pipeline 8", APPEND_1000_7);
     answers_on(&["redis", "ram"], "append --data gen:1000:7 --clients 3 --set append=rewrite", APPEND_1000_7);
+    answers_on(&SLOW, "append --data gen:1000:7", APPEND_1000_7);
 }
 
 #[test]
 fn counts_has_the_known_answer_on_every_store() {
     answers_on(&EMBEDDED, "counts --data gen:500:42", COUNTS_500_42);
     answers_on(&SERVERS, "counts --data gen:500:42 --clients 4 --pipeline 8", COUNTS_500_42);
+    answers_on(&SLOW, "counts --data gen:20:42", COUNTS_20_42);
     for way in ["memcached", "rewrite"] {
         let words = format!("counts --data gen:500:42 --clients 2 --pipeline 8 --set increment={way}");
         answers_on(&["redis", "memcached", "ram"], &words, COUNTS_500_42);

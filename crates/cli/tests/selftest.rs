@@ -41,6 +41,29 @@ fn a_study_without_a_self_test_before_it_makes_the_quick_one() {
 }
 
 #[test]
+fn a_machine_on_which_the_self_test_failed_is_not_trusted_by_strict() {
+    let desk = Desk::new();
+    command(&desk, "selftest --quick");
+    let mut files: Vec<_> = walk(&desk.path().join("cache"));
+    let file = files.pop().expect("the result is kept for later studies");
+    let mut known: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    known["passed"] = false.into();
+    known["proofs"][0]["passed"] = false.into();
+    std::fs::write(&file, known.to_string()).unwrap();
+    let words = "run ycsb -s ram --no-baselines --repeats 1 --set operations=1000 --out";
+    let strict = command(&desk, &format!("{words} strict --strict"));
+    assert!(strict.status == 4 && strict.stderr.contains("self-test failed"), "{}", strict.said());
+    let lax = command(&desk, &format!("{words} lax"));
+    assert_eq!(lax.status, 0, "{}", lax.said());
+}
+
+/// Every file below a directory.
+fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+#[test]
 fn a_store_against_itself_is_told_with_the_interval_of_its_rate() {
     let desk = Desk::new();
     let ran = command(&desk, "selftest --quick --aa ram --pairs 2 --repeats 4 --json");

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// `answers/fan_debian_10k.json`: computed by unrelated scripts.
 const DEBIAN_10K: &str = "sha256:9c6ea1cb1e4133de0dbec6cc98699f8b42c680c7442ee8c879c66786a47fce2a";
+/// The same of the first thousand profiles.
+const DEBIAN_1K: &str = "sha256:68feb5060a6d9f728165362a625509d52ab91a5abcf6de1f6c5fe58fe046bc91";
 
 /// What a study without `-s` has: every embedded store.
 const EMBEDDED: [&str; 11] = [
@@ -49,10 +51,16 @@ fn fans_has_the_known_answer_on_every_embedded_store() {
 
 #[test]
 fn sixteen_clients_come_to_the_same_answer_under_every_policy() {
+    for (policy, store) in [("partition", "lmdb"), ("cas", "ram"), ("lock", "sqlite")] {
+        let ran = Desk::new()
+            .run(&format!("fans -s {store} --no-baselines --clients 16 --set policy={policy} --repeats 1 --warmups 0"));
+        assert_eq!((ran.status, ran.digest(store)), (0, DEBIAN_10K), "{policy} on {store}: {}", ran.said());
+    }
+}
+
+#[test]
+fn libraries_and_caches_come_to_the_known_answer_with_sixteen_clients() {
     for (policy, store) in [
-        ("partition", "lmdb"),
-        ("cas", "ram"),
-        ("lock", "sqlite"),
         ("partition", "leveldb"),
         ("cas", "rocksdb"),
         ("cas", "kyotocabinet"),
@@ -60,11 +68,33 @@ fn sixteen_clients_come_to_the_same_answer_under_every_policy() {
         ("cas", "tkrzw,durability=none"),
         ("cas", "berkeleydb"),
         ("partition", "berkeleydb,method=hash"),
+        ("partition", "redis-unix,cache=256KiB"),
+        ("cas", "redis-unix,cache=64MiB"),
+        ("cas", "lmdb,cache=256KiB,flush=50ms"),
+        ("lock", "sqlite,cache=8MiB"),
     ] {
-        let ran = Desk::new()
-            .run(&format!("fans -s {store} --no-baselines --clients 16 --set policy={policy} --repeats 1 --warmups 0"));
-        assert_eq!((ran.status, ran.digest(store)), (0, DEBIAN_10K), "{policy} on {store}: {}", ran.said());
+        let words =
+            format!("fans --data debian-1k -s {store} --no-baselines --clients 16 --set policy={policy} --repeats 1");
+        let ran = Desk::new().run(&format!("{words} --warmups 0"));
+        assert_eq!((ran.status, ran.digest(store)), (0, DEBIAN_1K), "{policy} on {store}: {}", ran.said());
     }
+}
+
+#[test]
+fn a_write_behind_cache_is_shown_at_the_level_a_crash_would_leave() {
+    let ran = Desk::new().run(
+        "fans --data debian-1k -s redis-unix,durability=commit -s redis-unix,durability=commit,cache=64MiB --no-baselines --repeats 1",
+    );
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let cached = ran.cell("redis-unix,durability=commit,cache=64MiB");
+    assert_eq!(cached["durability"], "none");
+    assert_eq!(cached["store_config"]["cache_durability_beneath"], "commit");
+    assert!(
+        cached["verdict"]["reasons"]
+            .as_array()
+            .is_none_or(|reasons| { reasons.iter().all(|reason| reason["kind"] != "setting_not_in_effect") })
+    );
+    assert_eq!(cached["answer"]["digest"], ran.cell("redis-unix,durability=commit")["answer"]["digest"]);
 }
 
 /// A data set made here, and its answer by the plainest possible method.

@@ -33,7 +33,7 @@
   const short = (x) => String(Number(x.toPrecision(3)));
   const units = {
     ns: (x) => scaled(x, NS), s: (x) => scaled(x * 1e9, NS), bytes,
-    count: (x) => scaled(x, COUNT), rate: (x) => scaled(x, COUNT), number: (x) => [x, ''], percent: (x) => [x, '%'],
+    count: (x) => scaled(x, COUNT), rate: (x) => scaled(x, COUNT), number: (x) => [x, ''], percent: (x) => [x, '%'], ratio: (x) => [x, 'x'],
   };
   const missing = (x) => x === null || x === undefined || x === '-' || Number.isNaN(x);
   const value = (unit) => (x) => (missing(x) ? '–' : text(units[unit](Number(x)), digits) + (unit === 'rate' ? '/s' : ''));
@@ -61,6 +61,10 @@
     const share = 100 * (1 - 10 ** -Number(list[0].axisValue ?? list[0].value[0]));
     const rows = list.map((p) => `${p.marker}${escape(p.seriesName)} <strong>${value('ns')(p.value[1])}</strong>`);
     return [`${Number(share.toFixed(5))} % of operations within`, ...rows].join('<br>');
+  };
+  formatters['rate.p99'] = ({ marker, name, seriesName, data }) => {
+    const [rate, p99] = data.value ?? data;
+    return `${marker}<strong>${escape(name || seriesName)}</strong><br>${value('rate')(rate)}<br>p99 ${value('ns')(p99)}`;
   };
   formatters['seconds.axis'] = (x) => `${short(Number(x))}`;
 
@@ -141,7 +145,7 @@
         a.axisLabel = { color: theme.muted, hideOverlap: true, ...a.axisLabel };
         a.nameTextStyle = { color: theme.muted, ...a.nameTextStyle };
         if (a.type === 'category' && name === 'yAxis') {
-          a.axisLabel = { width: Math.max(70, width * 0.3 - 10), overflow: 'truncate', ...a.axisLabel, color: theme.ink };
+          a.axisLabel = { width: Math.max(70, width * (width < 500 ? 0.4 : 0.3) - 10), overflow: 'truncate', ...a.axisLabel, color: theme.ink };
         }
         if (name === 'xAxis' && a.type !== 'category' && a.splitNumber === undefined) a.splitNumber = width < 500 ? 3 : 6;
       });

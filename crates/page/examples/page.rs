@@ -1,5 +1,5 @@
 //! Draws a report without running a study: `page OUT DIR...` of studies on disk, `page OUT sample:NAME` of a made-up one
-//! (`usual`, `troubled`, `one`, `sweep`, `large`, `overlay`). For looking at pages, and for measuring how long they take.
+//! (`usual`, `troubled`, `one`, `sweep`, `large`, `tuned`, `searched`). For looking at pages.
 
 #[path = "../tests/sample/mod.rs"]
 mod sample;
@@ -39,6 +39,8 @@ fn read(source: &str) -> Result<Study, Box<dyn Error>> {
         Some("usual") => sample::usual(),
         Some("troubled") => sample::troubled(),
         Some("one") => sample::study(sample::usual().cells.split_off(6)),
+        Some("tuned") => sample::tuned(),
+        Some("searched") => sample::searched(),
         Some("sweep") => sample::sweep(4, 8, 3, 100),
         Some("large") => sample::sweep(50, 10, 5, 100),
         Some(name) => return Err(format!("there is no sample '{name}'").into()),

@@ -55,6 +55,8 @@ pub(crate) struct Section {
 pub(crate) struct SectionPart {
     /// The combination; empty when nothing varies.
     pub label: String,
+    /// What the charts say, in sentences.
+    pub words: Vec<String>,
     /// Its charts.
     pub charts: Vec<Chart>,
 }

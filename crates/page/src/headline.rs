@@ -1,5 +1,6 @@
 //! The finding in a sentence: which store is best, by how much, or that there is no difference.
 
+use crate::charts::rate;
 use crate::figures;
 use crate::identity::label;
 use crate::view::Grouped;
@@ -16,12 +17,14 @@ pub(crate) struct Headline {
 
 /// The headline of a report on so many studies.
 pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -> Headline {
-    let mut sentences = match grouped {
-        [] => vec!["This study has no cells.".to_owned()],
-        [one] => part_sentences(one),
-        several => sweep_sentences(several),
+    // What a search looked for is its finding; which of its cells came first is not.
+    let mut sentences = match (&study.tune, study.rate_search.as_slice(), grouped) {
+        (Some(tune), _, _) => report::tune_words(study, tune),
+        (None, [], []) => vec!["This study has no cells.".to_owned()],
+        (None, [], [one]) => part_sentences(one),
+        (None, [], several) => sweep_sentences(several),
+        (None, searches, _) => searches.iter().map(rate::sentence).collect(),
     };
-    sentences.extend(study.rate_search.iter().map(crate::charts::rate::sentence));
     if studies > 1 {
         let text = format!(
             "{studies} studies laid over each other. Their trials did not take turns, so what changed on the machine in between looks like a \

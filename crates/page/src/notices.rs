@@ -42,6 +42,11 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
     for disagreement in disagreements(study) {
         add(Weight::Bad, disagreement);
     }
+    let failed = study.selftest.as_ref().map_or(0, |selftest| selftest.proofs.len() - selftest.holding());
+    if failed > 0 {
+        let text = "so its figures are not to be trusted before kvtrial selftest passes";
+        add(Weight::Bad, format!("{failed} proofs of the self-test failed on this machine, {text}."));
+    }
     let wanted = study.repeats as usize;
     let missing: usize = study
         .cells
@@ -55,7 +60,8 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
             format!("Unfinished: {missing} trials are missing. kvtrial run … --resume goes on with it."),
         );
     }
-    if study.cells.iter().any(|cell| !cell.baseline && cell.counted().count() == 1) {
+    let search = study.tune.is_some() || !study.rate_search.is_empty();
+    if !search && study.cells.iter().any(|cell| !cell.baseline && cell.counted().count() == 1) {
         add(
             Weight::Warning,
             "Some cells have one trial: a value without an interval, and no test can tell it from another.".into(),

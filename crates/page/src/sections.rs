@@ -1,7 +1,7 @@
 //! Which charts a report has, and in which order.
 
 use crate::chart::{Chart, Section, SectionPart};
-use crate::charts::{growth, latency, ranking, rate, resources, sweep, time};
+use crate::charts::{budget, growth, latency, ranking, rate, resources, sweep, time, tune};
 use crate::identity::Identities;
 use crate::view::Grouped;
 use std::collections::BTreeSet;
@@ -16,11 +16,37 @@ const POINTS_OF_A_CURVE: std::ops::RangeInclusive<usize> = 24..=300;
 pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identities) -> Vec<Section> {
     let curves = study.cells.iter().filter(|cell| !cell.baseline).count().max(1);
     let points = (MOST_POINTS / curves).clamp(*POINTS_OF_A_CURVE.start(), *POINTS_OF_A_CURVE.end());
-    let by_part = |charts: &dyn Fn(&Grouped<'_>) -> Vec<Chart>| -> Vec<SectionPart> {
-        grouped.iter().map(|it| SectionPart { label: it.part.label.clone(), charts: charts(it) }).collect()
+    // Cells of a search are steps to its finding, which the search's own chart shows; ranking one against the next says nothing.
+    let step = |it: &&Grouped<'_>| {
+        let rates = !study.rate_search.is_empty() && it.part.cells.iter().all(|cell| cell.params.contains_key("rate"));
+        study.tune.is_some() || rates
     };
-    let whole = |charts: Vec<Chart>| vec![SectionPart { label: String::new(), charts }];
+    let grouped: Vec<&Grouped<'_>> = grouped.iter().filter(|it| !step(it)).collect();
+    let by_part = |charts: &dyn Fn(&Grouped<'_>) -> Vec<Chart>| -> Vec<SectionPart> {
+        grouped
+            .iter()
+            .map(|it| SectionPart { label: it.part.label.clone(), words: Vec::new(), charts: charts(it) })
+            .collect()
+    };
+    let whole = |charts: Vec<Chart>| vec![SectionPart { label: String::new(), words: Vec::new(), charts }];
     let mut sections = vec![
+        Section {
+            id: "setting",
+            title: "The best setting",
+            intro: "A search by successive halving: all settings get a trial, the better half goes on. The best was then compared with the default in \
+                    trials of their own."
+                .into(),
+            parts: whole(tune::charts(study)),
+        },
+        Section { id: "rate", title: "Highest rate", intro: String::new(), parts: whole(rate::charts(study)) },
+        Section {
+            id: "sweep",
+            title: "What varied",
+            intro: "The same figures against the parameters this study varied. Trials of all cells ran in one balanced random order, so what drifts \
+                    on the machine does not look like an effect."
+                .into(),
+            parts: whole(if study.tune.is_some() { Vec::new() } else { sweep::charts(study, identities) }),
+        },
         Section {
             id: "ranking",
             title: "Ranking",
@@ -34,12 +60,20 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
             }),
         },
         Section {
-            id: "sweep",
-            title: "What varied",
-            intro: "The same figures against the parameters this study varied. Trials of all cells ran in one balanced random order, so what drifts \
-                    on the machine does not look like an effect."
+            id: "budget",
+            title: "Cost budget",
+            intro: "Where the time of an operation goes, by difference with the baselines. Generator: kvtrial and the job, with nothing kept. Client: \
+                    work on kept values, as a map in memory needs it. Wire: codec, system calls and socket, to the least server there is. Store: \
+                    the rest. Where a baseline is missing one bar is two layers, and says so."
                 .into(),
-            parts: whole(sweep::charts(study, identities)),
+            parts: grouped
+                .iter()
+                .map(|it| SectionPart {
+                    label: it.part.label.clone(),
+                    words: budget::words(&it.part.cells),
+                    charts: budget::chart(&it.part.cells, &it.part.label).into_iter().collect(),
+                })
+                .collect(),
         },
         Section {
             id: "growth",
@@ -47,7 +81,6 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
             intro: "What a store does as it fills.".into(),
             parts: by_part(&|it| growth::charts(&it.part.cells, &it.part.label, identities)),
         },
-        Section { id: "rate", title: "Highest rate", intro: String::new(), parts: whole(rate::charts(study)) },
         Section {
             id: "latency",
             title: "Latency",

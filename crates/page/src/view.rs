@@ -7,7 +7,7 @@ use crate::sections;
 use analysis::{Group, Part, Rank};
 use std::borrow::Cow;
 use std::collections::HashMap;
-use study::{Cell, Durability, Study};
+use study::{Cell, Durability, RateSearch, Study};
 
 /// Field of a cell of several studies that names its own; never written to a file.
 pub(crate) const STUDY: &str = "report_study";
@@ -94,6 +94,9 @@ fn overlay(named: &[Named<'_>]) -> Study {
             cell.more.insert(STUDY.into(), label.as_str().into());
             all.cells.push(cell);
         }
+        let named =
+            |search: &RateSearch| RateSearch { store: format!("{} · {label}", search.store), ..search.clone() };
+        all.rate_search.extend(study.rate_search.iter().map(named));
     }
     all
 }
@@ -109,7 +112,6 @@ fn shallow(study: &Study) -> Study {
         repeats: study.repeats,
         warmups: study.warmups,
         varied: study.varied.clone(),
-        rate_search: study.rate_search.clone(),
         input: study.input.clone(),
         host: study.host.clone(),
         ..Study::default()

@@ -47,7 +47,10 @@ fn every_chart_is_drawn_without_an_error_and_nothing_is_asked_of_any_network() {
     let (usual, troubled, sweep) = (sample::usual(), sample::troubled(), sample::sweep(4, 6, 3, 40));
     let one = sample::study(sample::usual().cells.split_off(6));
     let empty = sample::study(Vec::new());
+    let (tuned, searched) = (sample::tuned(), sample::searched());
     for studies in [
+        vec![("", &tuned)],
+        vec![("", &searched)],
         vec![("", &usual)],
         vec![("", &troubled)],
         vec![("", &sweep)],
@@ -91,7 +94,7 @@ fn what_a_user_or_a_store_named_is_text_and_never_code() {
 #[test]
 fn a_phone_scrolls_down_and_never_sideways() {
     let mut browser = Browser::start();
-    for study in [sample::usual(), sample::troubled(), sample::sweep(3, 5, 3, 40)] {
+    for study in [sample::usual(), sample::troubled(), sample::sweep(3, 5, 3, 40), sample::tuned()] {
         draws_all(&mut browser, &written(&html(&[("", &study)])), PHONE);
         assert_eq!(browser.evaluate("document.documentElement.scrollWidth"), json!(360));
     }

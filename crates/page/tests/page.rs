@@ -36,6 +36,39 @@ fn a_void_cell_is_shown_with_its_reason_and_has_no_bar() {
     assert!(html.contains("sqlite (void)") && html.contains("wrong value") && html.contains("53882"));
 }
 
+#[test]
+fn a_budget_is_drawn_and_told_and_a_bar_of_two_layers_says_so() {
+    let study = sample::usual();
+    let html = report(&study).html();
+    // No echo server was measured: wire and store are one bar.
+    assert!(html.contains("wire + store"), "{html}");
+    assert!(html.contains("On lmdb an operation takes 6.") && html.contains(" generator (null), "), "{html}");
+}
+
+#[test]
+fn a_search_for_a_setting_tells_best_gain_front_and_what_did_not_matter_and_ranks_no_steps() {
+    let study = sample::tuned();
+    let html = report(&study).html();
+    for words in [
+        "The best setting found for sqlite, by makespan: clients=8",
+        "It is 2.80x as good as the default (2.69x to 2.94x, 95 %; 9 pairs of trials after the search",
+        "Not seen to matter (where its effect lies, 95 %): sqlite.cache (0.96x to 1.05x).",
+        "Settings no other beats",
+        "What each value does by itself",
+    ] {
+        assert!(html.contains(words), "{words}");
+    }
+    assert!(!html.contains("id=\"ranking\"") && html.contains("id=\"cells\""));
+}
+
+#[test]
+fn a_search_for_a_rate_shows_its_curve_and_ranks_only_the_closed_loop() {
+    let study = sample::searched();
+    let html = report(&study).html();
+    assert!(html.contains("redis-unix keeps p99&lt;2ms up to 21.0k/s (20.1k/s to 22.0k/s, 94 % interval, n = 5)"));
+    assert_eq!(html.matches("<figure id=\"ranking-").count(), 1);
+}
+
 #[cfg(feature = "plots")]
 #[test]
 fn every_plot_is_well_formed_svg_and_a_png_of_twice_its_size() {

@@ -71,17 +71,24 @@ fn bar(budget: &Budget) -> String {
     bar
 }
 
-/// `On redis-unix an operation takes 9.13 µs: 103 ns generator (null), 1.57 µs client (ram), 5.12 µs wire (echo-unix), 2.34 µs store.`
+/// The sentence on a cell, if it has a budget.
 pub(crate) fn sentence(cell: &Cell, cells: &[&Cell]) -> Option<String> {
-    let budget = budget(cell, cells)?;
-    let parts: Vec<String> = budget.parts.iter().map(|part| told(part, cell)).collect();
-    let whole = units::duration(budget.time_per_operation_ns.value * 1e-9);
-    Some(format!("On {} an operation takes {whole}: {}.", spec(cell), parts.join(", ")))
+    Some(budget_sentence(&spec(cell), budget(cell, cells)?.as_ref()))
 }
 
-fn told(part: &BudgetPart, cell: &Cell) -> String {
+/// A budget in words, of a store called `name`:
+/// `On redis-unix an operation takes 9.13 µs: 103 ns generator (null), 1.57 µs client (ram), 5.12 µs wire (echo-unix), 2.34 µs store.`
+pub fn budget_sentence(name: &str, budget: &Budget) -> String {
+    let last = budget.parts.len().saturating_sub(1);
+    let parts: Vec<String> = budget.parts.iter().enumerate().map(|(at, part)| told(part, at == last)).collect();
+    let whole = units::duration(budget.time_per_operation_ns.value * 1e-9);
+    format!("On {name} an operation takes {whole}: {}.", parts.join(", "))
+}
+
+/// A part, with the baseline it was measured by; the last one is the store's own.
+fn told(part: &BudgetPart, last: bool) -> String {
     let name = part.name();
-    let measured_by = if part.of == cell.store { String::new() } else { format!(" ({})", part.of) };
+    let measured_by = if last { String::new() } else { format!(" ({})", part.of) };
     if !part.told_apart {
         return format!("{name}{measured_by} not told apart from nothing");
     }
@@ -135,7 +142,7 @@ mod tests {
                 part(&[Layer::Wire, Layer::Store], "redis", 5.0, 0.0),
             ],
         );
-        assert!(sentence(&far, &[]).unwrap().ends_with("wire + store (redis) not told apart from nothing."));
+        assert!(sentence(&far, &[]).unwrap().ends_with("wire + store not told apart from nothing."));
         let text = bars(&[&redis, &far], &[], Colour::Never);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0].trim(), "Time of an operation: · generator, ░ client, ▒ wire, █ store");

@@ -35,6 +35,7 @@ mod study_table;
 mod tune;
 pub mod units;
 
+pub use budget::budget_sentence;
 pub use comparison::{comparison_junit, comparison_markdown, comparison_text};
 pub use csv::cells_csv;
 pub use directory::{DirectoryError, StudyDir, read_study, save_study, write_study};
@@ -45,5 +46,5 @@ pub use progress::{Moment, Progress};
 pub use rate_search::rate_search;
 pub use stores_table::{Presence, StoreRow, stores_json, stores_table};
 pub use study_table::study_table;
-pub use tune::tune_text;
+pub use tune::{setting_changes, tune_text, tune_words};
 pub use units::clock;

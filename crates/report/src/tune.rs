@@ -3,7 +3,7 @@
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::units;
 use std::collections::BTreeMap;
-use study::{Study, Tune, TuneEffect, TunedSetting};
+use study::{Quantity, Study, Tune, TuneEffect, TunedSetting};
 
 const FRONT: [Column; 4] = [
     Column { title: "SETTING", side: Side::Left, gap: 3 },
@@ -20,9 +20,8 @@ const EFFECTS: [Column; 3] = [
 /// The best setting with its gain, the settings no other beats, what each value does, and what did not matter. At most 80
 /// columns wide.
 pub fn tune_text(study: &Study, tune: &Tune, colour: Colour) -> String {
-    let store = study.cells.first().map_or("", |cell| cell.store.split(',').next().unwrap_or(""));
     let mut text = String::from("\n");
-    for (line, style) in [(best(store, tune), Style::Bold), (gain(tune), Style::Plain), (effort(tune), Style::Dim)] {
+    for (line, style) in [(best(study, tune), Style::Bold), (gain(tune), Style::Plain), (effort(tune), Style::Dim)] {
         text += &paragraph(&line, 1, 3, style, colour);
     }
     if !tune.pareto.is_empty() {
@@ -37,8 +36,16 @@ pub fn tune_text(study: &Study, tune: &Tune, colour: Colour) -> String {
     text + &effects(tune, colour)
 }
 
-/// What differs from the default.
-fn changes(setting: &BTreeMap<String, String>, default: &BTreeMap<String, String>) -> String {
+/// The finding in sentences, most important first: the best setting, its gain, what did not matter, what was tried.
+pub fn tune_words(study: &Study, tune: &Tune) -> Vec<String> {
+    [Some(best(study, tune)), Some(gain(tune)), did_not_matter(tune), Some(effort(tune))]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// What of a setting differs from the default: `clients=8 threads=2`, or `the default`.
+pub fn setting_changes(setting: &BTreeMap<String, String>, default: &BTreeMap<String, String>) -> String {
     let changed: Vec<String> = setting
         .iter()
         .filter(|(key, value)| default.get(*key) != Some(value))
@@ -47,8 +54,9 @@ fn changes(setting: &BTreeMap<String, String>, default: &BTreeMap<String, String
     if changed.is_empty() { "the default".into() } else { changed.join(" ") }
 }
 
-fn best(store: &str, tune: &Tune) -> String {
-    match changes(&tune.best, &tune.default).as_str() {
+fn best(study: &Study, tune: &Tune) -> String {
+    let store = study.cells.first().map_or("", |cell| cell.store.split(',').next().unwrap_or(""));
+    match setting_changes(&tune.best, &tune.default).as_str() {
         "the default" => {
             format!("No setting of {store} was found that is better than the default in {}.", tune.objective)
         }
@@ -81,11 +89,11 @@ fn gain(tune: &Tune) -> String {
 
 fn effort(tune: &Tune) -> String {
     let rounds: Vec<String> =
-        tune.rounds.iter().map(|round| format!("{} settings in {} trials", round.settings, round.trials)).collect();
+        tune.rounds.iter().map(|round| format!("{} in {} trials", round.settings, round.trials)).collect();
     format!(
-        "Of {} settings tried: {}; {} of {} used.",
+        "Of {} possible settings tried: {}; {} of {} used.",
         tune.combinations,
-        rounds.join(", then "),
+        rounds.join(", then the best "),
         units::clock(tune.used_s),
         units::clock(tune.budget_s)
     )
@@ -94,7 +102,7 @@ fn effort(tune: &Tune) -> String {
 fn front_row(one: &TunedSetting, default: &BTreeMap<String, String>) -> Row {
     let or_dash = |text: Option<String>| (text.unwrap_or_else(|| "-".into()), Style::Plain);
     vec![
-        (changes(&one.setting, default), Style::Plain),
+        (setting_changes(&one.setting, default), Style::Plain),
         or_dash(one.ops_per_s.map(|rate| units::count(rate.value))),
         or_dash(one.p99_ns.map(|p99| units::duration(p99.value * 1e-9))),
         or_dash(one.bytes_per_record.map(units::count)),
@@ -102,7 +110,7 @@ fn front_row(one: &TunedSetting, default: &BTreeMap<String, String>) -> Row {
 }
 
 fn effects(tune: &Tune, colour: Colour) -> String {
-    let known: Vec<(&TuneEffect, study::Quantity)> =
+    let known: Vec<(&TuneEffect, Quantity)> =
         tune.effects.iter().filter_map(|effect| effect.ratio.map(|ratio| (effect, ratio))).collect();
     if known.is_empty() {
         let words = "Too few settings were tried to tell what each value does by itself; a larger --budget tries more.";
@@ -127,6 +135,16 @@ fn effects(tune: &Tune, colour: Colour) -> String {
         text += &table.titles(colour);
         mattered.iter().for_each(|row| text += &table.row(row, colour));
     }
+    if let Some(words) = did_not_matter(tune) {
+        text += &paragraph(&words, 1, 3, Style::Plain, colour);
+    }
+    text
+}
+
+/// Keys none of whose values was told apart from the default, with where their effect lies.
+fn did_not_matter(tune: &Tune) -> Option<String> {
+    let known: Vec<(&TuneEffect, Quantity)> =
+        tune.effects.iter().filter_map(|effect| Some((effect, effect.ratio?))).collect();
     let idle: Vec<String> = tune
         .space
         .iter()
@@ -140,11 +158,7 @@ fn effects(tune: &Tune, colour: Colour) -> String {
             Some(format!("{} ({low:.2}x to {high:.2}x)", space.key))
         })
         .collect();
-    if !idle.is_empty() {
-        let words = format!("Not seen to matter (where its effect lies, 95 %): {}.", idle.join(", "));
-        text += &paragraph(&words, 1, 3, Style::Plain, colour);
-    }
-    text
+    (!idle.is_empty()).then(|| format!("Not seen to matter (where its effect lies, 95 %): {}.", idle.join(", ")))
 }
 
 #[cfg(test)]

@@ -48,6 +48,15 @@ fn record(directory: &mut StudyDir, trials: &[(usize, TrialRecord)]) {
     }
 }
 
+/// The directory, the plan and the trials of a study that ended without a word after so many trials.
+fn died_after(done: usize) -> (tempfile::TempDir, Study, Vec<(usize, TrialRecord)>) {
+    let place = tempfile::tempdir().unwrap();
+    let (study, trials) = plan();
+    let mut directory = StudyDir::create(place.path(), study.clone()).unwrap();
+    record(&mut directory, &trials[..done]);
+    (place, study, trials)
+}
+
 fn message<T>(result: Result<T, DirectoryError>) -> String {
     match result {
         Ok(_) => panic!("this must fail"),
@@ -99,11 +108,7 @@ fn a_study_killed_after_any_trial_is_resumed_without_losing_one() {
 
 #[test]
 fn a_line_torn_anywhere_by_a_crash_costs_only_itself() {
-    let place = tempfile::tempdir().unwrap();
-    let (study, trials) = plan();
-    let mut directory = StudyDir::create(place.path(), study.clone()).unwrap();
-    record(&mut directory, &trials[..3]);
-    drop(directory);
+    let (place, study, trials) = died_after(3);
     let journal = place.path().join("trials.jsonl");
     let whole = fs::read(&journal).unwrap();
     let last_line = whole[..whole.len() - 1].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
@@ -198,11 +203,7 @@ fn an_interrupted_study_that_was_closed_can_be_resumed() {
 
 #[test]
 fn an_existing_study_is_never_overwritten() {
-    let place = tempfile::tempdir().unwrap();
-    let (study, trials) = plan();
-    let mut directory = StudyDir::create(place.path(), study.clone()).unwrap();
-    record(&mut directory, &trials[..2]);
-    drop(directory);
+    let (place, study, trials) = died_after(2);
     let refused = message(StudyDir::create(place.path(), study));
     assert!(refused.contains("already holds a study") && refused.contains("2 trials recorded"), "{refused}");
     assert!(refused.contains("--resume") && refused.contains("--out"), "{refused}");
@@ -266,22 +267,14 @@ fn a_damaged_study_json_is_told_with_its_place_and_left_alone() {
 
 #[test]
 fn a_damaged_study_json_does_not_matter_while_the_journal_is_there() {
-    let place = tempfile::tempdir().unwrap();
-    let (study, trials) = plan();
-    let mut directory = StudyDir::create(place.path(), study.clone()).unwrap();
-    record(&mut directory, &trials[..3]);
-    drop(directory);
+    let (place, study, _) = died_after(3);
     fs::write(place.path().join("study.json"), "{\"schema\"").unwrap();
     assert_eq!(orders(StudyDir::resume(place.path(), &study).unwrap().study()), up_to(3));
 }
 
 #[test]
 fn a_damaged_line_of_the_journal_is_named_and_nothing_is_changed() {
-    let place = tempfile::tempdir().unwrap();
-    let (study, trials) = plan();
-    let mut directory = StudyDir::create(place.path(), study.clone()).unwrap();
-    record(&mut directory, &trials[..3]);
-    drop(directory);
+    let (place, study, _) = died_after(3);
     let journal = place.path().join("trials.jsonl");
     let damaged = fs::read_to_string(&journal).unwrap().replacen("\"order\":2", "\"order\":!", 1);
     fs::write(&journal, &damaged).unwrap();

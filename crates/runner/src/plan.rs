@@ -109,7 +109,11 @@ impl Plan {
             baseline: planned.baseline,
             class: planned.info.class.name().into(),
             measure: planned.measure(),
-            durability: planned.info.durability(&planned.spec).ok(),
+            durability: planned
+                .info
+                .durability(&planned.spec)
+                .ok()
+                .map(|_| planned.info.declared(&planned.spec).durability),
             input: self.shelf.own_input(&planned.params),
             ..Cell::default()
         }

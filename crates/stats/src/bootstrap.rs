@@ -83,6 +83,22 @@ impl Bootstrap {
             && samples.iter().all(|sample| sample.is_finite())
     }
 
+    /// The interval of a statistic whose resampled distribution is known. `None` when a number is not finite.
+    pub(crate) fn estimate(&self, all: Distribution, value: f64, influence: &[f64], n: usize) -> Option<Estimate> {
+        let usable = self.level > 0.0 && self.level < 1.0;
+        if !usable || !value.is_finite() || !all.is_finite() || influence.iter().any(|one| !one.is_finite()) {
+            return None;
+        }
+        let (low, high) = all.bca(value, acceleration(influence), self.level);
+        Some(Estimate {
+            value,
+            low: low.min(value),
+            high: high.max(value),
+            level: self.level.min(reachable_level(n)),
+            n,
+        })
+    }
+
     fn ends(&self, draws: Vec<f64>, value: f64, leave_one_out: &[f64]) -> Option<(f64, f64)> {
         if draws.iter().chain(leave_one_out).any(|draw| !draw.is_finite()) {
             return None;
@@ -104,7 +120,7 @@ fn without_one(samples: &[f64], statistic: impl Fn(&[f64]) -> f64) -> Vec<f64> {
 }
 
 /// Leave-one-out values as influences of their group: (n − 1) times the distance from their mean, over n.
-fn centred(mut values: Vec<f64>) -> Vec<f64> {
+pub(crate) fn centred(mut values: Vec<f64>) -> Vec<f64> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     for value in &mut values {

@@ -16,6 +16,17 @@ impl Distribution {
         Distribution { atoms: values.into_iter().map(|value| (value, weight)).collect() }
     }
 
+    /// Of values with their probabilities, in any order.
+    pub(crate) fn of_atoms(mut atoms: Vec<(f64, f64)>) -> Distribution {
+        atoms.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        Distribution { atoms }
+    }
+
+    /// Whether every value is a number.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.atoms.iter().all(|atom| atom.0.is_finite())
+    }
+
     /// The smallest value whose cumulative probability reaches `probability`.
     fn quantile(&self, probability: f64) -> f64 {
         let mut cumulative = 0.0;

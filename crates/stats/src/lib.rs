@@ -27,6 +27,7 @@ mod change;
 mod detect;
 mod distribution;
 mod interval;
+mod medians;
 mod multiple;
 mod normal;
 mod order;

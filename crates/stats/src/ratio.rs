@@ -1,12 +1,19 @@
 //! How many times one group is another.
 
-use crate::bootstrap::Bootstrap;
+use crate::bootstrap::{Bootstrap, centred};
+use crate::distribution::Distribution;
 use crate::interval::Estimate;
 use crate::median;
+use crate::medians::{medians_without_one, resampled_medians};
+use crate::order::{median_of_sorted, sorted};
+use crate::random::Random;
+
+/// Pairs of medians that are counted rather than drawn: 20 against 20 samples have 44,100, of odd numbers far fewer.
+const MOST_ATOMS: usize = 50_000;
 
 /// The ratio of the medians of two independent groups, `a / b`, with its BCa bootstrap interval.
 ///
-/// 1 inside the interval means that no difference was shown. Method: [`Bootstrap::interval_of_two`] on the logarithm of the ratio
+/// 1 inside the interval means that no difference was shown. Method: as [`Bootstrap::interval_of_two`], on the logarithm of the ratio
 /// (BCa does not depend on such a change of scale, but the acceleration is better estimated on it), so `median_ratio(b, a)` is
 /// the reciprocal up to resampling noise.
 ///
@@ -16,7 +23,8 @@ use crate::median;
 ///
 /// Returns `None` when a group is empty or has a number that is not finite and positive: ratios of such are meaningless. With a
 /// group of one there is no interval and `level` is 0.
-/// Cost: 10,000 resamples of n + m draws and two medians: 4 ms for 10 and 10.
+/// Nothing is resampled: of the medians of all resamples the probabilities are known, and of their pairs all are counted (up to 20 and 20
+/// samples, of odd numbers far more) or `resamples` drawn. Cost: 4 µs for 5 and 5, 0.1 ms for 10 and 10, 3 ms for 20 and 20 and for more.
 ///
 /// ```
 /// let ratio = stats::median_ratio(&[4.0, 4.1, 4.2, 4.1, 3.9], &[2.0, 2.1, 2.0, 1.9, 2.05], stats::Bootstrap::default()).unwrap();
@@ -24,14 +32,71 @@ use crate::median;
 /// assert!(ratio.low > 1.8 && ratio.high < 2.3);
 /// ```
 pub fn median_ratio(a: &[f64], b: &[f64], bootstrap: Bootstrap) -> Option<Estimate> {
-    if a.iter().chain(b).any(|value| *value <= 0.0) {
+    if bootstrap.resamples == 0 || a.iter().chain(b).any(|value| *value <= 0.0) {
         return None;
     }
-    let log_median = |samples: &[f64]| median(samples).map_or(f64::NAN, f64::ln);
-    let log = bootstrap.interval_of_two(a, b, |a, b| log_median(a) - log_median(b))?;
     let value = median(a)? / median(b)?;
-    let level = if log.level > 0.0 { bootstrap.level.min(reachable_level(a.len(), b.len())) } else { 0.0 };
-    Some(Estimate { value, level, low: log.low.exp().min(value), high: log.high.exp().max(value), ..log })
+    let n = a.len().min(b.len());
+    if n == 1 {
+        return Some(Estimate::bare(value, n));
+    }
+    let (a, b) = (sorted(a)?, sorted(b)?);
+    let log = bootstrap.estimate(distribution(&a, &b, bootstrap), log_ratio(&a, &b), &influence(&a, &b), n)?;
+    let level = bootstrap.level.min(reachable_level(a.len(), b.len()));
+    Some(Estimate { value, level, low: log.low.exp().min(value), high: log.high.exp().max(value), n })
+}
+
+/// How the logarithm of the ratio is distributed over resamples: every pair of medians with its probability, or pairs drawn from them
+/// where there are too many.
+fn distribution(a: &[f64], b: &[f64], bootstrap: Bootstrap) -> Distribution {
+    let logs = |sorted: &[f64]| -> Vec<(f64, f64)> {
+        resampled_medians(sorted).into_iter().map(|(median, share)| (median.ln(), share)).collect()
+    };
+    let (of_a, of_b) = (logs(a), logs(b));
+    if of_a.len().saturating_mul(of_b.len()) <= MOST_ATOMS {
+        let pairs = |(log, share): &(f64, f64)| {
+            let (log, share) = (*log, *share);
+            of_b.iter().map(move |(other, of_other)| (log - other, share * of_other))
+        };
+        return Distribution::of_atoms(of_a.iter().flat_map(pairs).collect());
+    }
+    let mut random = Random::new(bootstrap.seed);
+    let (of_a, of_b) = (Drawn::of(&of_a), Drawn::of(&of_b));
+    Distribution::of_draws((0..bootstrap.resamples).map(|_| of_a.draw(&mut random) - of_b.draw(&mut random)).collect())
+}
+
+/// Values to be drawn with their probabilities.
+struct Drawn(Vec<(f64, f64)>);
+
+impl Drawn {
+    fn of(atoms: &[(f64, f64)]) -> Drawn {
+        let mut up_to = 0.0;
+        let cumulative = |&(value, share): &(f64, f64)| {
+            up_to += share;
+            (value, up_to)
+        };
+        Drawn(atoms.iter().map(cumulative).collect())
+    }
+
+    fn draw(&self, random: &mut Random) -> f64 {
+        let all = self.0.last().map_or(0.0, |last| last.1);
+        let wanted = random.unit() * all;
+        let at = self.0.partition_point(|atom| atom.1 <= wanted);
+        self.0[at.min(self.0.len() - 1)].0
+    }
+}
+
+fn log_ratio(a: &[f64], b: &[f64]) -> f64 {
+    median_of_sorted(a).ln() - median_of_sorted(b).ln()
+}
+
+/// What each sample does to the logarithm of the ratio, for the acceleration.
+fn influence(a: &[f64], b: &[f64]) -> Vec<f64> {
+    let (log_a, log_b) = (median_of_sorted(a).ln(), median_of_sorted(b).ln());
+    let logs = |sorted: &[f64]| medians_without_one(sorted).into_iter().map(f64::ln);
+    let mut influence = centred(logs(a).map(|log| log - log_b).collect());
+    influence.extend(centred(logs(b).map(|log| log_a - log).collect()));
+    influence
 }
 
 /// 1 - 2 / C(n + m, n): how often neither group lies wholly above the other when both are alike.

@@ -107,7 +107,7 @@ impl StoreInfo {
     /// What a store of this spec does natively, before it is opened, with the level of durability it will have.
     pub fn declared(&self, spec: &Spec) -> Capabilities {
         let durability = self.durability(spec).unwrap_or(self.durabilities[0]);
-        Capabilities { durability, ..(self.declares)(spec) }
+        layers::declared(spec, Capabilities { durability, ..(self.declares)(&layers::beneath(spec)) })
     }
 
     /// Checks that every option of the spec is one this store has, with a value it has.
@@ -118,12 +118,12 @@ impl StoreInfo {
         self.durability(spec)?;
         for (name, value) in &spec.options {
             if let Some(layer) = layers::find(name) {
-                (layer.check)(value).map_err(|problem| self.unsupported(problem))?;
+                layers::check(layer, spec, name, value).map_err(|problem| self.unsupported(problem))?;
                 continue;
             }
             let Some(option) = self.options.iter().find(|option| option.name == name) else {
                 let known: Vec<_> = self.options.iter().map(|option| option.name).collect();
-                let layers: Vec<_> = layers::ALL.iter().map(|layer| layer.option.name).collect();
+                let layers: Vec<_> = layers::ALL.iter().map(layers::Layer::name).collect();
                 let layers = layers.join(", ");
                 return Err(self.unsupported(if known.is_empty() {
                     format!("it has no option '{name}' (it has only durability=, and as every store {layers}=)")

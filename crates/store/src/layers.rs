@@ -1,31 +1,60 @@
-//! Layers: stores made of a store. A spec asks for one by an option every store takes, e.g. `redis-unix,burn=5%`; the spec is the
+//! Layers: stores made of a store. A spec asks for one by an option every store takes, e.g. `redis-unix,cache=64MiB`; the spec is the
 //! cell's name, so a layer is never hidden.
 //!
 //! A layer is a [`Store`] around a [`Store`] whose sessions wrap the sessions beneath. Adding one is a module here and a line in
 //! [`ALL`], in the order in which they are stacked.
 
 pub mod burn;
+pub mod cache;
 
-use crate::{OptionInfo, Store, StoreError};
+use crate::{Capabilities, OptionInfo, Store, StoreError};
 use study::Spec;
 
 /// One layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Layer {
+    /// The option that asks for it, then others it takes.
+    pub options: &'static [OptionInfo],
+    /// Whether a value of an option can be read; else what to write.
+    pub check: fn(&str, &str) -> Result<(), String>,
+    /// What a store around one of these capabilities has.
+    pub declares: fn(Capabilities) -> Capabilities,
+    /// Puts the layer around a store. The values were checked.
+    pub wrap: fn(&Spec, Box<dyn Store>) -> Result<Box<dyn Store>, StoreError>,
+}
+
+impl Layer {
     /// The option that asks for it.
-    pub option: OptionInfo,
-    /// Whether a value of the option can be read; else what to write.
-    pub check: fn(&str) -> Result<(), String>,
-    /// Puts the layer around a store. The value was checked.
-    pub wrap: fn(&str, Box<dyn Store>) -> Result<Box<dyn Store>, StoreError>,
+    pub fn name(&self) -> &'static str {
+        self.options[0].name
+    }
 }
 
 /// Every layer, innermost first: the stack is the same in whatever order the options are written.
-pub static ALL: &[Layer] = &[burn::LAYER];
+pub static ALL: &[Layer] = &[cache::LAYER, burn::LAYER];
 
-/// The layer an option asks for.
+/// The layer an option is of.
 pub fn find(option: &str) -> Option<&'static Layer> {
-    ALL.iter().find(|layer| layer.option.name == option)
+    ALL.iter().find(|layer| layer.options.iter().any(|known| known.name == option))
+}
+
+/// Checks the value of an option of a layer, and that the layer is asked for.
+///
+/// # Errors
+/// Says what to write.
+pub fn check(layer: &Layer, spec: &Spec, option: &str, value: &str) -> Result<(), String> {
+    (layer.check)(option, value)?;
+    let asks = layer.name();
+    if spec.options.contains_key(asks) {
+        return Ok(());
+    }
+    Err(format!("{option}= is of the layer {asks}; add {asks}= or leave {option}= out"))
+}
+
+/// What the store of a spec has, with its layers.
+pub fn declared(spec: &Spec, beneath: Capabilities) -> Capabilities {
+    let asked = ALL.iter().filter(|layer| spec.options.contains_key(layer.name()));
+    asked.fold(beneath, |capabilities, layer| (layer.declares)(capabilities))
 }
 
 /// The spec without its layers: what the store beneath them is opened from.
@@ -40,12 +69,14 @@ pub fn beneath(spec: &Spec) -> Spec {
 /// # Errors
 /// A value that cannot be read, or what the layer says.
 pub fn apply(spec: &Spec, mut store: Box<dyn Store>) -> Result<Box<dyn Store>, StoreError> {
-    for layer in ALL {
-        if let Some(value) = spec.options.get(layer.option.name) {
+    for (option, value) in &spec.options {
+        if let Some(layer) = find(option) {
             let unsupported = |problem| StoreError::Unsupported { store: spec.name.clone(), problem };
-            (layer.check)(value).map_err(unsupported)?;
-            store = (layer.wrap)(value, store)?;
+            check(layer, spec, option, value).map_err(unsupported)?;
         }
+    }
+    for layer in ALL.iter().filter(|layer| spec.options.contains_key(layer.name())) {
+        store = (layer.wrap)(spec, store)?;
     }
     Ok(store)
 }

@@ -35,7 +35,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
             values: &["4096", "512", "1024", "2048", "8192", "16384", "32768", "65536"],
             help: "bytes of a page of a new file",
         },
-        OptionInfo { name: "cache", values: &[], help: "memory for pages, of each client, e.g. 64MiB [2000KiB]" },
+        OptionInfo { name: "cache_size", values: &[], help: "memory for pages, of each client, e.g. 64MiB [2000KiB]" },
         OptionInfo { name: "mmap", values: &[], help: "how much of the file is read through memory, e.g. 1GiB [0]" },
         OptionInfo { name: "wal_autocheckpoint", values: &[], help: "pages of the log that are folded into the file [1000]" },
     ],
@@ -145,7 +145,7 @@ mod engine {
                 problem: format!("{option}={text} is not possible; use {possible}"),
             })
         };
-        let cache = number("cache", true)?.map(|bytes| -(bytes / 1024)); // negative: KiB instead of pages
+        let cache = number("cache_size", true)?.map(|bytes| -(bytes / 1024)); // negative: KiB instead of pages
         let all = [
             ("page_size", number("page_size", false)?),
             ("cache_size", cache),
@@ -236,7 +236,7 @@ mod engine {
                 pages @ 0.. => pages * number("page_size"),
                 kib => -kib * 1024,
             };
-            facts.config.insert("cache".into(), cache.to_string());
+            facts.config.insert("cache_size".into(), cache.to_string());
             let synchronous = match pragma("synchronous")?.as_str() {
                 "0" => "off".into(),
                 "1" => "normal".into(),

@@ -41,7 +41,7 @@ pub static TUNABLES: &[Tunable] = &[
     Tunable { shown_as: "growth_factor", ..row("memcached", "growth_factor", &["1.25", "1.05", "2.00"]) },
     Tunable { shown_as: "hashpower_init", ..row("memcached", "hashpower", &["16", "20", "22"]) },
     row("sqlite", "page_size", &["4096", "1024", "8192", "16384", "32768"]),
-    Tunable { shown: Shown::Bytes, ..row("sqlite", "cache", &["2000KiB", "16MiB", "128MiB"]) },
+    Tunable { shown: Shown::Bytes, ..row("sqlite", "cache_size", &["2000KiB", "16MiB", "128MiB"]) },
     Tunable { shown_as: "mmap_size", shown: Shown::Bytes, ..row("sqlite", "mmap", &["0", "1GiB"]) },
     row("sqlite", "wal_autocheckpoint", &["1000", "10000", "100"]),
     row("kyotocabinet", "bnum", &["1048576", "65536", "4194304"]),

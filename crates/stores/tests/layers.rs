@@ -4,7 +4,8 @@
 
 use std::time::{Duration, Instant};
 use store::{BlockingClient, Operation, OwnedReply, StoreError};
-use study::Spec;
+use study::{Durability, Spec};
+use tempfile::TempDir;
 
 fn open(spec: &str) -> Result<host::OpenStore, StoreError> {
     let spec: Spec = spec.parse().unwrap();
@@ -74,4 +75,81 @@ fn what_cannot_be_burnt_is_refused_with_an_example() {
     assert!(error.contains("burn=fast") && error.contains("500ns"), "{error}");
     let error = open("ram,brun=5%").err().unwrap().to_string();
     assert!(error.contains("burn"), "{error}");
+}
+
+#[test]
+fn a_cached_store_says_that_a_crash_loses_what_waits() {
+    let open = open("sqlite,durability=commit,cache=1MiB").unwrap();
+    assert_eq!(open.store().capabilities().durability, Durability::None);
+    let config = open.store().facts().unwrap().config;
+    assert_eq!(config["cache_bytes"], "1048576");
+    assert_eq!((config["cache_flush_ms"].as_str(), config["cache_durability_beneath"].as_str()), ("1000", "commit"));
+    assert!(config["cache_crash_loses"].contains("acknowledged"), "{config:?}");
+    let spec: Spec = "sqlite,durability=commit,cache=1MiB".parse().unwrap();
+    let declared = kvtrial_stores::find("sqlite").unwrap().declared(&spec);
+    assert_eq!(&declared, open.store().capabilities());
+}
+
+#[test]
+fn what_a_cache_was_told_is_in_the_store_after_a_flush_and_after_an_orderly_end() {
+    let directory = TempDir::with_prefix("kvtrial-cache-").unwrap();
+    let cached = format!("sqlite:{},cache=1MiB,flush=3600s", directory.path().display());
+    let beneath = format!("sqlite:{}", directory.path().display());
+    let get = |key: &'static [u8]| {
+        let open = open(&beneath).unwrap();
+        let mut client = BlockingClient::open(open.store(), 1, Duration::from_secs(5)).unwrap();
+        client.execute(&Operation::Get { key }).unwrap()
+    };
+    let first = open(&cached).unwrap();
+    let mut client = BlockingClient::open(first.store(), 1, Duration::from_secs(5)).unwrap();
+    assert_eq!(client.execute(&Operation::Put { key: b"a", value: b"1" }).unwrap(), OwnedReply::Done);
+    assert_eq!(client.execute(&Operation::Get { key: b"a" }).unwrap(), OwnedReply::Value(b"1".to_vec()));
+    assert_eq!(get(b"a"), OwnedReply::Missing, "it waits");
+    first.store().flush().unwrap();
+    assert_eq!(get(b"a"), OwnedReply::Value(b"1".to_vec()));
+    assert_eq!(client.execute(&Operation::Delete { key: b"a" }).unwrap(), OwnedReply::Done);
+    assert_eq!(client.execute(&Operation::Put { key: b"b", value: b"2" }).unwrap(), OwnedReply::Done);
+    drop((client, first));
+    assert_eq!((get(b"a"), get(b"b")), (OwnedReply::Missing, OwnedReply::Value(b"2".to_vec())));
+}
+
+#[test]
+fn a_cache_writes_within_its_interval() {
+    let directory = TempDir::with_prefix("kvtrial-cache-").unwrap();
+    let cached = open(&format!("sqlite:{},cache=1MiB,flush=20ms", directory.path().display())).unwrap();
+    let mut client = BlockingClient::open(cached.store(), 1, Duration::from_secs(5)).unwrap();
+    client.execute(&Operation::Put { key: b"a", value: b"1" }).unwrap();
+    let beneath = open(&format!("sqlite:{}", directory.path().display())).unwrap();
+    let mut look = BlockingClient::open(beneath.store(), 1, Duration::from_secs(5)).unwrap();
+    let begin = Instant::now();
+    while look.execute(&Operation::Get { key: b"a" }).unwrap() == OwnedReply::Missing {
+        assert!(begin.elapsed() < Duration::from_secs(20), "it was never written");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_cache_over_a_store_that_refuses_says_so_at_the_flush() {
+    let open = open("redis-unix,maxmemory=2mb,cache=64MiB,flush=3600s").unwrap();
+    let mut client = BlockingClient::open(open.store(), 1, Duration::from_secs(5)).unwrap();
+    let value = vec![7; 100_000];
+    for round in 0..100u32 {
+        let key = round.to_be_bytes();
+        assert_eq!(client.execute(&Operation::Put { key: &key, value: &value }).unwrap(), OwnedReply::Done);
+    }
+    let error = open.store().flush().unwrap_err().to_string();
+    assert!(error.contains("refused what the cache had acknowledged") && error.contains("OOM"), "{error}");
+    assert!(matches!(client.execute(&Operation::Get { key: b"a" }).unwrap(), OwnedReply::Failed(_)));
+}
+
+#[test]
+fn options_of_the_cache_are_checked() {
+    for (spec, said) in [
+        ("ram,cache=huge", "use a size of 64KiB or more, such as 64MiB"),
+        ("ram,cache=1MiB,flush=soon", "such as 1s or 200ms"),
+        ("ram,flush=1s", "add cache="),
+    ] {
+        let error = open(spec).err().unwrap().to_string();
+        assert!(error.contains(said), "{spec}: {error}");
+    }
 }

@@ -64,7 +64,7 @@ pub struct ReportArguments {
     /// Format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = StudyFormat::Html)]
     pub format: StudyFormat,
-    /// Write to this file instead of standard output; for html, into this directory [default: that of the study; of several,
+    /// Write to this file instead of standard output; html is written into this directory [default: that of the study; of several,
     /// kvtrial-report]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,

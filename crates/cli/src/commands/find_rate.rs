@@ -2,14 +2,14 @@
 
 use super::notebook::Notebook;
 use super::page;
-use super::run::write_cells;
+use super::run::{untrusted, write_cells};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, print};
 use report::StudyDir;
 use runner::Plan;
 use runner::search::{Bound, Lab, RateOptions, find_rates};
-use study::{RateLimit, Status, Study};
+use study::{RateLimit, Study};
 
 /// Rounds around the edge.
 const ROUNDS: u32 = 5;
@@ -53,10 +53,9 @@ pub fn find_rate(plan: &Plan, directory: StudyDir, bound: Bound, arguments: &Run
 /// Rates beyond the edge are void by nature; only a wrong answer voids a search.
 fn status(study: &Study, strict: bool) -> u8 {
     let limits = || study.rate_search.iter().map(|search| search.limited_by);
-    let degraded = study.cells.iter().any(|cell| cell.verdict.status == Status::Degraded);
     if limits().any(|limit| limit == RateLimit::Fault) {
         failure::VOID
-    } else if strict && (degraded || limits().any(|limit| limit == RateLimit::Client)) {
+    } else if strict && (untrusted(study) || limits().any(|limit| limit == RateLimit::Client)) {
         failure::UNTRUSTED
     } else {
         failure::GOOD

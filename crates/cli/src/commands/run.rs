@@ -90,11 +90,25 @@ fn announce(plan: &Plan, recorded: usize) {
 
 /// Void cells decide, then `--strict`.
 fn status(study: &Study, strict: bool) -> u8 {
-    match study.cells.iter().map(|cell| cell.verdict.status).max() {
-        Some(Status::Void) => failure::VOID,
-        Some(Status::Degraded) if strict => failure::UNTRUSTED,
-        _ => failure::GOOD,
+    if study.cells.iter().any(|cell| cell.verdict.status == Status::Void) {
+        failure::VOID
+    } else if strict && untrusted(study) {
+        failure::UNTRUSTED
+    } else {
+        failure::GOOD
     }
+}
+
+/// Whether machine or client may have distorted the times, or the instrument was not proved right here. The latter is said: no
+/// cell's verdict shows it.
+pub fn untrusted(study: &Study) -> bool {
+    let failed = study.selftest.as_ref().map_or(0, |selftest| selftest.proofs.len() - selftest.holding());
+    if failed > 0 {
+        eprintln!(
+            "kvtrial: --strict: {failed} proofs of the self-test failed on this machine; 'kvtrial selftest' shows them"
+        );
+    }
+    failed > 0 || study.cells.iter().any(|cell| cell.verdict.status == Status::Degraded)
 }
 
 /// A directory that does not exist yet, named by the time.

@@ -1,7 +1,7 @@
 //! Judges replies: values to the last byte, versions by the ledger.
 
 use super::key::{id_of, key};
-use super::ledger::{Age, Known, Ledger};
+use super::ledger::{Age, Known, Ledger, Sight};
 use super::value::{Flaw, Values};
 use engine::{Offence, printable};
 use store::{Reply, Rows};
@@ -21,26 +21,26 @@ pub fn written(ledger: &Ledger, id: u32, reply: &Reply<'_>) -> Result<(), Offenc
     Err(Offence::failed(&key(id), reply))
 }
 
-/// The reply to a get of this key, sent when `known` was known.
+/// The reply to a get of this key, sent when the ledger showed `sight`.
 ///
 /// # Errors
 /// What is wrong with it.
 #[inline(always)]
-pub fn read(values: &Values, ledger: &Ledger, id: u32, known: Known, reply: &Reply<'_>) -> Result<(), Offence> {
+pub fn read(values: &Values, ledger: &Ledger, id: u32, sight: Sight, reply: &Reply<'_>) -> Result<(), Offence> {
     match reply {
-        Reply::Value(value) => judge_value(values, ledger, id, known, value),
-        Reply::Missing if known == Known::Nothing => Ok(()),
+        Reply::Value(value) => match values.verify(id, value) {
+            Ok(version) if sight.is_newest(version) => Ok(()),
+            Ok(version) => aged(ledger, id, sight.known(), version),
+            Err(flaw) => Err(flawed(values, id, flaw)),
+        },
+        Reply::Missing if sight.known() == Known::Nothing => Ok(()),
         Reply::Missing => Err(missing(id)),
         _ => Err(Offence::failed(&key(id), reply)),
     }
 }
 
-#[inline(always)]
-fn judge_value(values: &Values, ledger: &Ledger, id: u32, known: Known, value: &[u8]) -> Result<(), Offence> {
-    match values.verify(id, value) {
-        Ok(version) => ledger.judge(id, known, version).map_err(|age| wrong_age(id, version, age)),
-        Err(flaw) => Err(flawed(values, id, flaw)),
-    }
+fn aged(ledger: &Ledger, id: u32, known: Known, version: u32) -> Result<(), Offence> {
+    ledger.judge(id, known, version).map_err(|age| wrong_age(id, version, age))
 }
 
 /// The reply to a scan from key `start` on of at most `limit` keys. Ids are consecutive and so are their keys, so the
@@ -68,7 +68,8 @@ pub fn scanned(
             return Err(Offence::new(ReasonKind::WrongReply, row_key, seen));
         }
         skipped(ledger, next, id, certain)?;
-        judge_value(values, ledger, id, Known::Exists, value)?;
+        let version = values.verify(id, value).map_err(|flaw| flawed(values, id, flaw))?;
+        aged(ledger, id, Known::Exists, version)?;
         next = id + 1;
     }
     if rows.len() < limit as usize { skipped(ledger, next, certain, certain) } else { Ok(()) }

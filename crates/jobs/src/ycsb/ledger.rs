@@ -65,6 +65,29 @@ pub enum Known {
     AtLeast(u32),
 }
 
+/// The word of a key as it was when a read was sent. Taking it waits for nothing: it is unpacked when the reply is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sight(u64);
+
+impl Sight {
+    /// What a read sent then must find.
+    #[inline]
+    pub fn known(self) -> Known {
+        let state = State::unpack(self.0);
+        match state.in_flight {
+            0 if state.issued > 0 => Known::AtLeast(state.floor as u32),
+            _ if state.exists() => Known::Exists,
+            _ => Known::Nothing,
+        }
+    }
+
+    /// Whether this is the version issued last then: it cannot be stale, and the ledger need not be asked again.
+    #[inline]
+    pub fn is_newest(self, version: u32) -> bool {
+        version != 0 && u64::from(version) == self.0 & MAX_VERSION
+    }
+}
+
 /// Why a version is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Age {
@@ -188,15 +211,30 @@ impl Ledger {
         self.word(id).fetch_or(UNCERTAIN << (2 * VERSION_BITS), Ordering::AcqRel);
     }
 
+    /// Asks the processor to bring the word of a key near; it waits for nothing.
+    #[inline]
+    pub fn prefetch(&self, id: u32) {
+        let Some(word) = self.planned.get(id as usize) else { return };
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch reads nothing, and the address is that of a live word.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = word;
+    }
+
+    /// The state of a key now, to judge the reply to a read sent now.
+    #[inline]
+    pub fn sight(&self, id: u32) -> Sight {
+        Sight(self.word(id).load(Ordering::Acquire))
+    }
+
     /// What a read of this key, sent now, must find.
     #[inline]
     pub fn known(&self, id: u32) -> Known {
-        let state = State::unpack(self.word(id).load(Ordering::Acquire));
-        match state.in_flight {
-            0 if state.issued > 0 => Known::AtLeast(state.floor as u32),
-            _ if state.exists() => Known::Exists,
-            _ => Known::Nothing,
-        }
+        self.sight(id).known()
     }
 
     /// Judges the version a reply carries.
@@ -240,6 +278,20 @@ mod tests {
         assert_eq!(ledger.judge(0, known, 4), Err(Age::Stale(5)));
         assert_eq!(ledger.judge(0, known, 6), Err(Age::NeverIssued(5)));
         assert_eq!(ledger.judge(0, known, 0), Err(Age::NeverIssued(5)));
+    }
+
+    #[test]
+    fn the_version_issued_last_when_the_read_was_sent_is_never_stale() {
+        let ledger = Ledger::new(1, Some(0));
+        assert!(!ledger.sight(0).is_newest(0), "nothing was issued");
+        ledger.begin_write(0);
+        ledger.end_write(0);
+        ledger.begin_write(0);
+        let sight = ledger.sight(0);
+        ledger.end_write(0);
+        ledger.begin_write(0);
+        assert_eq!([0, 1, 2, 3].map(|version| sight.is_newest(version)), [false, false, true, false]);
+        assert_eq!(ledger.judge(0, sight.known(), 2), Ok(()), "the ledger says the same");
     }
 
     #[test]

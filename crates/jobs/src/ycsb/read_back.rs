@@ -44,9 +44,9 @@ impl Worker for ReadBack<'_> {
         let next = &mut self.next[slot as usize];
         let id = *next as u32;
         *next += u64::from(self.trial.slots);
-        let known = self.trial.ledger.known(id);
-        let judged = judge::read(&self.trial.values, &self.trial.ledger, id, known, reply);
-        if judged.is_ok() && known != Known::Nothing {
+        let sight = self.trial.ledger.sight(id);
+        let judged = judge::read(&self.trial.values, &self.trial.ledger, id, sight, reply);
+        if judged.is_ok() && sight.known() != Known::Nothing {
             self.valid += 1;
         } else {
             self.trial.verdicts.lock().unwrap_or_else(PoisonError::into_inner).invalid.push(id);

@@ -3,7 +3,7 @@
 use super::chooser::Chooser;
 use super::judge;
 use super::key::{KEY_BYTES, key};
-use super::ledger::Known;
+use super::ledger::Sight;
 use super::trial::YcsbTrial;
 use super::workload::{End, Kind, Mix};
 use data::wyrand::WyRand;
@@ -20,6 +20,9 @@ pub struct Run<'a> {
     /// Whether keys are added while others are drawn.
     grows: bool,
     judged: bool,
+    /// Whether the next key is drawn when a reply comes, so that its word of the ledger is at hand when the operation is sent: the
+    /// system calls between two batches leave little in the caches.
+    draws_ahead: bool,
     /// Copies of what every operation needs, so that it is at hand.
     mix: Mix,
     records: u32,
@@ -34,7 +37,9 @@ struct SlotState {
     /// Number of the next operation over all slots.
     number: u64,
     id: u32,
-    known: Known,
+    /// The key of the next operation, drawn when the last reply came.
+    ahead: Option<u32>,
+    sight: Sight,
     stage: Stage,
 }
 
@@ -62,7 +67,8 @@ impl<'a> Run<'a> {
             rng: WyRand::new(trial.seed, u64::from(slot)),
             number: u64::from(slot),
             id: 0,
-            known: Known::Nothing,
+            ahead: None,
+            sight: Sight::default(),
             stage: Stage::Idle,
         };
         Run {
@@ -71,6 +77,7 @@ impl<'a> Run<'a> {
             chooser: trial.chooser.clone(),
             grows: trial.workload.mix.has(Kind::Insert),
             judged: trial.keeps == Keeps::Everything,
+            draws_ahead: trial.keeps == Keeps::Everything && !trial.workload.mix.has(Kind::Insert),
             mix: trial.workload.mix,
             records: trial.workload.records,
             stride: u64::from(trial.slots),
@@ -166,7 +173,10 @@ impl Worker for Run<'_> {
             ids = trial.ledger.settled();
             chooser.grow(u64::from(ids));
         }
-        let id = chooser.draw(&mut state.rng, u64::from(ids));
+        let id = match state.ahead.take() {
+            Some(id) => id,
+            None => chooser.draw(&mut state.rng, u64::from(ids)),
+        };
         if kind == Kind::Update {
             state.stage = Stage::Write;
             return self.put(slot, id);
@@ -180,17 +190,22 @@ impl Worker for Run<'_> {
         }
         state.stage = if kind == Kind::ReadModifyWrite { Stage::ReadToWrite } else { Stage::Read };
         if self.judged {
-            state.known = trial.ledger.known(id);
+            state.sight = trial.ledger.sight(id);
         }
         Step::Operation(Operation::Get { key: &self.key })
     }
 
     #[inline]
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
-        let Run { trial, slots, .. } = self;
+        let Run { trial, slots, chooser, .. } = self;
         let state = &mut slots[slot as usize];
         let stage = state.stage;
         state.stage = if stage == Stage::ReadToWrite { Stage::Write } else { Stage::Idle };
+        if self.draws_ahead && state.stage == Stage::Idle {
+            let id = chooser.draw(&mut state.rng, u64::from(self.records));
+            trial.ledger.prefetch(id);
+            state.ahead = Some(id);
+        }
         if !self.judged {
             return match reply {
                 Reply::Failed(_) => Err(Offence::failed(&key(state.id), reply)),
@@ -208,7 +223,7 @@ impl Worker for Run<'_> {
                 judge::scanned(&trial.values, &trial.ledger, state.id, limit, certain, rows)
             }
             (Stage::Scan { .. }, _) => Err(Offence::failed(&key(state.id), reply)),
-            _ => judge::read(&trial.values, &trial.ledger, state.id, state.known, reply),
+            _ => judge::read(&trial.values, &trial.ledger, state.id, state.sight, reply),
         }
     }
 

@@ -1,5 +1,7 @@
 //! One module a chart. Each turns cells into a [`Chart`](crate::Chart), or into nothing when there is nothing to draw.
 
+pub(crate) mod budget;
+mod facets;
 pub(crate) mod growth;
 pub(crate) mod latency;
 pub(crate) mod ranking;
@@ -7,3 +9,4 @@ pub(crate) mod rate;
 pub(crate) mod resources;
 pub(crate) mod sweep;
 pub(crate) mod time;
+pub(crate) mod tune;

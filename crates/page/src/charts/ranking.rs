@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use study::{Cell, Quantity};
 
 /// Bars would be hairs where the largest figure is so many times the smallest: points on a logarithmic axis then.
-const WIDEST_LINEAR: f64 = 40.0;
+pub(crate) const WIDEST_LINEAR: f64 = 40.0;
 /// Points of single trials drawn for a cell.
 const MOST_TRIALS: usize = 50;
 
@@ -19,8 +19,9 @@ pub(crate) fn chart(group: &Group<'_>, part: &str, identities: &Identities) -> O
     }
     let metric = group.metric;
     let title = heading(group);
+    let durability = group.durability.map_or("", study::Durability::name);
     Some(Chart {
-        id: slug(&format!("ranking {part} {title}")),
+        id: slug(&format!("ranking {} {durability} {part}", group.class)),
         note: note(metric),
         description: describe(group),
         height: rows_height(group.places.len()),

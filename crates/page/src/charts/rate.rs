@@ -1,6 +1,7 @@
 //! The hockey stick: offered rate against response time, for each store whose highest rate was looked for.
 
 use crate::chart::{Chart, DataTable, slug};
+use crate::charts::ranking::WIDEST_LINEAR;
 use crate::figures;
 use analysis::Unit;
 use serde_json::{Value, json};
@@ -33,6 +34,10 @@ fn chart(search: &RateSearch) -> Chart {
         series[1]["markLine"] = json!({ "silent": true, "symbol": "none", "lineStyle": { "color": "$ink", "type": "dashed" },
             "label": { "formatter": name, "color": "$ink", "position": "insideStartTop" }, "data": [{ "xAxis": rate.value }] });
     }
+    // A search that begins far below the edge would crowd its first steps at 0.
+    let offered = search.points.iter().map(|point| point.offered_ops_per_s);
+    let (least, most) = offered.fold((f64::INFINITY, 0.0f64), |(low, high), it| (low.min(it), high.max(it)));
+    let wide = most > WIDEST_LINEAR * least;
     let mut table = DataTable::new(["Offered", "Achieved", "50 %", "99 %", "99.9 %", "Within the bound"]);
     for point in &search.points {
         let ns = |ns: f64| figures::value(ns, Unit::Nanoseconds);
@@ -54,7 +59,7 @@ fn chart(search: &RateSearch) -> Chart {
         option: json!({
             "grid": { "left": 8, "right": 28, "top": 40, "bottom": 44, "containLabel": true },
             "legend": { "top": 4, "left": 8 },
-            "xAxis": { "type": "value", "min": 0, "name": "operations due per second", "nameLocation": "middle", "nameGap": 26,
+            "xAxis": { "type": if wide { "log" } else { "value" }, "min": if wide { Value::Null } else { json!(0) }, "name": "operations due per second", "nameLocation": "middle", "nameGap": 26,
                        "axisLabel": { "formatter": "@rate.axis" } },
             "yAxis": { "type": "log", "axisLabel": { "formatter": "@ns.axis" } },
             "tooltip": { "trigger": "axis", "valueFormatter": "@ns.value" },

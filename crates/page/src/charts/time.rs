@@ -131,6 +131,7 @@ fn option(
         "grid": { "left": 8, "right": 24, "top": 40, "bottom": 44, "containLabel": true },
         "legend": { "top": 4, "left": 8, "right": 8 },
         "xAxis": { "type": "value", "min": 0, "name": "seconds since the clock was switched on", "nameLocation": "middle", "nameGap": 26,
+                   "axisLabel": { "formatter": "@seconds.axis" },
                    "max": drawn.iter().map(|(_, trial)| trial.series.last().map_or(0.0, |it| it.at_s)).fold(0.0, f64::max) },
         "yAxis": { "type": if logarithmic { "log" } else { "value" }, "min": if logarithmic { Value::Null } else { json!(0) },
                    "axisLabel": { "formatter": format!("@{name}.axis") } },

@@ -1,6 +1,6 @@
 //! Sections of charts. Many combinations are folded; what is folded or below is drawn when it is looked at.
 
-use crate::chart::{Chart, DataTable, Section};
+use crate::chart::{Chart, DataTable, Section, SectionPart};
 use maud::{Markup, PreEscaped, html};
 
 /// Combinations shown unfolded.
@@ -14,11 +14,11 @@ pub(super) fn sections(sections: &[Section]) -> Markup {
                 @if !section.intro.is_empty() { p.note { (section.intro) } }
                 @for (at, part) in section.parts.iter().enumerate() {
                     @if part.label.is_empty() {
-                        (grid(section, &part.charts))
+                        (body(section, part))
                     } @else {
                         details.part open[at < MOST_OPEN && section.parts.len() <= 2 * MOST_OPEN || at == 0] {
                             summary { (part.label) }
-                            (grid(section, &part.charts))
+                            (body(section, part))
                         }
                     }
                 }
@@ -27,9 +27,12 @@ pub(super) fn sections(sections: &[Section]) -> Markup {
     }
 }
 
-fn grid(section: &Section, charts: &[Chart]) -> Markup {
-    let beside = section.id == "resources" || section.id == "rate" && charts.len() > 1;
-    html! { div class=(if beside { "grid" } else { "stack" }) { @for chart in charts { (figure(chart)) } } }
+fn body(section: &Section, part: &SectionPart) -> Markup {
+    let beside = section.id == "resources" || section.id == "rate" && part.charts.len() > 1;
+    html! {
+        @if !part.words.is_empty() { ul.words { @for sentence in &part.words { li { (sentence) } } } }
+        div class=(if beside { "grid" } else { "stack" }) { @for chart in &part.charts { (figure(chart)) } }
+    }
 }
 
 fn figure(chart: &Chart) -> Markup {

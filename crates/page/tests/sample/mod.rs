@@ -1,9 +1,11 @@
 //! Sample studies: what a report must be able to show.
 #![allow(dead_code)] // each test uses some of it
 
+use std::collections::BTreeMap;
 use study::{
     Answer, Cell, CurvePoint, Durability, HostFacts, Latencies, LatencySummary, Noise, PERCENTILES, PhaseRecord,
-    Reason, ReasonKind, SeriesPoint, ServerUse, Stall, Study, TrialRecord, Verdict,
+    Quantity, RatePoint, RateSearch, Reason, ReasonKind, SeriesPoint, ServerUse, Stall, Study, TrialRecord, Tune,
+    TuneEffect, TuneRound, TunedKey, TunedSetting, Verdict,
 };
 
 /// What one cell is to look like.
@@ -186,7 +188,100 @@ pub fn usual() -> Study {
         ("redis-unix", "network", 2.1),
         ("memcached-unix", "network", 1.9),
     ];
-    study(cells.into_iter().map(sample).enumerate().map(|(at, it)| it.cell(at as u64 * 7919 + 3)).collect())
+    let mut study =
+        study(cells.into_iter().map(sample).enumerate().map(|(at, it)| it.cell(at as u64 * 7919 + 3)).collect());
+    analysis::fill_budgets(&mut study);
+    study
+}
+
+/// What `kvtrial tune` leaves: many settings of one store, a best one, effects that matter and one that does not.
+pub fn tuned() -> Study {
+    let figure = |value: f64| Quantity { value, low: value * 0.96, high: value * 1.05, level: 0.95, n: 9 };
+    let setting = |clients: u32, cache: &str| -> BTreeMap<String, String> {
+        [("clients".to_owned(), clients.to_string()), ("sqlite.cache".to_owned(), cache.to_owned())].into()
+    };
+    let mut cells = Vec::new();
+    for (at, clients) in [1u32, 2, 4, 8].into_iter().enumerate() {
+        for (more, cache) in ["2MiB", "64MiB"].into_iter().enumerate() {
+            let store = format!("sqlite,cache={cache}");
+            let params = [("clients", clients.to_string())];
+            let time_s = 1.4 / f64::from(clients).sqrt() - 0.05 * more as f64;
+            let sample = Sample { store: &store, class: "embedded", params: &params, time_s, trials: 3, points: 20 };
+            let mut cell = sample.cell((at * 2 + more) as u64 * 97 + 5);
+            cell.varied = setting(clients, cache);
+            cells.push(cell);
+        }
+    }
+    let kept = |clients, cache, rate, p99_us: f64| TunedSetting {
+        setting: setting(clients, cache),
+        ops_per_s: Some(figure(rate)),
+        p99_ns: Some(figure(p99_us * 1e3)),
+        bytes_per_record: Some(1500.0 + 10.0 * f64::from(clients)),
+        ..TunedSetting::default()
+    };
+    let effect = |key: &str, value: &str, ratio, told_apart| TuneEffect {
+        key: key.into(),
+        value: value.into(),
+        ratio: Some(figure(ratio)),
+        told_apart,
+    };
+    let mut study = study(cells);
+    study.tune = Some(Tune {
+        objective: "makespan".into(),
+        budget_s: 60.0,
+        used_s: 59.0,
+        space: vec![
+            TunedKey { key: "clients".into(), values: ["1", "2", "4", "8"].map(str::to_owned).into() },
+            TunedKey { key: "sqlite.cache".into(), values: ["2MiB", "64MiB"].map(str::to_owned).into() },
+        ],
+        combinations: 8,
+        rounds: vec![TuneRound { settings: 8, trials: 8 }, TuneRound { settings: 4, trials: 8 }],
+        default: setting(1, "2MiB"),
+        best: setting(8, "2MiB"),
+        gain: Some(figure(2.8)),
+        gain_p: Some(0.0001),
+        pareto: vec![kept(8, "2MiB", 196_000.0, 40.0), kept(1, "2MiB", 70_000.0, 31.0)],
+        effects: vec![
+            effect("clients", "8", 2.8, true),
+            effect("clients", "2", 0.8, true),
+            effect("sqlite.cache", "64MiB", 1.0, false),
+        ],
+    });
+    study
+}
+
+/// What `--find-rate` leaves: a closed loop, a cell for each rate, and the curve.
+pub fn searched() -> Study {
+    let rates = [100.0, 1000.0, 10_000.0, 20_000.0, 24_000.0, 30_000.0];
+    let mut cells = vec![
+        Sample { store: "redis-unix", class: "network", params: CLIENTS, time_s: 2.1, trials: 3, points: 20 }.cell(3),
+    ];
+    for rate in rates {
+        let params = [("rate", rate.to_string())];
+        let sample =
+            Sample { store: "redis-unix", class: "network", params: &params, time_s: 5.0, trials: 2, points: 20 };
+        cells.push(sample.cell(rate as u64));
+    }
+    let point = |rate: f64| RatePoint {
+        offered_ops_per_s: rate,
+        achieved_ops_per_s: rate.min(25_000.0),
+        p50_ns: 1e5 + rate,
+        p99_ns: 2e5 * (1.0 + (rate / 15_000.0).powi(6)),
+        p99_9_ns: 4e5 * (1.0 + (rate / 15_000.0).powi(6)),
+        n: 2,
+        within: if rate < 21_000.0 { 2 } else { 0 },
+        client_late: 0,
+    };
+    let mut study = study(cells);
+    study.rate_search = vec![RateSearch {
+        store: "redis-unix".into(),
+        bound: "p99<2ms".into(),
+        closed_ops_per_s: 46_000.0,
+        rate: Some(Quantity { value: 21_000.0, low: 20_100.0, high: 22_000.0, level: 0.9375, n: 5 }),
+        points: rates.map(point).into(),
+        ..RateSearch::default()
+    }];
+    study
 }
 
 /// Trials of twenty operations each: too few for a p99.

@@ -7,7 +7,7 @@ use super::DirectoryError;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use study::{Cell, SCHEMA, Study, TrialRecord};
 
@@ -68,8 +68,8 @@ impl Journal {
     }
 }
 
-/// Replays a journal.
-pub(super) fn replay(text: &str, path: &Path) -> Result<Study, DirectoryError> {
+/// Replays a journal, line by line.
+pub(super) fn replay(mut entries: impl BufRead, path: &Path) -> Result<Study, DirectoryError> {
     let damaged = |number: usize, detail: String| DirectoryError::Damaged {
         path: path.to_owned(),
         detail: format!("line {number}: {detail}"),
@@ -78,14 +78,20 @@ pub(super) fn replay(text: &str, path: &Path) -> Result<Study, DirectoryError> {
             _ => format!("Restore it from a copy; or remove line {number} to give up only the trial in it"),
         },
     };
-    let complete = text.rfind('\n').map_or("", |end| &text[..end]);
     let mut study: Option<Study> = None;
-    for (at, line) in complete.lines().enumerate() {
-        let number = at + 1;
-        if at == 0 {
-            check_schema(line, path)?;
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let read = entries.read_until(b'\n', &mut line);
+        read.map_err(|source| DirectoryError::Read { path: path.to_owned(), source })?;
+        // A line without an end was torn by a crash, and never acknowledged.
+        if line.pop() != Some(b'\n') {
+            break;
         }
-        let entry = serde_json::from_str(line).map_err(|error| damaged(number, error.to_string()))?;
+        if number == 1 {
+            check_schema(&line, path)?;
+        }
+        let entry = serde_json::from_slice(&line).map_err(|error| damaged(number, error.to_string()))?;
         match (&mut study, entry) {
             (None, Entry::Study(first)) => study = Some(first.into_owned()),
             (Some(study), Entry::Cell { index, cell }) if index < study.cells.len() => {
@@ -105,22 +111,25 @@ pub(super) fn replay(text: &str, path: &Path) -> Result<Study, DirectoryError> {
 }
 
 /// Refuses what a newer kvtrial wrote, before its unknown contents are called damage.
-pub(super) fn check_schema(text: &str, path: &Path) -> Result<(), DirectoryError> {
-    match schema(text) {
-        Some(found) if found > SCHEMA => Err(DirectoryError::Newer { path: path.to_owned(), found, known: SCHEMA }),
+fn check_schema(line: &[u8], path: &Path) -> Result<(), DirectoryError> {
+    match schema(line) {
+        Ok(Some(found)) if found > SCHEMA => Err(DirectoryError::Newer { path: path.to_owned(), found, known: SCHEMA }),
         _ => Ok(()),
     }
 }
 
-/// The schema a document or the first line of a journal states, if it is whole JSON and states one.
-pub(super) fn schema(text: &str) -> Option<u32> {
+/// The schema a document or the first line of a journal states, if it states one.
+///
+/// # Errors
+/// It is no JSON, or not whole.
+pub(super) fn schema(json: impl Read) -> serde_json::Result<Option<u32>> {
     #[derive(Deserialize)]
     struct Head {
         schema: Option<u32>,
         study: Option<Box<Head>>,
     }
-    let head: Head = serde_json::from_str(text).ok()?;
-    head.schema.or(head.study.and_then(|study| study.schema))
+    let head: Head = serde_json::from_reader(json)?;
+    Ok(head.schema.or(head.study.and_then(|study| study.schema)))
 }
 
 #[cfg(test)]
@@ -141,7 +150,7 @@ mod tests {
         journal.file.write_all(b"{\"trial\":{\"ind").unwrap();
         journal.cut_back().unwrap();
         journal.trial(0, &TrialRecord { order: 2, ..TrialRecord::default() }).unwrap();
-        let read = replay(&fs::read_to_string(&path).unwrap(), &path).unwrap();
+        let read = replay(fs::read(&path).unwrap().as_slice(), &path).unwrap();
         assert_eq!(read.cells[0].trials.iter().map(|trial| trial.order).collect::<Vec<_>>(), [1, 2]);
     }
 }

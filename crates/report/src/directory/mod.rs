@@ -9,6 +9,7 @@ mod difference;
 mod document;
 mod error;
 mod journal;
+mod reading;
 
 use analysis::summarise;
 pub use error::DirectoryError;
@@ -213,19 +214,19 @@ fn replacing<T>(fresh: &Path, old: &Path, write: impl FnOnce(File) -> io::Result
 /// There is none, it is damaged, no study, or newer than this build reads, or two studies are mixed in the directory.
 pub fn read_study(path: &Path) -> Result<Study, DirectoryError> {
     if path.is_file() {
-        return read_document(path);
+        return reading::document(path);
     }
     let (journal, document) = (path.join(JOURNAL), path.join(STUDY));
-    let Some(text) = read(&journal)? else {
+    let Some(entries) = reading::open(&journal)? else {
         return if document.exists() {
-            read_document(&document)
+            reading::document(&document)
         } else {
             Err(DirectoryError::Absent { path: path.to_owned() })
         };
     };
-    let mut study = journal::replay(&text, &journal)?;
+    let mut study = journal::replay(entries, &journal)?;
     // study.json is rewritten now and then while the journal grows; what it cannot be is another study's.
-    if let Ok(other) = read_document(&document)
+    if let Ok(other) = reading::document(&document)
         && (other.started_at != study.started_at || other.seed != study.seed)
     {
         let (journal, document) = (study.started_at, other.started_at);
@@ -233,35 +234,6 @@ pub fn read_study(path: &Path) -> Result<Study, DirectoryError> {
     }
     study.cells.iter_mut().for_each(summarise);
     Ok(study)
-}
-
-/// Reads a `study.json`.
-fn read_document(file: &Path) -> Result<Study, DirectoryError> {
-    let text = read(file)?.ok_or_else(|| DirectoryError::Absent { path: file.to_owned() })?;
-    journal::check_schema(&text, file)?;
-    serde_json::from_str(&text).map_err(|error| {
-        if journal::schema(&text).is_none() && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok() {
-            return DirectoryError::NotAStudy { path: file.to_owned() };
-        }
-        let directory = file.parent().unwrap_or(Path::new("."));
-        let remedy = if directory.join(JOURNAL).exists() {
-            "The trials are safe in trials.jsonl beside it: name the directory instead of the file, or write study.json anew \
-             by continuing the study with --resume"
-        } else {
-            "Restore it from a copy, or start a new study in another directory with --out"
-        };
-        let detail = if error.is_eof() { format!("it was cut short ({error})") } else { error.to_string() };
-        DirectoryError::Damaged { path: file.to_owned(), detail, remedy: remedy.into() }
-    })
-}
-
-fn read(path: &Path) -> Result<Option<String>, DirectoryError> {
-    match fs::read(path) {
-        // Bytes that are no text cannot be JSON either; the parser says where.
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(DirectoryError::Read { path: path.to_owned(), source }),
-    }
 }
 
 fn lock(path: &Path) -> Result<File, DirectoryError> {

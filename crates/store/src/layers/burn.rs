@@ -15,13 +15,15 @@ use std::time::{Duration, Instant};
 
 /// The layer.
 pub const LAYER: Layer = Layer {
-    option: OptionInfo {
+    options: &[OptionInfo {
         name: "burn",
         values: &[],
         help: "burns this time an operation, or share of the time (500ns, 5%)",
-    },
-    check: |value| value.parse::<Burn>().map(|_| ()),
-    wrap: |value, store| {
+    }],
+    check: |_, value| value.parse::<Burn>().map(|_| ()),
+    declares: |beneath| beneath,
+    wrap: |spec, store| {
+        let value = spec.options.get("burn").map(String::as_str).unwrap_or_default();
         let burn = value.parse().map_err(|problem| StoreError::open(format!("burn={value}"), problem))?;
         Ok(Box::new(Burning { store, burn, text: value.to_owned() }))
     },
