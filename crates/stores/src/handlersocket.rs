@@ -13,6 +13,7 @@
 //! have `kvtrial_kv` and `kvtrial_counters` in the database of the URL (or in `kvtrial`), where nothing else is touched. The password of
 //! the URL is the server's `handlersocket_plain_secret_wr`.
 
+mod line;
 mod protocol;
 
 use protocol::{Greeting, HandlerSocket, KEY_BYTES};

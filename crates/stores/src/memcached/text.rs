@@ -7,8 +7,11 @@
 //! A key travels as it is when it is printable ASCII without spaces and begins with neither `~` nor `@`, which other servers have a
 //! use for; else as `~` and base64.
 
+mod line;
+
 use super::base64;
-use store::wire::ascii::{line_end, parse_u64, push_u64};
+use line::{Line, Says};
+use store::wire::ascii::{parse_u64, push_u64};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
 use store::{Expected, Failure, Operation, OperationKind, Reply, RowBuffer};
 
@@ -17,12 +20,6 @@ const KEY_TEXT_BYTES: usize = 250;
 
 /// Longest key of any bytes: `~` and its base64 have at most [`KEY_TEXT_BYTES`] characters.
 pub(crate) const KEY_BYTES: usize = (KEY_TEXT_BYTES - 1) / 4 * 3;
-
-/// Longest reply line.
-const LINE_BYTES: usize = 4 << 10;
-
-/// Largest value believed.
-const VALUE_BYTES: u64 = 1 << 30;
 
 /// In `Expect::detail`: not asked, because of a key no server takes.
 const NO_SUCH_KEY: u32 = u32::MAX;
@@ -274,82 +271,6 @@ fn put_many<'a>(count: u32, input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>>
         }
     }
     Ok(Decoded::Reply { reply: refusal.map_or(Reply::Done, refused), consumed })
-}
-
-/// What one line says; a value with what is behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Says<'a> {
-    Value { key: &'a [u8], value: &'a [u8], version: Option<u64> },
-    End,
-    Stored,
-    NotStored,
-    Exists,
-    NotFound,
-    Deleted,
-    Version,
-    /// Digits, perhaps with spaces behind them.
-    Number(&'a [u8]),
-    /// An error, in the server's words.
-    Error(&'a [u8]),
-}
-
-struct Line<'a> {
-    says: Says<'a>,
-    consumed: usize,
-}
-
-impl<'a> Line<'a> {
-    fn read(input: &'a [u8]) -> Result<Line<'a>, Decoded<'a>> {
-        let Some(end) = line_end(input, LINE_BYTES) else {
-            let known = input.first().is_none_or(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
-            let broken = input.len() > LINE_BYTES || !known;
-            return Err(if broken { Decoded::Broken("a line of a reply") } else { Decoded::Incomplete { at_least: 1 } });
-        };
-        let line = &input[..end];
-        let mut consumed = end + 2;
-        let says = match line {
-            b"END" => Says::End,
-            b"STORED" => Says::Stored,
-            b"NOT_STORED" => Says::NotStored,
-            b"EXISTS" => Says::Exists,
-            b"NOT_FOUND" => Says::NotFound,
-            b"DELETED" => Says::Deleted,
-            [b'0'..=b'9', ..] => Says::Number(line),
-            words if words.starts_with(b"VERSION ") => Says::Version,
-            words if [&b"ERROR"[..], b"CLIENT_ERROR", b"SERVER_ERROR"].iter().any(|start| words.starts_with(start)) => {
-                Says::Error(words)
-            }
-            _ => match announced(line) {
-                Some((key, size, version)) => {
-                    let behind = consumed + size;
-                    match input.get(behind..behind + 2) {
-                        Some(b"\r\n") => {
-                            let value = &input[consumed..behind];
-                            consumed = behind + 2;
-                            Says::Value { key, value, version }
-                        }
-                        Some(_) => return Err(Decoded::Broken("CR LF behind a value of the size announced")),
-                        None => return Err(Decoded::Incomplete { at_least: behind + 2 - input.len() }),
-                    }
-                }
-                None => return Err(Decoded::Broken("a reply of the text protocol")),
-            },
-        };
-        Ok(Line { says, consumed })
-    }
-}
-
-/// Key, size and version of `VALUE key flags size [version]`.
-fn announced(line: &[u8]) -> Option<(&[u8], usize, Option<u64>)> {
-    let mut words = line.strip_prefix(b"VALUE ")?.split(|&byte| byte == b' ');
-    let (key, flags, size) = (words.next()?, words.next()?, words.next()?);
-    parse_u64(flags)?;
-    let size = parse_u64(size).filter(|size| *size <= VALUE_BYTES)?;
-    let version = match words.next() {
-        Some(version) => Some(parse_u64(version)?),
-        None => None,
-    };
-    words.next().is_none().then_some((key, size as usize, version))
 }
 
 /// A counter's value; after a decrement the server leaves spaces behind it.

@@ -1,7 +1,8 @@
 //! The codec without sockets: exact bytes, replies fed byte by byte, and noise.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::{Greeting, HandlerSocket, KEY_BYTES, push_token, unescape};
+use super::super::line::{push_token, unescape};
+use super::{Greeting, HandlerSocket, KEY_BYTES};
 use proptest::prelude::{any, prop, proptest};
 use store::wire::{Codec, Decoded, Expect};
 use store::{Expected, Operation, OperationKind, Reply};
