@@ -108,7 +108,7 @@ pub fn select<'a>(study: &'a Study, selector: &str) -> Result<Vec<&'a Cell>, Sel
         let of_params = |word: &&&str| {
             word.split_once('=').is_some_and(|(key, value)| cell.params.get(key).is_some_and(|known| known == value))
         };
-        spec.iter().all(|part| wanted.contains(part)) && rest.iter().all(|word| of_params(&word))
+        spec.iter().all(|part| wanted.contains(part)) && rest.iter().all(of_params)
     };
     let found: Vec<&Cell> = study.cells.iter().filter(names).collect();
     if found.is_empty() {

@@ -1,6 +1,6 @@
 //! `kvtrial selftest`, and what studies say of it.
 
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! What people see at a terminal, and what scripts see when there is none. `script` (util-linux) gives kvtrial a real terminal.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
 

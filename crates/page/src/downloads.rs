@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::{Compression, write::GzEncoder};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use study::Study;
 
 /// Packed bytes of one file a page may carry.
@@ -47,9 +47,10 @@ pub(crate) fn of_study(study: &Study, label: Option<&str>, at: usize) -> Vec<Dow
     ]
 }
 
-fn pack(write: impl FnOnce(&mut GzEncoder<Vec<u8>>) -> io::Result<()>) -> Option<String> {
-    let mut file = GzEncoder::new(Vec::new(), Compression::default());
+/// JSON comes in pieces of a few bytes, each of which would cost the compressor as much as a block.
+fn pack(write: impl FnOnce(&mut BufWriter<GzEncoder<Vec<u8>>>) -> io::Result<()>) -> Option<String> {
+    let mut file = BufWriter::with_capacity(1 << 16, GzEncoder::new(Vec::new(), Compression::default()));
     write(&mut file).ok()?;
-    let bytes = file.finish().ok()?;
+    let bytes = file.into_inner().ok()?.finish().ok()?;
     (bytes.len() <= MOST_PACKED_BYTES).then(|| STANDARD.encode(bytes))
 }

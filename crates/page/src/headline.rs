@@ -103,9 +103,12 @@ fn group_sentence(group: &Group<'_>) -> Option<String> {
     Some(format!("{} {word} of {} {}, {than}. It has {shown}.", label(first), ranked.len(), class(group)))
 }
 
+/// A class with the number of combinations it appears in, and how often each store led.
+type Tally = (String, usize, Vec<(String, usize)>);
+
 /// In how many combinations which store was best, for each group that appears in several.
 fn sweep_sentences(parts: &[Grouped<'_>]) -> Vec<String> {
-    let mut tallies: Vec<(String, usize, Vec<(String, usize)>)> = Vec::new();
+    let mut tallies: Vec<Tally> = Vec::new();
     for part in parts {
         for group in part.groups.iter().filter(|group| group.class != "baseline") {
             let leaders: Vec<String> = group
@@ -132,7 +135,7 @@ fn sweep_sentences(parts: &[Grouped<'_>]) -> Vec<String> {
             }
         }
     }
-    let sentence = |(class, combinations, mut leaders): (String, usize, Vec<(String, usize)>)| {
+    let sentence = |(class, combinations, mut leaders): Tally| {
         leaders.sort_by_key(|leader| std::cmp::Reverse(leader.1));
         let (best, times) = leaders.first().cloned().unwrap_or_default();
         let others: Vec<String> =

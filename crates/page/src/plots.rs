@@ -6,6 +6,7 @@ use crate::view::Report;
 use resvg::{tiny_skia, usvg};
 use rquickjs::{CatchResultExt, Context, Function, Runtime};
 use std::sync::Arc;
+use std::thread::ScopedJoinHandle;
 
 /// Width of every plot in CSS pixels; a PNG has twice as many each way.
 const WIDTH: u32 = 920;
@@ -71,15 +72,22 @@ impl Report<'_> {
                 .eval("(option, ...rest) => kvtrialChart.svg(JSON.parse(option), ...rest)")
                 .catch(&js)
                 .map_err(|error| failed("charts", error.to_string()))?;
-            let mut plots = Vec::with_capacity(charts.len());
-            for chart in charts {
-                let arguments = (chart.option.to_string(), &chart.title, &chart.note, WIDTH, chart.height);
-                let svg: String =
-                    draw.call(arguments).catch(&js).map_err(|error| failed(&chart.id, error.to_string()))?;
-                let png = png(&svg, &fonts).map_err(|detail| PlotError::Pixels { chart: chart.id.clone(), detail })?;
-                plots.push(Plot { name: chart.id.clone(), svg, png });
-            }
-            Ok(plots)
+            // While one chart is drawn the one before becomes pixels.
+            std::thread::scope(|scope| {
+                let mut plots = Vec::with_capacity(charts.len());
+                let mut before: Option<ScopedJoinHandle<'_, _>> = None;
+                for chart in charts {
+                    let arguments = (chart.option.to_string(), &chart.title, &chart.note, WIDTH, chart.height);
+                    let svg: String =
+                        draw.call(arguments).catch(&js).map_err(|error| failed(&chart.id, error.to_string()))?;
+                    // What the drawing left would else be kept until the interpreter has grown by half.
+                    js.run_gc();
+                    plots.extend(before.take().map(finished).transpose()?);
+                    before = Some(scope.spawn(|| plot(&chart.id, svg, &fonts)));
+                }
+                plots.extend(before.map(finished).transpose()?);
+                Ok(plots)
+            })
         })
     }
 
@@ -102,6 +110,15 @@ impl Report<'_> {
         charts.truncate(MOST_PLOTS);
         charts
     }
+}
+
+fn plot(name: &str, svg: String, fonts: &Arc<usvg::fontdb::Database>) -> Result<Plot, PlotError> {
+    let png = png(&svg, fonts).map_err(|detail| PlotError::Pixels { chart: name.to_owned(), detail })?;
+    Ok(Plot { name: name.to_owned(), svg, png })
+}
+
+fn finished(plot: ScopedJoinHandle<'_, Result<Plot, PlotError>>) -> Result<Plot, PlotError> {
+    plot.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn fonts() -> Arc<usvg::fontdb::Database> {

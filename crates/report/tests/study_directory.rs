@@ -203,7 +203,7 @@ fn an_interrupted_study_that_was_closed_can_be_resumed() {
 
 #[test]
 fn an_existing_study_is_never_overwritten() {
-    let (place, study, trials) = died_after(2);
+    let (place, study, _) = died_after(2);
     let refused = message(StudyDir::create(place.path(), study));
     assert!(refused.contains("already holds a study") && refused.contains("2 trials recorded"), "{refused}");
     assert!(refused.contains("--resume") && refused.contains("--out"), "{refused}");

@@ -56,7 +56,7 @@ pub fn selftest(arguments: &SelftestArguments) -> Result<u8, Failure> {
     let Some(mut result) = selftest::run(scope, &identity, stop, &mut hear) else { return Ok(failure::INTERRUPTED) };
     if let Some(pairs) = pairs {
         let mut progress = |done: u32, of: u32| {
-            if done % 10 == 0 || done == of {
+            if done.is_multiple_of(10) || done == of {
                 eprintln!("kvtrial: {done} of {of} pairs");
             }
         };

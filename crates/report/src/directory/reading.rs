@@ -1,11 +1,14 @@
-//! Reading `study.json` as it comes from the disk: a study of a hundred thousand trials is never held as text.
+//! Reading `study.json` cell by cell: a study of a hundred thousand trials is never held as text.
+//!
+//! The layout kvtrial writes (and jq, and most programs that indent by two) has each cell between a line `{` and a line `}` of the same
+//! depth. In any other layout the whole is taken at once: right too, only larger.
 
 use super::journal;
 use super::{DirectoryError, JOURNAL};
 use std::fs::File;
-use std::io::{self, BufReader, Seek};
+use std::io::{self, BufRead, BufReader, Seek};
 use std::path::Path;
-use study::{SCHEMA, Study};
+use study::{Cell, SCHEMA, Study};
 
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 1 << 18;
@@ -23,7 +26,12 @@ pub(super) fn open(path: &Path) -> Result<Option<BufReader<File>>, DirectoryErro
 pub(super) fn document(path: &Path) -> Result<Study, DirectoryError> {
     let mut file = open(path)?.ok_or_else(|| DirectoryError::Absent { path: path.to_owned() })?;
     let newer = |found| DirectoryError::Newer { path: path.to_owned(), found, known: SCHEMA };
-    match serde_json::from_reader::<_, Study>(&mut file) {
+    let whole = |file: &mut BufReader<File>| {
+        file.rewind().map_err(serde_json::Error::io)?;
+        serde_json::from_reader::<_, Study>(file)
+    };
+    // What is wrong, and in which line, is told by reading it as a whole.
+    match by_cell(&mut file).or_else(|_| whole(&mut file)) {
         Ok(study) if study.schema > SCHEMA => Err(newer(study.schema)),
         Ok(study) => Ok(study),
         Err(error) if error.is_io() => Err(DirectoryError::Read { path: path.to_owned(), source: error.into() }),
@@ -35,6 +43,56 @@ pub(super) fn document(path: &Path) -> Result<Study, DirectoryError> {
             _ => Err(damaged(path, &error)),
         },
     }
+}
+
+/// Takes the cells out one by one; what is left is the study without them.
+fn by_cell(file: &mut BufReader<File>) -> serde_json::Result<Study> {
+    let (mut rest, mut cell, mut line) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut cells, mut within) = (Vec::new(), Within::Top);
+    loop {
+        line.clear();
+        if file.read_until(b'\n', &mut line).map_err(serde_json::Error::io)? == 0 {
+            break;
+        }
+        let text = line.trim_ascii_end();
+        within = match (within, text) {
+            (Within::Top, b"  \"cells\": [") => Within::Cells,
+            (Within::Cells, b"    {") => Within::Cell,
+            (Within::Cells, text) if text.starts_with(b"  ]") => Within::Top,
+            (Within::Cell, b"    }" | b"    },") => {
+                cell.push(b'}');
+                cells.push(compact(serde_json::from_slice(&cell)?));
+                cell.clear();
+                within = Within::Cells;
+                continue;
+            }
+            (same, _) => same,
+        };
+        if within == Within::Cell { &mut cell } else { &mut rest }.extend_from_slice(text);
+    }
+    let mut study: Study = serde_json::from_slice(&rest)?;
+    // Cells of another layout are in what was left.
+    study.cells.append(&mut cells);
+    Ok(study)
+}
+
+/// Where a line of the document is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Top,
+    Cells,
+    Cell,
+}
+
+/// Gives back the room that lists have in reserve while they are read: a quarter of a large study.
+fn compact(mut cell: Cell) -> Cell {
+    for trial in &mut cell.trials {
+        trial.series.shrink_to_fit();
+        trial.phases.shrink_to_fit();
+        trial.latency_ns.percentiles.shrink_to_fit();
+    }
+    cell.trials.shrink_to_fit();
+    cell
 }
 
 fn damaged(path: &Path, error: &serde_json::Error) -> DirectoryError {
