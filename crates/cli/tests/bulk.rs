@@ -87,6 +87,21 @@ fn bulk_has_the_known_answer_on_every_server() {
         assert!(ran.cell(store)["emulated"].as_array().unwrap().is_empty(), "{store} reduces in SQL");
         assert!(phase(&ran, store, "compact").is_some());
     }
+    let doors = [
+        "couchdb",
+        "etcd,durability=os",
+        "postgres-unix,durability=none,layout=hstore",
+        "postgres-unix,durability=none,layout=jsonb",
+    ];
+    let desk = Desk::new();
+    let ran = on_servers(&desk, &format!("bulk {} --data geonames-1k --set ids=random --set batch=100", named(&doors)));
+    answers_on(&ran, &doors, "geonames_1k", "random");
+    for store in doors {
+        let emulated =
+            if store.starts_with("etcd") { serde_json::json!(["reduce by scan"]) } else { serde_json::json!([]) };
+        assert_eq!(ran.cell(store)["emulated"], emulated, "{store}");
+        assert!(phase(&ran, store, "compact").is_some(), "{store}");
+    }
     assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
 }
 

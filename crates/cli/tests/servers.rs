@@ -37,7 +37,8 @@ fn answers_on(desk: &Desk, stores: &[&str], options: &str, digest: &str) -> Ran 
 
 #[test]
 fn every_fast_server_has_the_known_answer_of_the_whole_data_set() {
-    let stores = ["redis", "redis-unix", "memcached", "memcached-unix", "tyrant", "tyrant-unix"];
+    let stores =
+        ["redis", "redis-unix", "memcached", "memcached-unix", "tyrant", "tyrant-unix", "memcached,protocol=text"];
     answers_on(&Desk::new(), &stores, "--clients 16 --pipeline 4", DEBIAN_10K);
     answers_on(&Desk::new(), &stores, "--data debian-1k", DEBIAN_1K);
 }
@@ -54,10 +55,33 @@ fn every_database_server_has_the_known_answer() {
     ];
     let ran = answers_on(&Desk::new(), &stores, "--data debian-1k --clients 16", DEBIAN_1K);
     answers_on(&Desk::new(), &stores[..4], "--data debian-1k", DEBIAN_1K);
+    let others = [
+        "etcd,durability=os",
+        "postgres-unix,durability=none,layout=hstore",
+        "postgres-unix,durability=none,layout=jsonb",
+    ];
+    answers_on(&Desk::new(), &others, "--data debian-1k --clients 16", DEBIAN_1K);
+    answers_on(&Desk::new(), &others[1..], "--data debian-1k", DEBIAN_1K);
     // What was really measured is what is named: a stand-in never passes for the real thing.
     let product = ran.cell(stores[4])["product"].as_str().unwrap();
     assert!(product == "FerretDB" || product == "MongoDB", "{product}");
     assert!(ran.stdout.contains(product), "{}", ran.stdout);
+}
+
+/// PouchDB Server takes milliseconds for each request: a few profiles, and the answer of the store in memory.
+#[test]
+fn couchdb_has_the_answer_of_ram() {
+    for options in ["--clients 1", "--clients 16"] {
+        let desk = Desk::new();
+        let ran = desk.kvtrial(&format!(
+            "run fans -s ram -s couchdb --data gen:40:7 {options} --no-baselines --repeats 1 --warmups 0 --out out"
+        ));
+        assert_eq!(ran.status, 0, "{}", ran.said());
+        assert!(ran.is_ranked("couchdb"), "{}", ran.said());
+        assert_eq!(ran.digest("couchdb"), ran.digest("ram"));
+        assert_eq!(ran.cell("couchdb")["product"], "PouchDB Server");
+        assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
+    }
 }
 
 #[test]

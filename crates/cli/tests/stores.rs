@@ -6,7 +6,7 @@ mod common;
 use common::Desk;
 use serde_json::Value;
 
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 33] = [
     "null",
     "ram",
     "echo",
@@ -23,16 +23,23 @@ const NAMES: [&str; 26] = [
     "rocksdb",
     "redis",
     "redis-unix",
+    "valkey",
+    "valkey-unix",
     "memcached",
     "memcached-unix",
     "tyrant",
     "tyrant-unix",
     "mysql",
     "mysql-unix",
+    "mysql-memcached",
+    "mysql-memcached-unix",
+    "handlersocket",
     "postgres",
     "postgres-unix",
     "mongodb",
     "mongodb-unix",
+    "couchdb",
+    "etcd",
 ];
 
 #[test]

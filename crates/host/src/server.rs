@@ -4,7 +4,7 @@ use crate::lease::{Lease, system_words};
 use crate::process::{Ending, Pid, ending, signal};
 use crate::user::{User, is_root};
 use crate::{interrupt, log, ports};
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
@@ -102,6 +102,10 @@ impl Recipe<'_> {
         for directory in &plan.directories {
             make_directories(lease.store(), directory, user)
                 .map_err(|source| StoreError::Io { path: lease.store().join(directory), source })?;
+        }
+        for (file, content) in &plan.files {
+            let path = lease.store().join(file);
+            write(&path, content, user).map_err(|source| StoreError::Io { path, source })?;
         }
         for command in &plan.prepare {
             self.prepare(&lease, command, user)?;
@@ -296,6 +300,12 @@ fn make_directories(top: &Path, directory: &Path, user: Option<User>) -> io::Res
         }
     }
     Ok(())
+}
+
+/// Writes a file that belongs to the user; nobody else passes through the directory it is in.
+fn write(path: &Path, content: &str, user: Option<User>) -> io::Result<()> {
+    fs::write(path, content)?;
+    user.map_or(Ok(()), |user| user.own(path))
 }
 
 fn check_socket_path(endpoint: &Endpoint) -> Result<(), StoreError> {

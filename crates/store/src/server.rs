@@ -51,6 +51,8 @@ impl CommandLine {
 pub struct ServerPlan {
     /// Directories below the private directory to make first (owned by `user` when set).
     pub directories: Vec<PathBuf>,
+    /// Files to write then, below the private directory, and what is in them: a configuration, a script of SQL.
+    pub files: Vec<(PathBuf, String)>,
     /// Commands to run to their end before the server, e.g. `initdb`.
     pub prepare: Vec<CommandLine>,
     /// The server.
@@ -72,6 +74,7 @@ impl ServerPlan {
     pub fn new(run: CommandLine, endpoint: Endpoint) -> ServerPlan {
         ServerPlan {
             directories: Vec::new(),
+            files: Vec::new(),
             prepare: Vec::new(),
             run,
             endpoint,

@@ -20,6 +20,8 @@ macro_rules! adapters {
 mod cabinet;
 mod dylib;
 mod embedded;
+#[cfg(feature = "http")]
+mod http;
 mod log_structured;
 mod stripes;
 mod transactional;
@@ -30,7 +32,7 @@ adapters! {
     sqlite, lmdb, redb, fjall,
     tokyocabinet, kyotocabinet, tkrzw, berkeleydb, leveldb, rocksdb,
     redis, memcached, tyrant,
-    mysql, postgres, mongodb,
+    mysql, mysql_memcached, handlersocket, postgres, mongodb, couchdb, etcd,
 }
 
 pub use echo::served_by as echo_served_by;

@@ -1,4 +1,5 @@
-//! memcached: the meta protocol over TCP or a unix socket.
+//! memcached: the meta protocol over TCP or a unix socket; or, with `protocol=text`, the classic text protocol, for other servers that
+//! speak it (memcachedb, Flare) and know no meta commands. What such a server does natively is asked of it when it is connected to.
 //!
 //! Nothing is durable. A counter is an unsigned number: it is never less than 0.
 //!
@@ -13,6 +14,10 @@
 
 mod base64;
 mod meta;
+mod speaker;
+mod text;
+
+pub(crate) use speaker::Speaker;
 
 use meta::Meta;
 use std::collections::BTreeMap;
@@ -33,6 +38,11 @@ const DURABILITIES: &[Durability] = &[Durability::None];
 const ITEM_OVERHEAD_BYTES: usize = 59;
 
 const OPTIONS: &[OptionInfo] = &[
+    OptionInfo {
+        name: "protocol",
+        values: &["meta", "text"],
+        help: "text: the classic commands, also of other servers by URL, such as memcachedb and Flare",
+    },
     OptionInfo { name: "memory", values: &[], help: "MiB for data; a full server drops what was not used for long [1024]" },
     OptionInfo { name: "item", values: &[], help: "largest item with key and overhead, e.g. 8m, up to 1024m [1m]" },
     OptionInfo { name: "growth_factor", values: &[], help: "ratio of the sizes of items kept together, above 1 to 16 [1.25]" },
@@ -43,7 +53,7 @@ const OPTIONS: &[OptionInfo] = &[
 const TCP: StoreInfo = StoreInfo {
     name: "memcached",
     class: Class::Network,
-    summary: "memcached over TCP",
+    summary: "memcached over TCP; by URL with protocol=text other servers that speak its protocol",
     durabilities: DURABILITIES,
     options: OPTIONS,
     install: INSTALL,
@@ -94,9 +104,16 @@ const fn value_bytes(item_bytes: usize) -> usize {
 
 /// The option `item` moves the limit of a value.
 fn declares(spec: &Spec) -> Capabilities {
+    let (base, overhead) =
+        if is_text(spec) { (Speaker::CAPABILITIES, text::KEY_OVERHEAD_BYTES) } else { (CAPABILITIES, 0) };
     let asked = spec.options.get("item").and_then(|text| item_bytes(spec, text).ok());
     let bytes = asked.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(ITEM_BYTES);
-    Capabilities { max_value_bytes: value_bytes(bytes), ..CAPABILITIES }
+    Capabilities { max_value_bytes: value_bytes(bytes).saturating_sub(overhead), ..base }
+}
+
+/// Whether the classic text protocol is asked for.
+fn is_text(spec: &Spec) -> bool {
+    spec.options.get("protocol").is_some_and(|protocol| protocol == "text")
 }
 
 /// How a private server is reached.
@@ -190,19 +207,36 @@ fn unsupported(spec: &Spec, problem: String) -> StoreError {
 }
 
 fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
-    if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
+    let private = spec.options.keys().find(|option| *option != "protocol");
+    if let (Target::Server(_), Some(option)) = (&spec.target, private) {
         return Err(unsupported(
             spec,
             format!("{option}= is for a private server; start yours with it, and leave it out here"),
         ));
     }
     if endpoint.user.is_some() || endpoint.password.is_some() {
-        return Err(unsupported(spec, "the meta protocol has no login; leave user and password out".into()));
+        return Err(unsupported(spec, "its protocol has no login here; leave user and password out".into()));
+    }
+    if is_text(spec) {
+        return text_speaker(spec, endpoint);
     }
     let facts = facts(endpoint)?;
     let item_bytes = facts.config.get("item_size_max").and_then(|text| text.parse().ok()).unwrap_or(ITEM_BYTES);
     let capabilities = Capabilities { max_value_bytes: value_bytes(item_bytes), ..CAPABILITIES };
     Ok(Box::new(Memcached { endpoint: endpoint.clone(), capabilities }))
+}
+
+/// A server asked in the classic commands: memcached itself, or by URL whatever speaks them.
+fn text_speaker(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+    let product = match spec.target {
+        Target::Server(_) => "a server speaking memcached's text protocol",
+        _ => "memcached",
+    };
+    let mut speaker = Speaker::connect(endpoint, product, declares(spec))?;
+    if matches!(spec.target, Target::Server(_)) {
+        speaker.ask_for_commands()?;
+    }
+    Ok(Box::new(speaker))
 }
 
 struct Memcached {
@@ -232,7 +266,7 @@ impl Store for Memcached {
 const SETTINGS: [&str; 9] =
     ["hashpower_init", "maxbytes", "maxconns", "evictions", "item_size_max", "num_threads", "growth_factor", "chunk_size", "lru_crawler"];
 
-/// Asks a server for its version and settings.
+/// Asks a server for its version and settings, by commands of both protocols.
 fn facts(endpoint: &Endpoint) -> Result<Facts, StoreError> {
     let mut talk = Talk::open(endpoint, Meta::new())?;
     let version = talk.ask(b"version\r\n", |input| {

@@ -204,13 +204,8 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     };
     Ok(ServerPlan {
         directories: vec!["data".into()],
-        prepare: Vec::new(),
-        run,
-        endpoint,
-        user: None,
-        log: None,
         start_timeout: Duration::from_secs(60),
-        stop_signal: libc::SIGTERM,
+        ..ServerPlan::new(run, endpoint)
     })
 }
 

@@ -164,14 +164,10 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     };
     endpoint.user = Some("root".into());
     Ok(ServerPlan {
-        directories: Vec::new(),
         prepare: vec![prepare],
-        run,
-        endpoint,
-        user: None,
         log: Some(log),
         start_timeout: Duration::from_secs(60),
-        stop_signal: libc::SIGTERM,
+        ..ServerPlan::new(run, endpoint)
     })
 }
 

@@ -1,4 +1,5 @@
-//! PostgreSQL over TCP or a unix socket, through the `tokio-postgres` driver (feature `postgres`): prepared statements on plain tables.
+//! PostgreSQL over TCP or a unix socket, through the `tokio-postgres` driver (feature `postgres`): prepared statements on tables
+//! that hold values as bytes, in an hstore or in a jsonb document (option `layout`).
 //!
 //! | level | settings | what a crash loses |
 //! |---|---|---|
@@ -12,6 +13,7 @@
 
 #[cfg(feature = "postgres")]
 mod client;
+mod layout;
 #[cfg(feature = "postgres")]
 mod setup;
 
@@ -48,14 +50,10 @@ const TCP: StoreInfo = StoreInfo {
     class: Class::Network,
     summary: "PostgreSQL over TCP",
     durabilities: DURABILITIES,
-    options: &[
-        OptionInfo { name: "shared_buffers", values: &[], help: "memory for pages, e.g. 512MB [128MB]" },
-        OptionInfo { name: "wal_compression", values: &["off", "on"], help: "whether page images in the log are compressed" },
-        OptionInfo { name: "jit", values: &["on", "off"], help: "whether costly queries are compiled" },
-    ],
+    options: OPTIONS,
     install: INSTALL,
     licence: "PostgreSQL",
-    declares: |_| CAPABILITIES,
+    declares: |spec| layout::Layout::of(spec).capabilities(),
     probe,
     opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: USUAL_PORT },
 };
@@ -69,6 +67,17 @@ pub static STORES: &[StoreInfo] = &[
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: USUAL_PORT },
         ..TCP
     },
+];
+
+const OPTIONS: &[OptionInfo] = &[
+    OptionInfo {
+        name: "layout",
+        values: layout::NAMES,
+        help: "how values lie: bytes in a column, text in an hstore, or text in a jsonb document",
+    },
+    OptionInfo { name: "shared_buffers", values: &[], help: "memory for pages, e.g. 512MB [128MB]" },
+    OptionInfo { name: "wal_compression", values: &["off", "on"], help: "whether page images in the log are compressed" },
+    OptionInfo { name: "jit", values: &["on", "off"], help: "whether costly queries are compiled" },
 ];
 
 /// How a private server is reached.
@@ -119,7 +128,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     run = settings(run, &["max_connections=1000", "logging_collector=off", "log_min_messages=warning"]);
     run = settings(run, durability_settings(spec.durability.unwrap_or(DURABILITIES[0])));
     run = setting(run, &format!("port={port}"));
-    for (name, value) in &spec.options {
+    for (name, value) in spec.options.iter().filter(|(name, _)| *name != "layout") {
         run = setting(run, &format!("{name}={value}"));
     }
     let mut endpoint = match transport {
@@ -136,16 +145,13 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     endpoint.user = Some("postgres".into());
     endpoint.database = Some("postgres".into());
     Ok(ServerPlan {
-        directories: Vec::new(),
         prepare: vec![prepare],
-        run,
-        endpoint,
         // The server refuses to run as root.
         user: Some("postgres"),
-        log: None,
         start_timeout: Duration::from_secs(60),
         // "Fast shutdown": does not wait for clients to leave.
         stop_signal: libc::SIGINT,
+        ..ServerPlan::new(run, endpoint)
     })
 }
 

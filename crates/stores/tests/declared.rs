@@ -35,9 +35,13 @@ fn every_store_is_once_open_what_it_declared_before() {
 
 #[test]
 fn options_and_levels_that_move_a_limit_are_declared_as_well() {
-    for text in
-        ["memcached,item=8m", "memcached-unix,item=512k", "tokyocabinet,durability=none", "sqlite,durability=commit"]
-    {
+    for text in [
+        "memcached,item=8m",
+        "memcached-unix,item=512k",
+        "tokyocabinet,durability=none",
+        "sqlite,durability=commit",
+        "postgres-unix,layout=jsonb",
+    ] {
         let spec: Spec = text.parse().unwrap();
         let info = stores::find(&spec.name).unwrap();
         if matches!((info.probe)(), Probe::NotBuilt(_)) {

@@ -136,3 +136,103 @@ fn numbers_of_options_are_checked() {
         assert!(error.contains("is not possible; use"), "{error}");
     }
 }
+
+#[test]
+fn the_text_protocol_does_on_a_real_server_what_the_meta_protocol_does() {
+    for spec in ["memcached,protocol=text", "memcached-unix,protocol=text,item=2m"] {
+        let server = Server::start(spec);
+        let limits = server.store().capabilities().clone();
+        let mut client = server.client(2, 4);
+        let mut keys: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+        keys.extend([b"~".to_vec(), b"@@x".to_vec(), vec![b'k'; 250], vec![0; limits.max_key_bytes]]);
+        for key in &keys {
+            assert_eq!(
+                client.put(key, [&(0..=255).collect::<Vec<u8>>()[..], b"\r\nEND\r\n", key].concat()),
+                Answer::Done
+            );
+        }
+        for key in &keys {
+            let value = [&(0..=255).collect::<Vec<u8>>()[..], b"\r\nEND\r\n", key].concat();
+            assert_eq!(client.get(key), Answer::Value(value), "{spec} {key:?}");
+        }
+        let largest = noise(7, limits.max_value_bytes);
+        assert_eq!(client.put(vec![0; limits.max_key_bytes], &largest), Answer::Done);
+        assert!(client.get(vec![0; limits.max_key_bytes]) == Answer::Value(largest), "{spec}");
+        let large = noise(8, 3 << 20);
+        assert!(matches!(client.put("k", &large), Answer::Refused(words) if words.contains("too large")), "{spec}");
+        let bad = client.ask(Operation::Append { key: &[b'k'; 251], value: b"delete k" });
+        assert!(matches!(bad, Answer::Refused(_)), "{bad:?}");
+        let append = |value: &'static [u8]| Operation::Append { key: b"log\0", value };
+        let all: Vec<_> = (0..).zip([append(b"one"), append(b""), append(b","), append(b"two")]).collect();
+        assert_eq!(client.ask_all(&all), [(); 4].map(|()| Answer::Done));
+        assert_eq!(client.get("log\0"), Answer::Value(b"one,two".into()));
+        let mut add = |by| client.ask(Operation::Increment { key: b"n ", by });
+        assert_eq!(
+            (add(5), add(105), add(-103), add(-9)),
+            (Answer::Number(5), Answer::Number(110), Answer::Number(7), Answer::Number(0))
+        );
+        assert_eq!(client.ask(Operation::GetCounter { key: b"n " }), Answer::Number(0));
+        let set = |expected, value| Operation::CompareAndSet { key: b"page", expected, value };
+        assert_eq!(client.ask(set(Expected::Absent, b"first")), Answer::Done);
+        assert_eq!(client.ask(set(Expected::Absent, b"late")), Answer::Conflict);
+        let Answer::Versioned(value, version) = client.ask(Operation::GetVersioned { key: b"page" }) else {
+            panic!("{spec}")
+        };
+        let read = Expected::Present { version, value: &value };
+        assert_eq!(client.ask(set(read, b"second")), Answer::Done);
+        assert_eq!(client.ask(set(read, b"third")), Answer::Conflict);
+        let names: Vec<String> = (0..100).map(|n| format!("many {n}")).collect();
+        let pairs: Vec<(&[u8], &[u8])> = names.iter().map(|name| (name.as_bytes(), &name.as_bytes()[5..])).collect();
+        assert_eq!(client.ask(Operation::PutMany { pairs: &pairs }), Answer::Done);
+        let mut keys: Vec<&[u8]> = pairs.iter().map(|pair| pair.0).collect();
+        keys.insert(50, b"absent");
+        let rows = pairs.iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect();
+        assert_eq!(client.ask(Operation::GetMany { keys: &keys }), Answer::Rows(rows));
+        assert_eq!(client.ask(Operation::GetMany { keys: &[] }), Answer::Rows(Vec::new()));
+        assert_eq!(client.ask(Operation::Delete { key: b"page" }), Answer::Done);
+        assert_eq!(client.ask(Operation::Delete { key: b"page" }), Answer::Missing);
+    }
+}
+
+#[test]
+fn a_speaker_of_the_text_protocol_is_asked_what_it_knows_and_named_as_such() {
+    let open = |port: u16| {
+        let spec: study::Spec = format!("memcached://127.0.0.1:{port},protocol=text").parse().unwrap();
+        host::open(kvtrial_stores::find("memcached").unwrap(), &spec, &std::env::temp_dir()).unwrap()
+    };
+    let server = Server::start("memcached");
+    let whole = open(server.endpoint().tcp().unwrap().1);
+    assert!(whole.store().capabilities().has(store::OperationKind::CompareAndSet));
+    assert!(whole.store().facts().unwrap().product.contains("text protocol"));
+    // A speaker with neither versions nor appends, as there are.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                use std::io::{BufRead, BufReader, Write};
+                for line in BufReader::new(&stream).lines().map_while(Result::ok) {
+                    let answer = match line.split(' ').next() {
+                        Some("version") => "VERSION 1.2.0\r\n",
+                        Some("incr") => "NOT_FOUND\r\n",
+                        Some("get") => "END\r\n",
+                        _ => "ERROR\r\n",
+                    };
+                    let _ = (&stream).write_all(answer.as_bytes());
+                }
+            });
+        }
+    });
+    let poor = open(port);
+    let native = poor.store().capabilities().clone();
+    for (kind, has) in [
+        (store::OperationKind::Get, true),
+        (store::OperationKind::Increment, true),
+        (store::OperationKind::Append, false),
+        (store::OperationKind::CompareAndSet, false),
+        (store::OperationKind::GetVersioned, false),
+    ] {
+        assert_eq!(native.has(kind), has, "{}", kind.name());
+    }
+    assert_eq!(poor.store().facts().unwrap().version, "1.2.0");
+}

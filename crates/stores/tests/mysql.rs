@@ -33,3 +33,8 @@ fn on_the_users_own_server_only_our_tables_are_touched() {
 fn what_a_deadlock_undid_is_sent_again_and_counted() {
     common::deadlocks(rig());
 }
+
+#[test]
+fn documents_are_counted_and_summed_in_the_server() {
+    common::reduces(&Rig::start("mysql-unix,durability=none"));
+}

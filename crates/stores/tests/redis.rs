@@ -203,3 +203,30 @@ fn too_many_connections_are_refused_in_the_servers_words() {
     let error = store.session(SessionPlan { clients: 5, pipeline: 1 }).err().unwrap().to_string();
     assert!(error.contains("max number of clients"), "{error}");
 }
+
+#[test]
+fn a_program_that_is_named_is_the_one_that_runs() {
+    let found = store::programs::find(&["redis-server"], &[]).unwrap();
+    // Another name for it, on no PATH.
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("another-redis");
+    std::os::unix::fs::symlink(&found, &program).unwrap();
+    let copy = directory.path().join("copied-redis");
+    std::fs::copy(found.canonicalize().unwrap(), &copy).unwrap();
+    for (name, program) in [("redis-unix", &program), ("valkey-unix", &copy), ("valkey", &copy)] {
+        let server = Server::start(&format!("{name},program={}", program.display()));
+        let mut client = server.client(1, 1);
+        assert_eq!(client.put("k", "v"), Answer::Done);
+        // What answers is named, whatever the store is called.
+        assert_eq!(server.store().facts().unwrap().product, "Redis");
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named_in_the_refusal() {
+    let spec: Spec = "valkey,program=/no/such/valkey-server".parse().unwrap();
+    let Opener::Server { plan, .. } = kvtrial_stores::find("valkey").unwrap().opener else { panic!() };
+    let place = store::Place { directory: "/nowhere".into(), ports: [1; 3], root: true };
+    let error = plan(&spec, &place).err().unwrap().to_string();
+    assert!(error.contains("/no/such/valkey-server") && error.contains("valkey-server"), "{error}");
+}

@@ -22,6 +22,8 @@ pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, Failure> {
         ))),
         // A user's own server needs no program here.
         Probe::NotFound(_) if matches!(spec.target, Target::Server(_)) => Ok(info),
+        // One named here needs none on PATH.
+        Probe::NotFound(_) if spec.options.contains_key("program") => Ok(info),
         Probe::NotFound(what) => {
             Err(Failure::usage(format!("{}: {what} not found; install it with: {}", info.name, info.install)))
         }

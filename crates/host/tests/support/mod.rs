@@ -68,6 +68,7 @@ pub fn program(name: &str, package: &str) -> PathBuf {
 pub fn plan(place: &Place, run: CommandLine) -> ServerPlan {
     ServerPlan {
         directories: Vec::new(),
+        files: Vec::new(),
         prepare: Vec::new(),
         run,
         endpoint: Endpoint::loopback(place.ports[0]),

@@ -12,6 +12,31 @@ pub(super) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
+/// Appends the bytes a text in base64 stands for; false when it is none.
+pub(super) fn read(out: &mut Vec<u8>, text: &[u8]) -> bool {
+    let value = |byte: u8| ALPHABET.iter().position(|digit| *digit == byte).map(|value| value as u32);
+    let unpadded = match text {
+        [rest @ .., b'=', b'='] | [rest @ .., b'='] => rest,
+        all => all,
+    };
+    if !text.len().is_multiple_of(4) {
+        return false;
+    }
+    for group in unpadded.chunks(4) {
+        let mut number = 0;
+        for place in 0..4 {
+            let digit = match group.get(place) {
+                Some(byte) => value(*byte),
+                None => Some(0),
+            };
+            let Some(digit) = digit else { return false };
+            number = number << 6 | digit;
+        }
+        out.extend_from_slice(&number.to_be_bytes()[1..group.len()]);
+    }
+    true
+}
+
 /// The digit of the lowest six bits.
 #[inline]
 pub(super) fn digit(number: u32) -> u8 {
@@ -27,9 +52,14 @@ mod tests {
             let mut out = Vec::new();
             super::push(&mut out, text.as_bytes());
             assert_eq!(out, expected.as_bytes());
+            let mut back = Vec::new();
+            assert!(super::read(&mut back, &out) && back == text.as_bytes());
         }
         let mut out = Vec::new();
         super::push(&mut out, &[0xff, 0xef, 0xfe, 0, 0, 0]);
         assert_eq!(out, b"/+/+AAAA");
+        for wrong in [&b"Zg="[..], b"Zg", b"Z===", b"Zm9v!m9v"] {
+            assert!(!super::read(&mut Vec::new(), wrong), "{}", wrong.escape_ascii());
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! One slot, and the connection with its prepared statements that the slots of a client share.
 
+use super::layout::{Layout, Sql, TYPES};
 use super::setup::{enter, open, words};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,75 +8,16 @@ use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
 use store::{Expected, Operation, Resent, StoreError};
 use tokio::sync::Mutex;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Error, Row, Statement};
 
 /// The server answers a deadlock by undoing one of the statements, which is then to be sent again. So often at most.
 const DEADLOCK_RETRIES: u32 = 100;
 
-/// Statements prepared when a connection is opened.
-#[derive(Clone, Copy)]
-enum Sql {
-    Get,
-    Put,
-    Insert,
-    Swap,
-    Delete,
-    Append,
-    Increment,
-    GetCounter,
-    IncrementField,
-    GetFields,
-    GetMany,
-    PutMany,
-    PutManyDistinct,
-    Scan,
-}
-
-const SQL: [(&str, &[Type]); 14] = [
-    ("SELECT v FROM kvtrial.kv WHERE k = $1", &[Type::BYTEA]),
-    (
-        "INSERT INTO kvtrial.kv (k, v) VALUES ($1, $2) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
-        &[Type::BYTEA, Type::BYTEA],
-    ),
-    ("INSERT INTO kvtrial.kv (k, v) VALUES ($1, $2) ON CONFLICT (k) DO NOTHING", &[Type::BYTEA, Type::BYTEA]),
-    ("UPDATE kvtrial.kv SET v = $2 WHERE k = $1 AND v = $3", &[Type::BYTEA, Type::BYTEA, Type::BYTEA]),
-    ("DELETE FROM kvtrial.kv WHERE k = $1", &[Type::BYTEA]),
-    (
-        "INSERT INTO kvtrial.kv AS kv (k, v) VALUES ($1, $2) ON CONFLICT (k) DO UPDATE SET v = kv.v || excluded.v",
-        &[Type::BYTEA, Type::BYTEA],
-    ),
-    (
-        "INSERT INTO kvtrial.counters AS c (k, n) VALUES ($1, $2) ON CONFLICT (k) DO UPDATE SET n = c.n + excluded.n RETURNING n",
-        &[Type::BYTEA, Type::INT8],
-    ),
-    ("SELECT n FROM kvtrial.counters WHERE k = $1", &[Type::BYTEA]),
-    (
-        "INSERT INTO kvtrial.fields AS c (k, f, n) VALUES ($1, $2, $3) \
-         ON CONFLICT (k, f) DO UPDATE SET n = c.n + excluded.n RETURNING n",
-        &[Type::BYTEA, Type::BYTEA, Type::INT8],
-    ),
-    ("SELECT f, n FROM kvtrial.fields WHERE k = $1 ORDER BY f", &[Type::BYTEA]),
-    (
-        "SELECT kv.k, kv.v FROM unnest($1) WITH ORDINALITY AS asked (k, place) JOIN kvtrial.kv AS kv USING (k) ORDER BY asked.place",
-        &[Type::BYTEA_ARRAY],
-    ),
-    (
-        "INSERT INTO kvtrial.kv (k, v) SELECT k, v FROM unnest($1, $2) AS given (k, v) \
-         ON CONFLICT (k) DO UPDATE SET v = excluded.v",
-        &[Type::BYTEA_ARRAY, Type::BYTEA_ARRAY],
-    ),
-    (
-        "INSERT INTO kvtrial.kv (k, v) SELECT DISTINCT ON (k) k, v FROM unnest($1, $2) WITH ORDINALITY AS given (k, v, place) \
-         ORDER BY k, place DESC ON CONFLICT (k) DO UPDATE SET v = excluded.v",
-        &[Type::BYTEA_ARRAY, Type::BYTEA_ARRAY],
-    ),
-    ("SELECT k, v FROM kvtrial.kv WHERE k >= $1 ORDER BY k LIMIT $2", &[Type::BYTEA, Type::INT8]),
-];
-
 /// A client's connection, opened again by the first slot that finds it broken.
 pub(super) struct Line {
     config: Config,
+    layout: Layout,
     link: RefCell<Option<Rc<Link>>>,
     opening: Mutex<()>,
 }
@@ -88,10 +30,10 @@ struct Link {
 
 impl Line {
     /// Opens the connection.
-    pub(super) async fn open(config: Config, place: &str) -> Result<Line, StoreError> {
-        let link = Link::prepare(enter(place, &config).await?).await;
+    pub(super) async fn open(config: Config, layout: Layout, place: &str) -> Result<Line, StoreError> {
+        let link = Link::prepare(enter(place, &config).await?, layout).await;
         let link = link.map_err(|error| StoreError::open(place, words(&error)))?;
-        Ok(Line { config, link: RefCell::new(Some(Rc::new(link))), opening: Mutex::new(()) })
+        Ok(Line { config, layout, link: RefCell::new(Some(Rc::new(link))), opening: Mutex::new(()) })
     }
 
     fn current(&self) -> Option<Rc<Link>> {
@@ -107,7 +49,7 @@ impl Line {
         if let Some(link) = self.current() {
             return Ok(link);
         }
-        let link = Rc::new(Link::prepare(open(&self.config).await?).await?);
+        let link = Rc::new(Link::prepare(open(&self.config).await?, self.layout).await?);
         *self.link.borrow_mut() = Some(link.clone());
         Ok(link)
     }
@@ -168,9 +110,10 @@ fn fail(error: &Error, link: Option<&Link>, out: &mut ReplyBuffer) -> Answer {
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 impl Link {
-    async fn prepare(client: tokio_postgres::Client) -> Result<Link, Error> {
-        let mut prepared = Vec::with_capacity(SQL.len());
-        for (text, types) in SQL {
+    async fn prepare(client: tokio_postgres::Client, layout: Layout) -> Result<Link, Error> {
+        layout.ready(&client).await?;
+        let mut prepared = Vec::with_capacity(TYPES.len());
+        for (text, types) in layout.statements().iter().zip(TYPES) {
             prepared.push(client.prepare_typed(text, types).await?);
         }
         Ok(Link { client, prepared })

@@ -1,7 +1,8 @@
 //! Connecting: login, tables, settings read back.
 
 use super::client::{Client, Line};
-use super::{CAPABILITIES, DURABILITIES, USUAL_PORT};
+use super::layout::{HSTORE_IN_SIGHT, Layout};
+use super::{DURABILITIES, USUAL_PORT};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -37,14 +38,9 @@ const SETTINGS: [&str; 14] = [
     "wal_writer_delay",
 ];
 
-const TABLES: [(&str, &str); 3] = [
-    ("kv", "k bytea PRIMARY KEY, v bytea NOT NULL"),
-    ("counters", "k bytea PRIMARY KEY, n bigint NOT NULL"),
-    ("fields", "k bytea, f bytea, n bigint NOT NULL, PRIMARY KEY (k, f)"),
-];
-
 struct Postgres {
     config: Config,
+    layout: Layout,
     place: String,
     capabilities: Capabilities,
     resent: Resent,
@@ -53,10 +49,11 @@ struct Postgres {
 /// Connects, makes the tables, reads the level of durability the server has.
 pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
     let config = config(endpoint);
+    let layout = Layout::of(spec);
     let place = endpoint.to_string();
     let settings = brief(endpoint, SETUP_TIMEOUT, async {
         let client = enter(&place, &config).await?;
-        let made = client.batch_execute(&make_tables(spec.target == Target::Private)).await;
+        let made = client.batch_execute(&make_tables(layout, spec.target == Target::Private)).await;
         made.map_err(|error| StoreError::open(endpoint, words(&error)))?;
         settings(&place, &client).await
     })?;
@@ -72,8 +69,8 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
             ),
         });
     }
-    let capabilities = Capabilities { durability, ..CAPABILITIES };
-    Ok(Box::new(Postgres { config, place, capabilities, resent: Resent::default() }))
+    let capabilities = Capabilities { durability, ..layout.capabilities() };
+    Ok(Box::new(Postgres { config, layout, place, capabilities, resent: Resent::default() }))
 }
 
 fn config(endpoint: &Endpoint) -> Config {
@@ -126,9 +123,14 @@ pub(super) async fn open(config: &Config) -> Result<tokio_postgres::Client, toki
 }
 
 /// On a private server tables that are there already (after a restart) stay; on the user's, ours are made anew.
-fn make_tables(private: bool) -> String {
+fn make_tables(layout: Layout, private: bool) -> String {
     let mut text = String::from("SET client_min_messages = warning; CREATE SCHEMA IF NOT EXISTS kvtrial;");
-    for (table, columns) in TABLES {
+    if layout == Layout::Hstore {
+        text += "CREATE EXTENSION IF NOT EXISTS hstore SCHEMA kvtrial;";
+        text += HSTORE_IN_SIGHT;
+        text.push(';');
+    }
+    for (table, columns) in layout.tables() {
         if !private {
             text += &format!("DROP TABLE IF EXISTS kvtrial.{table};");
         }
@@ -164,10 +166,6 @@ pub(super) fn words(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// Count and sum over the documents that the values are.
-const REDUCE: &str = "SELECT convert_from(v, 'UTF8')::json #>> $1, count(*), sum((convert_from(v, 'UTF8')::json #>> $2)::bigint)::bigint \
-     FROM kvtrial.kv GROUP BY 1";
-
 impl Postgres {
     /// Asks the server something on a connection of its own.
     fn ask<T>(
@@ -177,7 +175,9 @@ impl Postgres {
     ) -> Result<T, StoreError> {
         brief(&self.place, patience, async {
             let client = enter(&self.place, &self.config).await?;
-            question(&client).await.map_err(|error| StoreError::open(&self.place, words(&error)))
+            let failed = |error| StoreError::open(&self.place, words(&error));
+            self.layout.ready(&client).await.map_err(failed)?;
+            question(&client).await.map_err(failed)
         })
     }
 }
@@ -192,7 +192,7 @@ impl Store for Postgres {
         Async::session(plan, async |slot| {
             let shared = match &line {
                 Some(line) if slot % plan.pipeline.max(1) != 0 => line.clone(),
-                _ => Rc::new(Line::open(self.config.clone(), &self.place).await?),
+                _ => Rc::new(Line::open(self.config.clone(), self.layout, &self.place).await?),
             };
             line = Some(shared.clone());
             Ok(Client::new(shared, self.resent.clone()))
@@ -216,6 +216,9 @@ impl Store for Postgres {
         let version = version.split_whitespace().next().unwrap_or_default().to_owned();
         config.insert("connections".into(), "one a client, shared by its slots (pipelined)".into());
         config.insert("driver".into(), "tokio-postgres".into());
+        let (layout, values) = self.layout.describe();
+        config.insert("layout".into(), layout.into());
+        config.insert("values".into(), values.into());
         Ok(Facts { product: "PostgreSQL".into(), version, config })
     }
 
@@ -229,7 +232,7 @@ impl Store for Postgres {
 
     fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
         let rows = self.ask(patience, async |client| {
-            client.query(REDUCE, &[&reduction.group.names(), &reduction.sum.names()]).await
+            client.query(self.layout.reduce(), &[&reduction.group.names(), &reduction.sum.names()]).await
         })?;
         let group = |row: &tokio_postgres::Row| {
             Ok(Group { key: row.try_get(0)?, count: row.try_get::<_, i64>(1)? as u64, sum: row.try_get(2)? })

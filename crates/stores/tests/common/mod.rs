@@ -97,6 +97,28 @@ impl Rig {
         format!("{}/{name}", directory.unwrap())
     }
 
+    /// The port the server was given: the first argument that names one.
+    pub fn port(&self) -> u16 {
+        let pid = self.open.server_pid().unwrap();
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
+        let command = String::from_utf8_lossy(&command).into_owned();
+        let mut words = command.split('\0').flat_map(|arg| arg.split(['=', ':']));
+        words.find_map(|word| word.parse().ok().filter(|port| *port > 1024)).unwrap()
+    }
+
+    /// What stands behind this in the server's arguments.
+    pub fn argument(&self, name: &str) -> String {
+        let pid = self.open.server_pid().unwrap();
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
+        let command = String::from_utf8_lossy(&command).into_owned();
+        command.split('\0').find_map(|arg| arg.strip_prefix(name)).unwrap().to_owned()
+    }
+
+    /// Bytes on disk.
+    pub fn disk_bytes(&self) -> u64 {
+        self.open.disk_bytes().unwrap()
+    }
+
     pub fn close(self) {
         self.open.close().unwrap();
     }
@@ -195,6 +217,33 @@ pub fn deadlocks(rig: &Rig) {
         }
     }
     panic!("400 batches in opposite orders, and no deadlock");
+}
+
+/// Documents counted and summed by the store itself, with characters that any way of keeping text could spoil.
+pub fn reduces(rig: &Rig) {
+    let documents = [
+        r#"{"place":{"code":"FR"},"people":7}"#,
+        r#"{"people":-9007199254740990,"place":{"code":"back\\slash \"ö\" 漢"},"more":[null,"\u0001"]}"#,
+        r#"{"place":{"code":"FR"},"people":9000000000}"#,
+        "{\t\"place\":\n{\"code\":\"\"},\"people\":0,\"x\":\"\u{7f}\"}",
+    ];
+    let mut client = rig.client(1, 1);
+    for (number, document) in documents.iter().enumerate() {
+        assert_eq!(client.put(format!("document {number}").as_bytes(), document.as_bytes()), Got::Done);
+    }
+    let field = |path: &str| store::FieldPath::parse(path).unwrap();
+    let reduction = store::Reduction { group: field("place.code"), sum: field("people") };
+    let mut groups = rig.store().reduce(&reduction, PATIENCE).unwrap();
+    groups.sort();
+    let groups: Vec<_> = groups.iter().map(|group| (group.key.as_str(), group.count, group.sum)).collect();
+    assert_eq!(groups, [("", 1, 0), ("FR", 2, 9_000_000_007), ("back\\slash \"ö\" 漢", 1, -9_007_199_254_740_990)]);
+    for (number, document) in documents.iter().enumerate() {
+        let key = format!("document {number}");
+        assert_eq!(client.get(key.as_bytes()), Got::Value(document.as_bytes().to_vec()));
+        assert_eq!(client.call(Operation::Delete { key: key.as_bytes() }), Got::Done);
+    }
+    rig.store().compact(PATIENCE).unwrap();
+    assert_eq!(client.get(b"document 1"), Got::Missing);
 }
 
 /// The same server reached by its URL: kvtrial's own tables are made anew at each connect, the user's data stay as they are.

@@ -88,6 +88,10 @@ pub fn kill_and_come_back(spec: &str) {
         std::fs::create_dir_all(directory.path().join(made)).unwrap();
         give(&directory.path().join(made));
     }
+    for (file, content) in &plan.files {
+        std::fs::write(directory.path().join(file), content).unwrap();
+        give(&directory.path().join(file));
+    }
     for line in &plan.prepare {
         assert!(command(line, user).status().unwrap().success(), "{line:?}");
     }

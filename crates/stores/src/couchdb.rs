@@ -1,0 +1,148 @@
+//! CouchDB, and what speaks its HTTP protocol (feature `couchdb`): one document a key.
+//!
+//! The user's CouchDB is reached by its URL. A private server is PouchDB Server (`pouchdb-server` on `PATH`, or the program named
+//! by `KVTRIAL_POUCHDB`; from npm), which keeps its data in LevelDB. It is named PouchDB Server everywhere: its figures are not
+//! CouchDB's.
+//!
+//! | level | what |
+//! |---|---|
+//! | `commit` | CouchDB syncs its file before it answers |
+//! | `os` | PouchDB Server: LevelDB without sync |
+//!
+//! The key is the document's `_id`: as it is where it is printable ASCII, else `~` and hexadecimal digits. The value is the
+//! string `v` of the document, or in base64 the string `b` where it is no plain text. CouchDB changes a document only for those who
+//! know its revision: a slot uses the one it saw last of the key it read or wrote last, or asks for it when it is told of a
+//! conflict. So writing back what was just read is one request, overwriting anything else is three.
+//!
+//! Compaction is the server's own; counts and sums are a view with the reduce function `_stats`, built when it is asked for.
+//! Documents of the database in the URL (or of `kvtrial`) that are not the job's are not touched.
+
+#[cfg(feature = "couchdb")]
+mod client;
+#[cfg(feature = "couchdb")]
+mod document;
+#[cfg(feature = "couchdb")]
+mod setup;
+#[cfg(feature = "couchdb")]
+mod whole;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use store::{
+    Capabilities, Class, CommandLine, Endpoint, Opener, OperationKind, OperationSet, Place, Probe, ServerPlan,
+    StoreError, StoreInfo, Support, programs,
+};
+use study::{Durability, Spec};
+
+const INSTALL: &str = "npm install -g pouchdb-server (or name the program in KVTRIAL_POUCHDB), or give the URL of a CouchDB";
+const USUAL_PORT: u16 = 5984;
+
+/// Environment variable with the path of a PouchDB Server program.
+const POUCHDB: &str = "KVTRIAL_POUCHDB";
+
+/// The request line must stay below 16 KiB, and a byte takes three characters in it at worst.
+const MAX_KEY_BYTES: usize = 4000;
+
+/// CouchDB's own limit of a document is 8,000,000 bytes; text takes two bytes for one at worst.
+const MAX_VALUE_BYTES: usize = 3_900_000;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    native: OperationSet::BASIC.and(&[
+        OperationKind::GetVersioned,
+        OperationKind::CompareAndSet,
+        OperationKind::GetMany,
+        OperationKind::PutMany,
+    ]),
+    max_key_bytes: MAX_KEY_BYTES,
+    max_value_bytes: MAX_VALUE_BYTES,
+    compaction: Support::Native,
+    reduction: Support::Native,
+    ..Capabilities::BASIC
+};
+
+/// The stores of this adapter.
+pub static STORES: &[StoreInfo] = &[StoreInfo {
+    name: "couchdb",
+    class: Class::Network,
+    summary: "CouchDB over HTTP (privately PouchDB Server)",
+    durabilities: &[Durability::Os, Durability::Commit],
+    options: &[],
+    install: INSTALL,
+    licence: "Apache-2.0",
+    declares: |_| CAPABILITIES,
+    probe,
+    opener: Opener::Server { plan, connect, usual_port: USUAL_PORT },
+}];
+
+fn program() -> Option<PathBuf> {
+    let named = std::env::var_os(POUCHDB).map(PathBuf::from).filter(|path| path.is_file());
+    named.or_else(|| programs::find(&["pouchdb-server"], &[]))
+}
+
+fn probe() -> Probe {
+    if !cfg!(feature = "couchdb") {
+        return Probe::NotBuilt("couchdb");
+    }
+    let Some(program) = program() else { return Probe::NotFound("pouchdb-server".into()) };
+    match version(&program) {
+        Some(version) => Probe::Found(format!("PouchDB Server {version}")),
+        None => Probe::NotFound(format!("{} is not from npm's package pouchdb-server", program.display())),
+    }
+}
+
+/// The version of the package the program is part of. The program itself starts a server whatever it is asked.
+fn version(program: &Path) -> Option<String> {
+    let program = program.canonicalize().ok()?;
+    let description = std::fs::read(program.parent()?.parent()?.join("package.json")).ok()?;
+    let description: serde_json::Value = serde_json::from_slice(&description).ok()?;
+    let named = description.get("name").is_some_and(|name| name == "pouchdb-server");
+    description.get("version").filter(|_| named)?.as_str().map(str::to_owned)
+}
+
+fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+    if !cfg!(feature = "couchdb") {
+        return Err(not_built(spec));
+    }
+    if spec.durability == Some(Durability::Commit) {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: "a private server is PouchDB Server, which never syncs; durability=commit needs the URL of a CouchDB".into(),
+        });
+    }
+    let program = program().ok_or_else(|| StoreError::NotFound {
+        store: spec.name.clone(),
+        what: "pouchdb-server".into(),
+        install: INSTALL.into(),
+    })?;
+    let (data, port) = (place.directory.join("data"), place.ports[0]);
+    let (config, log) = (place.directory.join("config.json"), place.directory.join("log.txt"));
+    // At its usual level it writes a line for each request.
+    let settings = serde_json::json!({ "log": { "file": log, "level": "error" } });
+    let run = CommandLine::new(program)
+        .args(["--host", "127.0.0.1", "--port"])
+        .arg(port.to_string())
+        .arg("--dir")
+        .arg(&data)
+        .arg("--config")
+        .arg(&config)
+        .arg("--no-stdout-logs");
+    Ok(ServerPlan {
+        directories: vec![data],
+        files: vec![(config, settings.to_string())],
+        log: Some("log.txt".into()),
+        start_timeout: Duration::from_secs(60),
+        ..ServerPlan::new(run, Endpoint::loopback(port))
+    })
+}
+
+fn not_built(spec: &Spec) -> StoreError {
+    StoreError::NotBuilt { store: spec.name.clone(), feature: "couchdb" }
+}
+
+#[cfg(feature = "couchdb")]
+use setup::connect;
+
+#[cfg(not(feature = "couchdb"))]
+fn connect(spec: &Spec, _: &Endpoint) -> Result<Box<dyn store::Store>, StoreError> {
+    Err(not_built(spec))
+}

@@ -1,0 +1,126 @@
+//! Connecting: who answers, and the database.
+
+use super::client::Client;
+use super::document::in_url;
+use super::CAPABILITIES;
+use super::whole;
+use crate::http::{Bytes, Http, Method};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use store::asynchronous::{Async, brief};
+use store::{
+    Capabilities, Endpoint, Facts, Group, Reduction, Resent, Session, SessionPlan, Store, StoreError, Threading,
+};
+use study::{Durability, Spec, Target};
+
+/// How long a server may take to let us in: a server that is starting is asked again.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// An open database.
+pub(super) struct CouchDb {
+    pub(super) endpoint: Endpoint,
+    /// Its path: `/kvtrial`.
+    pub(super) database: String,
+    pub(super) target: Target,
+    capabilities: Capabilities,
+    product: &'static str,
+    version: String,
+    resent: Resent,
+}
+
+/// What a server says of itself at `/`.
+#[derive(Deserialize)]
+struct Welcome {
+    couchdb: Option<String>,
+    #[serde(rename = "express-pouchdb")]
+    express_pouchdb: Option<String>,
+    #[serde(default)]
+    version: String,
+}
+
+/// Connects, makes the database if it is not there, and finds out what answers.
+pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+    let database = format!("/{}", in_url(endpoint.database.as_deref().unwrap_or("kvtrial")));
+    let welcome = brief(endpoint, CONNECT_TIMEOUT, async {
+        let mut http = open(endpoint).await?;
+        let welcome = ask(&mut http, endpoint, Method::GET, "/", Vec::new(), &[200]).await?;
+        // 412: it is there already.
+        ask(&mut http, endpoint, Method::PUT, &database, Vec::new(), &[201, 202, 412]).await?;
+        Ok(welcome)
+    })?;
+    let welcome: Welcome = serde_json::from_slice(&welcome)
+        .map_err(|error| StoreError::open(endpoint, format!("this is no CouchDB: {error}")))?;
+    let (product, durability) = match (&welcome.express_pouchdb, &welcome.couchdb) {
+        (Some(_), _) => ("PouchDB Server", Durability::Os),
+        (None, Some(_)) => ("CouchDB", Durability::Commit),
+        (None, None) => return Err(StoreError::open(endpoint, "this is no CouchDB: it does not welcome us as one")),
+    };
+    if let Some(asked) = spec.durability.filter(|asked| *asked != durability) {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!("durability={asked} was asked for, but {product} has {durability}; leave durability out"),
+        });
+    }
+    let capabilities = Capabilities { durability, ..CAPABILITIES };
+    let (endpoint, target, version) = (endpoint.clone(), spec.target.clone(), welcome.version);
+    Ok(Box::new(CouchDb { endpoint, database, target, capabilities, product, version, resent: Resent::default() }))
+}
+
+pub(super) async fn open(endpoint: &Endpoint) -> Result<Http, StoreError> {
+    Http::open(endpoint).await.map_err(|error| StoreError::open(endpoint, error))
+}
+
+/// The body of an answer with one of these statuses.
+pub(super) async fn ask(
+    http: &mut Http,
+    endpoint: &Endpoint,
+    method: Method,
+    path: &str,
+    body: Vec<u8>,
+    good: &[u16],
+) -> Result<Bytes, StoreError> {
+    let answered = http.ask(method, path, body).await.map_err(|error| StoreError::open(endpoint, error))?;
+    if good.contains(&answered.status) {
+        return Ok(answered.body);
+    }
+    let words = String::from_utf8_lossy(&answered.body);
+    Err(StoreError::open(endpoint, format!("HTTP {} to {path}: {}", answered.status, words.trim())))
+}
+
+impl Store for CouchDb {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        Async::session(plan, async |_| Ok(Client::new(open(&self.endpoint).await?, self.database.clone(), self.resent.clone())))
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::Shared
+    }
+
+    fn resent(&self) -> u64 {
+        self.resent.count()
+    }
+
+    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
+        whole::compact(self, patience)
+    }
+
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+        whole::reduce(self, reduction, patience)
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let text = |text: &str| text.to_owned();
+        let config = BTreeMap::from([
+            (text("connections"), text("one a slot, a request at a time")),
+            (text("values"), text("a string in a JSON document; in base64 where they are no plain text")),
+            (text("database"), self.database.trim_start_matches('/').to_owned()),
+            (text("driver"), text("hyper")),
+        ]);
+        Ok(Facts { product: self.product.into(), version: self.version.clone(), config })
+    }
+}

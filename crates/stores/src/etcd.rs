@@ -1,0 +1,127 @@
+//! etcd through its JSON gateway: the key/value service of the API over HTTP (feature `etcd`).
+//!
+//! The gateway is a part of the server that turns JSON with base64 into its own gRPC messages and back; what that costs is in the
+//! figures, and the report says so. One member, so no network is between a write and its quorum.
+//!
+//! | level | settings | what a crash loses |
+//! |---|---|---|
+//! | `commit` (the server's default) | the log is synced before the answer | nothing acknowledged |
+//! | `os` | `--unsafe-no-fsync` | nothing when the process is killed; anything at a power cut |
+//!
+//! Every key has a revision, so compare-and-set is a transaction on it. Batches are transactions of 128 operations and 1 MiB at
+//! most, for the server's own limits. A private server is compacted by forgetting the history of its keys and rewriting its file;
+//! the user's keeps its history, and nothing but the job's keys is touched there.
+
+#[cfg(feature = "etcd")]
+mod client;
+#[cfg(feature = "etcd")]
+mod setup;
+
+use std::path::PathBuf;
+use std::time::Duration;
+use store::{
+    Capabilities, Class, CommandLine, Endpoint, Opener, OperationKind, OperationSet, Place, Probe, ServerPlan,
+    StoreError, StoreInfo, Support, programs,
+};
+use study::{Durability, Spec, Target};
+
+const INSTALL: &str = "apt-get install etcd-server";
+const USUAL_PORT: u16 = 2379;
+const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Os];
+
+/// kvtrial's own limit: the server's is that of a request.
+const MAX_KEY_BYTES: usize = 32 << 10;
+
+/// The server takes requests of 1.5 MiB: a value, its key and what is around them.
+const MAX_VALUE_BYTES: usize = (3 << 19) - (64 << 10);
+
+const CAPABILITIES: Capabilities = Capabilities {
+    native: OperationSet::BASIC.and(&[
+        OperationKind::GetVersioned,
+        OperationKind::CompareAndSet,
+        OperationKind::GetMany,
+        OperationKind::PutMany,
+        OperationKind::Scan,
+    ]),
+    min_key_bytes: 1,
+    max_key_bytes: MAX_KEY_BYTES,
+    max_value_bytes: MAX_VALUE_BYTES,
+    ..Capabilities::BASIC
+};
+
+/// The stores of this adapter.
+pub static STORES: &[StoreInfo] = &[StoreInfo {
+    name: "etcd",
+    class: Class::Network,
+    summary: "etcd, one member, through its JSON gateway over HTTP",
+    durabilities: DURABILITIES,
+    options: &[],
+    install: INSTALL,
+    licence: "Apache-2.0",
+    declares: capabilities,
+    probe,
+    opener: Opener::Server { plan, connect, usual_port: USUAL_PORT },
+}];
+
+/// Compaction takes the history of every key, so only of a private server.
+fn capabilities(spec: &Spec) -> Capabilities {
+    let compaction = if spec.target == Target::Private { Support::Native } else { Support::Absent };
+    Capabilities { compaction, ..CAPABILITIES }
+}
+
+fn program() -> Option<PathBuf> {
+    programs::find(&["etcd"], &[])
+}
+
+fn probe() -> Probe {
+    if !cfg!(feature = "etcd") {
+        return Probe::NotBuilt("etcd");
+    }
+    let Some(program) = program() else { return Probe::NotFound("etcd".into()) };
+    // "etcd Version: 3.4.23"
+    let line = programs::version_line(&program, &["--version"]).unwrap_or_default();
+    match line.strip_prefix("etcd Version: ") {
+        Some(version) => Probe::Found(format!("etcd {version}")),
+        None => Probe::NotFound(format!("{} does not state its version", program.display())),
+    }
+}
+
+fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+    if !cfg!(feature = "etcd") {
+        return Err(not_built(spec));
+    }
+    let program = program().ok_or_else(|| StoreError::NotFound {
+        store: spec.name.clone(),
+        what: "etcd".into(),
+        install: INSTALL.into(),
+    })?;
+    let url = |port: u16| format!("http://127.0.0.1:{port}");
+    let (clients, peers) = (url(place.ports[0]), url(place.ports[1]));
+    let mut run = CommandLine::new(program)
+        .args(["--name", "kvtrial", "--data-dir"])
+        .arg(place.directory.join("data"))
+        .args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients])
+        .args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers])
+        .args(["--initial-cluster", &format!("kvtrial={peers}")])
+        // Room for the history of a long run: old revisions are kept until they are compacted.
+        .args(["--quota-backend-bytes", "8589934592", "--logger", "zap", "--log-level", "error"]);
+    if spec.durability == Some(Durability::Os) {
+        run = run.arg("--unsafe-no-fsync");
+    }
+    Ok(ServerPlan {
+        start_timeout: Duration::from_secs(30),
+        ..ServerPlan::new(run, Endpoint::loopback(place.ports[0]))
+    })
+}
+
+fn not_built(spec: &Spec) -> StoreError {
+    StoreError::NotBuilt { store: spec.name.clone(), feature: "etcd" }
+}
+
+#[cfg(feature = "etcd")]
+use setup::connect;
+
+#[cfg(not(feature = "etcd"))]
+fn connect(spec: &Spec, _: &Endpoint) -> Result<Box<dyn store::Store>, StoreError> {
+    Err(not_built(spec))
+}

@@ -1,0 +1,231 @@
+//! One slot: operations as requests to the gateway.
+
+use crate::http::{Http, HttpError, Method};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::HashSet;
+use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
+use store::{Expected, Operation};
+
+/// The server's limit of operations in a transaction.
+const TRANSACTION_OPERATIONS: usize = 128;
+
+/// Keys and values of one transaction, as far as its operations can be parted: the server takes requests of 1.5 MiB.
+const TRANSACTION_BYTES: usize = 1 << 20;
+
+/// A slot's connection.
+pub(super) struct Client {
+    http: Http,
+}
+
+/// Why an operation failed.
+enum Trouble {
+    Http(HttpError),
+    /// The server said no, in its words.
+    Refused(String),
+    /// It answered something else than it may.
+    Nonsense(String),
+}
+
+impl From<HttpError> for Trouble {
+    fn from(error: HttpError) -> Trouble {
+        Trouble::Http(error)
+    }
+}
+
+/// What the gateway leaves out is empty or nought.
+#[derive(Deserialize)]
+struct Pair {
+    key: String,
+    #[serde(default)]
+    value: String,
+    mod_revision: String,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    #[serde(default)]
+    kvs: Vec<Pair>,
+}
+
+#[derive(Deserialize)]
+struct Deleted {
+    #[serde(default)]
+    deleted: String,
+}
+
+#[derive(Deserialize)]
+struct Transaction {
+    #[serde(default)]
+    succeeded: bool,
+    #[serde(default)]
+    responses: Vec<Response>,
+}
+
+#[derive(Deserialize)]
+struct Response {
+    response_range: Option<Found>,
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    #[allow(dead_code)] // only that it is there
+    header: serde_json::Value,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    error: Option<String>,
+    message: Option<String>,
+}
+
+impl AsyncClient for Client {
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+        match self.carry_out(operation, out).await {
+            Ok(answer) => answer,
+            Err(Trouble::Http(HttpError::Lost(words))) => out.connection_lost(words),
+            Err(Trouble::Http(HttpError::Protocol(words)) | Trouble::Nonsense(words)) => out.protocol(words),
+            Err(Trouble::Refused(words)) => out.refused(words),
+        }
+    }
+}
+
+impl Client {
+    /// A slot's client.
+    pub(super) fn new(http: Http) -> Client {
+        Client { http }
+    }
+
+    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<Answer, Trouble> {
+        Ok(match *operation {
+            Operation::Get { key } => match self.range(&range(key)).await?.pop() {
+                Some(pair) => out.value(&bytes(&pair.value)?),
+                None => Answer::Missing,
+            },
+            Operation::GetVersioned { key } => match self.range(&range(key)).await?.pop() {
+                Some(pair) => out.versioned(&bytes(&pair.value)?, revision(&pair)?),
+                None => Answer::Missing,
+            },
+            Operation::Put { key, value } => {
+                self.ask::<Stored>("/v3/kv/put", put(key, value)).await?;
+                Answer::Done
+            }
+            Operation::Delete { key } => {
+                match self.ask::<Deleted>("/v3/kv/deleterange", range(key)).await?.deleted.as_str() {
+                    "" | "0" => Answer::Missing,
+                    _ => Answer::Done,
+                }
+            }
+            Operation::CompareAndSet { key, expected, value } => {
+                let version = match expected {
+                    Expected::Absent => 0,
+                    // No revision of a key that is there.
+                    Expected::Present { version: 0, .. } => return Ok(Answer::Conflict),
+                    Expected::Present { version, .. } => version,
+                };
+                let body = format!(
+                    r#"{{"compare":[{{"key":"{}","target":"MOD","result":"EQUAL","mod_revision":"{version}"}}],"success":[{{"request_put":{}}}]}}"#,
+                    BASE64.encode(key),
+                    put(key, value),
+                );
+                match self.ask::<Transaction>("/v3/kv/txn", body).await?.succeeded {
+                    true => Answer::Done,
+                    false => Answer::Conflict,
+                }
+            }
+            Operation::GetMany { keys } => {
+                for keys in keys.chunks(TRANSACTION_OPERATIONS) {
+                    let each = keys.iter().map(|key| format!(r#"{{"request_range":{}}}"#, range(key)));
+                    for response in self.transaction(each).await?.responses {
+                        let found = response.response_range.ok_or_else(|| nonsense("no range where one was asked"))?;
+                        push(found.kvs, out)?;
+                    }
+                }
+                Answer::Rows
+            }
+            Operation::PutMany { pairs } => {
+                // A transaction may put a key once only; of a key given twice the later value counts.
+                let mut seen = HashSet::new();
+                let mut left: Vec<_> = pairs.iter().rev().filter(|(key, _)| seen.insert(*key)).collect();
+                left.reverse();
+                let mut rest = &left[..];
+                while !rest.is_empty() {
+                    let (pairs, after) = rest.split_at(fitting(rest));
+                    rest = after;
+                    let each = pairs.iter().map(|(key, value)| format!(r#"{{"request_put":{}}}"#, put(key, value)));
+                    self.transaction(each).await?;
+                }
+                Answer::Done
+            }
+            // No limit to the server.
+            Operation::Scan { limit: 0, .. } => Answer::Rows,
+            Operation::Scan { start, limit } => {
+                // A key of one zero byte is the first there can be; as an end it means that there is none.
+                let start = BASE64.encode(if start.is_empty() { b"\0" } else { start });
+                let found = self.range(&format!(r#"{{"key":"{start}","range_end":"AA==","limit":"{limit}"}}"#)).await?;
+                push(found, out)?;
+                Answer::Rows
+            }
+            _ => return Err(Trouble::Refused("not native to this store".into())),
+        })
+    }
+
+    async fn range(&mut self, body: &str) -> Result<Vec<Pair>, Trouble> {
+        self.ask::<Found>("/v3/kv/range", body.to_owned()).await.map(|found| found.kvs)
+    }
+
+    async fn transaction(&mut self, operations: impl Iterator<Item = String>) -> Result<Transaction, Trouble> {
+        let body = format!(r#"{{"success":[{}]}}"#, operations.collect::<Vec<_>>().join(","));
+        self.ask("/v3/kv/txn", body).await
+    }
+
+    async fn ask<T: DeserializeOwned>(&mut self, path: &str, body: String) -> Result<T, Trouble> {
+        let answered = self.http.ask(Method::POST, path, body.into_bytes()).await?;
+        if answered.status == 200 {
+            return serde_json::from_slice(&answered.body).map_err(nonsense);
+        }
+        let said = serde_json::from_slice::<Said>(&answered.body).ok();
+        let words = said.and_then(|said| said.message.or(said.error));
+        let words = words.unwrap_or_else(|| String::from_utf8_lossy(&answered.body).trim().to_owned());
+        Err(Trouble::Refused(format!("HTTP {}: {words}", answered.status)))
+    }
+}
+
+/// How many of these pairs go into one transaction; one at least.
+fn fitting(pairs: &[&(&[u8], &[u8])]) -> usize {
+    let mut bytes = 0;
+    let fit = pairs.iter().take(TRANSACTION_OPERATIONS).take_while(|(key, value)| {
+        bytes += key.len() + value.len();
+        bytes <= TRANSACTION_BYTES
+    });
+    fit.count().max(1)
+}
+
+fn nonsense(problem: impl ToString) -> Trouble {
+    Trouble::Nonsense(problem.to_string())
+}
+
+fn range(key: &[u8]) -> String {
+    format!(r#"{{"key":"{}"}}"#, BASE64.encode(key))
+}
+
+fn put(key: &[u8], value: &[u8]) -> String {
+    format!(r#"{{"key":"{}","value":"{}"}}"#, BASE64.encode(key), BASE64.encode(value))
+}
+
+fn bytes(coded: &str) -> Result<Vec<u8>, Trouble> {
+    BASE64.decode(coded).map_err(nonsense)
+}
+
+fn revision(pair: &Pair) -> Result<u64, Trouble> {
+    pair.mod_revision.parse().map_err(nonsense)
+}
+
+fn push(pairs: Vec<Pair>, out: &mut ReplyBuffer) -> Result<(), Trouble> {
+    for pair in pairs {
+        out.rows.push(&bytes(&pair.key)?, &bytes(&pair.value)?);
+    }
+    Ok(())
+}

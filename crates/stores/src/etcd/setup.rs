@@ -1,0 +1,120 @@
+//! Connecting: who answers, and at which level.
+
+use super::client::Client;
+use super::{DURABILITIES, capabilities};
+use crate::http::{Bytes, Http, Method};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use store::asynchronous::{Async, brief};
+use store::{Capabilities, Endpoint, Facts, Session, SessionPlan, Store, StoreError, Threading};
+use study::{Spec, Target};
+
+/// How long a server may take to let us in: a server that is starting is asked again.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+struct Etcd {
+    endpoint: Endpoint,
+    capabilities: Capabilities,
+    version: String,
+}
+
+/// The header of every answer.
+#[derive(Deserialize)]
+struct Headed {
+    header: Header,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    revision: String,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    etcdserver: String,
+}
+
+/// Connects and asks for the version. A server does not tell how it was started: one of the user's is taken to sync, as it does
+/// unless it is told not to.
+pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+    let asked = spec.durability.unwrap_or(DURABILITIES[0]);
+    let durability = if matches!(spec.target, Target::Server(_)) { DURABILITIES[0] } else { asked };
+    if asked != durability {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!("durability={asked} is for a private server; yours has what it was started with"),
+        });
+    }
+    let version = brief(endpoint, CONNECT_TIMEOUT, async {
+        let mut http = open(endpoint).await?;
+        let answered = http.ask(Method::GET, "/version", Vec::new()).await;
+        let answered = answered.map_err(|error| StoreError::open(endpoint, error))?;
+        let version: Version = serde_json::from_slice(&answered.body).map_err(|error| {
+            StoreError::open(endpoint, format!("this is no etcd: it does not state its version ({error})"))
+        })?;
+        // The version is told before a leader is elected; only then are reads answered.
+        ask(&mut http, endpoint, "/v3/kv/range", COUNT.into()).await?;
+        Ok(version.etcdserver)
+    })?;
+    let capabilities = Capabilities { durability, ..capabilities(spec) };
+    Ok(Box::new(Etcd { endpoint: endpoint.clone(), capabilities, version }))
+}
+
+/// A read of nothing but a number.
+const COUNT: &str = r#"{"key":"AA==","count_only":true}"#;
+
+/// Asks something outside of sessions.
+async fn ask(http: &mut Http, endpoint: &Endpoint, path: &str, body: String) -> Result<Bytes, StoreError> {
+    let answered = http.ask(Method::POST, path, body.into_bytes()).await;
+    let answered = answered.map_err(|error| StoreError::open(endpoint, error))?;
+    match answered.status {
+        200 => Ok(answered.body),
+        status => {
+            let words = String::from_utf8_lossy(&answered.body);
+            Err(StoreError::open(endpoint, format!("HTTP {status} to {path}: {}", words.trim())))
+        }
+    }
+}
+
+async fn open(endpoint: &Endpoint) -> Result<Http, StoreError> {
+    Http::open(endpoint).await.map_err(|error| StoreError::open(endpoint, error))
+}
+
+impl Store for Etcd {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        Async::session(plan, async |_| Ok(Client::new(open(&self.endpoint).await?)))
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::Shared
+    }
+
+    /// Forgets the history of all keys, then rewrites the file.
+    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
+        brief(&self.endpoint, patience, async {
+            let mut http = open(&self.endpoint).await?;
+            let read = ask(&mut http, &self.endpoint, "/v3/kv/range", COUNT.into()).await?;
+            let read: Headed =
+                serde_json::from_slice(&read).map_err(|error| StoreError::open(&self.endpoint, error))?;
+            let until = format!(r#"{{"revision":"{}","physical":true}}"#, read.header.revision);
+            ask(&mut http, &self.endpoint, "/v3/kv/compaction", until).await?;
+            ask(&mut http, &self.endpoint, "/v3/maintenance/defragment", "{}".into()).await.map(drop)
+        })
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let text = |text: &str| text.to_owned();
+        let config = BTreeMap::from([
+            (text("connections"), text("one a slot, a request at a time")),
+            (text("protocol"), text("JSON gateway: keys and values in base64 over HTTP")),
+            (text("members"), text("1")),
+            (text("driver"), text("hyper")),
+        ]);
+        Ok(Facts { product: "etcd".into(), version: self.version.clone(), config })
+    }
+}

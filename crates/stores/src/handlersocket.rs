@@ -1,0 +1,254 @@
+//! InnoDB without SQL: MariaDB's HandlerSocket plugin over TCP, in its own protocol of lines and tabs.
+//!
+//! A value is a row of the table `kvtrial.kvtrial_kv`, seen in SQL at once. Everything goes to the plugin's port for writing, reads
+//! too, so that a client reads what it wrote on one connection. Requests of a batch share one transaction there.
+//!
+//! | level | `innodb_flush_log_at_trx_commit` | what a crash loses |
+//! |---|---|---|
+//! | `commit` (the server's default) | 1: log written and synced at each commit | nothing acknowledged |
+//! | `second` | 2: log written at each commit, synced once a second | nothing when the process is killed, one second at a power cut |
+//! | `none` | 0, no doublewrite buffer, no sync at all | a second at a kill, anything at a power cut |
+//!
+//! The protocol does not tell the level, and makes no tables: the user's own server is taken to have the level asked for, and must
+//! have `kvtrial_kv` and `kvtrial_counters` in the database of the URL (or in `kvtrial`), where nothing else is touched. The password of
+//! the URL is the server's `handlersocket_plain_secret_wr`.
+
+mod line;
+mod protocol;
+
+use protocol::{Greeting, HandlerSocket, KEY_BYTES};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use store::wire::{self, Talk};
+use store::{
+    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
+    Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
+};
+use study::{Durability, Secret, Spec, Target};
+
+const INSTALL: &str = "apt-get install mariadb-server";
+const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::None];
+const USUAL_PORT: u16 = 9999;
+
+/// Where distributions keep the server's plugins.
+const PLUGINS: [&str; 3] = ["/usr/lib/mysql/plugin", "/usr/lib64/mysql/plugin", "/usr/lib64/mariadb/plugin"];
+
+/// kvtrial's own limit: a value, its escapes and the server's copies of it take memory several times.
+const MAX_VALUE_BYTES: usize = 16 << 20;
+
+/// Numbers a connection has for the versions of what it writes.
+const VERSIONS: u64 = 1 << 32;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    native: OperationSet::BASIC.and(&[
+        OperationKind::GetVersioned,
+        OperationKind::Increment,
+        OperationKind::GetCounter,
+        OperationKind::CompareAndSet,
+        OperationKind::GetMany,
+        OperationKind::PutMany,
+        OperationKind::Scan,
+    ]),
+    max_key_bytes: KEY_BYTES,
+    max_value_bytes: MAX_VALUE_BYTES,
+    counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Wraps }),
+    ..Capabilities::BASIC
+};
+
+/// The stores of this adapter.
+pub static STORES: &[StoreInfo] = &[StoreInfo {
+    name: "handlersocket",
+    class: Class::Network,
+    summary: "InnoDB through MariaDB's HandlerSocket plugin, over TCP",
+    durabilities: DURABILITIES,
+    options: &[
+        OptionInfo { name: "threads", values: &[], help: "threads of the plugin that write [1]" },
+        OptionInfo { name: "innodb_buffer_pool_size", values: &[], help: "memory for pages, bytes [134217728]" },
+    ],
+    install: INSTALL,
+    licence: "GPL-2.0",
+    declares: |_| CAPABILITIES,
+    probe,
+    opener: Opener::Server { plan, connect, usual_port: USUAL_PORT },
+}];
+
+fn program() -> Option<PathBuf> {
+    programs::find(&["mariadbd"], &[])
+}
+
+fn plugin() -> Option<PathBuf> {
+    PLUGINS.map(Path::new).into_iter().find(|directory| directory.join("handlersocket.so").is_file()).map(Path::to_owned)
+}
+
+fn probe() -> Probe {
+    let Some(program) = program() else { return Probe::NotFound("mariadbd".into()) };
+    if plugin().is_none() {
+        return Probe::NotFound("MariaDB's plugin handlersocket.so".into());
+    }
+    // "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
+    let line = programs::version_line(&program, &["--no-defaults", "--version"]).unwrap_or_default();
+    match line.split_whitespace().skip_while(|word| *word != "Ver").nth(1).and_then(|word| word.split('-').next()) {
+        Some(version) => Probe::Found(format!("MariaDB {version}")),
+        None => Probe::NotFound(format!("{} does not state its version", program.display())),
+    }
+}
+
+/// The tables, made at each start where they are not there.
+const SETUP: &str = "CREATE DATABASE IF NOT EXISTS kvtrial;
+CREATE TABLE IF NOT EXISTS kvtrial.kvtrial_kv (k VARBINARY(1536) NOT NULL PRIMARY KEY, v LONGBLOB NOT NULL, ver BIGINT NOT NULL) ENGINE=InnoDB;
+CREATE TABLE IF NOT EXISTS kvtrial.kvtrial_counters (k VARBINARY(1536) NOT NULL PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB;
+";
+
+fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+    let not_found = |what: &str| StoreError::NotFound { store: spec.name.clone(), what: what.into(), install: INSTALL.into() };
+    let server = program().ok_or_else(|| not_found("mariadbd"))?;
+    let installer = programs::find(&["mariadb-install-db"], &[]).ok_or_else(|| not_found("mariadb-install-db"))?;
+    let plugins = plugin().ok_or_else(|| not_found("MariaDB's plugin handlersocket.so"))?;
+    let (data, log, setup) =
+        (place.directory.join("data"), place.directory.join("server.log"), place.directory.join("setup.sql"));
+    let prepare =
+        command(installer, place, &data).args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
+    // Without one the plugin makes up a secret that nobody knows.
+    let secret = format!("kvtrial{:016x}", fresh_number());
+    let threads = spec.options.get("threads").map_or("1", String::as_str);
+    if !threads.parse::<u8>().is_ok_and(|threads| threads > 0) {
+        let problem = format!("threads={threads} is not possible; use 1 to 255");
+        return Err(StoreError::Unsupported { store: spec.name.clone(), problem });
+    }
+    let mut run = command(server, place, &data)
+        .arg(option("--log-error", &log))
+        .arg(option("--pid-file", &place.directory.join("server.pid")))
+        .arg(option("--socket", &place.directory.join("mysql.sock")))
+        .arg(option("--tmpdir", &place.directory))
+        .arg(option("--plugin-dir", &plugins))
+        .arg(option("--init-file", &setup))
+        .args(["--skip-networking", "--skip-log-bin", "--max-connections=200"])
+        .args(["--plugin-load-add=handlersocket.so", "--plugin-maturity=unknown"])
+        .args(["--loose-handlersocket-address=127.0.0.1", "--loose-handlersocket-threads=1"])
+        .arg(format!("--loose-handlersocket-threads-wr={threads}"))
+        .arg(format!("--loose-handlersocket-port={}", place.ports[1]))
+        .arg(format!("--loose-handlersocket-port-wr={}", place.ports[0]))
+        .arg(format!("--loose-handlersocket-plain-secret={secret}"))
+        .arg(format!("--loose-handlersocket-plain-secret-wr={secret}"))
+        .args(durability_args(spec.durability.unwrap_or(DURABILITIES[0])));
+    if let Some(bytes) = spec.options.get("innodb_buffer_pool_size") {
+        run = run.arg(format!("--innodb-buffer-pool-size={bytes}"));
+    }
+    let endpoint = Endpoint { password: Some(Secret::new(secret)), ..Endpoint::loopback(place.ports[0]) };
+    Ok(ServerPlan {
+        files: vec![(setup, SETUP.into())],
+        prepare: vec![prepare],
+        log: Some(log),
+        start_timeout: Duration::from_secs(60),
+        ..ServerPlan::new(run, endpoint)
+    })
+}
+
+/// A number that is another one each time.
+fn fresh_number() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}
+
+fn command(program: PathBuf, place: &Place, data: &Path) -> CommandLine {
+    // Read before any other option: the machine's own configuration must not play in.
+    let line = CommandLine::new(program).arg("--no-defaults").arg(option("--datadir", data));
+    if place.root { line.arg("--user=root") } else { line }
+}
+
+/// `--name=path`
+fn option(name: &str, path: &Path) -> OsString {
+    let mut text = OsString::from(name);
+    text.push("=");
+    text.push(path);
+    text
+}
+
+fn durability_args(level: Durability) -> &'static [&'static str] {
+    match level {
+        Durability::Commit => &["--innodb-flush-log-at-trx-commit=1"],
+        Durability::Second | Durability::Os => &["--innodb-flush-log-at-trx-commit=2"],
+        Durability::None => {
+            &["--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite", "--innodb-flush-method=nosync"]
+        }
+    }
+}
+
+struct Rows {
+    endpoint: Endpoint,
+    greeting: Greeting,
+    capabilities: Capabilities,
+    level: &'static str,
+    is_private: bool,
+    /// Where the next connection's versions begin.
+    versions: Arc<AtomicU64>,
+}
+
+fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+    if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!("{option}= is for a private server; start yours with it, and leave it out here"),
+        });
+    }
+    let durability = spec.durability.unwrap_or(DURABILITIES[0]);
+    let level = match (&spec.target, durability) {
+        (Target::Server(_), _) => "as yours was started; the protocol does not tell",
+        (_, Durability::Commit) => "1 (as started)",
+        (_, Durability::Second | Durability::Os) => "2 (as started)",
+        (_, Durability::None) => "0 (as started)",
+    };
+    let greeting = Greeting {
+        secret: endpoint.password.as_ref().map(|secret| secret.reveal().to_owned()),
+        database: endpoint.database.clone().unwrap_or_else(|| "kvtrial".into()),
+    };
+    // From the clock, so that a later run's numbers are others; each connection has four thousand million of its own.
+    let versions = Arc::new(AtomicU64::new((fresh_number() >> 2) & !(VERSIONS - 1)));
+    let capabilities = Capabilities { durability, ..CAPABILITIES };
+    let is_private = spec.target == Target::Private;
+    let rows = Rows { endpoint: endpoint.clone(), greeting, capabilities, level, is_private, versions };
+    Talk::open(endpoint, rows.codec())?;
+    Ok(Box::new(rows))
+}
+
+impl Rows {
+    fn codec(&self) -> HandlerSocket {
+        HandlerSocket::new(self.greeting.clone(), self.versions.fetch_add(VERSIONS, Ordering::Relaxed))
+    }
+}
+
+impl Store for Rows {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        let (greeting, versions) = (self.greeting.clone(), Arc::clone(&self.versions));
+        wire::session(&self.endpoint, plan, move || {
+            HandlerSocket::new(greeting.clone(), versions.fetch_add(VERSIONS, Ordering::Relaxed))
+        })
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::Shared
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        Talk::open(&self.endpoint, self.codec())?;
+        // The protocol has no request for it; a private server is the one that was found.
+        let version = match probe() {
+            Probe::Found(found) if self.is_private => found.rsplit(' ').next().unwrap_or_default().to_owned(),
+            _ => "not told".to_owned(),
+        };
+        let text = |text: &str| text.to_owned();
+        let config = BTreeMap::from([
+            (text("protocol"), text("HandlerSocket, the port for writing")),
+            (text("innodb_flush_log_at_trx_commit"), text(self.level)),
+            (text("connections"), text("one a client, shared by its slots (pipelined)")),
+        ]);
+        Ok(Facts { product: "MariaDB, HandlerSocket".into(), version, config })
+    }
+}

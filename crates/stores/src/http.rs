@@ -1,0 +1,124 @@
+//! A small HTTP/1.1 client over `hyper`: one connection, kept open, one request at a time.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper_util::rt::TokioIo;
+use std::time::{Duration, Instant};
+use store::Endpoint;
+use study::Address;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+
+/// A connection that was idle for so long is opened anew: servers close theirs after some seconds (Node after 5), and a request that
+/// meets a connection being closed would be lost.
+const LONGEST_IDLE: Duration = Duration::from_secs(2);
+
+pub(crate) use hyper::Method;
+pub(crate) use hyper::body::Bytes;
+
+/// What a server answered.
+pub(crate) struct Answered {
+    /// The status, e.g. 404.
+    pub(crate) status: u16,
+    /// The body, all of it.
+    pub(crate) body: Bytes,
+}
+
+/// How a request failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HttpError {
+    /// The connection broke, or none could be made.
+    #[error("{0}")]
+    Lost(String),
+    /// What came back is not HTTP.
+    #[error("{0}")]
+    Protocol(String),
+}
+
+/// A connection to a server; opened again by the first request that finds it closed.
+pub(crate) struct Http {
+    endpoint: Endpoint,
+    login: Option<String>,
+    sender: Option<SendRequest<Full<Bytes>>>,
+    used: Instant,
+}
+
+impl Http {
+    /// Connects.
+    pub(crate) async fn open(endpoint: &Endpoint) -> Result<Http, HttpError> {
+        let login = endpoint.user.as_ref().map(|user| {
+            let password = endpoint.password.as_ref().map(|secret| secret.reveal()).unwrap_or_default();
+            format!("Basic {}", BASE64.encode(format!("{user}:{password}")))
+        });
+        let sender = Some(connect(&endpoint.address).await?);
+        Ok(Http { endpoint: endpoint.clone(), login, sender, used: Instant::now() })
+    }
+
+    /// The connection, if the server has not closed it meanwhile.
+    async fn still_open(&mut self) -> Option<SendRequest<Full<Bytes>>> {
+        let mut sender = self.sender.take().filter(|_| self.used.elapsed() < LONGEST_IDLE)?;
+        sender.ready().await.ok().map(|()| sender)
+    }
+
+    /// Sends a request and reads the whole answer.
+    pub(crate) async fn ask(&mut self, method: Method, path: &str, json: Vec<u8>) -> Result<Answered, HttpError> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(HOST, self.endpoint.to_string().replace('/', "-"))
+            .header(ACCEPT, "application/json")
+            .header(CONTENT_TYPE, "application/json");
+        if let Some(login) = &self.login {
+            request = request.header(AUTHORIZATION, login);
+        }
+        let request = request
+            .body(Full::new(Bytes::from(json)))
+            .map_err(|error| HttpError::Protocol(format!("a request that cannot be made: {error}")))?;
+        let mut sender = match self.still_open().await {
+            Some(sender) => sender,
+            None => connect(&self.endpoint.address).await?,
+        };
+        let answer = sender.send_request(request).await.map_err(failed)?;
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.map_err(failed)?.to_bytes();
+        self.sender = Some(sender);
+        self.used = Instant::now();
+        Ok(Answered { status, body })
+    }
+}
+
+fn failed(error: hyper::Error) -> HttpError {
+    let words = match std::error::Error::source(&error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    };
+    if error.is_parse() { HttpError::Protocol(words) } else { HttpError::Lost(words) }
+}
+
+async fn connect(address: &Address) -> Result<SendRequest<Full<Bytes>>, HttpError> {
+    let lost = |error: std::io::Error| HttpError::Lost(error.to_string());
+    match address {
+        Address::Tcp { host, port } => {
+            let stream = TcpStream::connect((host.as_str(), port.unwrap_or(80))).await.map_err(lost)?;
+            stream.set_nodelay(true).map_err(lost)?;
+            speak(stream).await
+        }
+        Address::Unix(path) => speak(UnixStream::connect(path).await.map_err(lost)?).await,
+    }
+}
+
+async fn speak(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+) -> Result<SendRequest<Full<Bytes>>, HttpError> {
+    let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(failed)?;
+    // Not bound to the budget of one poll: a wake-up put off by it would be lost when the loop is left.
+    tokio::spawn(tokio::task::unconstrained(async {
+        // Its error is that of the request in flight.
+        let _ = connection.await;
+    }));
+    Ok(sender)
+}

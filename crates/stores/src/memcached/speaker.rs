@@ -1,0 +1,108 @@
+//! A server of the classic text protocol.
+
+use super::text::{self, Text};
+use super::{ITEM_BYTES, value_bytes};
+use std::collections::BTreeMap;
+use store::wire::{self, Talk};
+use store::{
+    Capabilities, Counter, Endpoint, Facts, OperationKind, OperationSet, Overflow, Session, SessionPlan, Store, StoreError,
+    Threading,
+};
+
+/// A key nobody has: asked for to see whether a server knows a command. Nothing is stored under it.
+const NO_KEY: &str = "kvtrial-no-such-key";
+
+/// A server that speaks memcached's classic text protocol.
+pub(crate) struct Speaker {
+    endpoint: Endpoint,
+    capabilities: Capabilities,
+    product: &'static str,
+    more: BTreeMap<String, String>,
+}
+
+impl Speaker {
+    /// What the classic commands can do, with memcached's own limit of an item.
+    pub(crate) const CAPABILITIES: Capabilities = Capabilities {
+        native: OperationSet::BASIC.and(&[
+            OperationKind::GetVersioned,
+            OperationKind::Append,
+            OperationKind::Increment,
+            OperationKind::GetCounter,
+            OperationKind::CompareAndSet,
+            OperationKind::GetMany,
+            OperationKind::PutMany,
+        ]),
+        min_key_bytes: 1,
+        max_key_bytes: text::KEY_BYTES,
+        max_value_bytes: value_bytes(ITEM_BYTES) - text::KEY_OVERHEAD_BYTES,
+        counter: Some(Counter { min: 0, max: i64::MAX, overflow: Overflow::Refused }),
+        ..Capabilities::BASIC
+    };
+
+    /// Connects and asks for the version.
+    pub(crate) fn connect(
+        endpoint: &Endpoint,
+        product: &'static str,
+        capabilities: Capabilities,
+    ) -> Result<Speaker, StoreError> {
+        let more = BTreeMap::from([
+            ("protocol".to_owned(), "memcached text".to_owned()),
+            ("connections".to_owned(), "one a client, shared by its slots (pipelined)".to_owned()),
+        ]);
+        let speaker = Speaker { endpoint: endpoint.clone(), capabilities, product, more };
+        super::facts(endpoint).map(|_| speaker)
+    }
+
+    /// Says something more of it in its facts.
+    pub(crate) fn with_fact(mut self, name: &str, value: &str) -> Speaker {
+        self.more.insert(name.into(), value.into());
+        self
+    }
+
+    /// Leaves out of the capabilities what the server does not know: memcachedb has no `gets` and `cas`, others no `append`.
+    pub(crate) fn ask_for_commands(&mut self) -> Result<(), StoreError> {
+        let mut talk = Talk::open(&self.endpoint, Text::default())?;
+        let mut knows = |request: String, answer: &str| {
+            talk.ask(format!("{request}version\r\n").as_bytes(), |input| {
+                let text = String::from_utf8_lossy(input);
+                let whole = text.ends_with("\r\n") && text.lines().any(|line| line.starts_with("VERSION "));
+                Ok(whole.then(|| text.lines().any(|line| line == answer)))
+            })
+        };
+        let versions = knows(format!("gets {NO_KEY}\r\n"), "END")?;
+        let appends = knows(format!("append {NO_KEY} 0 0 0\r\n\r\n"), "NOT_STORED")?;
+        let counts = knows(format!("incr {NO_KEY} 1\r\n"), "NOT_FOUND")?;
+        let native = self.capabilities.native.kinds().filter(|kind| match kind {
+            OperationKind::GetVersioned | OperationKind::CompareAndSet => versions,
+            OperationKind::Append => appends,
+            OperationKind::Increment | OperationKind::GetCounter => counts,
+            _ => true,
+        });
+        self.capabilities.native = OperationSet::of(&native.collect::<Vec<_>>());
+        if !counts {
+            self.capabilities.counter = None;
+        }
+        Ok(())
+    }
+}
+
+impl Store for Speaker {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        wire::session(&self.endpoint, plan, Text::default)
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::Shared
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let mut facts = super::facts(&self.endpoint)?;
+        facts.product = self.product.into();
+        facts.config.extend(self.more.clone());
+        Ok(facts)
+    }
+}

@@ -1,0 +1,63 @@
+//! etcd, the real server.
+
+#![cfg(feature = "etcd")]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Got, Rig};
+use std::sync::OnceLock;
+use store::{Operation, Support};
+use study::Spec;
+
+fn rig() -> &'static Rig {
+    static RIG: OnceLock<Rig> = OnceLock::new();
+    Rig::shared("etcd,durability=os", &RIG)
+}
+
+suite!(versioned);
+
+#[test]
+fn every_level_starts_and_is_read_back() {
+    common::levels(&["etcd"], &["commit", "os"]);
+}
+
+#[test]
+fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
+    common::restart::kill_and_come_back("etcd");
+}
+
+#[test]
+fn batches_beyond_the_servers_limits_are_parted() {
+    let mut client = rig().client(1, 1);
+    let (keys, value): (Vec<String>, _) = ((0..300).map(|n| format!("part {n:03}")).collect(), vec![9; 20_000]);
+    let pairs: Vec<(&[u8], &[u8])> = keys.iter().map(|key| (key.as_bytes(), &value[..])).collect();
+    assert_eq!(client.call(Operation::PutMany { pairs: &pairs }), Got::Done);
+    let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+    assert!(client.call(Operation::GetMany { keys: &keys }) == Got::rows(&pairs));
+}
+
+#[test]
+fn compaction_takes_the_history_and_leaves_the_data() {
+    let rig = Rig::start("etcd,durability=os");
+    let mut client = rig.client(1, 1);
+    let value = vec![7; 100_000];
+    for _ in 0..100 {
+        assert_eq!(client.put(b"k", &value), Got::Done);
+    }
+    let before = rig.disk_bytes();
+    rig.store().compact(std::time::Duration::from_secs(60)).unwrap();
+    assert!(client.get(b"k") == Got::Value(value));
+    let after = rig.disk_bytes();
+    assert!(after + (5 << 20) < before, "{before} bytes before, {after} after");
+}
+
+#[test]
+fn the_users_own_server_keeps_its_history() {
+    let spec: Spec = format!("etcd://127.0.0.1:{}", rig().port()).parse().unwrap();
+    let open = host::open(common::info("etcd"), &spec, &std::env::temp_dir()).unwrap();
+    assert_eq!(open.store().capabilities().compaction, Support::Absent);
+    let asked: Spec = format!("{spec},durability=os").parse().unwrap();
+    let error = host::open(common::info("etcd"), &asked, &std::env::temp_dir()).unwrap_err().to_string();
+    assert!(error.contains("durability=os is for a private server"), "{error}");
+}

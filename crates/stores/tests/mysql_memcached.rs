@@ -1,0 +1,99 @@
+//! MySQL's InnoDB memcached plugin, the real server: run by `./test --full`, which gets it.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Got, Rig, suite};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use store::{Expected, Opener, Operation, Place};
+use study::Spec;
+
+fn rig() -> &'static Rig {
+    static RIG: OnceLock<Rig> = OnceLock::new();
+    Rig::shared("mysql-memcached-unix,durability=none", &RIG)
+}
+
+#[test]
+#[ignore = "needs MySQL's memcached plugin, which ./test --full gets"]
+fn it_does_what_every_store_does() {
+    suite::values_of_every_size_come_back_whole(rig());
+    suite::an_overwrite_leaves_nothing_of_the_old_value(rig());
+    suite::what_was_never_stored_is_missing(rig());
+    suite::appends_join_and_create(rig());
+    suite::a_compare_and_set_needs_the_version_that_was_read(rig());
+    suite::many_keys_come_in_the_order_asked(rig());
+}
+
+#[test]
+#[ignore = "needs MySQL's memcached plugin, which ./test --full gets"]
+fn any_bytes_do_as_key_and_value() {
+    let mut client = rig().client(1, 1);
+    let all: Vec<u8> = (0..=255).collect();
+    let mut keys: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
+    keys.extend([
+        b"@@containers".to_vec(),
+        b"a|b".to_vec(),
+        vec![b'k'; 250],
+        vec![0; rig().capabilities().max_key_bytes],
+    ]);
+    for key in &keys {
+        assert_eq!(client.put(key, &[&all[..], key].concat()), Got::Done, "{key:?}");
+    }
+    for key in &keys {
+        assert!(client.get(key) == Got::Value([&all[..], key].concat()), "{key:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs MySQL's memcached plugin, which ./test --full gets"]
+fn what_is_put_is_a_row_that_sql_sees() {
+    let mut client = rig().client(1, 1);
+    assert_eq!(client.put(b"row", b"\0|\xff"), Got::Done);
+    let socket = rig().socket("mysql.sock");
+    let statement = "SELECT hex(v) FROM kvtrial.kvtrial_kv WHERE k = 'row'";
+    // The plugin answers a moment before the server does.
+    let patience = Instant::now() + Duration::from_secs(60);
+    loop {
+        let mut client = Command::new("mariadb");
+        let output =
+            client.args(["--no-defaults", "-uroot", "-N", "-B", "-S", &socket, "-e", statement]).output().unwrap();
+        if output.status.success() {
+            return assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "007CFF");
+        }
+        assert!(Instant::now() < patience, "{}", String::from_utf8_lossy(&output.stderr));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+#[ignore = "needs MySQL's memcached plugin, which ./test --full gets"]
+fn counters_are_unsigned() {
+    let mut client = rig().client(1, 1);
+    let mut add = |by| client.call(Operation::Increment { key: b"n", by });
+    assert_eq!(
+        (add(5), add(105), add(-103), add(-20)),
+        (Got::Number(5), Got::Number(110), Got::Number(7), Got::Number(0))
+    );
+}
+
+#[test]
+#[ignore = "needs MySQL's memcached plugin, which ./test --full gets"]
+fn of_two_that_create_a_key_one_is_told_of_the_conflict() {
+    let mut client = rig().client(2, 1);
+    let create = Operation::CompareAndSet { key: b"created", expected: Expected::Absent, value: b"v" };
+    let mut both = client.all(&[create, create]);
+    both.sort_by_key(|got| *got == Got::Done);
+    assert_eq!(both, [Got::Conflict, Got::Done]);
+}
+
+#[test]
+fn a_server_without_the_plugin_is_refused_and_what_is_missing_is_said() {
+    let found = store::programs::find(&["redis-server"], &[]).unwrap();
+    let spec: Spec = format!("mysql-memcached,program={}", found.display()).parse().unwrap();
+    let Opener::Server { plan, .. } = common::info("mysql-memcached").opener else { panic!("no server") };
+    let place = Place { directory: "/nowhere".into(), ports: [1; 3], root: true };
+    let error = plan(&spec, &place).err().unwrap().to_string();
+    assert!(error.contains("libmemcached.so") && error.contains("KVTRIAL_MYSQLD"), "{error}");
+}
