@@ -89,6 +89,9 @@ fn a_write_behind_cache_is_shown_at_the_level_a_crash_would_leave() {
     let cached = ran.cell("redis-unix,durability=commit,cache=64MiB");
     assert_eq!(cached["durability"], "none");
     assert_eq!(cached["store_config"]["cache_durability_beneath"], "commit");
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let loses = "On redis-unix,durability=commit,cache=64MiB a crash would lose acknowledged writes";
+    assert!(said.contains(loses), "{}", ran.said());
     assert!(
         cached["verdict"]["reasons"]
             .as_array()

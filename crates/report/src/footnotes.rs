@@ -6,7 +6,11 @@ use study::{Cell, Study};
 
 /// The spec without the durability its heading states.
 pub(crate) fn spec(cell: &Cell) -> String {
-    let parts: Vec<&str> = cell.store.split(',').filter(|part| !part.starts_with("durability=")).collect();
+    // A cache has less than what is asked of the store beneath it.
+    let stated = |part: &str| {
+        part.strip_prefix("durability=").is_some_and(|asked| cell.durability.is_none_or(|level| level.name() == asked))
+    };
+    let parts: Vec<&str> = cell.store.split(',').filter(|part| !stated(part)).collect();
     parts.join(",")
 }
 
@@ -111,6 +115,14 @@ impl Emulations {
             format!("[{}] The store does not have {}: done {instead} instead.", at + 1, lacks.join(", "))
         })
     }
+}
+
+/// What a crash would lose behind a cache, a sentence a store.
+pub(crate) fn crashes<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
+    cells.iter().filter_map(|cell| {
+        let lost = cell.store_config.get("cache_crash_loses")?;
+        Some(format!("On {} a crash would lose {lost}.", spec(cell)))
+    })
 }
 
 /// Requests sent again by adapters, a sentence a store.

@@ -221,7 +221,11 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String 
     if let Some(sentence) = best.and_then(|place| budget::sentence(place.cell, cells)) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
-    for note in footnotes::stalls(cells).chain(footnotes::resent(cells)).chain(footnotes::outliers(cells)) {
+    for note in footnotes::crashes(cells)
+        .chain(footnotes::stalls(cells))
+        .chain(footnotes::resent(cells))
+        .chain(footnotes::outliers(cells))
+    {
         text += &paragraph(&note, 1, 3, Style::Warning, colour);
     }
     text
