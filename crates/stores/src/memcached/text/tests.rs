@@ -99,7 +99,7 @@ fn replies_fed_one_byte_at_a_time_are_incomplete_until_they_are_whole() {
         (&add, b"STORED\r\n9223372036854775808\r\n", "Refused"),
         (&swap, b"NOT_STORED\r\n", "Conflict"),
         (&swap, b"EXISTS\r\n", "Conflict"),
-        (&many, b"VALUE 2 0 1\r\nb\r\nVALUE 4 0 4\r\nEND\r\n\r\nEND\r\nVALUE ~AA== 0 1\r\nz\r\nEND\r\n", "Rows"),
+        (&many, b"VALUE 2 0 1\r\nb\r\nVALUE 4 0 5\r\nEND\r\n\r\nEND\r\nVALUE ~AA== 0 1\r\nz\r\nEND\r\n", "Rows"),
         (&many, b"END\r\nCLIENT_ERROR no\r\n", "Refused(\"CLIENT_ERROR no\")"),
         (&Operation::GetMany { keys: &[] }, b"VERSION 1.2.0\r\n", "Rows"),
         (&puts, b"STORED\r\nSTORED\r\n", "Done"),
