@@ -9,6 +9,9 @@
 //! | `second` | 2: log written at each commit, synced once a second | nothing when the process is killed, one second at a power cut |
 //! | `none` | 0, no doublewrite buffer, files not synced | a second at a kill, anything at a power cut |
 //!
+//! The plugin takes only the lowest 32 bits of what a counter is to grow by, and says nothing (8.0.33: `incr n 1099511627776` adds 0).
+//! So counters are not declared: a job that counts does it by compare-and-set, and says so.
+//!
 //! The protocol does not tell the level: the user's own server is taken to have the one asked for.
 
 use crate::memcached::Speaker;
@@ -16,7 +19,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Endpoint, Opener, OptionInfo, Place, Probe, ServerPlan, Store, StoreError, StoreInfo,
+    Capabilities, Class, CommandLine, Endpoint, Opener, OperationKind, OperationSet, OptionInfo, Place, Probe, ServerPlan, Store, StoreError, StoreInfo,
     programs,
 };
 use study::{Durability, Spec, Target};
@@ -68,7 +71,14 @@ enum Transport {
 }
 
 fn capabilities() -> Capabilities {
-    Capabilities { max_value_bytes: MAX_VALUE_BYTES, ..Speaker::CAPABILITIES }
+    let native = OperationSet::BASIC.and(&[
+        OperationKind::GetVersioned,
+        OperationKind::Append,
+        OperationKind::CompareAndSet,
+        OperationKind::GetMany,
+        OperationKind::PutMany,
+    ]);
+    Capabilities { native, counter: None, max_value_bytes: MAX_VALUE_BYTES, ..Speaker::CAPABILITIES }
 }
 
 /// The first of those that may be meant.
