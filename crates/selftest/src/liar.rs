@@ -4,8 +4,8 @@ use std::path::Path;
 use std::task::{Context, Poll};
 use std::time::Instant;
 use store::{
-    Capabilities, Class, Executor, Facts, Failure, Opener, Operation, OptionInfo, Probe, Reply, Session, SessionPlan,
-    Sink, Slot, Store, StoreError, StoreInfo, Threading, Until,
+    BUILT_IN, Capabilities, Class, Executor, Facts, Failure, Opener, Operation, OptionInfo, Probe, Reply, Session,
+    SessionPlan, Sink, Slot, Store, StoreError, StoreInfo, Threading, Until,
 };
 use study::{Durability, Spec};
 
@@ -51,7 +51,7 @@ pub(crate) static LIAR: StoreInfo = StoreInfo {
     summary: "ram, with one wrong answer: for the self-test",
     durabilities: &[Durability::None],
     options: &[OptionInfo { name: "lie", values: NAMES, help: "the one wrong answer" }],
-    install: "built in",
+    install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| Capabilities::BASIC,
     probe: || Probe::Found("liar".into()),

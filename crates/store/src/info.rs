@@ -48,6 +48,9 @@ pub enum Opener {
     },
 }
 
+/// What a store that is part of this program says of its installation.
+pub const BUILT_IN: &str = "built in";
+
 /// One store as `kvtrial stores` lists it.
 #[derive(Clone, Copy)]
 pub struct StoreInfo {
@@ -89,6 +92,11 @@ impl StoreInfo {
                 self.durabilities.iter().map(|level| level.name()).collect::<Vec<_>>().join(", ")
             ))),
         }
+    }
+
+    /// Whether it is part of this program, so that nothing has to be installed.
+    pub fn is_built_in(&self) -> bool {
+        self.install == BUILT_IN
     }
 
     /// Those of its levels that what is found here has: of two products behind one name each may lack some.

@@ -113,7 +113,7 @@ pub use capability::{Capabilities, Class, Counter, Keeps, Overflow};
 pub use client::BlockingClient;
 pub use endpoint::Endpoint;
 pub use error::StoreError;
-pub use info::{Connect, OpenEmbedded, Opener, OptionInfo, Probe, StoreInfo};
+pub use info::{BUILT_IN, Connect, OpenEmbedded, Opener, OptionInfo, Probe, StoreInfo};
 pub use operation::{Expected, Operation, OperationKind, OperationSet};
 pub use owned::{OwnedFailure, OwnedReply};
 pub use reply::{Failure, Reply, RowBuffer, Rows};

@@ -5,7 +5,7 @@ use crate::redis::{self, Login, Resp};
 use std::sync::OnceLock;
 use store::wire::{self, Talk};
 use store::{
-    Capabilities, Class, CommandLine, Endpoint, Facts, Opener, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
+    BUILT_IN, Capabilities, Class, CommandLine, Endpoint, Facts, Opener, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::{Durability, Spec};
 
@@ -31,7 +31,7 @@ const COMMON: StoreInfo = StoreInfo {
     summary: "",
     durabilities: &[Durability::None],
     options: &[],
-    install: "built in",
+    install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| redis::CAPABILITIES,
     probe,

@@ -11,7 +11,7 @@
 //! fjall refuses empty keys, and keys over 65,535 bytes.
 
 use crate::embedded;
-use store::{Capabilities, Class, Opener, StoreInfo};
+use store::{BUILT_IN, Capabilities, Class, Opener, StoreInfo};
 use study::Durability;
 
 /// The stores of this adapter.
@@ -21,7 +21,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     summary: "log-structured merge tree in Rust",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[],
-    install: "built in",
+    install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| CAPABILITIES,
     probe: engine::probe,

@@ -10,7 +10,7 @@
 //! LMDB refuses empty keys, and keys over 511 bytes. There is one writer at a time; readers never wait.
 
 use crate::embedded;
-use store::{Capabilities, Class, Opener, StoreInfo};
+use store::{BUILT_IN, Capabilities, Class, Opener, StoreInfo};
 use study::Durability;
 
 /// The stores of this adapter.
@@ -20,7 +20,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     summary: "memory-mapped B+tree, copy-on-write, one writer",
     durabilities: &[Durability::Os, Durability::Commit],
     options: &[],
-    install: "built in",
+    install: BUILT_IN,
     licence: "OpenLDAP Public License",
     declares: |_| CAPABILITIES,
     probe: engine::probe,

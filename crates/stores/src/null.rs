@@ -2,7 +2,7 @@
 
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Class, Counter, Facts, Keeps, Opener, Operation, OperationKind, OperationSet, Overflow, Probe, Reply, RowBuffer,
+    BUILT_IN, Capabilities, Class, Counter, Facts, Keeps, Opener, Operation, OperationKind, OperationSet, Overflow, Probe, Reply, RowBuffer,
     Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::Durability;
@@ -14,7 +14,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     summary: "keeps nothing: the cost of the client itself",
     durabilities: &[Durability::None],
     options: &[],
-    install: "built in",
+    install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| CAPABILITIES,
     probe: || Probe::Found(concat!("null ", env!("CARGO_PKG_VERSION")).into()),

@@ -12,7 +12,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Class, Counter, Expected, Facts, Opener, OptionInfo, Operation, OperationKind, OperationSet, Overflow, Probe, Reply,
+    BUILT_IN, Capabilities, Class, Counter, Expected, Facts, Opener, OptionInfo, Operation, OperationKind, OperationSet, Overflow, Probe, Reply,
     RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::{Durability, Spec};
@@ -31,7 +31,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
         },
         OptionInfo { name: "shards", values: &["64", "4096"], help: "tables of map=sharded; more of them rehash less at once" },
     ],
-    install: "built in",
+    install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |spec| if library(spec) == SHARDED { CAPABILITIES } else { maps::CAPABILITIES },
     probe: || Probe::Found(concat!("ram ", env!("CARGO_PKG_VERSION")).into()),

@@ -8,7 +8,7 @@
 //! There is one writer at a time; readers never wait.
 
 use crate::embedded;
-use store::{Capabilities, Class, Opener, StoreInfo, Support};
+use store::{BUILT_IN, Capabilities, Class, Opener, StoreInfo, Support};
 use study::Durability;
 
 /// The stores of this adapter.
@@ -18,7 +18,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     summary: "copy-on-write B+tree in Rust, one writer",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[],
-    install: "built in",
+    install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| CAPABILITIES,
     probe: engine::probe,

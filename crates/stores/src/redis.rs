@@ -2,14 +2,16 @@
 
 mod facts;
 mod item;
+mod latency;
 mod resp;
 
 pub(crate) use resp::{Login, Resp};
 use store::{
-    Capabilities, Class, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, Probe,
+    Capabilities, Class, Counter, Endpoint, Facts, Happening, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, Probe,
     ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, CommandLine, programs, wire,
 };
 use std::path::PathBuf;
+use std::time::SystemTime;
 use study::{Durability, Spec, Target};
 
 const INSTALL_REDIS: &str = "apt-get install redis-server";
@@ -163,6 +165,7 @@ fn plan(spec: &Spec, place: &Place, product: Product, transport: Transport) -> R
     };
     let (appendonly, appendfsync) = facts::append_only_file(spec.durability.unwrap_or(DURABILITIES[0]));
     run = run.args(["--appendonly", appendonly, "--appendfsync", appendfsync]);
+    run = run.args(["--latency-monitor-threshold", latency::THRESHOLD_MS]);
     if !spec.options.contains_key("maxmemory-policy") {
         run = run.args(["--maxmemory-policy", "noeviction"]);
     }
@@ -182,12 +185,13 @@ fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreErro
     let server = facts::Server::ask(endpoint)?;
     let durability = server.durability.or(spec.durability).unwrap_or(DURABILITIES[0]);
     let capabilities = Capabilities { durability, ..CAPABILITIES };
-    Ok(Box::new(Redis { endpoint: endpoint.clone(), capabilities }))
+    Ok(Box::new(Redis { endpoint: endpoint.clone(), capabilities, opened: SystemTime::now() }))
 }
 
 struct Redis {
     endpoint: Endpoint,
     capabilities: Capabilities,
+    opened: SystemTime,
 }
 
 impl Store for Redis {
@@ -206,5 +210,10 @@ impl Store for Redis {
 
     fn facts(&self) -> Result<Facts, StoreError> {
         facts::Server::ask(&self.endpoint).map(|server| server.facts)
+    }
+
+    fn happened(&self) -> Vec<Happening> {
+        // Without this evidence a stall is explained by what was seen from outside, or not at all.
+        latency::happened(&self.endpoint, self.opened).unwrap_or_default()
     }
 }

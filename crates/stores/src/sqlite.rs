@@ -15,7 +15,7 @@
 //! a lock of the adapter instead, so SQLITE_BUSY can only come from other processes, and is waited for up to 60 s.
 
 use crate::embedded;
-use store::{Capabilities, Class, Opener, OptionInfo, StoreInfo, Support};
+use store::{BUILT_IN, Capabilities, Class, Opener, OptionInfo, StoreInfo, Support};
 use study::Durability;
 
 /// The stores of this adapter.
@@ -39,7 +39,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
         OptionInfo { name: "mmap", values: &[], help: "how much of the file is read through memory, e.g. 1GiB [0]" },
         OptionInfo { name: "wal_autocheckpoint", values: &[], help: "pages of the log that are folded into the file [1000]" },
     ],
-    install: "built in",
+    install: BUILT_IN,
     licence: "public domain",
     declares: |_| CAPABILITIES,
     probe: engine::probe,

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use engine::{Arrivals, Settings, Timing};
 use runner::{KeysFound, Plan, PlannedCell, PlannedStore, Shelf, Variation};
 use std::collections::BTreeSet;
-use store::{Class, Probe};
+use store::Class;
 use study::{Spec, Target, TrialOrder};
 
 const REPEATS: u32 = 3;
@@ -98,12 +98,11 @@ fn settings(arguments: &RunArguments) -> Result<Settings, Failure> {
     })
 }
 
-/// The stores asked for, or every embedded one of this build, behind the baselines.
+/// The stores asked for, or every embedded one built in (the same on every machine), behind the baselines.
 fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure> {
     let mut specs = target::specs(&arguments.stores, arguments.host.as_deref(), arguments.port)?;
     if specs.is_empty() {
-        let found =
-            |info: &&store::StoreInfo| info.class == Class::Embedded && matches!((info.probe)(), Probe::Found(_));
+        let found = |info: &&store::StoreInfo| info.class == Class::Embedded && info.is_built_in();
         specs = stores::all().filter(found).map(|info| Spec::private(info.name)).collect();
     }
     let mut planned: Vec<PlannedStore> = Vec::new();

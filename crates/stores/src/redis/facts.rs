@@ -90,12 +90,12 @@ fn level(config: &BTreeMap<String, String>) -> Option<Durability> {
     })
 }
 
-enum Answer {
+pub(super) enum Answer {
     Texts(Vec<String>),
     Refused(String),
 }
 
-fn ask(talk: &mut Talk, command: &[u8], args: &[&[u8]]) -> Result<Answer, StoreError> {
+pub(super) fn ask(talk: &mut Talk, command: &[u8], args: &[&[u8]]) -> Result<Answer, StoreError> {
     let mut bytes = Vec::new();
     request(&mut bytes, command, args);
     talk.ask(&bytes, |input| {
@@ -110,9 +110,10 @@ fn ask(talk: &mut Talk, command: &[u8], args: &[&[u8]]) -> Result<Answer, StoreE
             (left, at) = (left - 1, end);
             match item {
                 Item::Bulk(text) => texts.push(String::from_utf8_lossy(text).into_owned()),
+                Item::Number(number) => texts.push(number.to_string()),
                 Item::Array(items) if items <= 10_000 => left += items,
                 Item::Error(words) => return Ok(Some(Answer::Refused(String::from_utf8_lossy(words).into_owned()))),
-                other => return Err(format!("strings were expected, not {other:?}")),
+                other => return Err(format!("strings and integers were expected, not {other:?}")),
             }
         }
         if at == input.len() { Ok(Some(Answer::Texts(texts))) } else { Err("more came than was asked".into()) }
