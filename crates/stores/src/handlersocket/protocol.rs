@@ -127,7 +127,7 @@ impl HandlerSocket {
         let last = Line::of(&input[start..self.ends.last().copied().unwrap_or(0)])?;
         match expect.kind {
             _ if expect.detail == TOO_LONG => Ok(refused("the key is longer than its column: the server would cut it off")),
-            OperationKind::Put | OperationKind::PutMany => self.put_reply(expect.detail, input),
+            OperationKind::Put | OperationKind::PutMany => self.put_reply(input),
             OperationKind::GetMany | OperationKind::Scan => self.rows_reply(expect, &last),
             OperationKind::CompareAndSet if last.failed_with(DUPLICATE) => Ok(Reply::Conflict),
             _ if !last.is_good() => Ok(self.refusal(&last)),
@@ -209,9 +209,9 @@ impl HandlerSocket {
 
     /// Of each pair the update's line and the insert's: one of them did it, or another client's insert came between and is then
     /// the later one.
-    fn put_reply(&mut self, pairs: u32, input: &[u8]) -> Result<Reply<'_>, &'static str> {
+    fn put_reply(&mut self, input: &[u8]) -> Result<Reply<'_>, &'static str> {
         let mut start = 0;
-        for (number, end) in self.ends[..2 * pairs as usize].iter().enumerate() {
+        for (number, end) in self.ends.chunks_exact(2).flatten().enumerate() {
             let line = Line::of(&input[start..*end])?;
             start = end + 1;
             let is_insert = number % 2 == 1;
