@@ -228,3 +228,21 @@ fn a_full_disk_in_the_middle_of_a_load_voids_it_with_the_stores_own_words() {
     assert!(reason["example"].as_str().unwrap().contains("while: load"), "{reason}");
     assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
 }
+
+#[test]
+fn a_preset_varies_what_its_original_varied_unless_it_is_set() {
+    let clients = |words: &str| {
+        let preset = "run crud --preset 2016 --scale 0.001 -s ram --no-baselines --repeats 1 --out out";
+        let ran = Desk::new().kvtrial(&format!("{preset} {words}"));
+        assert_eq!(ran.status, 0, "{}", ran.said());
+        let study = ran.study.unwrap();
+        let cells = study["cells"].as_array().unwrap().iter();
+        let mut clients: Vec<u32> =
+            cells.map(|cell| cell["params"]["clients"].as_str().unwrap().parse().unwrap()).collect();
+        clients.sort_unstable();
+        clients
+    };
+    assert_eq!(clients(""), [1, 2, 4, 8, 16]);
+    assert_eq!(clients("--clients 3"), [3]);
+    assert_eq!(clients("--vary clients=2,6"), [2, 6]);
+}

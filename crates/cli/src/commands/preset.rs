@@ -24,6 +24,16 @@ pub fn apply(arguments: &mut RunArguments) -> Result<Option<PresetRecord>, Failu
     if !given("-s", !arguments.stores.is_empty()) {
         arguments.stores = available(preset.stores);
     }
+    // What the user has set is not varied.
+    let is_set = |key: &str| match key {
+        "clients" => arguments.clients.is_some(),
+        "pipeline" => arguments.pipeline.is_some(),
+        _ => arguments.set.iter().any(|(set, _)| set == key),
+    };
+    if !given("--vary", !arguments.vary.is_empty()) {
+        let varied = preset.vary.iter().filter(|(key, _)| !is_set(key));
+        arguments.vary = varied.map(|(key, values)| ((*key).to_owned(), (*values).to_owned())).collect();
+    }
     if !given("--clients", arguments.clients.is_some()) {
         arguments.clients = Some(preset.clients);
     }
