@@ -46,7 +46,7 @@ const EMBEDDED: [&str; 11] = [
 fn bulk_has_the_known_answer_on_every_embedded_store_with_either_kind_of_ids() {
     for ids in ["sequential", "random"] {
         let desk = Desk::new();
-        let ran = desk.run(&format!("bulk --repeats 1 --set ids={ids} --set batch=500"));
+        let ran = desk.run(&format!("bulk {} --repeats 1 --set ids={ids} --set batch=500", named(&EMBEDDED)));
         answers_on(&ran, &EMBEDDED, "geonames_20k", ids);
         assert_eq!(phase(&ran, "sqlite", "load").unwrap()["operations"], 40);
         assert_eq!(phase(&ran, "sqlite", "load").unwrap()["records"], 20_000);
@@ -62,6 +62,11 @@ fn bulk_has_the_known_answer_on_every_embedded_store_with_either_kind_of_ids() {
     }
 }
 
+/// `-s` of each.
+fn named(stores: &[&str]) -> String {
+    stores.iter().map(|store| format!("-s {store} ")).collect()
+}
+
 /// Runs with the test server for Tokyo Tyrant on PATH.
 fn on_servers(desk: &Desk, words: &str) -> Ran {
     testkit::tyrant_server::install(desk.path()).unwrap();
@@ -75,7 +80,6 @@ fn on_servers(desk: &Desk, words: &str) -> Ran {
 fn bulk_has_the_known_answer_on_every_server() {
     let fast = ["redis-unix", "memcached-unix", "memcached", "tyrant-unix"];
     let slow = ["mysql-unix,durability=none", "postgres-unix,durability=none", "mongodb-unix,durability=os"];
-    let named = |stores: &[&str]| stores.iter().map(|store| format!("-s {store} ")).collect::<String>();
     let desk = Desk::new();
     let ran = on_servers(&desk, &format!("bulk {} --clients 2", named(&fast)));
     answers_on(&ran, &fast, "geonames_20k", "sequential");
@@ -122,7 +126,7 @@ fn the_full_geonames_documents_have_the_known_answer_on_three_stores() {
 #[test]
 fn crud_goes_through_its_phases_on_every_store_with_any_number_of_clients() {
     let desk = Desk::new();
-    let ran = desk.run("crud --repeats 1 --clients 7 --set rows=2000");
+    let ran = desk.run(&format!("crud {} --repeats 1 --clients 7 --set rows=2000", named(&EMBEDDED)));
     assert_eq!(ran.status, 0, "{}", ran.said());
     let digest = ran.digest("ram").to_owned();
     for store in EMBEDDED {
@@ -131,8 +135,7 @@ fn crud_goes_through_its_phases_on_every_store_with_any_number_of_clients() {
     let desk = Desk::new();
     let stores =
         ["memcached-unix", "redis-unix", "tyrant-unix", "mysql-unix,durability=none", "postgres-unix,durability=none"];
-    let named: String = stores.iter().map(|store| format!("-s {store} ")).collect();
-    let ran = on_servers(&desk, &format!("crud {named} --clients 256 --set rows=2000"));
+    let ran = on_servers(&desk, &format!("crud {} --clients 256 --set rows=2000", named(&stores)));
     assert_eq!(ran.status, 0, "{}", ran.said());
     for store in stores {
         assert!(ran.is_ranked(store) && ran.digest(store) == digest, "{store}: {}", ran.said());
