@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Desk, Ran};
+use common::{Desk, EMBEDDED, Ran, named};
 use std::time::{Duration, Instant};
 
 /// `crates/jobs/tests/answers/bulk_*.json`, by `tests/oracle/bulk.py`, which shares no code with kvtrial.
@@ -28,20 +28,6 @@ fn phase<'a>(ran: &'a Ran, store: &str, name: &str) -> Option<&'a serde_json::Va
     ran.cell(store)["by_phase"].as_array().unwrap().iter().find(|phase| phase["name"] == name)
 }
 
-const EMBEDDED: [&str; 11] = [
-    "ram",
-    "sqlite",
-    "lmdb",
-    "redb",
-    "fjall",
-    "tokyocabinet",
-    "kyotocabinet",
-    "tkrzw",
-    "berkeleydb",
-    "leveldb",
-    "rocksdb",
-];
-
 #[test]
 fn bulk_has_the_known_answer_on_every_embedded_store_with_either_kind_of_ids() {
     for ids in ["sequential", "random"] {
@@ -60,11 +46,6 @@ fn bulk_has_the_known_answer_on_every_embedded_store_with_either_kind_of_ids() {
         assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ran.stdout);
         assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
     }
-}
-
-/// `-s` of each.
-fn named(stores: &[&str]) -> String {
-    stores.iter().map(|store| format!("-s {store} ")).collect()
 }
 
 /// Runs with the test server for Tokyo Tyrant on PATH.
@@ -117,9 +98,10 @@ fn the_full_geonames_documents_have_the_known_answer_on_three_stores() {
     };
     let stores = ["sqlite", "lmdb", "fjall", "redis-unix"];
     let desk = Desk::new();
-    let named: String = stores.iter().map(|store| format!("-s {store} ")).collect();
-    let ran =
-        on_servers(&desk, &format!("bulk --data {path} --set reduce=countrycode:population --set ids=random {named}"));
+    let ran = on_servers(
+        &desk,
+        &format!("bulk --data {path} --set reduce=countrycode:population --set ids=random {}", named(&stores)),
+    );
     answers_on(&ran, &stores, "geonames_full", "random");
 }
 

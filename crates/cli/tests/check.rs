@@ -62,7 +62,6 @@ stores! {
 /// FerretDB takes milliseconds an operation, hence the level without syncing, the deadline, and the minutes it takes.
 #[cfg(any(feature = "mongodb", feature = "full"))]
 #[test]
-#[ignore = "takes minutes on FerretDB: ./test --full"]
 fn mongodb_is_correct() {
     let output = check(&["mongodb,durability=os", "--deadline", "60s"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::Desk;
+use common::{Desk, EMBEDDED, named};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -12,26 +12,10 @@ const DEBIAN_10K: &str = "sha256:9c6ea1cb1e4133de0dbec6cc98699f8b42c680c7442ee8c
 /// The same of the first thousand profiles.
 const DEBIAN_1K: &str = "sha256:68feb5060a6d9f728165362a625509d52ab91a5abcf6de1f6c5fe58fe046bc91";
 
-/// What is built in and what is opened from the system's libraries.
-const EMBEDDED: [&str; 11] = [
-    "ram",
-    "sqlite",
-    "lmdb",
-    "redb",
-    "fjall",
-    "tokyocabinet",
-    "kyotocabinet",
-    "tkrzw",
-    "berkeleydb",
-    "leveldb",
-    "rocksdb",
-];
-
 #[test]
 fn fans_has_the_known_answer_on_every_embedded_store() {
     let desk = Desk::new();
-    let named = EMBEDDED.map(|store| format!("-s {store}")).join(" ");
-    let ran = desk.run(&format!("fans {named} --repeats 1 --warmups 0"));
+    let ran = desk.run(&format!("fans {} --repeats 1 --warmups 0", named(&EMBEDDED)));
     assert_eq!(ran.status, 0, "{}", ran.said());
     for store in EMBEDDED {
         assert_eq!(ran.digest(store), DEBIAN_10K, "{store}");

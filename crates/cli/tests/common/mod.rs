@@ -135,3 +135,23 @@ impl Ran {
         format!("exit {}\n{}\n{}", self.status, self.stdout, self.stderr)
     }
 }
+
+/// Embedded stores: what is built in and what is opened from the system's libraries.
+pub const EMBEDDED: [&str; 11] = [
+    "ram",
+    "sqlite",
+    "lmdb",
+    "redb",
+    "fjall",
+    "tokyocabinet",
+    "kyotocabinet",
+    "tkrzw",
+    "berkeleydb",
+    "leveldb",
+    "rocksdb",
+];
+
+/// `-s` of each.
+pub fn named(stores: &[&str]) -> String {
+    stores.iter().map(|store| format!("-s {store} ")).collect()
+}
