@@ -200,6 +200,13 @@ pub trait Worker {
     /// ([`Offence::failed`] makes it), and the job decides how the slot goes on.
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence>;
 
+    /// A key the slot will need soon, for stores that can fetch it meanwhile: after a call the next call gives the one after it.
+    /// `None`: it does not say. Asked before each turn of a slot, for as many keys as a turn has operations.
+    fn ahead(&mut self, slot: Slot) -> Option<&[u8]> {
+        let _ = slot;
+        None
+    }
+
     /// Records this worker has stored so far, for jobs whose growth is watched; others store none.
     fn stored(&self) -> u64 {
         0

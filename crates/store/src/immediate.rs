@@ -3,6 +3,7 @@
 //! An adapter implements [`SyncStore`]: one handle a client, a plain function an operation. Operations it does not list in its
 //! capabilities are never asked of it.
 
+pub use crate::session::Heed;
 use crate::{Operation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
 use std::task::{Context, Poll};
 
@@ -10,6 +11,16 @@ use std::task::{Context, Poll};
 pub trait SyncStore {
     /// Carries out one operation. The reply may borrow from buffers of the handle.
     fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_>;
+
+    /// An operation on this key will follow soon: a store in memory may fetch it meanwhile. [`rest`](SyncStore::rest) follows before
+    /// the thread does anything else, so what is locked may stay so.
+    fn expect(&mut self, key: &[u8]) -> Heed {
+        let _ = key;
+        Heed::Ignored
+    }
+
+    /// The turn is over: lets go of what was kept since a key was expected.
+    fn rest(&mut self) {}
 }
 
 /// A session over synchronous handles, one a client.
@@ -33,11 +44,27 @@ impl<S: SyncStore + 'static> Immediate<S> {
     }
 }
 
+impl<S: SyncStore> Immediate<S> {
+    #[inline]
+    fn handle(&mut self, slot: Slot) -> &mut S {
+        let client = if self.handles.len() == 1 { 0 } else { (slot / self.pipeline) as usize };
+        &mut self.handles[client]
+    }
+}
+
 impl<S: SyncStore> Session for Immediate<S> {
     #[inline]
     fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
-        let client = if self.handles.len() == 1 { 0 } else { (slot / self.pipeline) as usize };
-        Ok(Some(self.handles[client].execute(operation)))
+        Ok(Some(self.handle(slot).execute(operation)))
+    }
+
+    #[inline]
+    fn expect(&mut self, slot: Slot, key: &[u8]) -> Heed {
+        self.handle(slot).expect(key)
+    }
+
+    fn rest(&mut self, slot: Slot) {
+        self.handle(slot).rest();
     }
 
     fn poll(&mut self, _: &mut Context<'_>, until: Until, _: &mut dyn Sink) -> Poll<Result<(), StoreError>> {

@@ -60,10 +60,31 @@ pub trait Session {
     /// Only when the whole session is beyond use.
     fn poll(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>>;
 
+    /// An operation on this key will soon be started on the slot, which gets nothing but such keys and its operations until it may
+    /// [`rest`](Session::rest).
+    fn expect(&mut self, slot: Slot, key: &[u8]) -> Heed {
+        let _ = (slot, key);
+        Heed::Ignored
+    }
+
+    /// The slot's turn is over.
+    fn rest(&mut self, slot: Slot) {
+        let _ = slot;
+    }
+
     /// What drives the loop around this session.
     fn executor(&self) -> Executor {
         Executor::Blocking
     }
+}
+
+/// What came of telling a store about a key beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heed {
+    /// Nothing: there is no use in telling it more.
+    Ignored,
+    /// It is being fetched into the processor's cache.
+    Fetched,
 }
 
 /// What drives the worker loop around a session.

@@ -5,6 +5,7 @@
 //! get-many and put-many take their keys one by one and are not atomic. Scan is not native: a hash map has no order.
 //! Versions are drawn from a counter of the shard, so a key that was deleted and put again has another version.
 
+mod lines;
 mod maps;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
@@ -26,8 +27,8 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     options: &[
         OptionInfo {
             name: "map",
-            values: &["sharded", "std", "hashbrown", "indexmap", "griddle", "btree"],
-            help: "sharded: many small hash tables with a lock each; else one map of that library behind one lock",
+            values: &["sharded", "lines", "std", "hashbrown", "indexmap", "griddle", "btree"],
+            help: "sharded: many small hash tables with a lock each; lines: kvtrial's own, a cache line a record; else one map of that library behind one lock",
         },
         OptionInfo { name: "shards", values: &["64", "4096"], help: "tables of map=sharded; more of them rehash less at once" },
     ],
@@ -61,6 +62,7 @@ const SHARDS: usize = 64;
 const SPARE_BYTES: usize = 64;
 
 const SHARDED: &str = "sharded";
+const LINES: &str = "lines";
 
 /// The library of the map a spec asks for.
 fn library(spec: &Spec) -> &str {
@@ -72,6 +74,7 @@ fn open(spec: &Spec) -> Result<Box<dyn Store>, StoreError> {
     match (library(spec), shards) {
         (SHARDED, Some("4096")) => Ok(Box::new(Ram::new(4096))),
         (SHARDED, _) => Ok(Box::new(Ram::new(SHARDS))),
+        (LINES, None) => Ok(lines::open()),
         (library, None) => maps::open(library),
         (library, Some(_)) => {
             let problem = format!("map={library} is one table; shards= belongs to map=sharded");

@@ -12,8 +12,8 @@ use crate::weights::zipf;
 const MOST: u64 = 1024;
 const ROUNDS: usize = 6;
 /// Events made at once.
-const BLOCK: usize = 64;
-/// Halves of so many bits have their round functions in tables (192 KiB at most): enough for 268 million events.
+const BLOCK: usize = 256;
+/// Halves of so many bits have their round functions in tables (192 KiB): enough for 268 million events.
 const TABLE_BITS: u32 = 14;
 /// Positions are looked up in a table of so many entries first.
 const GUIDE: usize = 4096;
@@ -44,8 +44,19 @@ pub struct Generator {
     half_bits: u32,
     mask: u64,
     round_keys: [u64; ROUNDS],
-    /// What a round mixes into the other half for every half, round after round; none where halves have more than [`TABLE_BITS`].
-    tables: Vec<u16>,
+    /// What a round mixes into the other half for every half, a table a round; none where halves have more than [`TABLE_BITS`].
+    tables: Vec<Table>,
+}
+
+/// What one round makes of every half.
+type Table = [u16; 1 << TABLE_BITS];
+
+/// One round: what it makes of the halves on one side goes into those on the other.
+#[inline]
+fn mix_in(into: &mut [u16], of: &[u16], table: &Table) {
+    for (into, &of) in into.iter_mut().zip(of) {
+        *into ^= table[usize::from(of) % table.len()];
+    }
 }
 
 impl Generator {
@@ -86,9 +97,10 @@ impl Generator {
             tables: Vec::new(),
         };
         if half_bits <= TABLE_BITS {
-            let rounds = generator.round_keys.iter();
-            let round = |key| (0..=generator.mask).map(move |half| (mix(half ^ key) & generator.mask) as u16);
-            generator.tables = rounds.flat_map(|&key| round(key)).collect();
+            let mask = generator.mask;
+            let entry = |half: usize, key: u64| (mix(half as u64 ^ key) & mask) as u16;
+            let table = |key: u64| std::array::from_fn(|half| entry(half, key));
+            generator.tables = generator.round_keys.into_iter().map(table).collect();
         }
         generator
     }
@@ -120,36 +132,33 @@ impl Generator {
         }
     }
 
-    /// The events from index `first` on, as many as `out` holds: several times faster than one by one, because the permutation of
-    /// one does not wait for that of another.
+    /// The events from index `first` on, as many as `out` holds: many times faster than one by one, because a round is done for
+    /// many events before the next, and its table stays in the nearest cache.
     pub fn fill(&self, first: u64, out: &mut [Event]) {
-        match self.tables.is_empty() {
-            true => self.fill_with(|x| self.forth(x), first, out),
-            false => self.fill_with(|x| self.forth_by_tables(x), first, out),
-        }
-    }
-
-    #[inline(always)]
-    fn fill_with(&self, forth: impl Fn(u64) -> u64, first: u64, out: &mut [Event]) {
         let mut positions = [0; BLOCK];
         let mut beyond = [0; BLOCK];
-        let mut first = first;
-        for part in out.chunks_mut(BLOCK) {
+        for (part, first) in out.chunks_mut(BLOCK).zip((first..).step_by(BLOCK)) {
             let positions = &mut positions[..part.len()];
             for (index, position) in (first..).zip(positions.iter_mut()) {
-                *position = forth(index);
+                *position = index;
             }
+            self.all_forth(positions);
             // Those beyond the end walk on; they are listed without a branch, which would be mispredicted.
             let mut left = 0;
             for (at, &position) in positions.iter().enumerate() {
                 beyond[left] = at;
                 left += usize::from(position >= self.events);
             }
+            let mut walking = [0; BLOCK];
             while left > 0 {
+                let walking = &mut walking[..left];
+                for (walker, &place) in walking.iter_mut().zip(&beyond) {
+                    *walker = positions[place];
+                }
+                self.all_forth(walking);
                 let mut still = 0;
-                for at in 0..left {
+                for (at, &position) in walking.iter().enumerate() {
                     let place = beyond[at];
-                    let position = forth(positions[place]);
                     positions[place] = position;
                     beyond[still] = place;
                     still += usize::from(position >= self.events);
@@ -159,7 +168,29 @@ impl Generator {
             for (event, &position) in part.iter_mut().zip(positions.iter()) {
                 *event = self.at(position);
             }
-            first += part.len() as u64;
+        }
+    }
+
+    /// Permutes all of these, at most [`BLOCK`].
+    #[inline]
+    fn all_forth(&self, all: &mut [u64]) {
+        if self.tables.is_empty() {
+            all.iter_mut().for_each(|x| *x = self.forth(*x));
+            return;
+        }
+        let (mut lefts, mut rights) = ([0u16; BLOCK], [0u16; BLOCK]);
+        let (lefts, rights) = (&mut lefts[..all.len()], &mut rights[..all.len()]);
+        for ((x, left), right) in all.iter().zip(lefts.iter_mut()).zip(rights.iter_mut()) {
+            (*left, *right) = ((x >> self.half_bits) as u16, (x & self.mask) as u16);
+        }
+        // After two rounds the halves are in their places again.
+        let (rounds, _) = self.tables.as_chunks::<2>();
+        for [odd, even] in rounds {
+            mix_in(lefts, rights, odd);
+            mix_in(rights, lefts, even);
+        }
+        for ((x, &left), &right) in all.iter_mut().zip(lefts.iter()).zip(rights.iter()) {
+            *x = u64::from(left) << self.half_bits | u64::from(right);
         }
     }
 
@@ -168,15 +199,6 @@ impl Generator {
         let (mut left, mut right) = (x >> self.half_bits, x & self.mask);
         for key in self.round_keys {
             (left, right) = (right, left ^ (mix(right ^ key) & self.mask));
-        }
-        left << self.half_bits | right
-    }
-
-    #[inline]
-    fn forth_by_tables(&self, x: u64) -> u64 {
-        let (mut left, mut right) = (x >> self.half_bits, x & self.mask);
-        for table in self.tables.chunks_exact(self.mask as usize + 1) {
-            (left, right) = (right, left ^ u64::from(table[right as usize]));
         }
         left << self.half_bits | right
     }

@@ -3,7 +3,7 @@
 use super::{InFlight, Lane};
 use crate::job::Step;
 use crate::outcome::Counts;
-use store::{OperationKind, Session, Slot, StoreError};
+use store::{Heed, OperationKind, Session, Slot, StoreError};
 
 /// Operations of one slot before the others have their turn, where replies come at once.
 const TURN: u32 = 64;
@@ -36,6 +36,7 @@ impl Lane<'_> {
         let mut start = if chained { self.clock.now() } else { 0 };
         let mut tally = Counts::default();
         let mut turns_left = TURN;
+        self.look_ahead(session, slot);
         let result = loop {
             if turns_left == 0 {
                 self.ready.push_back(slot);
@@ -83,6 +84,7 @@ impl Lane<'_> {
                 }
             }
         };
+        session.rest(slot);
         self.series.count(tally.operations);
         self.counts.merge(&tally);
         if self.growth.watches() && tally.operations > 0 {
@@ -90,6 +92,17 @@ impl Lane<'_> {
             self.growth.batch(self.now, self.job.stored(), &self.histograms);
         }
         result
+    }
+
+    /// Tells a store that heeds it the keys of a turn to come, all at once: so their lines of memory are fetched side by side.
+    #[inline]
+    fn look_ahead(&mut self, session: &mut dyn Session, slot: Slot) {
+        for _ in 0..TURN {
+            match self.job.ahead(slot).map(|key| session.expect(slot, key)) {
+                Some(Heed::Fetched) => {}
+                Some(Heed::Ignored) | None => break,
+            }
+        }
     }
 
     /// Closed loop: the slot's next operation, on a session that answers later.

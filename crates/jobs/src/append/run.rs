@@ -12,6 +12,8 @@ use study::ReasonKind;
 
 /// Events made at once.
 const BLOCK: usize = 256;
+/// A key is told to the store at least so many events before its append: a turn of the engine.
+const AHEAD: usize = 64;
 
 /// One thread's slots.
 pub struct AppendWorker<'a> {
@@ -26,9 +28,14 @@ pub struct AppendWorker<'a> {
 struct Stream<'a> {
     trial: &'a AppendTrial<'a>,
     slots: Range<Slot>,
+    /// Events to come, from `at` on.
     block: Vec<Event>,
     at: usize,
+    /// The first event that is not in the block.
     next_index: u64,
+    /// Where the next event is whose key is told beforehand, and the key told last.
+    next_told: usize,
+    told: [u8; KEY_BYTES],
 }
 
 struct SlotState {
@@ -53,26 +60,54 @@ enum Stage {
 impl Stream<'_> {
     #[inline]
     fn next(&mut self) -> Option<(u64, Event)> {
-        loop {
-            if self.at == self.block.len() && !self.refill() {
-                return None;
-            }
-            let event = self.block[self.at];
-            self.at += 1;
-            if belongs(mix(event.id), &self.slots, self.trial.slots) {
-                return Some((event.id, event));
+        if self.at == self.block.len() {
+            self.refill();
+        }
+        let event = *self.block.get(self.at)?;
+        self.at += 1;
+        Some((event.id, event))
+    }
+
+    /// The key of the event behind the last that was told, and at least [`AHEAD`] behind the next one.
+    #[inline]
+    fn ahead(&mut self) -> Option<&[u8]> {
+        self.next_told = self.next_told.max(self.at + AHEAD);
+        if self.next_told >= self.block.len() {
+            self.refill();
+        }
+        self.told = self.block.get(self.next_told)?.key();
+        self.next_told += 1;
+        Some(&self.told)
+    }
+
+    /// Makes more events, if there are any.
+    fn refill(&mut self) {
+        let events = &self.trial.job.events;
+        self.block.drain(..self.at);
+        self.next_told = self.next_told.saturating_sub(self.at);
+        self.at = 0;
+        let enough = self.next_told.max(self.block.len());
+        while self.block.len() <= enough && self.next_index < events.len() {
+            let kept = self.block.len();
+            let more = (events.len() - self.next_index).min(BLOCK as u64) as usize;
+            self.block.resize(kept + more, Event::default());
+            events.fill(self.next_index, &mut self.block[kept..]);
+            self.next_index += more as u64;
+            if self.slots.len() < self.trial.slots as usize {
+                self.keep_own(kept);
             }
         }
     }
 
-    fn refill(&mut self) -> bool {
-        let events = &self.trial.job.events;
-        let left = (events.len() - self.next_index).min(BLOCK as u64) as usize;
-        self.block.resize(left, Event::default());
-        events.fill(self.next_index, &mut self.block);
-        self.next_index += left as u64;
-        self.at = 0;
-        left > 0
+    /// Drops events of other threads' keys.
+    fn keep_own(&mut self, from: usize) {
+        let mut end = from;
+        for at in from..self.block.len() {
+            let event = self.block[at];
+            self.block[end] = event;
+            end += usize::from(belongs(mix(event.id), &self.slots, self.trial.slots));
+        }
+        self.block.truncate(end);
     }
 }
 
@@ -85,7 +120,15 @@ impl<'a> AppendWorker<'a> {
             trial,
             order: InOrder::new(slots.len()),
             slots: slots.clone().map(|_| state()).collect(),
-            stream: Stream { trial, slots, block: Vec::with_capacity(BLOCK), at: 0, next_index: 0 },
+            stream: Stream {
+                trial,
+                slots,
+                block: Vec::with_capacity(2 * BLOCK),
+                at: 0,
+                next_index: 0,
+                next_told: 0,
+                told: [0; KEY_BYTES],
+            },
             stored: 0,
         }
     }
@@ -143,6 +186,11 @@ impl Worker for AppendWorker<'_> {
             }
             other => Err(Offence::failed(&state.key, other)),
         }
+    }
+
+    #[inline]
+    fn ahead(&mut self, _: Slot) -> Option<&[u8]> {
+        self.stream.ahead()
     }
 
     #[inline]

@@ -1,0 +1,478 @@
+//! A hash table whose records are cache lines: key and value in the line while both fit, in a block of memory beyond that.
+//!
+//! It grows by extendible hashing: the highest bits of a hash choose a segment of 4096 lines in the directory, and a segment that is
+//! three quarters full is split in two. So the longest anything waits for growth is the time to move 4096 lines.
+
+use super::arena::{Arena, block_bytes};
+use hashbrown::DefaultHashBuilder;
+use std::hash::{BuildHasher, Hasher};
+use std::ptr::NonNull;
+
+const LINES: usize = 4096;
+/// Lines of a segment in use before it is split.
+const FULL: u32 = 3072;
+/// Key and value bytes a line holds.
+const ROOM: usize = 56;
+/// Key bytes it holds when the value is elsewhere.
+const KEY_ROOM: usize = 40;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Form {
+    /// Zero, as new memory is.
+    Empty = 0,
+    /// Key and value are in the line.
+    Whole,
+    /// The first bytes of the key are in the line, the others and the value in a block.
+    Spilled,
+}
+
+/// A record.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line {
+    form: Form,
+    /// Bytes of the value of a whole line.
+    value_bytes: u8,
+    /// Bits of the hash: most other keys are told apart by them.
+    tag: u16,
+    key_bytes: u32,
+    body: Body,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+union Body {
+    /// Key and value.
+    whole: [u8; ROOM],
+    spilled: Spilled,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Spilled {
+    key: [u8; KEY_ROOM],
+    /// The rest of the key, and the value; of [`block_bytes`] of `bytes`.
+    block: NonNull<u8>,
+    bytes: usize,
+}
+
+impl Spilled {
+    fn rest(&self) -> &[u8] {
+        // SAFETY: the block holds so many bytes, and is the line's as long as the line is.
+        unsafe { std::slice::from_raw_parts(self.block.as_ptr(), self.bytes) }
+    }
+}
+
+impl Line {
+    const EMPTY: Line =
+        Line { form: Form::Empty, value_bytes: 0, tag: 0, key_bytes: 0, body: Body { whole: [0; ROOM] } };
+
+    #[inline]
+    fn whole(&self) -> &[u8; ROOM] {
+        // SAFETY: asked of whole lines only; any bytes are bytes.
+        unsafe { &self.body.whole }
+    }
+
+    #[inline]
+    fn spilled(&self) -> &Spilled {
+        // SAFETY: asked of spilled lines only, whose body was written as such.
+        unsafe { &self.body.spilled }
+    }
+
+    #[inline]
+    fn has_key(&self, key: &[u8]) -> bool {
+        if self.key_bytes as usize != key.len() {
+            return false;
+        }
+        // Whole or spilled, the key is at the start; eight bytes are compared without a call.
+        if self.form == Form::Whole {
+            return match key.len() {
+                8 => self.whole()[..8] == key[..8],
+                bytes => &self.whole()[..bytes] == key,
+            };
+        }
+        let (first, rest) = key.split_at(key.len().min(KEY_ROOM));
+        &self.spilled().key[..first.len()] == first && self.spilled().rest().starts_with(rest)
+    }
+
+    #[inline]
+    fn value(&self) -> &[u8] {
+        let key_bytes = self.key_bytes as usize;
+        match self.form {
+            Form::Whole => &self.whole()[key_bytes..key_bytes + usize::from(self.value_bytes)],
+            _ => &self.spilled().rest()[key_bytes.saturating_sub(KEY_ROOM)..],
+        }
+    }
+
+    /// Writes a record of the value's two parts to an empty line.
+    fn fill(&mut self, tag: u16, key: &[u8], parts: [&[u8]; 2], blocks: &mut Arena) {
+        let value_bytes = parts[0].len() + parts[1].len();
+        (self.tag, self.key_bytes) = (tag, key.len() as u32);
+        if key.len() + value_bytes <= ROOM {
+            let mut whole = [0; ROOM];
+            write(&mut whole, [key, parts[0], parts[1]]);
+            (self.form, self.value_bytes, self.body) = (Form::Whole, value_bytes as u8, Body { whole });
+            return;
+        }
+        let (first, rest) = key.split_at(key.len().min(KEY_ROOM));
+        let bytes = rest.len() + value_bytes;
+        let block = blocks.take(block_bytes(bytes));
+        // SAFETY: the block has at least so many bytes, which are given to nobody else; they are zero or were written before.
+        write(unsafe { std::slice::from_raw_parts_mut(block.as_ptr(), bytes) }, [rest, parts[0], parts[1]]);
+        let mut key = [0; KEY_ROOM];
+        key[..first.len()].copy_from_slice(first);
+        (self.form, self.body) = (Form::Spilled, Body { spilled: Spilled { key, block, bytes } });
+    }
+
+    /// Adds to the value.
+    #[inline]
+    fn append(&mut self, key: &[u8], value: &[u8], blocks: &mut Arena) {
+        if self.form == Form::Whole {
+            let end = self.key_bytes as usize + usize::from(self.value_bytes);
+            if end + value.len() <= ROOM {
+                // SAFETY: the line is whole.
+                let whole = unsafe { &mut self.body.whole };
+                whole[end..end + value.len()].copy_from_slice(value);
+                self.value_bytes += value.len() as u8;
+                return;
+            }
+            let line = *self;
+            return self.fill(line.tag, key, [line.value(), value], blocks);
+        }
+        // SAFETY: a line in use that is not whole is spilled.
+        let spilled = unsafe { &mut self.body.spilled };
+        let bytes = spilled.bytes + value.len();
+        let (old, new) = (block_bytes(spilled.bytes), block_bytes(bytes));
+        if old != new {
+            let block = blocks.take(new);
+            // SAFETY: both blocks are at least as long as the old content, and different; nothing uses the old one afterwards.
+            unsafe {
+                std::ptr::copy_nonoverlapping(spilled.block.as_ptr(), block.as_ptr(), spilled.bytes);
+                blocks.give_back(spilled.block, old);
+            }
+            spilled.block = block;
+        }
+        // SAFETY: the block is long enough for the old content and the new behind it.
+        unsafe {
+            std::ptr::copy_nonoverlapping(value.as_ptr(), spilled.block.as_ptr().add(spilled.bytes), value.len());
+        }
+        spilled.bytes = bytes;
+    }
+
+    /// Gives back what the record has beyond its line.
+    #[inline]
+    fn release(&self, blocks: &mut Arena) {
+        if self.form == Form::Spilled {
+            let Spilled { block, bytes, .. } = *self.spilled();
+            // SAFETY: the block was taken for so many bytes, and its line is about to be written over.
+            unsafe { blocks.give_back(block, block_bytes(bytes)) };
+        }
+    }
+}
+
+fn write(out: &mut [u8], parts: [&[u8]; 3]) {
+    let mut at = 0;
+    for part in parts {
+        out[at..at + part.len()].copy_from_slice(part);
+        at += part.len();
+    }
+}
+
+/// A segment: its lines are at `lines`.
+#[derive(Clone, Copy)]
+struct Segment {
+    lines: NonNull<Line>,
+    /// Its place in the list of sizes.
+    number: u32,
+}
+
+struct Size {
+    used: u32,
+    /// Bits of the hash that all its keys have in common.
+    depth: u32,
+}
+
+/// The table.
+pub struct Table {
+    hasher: DefaultHashBuilder,
+    directory: Vec<Segment>,
+    depth: u32,
+    sizes: Vec<Size>,
+    segments: Arena,
+    blocks: Arena,
+    moving: Vec<Line>,
+}
+
+// SAFETY: all the pointers are into arenas of the table's own.
+unsafe impl Send for Table {}
+
+impl Default for Table {
+    fn default() -> Table {
+        let mut table = Table {
+            hasher: DefaultHashBuilder::default(),
+            directory: Vec::new(),
+            depth: 0,
+            sizes: Vec::new(),
+            segments: Arena::default(),
+            blocks: Arena::default(),
+            moving: Vec::new(),
+        };
+        let first = table.new_segment(0);
+        table.directory.push(first);
+        table
+    }
+}
+
+impl Table {
+    /// The hash of a key.
+    #[inline]
+    pub fn hash(&self, key: &[u8]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        match key.as_array::<8>() {
+            Some(word) => hasher.write_u64(u64::from_ne_bytes(*word)),
+            None => hasher.write(key),
+        }
+        hasher.finish()
+    }
+
+    #[inline]
+    fn segment(&self, hash: u64) -> Segment {
+        self.directory[(hash >> 1 >> (63 - self.depth)) as usize]
+    }
+
+    /// Begins to fetch the line of a hash, and its neighbour, which is often the one.
+    #[inline]
+    pub fn fetch(&self, hash: u64) {
+        let lines = self.segment(hash).lines.as_ptr();
+        let at = hash as usize % LINES;
+        fetch(lines.wrapping_add(at).cast());
+        fetch(lines.wrapping_add((at + 1) % LINES).cast());
+    }
+
+    /// Begins to fetch where the next bytes of a spilled value go, if one of those lines is there already and says so.
+    #[inline]
+    pub fn fetch_end(&self, hash: u64) {
+        let lines = self.segment(hash).lines;
+        for at in [hash as usize, hash as usize + 1] {
+            // SAFETY: the line is one of the segment's, which is the table's.
+            let line = unsafe { lines.add(at % LINES).as_ref() };
+            if line.form == Form::Spilled && line.tag == tag(hash) {
+                let spilled = line.spilled();
+                fetch(spilled.block.as_ptr().wrapping_add(spilled.bytes));
+            }
+        }
+    }
+
+    /// The line of a key, or the empty one where it would be.
+    #[inline]
+    fn seek(&self, hash: u64, key: &[u8]) -> NonNull<Line> {
+        let (lines, tag) = (self.segment(hash).lines, tag(hash));
+        let mut at = hash as usize % LINES;
+        loop {
+            // SAFETY: `at` is below the lines of a segment, of which at least one is empty.
+            let line = unsafe { lines.add(at) };
+            // SAFETY: the segment is the table's, which is borrowed.
+            let seen = unsafe { line.as_ref() };
+            if seen.form == Form::Empty || (seen.tag == tag && seen.has_key(key)) {
+                return line;
+            }
+            at = (at + 1) % LINES;
+        }
+    }
+
+    /// The value under a key.
+    #[inline]
+    pub fn get(&self, hash: u64, key: &[u8]) -> Option<&[u8]> {
+        // SAFETY: the line is the table's, which is borrowed as long as the value is.
+        let line = unsafe { self.seek(hash, key).as_ref() };
+        (line.form != Form::Empty).then(|| line.value())
+    }
+
+    /// Adds to the value under a key, which is created when absent.
+    #[inline]
+    pub fn append(&mut self, hash: u64, key: &[u8], value: &[u8]) {
+        let mut line = self.seek(hash, key);
+        // SAFETY: the line is the table's, and nothing else looks at it meanwhile.
+        let line = unsafe { line.as_mut() };
+        match line.form {
+            Form::Empty => self.insert(hash, key, value),
+            _ => line.append(key, value, &mut self.blocks),
+        }
+    }
+
+    /// Replaces the value under a key, which is created when absent.
+    pub fn put(&mut self, hash: u64, key: &[u8], value: &[u8]) {
+        let mut line = self.seek(hash, key);
+        // SAFETY: the line is the table's, and nothing else looks at it meanwhile.
+        let line = unsafe { line.as_mut() };
+        if line.form == Form::Empty {
+            return self.insert(hash, key, value);
+        }
+        line.release(&mut self.blocks);
+        line.fill(tag(hash), key, [value, b""], &mut self.blocks);
+    }
+
+    /// Adds a key that is not there.
+    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) {
+        while self.sizes[self.segment(hash).number as usize].used >= FULL {
+            self.split(hash);
+        }
+        let number = self.segment(hash).number as usize;
+        self.sizes[number].used += 1;
+        let mut line = self.seek(hash, key);
+        // SAFETY: the line is the table's, and nothing else looks at it meanwhile.
+        unsafe { line.as_mut() }.fill(tag(hash), key, [value, b""], &mut self.blocks);
+    }
+
+    /// Removes a key; whether it was there.
+    pub fn delete(&mut self, hash: u64, key: &[u8]) -> bool {
+        let found = self.seek(hash, key);
+        let Segment { lines, number } = self.segment(hash);
+        // SAFETY: so many lines are the segment's, and nothing else looks at them meanwhile.
+        let lines = unsafe { std::slice::from_raw_parts_mut(lines.as_ptr(), LINES) };
+        let mut hole = (found.addr().get() / size_of::<Line>()) % LINES; // segments are aligned to their size
+        if lines[hole].form == Form::Empty {
+            return false;
+        }
+        lines[hole].release(&mut self.blocks);
+        // Those behind move up, unless their place is behind the hole: there are no marks of what was deleted.
+        let mut at = hole;
+        loop {
+            at = (at + 1) % LINES;
+            if lines[at].form == Form::Empty {
+                break;
+            }
+            let place = self.hash_of(&lines[at]) as usize % LINES;
+            if (at + LINES - place) % LINES >= (at + LINES - hole) % LINES {
+                lines[hole] = lines[at];
+                hole = at;
+            }
+        }
+        lines[hole] = Line::EMPTY;
+        self.sizes[number as usize].used -= 1;
+        true
+    }
+
+    fn hash_of(&self, line: &Line) -> u64 {
+        let key_bytes = line.key_bytes as usize;
+        match line.form {
+            Form::Whole => self.hash(&line.whole()[..key_bytes]),
+            _ if key_bytes <= KEY_ROOM => self.hash(&line.spilled().key[..key_bytes]),
+            _ => {
+                let rest = &line.spilled().rest()[..key_bytes - KEY_ROOM];
+                self.hash(&[&line.spilled().key[..], rest].concat())
+            }
+        }
+    }
+
+    fn new_segment(&mut self, depth: u32) -> Segment {
+        let lines = self.segments.take(LINES * size_of::<Line>()).cast();
+        self.sizes.push(Size { used: 0, depth });
+        Segment { lines, number: self.sizes.len() as u32 - 1 }
+    }
+
+    /// Splits the segment of a hash by the first bit its keys do not have in common.
+    #[cold]
+    fn split(&mut self, hash: u64) {
+        let old = self.segment(hash);
+        let depth = self.sizes[old.number as usize].depth;
+        if depth == self.depth {
+            self.directory = self.directory.iter().flat_map(|&segment| [segment; 2]).collect();
+            self.depth += 1;
+        }
+        let new = self.new_segment(depth + 1);
+        self.sizes[old.number as usize] = Size { used: 0, depth: depth + 1 };
+        let entries = 1 << (self.depth - depth);
+        let first = (hash >> 1 >> (63 - self.depth)) as usize & !(entries - 1);
+        self.directory[first + entries / 2..first + entries].fill(new);
+        let mut moving = std::mem::take(&mut self.moving);
+        moving.clear();
+        // SAFETY: so many lines are the segment's, and nothing else looks at them meanwhile.
+        let lines = unsafe { std::slice::from_raw_parts_mut(old.lines.as_ptr(), LINES) };
+        moving.extend(lines.iter().filter(|line| line.form != Form::Empty));
+        lines.fill(Line::EMPTY);
+        for line in &moving {
+            let hash = self.hash_of(line);
+            let Segment { lines, number } = self.segment(hash);
+            let mut at = hash as usize % LINES;
+            // SAFETY: `at` is below the lines of a segment, which nothing else looks at meanwhile; some are empty.
+            unsafe {
+                while lines.add(at).as_ref().form != Form::Empty {
+                    at = (at + 1) % LINES;
+                }
+                lines.add(at).write(*line);
+            }
+            self.sizes[number as usize].used += 1;
+        }
+        self.moving = moving;
+    }
+}
+
+#[inline]
+fn tag(hash: u64) -> u16 {
+    (hash >> 16) as u16
+}
+
+/// Begins to fetch the cache line at an address, which may be any.
+#[inline]
+fn fetch(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint to the processor: it reads nothing and cannot fault.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LINES, Table};
+    use std::collections::HashMap;
+
+    /// A thing to do, drawn from a number: key, value, and which.
+    fn drawn(number: u64) -> (Vec<u8>, Vec<u8>, u64) {
+        let mut bits = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        bits ^= bits >> 29;
+        bits = bits.wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let key_bytes = [0, 1, 8, 8, 8, 39, 40, 41, 55, 56, 57, 300][(bits >> 40) as usize % 12];
+        let key = format!("{:0>1$}", (bits >> 8) % 3000, key_bytes).into_bytes()[..].to_vec();
+        let key = key[..key.len().min(key_bytes)].to_vec();
+        let value_bytes = [0, 1, 15, 16, 16, 40, 56, 64, 100, 5000][(bits >> 48) as usize % 10];
+        (key, vec![number as u8; value_bytes], (bits >> 60) % 8)
+    }
+
+    #[test]
+    fn the_table_does_what_a_map_does_whatever_the_lengths_and_however_it_grows() {
+        let (mut table, mut map) = (Table::default(), HashMap::<Vec<u8>, Vec<u8>>::new());
+        for number in 0..200_000 {
+            let (key, value, what) = drawn(number);
+            let hash = table.hash(&key);
+            table.fetch(hash);
+            table.fetch_end(hash);
+            match what {
+                0 => assert_eq!(table.delete(hash, &key), map.remove(&key).is_some(), "{number}"),
+                1 | 2 => {
+                    table.put(hash, &key, &value);
+                    map.insert(key, value);
+                }
+                3 if map.get(&key).is_some_and(|value| value.len() > 100_000) => {
+                    assert!(table.delete(hash, &key));
+                    map.remove(&key);
+                }
+                _ => {
+                    table.append(hash, &key, &value);
+                    map.entry(key).or_default().extend_from_slice(&value);
+                }
+            }
+        }
+        assert!(map.len() > LINES, "{}", map.len());
+        for (key, value) in &map {
+            assert_eq!(table.get(table.hash(key), key), Some(&value[..]));
+        }
+        for (key, _) in map.drain() {
+            assert!(table.delete(table.hash(&key), &key) && table.get(table.hash(&key), &key).is_none());
+        }
+    }
+}
