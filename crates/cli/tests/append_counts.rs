@@ -15,8 +15,9 @@ const COUNTS_20_42: &str = "sha256:68e5ebddfbd649b01de056161beca7b285aa827610bf6
 const SERVERS: [&str; 5] = ["redis", "redis-unix", "memcached", "mysql,durability=none", "postgres,durability=none"];
 /// FerretDB does tens of operations a second and has neither append nor counters that are atomic: less of the same.
 const SLOW: [&str; 1] = ["mongodb,durability=os"];
-const EMBEDDED: [&str; 15] = [
+const EMBEDDED: [&str; 16] = [
     "ram",
+    "ram,map=lines",
     "ram,map=std",
     "ram,map=griddle",
     "ram,map=btree",
@@ -47,7 +48,9 @@ fn answers_on(stores: &[&str], words: &str, digest: &str) {
 fn append_has_the_known_answer_on_every_store() {
     answers_on(&EMBEDDED, "append --data gen:1000:7", APPEND_1000_7);
     answers_on(&SERVERS, "append --data gen:1000:7 --clients 4 --pipeline 8", APPEND_1000_7);
-    answers_on(&["redis", "ram"], "append --data gen:1000:7 --clients 3 --set append=rewrite", APPEND_1000_7);
+    answers_on(&["redis", "ram", "ram,map=lines"], "append --data gen:1000:7 --clients 3 --set append=rewrite", APPEND_1000_7);
+    answers_on(&["ram,map=lines"], "append --data gen:1000:7 --clients 4 --pipeline 8", APPEND_1000_7);
+    answers_on(&["ram,map=lines"], "append --data gen:1000:7 --clients 4 --threads 2", APPEND_1000_7);
     answers_on(&SLOW, "append --data gen:1000:7", APPEND_1000_7);
 }
 
