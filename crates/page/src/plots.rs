@@ -16,6 +16,9 @@ const MOST_PLOTS: usize = 24;
 /// Stack of the interpreter, well below that of a thread.
 const STACK_BYTES: usize = 1 << 20;
 
+/// What the interpreter may hold before it looks for garbage within a chart; it does so after each.
+const GARBAGE_BYTES: usize = 48 << 20;
+
 /// A chart as two files.
 #[derive(Clone, Debug)]
 pub struct Plot {
@@ -61,6 +64,7 @@ impl Report<'_> {
         let failed = |chart: &str, detail: String| PlotError::Drawing { chart: chart.to_owned(), detail };
         let runtime = Runtime::new().map_err(|error| failed("charts", error.to_string()))?;
         runtime.set_max_stack_size(STACK_BYTES);
+        runtime.set_gc_threshold(GARBAGE_BYTES);
         let context = Context::full(&runtime).map_err(|error| failed("charts", error.to_string()))?;
         context.with(|js| {
             // Timers serve animations only, of which a picture has none.
@@ -80,7 +84,6 @@ impl Report<'_> {
                     let arguments = (chart.option.to_string(), &chart.title, &chart.note, WIDTH, chart.height);
                     let svg: String =
                         draw.call(arguments).catch(&js).map_err(|error| failed(&chart.id, error.to_string()))?;
-                    // What the drawing left would else be kept until the interpreter has grown by half.
                     js.run_gc();
                     plots.extend(before.take().map(finished).transpose()?);
                     before = Some(scope.spawn(|| plot(&chart.id, svg, &fonts)));
@@ -135,5 +138,17 @@ fn png(svg: &str, fonts: &Arc<usvg::fontdb::Database>) -> Result<Vec<u8>, String
     let size = tree.size().to_int_size().scale_by(PNG_SCALE).ok_or("it has no size")?;
     let mut pixels = tiny_skia::Pixmap::new(size.width(), size.height()).ok_or("it is too large")?;
     resvg::render(&tree, tiny_skia::Transform::from_scale(PNG_SCALE, PNG_SCALE), &mut pixels.as_mut());
-    pixels.encode_png().map_err(|error| error.to_string())
+    encoded(&pixels).map_err(|error| error.to_string())
+}
+
+/// A picture without transparency, as all charts are on paper, packed by a method made for PNG: a third of the time of the usual one.
+fn encoded(pixels: &tiny_skia::Pixmap) -> Result<Vec<u8>, png::EncodingError> {
+    let colours: Vec<u8> =
+        pixels.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect();
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, pixels.width(), pixels.height());
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_compression(png::Compression::Fast);
+    encoder.write_header()?.write_image_data(&colours)?;
+    Ok(file)
 }

@@ -3,7 +3,7 @@
 use crate::chart::{Chart, DataTable, slug};
 use crate::figures;
 use crate::identity::{Identities, label};
-use analysis::Unit;
+use analysis::{Unit, middle_trial};
 use serde_json::{Value, json};
 use study::{Cell, SeriesPoint, TrialRecord};
 
@@ -15,7 +15,7 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_
     let drawn: Vec<(&Cell, &TrialRecord)> = cells
         .iter()
         .filter(|cell| !cell.baseline && cell.verdict.is_ranked())
-        .filter_map(|&cell| Some((cell, middle(cell)?)))
+        .filter_map(|&cell| Some((cell, middle_trial(cell)?)))
         .filter(|(_, trial)| trial.series.len() > 1)
         .collect();
     if drawn.is_empty() {
@@ -53,13 +53,6 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_
             &p99,
         ),
     ]
-}
-
-/// The counted trial with the middle makespan: the lower middle of an even number.
-fn middle(cell: &Cell) -> Option<&TrialRecord> {
-    let mut trials: Vec<&TrialRecord> = cell.counted().filter(|trial| trial.operations > 0).collect();
-    trials.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
-    trials.get(trials.len().checked_sub(1)? / 2).copied()
 }
 
 /// End of each interval and operations per second in it.
