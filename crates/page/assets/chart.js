@@ -162,6 +162,9 @@
     return o;
   };
 
+  // Names in the legend of a picture: more than fit in its one line.
+  const LEGEND = 24;
+
   globalThis.kvtrialChart = {
     themes,
     height,
@@ -177,7 +180,11 @@
       down(o.title);
       down(o.legend);
       // A picture is not pointed at, nor leafed through.
-      each(o.legend, (l) => { l.pageIconSize = 0; l.pageFormatter = ({ current, total }) => (current < total ? 'and more' : ''); });
+      each(o.legend, (l) => {
+        l.pageIconSize = 0;
+        l.data = (l.data ?? [...new Set(o.series.map((s) => s.name))]).slice(0, LEGEND);
+        l.pageFormatter = ({ current, total }) => (current < total ? 'and more' : '');
+      });
       const heading = {
         text: title, subtext: subtitle, left: 12, top: 10, itemGap: 5, textStyle: { color: theme.ink, fontSize: 16 },
         subtextStyle: { color: theme.muted, fontSize: 12 },

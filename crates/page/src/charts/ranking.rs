@@ -131,7 +131,7 @@ pub(crate) fn bars(
     marks["encode"] = json!({ "x": 0, "y": 1 });
     json!({
         "grid": { "left": 8, "right": 24, "top": 6, "bottom": 30, "containLabel": true },
-        "xAxis": { "type": if logarithmic { "log" } else { "value" }, "min": if logarithmic { Value::Null } else { json!(0) },
+        "xAxis": { "type": if logarithmic { "log" } else { "value" }, "logBase": if unit == "bytes" { 2 } else { 10 }, "min": if logarithmic { Value::Null } else { json!(0) },
                    "interval": interval, "axisLabel": { "formatter": format!("@{unit}.axis") } },
         "yAxis": { "type": "category", "inverse": true, "data": names, "axisTick": { "show": false } },
         "tooltip": { "trigger": "item", "formatter": format!("@{unit}.interval") },
