@@ -3,7 +3,7 @@
 //	ferretd HANDLER URL TCP UNIX   HANDLER is sqlite or postgresql; TCP or UNIX may be empty
 //	ferretd --version
 //
-// Build: GOFLAGS=-modcacherw go build -mod=mod -trimpath -ldflags=-s -o ferretd .
+// Build: build.sh OUT
 package main
 
 import (
@@ -58,12 +58,15 @@ func removeStale(socket string) {
 	os.Remove(socket)
 }
 
+// What build.sh changed, such as ".indexed"; the version ends with it.
+var change string
+
 // version of the FerretDB module this program was built with.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
 			if module.Path == "github.com/FerretDB/FerretDB" {
-				return module.Version
+				return module.Version + change
 			}
 		}
 	}

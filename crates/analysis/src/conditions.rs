@@ -86,6 +86,10 @@ pub fn differences(a: (&Study, &Cell), b: (&Study, &Cell)) -> Vec<Difference> {
     for ((fact, a), (_, b)) in host(&study_a.host).into_iter().zip(host(&study_b.host)) {
         compare(Condition::Host, fact, a, b);
     }
+    // Studies of earlier versions do not say it.
+    if let (Some(a), Some(b)) = (&study_a.host.idle, &study_b.host.idle) {
+        compare(Condition::Host, "idle", a.clone(), b.clone());
+    }
     compare(Condition::Kvtrial, "", study_a.kvtrial.clone(), study_b.kvtrial.clone());
     compare(Condition::Class, "", cell_a.class.clone(), cell_b.class.clone());
     let level = |cell: &Cell| cell.durability.map_or(NONE.into(), |level| level.to_string());

@@ -7,6 +7,7 @@
 //! | question | function |
 //! |---|---|
 //! | what are a cell's figures and its verdict? | [`summarise`] |
+//! | which trial stands for a cell? | [`middle_trial`] |
 //! | which cells may be compared at all? | [`parts`], then [`groups`] |
 //! | which is best, and which were not told apart? | [`Group::places`] |
 //! | what does it cost over doing nothing, or over RAM? | [`baseline`], [`cost`] |
@@ -41,4 +42,4 @@ pub use metric::{Better, Metric, Unit};
 pub use pairing::{Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
 pub use ranking::{Group, Part, Place, Rank, common_parameters, groups, parts};
 pub use stalls::stalls;
-pub use summary::summarise;
+pub use summary::{middle_trial, summarise};

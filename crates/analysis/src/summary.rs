@@ -33,10 +33,7 @@ pub fn summarise(cell: &mut Cell) {
     let (hits, misses) = (sum(|trial| trial.hits), sum(|trial| trial.misses));
     let (errors, retries) = (sum(|trial| trial.errors), sum(|trial| trial.retries));
     let resent = sum(|trial| trial.resent);
-    let mut by_time: Vec<&TrialRecord> = timed.clone();
-    by_time.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
-    let middle = by_time.get(by_time.len().saturating_sub(1) / 2);
-    let growth = middle.map(|trial| (trial.curve.clone(), trial.stalls.clone())).unwrap_or_default();
+    let growth = middle_trial(cell).map(|trial| (trial.curve.clone(), trial.stalls.clone())).unwrap_or_default();
     let (answer, disagreement) = common_answer(&counted);
     let verdict =
         Verdict::of(counted.iter().flat_map(|trial| trial.verdict.reasons.iter().cloned()).chain(disagreement));
@@ -55,6 +52,14 @@ pub fn summarise(cell: &mut Cell) {
     (cell.curve, cell.stalls) = growth;
     cell.answer = answer;
     cell.verdict = verdict;
+}
+
+/// The counted trial with the middle makespan, the lower one of an even number: it stands for its cell where one trial is drawn.
+/// Trials that completed nothing are left out.
+pub fn middle_trial(cell: &Cell) -> Option<&TrialRecord> {
+    let mut trials: Vec<&TrialRecord> = cell.counted().filter(|trial| trial.operations > 0).collect();
+    trials.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
+    trials.get(trials.len().checked_sub(1)? / 2).copied()
 }
 
 /// The answer most trials gave (the first such), and a reason when others gave another one. Trials without an answer have

@@ -1,10 +1,9 @@
-//! The jobs bulk and crud on real stores: known answers, batches, compaction, reductions; what fails is void with its reason.
+//! The jobs bulk and crud on real stores: known answers, batches, compaction, reductions; bad input.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
 use common::{Desk, EMBEDDED, Ran, named};
-use std::time::{Duration, Instant};
 
 /// `crates/jobs/tests/answers/bulk_*.json`, by `tests/oracle/bulk.py`, which shares no code with kvtrial.
 fn known(name: &str, fact: &str) -> String {
@@ -153,65 +152,6 @@ fn bad_documents_end_the_run_before_anything_is_started() {
     desk.file("large.jsonl", format!("{{\"a\":\"{}\"}}\n", "x".repeat(2 << 20)));
     let ran = desk.kvtrial("run bulk -s memcached --data large.jsonl");
     assert!(ran.status == 2 && ran.stderr.contains("large.jsonl, line 1"), "{}", ran.said());
-}
-
-/// Waits until the private Redis of a running kvtrial has been at work for a while; its process id.
-fn busy_redis_of(desk: &Desk) -> i32 {
-    let patience = Instant::now() + Duration::from_secs(120);
-    let base = desk.path().join("base").display().to_string();
-    loop {
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let read = |name: &str| {
-                String::from_utf8_lossy(&std::fs::read(entry.path().join(name)).unwrap_or_default()).into_owned()
-            };
-            let command = read("cmdline");
-            // User and system time, the 14th and 15th field, in ticks of 10 ms; the name before them holds no blank.
-            let ticks: u64 = read("stat").split(' ').skip(13).take(2).filter_map(|word| word.parse::<u64>().ok()).sum();
-            if command.contains("redis-server") && command.contains(&base) && ticks >= 10 {
-                return entry.file_name().to_str().unwrap().parse().unwrap();
-            }
-        }
-        assert!(Instant::now() < patience, "no busy redis-server below {base}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-#[test]
-fn a_server_that_is_killed_or_frozen_in_the_middle_of_a_load_voids_it_with_the_reason() {
-    for (signal, kinds) in
-        [(libc::SIGKILL, ["server_died", "connection_lost"]), (libc::SIGSTOP, ["deadline", "deadline"])]
-    {
-        let desk = Desk::new();
-        let words = "run bulk -s redis-unix --data gen:400000:42 --set batch=10 --no-baselines --repeats 1 --deadline 2s --out out";
-        let child = desk.command(words).spawn().unwrap();
-        let server = busy_redis_of(&desk);
-        // SAFETY: signalling a server the test has started.
-        unsafe { libc::kill(server, signal) };
-        let ran = desk.finished(child.wait_with_output().unwrap());
-        assert_eq!(ran.status, 1, "{}", ran.said());
-        let reasons = ran.cell("redis-unix")["verdict"]["reasons"].as_array().unwrap().clone();
-        assert!(reasons.iter().any(|reason| kinds.iter().any(|kind| reason["kind"] == *kind)), "{}", ran.said());
-        assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
-    }
-}
-
-/// A file size limit of the process is a full disk to the store.
-#[test]
-fn a_full_disk_in_the_middle_of_a_load_voids_it_with_the_stores_own_words() {
-    let desk = Desk::new();
-    let command = desk.command("run bulk -s sqlite --no-baselines --repeats 1 --out out");
-    let line: Vec<String> = std::iter::once(command.get_program())
-        .chain(command.get_args())
-        .map(|word| word.to_str().unwrap().to_owned())
-        .collect();
-    let mut limited = std::process::Command::new("sh");
-    limited.args(["-c", "trap '' XFSZ; ulimit -f 4096; exec \"$@\"", "sh"]).args(&line);
-    limited.current_dir(desk.path()).env("TMPDIR", desk.path().join("base")).env("NO_COLOR", "1");
-    let ran = desk.finished(limited.output().unwrap());
-    assert_eq!(ran.status, 1, "{}", ran.said());
-    let reason = ran.reason("sqlite", "refused");
-    assert!(reason["example"].as_str().unwrap().contains("while: load"), "{reason}");
-    assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
 }
 
 #[test]

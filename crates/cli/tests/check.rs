@@ -59,7 +59,7 @@ stores! {
     #[cfg(any(feature = "postgres", feature = "full"))] postgres_over_a_unix_socket_is_correct = "postgres-unix",
 }
 
-/// FerretDB takes milliseconds an operation, hence the level without syncing, the deadline, and the minutes it takes.
+/// FerretDB takes milliseconds an operation, hence the level without syncing and the deadline.
 #[cfg(any(feature = "mongodb", feature = "full"))]
 #[test]
 fn mongodb_is_correct() {

@@ -14,6 +14,7 @@ pub fn facts(base: &Path) -> HostFacts {
         cpu: cpu_model(&cpuinfo),
         cpus: allowed_cpus().len() as u32,
         governor: governor(),
+        idle: idle(),
         memory_bytes: field_bytes(&read("/proc/meminfo").unwrap_or_default(), "MemTotal:").unwrap_or(0),
         filesystem: filesystem(base),
         directory: base.display().to_string(),
@@ -69,6 +70,17 @@ fn governor() -> Option<String> {
     governors.sort();
     governors.dedup();
     (!governors.is_empty()).then(|| governors.join(", "))
+}
+
+/// What a processor without work does, e.g. `haltpoll driver, haltpoll governor, polls 200000 ns before it halts`. A round trip
+/// between two processors waits for the wake-up, and waking a halted one of a virtual machine takes tens of microseconds (kernel
+/// documentation, virt/guest-halt-polling).
+fn idle() -> Option<String> {
+    let of = |name: &str| read(&format!("/sys/devices/system/cpu/cpuidle/{name}"));
+    let (driver, governor) = (of("current_driver")?, of("current_governor").or_else(|| of("current_governor_ro"))?);
+    let polls_ns = read("/sys/module/haltpoll/parameters/guest_halt_poll_ns").filter(|_| governor == "haltpoll");
+    let polls = polls_ns.map(|ns| format!(", polls {ns} ns before it halts")).unwrap_or_default();
+    Some(format!("{driver} driver, {governor} governor{polls}"))
 }
 
 /// The word in brackets, as the kernel marks the setting in effect.

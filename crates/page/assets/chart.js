@@ -73,16 +73,10 @@
     const position = api.value(along === 'x' ? 1 : 0);
     const at = (v) => (along === 'x' ? api.coord([v, position]) : api.coord([position, v]));
     const [low, high] = [at(api.value(2)), at(api.value(3))];
-    const cap = 5;
-    const line = (x1, y1, x2, y2) => ({ type: 'line', shape: { x1, y1, x2, y2 }, style: { stroke: api.visual('color'), lineWidth: 1.6 } });
-    const [dx, dy] = along === 'x' ? [0, cap] : [cap, 0];
-    return {
-      type: 'group',
-      children: [
-        line(low[0], low[1], high[0], high[1]), line(low[0] - dx, low[1] - dy, low[0] + dx, low[1] + dy),
-        line(high[0] - dx, high[1] - dy, high[0] + dx, high[1] + dy),
-      ],
-    };
+    const [dx, dy] = along === 'x' ? [0, 5] : [5, 0];
+    const cap = ([x, y]) => [[x - dx, y - dy], [x + dx, y + dy]];
+    const points = [...cap(low), low, high, ...cap(high)];
+    return { type: 'polyline', shape: { points }, style: { stroke: api.visual('color'), fill: null, lineWidth: 1.6 } };
   };
   const renderers = { 'whisker.x': whisker('x'), 'whisker.y': whisker('y') };
 
@@ -168,6 +162,9 @@
     return o;
   };
 
+  // Names in the legend of a picture: more than fit in its one line.
+  const LEGEND = 24;
+
   globalThis.kvtrialChart = {
     themes,
     height,
@@ -182,15 +179,24 @@
       down(o.grid);
       down(o.title);
       down(o.legend);
+      // A picture is not pointed at, nor leafed through.
+      each(o.legend, (l) => {
+        l.pageIconSize = 0;
+        l.data = (l.data ?? [...new Set(o.series.map((s) => s.name))]).slice(0, LEGEND);
+        l.pageFormatter = ({ current, total }) => (current < total ? 'and more' : '');
+      });
       const heading = {
         text: title, subtext: subtitle, left: 12, top: 10, itemGap: 5, textStyle: { color: theme.ink, fontSize: 16 },
         subtextStyle: { color: theme.muted, fontSize: 12 },
       };
       o.title = [heading].concat(o.title ?? []);
       delete o.tooltip;
+      each(o.series, (s) => { s.emphasis = { disabled: true }; s.silent = true; });
       const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width, height: whole });
       chart.setOption(o);
-      const svg = chart.renderToSVGString();
+      // Axes reach to their data; to cut a line off costs a rasteriser a layer as large as the picture.
+      chart.getModel().eachSeries((s) => chart.getViewOfSeriesModel(s).group.traverse((it) => { it.removeClipPath(); }));
+      const svg = chart.renderToSVGString({ cssAnimation: false, cssEmphasis: false });
       chart.dispose();
       return svg;
     },

@@ -61,6 +61,20 @@ pub(crate) struct SectionPart {
     pub charts: Vec<Chart>,
 }
 
+/// Rounds all numbers to the six digits a picture can show at most: a large study's page is half as large then.
+pub(crate) fn shorten(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if let Some(short) = number.as_f64().and_then(|it| format!("{it:.5e}").parse::<f64>().ok()) {
+                *value = short.into();
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(shorten),
+        Value::Object(all) => all.values_mut().for_each(shorten),
+        _ => {}
+    }
+}
+
 /// A word that may stand in an identifier and a file name: letters, digits and `-`, at most 60.
 pub(crate) fn slug(text: &str) -> String {
     let mut slug = String::new();
@@ -77,7 +91,15 @@ pub(crate) fn slug(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::slug;
+    use super::{shorten, slug};
+    use serde_json::json;
+
+    #[test]
+    fn numbers_of_a_picture_have_six_digits_and_counts_all_of_theirs() {
+        let mut option = json!({ "data": [[1.234_567_89e-5, 98_765_432.1], [12_345_678, 0.5]], "name": "0.123456789" });
+        shorten(&mut option);
+        assert_eq!(option, json!({ "data": [[1.23457e-5, 98_765_400.0], [12_345_678, 0.5]], "name": "0.123456789" }));
+    }
 
     #[test]
     fn a_slug_is_safe_in_a_file_name_whatever_it_is_made_of() {

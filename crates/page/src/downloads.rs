@@ -8,8 +8,6 @@ use study::Study;
 
 /// Packed bytes of one file a page may carry.
 const MOST_PACKED_BYTES: usize = 3 << 20;
-/// Trials above which packing is not tried.
-const MOST_TRIALS: usize = 20_000;
 
 /// A file inside the page.
 pub(crate) struct Download {
@@ -34,7 +32,8 @@ pub(crate) fn of_study(study: &Study, label: Option<&str>, at: usize) -> Vec<Dow
         ["file-json-3", "file-csv-3"],
     ];
     let Some([json, csv]) = ids.get(at).copied() else { return Vec::new() };
-    let packed_json = if trials <= MOST_TRIALS { pack(|file| Ok(serde_json::to_writer(file, study)?)) } else { None };
+    let packed_json =
+        if trials <= report::MOST_WHOLE_TRIALS { pack(|file| Ok(serde_json::to_writer(file, study)?)) } else { None };
     let cells = report::cells_csv(study);
     vec![
         Download { id: json, name: name("study.json"), media_type: "application/json", packed: packed_json },

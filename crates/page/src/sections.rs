@@ -1,6 +1,6 @@
 //! Which charts a report has, and in which order.
 
-use crate::chart::{Chart, Section, SectionPart};
+use crate::chart::{Chart, Section, SectionPart, shorten};
 use crate::charts::{budget, growth, latency, ranking, rate, resources, sweep, time, tune};
 use crate::identity::Identities;
 use crate::view::Grouped;
@@ -79,7 +79,7 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
             id: "growth",
             title: "Growth",
             intro: "What a store does as it fills.".into(),
-            parts: by_part(&|it| growth::charts(&it.part.cells, &it.part.label, identities)),
+            parts: by_part(&|it| growth::charts(&it.part.cells, &it.part.label, identities, points)),
         },
         Section {
             id: "latency",
@@ -107,6 +107,7 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
     let mut known = BTreeSet::new();
     let charts = sections.iter_mut().flat_map(|section| &mut section.parts).flat_map(|part| &mut part.charts);
     for (at, chart) in charts.enumerate() {
+        shorten(&mut chart.option);
         if !known.insert(chart.id.clone()) {
             chart.id = format!("{}-{at}", chart.id);
             known.insert(chart.id.clone());

@@ -49,7 +49,15 @@ pub(crate) struct Standing {
     pub rank: Rank,
 }
 
+/// Cells from which a report is large: its page and its pictures are made with that in mind.
+const LARGE: usize = 100;
+
 impl<'a> Report<'a> {
+    /// Whether it has more cells than a reader looks at one by one.
+    pub(crate) fn is_large(&self) -> bool {
+        self.study.cells.len() > LARGE
+    }
+
     /// A report on these studies: on one alone, or on several laid over each other.
     pub fn new(named: Vec<Named<'a>>) -> Report<'a> {
         let study = match named.as_slice() {

@@ -83,3 +83,15 @@ fn every_plot_is_well_formed_svg_and_a_png_of_twice_its_size() {
         }
     }
 }
+
+#[cfg(feature = "plots")]
+#[test]
+fn a_large_study_has_plots_of_its_findings_and_all_charts_in_the_page() {
+    let study = sample::sweep(26, 4, 2, 4);
+    let report = report(&study);
+    let names: Vec<String> = report.plots().unwrap().into_iter().map(|plot| plot.name).collect();
+    assert!(names.iter().any(|name| name.ends_with("-against-clients")), "{names:?}");
+    assert!(names.iter().all(|name| !name.contains("over-time")) && names.len() <= 8, "{names:?}");
+    // Rate over time of each of the four numbers of clients.
+    assert_eq!(report.html().matches("<figure id=\"rate-over-time").count(), 4);
+}

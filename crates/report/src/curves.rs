@@ -4,6 +4,7 @@ use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::plot::{Line, plot};
 use crate::spark::sparkline;
 use crate::units;
+use analysis::middle_trial;
 use std::collections::{BTreeMap, BTreeSet};
 use study::{Cell, Study, TrialRecord};
 
@@ -46,7 +47,7 @@ fn more(hidden: usize, what: &str, colour: Colour) -> String {
 }
 
 fn row(cell: &Cell, varied: &BTreeMap<&str, BTreeSet<&str>>) -> Option<Row> {
-    let trial = median_trial(cell)?;
+    let trial = middle_trial(cell).filter(|trial| !trial.series.is_empty())?;
     let rates = rates(trial);
     if rates.len() < FEWEST {
         return None;
@@ -61,13 +62,6 @@ fn row(cell: &Cell, varied: &BTreeMap<&str, BTreeSet<&str>>) -> Option<Row> {
         (units::count(lowest), Style::Plain),
         (units::count(highest), Style::Plain),
     ])
-}
-
-fn median_trial(cell: &Cell) -> Option<&TrialRecord> {
-    let mut trials: Vec<&TrialRecord> = cell.counted().filter(|trial| !trial.series.is_empty()).collect();
-    trials.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
-    let middle = trials.len().checked_sub(1)? / 2;
-    Some(trials[middle])
 }
 
 /// Operations per second of each interval. What is left at the end of a phase, shorter than half an interval, says nothing.

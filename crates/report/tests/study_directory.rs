@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use study::{Study, TrialRecord};
+use study::{Cell, SeriesPoint, Study, TrialRecord};
 
 /// A plan as it is before the first trial, and its trials in the order they will run: every cell once, then every cell again.
 fn plan() -> (Study, Vec<(usize, TrialRecord)>) {
@@ -342,4 +342,37 @@ fn a_place_that_cannot_hold_a_study_is_told_with_the_remedy() {
     let refused = message(StudyDir::resume(&place.path().join("none"), &study));
     assert!(refused.contains("there is no study"), "{refused}");
     assert!(message(read_study(place.path())).contains("there is no study"));
+}
+
+#[test]
+fn a_report_on_many_trials_keeps_all_figures_and_the_curves_of_the_trial_that_stands_for_its_cell() {
+    let trial = |order: u32| TrialRecord {
+        order,
+        makespan_s: f64::from(order.wrapping_mul(7919) % 10_007) + 1.0,
+        operations: 1000,
+        series: vec![SeriesPoint { at_s: 1.0, operations: 1000, ..SeriesPoint::default() }; 2],
+        ..TrialRecord::default()
+    };
+    let cell = |at: u32| {
+        let trials = (at * 7000 + 1..=(at + 1) * 7000).map(trial).collect();
+        let mut cell = Cell { job: "fans".into(), store: format!("store-{at}"), trials, ..Cell::default() };
+        analysis::summarise(&mut cell);
+        cell
+    };
+    let place = tempfile::tempdir().unwrap();
+    for cells in [2, 3] {
+        let study = Study { schema: study::SCHEMA, cells: (0..cells).map(cell).collect(), ..Study::default() };
+        report::save_study(place.path(), &study).unwrap();
+        let read = report::read_figures(place.path()).unwrap();
+        let many = cells * 7000 > report::MOST_WHOLE_TRIALS as u32;
+        assert_eq!(read == study, !many, "{cells} cells");
+        for (read, whole) in read.cells.iter().zip(&study.cells) {
+            assert_eq!(analysis::middle_trial(read), analysis::middle_trial(whole));
+            assert_eq!(read.makespan_s, whole.makespan_s);
+            let figures = |cell: &Cell| cell.trials.iter().map(|it| (it.order, it.makespan_s)).collect::<Vec<_>>();
+            assert_eq!(figures(read), figures(whole));
+            let curves = read.trials.iter().filter(|it| !it.series.is_empty()).count();
+            assert_eq!(curves, if many { 1 } else { 7000 });
+        }
+    }
 }

@@ -5,6 +5,7 @@
 use selftest::aa::{Pairs, REPEATS};
 use selftest::{Identity, Scope, run};
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 use study::Spec;
 
 const RUNNING: AtomicBool = AtomicBool::new(false);
@@ -38,7 +39,10 @@ fn pairs(slowdown: f64, pairs: u32) -> Pairs {
 
 #[test]
 fn a_store_against_itself_is_seldom_called_different_and_one_twice_as_slow_always() {
+    let begun = Instant::now();
     let [alarms, power] = pairs(1.0, 8).prove(&RUNNING, &mut |_, _| {}).unwrap().unwrap();
+    // Each proof has the time of its own pairs.
+    assert!(alarms.elapsed_s > 0.0 && alarms.elapsed_s + power.elapsed_s <= begun.elapsed().as_secs_f64());
     // 4 or more of 8 honest pairs: less than 1 in 2,500.
     assert!(alarms.measured.unwrap() < 0.5, "{alarms:?}");
     assert_eq!(alarms.interval.unwrap().n, 8);

@@ -1,10 +1,11 @@
 //! MongoDB over TCP or a unix socket, through the `mongodb` driver (feature `mongodb`): one document a key.
 //!
 //! A private server is a real `mongod` when one is on `PATH`, else FerretDB on SQLite (`ferretd` on `PATH`, or the program named by
-//! `KVTRIAL_FERRETD`; built from `tools/ferretd`). FerretDB is a translation layer: it is named FerretDB everywhere, its figures are
-//! not MongoDB's. FerretDB 1 reads a document, changes it and writes it back without a transaction: two increments at the same time may
-//! count once. So on FerretDB counters and compare-and-set are not native; nor are batches of puts, for which it opens SQLite once a
-//! pair, at the same time, until nothing moves any more, nor batches of gets, for which it reads the whole collection.
+//! `KVTRIAL_FERRETD`; `tools/ferretd/build.sh` builds one whose look-ups by `_id` use an index, and whose version says so). FerretDB
+//! is a translation layer: it is named FerretDB everywhere, its figures are not MongoDB's. FerretDB 1 reads a document, changes it
+//! and writes it back without a transaction: two increments at the same time may count once. So on FerretDB counters and
+//! compare-and-set are not native; nor are batches of puts, for which it opens SQLite once a pair, at the same time, until nothing
+//! moves any more, nor batches of gets, for which it reads the whole collection.
 //!
 //! | level | mongod | FerretDB |
 //! |---|---|---|
@@ -27,7 +28,7 @@ use std::time::Duration;
 use store::{Capabilities, Class, CommandLine, Counter, OperationKind, OperationSet, Overflow, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs};
 use study::{Durability, Spec};
 
-const INSTALL: &str = "install mongod (https://www.mongodb.com/try/download/community), or build tools/ferretd with Go and \
+const INSTALL: &str = "install mongod (https://www.mongodb.com/try/download/community), or run tools/ferretd/build.sh (Go) and \
                        name it in KVTRIAL_FERRETD";
 const WHAT: &str = "mongod or ferretd";
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::Os];

@@ -14,6 +14,8 @@ pub struct HostFacts {
     pub cpus: u32,
     /// Frequency governor, where the kernel shows one.
     pub governor: Option<String>,
+    /// What a processor without work does: idle driver and governor, and how long a virtual one polls before it halts.
+    pub idle: Option<String>,
     /// Main memory.
     pub memory_bytes: u64,
     /// File system type under the private store directories.

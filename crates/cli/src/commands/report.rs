@@ -37,7 +37,7 @@ fn html(arguments: &ReportArguments) -> Result<u8, Failure> {
         .studies
         .iter()
         .zip(labels(&arguments.studies))
-        .map(|(path, label)| Ok((label, ::report::read_study(path)?)))
+        .map(|(path, label)| Ok((label, ::report::read_figures(path)?)))
         .collect::<Result<_, Failure>>()?;
     let out = match (&arguments.out, arguments.studies.as_slice()) {
         (Some(out), _) => out.clone(),

@@ -5,6 +5,9 @@ use crate::figures;
 use analysis::Unit;
 use serde_json::{Value, json};
 
+/// Lines of one picture drawn with their points and intervals.
+pub(super) const MOST_MARKED_LINES: usize = 16;
+
 /// A parameter with several values in the study.
 pub(super) struct Axis {
     pub key: String,
@@ -117,9 +120,21 @@ impl<'a> Facets<'a> {
         }
     }
 
-    pub fn chart(self, title: String, note: String, table: DataTable) -> Option<Chart> {
+    /// Whether a picture has more lines than can be told apart by their points.
+    fn crowded(&self) -> bool {
+        let lines = |at: usize| self.series.iter().filter(|it| it["type"] == "line" && it["xAxisIndex"] == at).count();
+        (0..self.titles.len()).any(|at| lines(at) > MOST_MARKED_LINES)
+    }
+
+    pub fn chart(mut self, title: String, mut note: String, table: DataTable) -> Option<Chart> {
         if self.series.is_empty() || self.tops.iter().all(|top| *top <= 0.0) {
             return None;
+        }
+        if self.crowded() {
+            self.series.retain(|series| series["type"] == "line");
+            self.series.iter_mut().for_each(|line| line["showSymbol"] = false.into());
+            note +=
+                " So many lines are drawn without points and intervals, which would hide them; the figures have both.";
         }
         let top_of = |at: usize| {
             let same = self.scales.iter().zip(&self.tops).filter(|(scale, _)| **scale == self.scales[at]);

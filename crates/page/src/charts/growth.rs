@@ -1,5 +1,6 @@
 //! Growth curves: rate and response time against records stored, with stalls marked.
 
+use super::thin::thinned;
 use crate::chart::{Chart, DataTable, slug};
 use crate::figures;
 use crate::identity::{Identities, label};
@@ -10,8 +11,8 @@ use study::{Cell, CurvePoint};
 /// Stalls marked in one chart.
 const MOST_STALLS: usize = 40;
 
-/// Charts of one part, when its job watches growth.
-pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Vec<Chart> {
+/// Charts of one part, when its job watches growth. `most_points` is what one cell may draw in one of them.
+pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_points: usize) -> Vec<Chart> {
     let drawn: Vec<&Cell> = cells
         .iter()
         .copied()
@@ -26,7 +27,7 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Ve
         note: "The trial with the middle time of each store. Shaded: stalls.".into(),
         description: describe(title, &drawn, unit, figure),
         height: 320,
-        option: option(&drawn, identities, unit, figure),
+        option: option(&drawn, identities, unit, figure, most_points),
         table: table(&drawn),
     };
     let mut charts = vec![
@@ -41,7 +42,14 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Ve
     charts
 }
 
-fn option(drawn: &[&Cell], identities: &Identities, unit: Unit, figure: fn(&CurvePoint) -> Option<f64>) -> Value {
+fn option(
+    drawn: &[&Cell],
+    identities: &Identities,
+    unit: Unit,
+    figure: fn(&CurvePoint) -> Option<f64>,
+    most_points: usize,
+) -> Value {
+    let worse = if unit == Unit::PerSecond { f64::min } else { f64::max };
     let mut left = MOST_STALLS;
     let logarithmic = unit == Unit::Nanoseconds;
     let series: Vec<Value> = drawn
@@ -49,8 +57,9 @@ fn option(drawn: &[&Cell], identities: &Identities, unit: Unit, figure: fn(&Curv
         .map(|cell| {
             let mut line = identities.line(cell);
             line["showSymbol"] = false.into();
-            let points = cell.curve.iter().filter_map(|it| Some((it.records, figure(it)?)));
-            line["data"] = points.filter(|it| !logarithmic || it.1 > 0.0).map(|(x, y)| json!([x, y])).collect();
+            let known = cell.curve.iter().filter_map(|it| Some((it.records as f64, figure(it)?)));
+            let known: Vec<(f64, f64)> = known.filter(|it| !logarithmic || it.1 > 0.0).collect();
+            line["data"] = thinned(&known, most_points, worse).into_iter().map(|(x, y)| json!([x, y])).collect();
             let stalls: Vec<Value> =
                 cell.stalls.iter().take(left).map(|stall| mark(stall.records, &cell.curve)).collect();
             left -= stalls.len();

@@ -1,5 +1,6 @@
 //! Latency curves: response time against the share of operations answered by then, an axis of nines as HdrHistogram draws it.
 
+use super::facets::MOST_MARKED_LINES;
 use crate::chart::{Chart, DataTable, slug};
 use crate::figures::ns;
 use crate::identity::{Identities, label};
@@ -17,6 +18,7 @@ pub(crate) fn chart(cells: &[&Cell], part: &str, identities: &Identities) -> Opt
         .iter()
         .map(|cell| {
             let mut line = identities.line(cell);
+            line["showSymbol"] = (drawn.len() <= MOST_MARKED_LINES).into();
             line["data"] = points(cell).into_iter().map(|(nines, ns)| json!([nines, ns])).collect();
             line
         })

@@ -8,5 +8,6 @@ pub(crate) mod ranking;
 pub(crate) mod rate;
 pub(crate) mod resources;
 pub(crate) mod sweep;
+mod thin;
 pub(crate) mod time;
 pub(crate) mod tune;

@@ -9,8 +9,9 @@ use study::{Cell, Quantity};
 
 /// Bars would be hairs where the largest figure is so many times the smallest: points on a logarithmic axis then.
 pub(crate) const WIDEST_LINEAR: f64 = 40.0;
-/// Points of single trials drawn for a cell.
-const MOST_TRIALS: usize = 50;
+/// Points of single trials drawn in a chart, and of one cell: more would lie on each other.
+const MOST_DOTS: usize = 400;
+const DOTS_OF_A_CELL: std::ops::RangeInclusive<usize> = 8..=50;
 
 /// The chart of one group of one part.
 pub(crate) fn chart(group: &Group<'_>, part: &str, identities: &Identities) -> Option<Chart> {
@@ -22,7 +23,7 @@ pub(crate) fn chart(group: &Group<'_>, part: &str, identities: &Identities) -> O
     let durability = group.durability.map_or("", study::Durability::name);
     Some(Chart {
         id: slug(&format!("ranking {} {durability} {part}", group.class)),
-        note: note(metric),
+        note: note(group),
         description: describe(group),
         height: rows_height(group.places.len()),
         option: option(&group.places, metric, identities),
@@ -57,12 +58,22 @@ pub(crate) fn promise(durability: study::Durability) -> &'static str {
     }
 }
 
-fn note(metric: Metric) -> String {
+/// Single trials drawn of each of so many cells.
+fn dots_of_each(cells: usize) -> usize {
+    (MOST_DOTS / cells.max(1)).clamp(*DOTS_OF_A_CELL.start(), *DOTS_OF_A_CELL.end())
+}
+
+fn note(group: &Group<'_>) -> String {
+    let metric = group.metric;
+    let drawn = dots_of_each(group.places.len());
+    let most = group.places.iter().map(|place| place.cell.counted().count()).max().unwrap_or_default();
+    let first = if most > drawn { format!(", the first {drawn} of each") } else { String::new() };
     let better = match metric.better() {
         Better::Lower => "less is better",
         Better::Higher => "more is better",
     };
-    format!("{}, {better}. Median of the trials, with its interval; dots are single trials.", figures::title(metric))
+    let title = figures::title(metric);
+    format!("{title}, {better}. Median of the trials, with its interval; dots are single trials{first}.")
 }
 
 /// Bars, or points, with whiskers, for cells named in the rows of a category axis.
@@ -99,11 +110,12 @@ pub(crate) fn bars(
             Some(json!([it.value, row, it.low, it.high]))
         })
         .collect();
+    let most_dots = dots_of_each(rows.len());
     let dots: Vec<Value> = trials
         .iter()
         .enumerate()
         .flat_map(|(row, values)| {
-            let few = if values.len() > 1 { values.len().min(MOST_TRIALS) } else { 0 };
+            let few = if values.len() > 1 { values.len().min(most_dots) } else { 0 };
             values[..few].iter().map(move |value| json!([value, row]))
         })
         .filter(|dot| !logarithmic || dot[0].as_f64().is_some_and(|value| value > 0.0))
@@ -119,7 +131,7 @@ pub(crate) fn bars(
     marks["encode"] = json!({ "x": 0, "y": 1 });
     json!({
         "grid": { "left": 8, "right": 24, "top": 6, "bottom": 30, "containLabel": true },
-        "xAxis": { "type": if logarithmic { "log" } else { "value" }, "min": if logarithmic { Value::Null } else { json!(0) },
+        "xAxis": { "type": if logarithmic { "log" } else { "value" }, "logBase": if unit == "bytes" { 2 } else { 10 }, "min": if logarithmic { Value::Null } else { json!(0) },
                    "interval": interval, "axisLabel": { "formatter": format!("@{unit}.axis") } },
         "yAxis": { "type": "category", "inverse": true, "data": names, "axisTick": { "show": false } },
         "tooltip": { "trigger": "item", "formatter": format!("@{unit}.interval") },

@@ -1,9 +1,10 @@
 //! Rate and response time over the time of a trial, with stalls marked.
 
+use super::thin::thinned;
 use crate::chart::{Chart, DataTable, slug};
 use crate::figures;
 use crate::identity::{Identities, label};
-use analysis::Unit;
+use analysis::{Unit, middle_trial};
 use serde_json::{Value, json};
 use study::{Cell, SeriesPoint, TrialRecord};
 
@@ -15,7 +16,7 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_
     let drawn: Vec<(&Cell, &TrialRecord)> = cells
         .iter()
         .filter(|cell| !cell.baseline && cell.verdict.is_ranked())
-        .filter_map(|&cell| Some((cell, middle(cell)?)))
+        .filter_map(|&cell| Some((cell, middle_trial(cell)?)))
         .filter(|(_, trial)| trial.series.len() > 1)
         .collect();
     if drawn.is_empty() {
@@ -55,13 +56,6 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_
     ]
 }
 
-/// The counted trial with the middle makespan: the lower middle of an even number.
-fn middle(cell: &Cell) -> Option<&TrialRecord> {
-    let mut trials: Vec<&TrialRecord> = cell.counted().filter(|trial| trial.operations > 0).collect();
-    trials.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
-    trials.get(trials.len().checked_sub(1)? / 2).copied()
-}
-
 /// End of each interval and operations per second in it.
 fn rates(series: &[SeriesPoint]) -> Vec<(f64, f64)> {
     let mut from_s = 0.0;
@@ -75,19 +69,6 @@ fn rates(series: &[SeriesPoint]) -> Vec<(f64, f64)> {
         from_s = point.at_s;
     }
     rates
-}
-
-/// At most so many points; of each run of points `worse` decides which is kept, so no stall is lost.
-fn thinned(points: &[(f64, f64)], most: usize, worse: fn(f64, f64) -> f64) -> Vec<(f64, f64)> {
-    let run = points.len().div_ceil(most.max(1)).max(1);
-    let short = |x: f64| format!("{x:.4e}").parse::<f64>().unwrap_or(x);
-    points
-        .chunks(run)
-        .filter_map(|chunk| {
-            let (at_s, value) = chunk.iter().copied().reduce(|kept, next| (next.0, worse(kept.1, next.1)))?;
-            Some((short(at_s), short(value)))
-        })
-        .collect()
 }
 
 fn option(
@@ -189,19 +170,4 @@ fn table(drawn: &[(&Cell, &TrialRecord)]) -> DataTable {
         ]);
     }
     table
-}
-
-#[cfg(test)]
-mod tests {
-    use super::thinned;
-
-    #[test]
-    fn thinning_keeps_the_worst_of_every_run() {
-        let points: Vec<(f64, f64)> =
-            (0..1000).map(|at| (f64::from(at), if at == 503 { 1.0 } else { 100.0 })).collect();
-        let thin = thinned(&points, 100, f64::min);
-        assert_eq!(thin.len(), 100);
-        assert_eq!(thin.iter().filter(|point| point.1 == 1.0).count(), 1);
-        assert_eq!(thinned(&points[..3], 100, f64::min).len(), 3);
-    }
 }

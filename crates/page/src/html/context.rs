@@ -31,6 +31,7 @@ fn machine(study: &Study) -> Vec<(String, String)> {
         ("System", host.kernel.clone()),
         ("Virtual machine", known(&host.virtualisation)),
         ("Frequency governor", known(&host.governor)),
+        ("Idle processors", known(&host.idle)),
         ("File system", known(&host.filesystem)),
         ("Stores' directory", host.directory.clone()),
         ("Huge pages", known(&host.huge_pages)),

@@ -49,7 +49,7 @@ fn page(report: &Report<'_>) -> Markup {
                 a.skip href="#content" { "Skip to the report" }
                 (navigation(report))
                 div.wrap {
-                    main id="content" tabindex="-1" {
+                    main id="content" tabindex="-1" class=[report.is_large().then_some("large")] {
                         (opening(report, &title))
                         (charts::sections(&report.sections))
                         (cells::section(report))

@@ -14,6 +14,8 @@ mod reading;
 use analysis::summarise;
 pub use error::DirectoryError;
 use journal::Journal;
+use reading::Keep;
+pub use reading::MOST_WHOLE_TRIALS;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
@@ -213,20 +215,33 @@ fn replacing<T>(fresh: &Path, old: &Path, write: impl FnOnce(File) -> io::Result
 /// # Errors
 /// There is none, it is damaged, no study, or newer than this build reads, or two studies are mixed in the directory.
 pub fn read_study(path: &Path) -> Result<Study, DirectoryError> {
+    read(path, Keep::All)
+}
+
+/// Reads a study for a report: as [`read_study`], but of more than [`MOST_WHOLE_TRIALS`] trials only what a report shows is kept. The
+/// curves of a hundred thousand trials take hundreds of megabytes, and a report draws those of one trial of each cell.
+///
+/// # Errors
+/// As [`read_study`].
+pub fn read_figures(path: &Path) -> Result<Study, DirectoryError> {
+    read(path, Keep::Figures)
+}
+
+fn read(path: &Path, keep: Keep) -> Result<Study, DirectoryError> {
     if path.is_file() {
-        return reading::document(path);
+        return reading::document(path, keep);
     }
     let (journal, document) = (path.join(JOURNAL), path.join(STUDY));
     let Some(entries) = reading::open(&journal)? else {
         return if document.exists() {
-            reading::document(&document)
+            reading::document(&document, keep)
         } else {
             Err(DirectoryError::Absent { path: path.to_owned() })
         };
     };
     let mut study = journal::replay(entries, &journal)?;
     // study.json is rewritten now and then while the journal grows; what it cannot be is another study's.
-    if let Ok(other) = reading::document(&document)
+    if let Ok(other) = reading::document(&document, Keep::Figures)
         && (other.started_at != study.started_at || other.seed != study.seed)
     {
         let (journal, document) = (study.started_at, other.started_at);

@@ -10,6 +10,18 @@ use std::io::{self, BufRead, BufReader, Seek};
 use std::path::Path;
 use study::{Cell, SCHEMA, Study};
 
+/// Trials of a study that is held whole whatever it is read for.
+pub const MOST_WHOLE_TRIALS: usize = 20_000;
+
+/// What is kept of a study's trials.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// All there is.
+    All,
+    /// Of more than [`MOST_WHOLE_TRIALS`] trials only what figures are made of; curves only of the trial that stands for its cell.
+    Figures,
+}
+
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -23,7 +35,7 @@ pub(super) fn open(path: &Path) -> Result<Option<BufReader<File>>, DirectoryErro
 }
 
 /// Reads a `study.json`.
-pub(super) fn document(path: &Path) -> Result<Study, DirectoryError> {
+pub(super) fn document(path: &Path, keep: Keep) -> Result<Study, DirectoryError> {
     let mut file = open(path)?.ok_or_else(|| DirectoryError::Absent { path: path.to_owned() })?;
     let newer = |found| DirectoryError::Newer { path: path.to_owned(), found, known: SCHEMA };
     let whole = |file: &mut BufReader<File>| {
@@ -31,7 +43,7 @@ pub(super) fn document(path: &Path) -> Result<Study, DirectoryError> {
         serde_json::from_reader::<_, Study>(file)
     };
     // What is wrong, and in which line, is told by reading it as a whole.
-    match by_cell(&mut file).or_else(|_| whole(&mut file)) {
+    match by_cell(&mut file, keep).or_else(|_| whole(&mut file)) {
         Ok(study) if study.schema > SCHEMA => Err(newer(study.schema)),
         Ok(study) => Ok(study),
         Err(error) if error.is_io() => Err(DirectoryError::Read { path: path.to_owned(), source: error.into() }),
@@ -46,9 +58,10 @@ pub(super) fn document(path: &Path) -> Result<Study, DirectoryError> {
 }
 
 /// Takes the cells out one by one; what is left is the study without them.
-fn by_cell(file: &mut BufReader<File>) -> serde_json::Result<Study> {
+fn by_cell(file: &mut BufReader<File>, keep: Keep) -> serde_json::Result<Study> {
     let (mut rest, mut cell, mut line) = (Vec::new(), Vec::new(), Vec::new());
     let (mut cells, mut within) = (Vec::new(), Within::Top);
+    let mut trials = 0;
     loop {
         line.clear();
         if file.read_until(b'\n', &mut line).map_err(serde_json::Error::io)? == 0 {
@@ -61,8 +74,14 @@ fn by_cell(file: &mut BufReader<File>) -> serde_json::Result<Study> {
             (Within::Cells, text) if text.starts_with(b"  ]") => Within::Top,
             (Within::Cell, b"    }" | b"    },") => {
                 cell.push(b'}');
-                cells.push(compact(serde_json::from_slice(&cell)?));
+                cells.push(compact(parsed(&cell)?));
                 cell.clear();
+                let (before, own) = (trials, cells.last().map_or(0, |it: &Cell| it.trials.len()));
+                trials += own;
+                if keep == Keep::Figures && trials > MOST_WHOLE_TRIALS {
+                    let thinned = if before > MOST_WHOLE_TRIALS { cells.len() - 1 } else { 0 };
+                    cells[thinned..].iter_mut().for_each(keep_figures);
+                }
                 within = Within::Cells;
                 continue;
             }
@@ -76,12 +95,31 @@ fn by_cell(file: &mut BufReader<File>) -> serde_json::Result<Study> {
     Ok(study)
 }
 
+/// Its text is checked once, not string by string.
+fn parsed(json: &[u8]) -> serde_json::Result<Cell> {
+    match std::str::from_utf8(json) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => serde_json::from_slice(json),
+    }
+}
+
 /// Where a line of the document is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Top,
     Cells,
     Cell,
+}
+
+/// Lets go of what is drawn of one trial of a cell only.
+fn keep_figures(cell: &mut Cell) {
+    let drawn = analysis::middle_trial(cell).map(|trial| trial.order);
+    for trial in cell.trials.iter_mut().filter(|trial| Some(trial.order) != drawn) {
+        (trial.series, trial.curve, trial.stalls) = (Vec::new(), Vec::new(), Vec::new());
+        trial.latency_ns.percentiles = Vec::new();
+        trial.latency_ns.by_operation.clear();
+        trial.answer.facts.clear();
+    }
 }
 
 /// Gives back the room that lists have in reserve while they are read: a quarter of a large study.
