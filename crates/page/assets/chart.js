@@ -176,6 +176,10 @@
       const whole = head + (height(description, width) ?? fixedHeight);
       const o = dressed(description, theme, width);
       const down = (part) => each(part, (p) => { if (typeof p.top === 'number') p.top += head; });
+      // Without a browser the width of names is guessed, and too small for this font.
+      const names = [o.yAxis].flat().flatMap((a) => (a && a.type === 'category' ? a.data : []));
+      const slack = Math.min(48, 1.3 * Math.max(0, ...names.map((name) => String(name).length)));
+      each(o.grid, (g) => { if (g.containLabel) g.left += slack; });
       down(o.grid);
       down(o.title);
       down(o.legend);
