@@ -48,7 +48,11 @@ fn answers_on(stores: &[&str], words: &str, digest: &str) {
 fn append_has_the_known_answer_on_every_store() {
     answers_on(&EMBEDDED, "append --data gen:1000:7", APPEND_1000_7);
     answers_on(&SERVERS, "append --data gen:1000:7 --clients 4 --pipeline 8", APPEND_1000_7);
-    answers_on(&["redis", "ram", "ram,map=lines"], "append --data gen:1000:7 --clients 3 --set append=rewrite", APPEND_1000_7);
+    answers_on(
+        &["redis", "ram", "ram,map=lines"],
+        "append --data gen:1000:7 --clients 3 --set append=rewrite",
+        APPEND_1000_7,
+    );
     answers_on(&["ram,map=lines"], "append --data gen:1000:7 --clients 4 --pipeline 8", APPEND_1000_7);
     answers_on(&["ram,map=lines"], "append --data gen:1000:7 --clients 4 --threads 2", APPEND_1000_7);
     answers_on(&SLOW, "append --data gen:1000:7", APPEND_1000_7);
