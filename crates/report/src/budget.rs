@@ -1,6 +1,5 @@
 //! What an operation's time went into, as a bar a store and as a sentence.
 
-use crate::footnotes::spec;
 use crate::layout::{Colour, FIXED_BLANK, Style, paragraph, width};
 use crate::units;
 use std::borrow::Cow;
@@ -41,8 +40,8 @@ pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String 
 }
 
 fn short(cell: &Cell) -> String {
-    let name = spec(cell);
-    if width(&name) <= NAME { name } else { name.chars().take(NAME - 1).chain(['…']).collect() }
+    let name = &cell.store;
+    if width(name) <= NAME { name.clone() } else { name.chars().take(NAME - 1).chain(['…']).collect() }
 }
 
 /// The layer a part is drawn as: of several that were not told apart, the last.
@@ -73,7 +72,7 @@ fn bar(budget: &Budget) -> String {
 
 /// The sentence on a cell, if it has a budget.
 pub(crate) fn sentence(cell: &Cell, cells: &[&Cell]) -> Option<String> {
-    Some(budget_sentence(&spec(cell), budget(cell, cells)?.as_ref()))
+    Some(budget_sentence(&cell.store, budget(cell, cells)?.as_ref()))
 }
 
 /// A budget in words, of a store called `name`:

@@ -5,7 +5,7 @@ use crate::units;
 use study::{Cell, Study};
 
 /// The spec without the durability its heading states.
-pub(crate) fn spec(cell: &Cell) -> String {
+fn spec(cell: &Cell) -> String {
     // A cache has less than what is asked of the store beneath it.
     let stated = |part: &str| {
         part.strip_prefix("durability=").is_some_and(|asked| cell.durability.is_none_or(|level| level.name() == asked))
@@ -46,7 +46,7 @@ fn short_version(version: &str) -> &str {
 pub(crate) fn products(cells: &[&Cell]) -> Option<String> {
     let mut products: Vec<String> = Vec::new();
     for cell in cells.iter().filter(|cell| !cell.baseline && !cell.product.is_empty()) {
-        let name = if says_its_product(cell) { String::new() } else { format!(" ({})", spec(cell)) };
+        let name = if says_its_product(cell) { String::new() } else { format!(" ({})", cell.store) };
         let product = product(cell) + &name;
         if !products.contains(&product) {
             products.push(product);
@@ -58,7 +58,7 @@ pub(crate) fn products(cells: &[&Cell]) -> Option<String> {
 /// Which stores were made slower on purpose.
 pub(crate) fn burning(cells: &[&Cell]) -> Option<String> {
     let burns = |cell: &&&Cell| cell.store.split(',').any(|part| part.starts_with("burn="));
-    let mut slowed: Vec<String> = cells.iter().filter(burns).map(|cell| spec(cell)).collect();
+    let mut slowed: Vec<String> = cells.iter().filter(burns).map(|cell| cell.store.clone()).collect();
     slowed.dedup();
     (!slowed.is_empty()).then(|| {
         format!("Slowed down by kvtrial on purpose (burn=), not the store's own speed: {}.", slowed.join("; "))
@@ -121,7 +121,7 @@ impl Emulations {
 pub(crate) fn crashes<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter_map(|cell| {
         let lost = cell.store_config.get("cache_crash_loses")?;
-        Some(format!("On {} a crash would lose {lost}.", spec(cell)))
+        Some(format!("On {} a crash would lose {lost}.", cell.store))
     })
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn crashes<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 
 pub(crate) fn resent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter(|cell| cell.resent > 0).map(|cell| {
         let requests = if cell.resent == 1 { "1 request".into() } else { format!("{} requests", cell.resent) };
-        format!("On {} {requests} had to be sent again: the store had undone them (deadlocks).", spec(cell))
+        format!("On {} {requests} had to be sent again: the store had undone them (deadlocks).", cell.store)
     })
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn stalls<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + '
         let cause = longest.cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
         Some(format!(
             "{} stood still {times} {} after {}{cause}: {}.",
-            spec(cell),
+            cell.store,
             units::duration(longest.duration_s),
             units::duration(longest.at_s),
             longest.evidence
@@ -174,7 +174,7 @@ fn outlier(cell: &Cell) -> Option<String> {
     Some(format!(
         "Trial {} ({}) took {}, unlike the other trials of this store with a median of {}.",
         trials[worst].order,
-        spec(cell),
+        cell.store,
         units::duration(times[worst]),
         units::duration(median)
     ))

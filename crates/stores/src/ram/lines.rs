@@ -2,6 +2,7 @@
 //! beforehand are fetched while others are worked on. One map behind one lock; told of keys, a client keeps the lock for its turn.
 
 mod arena;
+mod line;
 mod table;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,7 +3,8 @@
 //! It grows by extendible hashing: the highest bits of a hash choose a segment of 4096 lines in the directory, and a segment that is
 //! three quarters full is split in two. So the longest anything waits for growth is the time to move 4096 lines.
 
-use super::arena::{Arena, block_bytes};
+use super::arena::Arena;
+use super::line::{Form, Line};
 use hashbrown::DefaultHashBuilder;
 use std::hash::{BuildHasher, Hasher};
 use std::ptr::NonNull;
@@ -11,174 +12,6 @@ use std::ptr::NonNull;
 const LINES: usize = 4096;
 /// Lines of a segment in use before it is split.
 const FULL: u32 = 3072;
-/// Key and value bytes a line holds.
-const ROOM: usize = 56;
-/// Key bytes it holds when the value is elsewhere.
-const KEY_ROOM: usize = 40;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-enum Form {
-    /// Zero, as new memory is.
-    Empty = 0,
-    /// Key and value are in the line.
-    Whole,
-    /// The first bytes of the key are in the line, the others and the value in a block.
-    Spilled,
-}
-
-/// A record.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line {
-    form: Form,
-    /// Bytes of the value of a whole line.
-    value_bytes: u8,
-    /// Bits of the hash: most other keys are told apart by them.
-    tag: u16,
-    key_bytes: u32,
-    body: Body,
-}
-
-#[derive(Clone, Copy)]
-#[repr(C)]
-union Body {
-    /// Key and value.
-    whole: [u8; ROOM],
-    spilled: Spilled,
-}
-
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Spilled {
-    key: [u8; KEY_ROOM],
-    /// The rest of the key, and the value; of [`block_bytes`] of `bytes`.
-    block: NonNull<u8>,
-    bytes: usize,
-}
-
-impl Spilled {
-    fn rest(&self) -> &[u8] {
-        // SAFETY: the block holds so many bytes, and is the line's as long as the line is.
-        unsafe { std::slice::from_raw_parts(self.block.as_ptr(), self.bytes) }
-    }
-}
-
-impl Line {
-    const EMPTY: Line =
-        Line { form: Form::Empty, value_bytes: 0, tag: 0, key_bytes: 0, body: Body { whole: [0; ROOM] } };
-
-    #[inline]
-    fn whole(&self) -> &[u8; ROOM] {
-        // SAFETY: asked of whole lines only; any bytes are bytes.
-        unsafe { &self.body.whole }
-    }
-
-    #[inline]
-    fn spilled(&self) -> &Spilled {
-        // SAFETY: asked of spilled lines only, whose body was written as such.
-        unsafe { &self.body.spilled }
-    }
-
-    #[inline]
-    fn has_key(&self, key: &[u8]) -> bool {
-        if self.key_bytes as usize != key.len() {
-            return false;
-        }
-        // Whole or spilled, the key is at the start; eight bytes are compared without a call.
-        if self.form == Form::Whole {
-            return match key.len() {
-                8 => self.whole()[..8] == key[..8],
-                bytes => &self.whole()[..bytes] == key,
-            };
-        }
-        let (first, rest) = key.split_at(key.len().min(KEY_ROOM));
-        &self.spilled().key[..first.len()] == first && self.spilled().rest().starts_with(rest)
-    }
-
-    #[inline]
-    fn value(&self) -> &[u8] {
-        let key_bytes = self.key_bytes as usize;
-        match self.form {
-            Form::Whole => &self.whole()[key_bytes..key_bytes + usize::from(self.value_bytes)],
-            _ => &self.spilled().rest()[key_bytes.saturating_sub(KEY_ROOM)..],
-        }
-    }
-
-    /// Writes a record of the value's two parts to an empty line.
-    fn fill(&mut self, tag: u16, key: &[u8], parts: [&[u8]; 2], blocks: &mut Arena) {
-        let value_bytes = parts[0].len() + parts[1].len();
-        (self.tag, self.key_bytes) = (tag, key.len() as u32);
-        if key.len() + value_bytes <= ROOM {
-            let mut whole = [0; ROOM];
-            write(&mut whole, [key, parts[0], parts[1]]);
-            (self.form, self.value_bytes, self.body) = (Form::Whole, value_bytes as u8, Body { whole });
-            return;
-        }
-        let (first, rest) = key.split_at(key.len().min(KEY_ROOM));
-        let bytes = rest.len() + value_bytes;
-        let block = blocks.take(block_bytes(bytes));
-        // SAFETY: the block has at least so many bytes, which are given to nobody else; they are zero or were written before.
-        write(unsafe { std::slice::from_raw_parts_mut(block.as_ptr(), bytes) }, [rest, parts[0], parts[1]]);
-        let mut key = [0; KEY_ROOM];
-        key[..first.len()].copy_from_slice(first);
-        (self.form, self.body) = (Form::Spilled, Body { spilled: Spilled { key, block, bytes } });
-    }
-
-    /// Adds to the value.
-    #[inline]
-    fn append(&mut self, key: &[u8], value: &[u8], blocks: &mut Arena) {
-        if self.form == Form::Whole {
-            let end = self.key_bytes as usize + usize::from(self.value_bytes);
-            if end + value.len() <= ROOM {
-                // SAFETY: the line is whole.
-                let whole = unsafe { &mut self.body.whole };
-                whole[end..end + value.len()].copy_from_slice(value);
-                self.value_bytes += value.len() as u8;
-                return;
-            }
-            let line = *self;
-            return self.fill(line.tag, key, [line.value(), value], blocks);
-        }
-        // SAFETY: a line in use that is not whole is spilled.
-        let spilled = unsafe { &mut self.body.spilled };
-        let bytes = spilled.bytes + value.len();
-        let (old, new) = (block_bytes(spilled.bytes), block_bytes(bytes));
-        if old != new {
-            let block = blocks.take(new);
-            // SAFETY: both blocks are at least as long as the old content, and different; nothing uses the old one afterwards.
-            unsafe {
-                std::ptr::copy_nonoverlapping(spilled.block.as_ptr(), block.as_ptr(), spilled.bytes);
-                blocks.give_back(spilled.block, old);
-            }
-            spilled.block = block;
-        }
-        // SAFETY: the block is long enough for the old content and the new behind it.
-        unsafe {
-            std::ptr::copy_nonoverlapping(value.as_ptr(), spilled.block.as_ptr().add(spilled.bytes), value.len());
-        }
-        spilled.bytes = bytes;
-    }
-
-    /// Gives back what the record has beyond its line.
-    #[inline]
-    fn release(&self, blocks: &mut Arena) {
-        if self.form == Form::Spilled {
-            let Spilled { block, bytes, .. } = *self.spilled();
-            // SAFETY: the block was taken for so many bytes, and its line is about to be written over.
-            unsafe { blocks.give_back(block, block_bytes(bytes)) };
-        }
-    }
-}
-
-fn write(out: &mut [u8], parts: [&[u8]; 3]) {
-    let mut at = 0;
-    for part in parts {
-        out[at..at + part.len()].copy_from_slice(part);
-        at += part.len();
-    }
-}
-
 /// A segment: its lines are at `lines`.
 #[derive(Clone, Copy)]
 struct Segment {
@@ -229,9 +62,9 @@ impl Table {
     #[inline]
     pub fn hash(&self, key: &[u8]) -> u64 {
         let mut hasher = self.hasher.build_hasher();
-        match key.as_array::<8>() {
-            Some(word) => hasher.write_u64(u64::from_ne_bytes(*word)),
-            None => hasher.write(key),
+        match <[u8; 8]>::try_from(key) {
+            Ok(word) => hasher.write_u64(u64::from_ne_bytes(word)),
+            Err(_) => hasher.write(key),
         }
         hasher.finish()
     }
@@ -257,9 +90,8 @@ impl Table {
         for at in [hash as usize, hash as usize + 1] {
             // SAFETY: the line is one of the segment's, which is the table's.
             let line = unsafe { lines.add(at % LINES).as_ref() };
-            if line.form == Form::Spilled && line.tag == tag(hash) {
-                let spilled = line.spilled();
-                fetch(spilled.block.as_ptr().wrapping_add(spilled.bytes));
+            if let Some(end) = line.end().filter(|_| line.tag == tag(hash)) {
+                fetch(end);
             }
         }
     }
@@ -355,15 +187,7 @@ impl Table {
     }
 
     fn hash_of(&self, line: &Line) -> u64 {
-        let key_bytes = line.key_bytes as usize;
-        match line.form {
-            Form::Whole => self.hash(&line.whole()[..key_bytes]),
-            _ if key_bytes <= KEY_ROOM => self.hash(&line.spilled().key[..key_bytes]),
-            _ => {
-                let rest = &line.spilled().rest()[..key_bytes - KEY_ROOM];
-                self.hash(&[&line.spilled().key[..], rest].concat())
-            }
-        }
+        self.hash(&line.key())
     }
 
     fn new_segment(&mut self, depth: u32) -> Segment {
@@ -437,7 +261,7 @@ mod tests {
         bits ^= bits >> 29;
         bits = bits.wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let key_bytes = [0, 1, 8, 8, 8, 39, 40, 41, 55, 56, 57, 300][(bits >> 40) as usize % 12];
-        let key = format!("{:0>1$}", (bits >> 8) % 3000, key_bytes).into_bytes()[..].to_vec();
+        let key = format!("{:0>1$}", (bits >> 8) % 3000, key_bytes).into_bytes();
         let key = key[..key.len().min(key_bytes)].to_vec();
         let value_bytes = [0, 1, 15, 16, 16, 40, 56, 64, 100, 5000][(bits >> 48) as usize % 10];
         (key, vec![number as u8; value_bytes], (bits >> 60) % 8)
