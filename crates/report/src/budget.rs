@@ -131,7 +131,7 @@ mod tests {
         );
         assert_eq!(
             sentence(&redis, &[]).unwrap(),
-            "On redis-unix an operation takes 9.13 µs: 100 ns generator (null), 1.57 µs client (ram), \
+            "On redis-unix,durability=none an operation takes 9.13 µs: 100 ns generator (null), 1.57 µs client (ram), \
              5.12 µs wire (echo-unix), 2.34 µs store."
         );
         let far = cell(
