@@ -39,6 +39,9 @@ pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -
 fn no_result(study: &Study) -> String {
     let void = study.cells.iter().filter(|cell| !cell.verdict.is_ranked()).count();
     match void {
+        0 if !study.cells.is_empty() && study.cells.iter().all(|cell| cell.baseline && !cell.trials.is_empty()) => {
+            "Only baselines were measured: there is no store to rank.".into()
+        }
         0 => "No result: no store of this study has been measured yet.".into(),
         n => format!("No result that may be believed: {n} of {} cells are void.", study.cells.len()),
     }
