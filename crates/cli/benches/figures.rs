@@ -1,83 +1,28 @@
 //! The figures of the README, measured on this machine: `cargo bench -p kvtrial-cli --bench figures [-- SECTION...]`.
 //!
-//! Sections: `null`, `syscalls`, `instructions`, `redis`, `memcached`, `fans`, `generator`, `append`, `counts`. Needs redis-server, redis-benchmark, memcached,
+//! Sections: `null`, `syscalls`, `instructions`, `redis`, `memcached`, `fans`; those of the jobs are in `jobs`. Needs redis-server, redis-benchmark, memcached,
 //! memcaslap (libmemcached-tools), strace, valgrind and taskset; a section whose tools are missing says so and is left out.
 //! The client is pinned to the first processor, servers to the last. Ratios come from alternating runs.
 #![allow(clippy::unwrap_used)]
 
-use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+mod lab;
 
-const KVTRIAL: &str = env!("CARGO_BIN_EXE_kvtrial");
+use lab::{KVTRIAL, cpu_of, free_port, median, ops_per_cpu_s, start, start_redis, study};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
 const ROUNDS: usize = 7;
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let sections: [(&str, &[&str], fn(&Path)); 9] = [
+    lab::run(&[
         ("null", &[], null),
         ("syscalls", &["strace", "redis-server"], syscalls),
         ("instructions", &["valgrind", "redis-server"], instructions),
         ("redis", &["redis-server", "redis-benchmark", "taskset"], redis),
         ("memcached", &["memcached", "memcaslap", "taskset"], memcached),
         ("fans", &["redis-server"], fans),
-        ("generator", &[], generator),
-        ("append", &["redis-server", "redis-benchmark", "taskset"], append),
-        ("counts", &[], counts),
-    ];
-    for (name, tools, section) in sections {
-        if !wanted.is_empty() && !wanted.iter().any(|word| word == name) {
-            continue;
-        }
-        match tools.iter().find(|tool| !found(tool)) {
-            Some(tool) => println!("{name}: left out, {tool} is not on PATH"),
-            None => section(tempfile::tempdir().unwrap().path()),
-        }
-    }
-}
-
-fn found(tool: &str) -> bool {
-    std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|directory| directory.join(tool).is_file())
-}
-
-/// A server of the benchmark's own on the last processor; killed when dropped.
-struct Server(Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn last_cpu() -> String {
-    (std::thread::available_parallelism().map_or(1, |cpus| cpus.get()) - 1).to_string()
-}
-
-fn start(words: &[&str], socket: &Path) -> Server {
-    let mut command = Command::new("taskset");
-    command.args(["-c", &last_cpu()]).args(words).stdout(Stdio::null()).stderr(Stdio::null());
-    let server = Server(command.spawn().unwrap());
-    let begin = Instant::now();
-    while std::os::unix::net::UnixStream::connect(socket).is_err() && begin.elapsed() < Duration::from_secs(10) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    server
-}
-
-fn start_redis(directory: &Path) -> (Server, PathBuf, u16) {
-    let socket = directory.join("redis.sock");
-    let port = free_port();
-    let words =
-        format!("redis-server --bind 127.0.0.1 --port {port} --save --appendonly no --unixsocket {}", socket.display());
-    let mut words: Vec<&str> = words.split(' ').collect();
-    words.insert(6, "");
-    (start(&words, &socket), socket, port)
-}
-
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    ]);
 }
 
 /// Reads of a workload that fits: 64-byte values, uniform over 10,000 keys.
@@ -86,49 +31,6 @@ fn gets(url: &str, operations: u64, clients: u32, pipeline: u32) -> String {
         "run ycsb -s {url} --no-baselines --overwrite --repeats 1 --warmups 0 --threads 1 --clients {clients} --pipeline {pipeline} \
          --set workload=c --set distribution=uniform --set records=10000 --set value=64 --set operations={operations}"
     )
-}
-
-/// Runs kvtrial on the first processor and returns the first cell of its study.
-fn study(wrapper: &[&str], words: &str, directory: &Path) -> Value {
-    let out = directory.join("study");
-    let _ = std::fs::remove_dir_all(&out);
-    let mut command = Command::new("taskset");
-    command.args(["-c", "0"]).args(wrapper).arg(KVTRIAL).args(words.split_whitespace()).arg("--out").arg(&out);
-    let output = command.output().unwrap();
-    let text = std::fs::read(out.join("study.json")).unwrap_or_else(|_| panic!("{output:?}"));
-    let study: Value = serde_json::from_slice(&text).unwrap();
-    let cell = study["cells"].as_array().unwrap().last().unwrap().clone();
-    assert_ne!(cell["verdict"]["status"], "void", "{}", cell["verdict"]);
-    cell
-}
-
-fn ops_per_cpu_s(cell: &Value) -> f64 {
-    let trial = &cell["trials"][0];
-    trial["operations"].as_f64().unwrap() / trial["client_cpu_s"].as_f64().unwrap()
-}
-
-fn median(mut figures: Vec<f64>) -> (f64, f64, f64) {
-    figures.sort_by(f64::total_cmp);
-    (figures[figures.len() / 2], figures[0], figures[figures.len() - 1])
-}
-
-/// CPU seconds of a finished child, user and system.
-fn cpu_of(command: &mut Command) -> f64 {
-    let before = children_cpu();
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    assert!(output.status.success(), "{command:?}: {output:?}");
-    children_cpu() - before
-}
-
-fn children_cpu() -> f64 {
-    // SAFETY: rusage is plain data for which all zeros is valid; the call only writes into it.
-    let used = unsafe {
-        let mut used: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_CHILDREN, &mut used);
-        used
-    };
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    seconds(used.ru_utime) + seconds(used.ru_stime)
 }
 
 fn null(directory: &Path) {
@@ -219,9 +121,9 @@ fn memcached(directory: &Path) {
     let port = free_port();
     // memcaslap speaks TCP best; one server for each kind of socket, as memcached has it.
     let words = format!("memcached -u root -s {} -m 512 -t 1", socket.display());
-    let _unix = start(&words.split(' ').collect::<Vec<_>>(), &socket);
+    let _unix = start(&words.split(' ').collect::<Vec<_>>(), &socket, None);
     let words = format!("memcached -u root -l 127.0.0.1 -p {port} -U 0 -m 512 -t 1");
-    let _tcp = start(&words.split(' ').collect::<Vec<_>>(), &socket);
+    let _tcp = start(&words.split(' ').collect::<Vec<_>>(), &socket, Some(port));
     let config = directory.join("memcaslap.cnf");
     std::fs::write(&config, "key\n16 16 1\nvalue\n64 64 1\ncmd\n0 0.1\n1 0.9\n").unwrap();
     let url = format!("memcached://127.0.0.1:{port}");
@@ -275,85 +177,4 @@ fn study_unpinned(words: &str, directory: &Path) -> Value {
     let text = std::fs::read(out.join("study.json")).unwrap_or_else(|_| panic!("{output:?}"));
     let study: Value = serde_json::from_slice(&text).unwrap();
     study["cells"].as_array().unwrap().last().unwrap().clone()
-}
-
-/// CPU seconds of this thread.
-fn own_cpu() -> f64 {
-    // SAFETY: timespec is plain data for which all zeros is valid; the call only writes into it.
-    let time = unsafe {
-        let mut time: libc::timespec = std::mem::zeroed();
-        libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time);
-        time
-    };
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-}
-
-fn generator(_: &Path) {
-    for keys in [10_000_000, 78_000_000] {
-        let generator = data::append::Generator::new(keys, 42);
-        let mut block = [data::append::Event::default(); 256];
-        let rates = (0..ROUNDS as u64)
-            .map(|round| {
-                let before = own_cpu();
-                let blocks = 20_000;
-                for number in 0..blocks {
-                    generator.fill((round * blocks + number) * 256 % (generator.events() - 256), &mut block);
-                    std::hint::black_box(&block);
-                }
-                (blocks * 256) as f64 / (own_cpu() - before) / 1e6
-            })
-            .collect();
-        let (middle, low, high) = median(rates);
-        println!(
-            "append generator, {keys} keys: {middle:.1} M events/s per core ({low:.1} to {high:.1}, {ROUNDS} runs)"
-        );
-    }
-}
-
-fn append(directory: &Path) {
-    let run = |store: &str, keys: u64, options: &str| {
-        format!(
-            "run append -s {store} --data gen:{keys}:42 --no-baselines --overwrite --repeats 1 --threads 1 {options}"
-        )
-    };
-    for store in ["null", "ram", "ram,map=lines", "ram,shards=4096", "ram,map=hashbrown"] {
-        let cell = study(&[], &run(store, 10_000_000, "--time-one-in 64 --set verify=sample"), directory);
-        let stalls = cell["stalls"].as_array().map_or(&[][..], Vec::as_slice);
-        let worst = stalls.iter().filter_map(|stall| stall["duration_s"].as_f64()).fold(0.0, f64::max);
-        println!(
-            "append, 10,000,000 keys in {store}: {:.2} M appends/s per core, {} stalls, longest {:.1} ms",
-            ops_per_cpu_s(&cell) / 1e6,
-            stalls.len(),
-            worst * 1e3
-        );
-    }
-    let (_server, socket, _) = start_redis(directory);
-    let url = format!("redis-unix://{}", socket.display());
-    let operations = 1_065_000_u64; // about as many as the events of 400,000 keys
-    let ratios = (0..ROUNDS)
-        .map(|_| {
-            let ours = ops_per_cpu_s(&study(
-                &[],
-                &run(&url, 400_000, "--clients 50 --pipeline 16 --set verify=sample"),
-                directory,
-            ));
-            let mut theirs = Command::new("taskset");
-            theirs.args(["-c", "0", "redis-benchmark", "-q", "-s", socket.to_str().unwrap(), "-c", "50", "-P", "16"]);
-            theirs.args(["-n", &operations.to_string(), "-r", "400000", "APPEND", "k__rand_int__", "0123456789abcdef"]);
-            ours / (operations as f64 / cpu_of(&mut theirs))
-        })
-        .collect();
-    let (middle, low, high) = median(ratios);
-    println!(
-        "Redis APPEND per client CPU second against redis-benchmark, unix 50x16: {middle:.2} ({low:.2} to {high:.2}, {ROUNDS} pairs)"
-    );
-}
-
-fn counts(directory: &Path) {
-    for store in ["ram", "ram,map=hashbrown"] {
-        let words = format!("run counts -s {store} --no-baselines --repeats 1 --time-one-in 64");
-        let rates = (0..ROUNDS).map(|_| ops_per_cpu_s(&study(&[], &words, directory)) / 1e6).collect();
-        let (middle, low, high) = median(rates);
-        println!("counts in {store}: {middle:.2} M increments/s per core ({low:.2} to {high:.2}, {ROUNDS} runs)");
-    }
 }

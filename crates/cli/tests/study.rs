@@ -48,8 +48,8 @@ fn libraries_and_caches_come_to_the_known_answer_with_sixteen_clients() {
     for (policy, store) in [
         ("partition", "leveldb"),
         ("cas", "rocksdb"),
-        ("cas", "kyotocabinet"),
-        ("partition", "kyotocabinet,durability=none"),
+        ("cas", "kyotocabinet,transactions=auto"),
+        ("partition", "kyotocabinet"),
         ("cas", "tkrzw,durability=none"),
         ("cas", "berkeleydb"),
         ("partition", "berkeleydb,method=hash"),

@@ -4,7 +4,7 @@ use crate::{Offence, Preset};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
-use store::{Capabilities, Operation, Reply, Slot, Store, StoreError};
+use store::{Capabilities, Operation, OperationKind, Reply, Slot, Store, StoreError};
 use study::{Answer, Reason};
 
 /// A parameter a job has.
@@ -200,9 +200,10 @@ pub trait Worker {
     /// ([`Offence::failed`] makes it), and the job decides how the slot goes on.
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence>;
 
-    /// A key the slot will need soon, for stores that can fetch it meanwhile: after a call the next call gives the one after it.
+    /// An operation the slot will start soon and its key, for stores that can fetch it meanwhile: after a call the next call gives the
+    /// one after it.
     /// `None`: it does not say. Asked before each turn of a slot, for as many keys as a turn has operations.
-    fn ahead(&mut self, slot: Slot) -> Option<&[u8]> {
+    fn ahead(&mut self, slot: Slot) -> Option<(OperationKind, &[u8])> {
         let _ = slot;
         None
     }

@@ -1,5 +1,7 @@
 //! The order of trials: random, and balanced so that no store always runs first, last, or behind the same neighbour.
 
+use std::time::Duration;
+
 /// One trial to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
@@ -41,6 +43,18 @@ pub fn rising(cells: usize, warmups: u32, repeats: u32) -> Vec<Turn> {
     rounds.zip(1..).map(|((cell, warmup), order)| Turn { order, cell, warmup }).collect()
 }
 
+/// Counted rounds that are run however long they take: what is not repeated has no interval.
+const FEWEST_ROUNDS: u32 = 2;
+
+/// The counted rounds that were run `so_far`, when the trial of this order begins another, and with it the study would take longer
+/// than `patience`.
+pub fn enough(order: u32, cells: u32, warmups: u32, so_far: Duration, patience: Duration) -> Option<u32> {
+    let rounds = (order - 1) / cells;
+    let counted = rounds.checked_sub(warmups).filter(|&counted| counted >= FEWEST_ROUNDS)?;
+    let begins = (order - 1).is_multiple_of(cells);
+    (begins && so_far + so_far / rounds > patience).then_some(counted)
+}
+
 /// 0 to `n` - 1 in random order (Fisher and Yates).
 fn shuffled(n: usize, random: &mut data::splitmix::Rng) -> Vec<usize> {
     let mut items: Vec<usize> = (0..n).collect();
@@ -53,6 +67,7 @@ fn shuffled(n: usize, random: &mut data::splitmix::Rng) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::{balanced, rising};
+    use std::time::Duration;
 
     #[test]
     fn each_cell_has_each_position_equally_often() {
@@ -118,6 +133,16 @@ mod tests {
         let (few, many) = (balanced(7, 1, 3, 9), balanced(7, 1, 11, 9));
         assert_eq!(few, many[..few.len()]);
         assert_eq!(rising(7, 1, 3), rising(7, 1, 11)[..28]);
+    }
+
+    #[test]
+    fn a_third_round_is_left_out_where_it_would_take_too_long_and_never_the_second() {
+        let patience = Duration::from_secs(30);
+        let enough = |order, so_far_s| super::enough(order, 5, 1, Duration::from_secs(so_far_s), patience);
+        // A warm-up round and two that count are 15 trials; the 16th begins another round.
+        assert_eq!([enough(16, 22), enough(16, 23)], [None, Some(2)]);
+        assert_eq!([enough(21, 24), enough(21, 25)], [None, Some(3)]);
+        assert!((1..16).chain(17..21).all(|order| enough(order, 3600).is_none()), "half a round is no round");
     }
 
     #[test]

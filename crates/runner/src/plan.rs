@@ -53,6 +53,9 @@ pub struct Plan {
     pub order: TrialOrder,
     /// Counted trials a cell.
     pub repeats: u32,
+    /// When nobody said how often to repeat: how long the study may take. Rounds beyond the second are left out where they would
+    /// take it further.
+    pub patience: Option<Duration>,
     /// Warm-up trials a cell.
     pub warmups: u32,
     /// Seed of order, keys and arrivals.
@@ -117,6 +120,11 @@ impl Plan {
             input: self.shelf.own_input(&planned.params),
             ..Cell::default()
         }
+    }
+
+    /// The counted rounds that were run, when the trial of this order begins another that the plan's patience leaves out.
+    pub(crate) fn enough(&self, order: u32, so_far: Duration) -> Option<u32> {
+        order::enough(order, self.cells.len() as u32, self.warmups, so_far, self.patience?)
     }
 
     /// Every trial in its order.

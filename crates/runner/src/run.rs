@@ -6,6 +6,7 @@ use crate::trial::{self, About, Finished, Opening, Position};
 use engine::{Phase, Progress};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 use store::StoreError;
 use study::{Cell, TrialRecord};
 
@@ -23,6 +24,15 @@ pub trait Observer {
     /// When the study could not be written.
     fn cell_added(&mut self, cell: Cell) -> Result<(), String> {
         drop(cell);
+        Ok(())
+    }
+
+    /// The study is over with fewer counted trials a cell than planned: more would have taken it beyond the plan's patience.
+    ///
+    /// # Errors
+    /// When the study could not be written.
+    fn rounds_settled(&mut self, repeats: u32) -> Result<(), String> {
+        let _ = repeats;
         Ok(())
     }
 
@@ -119,12 +129,17 @@ pub fn run(
     let turns = plan.turns();
     let total = turns.len() as u32;
     let mut trials = Trials::new(plan, !recorded.is_empty());
+    let start = Instant::now();
     for turn in turns {
         if recorded.contains(&turn.order) {
             continue;
         }
         if stop.load(Ordering::Relaxed) {
             return Ok(Ending::Interrupted);
+        }
+        if let Some(repeats) = plan.enough(turn.order, start.elapsed()).filter(|_| recorded.is_empty()) {
+            observer.rounds_settled(repeats).map_err(RunError::Record)?;
+            return Ok(Ending::Complete);
         }
         let planned = &plan.cells[turn.cell];
         observer.trial_started(turn.order, total, &planned.label(), turn.warmup);

@@ -43,6 +43,7 @@ impl SmallStudy<'_> {
             sampled: None,
             order: TrialOrder::Random,
             repeats: self.repeats,
+            patience: None,
             warmups: 0,
             seed: self.seed,
             base: PathBuf::from(self.base),

@@ -4,7 +4,7 @@
 //! capabilities are never asked of it.
 
 pub use crate::session::Heed;
-use crate::{Operation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
+use crate::{Operation, OperationKind, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
 use std::task::{Context, Poll};
 
 /// One client's handle on a synchronous store.
@@ -12,10 +12,10 @@ pub trait SyncStore {
     /// Carries out one operation. The reply may borrow from buffers of the handle.
     fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_>;
 
-    /// An operation on this key will follow soon: a store in memory may fetch it meanwhile. [`rest`](SyncStore::rest) follows before
-    /// the thread does anything else, so what is locked may stay so.
-    fn expect(&mut self, key: &[u8]) -> Heed {
-        let _ = key;
+    /// An operation of this kind on this key will follow soon: a store in memory may fetch it meanwhile.
+    /// [`rest`](SyncStore::rest) follows before the thread does anything else, so what is locked may stay so.
+    fn expect(&mut self, kind: OperationKind, key: &[u8]) -> Heed {
+        let _ = (kind, key);
         Heed::Ignored
     }
 
@@ -59,8 +59,8 @@ impl<S: SyncStore> Session for Immediate<S> {
     }
 
     #[inline]
-    fn expect(&mut self, slot: Slot, key: &[u8]) -> Heed {
-        self.handle(slot).expect(key)
+    fn expect(&mut self, slot: Slot, kind: OperationKind, key: &[u8]) -> Heed {
+        self.handle(slot).expect(kind, key)
     }
 
     fn rest(&mut self, slot: Slot) {

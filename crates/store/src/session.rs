@@ -1,6 +1,6 @@
 //! An opened store, and one worker thread's handle on it.
 
-use crate::{Capabilities, Group, Operation, Reduction, Reply, StoreError};
+use crate::{Capabilities, Group, Operation, OperationKind, Reduction, Reply, StoreError};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::task::{Context, Poll};
@@ -60,10 +60,10 @@ pub trait Session {
     /// Only when the whole session is beyond use.
     fn poll(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>>;
 
-    /// An operation on this key will soon be started on the slot, which gets nothing but such keys and its operations until it may
-    /// [`rest`](Session::rest).
-    fn expect(&mut self, slot: Slot, key: &[u8]) -> Heed {
-        let _ = (slot, key);
+    /// An operation of this kind on this key will soon be started on the slot, which gets nothing but such keys and its operations until
+    /// it may [`rest`](Session::rest).
+    fn expect(&mut self, slot: Slot, kind: OperationKind, key: &[u8]) -> Heed {
+        let _ = (slot, kind, key);
         Heed::Ignored
     }
 

@@ -61,9 +61,9 @@ store! {
     tokyocabinet_os = "tokyocabinet",
     tokyocabinet_commit = "tokyocabinet,durability=commit",
     tokyocabinet_none = "tokyocabinet,durability=none",
-    kyotocabinet_os = "kyotocabinet",
-    kyotocabinet_commit = "kyotocabinet,durability=commit",
-    kyotocabinet_none = "kyotocabinet,durability=none",
+    kyotocabinet_none = "kyotocabinet",
+    kyotocabinet_auto = "kyotocabinet,transactions=auto",
+    kyotocabinet_flushed = "kyotocabinet,transactions=flushed",
     tkrzw_os = "tkrzw",
     tkrzw_commit = "tkrzw,durability=commit",
     tkrzw_none = "tkrzw,durability=none",
@@ -91,8 +91,8 @@ kept! {
     #[cfg(feature = "fjall")] fjall_commit_kept = "fjall,durability=commit",
     tokyocabinet_os_kept = "tokyocabinet",
     tokyocabinet_commit_kept = "tokyocabinet,durability=commit",
-    kyotocabinet_os_kept = "kyotocabinet",
-    kyotocabinet_commit_kept = "kyotocabinet,durability=commit",
+    kyotocabinet_auto_kept = "kyotocabinet,transactions=auto",
+    kyotocabinet_flushed_kept = "kyotocabinet,transactions=flushed",
     tkrzw_os_kept = "tkrzw",
     tkrzw_commit_kept = "tkrzw,durability=commit",
     berkeleydb_os_kept = "berkeleydb",
@@ -124,7 +124,9 @@ fn every_store_declares_what_it_has() {
     assert_eq!(declared("ram").kinds().collect::<Vec<_>>(), without(&[Scan]));
     let cabinet = [IncrementField, GetFields, GetMany, Scan];
     assert_eq!(declared("tokyocabinet").kinds().collect::<Vec<_>>(), without(&cabinet));
-    assert_eq!(declared("kyotocabinet").kinds().collect::<Vec<_>>(), without(&cabinet));
+    assert_eq!(declared("kyotocabinet,transactions=auto").kinds().collect::<Vec<_>>(), without(&cabinet));
+    let in_place = [IncrementField, GetFields, GetMany, Scan, PutMany];
+    assert_eq!(declared("kyotocabinet").kinds().collect::<Vec<_>>(), without(&in_place));
     assert_eq!(declared("tkrzw,durability=none").kinds().collect::<Vec<_>>(), without(&cabinet));
     assert_eq!(declared("berkeleydb,method=hash").kinds().collect::<Vec<_>>(), without(&[Scan]));
     let tyrant = [GetVersioned, CompareAndSet, IncrementField, GetFields, Scan];

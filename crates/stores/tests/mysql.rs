@@ -31,7 +31,7 @@ fn on_the_users_own_server_only_our_tables_are_touched() {
 
 #[test]
 fn what_a_deadlock_undid_is_sent_again_and_counted() {
-    common::deadlocks(rig());
+    common::deadlocks(rig(), 8);
 }
 
 #[test]

@@ -71,6 +71,14 @@ impl Observer for Notebook {
         self.directory.add(cell).map_err(|error| error.to_string())
     }
 
+    fn rounds_settled(&mut self, repeats: u32) -> Result<(), String> {
+        self.progress.finish();
+        eprintln!(
+            "kvtrial: {repeats} trials a store: another would have taken the study beyond half a minute; --repeats N says how many"
+        );
+        self.directory.amend(|study| study.repeats = repeats).map_err(|error| error.to_string())
+    }
+
     fn trial_finished(&mut self, cell: usize, record: TrialRecord, about: Option<&About>) -> Result<(), String> {
         host::interrupt::progress();
         self.progress.trial_finished(&record);

@@ -6,11 +6,14 @@ use crate::failure::Failure;
 use engine::{Arrivals, Settings, Timing};
 use runner::{KeysFound, Plan, PlannedCell, PlannedStore, Shelf, Variation};
 use std::collections::BTreeSet;
+use std::time::Duration;
 use store::Class;
 use study::{Spec, Target, TrialOrder};
 
 const REPEATS: u32 = 3;
 const QUICK_REPEATS: u32 = 2;
+/// A first answer is to be there within half a minute.
+const PATIENCE: Duration = Duration::from_secs(30);
 const WARMUPS: u32 = 0;
 /// How long a step of a search for a rate lasts, unless told otherwise.
 const STEP_SECONDS: f64 = 5.0;
@@ -62,6 +65,7 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
         },
         // A search plans one trial a cell; those it adds depend on what it sees.
         repeats: if arguments.find_rate.is_some() { 1 } else { repeats(arguments) },
+        patience: (arguments.repeats.is_none() && !arguments.quick && arguments.vary.is_empty()).then_some(PATIENCE),
         warmups: arguments.warmups.unwrap_or(WARMUPS),
         seed: arguments.seed,
         base: arguments.base.clone().unwrap_or_else(host::default_base),

@@ -192,6 +192,7 @@ fn plan(
         sampled: None,
         order: TrialOrder::Random,
         repeats: 1,
+        patience: None,
         warmups: 0,
         seed: arguments.seed,
         base: arguments.base.clone().unwrap_or_else(host::default_base),

@@ -98,7 +98,7 @@ impl Lane<'_> {
     #[inline]
     fn look_ahead(&mut self, session: &mut dyn Session, slot: Slot) {
         for _ in 0..TURN {
-            match self.job.ahead(slot).map(|key| session.expect(slot, key)) {
+            match self.job.ahead(slot).map(|(kind, key)| session.expect(slot, kind, key)) {
                 Some(Heed::Fetched) => {}
                 Some(Heed::Ignored) | None => break,
             }

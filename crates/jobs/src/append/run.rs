@@ -7,7 +7,7 @@ use data::append::{Event, KEY_BYTES, RECORD_BYTES};
 use data::splitmix::mix;
 use engine::{Offence, Step, Worker};
 use std::ops::Range;
-use store::{Operation, Reply, Slot};
+use store::{Operation, OperationKind, Reply, Slot};
 use study::ReasonKind;
 
 /// Events made at once.
@@ -189,8 +189,8 @@ impl Worker for AppendWorker<'_> {
     }
 
     #[inline]
-    fn ahead(&mut self, _: Slot) -> Option<&[u8]> {
-        self.stream.ahead()
+    fn ahead(&mut self, _: Slot) -> Option<(OperationKind, &[u8])> {
+        self.stream.ahead().map(|key| (OperationKind::Append, key))
     }
 
     #[inline]

@@ -10,8 +10,11 @@ use data::splitmix::mix;
 use engine::{Offence, Step, Worker};
 use std::io::Write;
 use std::ops::Range;
-use store::{Operation, Reply, Slot};
+use store::{Operation, OperationKind, Reply, Slot};
 use study::ReasonKind;
+
+/// A term is told to the store at least so many increments before its own: a turn of the engine.
+const AHEAD: usize = 64;
 
 /// One thread's slots.
 pub struct CountWorker<'a> {
@@ -20,6 +23,8 @@ pub struct CountWorker<'a> {
     /// Places in the list of increments.
     next: usize,
     end: usize,
+    /// Behind the increment whose term was told last.
+    told: usize,
     order: InOrder<u32>,
     slots: Vec<SlotState>,
     /// How often each term was counted, where only this thread, one operation a term, counts it: then every reply is known exactly.
@@ -64,6 +69,7 @@ impl<'a> CountWorker<'a> {
             trial,
             next,
             end,
+            told: 0,
             order: InOrder::new(slots.len()),
             slots: vec![SlotState::default(); slots.len()],
             counted: vec![0; if exact { trial.job.terms.names.len() } else { 0 }],
@@ -193,6 +199,18 @@ impl Worker for CountWorker<'_> {
                 if self.trial.method == Method::Rewrite { Ok(()) } else { self.check(term, number, 1) }
             }
         }
+    }
+
+    #[inline]
+    fn ahead(&mut self, _: Slot) -> Option<(OperationKind, &[u8])> {
+        if let Method::Memcached | Method::Rewrite = self.trial.method {
+            return None;
+        }
+        let terms = &self.trial.job.terms;
+        let at = self.told.max(self.next + AHEAD);
+        let term = *terms.increments[..self.end].get(at)?;
+        self.told = at + 1;
+        Some((OperationKind::Increment, terms.names.get(term)))
     }
 
     #[inline]

@@ -7,11 +7,11 @@ mod table;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::immediate::{Heed, Immediate, SyncStore};
-use store::{Capabilities, Facts, Operation, Reply, Session, SessionPlan, Store, StoreError, Threading};
-use table::Table;
+use store::{Capabilities, Facts, Operation, OperationKind, Reply, Session, SessionPlan, Store, StoreError, Threading};
+use table::{LINE_BYTES, Table, fetch};
 
-/// Keys told between the fetch of a key's line and that of the end of its value: those of a turn of the engine.
-const BETWEEN: usize = 64;
+/// Keys told at once, at most: those of a turn of the engine.
+const TURN: usize = 64;
 
 /// Opens an empty map.
 pub fn open() -> Box<dyn Store> {
@@ -54,24 +54,77 @@ struct Handle {
     held: Option<MutexGuard<'static, Maps>>,
     maps: Arc<Mutex<Maps>>,
     value: Vec<u8>,
-    /// Hashes of the last keys told.
-    told: [u64; BETWEEN],
-    at: usize,
+    told: Told,
+}
+
+/// Keys told and not yet fetched, and those told the turn before: their lines are there by now, and say where their values end.
+///
+/// A fetch is not over for the processor before it knows the page, so fetches run side by side only as far as they stand side by side:
+/// they are collected, and made in loops that do nothing else.
+struct Told {
+    lines: [*const u8; TURN],
+    count: usize,
+    /// Hashes of keys whose values may be elsewhere.
+    now: Hashes,
+    before: Hashes,
+}
+
+struct Hashes {
+    hashes: [u64; TURN],
+    count: usize,
+}
+
+impl Hashes {
+    const NONE: Hashes = Hashes { hashes: [0; TURN], count: 0 };
+
+    #[inline]
+    fn note(&mut self, hash: u64) {
+        self.hashes[self.count] = hash;
+        self.count += 1;
+    }
+}
+
+impl Told {
+    const NOTHING: Told = Told { lines: [std::ptr::null(); TURN], count: 0, now: Hashes::NONE, before: Hashes::NONE };
+
+    /// Notes where a key's line is; `true` when there is no room for another.
+    #[inline]
+    fn note(&mut self, line: *const u8) -> bool {
+        self.lines[self.count] = line;
+        self.count += 1;
+        self.count == TURN
+    }
+
+    /// Begins to fetch what was noted, and the ends of the values of those before.
+    #[inline(never)]
+    fn fetch(&mut self, values: &Table) {
+        for &line in &self.lines[..self.count] {
+            fetch(line);
+        }
+        for &line in &self.lines[..self.count] {
+            fetch(line.wrapping_add(LINE_BYTES)); // its neighbour, which is often the one
+        }
+        for &hash in &self.before.hashes[..self.before.count] {
+            values.fetch_end(hash);
+        }
+        std::mem::swap(&mut self.now, &mut self.before);
+        (self.now.count, self.count) = (0, 0);
+    }
 }
 
 impl Handle {
     fn new(maps: Arc<Mutex<Maps>>) -> Handle {
-        Handle { held: None, maps, value: Vec::new(), told: [0; BETWEEN], at: 0 }
+        Handle { held: None, maps, value: Vec::new(), told: Told::NOTHING }
     }
 
     /// Locks the maps until [`rest`](SyncStore::rest).
-    fn hold(&mut self) -> &mut Maps {
+    fn hold(&mut self) {
         let maps = &self.maps;
         self.held.get_or_insert_with(|| {
             let guard = maps.lock().unwrap_or_else(PoisonError::into_inner);
             // SAFETY: the guard borrows what the Arc beside it keeps, and is dropped before it: fields drop in order.
             unsafe { std::mem::transmute::<MutexGuard<'_, Maps>, MutexGuard<'static, Maps>>(guard) }
-        })
+        });
     }
 }
 
@@ -79,19 +132,31 @@ impl SyncStore for Handle {
     #[inline]
     fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_> {
         match &mut self.held {
-            Some(maps) => maps.execute(operation, &mut self.value),
+            Some(maps) => {
+                if self.told.count > 0 {
+                    self.told.fetch(&maps.values);
+                }
+                maps.execute(operation, &mut self.value)
+            }
             None => self.maps.lock().unwrap_or_else(PoisonError::into_inner).execute(operation, &mut self.value),
         }
     }
 
     #[inline]
-    fn expect(&mut self, key: &[u8]) -> Heed {
-        let maps = self.hold();
-        let hash = maps.values.hash(key);
-        maps.values.fetch(hash);
-        let before = std::mem::replace(&mut self.told[self.at], hash);
-        self.at = (self.at + 1) % BETWEEN;
-        self.hold().values.fetch_end(before);
+    fn expect(&mut self, kind: OperationKind, key: &[u8]) -> Heed {
+        self.hold();
+        let (Some(maps), told) = (&self.held, &mut self.told) else { return Heed::Ignored };
+        let line = match kind {
+            OperationKind::Increment | OperationKind::GetCounter => maps.counters.place(maps.counters.hash(key)),
+            _ => {
+                let hash = maps.values.hash(key);
+                told.now.note(hash);
+                maps.values.place(hash)
+            }
+        };
+        if told.note(line) {
+            told.fetch(&maps.values);
+        }
         Heed::Fetched
     }
 
@@ -127,10 +192,7 @@ impl Maps {
                 if value || counter { Reply::Done } else { Reply::Missing }
             }
             Operation::Increment { key, by } => {
-                let hash = counters.hash(key);
-                let count = count(counters.get(hash, key)).unwrap_or(0).wrapping_add(by);
-                counters.put(hash, key, &count.to_ne_bytes());
-                Reply::Number(count)
+                Reply::Number(counters.add(counters.hash(key), key, by))
             }
             Operation::GetCounter { key } => match count(counters.get(counters.hash(key), key)) {
                 Some(count) => Reply::Number(count),

@@ -202,21 +202,21 @@ pub fn levels(names: &[&str], levels: &[&str]) {
 }
 
 /// Batches that take the same rows in opposite orders: the server undoes some, and none of that is lost or left unsaid.
-pub fn deadlocks(rig: &Rig) {
+pub fn deadlocks(rig: &Rig, clients: u32) {
     let keys: Vec<Vec<u8>> = (0..300).map(|number| format!("deadlock {number:03}").into_bytes()).collect();
     let up: Vec<(&[u8], &[u8])> = keys.iter().map(|key| (&key[..], &b"up"[..])).collect();
     let down: Vec<(&[u8], &[u8])> = keys.iter().rev().map(|key| (&key[..], &b"down"[..])).collect();
-    let mut client = rig.client(8, 1);
+    let mut client = rig.client(clients, 1);
     let before = rig.store().resent();
     for _ in 0..50 {
         let batches: Vec<Operation<'_>> =
-            (0..8).map(|slot| Operation::PutMany { pairs: if slot % 2 == 0 { &up } else { &down } }).collect();
-        assert_eq!(client.all(&batches), vec![Got::Done; 8]);
+            (0..clients).map(|slot| Operation::PutMany { pairs: if slot % 2 == 0 { &up } else { &down } }).collect();
+        assert_eq!(client.all(&batches), vec![Got::Done; clients as usize]);
         if rig.store().resent() > before {
             return;
         }
     }
-    panic!("400 batches in opposite orders, and no deadlock");
+    panic!("50 times {clients} batches in opposite orders, and no deadlock");
 }
 
 /// Documents counted and summed by the store itself, with characters that any way of keeping text could spoil.

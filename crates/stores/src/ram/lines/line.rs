@@ -98,6 +98,28 @@ impl Line {
         }
     }
 
+    /// The value, when it is a number of eight bytes.
+    #[inline]
+    pub(super) fn number_mut(&mut self) -> Option<&mut [u8; 8]> {
+        let key_bytes = self.key_bytes as usize;
+        match self.form {
+            Form::Empty => None,
+            Form::Whole => {
+                // SAFETY: the line is whole.
+                let whole = unsafe { &mut self.body.whole };
+                whole[key_bytes..].first_chunk_mut().filter(|_| self.value_bytes == 8)
+            }
+            Form::Spilled => {
+                // SAFETY: the line is spilled; its block holds so many bytes and is the line's, which is borrowed.
+                let rest = unsafe {
+                    let Spilled { block, bytes, .. } = self.body.spilled;
+                    std::slice::from_raw_parts_mut(block.as_ptr(), bytes)
+                };
+                (&mut rest[key_bytes.saturating_sub(KEY_ROOM)..]).try_into().ok()
+            }
+        }
+    }
+
     /// The key; put together where part of it is in the block.
     pub(super) fn key(&self) -> Cow<'_, [u8]> {
         let key_bytes = self.key_bytes as usize;

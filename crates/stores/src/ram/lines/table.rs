@@ -1,7 +1,7 @@
 //! A hash table whose records are cache lines: key and value in the line while both fit, in a block of memory beyond that.
 //!
 //! It grows by extendible hashing: the highest bits of a hash choose a segment of 4096 lines in the directory, and a segment that is
-//! three quarters full is split in two. So the longest anything waits for growth is the time to move 4096 lines.
+//! five eighths full is split in two. So the longest anything waits for growth is the time to move 4096 lines.
 
 use super::arena::Arena;
 use super::line::{Form, Line};
@@ -10,8 +10,10 @@ use std::hash::{BuildHasher, Hasher};
 use std::ptr::NonNull;
 
 const LINES: usize = 4096;
+/// Bytes of a line.
+pub const LINE_BYTES: usize = size_of::<Line>();
 /// Lines of a segment in use before it is split.
-const FULL: u32 = 3072;
+const FULL: u32 = 2560;
 /// A segment: its lines are at `lines`.
 #[derive(Clone, Copy)]
 struct Segment {
@@ -74,13 +76,10 @@ impl Table {
         self.directory[(hash >> 1 >> (63 - self.depth)) as usize]
     }
 
-    /// Begins to fetch the line of a hash, and its neighbour, which is often the one.
+    /// Where the line of a hash is looked for first.
     #[inline]
-    pub fn fetch(&self, hash: u64) {
-        let lines = self.segment(hash).lines.as_ptr();
-        let at = hash as usize % LINES;
-        fetch(lines.wrapping_add(at).cast());
-        fetch(lines.wrapping_add((at + 1) % LINES).cast());
+    pub fn place(&self, hash: u64) -> *const u8 {
+        self.segment(hash).lines.as_ptr().wrapping_add(hash as usize % LINES).cast()
     }
 
     /// Begins to fetch where the next bytes of a spilled value go, if one of those lines is there already and says so.
@@ -124,35 +123,57 @@ impl Table {
     /// Adds to the value under a key, which is created when absent.
     #[inline]
     pub fn append(&mut self, hash: u64, key: &[u8], value: &[u8]) {
-        let mut line = self.seek(hash, key);
+        let mut found = self.seek(hash, key);
         // SAFETY: the line is the table's, and nothing else looks at it meanwhile.
-        let line = unsafe { line.as_mut() };
+        let line = unsafe { found.as_mut() };
         match line.form {
-            Form::Empty => self.insert(hash, key, value),
+            Form::Empty => self.insert(found, hash, key, value),
             _ => line.append(key, value, &mut self.blocks),
+        }
+    }
+
+    /// Adds to the number under a key, which is created as `by` when absent; what it is now.
+    #[inline]
+    pub fn add(&mut self, hash: u64, key: &[u8], by: i64) -> i64 {
+        let mut found = self.seek(hash, key);
+        // SAFETY: the line is the table's, and nothing else looks at it meanwhile.
+        let line = unsafe { found.as_mut() };
+        match line.number_mut() {
+            Some(bytes) => {
+                let number = i64::from_ne_bytes(*bytes).wrapping_add(by);
+                *bytes = number.to_ne_bytes();
+                number
+            }
+            None => {
+                self.put(hash, key, &by.to_ne_bytes());
+                by
+            }
         }
     }
 
     /// Replaces the value under a key, which is created when absent.
     pub fn put(&mut self, hash: u64, key: &[u8], value: &[u8]) {
-        let mut line = self.seek(hash, key);
+        let mut found = self.seek(hash, key);
         // SAFETY: the line is the table's, and nothing else looks at it meanwhile.
-        let line = unsafe { line.as_mut() };
+        let line = unsafe { found.as_mut() };
         if line.form == Form::Empty {
-            return self.insert(hash, key, value);
+            return self.insert(found, hash, key, value);
         }
         line.release(&mut self.blocks);
         line.fill(tag(hash), key, [value, b""], &mut self.blocks);
     }
 
-    /// Adds a key that is not there.
-    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) {
-        while self.sizes[self.segment(hash).number as usize].used >= FULL {
-            self.split(hash);
+    /// Adds a key that is not there; its line would be this one.
+    fn insert(&mut self, mut line: NonNull<Line>, hash: u64, key: &[u8], value: &[u8]) {
+        let mut number = self.segment(hash).number as usize;
+        if self.sizes[number].used >= FULL {
+            while self.sizes[number].used >= FULL {
+                self.split(hash);
+                number = self.segment(hash).number as usize;
+            }
+            line = self.seek(hash, key);
         }
-        let number = self.segment(hash).number as usize;
         self.sizes[number].used += 1;
-        let mut line = self.seek(hash, key);
         // SAFETY: the line is the table's, and nothing else looks at it meanwhile.
         unsafe { line.as_mut() }.fill(tag(hash), key, [value, b""], &mut self.blocks);
     }
@@ -239,8 +260,8 @@ fn tag(hash: u64) -> u16 {
 }
 
 /// Begins to fetch the cache line at an address, which may be any.
-#[inline]
-fn fetch(at: *const u8) {
+#[inline(always)]
+pub fn fetch(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint to the processor: it reads nothing and cannot fault.
     unsafe {
@@ -268,12 +289,25 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_added_to_where_they_are_whatever_the_length_of_the_key() {
+        let mut table = Table::default();
+        for round in 1..=3 {
+            for number in 0..5000_i64 {
+                let key_bytes = [4, 40, 47, 48, 49, 61, 300][number as usize % 7];
+                let key = format!("{number:0>key_bytes$}").into_bytes();
+                let hash = table.hash(&key);
+                assert_eq!(table.add(hash, &key, number), number * round);
+            }
+        }
+    }
+
+    #[test]
     fn the_table_does_what_a_map_does_whatever_the_lengths_and_however_it_grows() {
         let (mut table, mut map) = (Table::default(), HashMap::<Vec<u8>, Vec<u8>>::new());
         for number in 0..200_000 {
             let (key, value, what) = drawn(number);
             let hash = table.hash(&key);
-            table.fetch(hash);
+            super::fetch(table.place(hash));
             table.fetch_end(hash);
             match what {
                 0 => assert_eq!(table.delete(hash, &key), map.remove(&key).is_some(), "{number}"),
