@@ -61,6 +61,8 @@ pub(crate) struct Lane<'a> {
     in_flight: Vec<InFlight>,
     active: u32,
     ready: VecDeque<Slot>,
+    /// Room for the slots that are being given their next operation; empty otherwise.
+    sending: VecDeque<Slot>,
     /// Since when a slot has been free, when one is.
     free_since: Ticks,
     waiting: Vec<Slot>,
@@ -106,6 +108,7 @@ impl<'a> Lane<'a> {
             in_flight: vec![idle; slots as usize],
             active: 0,
             ready: (0..slots).collect(),
+            sending: VecDeque::with_capacity(slots as usize),
             free_since: 0,
             waiting: Vec::with_capacity(slots as usize),
             submitted: Vec::with_capacity(slots as usize),

@@ -47,19 +47,15 @@ fn a_share_makes_a_closed_loop_slower_by_that_share() {
     let (plain, twice) = (open("ram").unwrap(), open("ram,burn=100%").unwrap());
     let mut clients =
         [&plain, &twice].map(|open| BlockingClient::open(open.store(), 1, Duration::from_secs(5)).unwrap());
-    let ratios: Vec<f64> = (0..9)
-        .map(|_| {
-            let [plain, twice] = [0, 1].map(|at| shortest(&mut clients[at], 2_000).as_secs_f64());
-            twice / plain
-        })
-        .collect();
-    let ratio = stats_median(ratios);
-    assert!((1.8..2.4).contains(&ratio), "twice the time was asked for, {ratio} times it took");
-}
-
-fn stats_median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    // What is burnt at the end of one run for operations of the next, or not yet, is at most some hundred operations' worth.
+    let mut ratio = || {
+        let [plain, twice] = [0, 1].map(|at| shortest(&mut clients[at], 20_000).as_secs_f64());
+        twice / plain
+    };
+    // A ratio with something else on the machine in it says nothing; a wrong share is wrong every time.
+    let ratios: Vec<f64> = (0..9).map(|_| ratio()).collect();
+    let right = ratios.iter().filter(|ratio| (1.8..2.3).contains(*ratio)).count();
+    assert!(right >= 3, "twice the time was asked for, so many times it took: {ratios:.2?}");
 }
 
 #[test]

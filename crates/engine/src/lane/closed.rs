@@ -11,21 +11,29 @@ const TURN: u32 = 64;
 impl Lane<'_> {
     /// Gives every idle slot its next operation.
     pub(super) fn dispatch_ready(&mut self, session: &mut dyn Session) -> Result<(), StoreError> {
+        if !self.at_once && self.now < self.end {
+            return self.send_ready(session);
+        }
         let mut left = if self.now < self.end { self.ready.len() } else { 0 };
         while left > 0
             && let Some(slot) = self.ready.pop_front()
         {
             left -= 1;
-            if !self.at_once {
-                self.send_slot(session, slot)?;
-                continue;
-            }
             self.run_slot(session, slot)?;
             if self.now >= self.end {
                 return Ok(()); // time passes within the turn of a store that answers at once
             }
         }
         Ok(())
+    }
+
+    /// Gives every idle slot its next operation, on a session that answers later.
+    fn send_ready(&mut self, session: &mut dyn Session) -> Result<(), StoreError> {
+        std::mem::swap(&mut self.ready, &mut self.sending);
+        let mut sending = std::mem::take(&mut self.sending);
+        let sent = sending.drain(..).try_for_each(|slot| self.send_slot(session, slot));
+        self.sending = sending;
+        sent
     }
 
     /// Closed loop: the slot's next operation; where replies come at once, up to [`TURN`] of them. Counts are kept in locals

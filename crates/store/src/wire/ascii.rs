@@ -40,7 +40,15 @@ pub fn push_three<const HEAD: usize, const TAIL: usize>(
     unsafe {
         let to = out.as_mut_ptr().add(start);
         to.copy_from_nonoverlapping(head.as_ptr(), HEAD);
-        to.add(HEAD).copy_from_nonoverlapping(middle.as_ptr(), middle.len());
+        let (from, to_middle) = (middle.as_ptr(), to.add(HEAD));
+        match middle.len() {
+            // Most keys: two copies of known size, which may overlap, cost less than a call.
+            size @ 16..=32 => {
+                to_middle.copy_from_nonoverlapping(from, 16);
+                to_middle.add(size - 16).copy_from_nonoverlapping(from.add(size - 16), 16);
+            }
+            size => to_middle.copy_from_nonoverlapping(from, size),
+        }
         to.add(HEAD + middle.len()).copy_from_nonoverlapping(tail.as_ptr(), TAIL);
         out.set_len(start + size);
     }

@@ -55,6 +55,17 @@ pub(super) enum Flush {
     Down(Instant),
 }
 
+/// What a read found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Received {
+    /// Nothing, or the connection is down.
+    Nothing,
+    /// Less than there was room for: all there was.
+    Part,
+    /// As much as there was room for: there may be more.
+    Filled,
+}
+
 enum Line {
     Up(Socket),
     Down { retry_at: Instant },
@@ -217,29 +228,45 @@ impl<C: Codec> Link<C> {
         Ok(())
     }
 
+    /// Takes all that is there, as edge-triggered reports ask for: until a read is not filled, or to the end of a connection that has
+    /// `ended`.
+    #[inline]
+    pub fn drain<F: Fn() -> C>(&mut self, ended: bool, common: &mut Common<F>, sink: &mut dyn Sink) {
+        loop {
+            match self.read(Read::Now, common, sink) {
+                Received::Filled => {}
+                Received::Part if ended => {}
+                Received::Part | Received::Nothing => return,
+            }
+        }
+    }
+
     /// Takes the replies that are there, or waits for some.
     #[inline]
-    pub fn read<F: Fn() -> C>(&mut self, read: Read, common: &mut Common<F>, sink: &mut dyn Sink) {
-        let Line::Up(socket) = &self.line else { return };
-        let received = if self.partial.is_empty() {
-            socket.receive(&mut common.scratch, read)
+    pub fn read<F: Fn() -> C>(&mut self, read: Read, common: &mut Common<F>, sink: &mut dyn Sink) -> Received {
+        let Line::Up(socket) = &self.line else { return Received::Nothing };
+        let (received, room) = if self.partial.is_empty() {
+            (socket.receive(&mut common.scratch, read), common.scratch.len())
         } else {
             // The hint comes from the server, so it is believed only as far as the server has sent bytes.
             let believed = self.partial.len().max(READ_BYTES);
             self.partial.reserve(self.missing.clamp(READ_BYTES, believed));
-            socket.receive_more(&mut self.partial, read)
+            let room = self.partial.capacity() - self.partial.len();
+            (socket.receive_more(&mut self.partial, read), room)
         };
         match received {
             Ok(0) => self.lose(Loss::Lost("the server closed the connection".into()), common, sink),
             Ok(received) => {
                 sink.arrived();
                 self.take(received, common, sink);
+                return if received == room { Received::Filled } else { Received::Part };
             }
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
                 _ => self.lose(Loss::Lost(error.to_string()), common, sink),
             },
         }
+        Received::Nothing
     }
 
     /// Hands over the replies among the bytes received, and keeps the beginning of the next.

@@ -77,7 +77,9 @@ impl<C: Codec, F: Fn() -> C> Wire<C, F> {
         }
         match (until, flush) {
             (_, Flush::Down(retry_at)) => return sleep(limit(until, Some(retry_at))),
-            (Until::Now, _) => link.read(Read::Now, common, sink),
+            (Until::Now, _) => {
+                link.read(Read::Now, common, sink);
+            }
             (Until::At(time), Flush::Blocked) => {
                 if link.wait(Interest::ReadOrWrite, time)? {
                     link.read(Read::Now, common, sink);
@@ -119,7 +121,7 @@ impl<C: Codec, F: Fn() -> C> Wire<C, F> {
                 link.flush(common, sink)?;
             }
             if ready.readable {
-                link.read(Read::Now, common, sink);
+                link.drain(ready.ended, common, sink);
             }
         }
         Ok(())

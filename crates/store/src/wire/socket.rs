@@ -1,9 +1,12 @@
 //! One connected stream socket, the few system calls made on it, and the epoll instance that watches many.
 
 use crate::Endpoint;
+use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use study::Address;
@@ -32,16 +35,6 @@ pub(super) enum Interest {
     Read,
     /// Bytes to read, or room to write.
     ReadOrWrite,
-}
-
-impl Interest {
-    /// The bits of poll and epoll, which are the same.
-    fn bits(self) -> i16 {
-        match self {
-            Interest::Read => libc::POLLIN,
-            Interest::ReadOrWrite => libc::POLLIN | libc::POLLOUT,
-        }
-    }
 }
 
 /// A connected socket.
@@ -78,84 +71,65 @@ impl Socket {
     /// Sends what the kernel takes at once, and says how much that was.
     #[inline]
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        // SAFETY: the pointer and the length are those of a live slice; the descriptor is ours and open.
-        let sent = unsafe {
-            libc::send(self.fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL)
-        };
-        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
+        Ok(send(&self.fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
     }
 
     /// Receives into a slice; 0 when the other side has closed.
     #[inline]
     pub fn receive(&self, into: &mut [u8], read: Read) -> io::Result<usize> {
-        // SAFETY: the pointer and the length are those of a live slice.
-        unsafe { self.receive_raw(into.as_mut_ptr(), into.len(), read) }
+        Ok(recv(&self.fd, into, read.flags())?.1)
     }
 
     /// Receives into the unused capacity of `into`, behind what it holds; 0 when the other side has closed.
     pub fn receive_more(&self, into: &mut Vec<u8>, read: Read) -> io::Result<usize> {
-        let spare = into.spare_capacity_mut();
-        let (start, room) = (spare.as_mut_ptr(), spare.len());
-        debug_assert!(room > 0, "a read into nothing looks like a closed connection");
-        // SAFETY: the spare capacity is `room` writable bytes, of which the kernel has filled the first `received`.
-        unsafe {
-            let received = self.receive_raw(start.cast(), room, read)?;
-            into.set_len(into.len() + received);
-            Ok(received)
-        }
-    }
-
-    /// # Safety
-    /// `room` bytes from `start` on must be writable.
-    #[inline]
-    unsafe fn receive_raw(&self, start: *mut u8, room: usize, read: Read) -> io::Result<usize> {
-        let flags = match read {
-            Read::Now => libc::MSG_DONTWAIT,
-            Read::Blocking => 0,
-        };
-        // SAFETY: what the caller promised; the descriptor is ours and open.
-        let received = unsafe { libc::recv(self.fd.as_raw_fd(), start.cast(), room, flags) };
-        if received < 0 { Err(io::Error::last_os_error()) } else { Ok(received as usize) }
+        debug_assert!(into.capacity() > into.len(), "a read into nothing looks like a closed connection");
+        Ok(recv(&self.fd, spare_capacity(into), read.flags())?.1)
     }
 
     /// Waits precisely. Returns whether something can be done; also when the socket broke, which the next call on it will tell.
     pub fn wait(&self, interest: Interest, limit: Duration) -> io::Result<bool> {
-        wait(Some(self.fd.as_raw_fd()), interest, limit)
+        let events = match interest {
+            Interest::Read => PollFlags::IN,
+            Interest::ReadOrWrite => PollFlags::IN | PollFlags::OUT,
+        };
+        wait(&mut [PollFd::new(&self.fd, events)], limit)
+    }
+}
+
+impl Read {
+    #[inline]
+    fn flags(self) -> RecvFlags {
+        match self {
+            Read::Now => RecvFlags::DONTWAIT,
+            Read::Blocking => RecvFlags::empty(),
+        }
     }
 }
 
 /// Sleeps precisely.
 pub(super) fn sleep(limit: Duration) -> io::Result<()> {
-    wait(None, Interest::Read, limit).map(|_| ())
+    wait(&mut [], limit).map(|_| ())
 }
 
-fn wait(fd: Option<RawFd>, interest: Interest, limit: Duration) -> io::Result<bool> {
-    let mut polled = libc::pollfd { fd: fd.unwrap_or(-1), events: interest.bits(), revents: 0 };
-    let limit = timespec(limit);
-    // SAFETY: one pollfd and one timespec, both alive; no signal mask. A negative descriptor is ignored.
-    let ready = unsafe { libc::ppoll(&mut polled, 1, &limit, std::ptr::null()) };
-    match ready {
-        0 => Ok(false),
-        1.. => Ok(true),
-        _ => interrupted_is_nothing(io::Error::last_os_error()).map(|_| false),
+/// With `ppoll`. A signal ends a wait early, which every caller allows.
+fn wait(polled: &mut [PollFd<'_>], limit: Duration) -> io::Result<bool> {
+    match poll(polled, Some(&timespec(limit))) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
-/// A signal ends a wait early, which every caller allows.
-fn interrupted_is_nothing(error: io::Error) -> io::Result<usize> {
-    if error.kind() == io::ErrorKind::Interrupted { Ok(0) } else { Err(error) }
-}
-
-fn timespec(time: Duration) -> libc::timespec {
+fn timespec(time: Duration) -> Timespec {
     // A year is as good as for ever, and fits everywhere.
-    let seconds = time.as_secs().min(365 * 86_400);
-    libc::timespec { tv_sec: seconds as libc::time_t, tv_nsec: libc::c_long::from(time.subsec_nanos() as i32) }
+    Timespec { tv_sec: time.as_secs().min(365 * 86_400) as i64, tv_nsec: time.subsec_nanos().into() }
 }
 
-/// An epoll instance. Sockets are registered once, level triggered; closing one unregisters it.
+/// An epoll instance. Sockets are registered once, edge triggered, so that the kernel does not look at each a second time when it
+/// is waited again; closing one unregisters it. Whoever is told of bytes must read until a read is not filled.
 pub(super) struct Poller {
     fd: OwnedFd,
-    events: Vec<libc::epoll_event>,
+    events: Vec<epoll::Event>,
     precision: Precision,
 }
 
@@ -174,39 +148,40 @@ pub(super) const EVENTS: usize = 256;
 impl Poller {
     /// A new instance.
     pub fn new() -> io::Result<Poller> {
-        // SAFETY: no memory is passed; the descriptor returned is new and nobody else's.
-        let fd = unsafe {
-            let fd = libc::epoll_create1(libc::EPOLL_CLOEXEC);
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            OwnedFd::from_raw_fd(fd)
-        };
+        let fd = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         Ok(Poller { fd, events: Vec::with_capacity(EVENTS), precision: Precision::Nanoseconds })
     }
 
     /// Watches a socket for bytes to read, under this number.
     pub fn add(&self, socket: &Socket, number: u32) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, socket, number, Interest::Read)
+        Ok(epoll::add(&self.fd, &socket.fd, epoll::EventData::new_u64(number.into()), flags(Interest::Read))?)
     }
 
-    /// Changes what a socket is watched for.
+    /// Changes what a socket is watched for. What there is already is reported again.
     pub fn change(&self, socket: &Socket, number: u32, interest: Interest) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, socket, number, interest)
-    }
-
-    fn control(&self, action: i32, socket: &Socket, number: u32, interest: Interest) -> io::Result<()> {
-        let mut event = libc::epoll_event { events: interest.bits() as u32, u64: u64::from(number) };
-        // SAFETY: one epoll_event, alive; both descriptors are open.
-        let done = unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), action, socket.fd.as_raw_fd(), &mut event) };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        Ok(epoll::modify(&self.fd, &socket.fd, epoll::EventData::new_u64(number.into()), flags(interest))?)
     }
 
     /// Waits, and returns how many sockets there is something to do on. [`ready`](Poller::ready) names them.
     #[inline]
     pub fn wait(&mut self, limit: Duration) -> io::Result<usize> {
         self.events.clear();
-        let found = self.wait_raw(limit);
+        if self.precision == Precision::Milliseconds {
+            return self.wait_milliseconds(limit);
+        }
+        // SAFETY: EVENTS events fit the vector's capacity and have the kernel's layout; the timespec is alive; no signal mask is given
+        // (size 8: the kernel's). rustix would round the limit up to milliseconds.
+        let found = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.fd.as_raw_fd(),
+                self.events.as_mut_ptr(),
+                EVENTS as i32,
+                &timespec(limit),
+                std::ptr::null::<libc::sigset_t>(),
+                8usize,
+            )
+        };
         if found < 0 {
             return self.wait_failed(limit);
         }
@@ -215,46 +190,52 @@ impl Poller {
         Ok(found as usize)
     }
 
-    #[inline]
-    fn wait_raw(&mut self, limit: Duration) -> i64 {
-        // SAFETY: EVENTS events fit the vector's capacity; the timespec is alive; no signal mask is given (size 8: the kernel's).
-        unsafe {
-            match self.precision {
-                Precision::Nanoseconds => libc::syscall(
-                    libc::SYS_epoll_pwait2,
-                    self.fd.as_raw_fd(),
-                    self.events.as_mut_ptr(),
-                    EVENTS as i32,
-                    &timespec(limit),
-                    std::ptr::null::<libc::sigset_t>(),
-                    8usize,
-                ),
-                Precision::Milliseconds => i64::from(libc::epoll_wait(
-                    self.fd.as_raw_fd(),
-                    self.events.as_mut_ptr(),
-                    EVENTS as i32,
-                    i32::try_from(limit.as_millis()).unwrap_or(i32::MAX),
-                )),
-            }
-        }
-    }
-
     #[cold]
     fn wait_failed(&mut self, limit: Duration) -> io::Result<usize> {
         let error = io::Error::last_os_error();
-        if error.raw_os_error() == Some(libc::ENOSYS) && self.precision == Precision::Nanoseconds {
-            self.precision = Precision::Milliseconds;
-            return self.wait(limit);
+        match error.raw_os_error() {
+            Some(libc::EINTR) => Ok(0), // every caller allows a wait that ends early
+            Some(libc::ENOSYS) => {
+                self.precision = Precision::Milliseconds;
+                self.wait(limit)
+            }
+            _ => Err(error),
         }
-        interrupted_is_nothing(error)
+    }
+
+    /// Rounded down, so that it does not end late.
+    #[cold]
+    fn wait_milliseconds(&mut self, limit: Duration) -> io::Result<usize> {
+        let limit = timespec(Duration::from_millis(limit.as_millis() as u64));
+        match epoll::wait(&self.fd, spare_capacity(&mut self.events), Some(&limit)) {
+            Ok(_) => Ok(self.events.len()),
+            Err(rustix::io::Errno::INTR) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Report `index` of the last wait.
     #[inline]
     pub fn ready(&self, index: usize) -> Ready {
-        let event = self.events[index];
-        let writable = event.events & libc::EPOLLOUT as u32;
-        Ready { number: event.u64 as u32, readable: event.events != writable, writable: writable != 0 }
+        let epoll::Event { flags, data } = self.events[index];
+        Ready {
+            number: data.u64() as u32,
+            readable: flags != epoll::EventFlags::OUT,
+            writable: flags.contains(epoll::EventFlags::OUT),
+            ended: flags.intersects(ENDED),
+        }
+    }
+}
+
+/// The other side has hung up, or the connection broke.
+const ENDED: epoll::EventFlags =
+    epoll::EventFlags::RDHUP.union(epoll::EventFlags::HUP).union(epoll::EventFlags::ERR);
+
+fn flags(interest: Interest) -> epoll::EventFlags {
+    let read = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+    match interest {
+        Interest::Read => read,
+        Interest::ReadOrWrite => read | epoll::EventFlags::OUT,
     }
 }
 
@@ -267,6 +248,8 @@ pub(super) struct Ready {
     pub readable: bool,
     /// The kernel takes bytes again.
     pub writable: bool,
+    /// The connection has ended; bytes may be there before the end.
+    pub ended: bool,
 }
 
 /// Time left until `time`; none when it has passed.

@@ -78,15 +78,15 @@ impl Line {
         if self.key_bytes as usize != key.len() {
             return false;
         }
-        // Whole or spilled, the key is at the start; eight bytes are compared without a call.
-        if self.form == Form::Whole {
-            return match key.len() {
-                8 => self.whole()[..8] == key[..8],
-                bytes => &self.whole()[..bytes] == key,
-            };
+        // Whole or spilled, the key's first bytes are at the start of the body; eight bytes are compared without a call.
+        // SAFETY: the line is in use, so its body was written from the start on, over as many bytes as the key or `KEY_ROOM` has.
+        let body = unsafe { &self.body.whole };
+        match key.len() {
+            8 => body[..8] == key[..8],
+            bytes if bytes <= KEY_ROOM || self.form == Form::Whole => &body[..bytes] == key,
+            // The block is another line of memory: it is not looked at without need, not even to compare no bytes.
+            _ => body[..KEY_ROOM] == key[..KEY_ROOM] && self.spilled().rest().starts_with(&key[KEY_ROOM..]),
         }
-        let (first, rest) = key.split_at(key.len().min(KEY_ROOM));
-        &self.spilled().key[..first.len()] == first && self.spilled().rest().starts_with(rest)
     }
 
     #[inline]
