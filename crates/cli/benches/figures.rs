@@ -69,8 +69,9 @@ fn place(url: &str) -> &'static str {
 fn instructions(directory: &Path) {
     let (_server, socket, _) = start_redis(directory);
     let url = format!("redis-unix://{}", socket.display());
-    for pipeline in [1, 16] {
-        let cost = slope(20_000, 100_000, |operations| {
+    // So many that what the report of a longer run costs is less than one instruction an operation.
+    for (pipeline, short, long) in [(1, 1_000_000, 4_000_000), (16, 2_000_000, 10_000_000)] {
+        let cost = slope(short, long, |operations| {
             let file = directory.join("callgrind");
             let out = format!("--callgrind-out-file={}", file.display());
             study(&["valgrind", "--tool=callgrind", &out], &gets(&url, operations, 8, pipeline), directory);

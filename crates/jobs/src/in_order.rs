@@ -1,31 +1,38 @@
 //! Shares a stream of work out over slots, so that what belongs to one key is done in the order of the stream, one after the other.
 //!
 //! A free slot takes the next item. When its key is in flight on another slot, that slot gets it behind what it has. So keys need no
-//! owner known beforehand, no slot waits, and what is kept is as much as is in flight.
+//! owner known beforehand, no slot waits, and what is kept is as much as is in flight. Which keys are in flight is kept by places
+//! that several keys share: a look and a store, where a map would hash, search and forget.
 
-use hashbrown::HashMap;
-use hashbrown::hash_map::Entry;
+use data::splitmix::mix;
 use std::collections::VecDeque;
 use store::Slot;
+
+/// Places a slot: keys that share one wait for each other without need, which one in so many does.
+const PLACES: usize = 32;
+
+/// A place nobody has.
+const NOBODY: Slot = Slot::MAX;
 
 /// The slots of one worker.
 pub struct InOrder<I> {
     slots: Vec<Turn<I>>,
-    /// The slot each key in flight is on.
-    busy: HashMap<u64, Slot>,
+    /// For the keys of each place, the slot one of them is in flight on.
+    owners: Vec<Slot>,
 }
 
 struct Turn<I> {
-    key: u64,
+    place: usize,
     behind: VecDeque<I>,
 }
 
 impl<I> InOrder<I> {
     /// So many idle slots.
     pub fn new(slots: usize) -> InOrder<I> {
+        let places = if slots > 1 { (PLACES * slots).next_power_of_two() } else { 0 };
         InOrder {
-            slots: (0..slots).map(|_| Turn { key: 0, behind: VecDeque::new() }).collect(),
-            busy: HashMap::with_capacity(if slots > 1 { slots } else { 0 }),
+            slots: (0..slots).map(|_| Turn { place: 0, behind: VecDeque::new() }).collect(),
+            owners: vec![NOBODY; places],
         }
     }
 
@@ -39,13 +46,14 @@ impl<I> InOrder<I> {
             return Some(item);
         }
         while let Some((key, item)) = next() {
-            match self.busy.entry(key) {
-                Entry::Occupied(owner) => self.slots[*owner.get() as usize].behind.push_back(item),
-                Entry::Vacant(place) => {
-                    place.insert(slot);
-                    self.slots[slot as usize].key = key;
+            let place = mix(key) as usize & (self.owners.len() - 1);
+            match self.owners[place] {
+                NOBODY => {
+                    self.owners[place] = slot;
+                    self.slots[slot as usize].place = place;
                     return Some(item);
                 }
+                owner => self.slots[owner as usize].behind.push_back(item),
             }
         }
         None
@@ -56,7 +64,7 @@ impl<I> InOrder<I> {
     pub fn done(&mut self, slot: Slot) {
         let turn = &self.slots[slot as usize];
         if self.slots.len() > 1 && turn.behind.is_empty() {
-            self.busy.remove(&turn.key);
+            self.owners[turn.place] = NOBODY;
         }
     }
 }

@@ -93,13 +93,16 @@ impl Codec for Resp {
                 get(out, key);
             }
             Operation::Put { key, value } => {
-                out.reserve(key.len() + value.len() + 64);
                 out.extend_from_slice(b"*3\r\n$3\r\nSET\r\n");
                 bulk(out, key);
                 bulk(out, value);
             }
             Operation::Delete { key } => request(out, b"DEL", &[key]),
-            Operation::Append { key, value } => request(out, b"APPEND", &[key, value]),
+            Operation::Append { key, value } => {
+                out.extend_from_slice(b"*3\r\n$6\r\nAPPEND\r\n");
+                bulk(out, key);
+                bulk(out, value);
+            }
             Operation::Increment { key, by } => {
                 out.extend_from_slice(b"*3\r\n$6\r\nINCRBY\r\n");
                 bulk(out, key);
@@ -288,10 +291,20 @@ fn get(out: &mut Vec<u8>, key: &[u8]) {
     }
 }
 
+#[inline]
 fn bulk(out: &mut Vec<u8>, bytes: &[u8]) {
-    push_line(out, b'$', bytes.len() as u64);
-    out.extend_from_slice(bytes);
-    out.extend_from_slice(b"\r\n");
+    let digit = |number: usize| b'0' + number as u8;
+    // Keys and small values: a head of known size, and one check for room.
+    match bytes.len() {
+        size @ 0..10 => push_three(out, &[b'$', digit(size), b'\r', b'\n'], bytes, b"\r\n"),
+        size @ 10..100 => push_three(out, &[b'$', digit(size / 10), digit(size % 10), b'\r', b'\n'], bytes, b"\r\n"),
+        size => {
+            out.reserve(size + 32);
+            push_line(out, b'$', size as u64);
+            out.extend_from_slice(bytes);
+            out.extend_from_slice(b"\r\n");
+        }
+    }
 }
 
 #[inline]

@@ -1,6 +1,6 @@
 //! What the jobs themselves cost, without engine and store, in CPU time of this thread (the fastest of several rounds):
 //!
-//! `cargo run --release -p kvtrial-jobs --example speed [DATA]`
+//! `cargo run --release -p kvtrial-jobs --example job_speed [DATA]`
 
 use data::fans::FanSet;
 use data::scramble::Scramble;
