@@ -1,60 +1,79 @@
 //! Shares a stream of work out over slots, so that what belongs to one key is done in the order of the stream, one after the other.
 //!
 //! A free slot takes the next item. When its key is in flight on another slot, that slot gets it behind what it has. So keys need no
-//! owner known beforehand, no slot waits, and what is kept is as much as is in flight. Which keys are in flight is kept by places
-//! that several keys share: a look and a store, where a map would hash, search and forget.
+//! owner known beforehand, no slot waits, and what is kept is as much as is in flight. Which keys are in flight is kept as a bit a
+//! place, a place for several keys, so that it stays in the nearest cache while the system calls between two batches empty it.
 
 use data::splitmix::mix;
 use std::collections::VecDeque;
 use store::Slot;
 
-/// Places a slot: keys that share one wait for each other without need, which one in so many does.
-const PLACES: usize = 32;
+/// Places a slot: one item in so many waits for another key's without need.
+const PLACES: usize = 64;
 
-/// A place nobody has.
-const NOBODY: Slot = Slot::MAX;
+/// The place of a slot with nothing in flight.
+const NOWHERE: u32 = u32::MAX;
 
 /// The slots of one worker.
 pub struct InOrder<I> {
-    slots: Vec<Turn<I>>,
-    /// For the keys of each place, the slot one of them is in flight on.
-    owners: Vec<Slot>,
+    /// Where the key is that a slot has in flight.
+    places: Vec<u32>,
+    /// What a slot does after that.
+    behind: Vec<VecDeque<I>>,
+    busy: Bits,
 }
 
-struct Turn<I> {
-    place: usize,
-    behind: VecDeque<I>,
+/// A power of two of bits.
+struct Bits(Vec<u64>);
+
+impl Bits {
+    #[inline]
+    fn place_of(&self, key: u64) -> u32 {
+        (mix(key) as usize & (64 * self.0.len() - 1)) as u32
+    }
+
+    /// Sets a bit; whether it was not set.
+    #[inline]
+    fn set(&mut self, place: u32) -> bool {
+        let (word, bit) = (&mut self.0[place as usize / 64], 1 << (place % 64));
+        let free = *word & bit == 0;
+        *word |= bit;
+        free
+    }
+
+    #[inline]
+    fn clear(&mut self, place: u32) {
+        self.0[place as usize / 64] &= !(1 << (place % 64));
+    }
 }
 
 impl<I> InOrder<I> {
     /// So many idle slots.
     pub fn new(slots: usize) -> InOrder<I> {
-        let places = if slots > 1 { (PLACES * slots).next_power_of_two() } else { 0 };
         InOrder {
-            slots: (0..slots).map(|_| Turn { place: 0, behind: VecDeque::new() }).collect(),
-            owners: vec![NOBODY; places],
+            places: vec![NOWHERE; slots],
+            behind: (0..slots).map(|_| VecDeque::new()).collect(),
+            busy: Bits(vec![0; (PLACES * slots).next_power_of_two().div_ceil(64)]),
         }
     }
 
     /// What an idle slot does next: of the stream `next`, which gives keys and items. `None`: there is no more for it.
     #[inline]
     pub fn take(&mut self, slot: Slot, mut next: impl FnMut() -> Option<(u64, I)>) -> Option<I> {
-        if self.slots.len() == 1 {
+        if self.places.len() == 1 {
             return next().map(|(_, item)| item);
         }
-        if let Some(item) = self.slots[slot as usize].behind.pop_front() {
+        if let Some(item) = self.behind[slot as usize].pop_front() {
             return Some(item);
         }
         while let Some((key, item)) = next() {
-            let place = mix(key) as usize & (self.owners.len() - 1);
-            match self.owners[place] {
-                NOBODY => {
-                    self.owners[place] = slot;
-                    self.slots[slot as usize].place = place;
-                    return Some(item);
-                }
-                owner => self.slots[owner as usize].behind.push_back(item),
+            let place = self.busy.place_of(key);
+            if self.busy.set(place) {
+                self.places[slot as usize] = place;
+                return Some(item);
             }
+            let owner = self.places.iter().position(|&other| other == place);
+            self.behind[owner.unwrap_or(slot as usize)].push_back(item);
         }
         None
     }
@@ -62,9 +81,10 @@ impl<I> InOrder<I> {
     /// The slot's item is done, well or badly.
     #[inline]
     pub fn done(&mut self, slot: Slot) {
-        let turn = &self.slots[slot as usize];
-        if self.slots.len() > 1 && turn.behind.is_empty() {
-            self.owners[turn.place] = NOBODY;
+        let slot = slot as usize;
+        if self.places.len() > 1 && self.behind[slot].is_empty() {
+            self.busy.clear(self.places[slot]);
+            self.places[slot] = NOWHERE;
         }
     }
 }
