@@ -78,11 +78,11 @@ impl<I> InOrder<I> {
         None
     }
 
-    /// The slot's item is done, well or badly.
+    /// The slot's item is done, well or badly. Nothing, when it had none of here.
     #[inline]
     pub fn done(&mut self, slot: Slot) {
         let slot = slot as usize;
-        if self.places.len() > 1 && self.behind[slot].is_empty() {
+        if self.places[slot] != NOWHERE && self.behind[slot].is_empty() {
             self.busy.clear(self.places[slot]);
             self.places[slot] = NOWHERE;
         }

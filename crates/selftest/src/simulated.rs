@@ -74,7 +74,7 @@ impl Session for Queue {
                     answered = true;
                 }
                 self.waiting.pop_front();
-                sink.reply(slot, Reply::Missing);
+                sink.reply(slot, &Reply::Missing);
             }
             match until {
                 Until::At(time) if !answered && now < time => std::hint::spin_loop(),

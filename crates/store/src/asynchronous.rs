@@ -182,7 +182,7 @@ impl<F: Future<Output = ()>> Session for Async<F> {
                     }
                     replies += 1;
                     if let Some(reply) = seat.reply() {
-                        sink.reply(slot as Slot, reply);
+                        sink.reply(slot as Slot, &reply);
                     }
                 }
             });

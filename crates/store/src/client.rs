@@ -117,10 +117,10 @@ impl Inbox {
 impl Sink for Inbox {
     fn arrived(&mut self) {}
 
-    fn reply(&mut self, slot: Slot, reply: Reply<'_>) {
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
         match self.in_flight.get_mut(slot as usize).and_then(Option::take) {
             Some((operation, _)) => {
-                self.replies[operation] = Some(reply.into());
+                self.replies[operation] = Some((*reply).into());
                 self.idle.push(slot);
             }
             None => self.unasked = Some(slot),
@@ -182,9 +182,9 @@ mod tests {
             match self.waiting.iter().rposition(|(_, key)| key != b"never") {
                 Some(at) => {
                     let (slot, key) = self.waiting.remove(at).unwrap();
-                    sink.reply(slot, Reply::Value(&key));
+                    sink.reply(slot, &Reply::Value(&key));
                     if key == b"twice" {
-                        sink.reply(slot, Reply::Value(&key));
+                        sink.reply(slot, &Reply::Value(&key));
                     }
                 }
                 None => {

@@ -41,7 +41,7 @@ pub trait Sink {
     fn arrived(&mut self);
 
     /// The reply to the operation in flight on `slot`.
-    fn reply(&mut self, slot: Slot, reply: Reply<'_>);
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>);
 }
 
 /// One worker thread's handle on a store, with many operations in flight.

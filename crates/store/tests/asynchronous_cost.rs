@@ -67,7 +67,7 @@ struct Idle(Vec<Slot>);
 impl Sink for Idle {
     fn arrived(&mut self) {}
 
-    fn reply(&mut self, slot: Slot, _: Reply<'_>) {
+    fn reply(&mut self, slot: Slot, _: &Reply<'_>) {
         self.0.push(slot);
     }
 }

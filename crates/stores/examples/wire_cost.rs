@@ -92,8 +92,8 @@ struct Filled(u64);
 
 impl Sink for Filled {
     fn arrived(&mut self) {}
-    fn reply(&mut self, _: Slot, reply: Reply<'_>) {
-        assert_eq!(reply, Reply::Done);
+    fn reply(&mut self, _: Slot, reply: &Reply<'_>) {
+        assert_eq!(*reply, Reply::Done);
         self.0 += 1;
     }
 }
@@ -188,9 +188,9 @@ impl Sink for Loop {
     }
 
     #[inline]
-    fn reply(&mut self, slot: Slot, reply: Reply<'_>) {
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
         let (id, sent) = self.asked[slot as usize];
-        self.wrong += u64::from(!matches!(reply, Reply::Value(found) if found == value(id)));
+        self.wrong += u64::from(!matches!(reply, Reply::Value(found) if *found == value(id)));
         let ns = self.arrived_ns - sent;
         self.latency[64 - ns.leading_zeros() as usize] += 1;
         self.answered += 1;

@@ -48,7 +48,7 @@ struct Counted {
 impl Sink for Counted {
     fn arrived(&mut self) {}
 
-    fn reply(&mut self, _: Slot, reply: Reply<'_>) {
+    fn reply(&mut self, _: Slot, reply: &Reply<'_>) {
         self.answered += 1;
         self.failed += u32::from(matches!(reply, Reply::Failed(_)));
     }

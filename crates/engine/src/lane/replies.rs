@@ -75,7 +75,7 @@ impl Sink for Lane<'_> {
     }
 
     #[inline]
-    fn reply(&mut self, slot: Slot, reply: Reply<'_>) {
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
         let state = self.in_flight[slot as usize];
         if !state.active {
             self.offend(Offence::new(ReasonKind::Protocol, b"", format!("a reply nobody asked for: {reply:?}")));
@@ -95,7 +95,7 @@ impl Sink for Lane<'_> {
             }
             self.burst.replies += 1;
         }
-        self.complete(slot, state.kind, &reply);
+        self.complete(slot, state.kind, reply);
         self.ready.push_back(slot);
     }
 }

@@ -118,7 +118,7 @@ impl Session for SimulatedSession {
                     answered = true;
                 }
                 if let Some((slot, _)) = self.queue.pop_front() {
-                    sink.reply(slot, Reply::Missing);
+                    sink.reply(slot, &Reply::Missing);
                 }
             }
             match until {

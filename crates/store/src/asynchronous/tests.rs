@@ -88,9 +88,9 @@ impl Sink for Tally {
         self.arrivals += 1;
     }
 
-    fn reply(&mut self, slot: Slot, reply: Reply<'_>) {
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
         assert!(self.arrivals > 0, "a reply before arrived()");
-        let Reply::Number(number) = reply else { panic!("{reply:?}") };
+        let Reply::Number(number) = *reply else { panic!("{reply:?}") };
         self.replies.push((slot, number));
     }
 }
@@ -236,7 +236,7 @@ fn every_operation_reaches_the_driver_as_it_was_submitted() {
     impl Sink for Seen {
         fn arrived(&mut self) {}
 
-        fn reply(&mut self, _: Slot, reply: Reply<'_>) {
+        fn reply(&mut self, _: Slot, reply: &Reply<'_>) {
             self.0.push(format!("{reply:?}"));
         }
     }

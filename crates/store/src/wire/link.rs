@@ -333,7 +333,7 @@ impl<C: Codec> Link<C> {
         sink.arrived();
         for (slot, _) in self.in_flight.drain(..) {
             common.answered += 1;
-            sink.reply(slot, Reply::Failed(failure));
+            sink.reply(slot, &Reply::Failed(failure));
         }
     }
 }
@@ -361,17 +361,18 @@ fn hand_over<C: Codec>(
     let mut at = 0;
     while at < input.len() {
         let Some(&(slot, expect)) = in_flight.front() else { return (at, End::Surplus) };
-        match codec.decode(expect, &input[at..]) {
+        // By reference: a reply is too large to be copied for nothing.
+        match &codec.decode(expect, &input[at..]) {
             Decoded::Reply { reply, consumed } => {
                 at += consumed;
                 in_flight.pop_front();
                 if in_flight.is_empty() && at < input.len() {
-                    sink.reply(slot, Reply::Failed(Failure::Protocol(SURPLUS)));
+                    sink.reply(slot, &Reply::Failed(Failure::Protocol(SURPLUS)));
                     return (at, End::Surplus);
                 }
                 sink.reply(slot, reply);
             }
-            Decoded::Incomplete { at_least } => return (at, End::Partial { at_least }),
+            Decoded::Incomplete { at_least } => return (at, End::Partial { at_least: *at_least }),
             Decoded::Broken(problem) => return (at, End::Broken(problem)),
         }
     }

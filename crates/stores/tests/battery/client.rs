@@ -123,8 +123,8 @@ impl Client {
         struct Keep(Option<Answer>);
         impl Sink for Keep {
             fn arrived(&mut self) {}
-            fn reply(&mut self, _: Slot, reply: Reply<'_>) {
-                self.0 = Some(Answer::of(&reply));
+            fn reply(&mut self, _: Slot, reply: &Reply<'_>) {
+                self.0 = Some(Answer::of(reply));
             }
         }
         let mut keep = Keep(None);

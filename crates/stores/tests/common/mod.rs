@@ -138,8 +138,8 @@ struct Replies<'a>(&'a mut [Option<Got>], &'a mut usize);
 impl Sink for Replies<'_> {
     fn arrived(&mut self) {}
 
-    fn reply(&mut self, slot: Slot, reply: Reply<'_>) {
-        let seen = self.0[slot as usize].replace(reply.into());
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
+        let seen = self.0[slot as usize].replace((*reply).into());
         assert_eq!(seen, None, "slot {slot} was answered twice");
         *self.1 += 1;
     }

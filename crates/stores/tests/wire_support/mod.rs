@@ -176,9 +176,9 @@ impl Sink for Inbox {
         self.arrivals += 1;
     }
 
-    fn reply(&mut self, slot: Slot, reply: Reply<'_>) {
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
         assert!(self.arrivals > 0, "a reply came before its arrival was told");
-        self.answers.push((slot, Answer::of(reply)));
+        self.answers.push((slot, Answer::of(*reply)));
     }
 }
 

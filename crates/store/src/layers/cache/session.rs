@@ -197,11 +197,11 @@ impl Sink for Through<'_> {
         self.sink.arrived();
     }
 
-    fn reply(&mut self, slot: Slot, reply: Reply<'_>) {
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
         match self.pending.get_mut(slot as usize).and_then(Option::take) {
             Some(pending) => {
                 let answer = pending.end(self.memory, &reply);
-                self.sink.reply(slot, self.held.reply(answer));
+                self.sink.reply(slot, &self.held.reply(answer));
             }
             None => self.sink.reply(slot, reply), // nobody asked for it: the engine will say so
         }
