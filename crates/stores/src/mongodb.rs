@@ -13,6 +13,9 @@
 //! | `second` | `w: 1, j: false`: the journal is synced every 100 ms | - |
 //! | `os` | - | SQLite with `synchronous=off`: written, never synced |
 //!
+//! Values that are JSON objects are stored as objects, which the aggregation counts and sums; every other value as bytes. FerretDB
+//! is asked for counts and sums one after the other: of several in one question it answers the first.
+//!
 //! Keys are stored as `_id` strings, those that are no plain text in hexadecimal digits: FerretDB looks up only strings through its
 //! index. Their order is not the order of the keys' bytes, so scans are not native. The protocol does not pipeline: each slot
 //! has a connection, in one pool a session. On the user's server the collections `kvtrial_kv`, `kvtrial_counters` and `kvtrial_fields`
@@ -20,6 +23,8 @@
 
 #[cfg(feature = "mongodb")]
 mod client;
+#[cfg(feature = "mongodb")]
+mod document;
 #[cfg(feature = "mongodb")]
 mod setup;
 
@@ -76,6 +81,7 @@ impl Product {
             max_key_bytes: MAX_KEY_BYTES,
             max_value_bytes: MAX_VALUE_BYTES,
             compaction: Support::Native,
+            reduction: Support::Native,
             ..Capabilities::BASIC
         }
     }

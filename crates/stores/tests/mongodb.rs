@@ -33,6 +33,11 @@ fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
 }
 
 #[test]
+fn documents_are_counted_and_summed_by_the_aggregation() {
+    common::reduces(rig());
+}
+
+#[test]
 fn a_stand_in_is_named_as_such() {
     let facts = rig().store().facts().unwrap();
     assert_eq!(facts.product, if is_ferretdb() { "FerretDB" } else { "MongoDB" });

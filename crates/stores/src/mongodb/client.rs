@@ -1,5 +1,6 @@
 //! One slot: operations as commands on three collections.
 
+use super::document::{holding, pair, value};
 use super::setup::COLLECTIONS;
 use mongodb::bson::raw::{RawArrayBuf, RawBsonRef, RawDocument, cstr};
 use mongodb::bson::spec::BinarySubtype;
@@ -112,7 +113,7 @@ const ENCODED: char = '\u{F8FF}';
 
 /// A key as a string: FerretDB's index knows no other kind of id. Plain text stays as it is, anything else becomes hexadecimal
 /// digits behind [`ENCODED`]; no two keys become the same.
-fn id(key: &[u8]) -> String {
+pub(super) fn id(key: &[u8]) -> String {
     match std::str::from_utf8(key) {
         Ok(text) if !text.starts_with(ENCODED) && !text.contains(|character: char| character.is_control()) => text.to_owned(),
         _ => std::iter::once(ENCODED).chain(key.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hex_digit)).collect(),
@@ -127,19 +128,11 @@ fn binary(bytes: &[u8]) -> Bson {
     Bson::Binary(Binary { subtype: BinarySubtype::Generic, bytes: bytes.to_vec() })
 }
 
-fn raw(bytes: &[u8]) -> RawBinaryRef<'_> {
+pub(super) fn raw(bytes: &[u8]) -> RawBinaryRef<'_> {
     RawBinaryRef { subtype: BinarySubtype::Generic, bytes }
 }
 
-/// The document of a pair.
-fn pair(key: &[u8], value: &[u8]) -> RawDocumentBuf {
-    let mut document = RawDocumentBuf::new();
-    document.append(cstr!("_id"), id(key).as_str());
-    document.append(cstr!("v"), raw(value));
-    document
-}
-
-/// The bytes of a key or value in a document.
+/// The bytes of a text or binary field in a document.
 fn bytes<'a>(document: &'a RawDocument, name: &str) -> &'a [u8] {
     match document.get(name) {
         Ok(Some(RawBsonRef::String(text))) => text.as_bytes(),
@@ -173,11 +166,11 @@ impl Slot {
     async fn carry_out(&self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<Answer> {
         Ok(match *operation {
             Operation::Get { key } => match self.pairs.find_one(doc! { "_id": id(key) }).await? {
-                Some(document) => out.value(bytes(&document, "v")),
+                Some(document) => out.value(&value(&document)),
                 None => Answer::Missing,
             },
             Operation::GetVersioned { key } => match self.pairs.find_one(doc! { "_id": id(key) }).await? {
-                Some(document) => out.versioned(bytes(&document, "v"), 0),
+                Some(document) => out.versioned(&value(&document), 0),
                 None => Answer::Missing,
             },
             Operation::Put { key, value } => self.put(key, value).await?,
@@ -211,8 +204,7 @@ impl Slot {
                 }
             }
             Operation::CompareAndSet { key, expected: Expected::Present { value: old, .. }, value } => {
-                let filter = doc! { "_id": id(key), "v": binary(old) };
-                match self.pairs.replace_one(filter, pair(key, value)).await?.matched_count {
+                match self.pairs.replace_one(holding(key, old)?, pair(key, value)).await?.matched_count {
                     0 => Answer::Conflict,
                     _ => Answer::Done,
                 }
@@ -234,7 +226,7 @@ impl Slot {
         let mut found: HashMap<Vec<u8>, Vec<u8>> = HashMap::with_capacity(keys.len());
         while cursor.advance().await? {
             let row = cursor.current();
-            found.insert(bytes(row, "_id").to_vec(), bytes(row, "v").to_vec());
+            found.insert(bytes(row, "_id").to_vec(), value(row).into_owned());
         }
         for (key, id) in keys.iter().zip(&ids) {
             if let Some(value) = found.get(id.as_bytes()) {

@@ -1,6 +1,7 @@
 //! Connecting: login, collections, what the server says of itself.
 
 use super::client::Slot;
+use super::document::{Figures, note, pipeline};
 use super::{DURABILITIES, Product, USUAL_PORT, ferretd_version};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::{ClientOptions, Credential, ServerAddress, WriteConcern};
@@ -11,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Resent, Session, SessionPlan, Store, StoreError, Threading,
+    Capabilities, Endpoint, Facts, Group, Reduction, Resent, Session, SessionPlan, Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec, Target};
 
@@ -33,6 +34,7 @@ pub(super) const COLLECTIONS: [&str; 3] = ["kvtrial_kv", "kvtrial_counters", "kv
 const CONNECTIONS_OF_FERRETDB: u32 = 4;
 
 struct MongoDb {
+    product: Product,
     /// Connections of a session at most; slots beyond them wait for one.
     most_connections: u32,
     /// FerretDB: one write at a time, over all sessions.
@@ -76,7 +78,7 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
         Some(_) => (CONNECTIONS_OF_FERRETDB, Some(Arc::new(Semaphore::new(1)))),
         None => (u32::MAX, None),
     };
-    Ok(Box::new(MongoDb { most_connections, turn, options, database, place, target: spec.target.clone(), capabilities, resent: Resent::default() }))
+    Ok(Box::new(MongoDb { product, most_connections, turn, options, database, place, target: spec.target.clone(), capabilities, resent: Resent::default() }))
 }
 
 /// MongoDB's level is the client's choice. Of a FerretDB that we have not started we only know that it writes.
@@ -256,6 +258,33 @@ impl Store for MongoDb {
             compacted.map(drop).map_err(|error| StoreError::open(&self.place, error))
         })
     }
+
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+        let made = brief(&self.place, patience, async {
+            let database = enter(&self.place, self.options.clone(), &self.database).await?;
+            let made = aggregate(&database, self.product, reduction).await;
+            database.client().clone().shutdown().immediate(true).await;
+            made.map_err(|error| StoreError::open(&self.place, error))
+        })?;
+        let mut groups = BTreeMap::new();
+        for document in &made {
+            note(&mut groups, document).map_err(|problem| StoreError::open(&self.place, problem))?;
+        }
+        Ok(groups.into_values().collect())
+    }
+}
+
+/// What the aggregation makes of the pairs.
+async fn aggregate(database: &Database, product: Product, reduction: &Reduction) -> mongodb::error::Result<Vec<Document>> {
+    let mut made = Vec::new();
+    for &figures in Figures::of(product) {
+        let stages = pipeline(reduction, figures);
+        let mut cursor = database.collection::<Document>(COLLECTIONS[0]).aggregate(stages).await?;
+        while cursor.advance().await? {
+            made.push(cursor.deserialize_current()?);
+        }
+    }
+    Ok(made)
 }
 
 /// Opens the connections before the clock starts: so many commands at once need so many.
