@@ -4,7 +4,7 @@
 //! every value must come back byte for byte, so where an object's JSON is not written the usual way, the bytes are kept beside it:
 //! `{_id, o, v}`.
 
-use super::Product;
+use super::{MAX_VALUE_BYTES, Product};
 use super::client::{id, raw};
 use mongodb::bson::raw::{RawBsonRef, RawDocument, cstr};
 use mongodb::bson::{Bson, Document, RawDocumentBuf, doc};
@@ -45,13 +45,15 @@ pub(super) fn value(document: &RawDocument) -> Cow<'_, [u8]> {
     }
 }
 
-/// A JSON object, if the value is one that every server takes.
+/// A JSON object, if the value is one that every server takes, with its bytes beside it. A large one can be several times as long as
+/// an object, and stays bytes: what is declared to be taken is taken.
 fn object(value: &[u8]) -> Option<RawDocumentBuf> {
     if value.first() != Some(&b'{') {
         return None;
     }
-    let object: Document = serde_json::from_slice(value).ok()?;
-    if names_are_plain(&object) { RawDocumentBuf::try_from(&object).ok() } else { None }
+    let object: Document = serde_json::from_slice(value).ok().filter(names_are_plain)?;
+    let object = RawDocumentBuf::try_from(&object).ok()?;
+    (object.as_bytes().len() + value.len() <= MAX_VALUE_BYTES).then_some(object)
 }
 
 /// Names with dots or dollars mean something else to a server, or are refused by it.
@@ -149,6 +151,8 @@ mod tests {
             assert_eq!(*value(&document), *bytes);
             assert_eq!(fields(&document), kept, "{}", String::from_utf8_lossy(bytes));
         }
+        let numbers = format!("{{\"a\":[0{}]}}", ",0".repeat(2 << 20)); // 4 MiB of text, more than 16 as an object
+        assert_eq!(fields(&pair(b"key", numbers.as_bytes())), ["_id", "v"]);
         let document = pair(b"key", br#"{"a":{"n":7}}"#);
         let Ok(Some(RawBsonRef::Document(object))) = document.get("o") else { panic!("{document:?}") };
         assert_eq!(object.get_document("a").unwrap().get_i32("n").unwrap(), 7);
