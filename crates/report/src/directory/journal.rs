@@ -4,6 +4,7 @@
 //! the last line, and that line was never acknowledged.
 
 use super::DirectoryError;
+use super::reading::parse;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::File;
@@ -91,7 +92,7 @@ pub(super) fn replay(mut entries: impl BufRead, path: &Path) -> Result<Study, Di
         if number == 1 {
             check_schema(&line, path)?;
         }
-        let entry = serde_json::from_slice(&line).map_err(|error| damaged(number, error.to_string()))?;
+        let entry = parse(&line).map_err(|error| damaged(number, error.to_string()))?;
         match (&mut study, entry) {
             (None, Entry::Study(first)) => study = Some(first.into_owned()),
             (Some(study), Entry::Cell { index, cell }) if index < study.cells.len() => {

@@ -5,8 +5,9 @@
 
 use super::journal;
 use super::{DirectoryError, JOURNAL};
+use serde::de::DeserializeOwned;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::Path;
 use study::{Cell, SCHEMA, Study};
 
@@ -39,8 +40,9 @@ pub(super) fn document(path: &Path, keep: Keep) -> Result<Study, DirectoryError>
     let mut file = open(path)?.ok_or_else(|| DirectoryError::Absent { path: path.to_owned() })?;
     let newer = |found| DirectoryError::Newer { path: path.to_owned(), found, known: SCHEMA };
     let whole = |file: &mut BufReader<File>| {
-        file.rewind().map_err(serde_json::Error::io)?;
-        serde_json::from_reader::<_, Study>(file)
+        let mut text = Vec::new();
+        file.rewind().and_then(|()| file.read_to_end(&mut text)).map_err(serde_json::Error::io)?;
+        parse::<Study>(&text)
     };
     // What is wrong, and in which line, is told by reading it as a whole.
     match by_cell(&mut file, keep).or_else(|_| whole(&mut file)) {
@@ -74,7 +76,7 @@ fn by_cell(file: &mut BufReader<File>, keep: Keep) -> serde_json::Result<Study> 
             (Within::Cells, text) if text.starts_with(b"  ]") => Within::Top,
             (Within::Cell, b"    }" | b"    },") => {
                 cell.push(b'}');
-                cells.push(compact(parsed(&cell)?));
+                cells.push(compact(parse(&cell)?));
                 cell.clear();
                 let (before, own) = (trials, cells.last().map_or(0, |it: &Cell| it.trials.len()));
                 trials += own;
@@ -89,17 +91,21 @@ fn by_cell(file: &mut BufReader<File>, keep: Keep) -> serde_json::Result<Study> 
         };
         if within == Within::Cell { &mut cell } else { &mut rest }.extend_from_slice(text);
     }
-    let mut study: Study = serde_json::from_slice(&rest)?;
+    let mut study: Study = parse(&rest)?;
     // Cells of another layout are in what was left.
     study.cells.append(&mut cells);
     Ok(study)
 }
 
-/// Its text is checked once, not string by string.
-fn parsed(json: &[u8]) -> serde_json::Result<Cell> {
+/// Parses JSON. Everything of a study goes this one way: its text is checked once and not string by string, and the code for its types
+/// is made for one kind of input only, which takes the compiler long enough.
+pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
     match std::str::from_utf8(json) {
         Ok(text) => serde_json::from_str(text),
-        Err(_) => serde_json::from_slice(json),
+        Err(error) => {
+            let line = 1 + json[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
+            Err(serde::de::Error::custom(format_args!("bytes that are not UTF-8 in line {line}")))
+        }
     }
 }
 

@@ -27,12 +27,14 @@ pub fn session<C: Codec>(
         .map(|number| Link::open(number, pipeline, &common))
         .collect::<Result<Vec<_>, String>>()
         .map_err(|problem| StoreError::open(endpoint, problem))?;
-    Ok(Box::new(Wire { unsent: Vec::with_capacity(plan.slots() as usize), links, pipeline, common }))
+    Ok(Box::new(Wire { unsent: Vec::with_capacity(plan.slots() as usize), links, pipeline, current: 0, common }))
 }
 
 struct Wire<C, F> {
     links: Vec<Link<C>>,
     pipeline: u32,
+    /// The connection of the last operation submitted, which most often is that of the next, too.
+    current: u32,
     /// Connections with requests held back. One may be listed twice.
     unsent: Vec<u32>,
     common: Common<F>,
@@ -41,7 +43,11 @@ struct Wire<C, F> {
 impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
     #[inline]
     fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
-        let number = if self.links.len() == 1 { 0 } else { slot / self.pipeline };
+        let place = slot.wrapping_sub(self.current * self.pipeline);
+        if place >= self.pipeline {
+            self.current = slot / self.pipeline; // a division costs as much as a dozen other instructions
+        }
+        let number = self.current;
         let link = &mut self.links[number as usize];
         if let Some(words) = link.take_owed() {
             return Ok(Some(Reply::Failed(Failure::Protocol(words))));
