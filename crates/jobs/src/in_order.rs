@@ -5,22 +5,37 @@
 //! place, a place for several keys, so that it stays in the nearest cache while the system calls between two batches empty it.
 
 use data::splitmix::mix;
-use std::collections::VecDeque;
 use store::Slot;
 
 /// Places a slot: one item in so many waits for another key's without need.
 const PLACES: usize = 64;
 
-/// The place of a slot with nothing in flight.
-const NOWHERE: u32 = u32::MAX;
+/// The place of a slot with nothing in flight; the item behind the last of a chain.
+const NOTHING: u32 = u32::MAX;
 
 /// The slots of one worker.
 pub struct InOrder<I> {
     /// Where the key is that a slot has in flight.
     places: Vec<u32>,
     /// What a slot does after that.
-    behind: Vec<VecDeque<I>>,
+    behind: Vec<Chain>,
+    /// Items behind what slots have in flight, in chains; those of no chain are in that of `unused`.
+    waiting: Vec<Waiting<I>>,
+    unused: u32,
     busy: Bits,
+}
+
+/// Items of one slot: little, so that the caches keep it for many slots.
+#[derive(Clone, Copy)]
+struct Chain {
+    first: u32,
+    last: u32,
+}
+
+/// An item, and the next of its chain.
+struct Waiting<I> {
+    item: I,
+    next: u32,
 }
 
 /// A power of two of bits.
@@ -47,12 +62,14 @@ impl Bits {
     }
 }
 
-impl<I> InOrder<I> {
+impl<I: Copy> InOrder<I> {
     /// So many idle slots.
     pub fn new(slots: usize) -> InOrder<I> {
         InOrder {
-            places: vec![NOWHERE; slots],
-            behind: (0..slots).map(|_| VecDeque::new()).collect(),
+            places: vec![NOTHING; slots],
+            behind: vec![Chain { first: NOTHING, last: NOTHING }; slots],
+            waiting: Vec::new(),
+            unused: NOTHING,
             busy: Bits(vec![0; (PLACES * slots).next_power_of_two().div_ceil(64)]),
         }
     }
@@ -63,8 +80,8 @@ impl<I> InOrder<I> {
         if self.places.len() == 1 {
             return next().map(|(_, item)| item);
         }
-        if let Some(item) = self.behind[slot as usize].pop_front() {
-            return Some(item);
+        if self.behind[slot as usize].first != NOTHING {
+            return Some(self.take_waiting(slot));
         }
         while let Some((key, item)) = next() {
             let place = self.busy.place_of(key);
@@ -72,19 +89,56 @@ impl<I> InOrder<I> {
                 self.places[slot as usize] = place;
                 return Some(item);
             }
-            let owner = self.places.iter().position(|&other| other == place);
-            self.behind[owner.unwrap_or(slot as usize)].push_back(item);
+            self.wait(self.owner(place).unwrap_or(slot as usize), item);
         }
         None
+    }
+
+    /// The slot that has this place. Several are compared at once, without a branch for each.
+    fn owner(&self, place: u32) -> Option<usize> {
+        let has = |slots: &&[u32]| slots.iter().fold(false, |found, &other| found | (other == place));
+        let before = self.places.chunks(32).take_while(|slots| !has(slots)).count() * 32;
+        self.places.get(before..)?.iter().position(|&other| other == place).map(|at| before + at)
+    }
+
+    /// The first item behind what the slot has done.
+    fn take_waiting(&mut self, slot: Slot) -> I {
+        let chain = &mut self.behind[slot as usize];
+        let taken = chain.first;
+        let Waiting { item, next } = &mut self.waiting[taken as usize];
+        chain.first = std::mem::replace(next, self.unused);
+        self.unused = taken;
+        *item
+    }
+
+    /// Puts an item behind what this slot has.
+    fn wait(&mut self, slot: usize, item: I) {
+        let added = match self.waiting.get_mut(self.unused as usize) {
+            Some(unused) => {
+                let next = std::mem::replace(unused, Waiting { item, next: NOTHING }).next;
+                std::mem::replace(&mut self.unused, next)
+            }
+            None => {
+                self.waiting.push(Waiting { item, next: NOTHING });
+                self.waiting.len() as u32 - 1
+            }
+        };
+        let chain = &mut self.behind[slot];
+        if chain.first == NOTHING {
+            chain.first = added;
+        } else {
+            self.waiting[chain.last as usize].next = added;
+        }
+        chain.last = added;
     }
 
     /// The slot's item is done, well or badly. Nothing, when it had none of here.
     #[inline]
     pub fn done(&mut self, slot: Slot) {
-        let slot = slot as usize;
-        if self.places[slot] != NOWHERE && self.behind[slot].is_empty() {
-            self.busy.clear(self.places[slot]);
-            self.places[slot] = NOWHERE;
+        let place = &mut self.places[slot as usize];
+        if *place != NOTHING && self.behind[slot as usize].first == NOTHING {
+            self.busy.clear(*place);
+            *place = NOTHING;
         }
     }
 }

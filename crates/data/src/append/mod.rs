@@ -15,6 +15,8 @@ use std::path::Path;
 pub const RECORD_BYTES: usize = 16;
 /// Bytes of a key.
 pub const KEY_BYTES: usize = 8;
+/// Generated events are all made when they are loaded, before any clock starts, if there are no more than these: 64 MiB of them.
+const MADE_AT_ONCE: u64 = 4 << 20;
 /// Keys that are sorted at once when all are visited in order: 64 MiB of them.
 const SORTED_AT_ONCE: u64 = 8 << 20;
 
@@ -49,8 +51,21 @@ pub struct Events {
 }
 
 enum Source {
-    Generated(Generator),
+    Generated {
+        generator: Generator,
+        /// All events, or none of them.
+        made: Vec<Event>,
+    },
     Read(csv::Table),
+}
+
+impl Source {
+    fn generated(generator: Generator) -> Source {
+        let all = if generator.events() <= MADE_AT_ONCE { generator.events() as usize } else { 0 };
+        let mut made = vec![Event::default(); all];
+        generator.fill(0, &mut made);
+        Source::Generated { generator, made }
+    }
 }
 
 impl Events {
@@ -64,7 +79,8 @@ impl Events {
             let numbers: Option<Vec<u64>> = numbers.split(':').map(|word| word.parse().ok()).collect();
             return match numbers.as_deref() {
                 Some(&[keys @ 1..=0x100_0000_0000, seed]) => {
-                    Ok(Events { source: Source::Generated(Generator::new(keys, seed)), source_name, digest: None })
+                    let source = Source::generated(Generator::new(keys, seed));
+                    Ok(Events { source, source_name, digest: None })
                 }
                 _ => Err(DataError::whole(
                     source,
@@ -94,7 +110,7 @@ impl Events {
     /// Number of events.
     pub fn len(&self) -> u64 {
         match &self.source {
-            Source::Generated(generator) => generator.events(),
+            Source::Generated { generator, .. } => generator.events(),
             Source::Read(table) => table.events.len() as u64,
         }
     }
@@ -107,7 +123,7 @@ impl Events {
     /// Number of different keys.
     pub fn keys(&self) -> u64 {
         match &self.source {
-            Source::Generated(generator) => generator.keys(),
+            Source::Generated { generator, .. } => generator.keys(),
             Source::Read(table) => table.ids.len() as u64,
         }
     }
@@ -115,7 +131,7 @@ impl Events {
     /// Events of the key that has most.
     pub fn most_events(&self) -> u64 {
         match &self.source {
-            Source::Generated(generator) => generator.most_events(),
+            Source::Generated { generator, .. } => generator.most_events(),
             Source::Read(table) => table.most_events(),
         }
     }
@@ -124,7 +140,7 @@ impl Events {
     #[inline]
     pub fn event(&self, index: u64) -> Event {
         match &self.source {
-            Source::Generated(generator) => generator.event(index),
+            Source::Generated { generator, .. } => generator.event(index),
             Source::Read(table) => table.events[index as usize],
         }
     }
@@ -132,8 +148,10 @@ impl Events {
     /// The events from index `first` on, as many as `out` holds.
     pub fn fill(&self, first: u64, out: &mut [Event]) {
         match &self.source {
-            Source::Generated(generator) => generator.fill(first, out),
-            Source::Read(table) => out.copy_from_slice(&table.events[first as usize..first as usize + out.len()]),
+            Source::Generated { generator, made } if made.is_empty() => generator.fill(first, out),
+            Source::Generated { made: all, .. } | Source::Read(csv::Table { events: all, .. }) => {
+                out.copy_from_slice(&all[first as usize..first as usize + out.len()]);
+            }
         }
     }
 
@@ -141,7 +159,7 @@ impl Events {
     #[inline]
     pub fn id(&self, key: u64) -> u64 {
         match &self.source {
-            Source::Generated(generator) => generator.id(key),
+            Source::Generated { generator, .. } => generator.id(key),
             Source::Read(table) => table.ids[key as usize],
         }
     }
@@ -150,7 +168,7 @@ impl Events {
     pub fn value(&self, key: u64, scratch: &mut Vec<(u64, u64)>, out: &mut Vec<u8>) {
         out.clear();
         match &self.source {
-            Source::Generated(generator) => {
+            Source::Generated { generator, .. } => {
                 generator.events_of(key, scratch);
                 let id = generator.id(key);
                 scratch.iter().for_each(|&(_, fields)| out.extend_from_slice(&Event { id, fields }.record()));
@@ -162,7 +180,7 @@ impl Events {
     /// Calls `visit` with the number and id of every key, in order of ids, which is the byte order of keys.
     pub fn each_key_in_order(&self, mut visit: impl FnMut(u64, u64)) {
         match &self.source {
-            Source::Generated(generator) => {
+            Source::Generated { generator, .. } => {
                 // The ids are spread evenly: a part of their range has about as large a part of the keys.
                 let parts = generator.keys().div_ceil(SORTED_AT_ONCE);
                 let mut ids = Vec::with_capacity((generator.keys() / parts + generator.keys() / 64 + 64) as usize);

@@ -1,6 +1,6 @@
 //! RESP2, the protocol of Redis and its relatives: requests are arrays of byte strings, replies are typed by their first byte.
 
-use super::item::{Found, Item, item, short_bulk};
+use super::item::{Found, Item, item, short_bulk, short_number};
 use store::wire::ascii::{push_three, i64_len, parse_i64, push_i64, push_line};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
 use store::{Endpoint, Expected, Failure, Operation, OperationKind, Reply, RowBuffer};
@@ -155,6 +155,12 @@ impl Codec for Resp {
         {
             return Decoded::Reply { reply: Reply::Value(value), consumed };
         }
+        if matches!(expect.kind, OperationKind::Append | OperationKind::Increment)
+            && let Some((number, consumed)) = short_number(input)
+        {
+            let is_append = expect.kind == OperationKind::Append;
+            return Decoded::Reply { reply: if is_append { Reply::Done } else { Reply::Number(number) }, consumed };
+        }
         let (end, item) = match item(input, 0) {
             Found::Item { item, end } => (end, item),
             Found::Incomplete { at_least } => return Decoded::Incomplete { at_least },
@@ -291,20 +297,22 @@ fn get(out: &mut Vec<u8>, key: &[u8]) {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn bulk(out: &mut Vec<u8>, bytes: &[u8]) {
     let digit = |number: usize| b'0' + number as u8;
     // Keys and small values: a head of known size, and one check for room.
     match bytes.len() {
         size @ 0..10 => push_three(out, &[b'$', digit(size), b'\r', b'\n'], bytes, b"\r\n"),
         size @ 10..100 => push_three(out, &[b'$', digit(size / 10), digit(size % 10), b'\r', b'\n'], bytes, b"\r\n"),
-        size => {
-            out.reserve(size + 32);
-            push_line(out, b'$', size as u64);
-            out.extend_from_slice(bytes);
-            out.extend_from_slice(b"\r\n");
-        }
+        _ => long_bulk(out, bytes),
     }
+}
+
+fn long_bulk(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.reserve(bytes.len() + 32);
+    push_line(out, b'$', bytes.len() as u64);
+    out.extend_from_slice(bytes);
+    out.extend_from_slice(b"\r\n");
 }
 
 #[inline]
