@@ -12,7 +12,7 @@ use crate::weights::zipf;
 const MOST: u64 = 1024;
 const ROUNDS: usize = 6;
 /// Events made at once.
-const BLOCK: usize = 256;
+const BLOCK: usize = 1024;
 /// Halves of so many bits have their round functions in tables (192 KiB): enough for 268 million events.
 const TABLE_BITS: u32 = 14;
 /// Positions are looked up in a table of so many entries first.

@@ -11,7 +11,7 @@ use store::{Operation, OperationKind, Reply, Slot};
 use study::ReasonKind;
 
 /// Events made at once.
-const BLOCK: usize = 256;
+const BLOCK: usize = 1024;
 /// A key is told to the store at least so many events before its append: a turn of the engine.
 const AHEAD: usize = 64;
 
