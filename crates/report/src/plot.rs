@@ -12,6 +12,43 @@ const STEP: usize = 16;
 /// Beyond this ratio of the highest figure to the lowest the axis is logarithmic: the lower ones would be one line.
 const LOGARITHMIC: f64 = 30.0;
 
+/// What is plotted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Figure {
+    /// Operations per second.
+    Rate,
+    /// The time of the job, in seconds.
+    Time,
+}
+
+impl Figure {
+    fn title(self) -> &'static str {
+        match self {
+            Figure::Rate => "OP/S",
+            Figure::Time => "TIME",
+        }
+    }
+
+    /// At most [`FIGURES`] columns.
+    fn shown(self, figure: f64) -> String {
+        match self {
+            Figure::Rate => units::count(figure),
+            Figure::Time if figure == 0.0 => "0".into(),
+            Figure::Time if figure < 999.5 => units::duration(figure),
+            Figure::Time => units::clock(figure),
+        }
+    }
+
+    /// The best of a line, and what it is called.
+    fn best(self, points: &[(usize, f64)]) -> Option<(&'static str, (usize, f64))> {
+        let points = points.iter().copied();
+        match self {
+            Figure::Rate => Some(("highest", points.max_by(|a, b| a.1.total_cmp(&b.1))?)),
+            Figure::Time => Some(("lowest", points.min_by(|a, b| a.1.total_cmp(&b.1))?)),
+        }
+    }
+}
+
 /// One line: a name and a figure at some of the values, by their index.
 pub(crate) struct Line {
     pub(crate) name: String,
@@ -19,7 +56,7 @@ pub(crate) struct Line {
 }
 
 /// The plot, at most [`WIDTH`] columns wide. Each line has a letter, `*` is where several meet.
-pub(crate) fn plot(figure: &str, parameter: &str, values: &[String], lines: &[Line], colour: Colour) -> String {
+pub(crate) fn plot(what: Figure, parameter: &str, values: &[String], lines: &[Line], colour: Colour) -> String {
     let figures = || lines.iter().flat_map(|line| line.points.iter().map(|point| point.1)).filter(|it| *it > 0.0);
     let (lowest, highest) = (figures().fold(f64::INFINITY, f64::min), figures().fold(0.0, f64::max));
     if values.is_empty() || highest <= 0.0 {
@@ -37,10 +74,10 @@ pub(crate) fn plot(figure: &str, parameter: &str, values: &[String], lines: &[Li
         }
     }
     let logarithmic = if matches!(scale, Scale::Log { .. }) { ", logarithmic" } else { "" };
-    let mut text = format!(" {}\n", paint(&format!("{figure}{logarithmic}"), Style::Dim, colour));
+    let mut text = format!(" {}\n", paint(&format!("{}{logarithmic}", what.title()), Style::Dim, colour));
     for (down, row) in grid.iter().enumerate() {
         let up = ROWS - down;
-        let label = if up.is_multiple_of(ROWS / 2) { units::count(scale.figure(up)) } else { String::new() };
+        let label = if up.is_multiple_of(ROWS / 2) { what.shown(scale.figure(up)) } else { String::new() };
         let row: String = row.iter().collect();
         let edge = if label.is_empty() { '│' } else { '┤' };
         text += format!(" {label:>FIGURES$} {edge}{row}").trim_end();
@@ -48,9 +85,10 @@ pub(crate) fn plot(figure: &str, parameter: &str, values: &[String], lines: &[Li
     }
     text += &axis(parameter, values, at);
     for (line, letter) in lines.iter().zip(letters()) {
-        let best = line.points.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        let best = best
-            .map(|&(value, figure)| format!("  highest {} at {}", units::count(figure), shortened(&values[value], 12)));
+        let best = what.best(&line.points);
+        let best = best.map(|(called, (value, figure))| {
+            format!("  {called} {} at {}", what.shown(figure), shortened(&values[value], 12))
+        });
         let best = best.unwrap_or_default();
         let name = shortened(&line.name, WIDTH - FIGURES - 4 - width(&best));
         text += &format!(" {:>FIGURES$}  {name}{best}\n", paint(&letter.to_string(), Style::Plain, colour));
@@ -106,7 +144,7 @@ impl Scale {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, plot};
+    use super::{Figure, Line, plot};
     use crate::layout::{Colour, WIDTH, width};
 
     fn line(name: &str, figures: &[f64]) -> Line {
@@ -117,7 +155,7 @@ mod tests {
     fn each_line_rises_as_its_figures_do() {
         let values = ["1", "4", "16"].map(String::from);
         let lines = [line("redis", &[28_800.0, 90_000.0, 144_000.0]), line("lmdb", &[144_000.0, 90_000.0, 70_000.0])];
-        let text = plot("OP/S", "clients", &values, &lines, Colour::Never);
+        let text = plot(Figure::Rate, "clients", &values, &lines, Colour::Never);
         let rows: Vec<&str> = text.lines().collect();
         assert_eq!(rows[1].trim_end(), "     144k ┤        b                               a", "{text}");
         assert!(rows[5].contains('*') && rows[9].contains('a') && rows[11].starts_with("        0 ┤"), "{text}");
@@ -125,10 +163,18 @@ mod tests {
     }
 
     #[test]
+    fn a_time_is_best_where_it_is_lowest() {
+        let values = ["1", "1000", "3000"].map(String::from);
+        let text = plot(Figure::Time, "batch", &values, &[line("sqlite", &[1.9, 0.27, 0.31])], Colour::Never);
+        assert!(text.starts_with(" TIME\n") && text.contains("   1.90 s ┤") && text.contains("        0 ┤"), "{text}");
+        assert!(text.contains("a  sqlite  lowest 270 ms at 1000"), "{text}");
+    }
+
+    #[test]
     fn figures_far_apart_have_a_logarithmic_axis() {
         let values = ["1", "2"].map(String::from);
         let lines = [line("sqlite,durability=commit", &[100.0, 110.0]), line("lmdb", &[1e6, 1e6])];
-        let text = plot("OP/S", "clients", &values, &lines, Colour::Never);
+        let text = plot(Figure::Rate, "clients", &values, &lines, Colour::Never);
         assert!(text.starts_with(" OP/S, logarithmic\n") && text.contains("     100 ┤"), "{text}");
     }
 
@@ -138,10 +184,14 @@ mod tests {
         let figures: Vec<f64> = (0..200).map(|value| f64::from(value) * 1e9 + 1.0).collect();
         let name = "postgres://bench:***@db.example.org/bench,durability=commit,layout=hstore".repeat(2);
         let lines: Vec<Line> = (0..40).map(|_| line(&name, &figures)).collect();
-        for row in plot("OP/S", "records", &values, &lines, Colour::Never).lines() {
+        for row in plot(Figure::Rate, "records", &values, &lines, Colour::Never).lines() {
             assert!(width(row) <= WIDTH, "{} {row}", width(row));
         }
-        assert_eq!(plot("OP/S", "records", &[], &[], Colour::Never), "");
-        assert_eq!(plot("OP/S", "records", &values, &[line("redis", &[0.0])], Colour::Never), "");
+        let seconds = [line("sqlite", &[0.0, 271.0, 12_000.0])];
+        for row in plot(Figure::Time, "records", &values, &seconds, Colour::Never).lines() {
+            assert!(width(row) <= WIDTH, "{} {row}", width(row));
+        }
+        assert_eq!(plot(Figure::Rate, "records", &[], &[], Colour::Never), "");
+        assert_eq!(plot(Figure::Rate, "records", &values, &[line("redis", &[0.0])], Colour::Never), "");
     }
 }
