@@ -50,6 +50,7 @@ impl<'a> Watch<'a> {
                 at % 2 == 1
             });
         }
+        self.open.store().look();
         let seen = Sighting::of(self.open.server_pid());
         self.looks.push(Look { at_s: elapsed.as_secs_f64(), seen, disk_bytes: self.disk.0 });
     }

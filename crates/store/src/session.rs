@@ -175,6 +175,10 @@ pub trait Store: Send + Sync {
         Vec::new()
     }
 
+    /// Called now and then, by no client's thread, while a phase runs whose stalls will have to be explained: a store that tells only
+    /// what it is doing now notes it for [`happened`](Store::happened).
+    fn look(&self) {}
+
     /// Requests the adapter has sent again of its own accord since the store was opened (see [`Resent`](crate::Resent)). They
     /// took time, and no job saw them.
     fn resent(&self) -> u64 {

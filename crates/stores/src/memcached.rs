@@ -13,18 +13,21 @@
 //! Put-many is a pipeline of quiet sets in one write: only what was refused is answered, and one line ends them all.
 
 mod base64;
+mod growth;
 mod meta;
 mod speaker;
 mod text;
 
 pub(crate) use speaker::Speaker;
 
+use growth::Growth;
 use meta::Meta;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use store::wire::{self, Talk, ascii};
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
+    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Happening, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
     Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
 };
 use study::{Durability, Spec, Target};
@@ -223,7 +226,7 @@ fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreErro
     let facts = facts(endpoint)?;
     let item_bytes = facts.config.get("item_size_max").and_then(|text| text.parse().ok()).unwrap_or(ITEM_BYTES);
     let capabilities = Capabilities { max_value_bytes: value_bytes(item_bytes), ..CAPABILITIES };
-    Ok(Box::new(Memcached { endpoint: endpoint.clone(), capabilities }))
+    Ok(Box::new(Memcached { endpoint: endpoint.clone(), capabilities, growth: Mutex::default() }))
 }
 
 /// A server asked in the classic commands: memcached itself, or by URL whatever speaks them.
@@ -242,6 +245,7 @@ fn text_speaker(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, Stor
 struct Memcached {
     endpoint: Endpoint,
     capabilities: Capabilities,
+    growth: Mutex<Growth>,
 }
 
 impl Store for Memcached {
@@ -259,6 +263,15 @@ impl Store for Memcached {
 
     fn facts(&self) -> Result<Facts, StoreError> {
         facts(&self.endpoint)
+    }
+
+    fn look(&self) {
+        // Without this evidence a stall is explained by what was seen from outside, or not at all.
+        let _ = self.growth.lock().unwrap_or_else(PoisonError::into_inner).look(&self.endpoint);
+    }
+
+    fn happened(&self) -> Vec<Happening> {
+        self.growth.lock().unwrap_or_else(PoisonError::into_inner).happened()
     }
 }
 

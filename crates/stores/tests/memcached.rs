@@ -3,6 +3,7 @@
 
 mod wire_support;
 
+use std::time::{Duration, Instant};
 use store::{Expected, Operation};
 use wire_support::{Answer, Server, noise};
 
@@ -235,4 +236,25 @@ fn a_speaker_of_the_text_protocol_is_asked_what_it_knows_and_named_as_such() {
         assert_eq!(native.has(kind), has, "{}", kind.name());
     }
     assert_eq!(poor.store().facts().unwrap().version, "1.2.0");
+}
+
+#[test]
+fn a_hash_table_that_grew_is_told_with_the_time_it_was_seen_to() {
+    let server = Server::start("memcached-unix,hashpower=13");
+    let store = server.store();
+    let mut client = server.client(1, 1);
+    store.look();
+    assert_eq!(client.put("k", "v"), Answer::Done);
+    store.look();
+    assert!(store.happened().is_empty());
+    let begin = Instant::now();
+    // It grows beyond one and a half items a bucket, up to a second later.
+    (0..20_000).for_each(|key| assert_eq!(client.put(format!("key {key}"), "v"), Answer::Done));
+    while store.happened().is_empty() && begin.elapsed() < Duration::from_secs(10) {
+        store.look();
+    }
+    let happened = store.happened();
+    assert_eq!(happened[0].cause, "rehash");
+    assert!(happened[0].start.is_some_and(|start| start + happened[0].duration > begin && start < Instant::now()));
+    assert!(happened[0].detail.contains("hash table grew to 2^1"), "{happened:?}");
 }

@@ -129,6 +129,10 @@ impl Store for Cached {
         Ok(facts)
     }
 
+    fn look(&self) {
+        self.store.look();
+    }
+
     fn happened(&self) -> Vec<Happening> {
         self.store.happened()
     }

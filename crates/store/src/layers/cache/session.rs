@@ -200,7 +200,7 @@ impl Sink for Through<'_> {
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
         match self.pending.get_mut(slot as usize).and_then(Option::take) {
             Some(pending) => {
-                let answer = pending.end(self.memory, &reply);
+                let answer = pending.end(self.memory, reply);
                 self.sink.reply(slot, &self.held.reply(answer));
             }
             None => self.sink.reply(slot, reply), // nobody asked for it: the engine will say so
