@@ -48,7 +48,7 @@ impl Chooser {
     }
 
     /// Draws among `ids` keys, which are all there are or were at the last [`grow`](Chooser::grow), or more.
-    #[inline]
+    #[inline(always)]
     pub fn draw(&self, rng: &mut WyRand, ids: u64) -> u32 {
         let id = match self {
             Chooser::Uniform => rng.below(ids),

@@ -137,7 +137,7 @@ impl<C: Codec> Link<C> {
     }
 
     /// Writes a request into the buffer; sends when that has grown large.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, slot: Slot, operation: &Operation<'_>, buffers: &mut Buffers) {
         buffers.lend(&mut self.out);
         let expect = self.codec.encode(operation, &mut self.out);
@@ -148,6 +148,7 @@ impl<C: Codec> Link<C> {
     }
 
     /// Sends what the kernel takes; errors are left to the flush, which meets them again.
+    #[cold]
     fn send_early(&mut self, buffers: &mut Buffers) {
         let Line::Up(socket) = &self.line else { return };
         if let Ok(sent) = socket.send(&self.out[self.sent..]) {
