@@ -68,7 +68,7 @@ impl<I: Copy> InOrder<I> {
         InOrder {
             places: vec![NOTHING; slots],
             behind: vec![Chain { first: NOTHING, last: NOTHING }; slots],
-            waiting: Vec::new(),
+            waiting: Vec::with_capacity(slots),
             unused: NOTHING,
             busy: Bits(vec![0; (PLACES * slots).next_power_of_two().div_ceil(64)]),
         }

@@ -83,6 +83,7 @@ fn varied(study: &Study) -> BTreeMap<&str, BTreeSet<&str>> {
     values
 }
 
+/// Cells that have a place in a plot.
 fn drawn(study: &Study) -> impl Iterator<Item = &Cell> {
     study.cells.iter().filter(|cell| cell.verdict.is_ranked() && !cell.baseline)
 }
@@ -96,8 +97,8 @@ fn figure(study: &Study) -> Figure {
     if batches.any(|batch| Some(batch) != first) { Figure::Time } else { Figure::Rate }
 }
 
-/// A plot of the rate (or the time, see [`figure`]) over the parameter with the most values, one for each combination of the others; nothing when no parameter
-/// has at least three values that are numbers.
+/// A plot of the rate (or the time, see [`figure`]) over the parameter with the most values, one for each combination of the others;
+/// nothing when no parameter has at least three values that are numbers.
 pub(crate) fn over_parameter(study: &Study, colour: Colour) -> String {
     let varied = varied(study);
     let numeric = |values: &BTreeSet<&str>| values.iter().all(|value| value.parse::<f64>().is_ok());

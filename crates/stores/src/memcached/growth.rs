@@ -10,9 +10,19 @@ use store::{Endpoint, Happening, StoreError};
 /// What was seen of one server's hash table.
 #[derive(Default)]
 pub(super) struct Growth {
-    talk: Option<Talk>,
+    line: Line,
     last: Option<Seen>,
     happened: Vec<Happening>,
+}
+
+/// What the server is asked over.
+#[derive(Default)]
+enum Line {
+    #[default]
+    Unopened,
+    Open(Talk),
+    /// It could not be asked. A server that hangs is not waited for a second time.
+    Broken,
 }
 
 /// One look.
@@ -25,20 +35,23 @@ struct Seen {
 }
 
 impl Growth {
-    /// Asks the server, and notes what has changed since the last time.
-    ///
-    /// # Errors
-    /// When the server cannot be asked.
-    pub(super) fn look(&mut self, endpoint: &Endpoint) -> Result<(), StoreError> {
-        let talk = match &mut self.talk {
-            Some(talk) => talk,
-            none => none.insert(Talk::open(endpoint, Meta::new())?),
-        };
-        let statistics = talk.ask(b"stats\r\n", |input| {
+    /// Asks the server, and notes what has changed since the last time. Nothing, once it could not be asked: without this evidence a
+    /// stall is explained by what was seen from outside, or not at all.
+    pub(super) fn look(&mut self, endpoint: &Endpoint) {
+        match self.ask(endpoint) {
+            Ok(statistics) => self.note(Instant::now(), &statistics),
+            Err(_) => self.line = Line::Broken,
+        }
+    }
+
+    fn ask(&mut self, endpoint: &Endpoint) -> Result<String, StoreError> {
+        if let Line::Unopened = self.line {
+            self.line = Line::Open(Talk::open(endpoint, Meta::new())?);
+        }
+        let Line::Open(talk) = &mut self.line else { return Ok(String::new()) };
+        talk.ask(b"stats\r\n", |input| {
             Ok(input.ends_with(b"END\r\n").then(|| String::from_utf8_lossy(input).into_owned()))
-        })?;
-        self.note(Instant::now(), &statistics);
-        Ok(())
+        })
     }
 
     /// What has happened so far.
