@@ -12,6 +12,9 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use store::{CommandLine, StoreError};
 
+/// Looks at processes that come and go all the time.
+const MOST_LOOKS: u32 = 10;
+
 /// A private directory `kvtrial-PID-XXXXXX`; dropping the lease kills what runs in it and removes it.
 pub struct Lease {
     id: PlaceId,
@@ -116,6 +119,21 @@ impl Lease {
     /// The processes in it now.
     pub fn members(&self) -> Vec<Process> {
         registry::members(self.id)
+    }
+
+    /// The processes in it, after two looks in a row that saw the same ones: of one that ends during a look neither its own time is
+    /// seen nor, where its parent was looked at before, the time its parent has inherited.
+    pub fn settled_members(&self) -> Vec<Process> {
+        let ids = |members: &[Process]| members.iter().map(|process| process.pid).collect::<Vec<_>>();
+        let mut seen = self.members();
+        for _ in 0..MOST_LOOKS {
+            let before = ids(&seen);
+            seen = self.members();
+            if ids(&seen) == before {
+                break;
+            }
+        }
+        seen
     }
 
     /// Kills what runs in it and removes it.

@@ -141,14 +141,14 @@ impl OpenStore {
     /// call it outside of what is timed and outside of what kvtrial's own use is taken of.
     pub fn usage(&self) -> Option<ServerUse> {
         match &self.behind {
-            Behind::Server(server) => Some(tree::usage(&server.lease().members())),
+            Behind::Server(server) => Some(tree::usage(&server.lease().settled_members())),
             _ => None,
         }
     }
 
     /// The CPU seconds of [`usage`](OpenStore::usage) alone, for less: memory is not looked at.
     pub fn server_cpu_s(&self) -> Option<f64> {
-        self.server().map(|server| tree::cpu_s(&server.lease().members()))
+        self.server().map(|server| tree::cpu_s(&server.lease().settled_members()))
     }
 
     /// Bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.

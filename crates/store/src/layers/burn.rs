@@ -6,7 +6,7 @@
 
 use super::Layer;
 use crate::{
-    Capabilities, Executor, Facts, Group, Operation, OptionInfo, Reduction, Reply, Session, SessionPlan, Sink, Slot,
+    Capabilities, Executor, Facts, Group, Happening, Operation, OptionInfo, Reduction, Reply, Session, SessionPlan, Sink, Slot,
     Store, StoreError, Threading, Until,
 };
 use std::str::FromStr;
@@ -82,6 +82,14 @@ impl Store for Burning {
         let mut facts = self.store.facts()?;
         facts.config.insert("burn".into(), self.text.clone());
         Ok(facts)
+    }
+
+    fn look(&self) {
+        self.store.look();
+    }
+
+    fn happened(&self) -> Vec<Happening> {
+        self.store.happened()
     }
 
     fn resent(&self) -> u64 {
