@@ -102,20 +102,16 @@ pub(super) fn short_bulk(input: &[u8]) -> Option<(&[u8], usize)> {
     Some((&input[start..end - 2], end))
 }
 
-/// A whole number of up to nine digits at the start of the input, without the general way's detours.
+/// A number that is whole and not negative at the start of the input, without the general way's detours.
 #[inline(always)]
 pub(super) fn short_number(input: &[u8]) -> Option<(i64, usize)> {
-    let digits = input.strip_prefix(b":")?;
-    let mut number = 0;
-    for (at, &byte) in digits.iter().take(10).enumerate() {
-        let digit = byte.wrapping_sub(b'0');
-        if digit >= 10 {
-            let ends = at > 0 && byte == b'\r' && digits.get(at + 1) == Some(&b'\n');
-            return ends.then_some((number, at + 3));
-        }
-        number = number * 10 + i64::from(digit);
+    match input {
+        [b':', ..] => match length(input, 1) {
+            Length::Is(number @ 0.., end) => Some((number, end)),
+            _ => None,
+        },
+        _ => None,
     }
-    None
 }
 
 enum Length {
@@ -126,7 +122,7 @@ enum Length {
 }
 
 /// The number in decimal that starts at `start` and ends in CR LF.
-#[inline]
+#[inline(always)]
 fn length(input: &[u8], start: usize) -> Length {
     // Nearly all are lengths of up to nine digits, which fit whatever they are.
     let mut number = 0;
