@@ -1,7 +1,8 @@
 //! Curves in the terminal: the rate over time, and over the values of a parameter that was varied.
 
+use crate::figure::Figure;
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
-use crate::plot::{Figure, Line, plot};
+use crate::plot::{Line, plot};
 use crate::spark::sparkline;
 use crate::units;
 use analysis::middle_trial;
@@ -113,11 +114,7 @@ pub(crate) fn over_parameter(study: &Study, colour: Colour) -> String {
         let Some(at) = cell.params.get(swept).and_then(|value| values.iter().position(|known| known == value)) else {
             continue;
         };
-        let quantity = match figure {
-            Figure::Rate => cell.ops_per_s,
-            Figure::Time => cell.makespan_s,
-        };
-        let Some(quantity) = quantity else { continue };
+        let Some(quantity) = figure.of(cell) else { continue };
         let others = varied.keys().filter(|name| **name != swept);
         let others: Vec<String> =
             others.filter_map(|name| Some(format!("{name}={}", cell.params.get(*name)?))).collect();

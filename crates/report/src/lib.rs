@@ -18,6 +18,7 @@ mod comparison;
 mod csv;
 mod curves;
 mod directory;
+mod figure;
 mod footnotes;
 mod formats;
 mod layout;

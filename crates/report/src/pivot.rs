@@ -1,16 +1,8 @@
 //! A sweep at a glance: a row for each store, a column for each value of a varied key.
 
+use crate::figure::Figure;
 use crate::layout::{Colour, Style, WIDTH, paint, paragraph};
-use crate::units;
-use study::{Cell, Measure, Quantity, Study, TrialOrder, Varied};
-
-/// What a pivot shows.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Figure {
-    Time,
-    Rate,
-    P99,
-}
+use study::{Cell, Measure, Study, TrialOrder, Varied};
 
 /// Longest label of a row; longer ones are cut in their middle.
 const LABEL: usize = 30;
@@ -27,12 +19,7 @@ pub fn sweep_table(study: &Study, colour: Colour) -> String {
     };
     let mut text = String::from("\n");
     for &figure in figures {
-        let what = match figure {
-            Figure::Time => "TIME",
-            Figure::Rate => "OP/S",
-            Figure::P99 => "P99",
-        };
-        text += &paragraph(&format!("{what} by {}", across.key), 1, 3, Style::Bold, colour);
+        text += &paragraph(&format!("{} by {}", figure.title(), across.key), 1, 3, Style::Bold, colour);
         text += &table(study, across, figure, colour);
         text.push('\n');
     }
@@ -151,17 +138,8 @@ fn table(study: &Study, across: &Varied, figure: Figure, colour: Colour) -> Stri
 }
 
 fn texts(row: &PivotRow<'_>, figure: Figure) -> Vec<String> {
-    let quantity = |cell: &Cell| match figure {
-        Figure::Time => cell.makespan_s,
-        Figure::Rate => cell.ops_per_s,
-        Figure::P99 => cell.p99_ns,
-    };
-    let known = |cell: &Option<&Cell>| cell.filter(|cell| cell.verdict.is_ranked()).and_then(quantity);
-    let better = |a: &Quantity, b: &Quantity| match figure {
-        Figure::Rate => b.value.total_cmp(&a.value),
-        Figure::Time | Figure::P99 => a.value.total_cmp(&b.value),
-    };
-    let best = row.cells.iter().filter_map(known).min_by(better);
+    let known = |cell: &Option<&Cell>| cell.filter(|cell| cell.verdict.is_ranked()).and_then(|cell| figure.of(cell));
+    let best = row.cells.iter().filter_map(known).min_by(|a, b| figure.better(a.value, b.value));
     let several = row.cells.iter().filter_map(known).count() > 1;
     let text = |cell: &Option<&Cell>| {
         let Some(found) = cell else { return "- ".into() };
@@ -169,11 +147,7 @@ fn texts(row: &PivotRow<'_>, figure: Figure) -> Vec<String> {
             return "void ".into();
         }
         let Some(quantity) = known(cell) else { return "- ".to_owned() };
-        let shown = match figure {
-            Figure::Time => units::duration(quantity.value),
-            Figure::Rate => units::count(quantity.value),
-            Figure::P99 => units::duration(quantity.value * 1e-9),
-        };
+        let shown = figure.shown(quantity.value);
         let mark = match best {
             Some(best) if several && best == quantity => '*',
             Some(best) if several && best.level > 0.0 && best.low <= quantity.high && quantity.low <= best.high => '=',

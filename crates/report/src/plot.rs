@@ -1,5 +1,6 @@
 //! A plot made of characters: figures of several lines over the values of a parameter.
 
+use crate::figure::Figure;
 use crate::layout::{Colour, Style, WIDTH, paint, shortened, width};
 use crate::units;
 
@@ -11,43 +12,6 @@ const FIGURES: usize = 8;
 const STEP: usize = 16;
 /// Beyond this ratio of the highest figure to the lowest the axis is logarithmic: the lower ones would be one line.
 const LOGARITHMIC: f64 = 30.0;
-
-/// What is plotted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Figure {
-    /// Operations per second.
-    Rate,
-    /// The time of the job, in seconds.
-    Time,
-}
-
-impl Figure {
-    fn title(self) -> &'static str {
-        match self {
-            Figure::Rate => "OP/S",
-            Figure::Time => "TIME",
-        }
-    }
-
-    /// At most [`FIGURES`] columns.
-    fn shown(self, figure: f64) -> String {
-        match self {
-            Figure::Rate => units::count(figure),
-            Figure::Time if figure == 0.0 => "0".into(),
-            Figure::Time if figure < 999.5 => units::duration(figure),
-            Figure::Time => units::clock(figure),
-        }
-    }
-
-    /// The best of a line, and what it is called.
-    fn best(self, points: &[(usize, f64)]) -> Option<(&'static str, (usize, f64))> {
-        let points = points.iter().copied();
-        match self {
-            Figure::Rate => Some(("highest", points.max_by(|a, b| a.1.total_cmp(&b.1))?)),
-            Figure::Time => Some(("lowest", points.min_by(|a, b| a.1.total_cmp(&b.1))?)),
-        }
-    }
-}
 
 /// One line: a name and a figure at some of the values, by their index.
 pub(crate) struct Line {
@@ -77,23 +41,32 @@ pub(crate) fn plot(what: Figure, parameter: &str, values: &[String], lines: &[Li
     let mut text = format!(" {}\n", paint(&format!("{}{logarithmic}", what.title()), Style::Dim, colour));
     for (down, row) in grid.iter().enumerate() {
         let up = ROWS - down;
-        let label = if up.is_multiple_of(ROWS / 2) { what.shown(scale.figure(up)) } else { String::new() };
+        let shown = if up.is_multiple_of(ROWS / 2) { label(what, scale.figure(up)) } else { String::new() };
         let row: String = row.iter().collect();
-        let edge = if label.is_empty() { '│' } else { '┤' };
-        text += format!(" {label:>FIGURES$} {edge}{row}").trim_end();
+        let edge = if shown.is_empty() { '│' } else { '┤' };
+        text += format!(" {shown:>FIGURES$} {edge}{row}").trim_end();
         text.push('\n');
     }
     text += &axis(parameter, values, at);
     for (line, letter) in lines.iter().zip(letters()) {
-        let best = what.best(&line.points);
-        let best = best.map(|(called, (value, figure))| {
-            format!("  {called} {} at {}", what.shown(figure), shortened(&values[value], 12))
+        let best = line.points.iter().min_by(|a, b| what.better(a.1, b.1));
+        let best = best.map(|&(value, figure)| {
+            format!("  {} {} at {}", what.best(), what.shown(figure), shortened(&values[value], 12))
         });
         let best = best.unwrap_or_default();
         let name = shortened(&line.name, WIDTH - FIGURES - 4 - width(&best));
         text += &format!(" {:>FIGURES$}  {name}{best}\n", paint(&letter.to_string(), Style::Plain, colour));
     }
     text
+}
+
+/// A figure beside the axis: at most [`FIGURES`] columns, so a long time is as clocks show it.
+fn label(what: Figure, figure: f64) -> String {
+    match what {
+        _ if figure == 0.0 => "0".into(),
+        Figure::Time if figure >= 999.5 => units::clock(figure),
+        _ => what.shown(figure),
+    }
 }
 
 /// `a` to `z`, then `+` for all the others.
@@ -144,7 +117,8 @@ impl Scale {
 
 #[cfg(test)]
 mod tests {
-    use super::{Figure, Line, plot};
+    use super::{Line, plot};
+    use crate::figure::Figure;
     use crate::layout::{Colour, WIDTH, width};
 
     fn line(name: &str, figures: &[f64]) -> Line {

@@ -1,0 +1,61 @@
+//! What the tables and plots of a sweep show of a cell.
+
+use crate::units;
+use std::cmp::Ordering;
+use study::{Cell, Quantity};
+
+/// One of its figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Figure {
+    /// The time of the job, in seconds.
+    Time,
+    /// Operations per second.
+    Rate,
+    /// The 99th percentile of response time, in nanoseconds.
+    P99,
+}
+
+impl Figure {
+    /// As columns are headed.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Figure::Time => "TIME",
+            Figure::Rate => "OP/S",
+            Figure::P99 => "P99",
+        }
+    }
+
+    /// A cell's.
+    pub(crate) fn of(self, cell: &Cell) -> Option<Quantity> {
+        match self {
+            Figure::Time => cell.makespan_s,
+            Figure::Rate => cell.ops_per_s,
+            Figure::P99 => cell.p99_ns,
+        }
+    }
+
+    /// What the best of several is called.
+    pub(crate) fn best(self) -> &'static str {
+        match self {
+            Figure::Time | Figure::P99 => "lowest",
+            Figure::Rate => "highest",
+        }
+    }
+
+    /// Less is the better one.
+    pub(crate) fn better(self, a: f64, b: f64) -> Ordering {
+        match self {
+            Figure::Time | Figure::P99 => a.total_cmp(&b),
+            Figure::Rate => b.total_cmp(&a),
+        }
+    }
+
+    /// As people read it.
+    pub(crate) fn shown(self, value: f64) -> String {
+        match self {
+            Figure::Time => units::duration(value),
+            Figure::Rate => units::count(value),
+            Figure::P99 => units::duration(value * 1e-9),
+        }
+    }
+}
