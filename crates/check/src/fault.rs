@@ -39,7 +39,7 @@ pub fn is_final(kind: ReasonKind) -> bool {
 
 impl From<Offence> for Stop {
     fn from(offence: Offence) -> Stop {
-        Stop::Failed(Reason { kind: offence.kind, count: 1, example: offence.example })
+        Stop::Failed(offence.into_reason())
     }
 }
 

@@ -3,20 +3,31 @@
 use store::{Failure, Reply};
 use study::{Reason, ReasonKind};
 
-/// One reply that was not what it had to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offence {
-    /// What kind of wrong.
-    pub kind: ReasonKind,
-    /// The key, printable, and what was seen.
-    pub example: String,
-}
+/// One reply that was not what it had to be. As small as a pointer, so that saying of a reply that nothing is wrong costs nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offence(Box<Reason>);
 
 impl Offence {
     /// An offence at `key`, with what was seen.
     #[cold]
     pub fn new(kind: ReasonKind, key: &[u8], seen: impl AsRef<str>) -> Offence {
-        Offence { kind, example: format!("key {}: {}", printable(key), seen.as_ref()) }
+        Offence::at_large(kind, format!("key {}: {}", printable(key), seen.as_ref()))
+    }
+
+    /// An offence that has to do with no key.
+    #[cold]
+    pub fn at_large(kind: ReasonKind, seen: String) -> Offence {
+        Offence(Box::new(Reason { kind, count: 1, example: seen }))
+    }
+
+    /// What kind of wrong.
+    pub fn kind(&self) -> ReasonKind {
+        self.0.kind
+    }
+
+    /// As a reason of a verdict, counted once.
+    pub fn into_reason(self) -> Reason {
+        *self.0
     }
 
     /// The offence of a failed operation, or of a reply of the wrong type.
@@ -56,19 +67,18 @@ impl Offences {
     /// Counts one.
     #[cold]
     pub fn add(&mut self, offence: Offence) {
-        match self.reasons.iter_mut().find(|reason| reason.kind == offence.kind) {
-            Some(reason) => reason.count += 1,
-            None => self.reasons.push(Reason { kind: offence.kind, count: 1, example: offence.example }),
-        }
+        self.count(offence.into_reason());
     }
 
     /// Adds another thread's.
     pub fn merge(&mut self, other: Offences) {
-        for theirs in other.reasons {
-            match self.reasons.iter_mut().find(|reason| reason.kind == theirs.kind) {
-                Some(reason) => reason.count += theirs.count,
-                None => self.reasons.push(theirs),
-            }
+        other.reasons.into_iter().for_each(|reason| self.count(reason));
+    }
+
+    fn count(&mut self, new: Reason) {
+        match self.reasons.iter_mut().find(|reason| reason.kind == new.kind) {
+            Some(reason) => reason.count += new.count,
+            None => self.reasons.push(new),
         }
     }
 

@@ -129,7 +129,7 @@ fn whole(result: Result<(), StoreError>, elapsed: Duration) -> Outcome {
     outcome.counts.operations = 1;
     if let Err(error) = result {
         outcome.counts.errors = 1;
-        outcome.offences.add(Offence { kind: ReasonKind::Refused, example: error.to_string() });
+        outcome.offences.add(Offence::at_large(ReasonKind::Refused, error.to_string()));
     }
     outcome
 }

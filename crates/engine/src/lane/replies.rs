@@ -1,6 +1,6 @@
 //! What is done with a reply: timed, counted, checked by the job.
 
-use super::Lane;
+use super::{InFlight, Lane};
 use crate::clock::Ticks;
 use crate::offence::Offence;
 use store::{OperationKind, Reply, Sink, Slot};
@@ -28,7 +28,6 @@ impl Lane<'_> {
     }
 
     /// Records the latency of the replies since the last call.
-    #[inline]
     pub(super) fn record_burst(&mut self) {
         let burst = &mut self.burst;
         let replies = std::mem::take(&mut burst.replies);
@@ -37,6 +36,18 @@ impl Lane<'_> {
             self.series.note(burst.arrived, ns, &self.histograms, self.signals.live);
             self.histograms.response[burst.kind as usize].record_many(ns, replies);
         }
+    }
+
+    /// What follows was sent at another time than what was before it, or is of another kind.
+    #[inline(never)]
+    fn begin_burst(&mut self, kind: OperationKind, sent: Ticks) {
+        self.record_burst();
+        self.burst = Burst { kind, sent, arrived: self.now, replies: 0 };
+    }
+
+    #[cold]
+    fn unasked(&mut self, reply: &Reply<'_>) {
+        self.offend(Offence::new(ReasonKind::Protocol, b"", format!("a reply nobody asked for: {reply:?}")));
     }
 
     /// Counts a reply and lets the job check it.
@@ -56,7 +67,7 @@ impl Lane<'_> {
         self.counts.errors += 1;
         self.series.error();
         self.signals.live.add_error();
-        if offence.kind == ReasonKind::ConnectionLost {
+        if offence.kind() == ReasonKind::ConnectionLost {
             self.lost_in_a_row += 1;
         }
         self.offences.add(offence);
@@ -76,26 +87,25 @@ impl Sink for Lane<'_> {
 
     #[inline]
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
-        let state = self.in_flight[slot as usize];
+        let state = &mut self.in_flight[slot as usize];
         if !state.active {
-            self.offend(Offence::new(ReasonKind::Protocol, b"", format!("a reply nobody asked for: {reply:?}")));
-            return;
+            return self.unasked(reply);
         }
-        self.in_flight[slot as usize].active = false;
+        state.active = false;
+        let InFlight { kind, timed, sent, due, .. } = *state;
         self.active -= 1;
         if self.schedule.is_some() {
             if self.ready.is_empty() {
                 self.free_since = self.now;
             }
-            self.record_open(state.kind, state.sent, state.due);
-        } else if state.timed {
-            if state.sent != self.burst.sent || state.kind != self.burst.kind {
-                self.record_burst();
-                self.burst = Burst { kind: state.kind, sent: state.sent, arrived: self.now, replies: 0 };
+            self.record_open(kind, sent, due);
+        } else if timed {
+            if sent != self.burst.sent || kind != self.burst.kind {
+                self.begin_burst(kind, sent);
             }
             self.burst.replies += 1;
         }
-        self.complete(slot, state.kind, reply);
+        self.complete(slot, kind, reply);
         self.ready.push_back(slot);
     }
 }

@@ -28,11 +28,26 @@ pub fn written(ledger: &Ledger, id: u32, reply: &Reply<'_>) -> Result<(), Offenc
 #[inline(always)]
 pub fn read(values: &Values, ledger: &Ledger, id: u32, sight: Sight, reply: &Reply<'_>) -> Result<(), Offence> {
     match reply {
+        // Nearly all.
         Reply::Value(value) => match values.verify(id, value) {
             Ok(version) if sight.is_newest(version) => Ok(()),
-            Ok(version) => aged(ledger, id, sight.known(), version),
-            Err(flaw) => Err(flawed(values, id, flaw)),
+            verified => odd(values, ledger, id, sight, verified),
         },
+        _ => no_value(id, sight, reply),
+    }
+}
+
+#[inline(never)]
+fn odd(values: &Values, ledger: &Ledger, id: u32, sight: Sight, verified: Result<u32, Flaw>) -> Result<(), Offence> {
+    match verified {
+        Ok(version) => aged(ledger, id, sight.known(), version),
+        Err(flaw) => Err(flawed(values, id, flaw)),
+    }
+}
+
+#[inline(never)]
+fn no_value(id: u32, sight: Sight, reply: &Reply<'_>) -> Result<(), Offence> {
+    match reply {
         Reply::Missing if sight.known() == Known::Nothing => Ok(()),
         Reply::Missing => Err(missing(id)),
         _ => Err(Offence::failed(&key(id), reply)),

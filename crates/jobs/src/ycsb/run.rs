@@ -145,64 +145,116 @@ impl Run<'_> {
         self.trial.values.make(id, version, &mut self.value);
         Step::Operation(Operation::Put { key: &self.key, value: &self.value })
     }
+
+    /// The next operation where it is not a plain read.
+    fn next_other(&mut self, slot: Slot, kind: Kind) -> Step<'_> {
+        let trial = self.trial;
+        // A ledger without room for more keys (2^31) lets the insert be a read.
+        if kind == Kind::Insert
+            && let Some(id) = trial.ledger.insert()
+        {
+            self.slots[slot as usize].stage = Stage::Insert;
+            return self.put(slot, id);
+        }
+        let ids = self.ids();
+        let id = self.draw(slot, ids);
+        let state = &mut self.slots[slot as usize];
+        match kind {
+            Kind::Update => {
+                state.stage = Stage::Write;
+                self.put(slot, id)
+            }
+            Kind::Scan => {
+                let limit = 1 + state.rng.below(u64::from(trial.workload.scan_max)) as u32;
+                state.stage = Stage::Scan { limit, certain: ids };
+                state.id = id;
+                self.key = key(id);
+                Step::Operation(Operation::Scan { start: &self.key, limit })
+            }
+            Kind::ReadModifyWrite => self.get(slot, id, Stage::ReadToWrite),
+            Kind::Read | Kind::Insert => self.get(slot, id, Stage::Read),
+        }
+    }
+
+    #[inline(always)]
+    fn get(&mut self, slot: Slot, id: u32, stage: Stage) -> Step<'_> {
+        let state = &mut self.slots[slot as usize];
+        state.id = id;
+        state.stage = stage;
+        if self.judged {
+            state.sight = self.trial.ledger.sight(id);
+        }
+        self.key = key(id);
+        Step::Operation(Operation::Get { key: &self.key })
+    }
+
+    /// Keys that exist, as the chooser is to know them.
+    #[inline]
+    fn ids(&mut self) -> u32 {
+        if !self.grows {
+            return self.records;
+        }
+        let ids = self.trial.ledger.settled();
+        self.chooser.grow(u64::from(ids));
+        ids
+    }
+
+    /// The slot's next key of these.
+    #[inline(always)]
+    fn draw(&mut self, slot: Slot, ids: u32) -> u32 {
+        let state = &mut self.slots[slot as usize];
+        match state.ahead.take() {
+            Some(id) => id,
+            None => self.chooser.draw(&mut state.rng, u64::from(ids)),
+        }
+    }
+
+    /// Judges any reply but that to a get.
+    fn judge_other(&self, slot: Slot, stage: Stage, reply: &Reply<'_>) -> Result<(), Offence> {
+        let YcsbTrial { ledger, values, .. } = self.trial;
+        let id = self.slots[slot as usize].id;
+        match (stage, reply) {
+            (Stage::Insert, _) => {
+                let judged = judge::written(ledger, id, reply);
+                ledger.settle();
+                judged
+            }
+            (Stage::Scan { limit, certain }, Reply::Rows(rows)) => judge::scanned(values, ledger, id, limit, certain, rows),
+            (Stage::Scan { .. }, _) => Err(Offence::failed(&key(id), reply)),
+            _ => judge::written(ledger, id, reply),
+        }
+    }
 }
 
 impl Worker for Run<'_> {
     #[inline]
     fn next(&mut self, slot: Slot) -> Step<'_> {
-        let Run { trial, slots, chooser, stop, .. } = self;
-        let state = &mut slots[slot as usize];
+        let state = &mut self.slots[slot as usize];
         if state.stage == Stage::Write {
             let id = state.id;
             return self.put(slot, id);
         }
-        if stop.now(state.number, trial) {
+        if self.stop.now(state.number, self.trial) {
             return Step::Finished;
         }
         let kind = self.mix.kind(state.number);
         state.number += self.stride;
-        // A ledger without room for more keys (2^31) lets the insert be a read.
-        if kind == Kind::Insert
-            && let Some(id) = trial.ledger.insert()
-        {
-            state.stage = Stage::Insert;
-            return self.put(slot, id);
+        if kind != Kind::Read {
+            return self.next_other(slot, kind);
         }
-        let mut ids = self.records;
-        if self.grows {
-            ids = trial.ledger.settled();
-            chooser.grow(u64::from(ids));
-        }
-        let id = match state.ahead.take() {
-            Some(id) => id,
-            None => chooser.draw(&mut state.rng, u64::from(ids)),
-        };
-        if kind == Kind::Update {
-            state.stage = Stage::Write;
-            return self.put(slot, id);
-        }
-        state.id = id;
-        self.key = key(id);
-        if kind == Kind::Scan {
-            let limit = 1 + state.rng.below(u64::from(trial.workload.scan_max)) as u32;
-            state.stage = Stage::Scan { limit, certain: ids };
-            return Step::Operation(Operation::Scan { start: &self.key, limit });
-        }
-        state.stage = if kind == Kind::ReadModifyWrite { Stage::ReadToWrite } else { Stage::Read };
-        if self.judged {
-            state.sight = trial.ledger.sight(id);
-        }
-        Step::Operation(Operation::Get { key: &self.key })
+        let ids = self.ids();
+        let id = self.draw(slot, ids);
+        self.get(slot, id, Stage::Read)
     }
 
     #[inline]
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
-        let Run { trial, slots, chooser, .. } = self;
-        let state = &mut slots[slot as usize];
+        let trial = self.trial;
+        let state = &mut self.slots[slot as usize];
         let stage = state.stage;
         state.stage = if stage == Stage::ReadToWrite { Stage::Write } else { Stage::Idle };
-        if self.draws_ahead && state.stage == Stage::Idle {
-            let id = chooser.draw(&mut state.rng, u64::from(self.records));
+        if self.draws_ahead && stage != Stage::ReadToWrite {
+            let id = self.chooser.draw(&mut state.rng, u64::from(self.records));
             trial.ledger.prefetch(id);
             state.ahead = Some(id);
         }
@@ -212,18 +264,9 @@ impl Worker for Run<'_> {
                 _ => Ok(()),
             };
         }
-        match (stage, reply) {
-            (Stage::Write, _) => judge::written(&trial.ledger, state.id, reply),
-            (Stage::Insert, _) => {
-                let judged = judge::written(&trial.ledger, state.id, reply);
-                trial.ledger.settle();
-                judged
-            }
-            (Stage::Scan { limit, certain }, Reply::Rows(rows)) => {
-                judge::scanned(&trial.values, &trial.ledger, state.id, limit, certain, rows)
-            }
-            (Stage::Scan { .. }, _) => Err(Offence::failed(&key(state.id), reply)),
-            _ => judge::read(&trial.values, &trial.ledger, state.id, state.sight, reply),
+        match stage {
+            Stage::Read | Stage::ReadToWrite => judge::read(&trial.values, &trial.ledger, state.id, state.sight, reply),
+            _ => self.judge_other(slot, stage, reply),
         }
     }
 

@@ -33,9 +33,11 @@ pub fn push_three<const HEAD: usize, const TAIL: usize>(
     tail: &[u8; TAIL],
 ) {
     let size = HEAD + middle.len() + TAIL;
-    out.reserve(size);
+    if out.capacity() - out.len() < size {
+        grow(out, size);
+    }
     let start = out.len();
-    // SAFETY: `reserve` made room for `size` bytes behind `start`; the three parts fill exactly these, none of them overlaps `out`
+    // SAFETY: there is room, or `grow` made room for `size` bytes behind `start`; the three parts fill exactly these, none of them overlaps `out`
     // (it is borrowed mutably), and the length is set to what has been written.
     unsafe {
         let to = out.as_mut_ptr().add(start);
@@ -56,6 +58,12 @@ pub fn push_three<const HEAD: usize, const TAIL: usize>(
         to.add(HEAD + middle.len()).copy_from_nonoverlapping(tail.as_ptr(), TAIL);
         out.set_len(start + size);
     }
+}
+
+/// `Vec::reserve` is a call even where there is room.
+#[cold]
+fn grow(out: &mut Vec<u8>, size: usize) {
+    out.reserve(size);
 }
 
 /// Writes the digits at the end of `digits`, and returns where they start.

@@ -139,7 +139,9 @@ impl<C: Codec> Link<C> {
     /// Writes a request into the buffer; sends when that has grown large.
     #[inline(always)]
     pub fn push(&mut self, slot: Slot, operation: &Operation<'_>, buffers: &mut Buffers) {
-        buffers.lend(&mut self.out);
+        if self.is_sent() {
+            buffers.lend(&mut self.out);
+        }
         let expect = self.codec.encode(operation, &mut self.out);
         self.in_flight.push_back((slot, expect));
         if self.out.len() - self.sent >= SEND_EARLY_BYTES {
@@ -359,25 +361,40 @@ fn hand_over<C: Codec>(
     input: &[u8],
     sink: &mut dyn Sink,
 ) -> (usize, End) {
-    let mut at = 0;
-    while at < input.len() {
-        let Some(&(slot, expect)) = in_flight.front() else { return (at, End::Surplus) };
+    let waiting = in_flight.len();
+    let (mut at, mut answered, mut end) = (0, 0, End::Whole);
+    // Slices, and one removal for all: a queue that is popped looks each time whether it has come to its end.
+    let (older, newer) = in_flight.as_slices();
+    for &(slot, expect) in older.iter().chain(newer) {
+        if at == input.len() {
+            break;
+        }
         // By reference: a reply is too large to be copied for nothing.
         match &codec.decode(expect, &input[at..]) {
             Decoded::Reply { reply, consumed } => {
                 at += consumed;
-                in_flight.pop_front();
-                if in_flight.is_empty() && at < input.len() {
+                answered += 1;
+                if answered == waiting && at < input.len() {
                     sink.reply(slot, &Reply::Failed(Failure::Protocol(SURPLUS)));
-                    return (at, End::Surplus);
+                } else {
+                    sink.reply(slot, reply);
                 }
-                sink.reply(slot, reply);
             }
-            Decoded::Incomplete { at_least } => return (at, End::Partial { at_least: *at_least }),
-            Decoded::Broken(problem) => return (at, End::Broken(problem)),
+            Decoded::Incomplete { at_least } => {
+                end = End::Partial { at_least: *at_least };
+                break;
+            }
+            Decoded::Broken(problem) => {
+                end = End::Broken(problem);
+                break;
+            }
         }
     }
-    (at, End::Whole)
+    in_flight.drain(..answered);
+    if answered == waiting && at < input.len() {
+        end = End::Surplus;
+    }
+    (at, end)
 }
 
 const _: () = assert!(BLOCKING_READ.as_nanos() < super::socket::PRECISE_BELOW.as_nanos());

@@ -85,13 +85,38 @@ impl Codec for Resp {
         Decoded::Reply { reply, consumed }
     }
 
-    #[inline]
+    #[inline(always)]
     fn encode(&mut self, operation: &Operation<'_>, out: &mut Vec<u8>) -> Expect {
+        // What most workloads mostly send, without the call the many others are worth.
+        if let Operation::Get { key } = *operation {
+            get(out, key);
+            return Expect { kind: OperationKind::Get, detail: 0 };
+        }
+        self.encode_any(operation, out)
+    }
+
+    #[inline(always)]
+    fn decode<'a>(&'a mut self, expect: Expect, input: &'a [u8]) -> Decoded<'a> {
+        if expect.kind == OperationKind::Get
+            && let Some((value, consumed)) = short_bulk(input)
+        {
+            return Decoded::Reply { reply: Reply::Value(value), consumed };
+        }
+        if matches!(expect.kind, OperationKind::Append | OperationKind::Increment)
+            && let Some((number, consumed)) = short_number(input)
+        {
+            let is_append = expect.kind == OperationKind::Append;
+            return Decoded::Reply { reply: if is_append { Reply::Done } else { Reply::Number(number) }, consumed };
+        }
+        self.decode_any(expect, input)
+    }
+}
+
+impl Resp {
+    fn encode_any(&mut self, operation: &Operation<'_>, out: &mut Vec<u8>) -> Expect {
         let mut detail = 0;
         match *operation {
-            Operation::Get { key } | Operation::GetVersioned { key } | Operation::GetCounter { key } => {
-                get(out, key);
-            }
+            Operation::Get { key } | Operation::GetVersioned { key } | Operation::GetCounter { key } => get(out, key),
             Operation::Put { key, value } => {
                 out.extend_from_slice(b"*3\r\n$3\r\nSET\r\n");
                 bulk(out, key);
@@ -148,19 +173,7 @@ impl Codec for Resp {
         Expect { kind: operation.kind(), detail }
     }
 
-    #[inline]
-    fn decode<'a>(&'a mut self, expect: Expect, input: &'a [u8]) -> Decoded<'a> {
-        if expect.kind == OperationKind::Get
-            && let Some((value, consumed)) = short_bulk(input)
-        {
-            return Decoded::Reply { reply: Reply::Value(value), consumed };
-        }
-        if matches!(expect.kind, OperationKind::Append | OperationKind::Increment)
-            && let Some((number, consumed)) = short_number(input)
-        {
-            let is_append = expect.kind == OperationKind::Append;
-            return Decoded::Reply { reply: if is_append { Reply::Done } else { Reply::Number(number) }, consumed };
-        }
+    fn decode_any<'a>(&'a mut self, expect: Expect, input: &'a [u8]) -> Decoded<'a> {
         let (end, item) = match item(input, 0) {
             Found::Item { item, end } => (end, item),
             Found::Incomplete { at_least } => return Decoded::Incomplete { at_least },
@@ -201,9 +214,7 @@ impl Codec for Resp {
         };
         Decoded::Reply { reply, consumed: end }
     }
-}
 
-impl Resp {
     /// The values of MGET, in the order asked.
     fn values<'a>(&'a mut self, count: usize, input: &'a [u8], start: usize) -> Decoded<'a> {
         let consumed = match bulks(input, start, count) {
