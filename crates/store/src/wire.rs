@@ -17,6 +17,7 @@ pub mod ascii;
 mod buffers;
 mod keys;
 mod link;
+mod nudges;
 mod session;
 mod socket;
 mod talk;

@@ -1,7 +1,7 @@
 //! One connection: what it has to send, what it has received of a reply, who waits for replies, and how it recovers.
 
 use super::buffers::Buffers;
-use super::socket::{BLOCKING_READ, Interest, Poller, Read, Socket, left};
+use super::socket::{Interest, Poller, Read, Socket, left};
 use super::{Codec, Decoded, Expect, talk};
 use crate::{Endpoint, Failure, Operation, Reply, Sink, Slot};
 use std::collections::VecDeque;
@@ -396,5 +396,3 @@ fn hand_over<C: Codec>(
     }
     (at, end)
 }
-
-const _: () = assert!(BLOCKING_READ.as_nanos() < super::socket::PRECISE_BELOW.as_nanos());

@@ -2,6 +2,7 @@
 
 use super::Codec;
 use super::link::{Common, Flush, Link};
+use super::nudges::{NUDGE_EVERY, Nudges};
 use super::socket::{Interest, PRECISE_BELOW, Poller, Read, left, sleep};
 use crate::{Endpoint, Failure, Operation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
 use std::io;
@@ -18,16 +19,17 @@ pub fn session<C: Codec>(
     make_codec: impl Fn() -> C + 'static,
 ) -> Result<Box<dyn Session>, StoreError> {
     let pipeline = plan.pipeline.max(1);
-    let poller = match plan.clients {
-        0 | 1 => None,
-        _ => Some(Poller::new().map_err(|error| StoreError::open(endpoint, error))?),
+    let open_error = |error| StoreError::open(endpoint, error);
+    let (poller, nudges) = match plan.clients {
+        0 | 1 => (None, Some(Nudges::for_this_thread().map_err(open_error)?)),
+        _ => (Some(Poller::new().map_err(open_error)?), None),
     };
     let common = Common::new(endpoint.clone(), make_codec, plan.clients as usize, poller);
     let links = (0..plan.clients)
         .map(|number| Link::open(number, pipeline, &common))
         .collect::<Result<Vec<_>, String>>()
         .map_err(|problem| StoreError::open(endpoint, problem))?;
-    Ok(Box::new(Wire { unsent: Vec::with_capacity(plan.slots() as usize), links, pipeline, current: 0, common }))
+    Ok(Box::new(Wire { unsent: Vec::with_capacity(plan.slots() as usize), links, pipeline, current: 0, common, _nudges: nudges }))
 }
 
 struct Wire<C, F> {
@@ -38,6 +40,8 @@ struct Wire<C, F> {
     /// Connections with requests held back. One may be listed twice.
     unsent: Vec<u32>,
     common: Common<F>,
+    /// End the blocking reads of the only connection.
+    _nudges: Option<Nudges>,
 }
 
 impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
@@ -139,3 +143,5 @@ fn limit(until: Until, retry_at: Option<Instant>) -> Duration {
     let Until::At(time) = until else { return Duration::ZERO };
     left(retry_at.map_or(time, |retry_at| retry_at.min(time)))
 }
+
+const _: () = assert!(NUDGE_EVERY.as_nanos() < PRECISE_BELOW.as_nanos());

@@ -11,12 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use study::Address;
 
-/// A blocking read gives up after this time, so that the caller can look at its clock. Set once on the socket: a time limit that is
-/// given with each read would cost a system call.
-pub(super) const BLOCKING_READ: Duration = Duration::from_millis(20);
-
-/// Reads that must end within this time are waited for with `ppoll`, which is precise; the time limit of a blocking read is rounded
-/// up to the kernel's tick of up to 10 ms.
+/// Reads that must end within this time are waited for with `ppoll`, which is precise; a blocking read ends at the next nudge.
 pub(super) const PRECISE_BELOW: Duration = Duration::from_millis(40);
 
 /// Whether a read may wait.
@@ -24,7 +19,7 @@ pub(super) const PRECISE_BELOW: Duration = Duration::from_millis(40);
 pub(super) enum Read {
     /// Take what is there.
     Now,
-    /// Wait up to [`BLOCKING_READ`].
+    /// Wait for some, until the next of the session's [`Nudges`](super::nudges::Nudges).
     Blocking,
 }
 
@@ -47,9 +42,7 @@ impl Socket {
     pub fn connect(endpoint: &Endpoint, timeout: Duration) -> io::Result<Socket> {
         match &endpoint.address {
             Address::Unix(path) => {
-                let stream = UnixStream::connect(path)?;
-                stream.set_read_timeout(Some(BLOCKING_READ))?;
-                Ok(Socket { fd: stream.into() })
+                Ok(Socket { fd: UnixStream::connect(path)?.into() })
             }
             Address::Tcp { host, port } => {
                 let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
@@ -57,7 +50,6 @@ impl Socket {
                     match TcpStream::connect_timeout(&address, timeout) {
                         Ok(stream) => {
                             stream.set_nodelay(true)?;
-                            stream.set_read_timeout(Some(BLOCKING_READ))?;
                             return Ok(Socket { fd: stream.into() });
                         }
                         Err(error) => last = error,
