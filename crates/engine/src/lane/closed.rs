@@ -3,7 +3,7 @@
 use super::{InFlight, Lane};
 use crate::job::Step;
 use crate::outcome::Counts;
-use store::{Heed, OperationKind, Session, Slot, StoreError};
+use store::{Heed, OperationKind, Reply, Session, Slot, StoreError};
 
 /// Operations of one slot before the others have their turn, where replies come at once.
 const TURN: u32 = 64;
@@ -126,32 +126,40 @@ impl Lane<'_> {
             Step::Finished => return Ok(()),
         };
         let kind = operation.kind();
-        self.counts.bytes_written += operation.bytes_written();
+        if kind != OperationKind::Get {
+            self.counts.bytes_written += operation.bytes_written();
+        }
         self.until_timed -= 1;
         let timed = self.until_timed == 0;
         if timed {
             self.until_timed = self.every;
         }
-        let start = self.now;
-        match session.submit(slot, operation)? {
-            None => self.took_off(slot, kind, timed),
-            Some(reply) => {
-                self.at_once = true;
-                if timed {
-                    self.now = self.clock.now();
-                    let ns = self.clock.ns(self.now.saturating_sub(start));
-                    self.series.note(self.now, ns, &self.histograms, self.signals.live);
-                    self.histograms.response[kind as usize].record(ns);
-                }
-                self.counts.add(kind, &reply);
-                self.series.count(1);
-                if let Err(offence) = self.job.reply(slot, &reply) {
-                    self.offend(offence);
-                }
-                self.ready.push_back(slot);
+        match session.submit(slot, operation) {
+            Ok(None) => {
+                self.took_off(slot, kind, timed);
+                Ok(())
             }
+            Ok(Some(ref reply)) => {
+                self.answered_at_once(slot, kind, timed, reply);
+                Ok(())
+            }
+            Err(error) => Err(error),
         }
-        Ok(())
+    }
+
+    /// A session that answered later answers at once, for a change.
+    #[cold]
+    fn answered_at_once(&mut self, slot: Slot, kind: OperationKind, timed: bool, reply: &Reply<'_>) {
+        self.at_once = true;
+        if timed {
+            let start = self.now;
+            self.now = self.clock.now();
+            let ns = self.clock.ns(self.now.saturating_sub(start));
+            self.series.note(self.now, ns, &self.histograms, self.signals.live);
+            self.histograms.response[kind as usize].record(ns);
+        }
+        self.complete(slot, kind, reply);
+        self.ready.push_back(slot);
     }
 
     /// An operation is in flight; it is stamped when the others are that are sent with it.

@@ -37,8 +37,8 @@ struct SlotState {
     /// Number of the next operation over all slots.
     number: u64,
     id: u32,
-    /// The key of the next operation, drawn when the last reply came.
-    ahead: Option<u32>,
+    /// Where keys are drawn ahead: that of the next operation.
+    ahead: u32,
     sight: Sight,
     stage: Stage,
 }
@@ -63,13 +63,11 @@ enum Stage {
 impl<'a> Run<'a> {
     /// A worker for these slots of the trial.
     pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> Run<'a> {
-        let state = |slot| SlotState {
-            rng: WyRand::new(trial.seed, u64::from(slot)),
-            number: u64::from(slot),
-            id: 0,
-            ahead: None,
-            sight: Sight::default(),
-            stage: Stage::Idle,
+        let draws_ahead = trial.keeps == Keeps::Everything && !trial.workload.mix.has(Kind::Insert);
+        let state = |slot| {
+            let mut rng = WyRand::new(trial.seed, u64::from(slot));
+            let ahead = if draws_ahead { trial.chooser.draw(&mut rng, u64::from(trial.workload.records)) } else { 0 };
+            SlotState { rng, number: u64::from(slot), id: 0, ahead, sight: Sight::default(), stage: Stage::Idle }
         };
         Run {
             trial,
@@ -77,7 +75,7 @@ impl<'a> Run<'a> {
             chooser: trial.chooser.clone(),
             grows: trial.workload.mix.has(Kind::Insert),
             judged: trial.keeps == Keeps::Everything,
-            draws_ahead: trial.keeps == Keeps::Everything && !trial.workload.mix.has(Kind::Insert),
+            draws_ahead,
             mix: trial.workload.mix,
             records: trial.workload.records,
             stride: u64::from(trial.slots),
@@ -146,7 +144,7 @@ impl Run<'_> {
         Step::Operation(Operation::Put { key: &self.key, value: &self.value })
     }
 
-    /// The next operation where it is not a plain read.
+    /// The next operation, whatever it is.
     fn next_other(&mut self, slot: Slot, kind: Kind) -> Step<'_> {
         let trial = self.trial;
         // A ledger without room for more keys (2^31) lets the insert be a read.
@@ -156,57 +154,33 @@ impl Run<'_> {
             self.slots[slot as usize].stage = Stage::Insert;
             return self.put(slot, id);
         }
-        let ids = self.ids();
-        let id = self.draw(slot, ids);
+        let mut ids = self.records;
+        if self.grows {
+            ids = trial.ledger.settled();
+            self.chooser.grow(u64::from(ids));
+        }
         let state = &mut self.slots[slot as usize];
+        let id = if self.draws_ahead { state.ahead } else { self.chooser.draw(&mut state.rng, u64::from(ids)) };
+        state.id = id;
         match kind {
             Kind::Update => {
                 state.stage = Stage::Write;
-                self.put(slot, id)
+                return self.put(slot, id);
             }
             Kind::Scan => {
                 let limit = 1 + state.rng.below(u64::from(trial.workload.scan_max)) as u32;
                 state.stage = Stage::Scan { limit, certain: ids };
-                state.id = id;
                 self.key = key(id);
-                Step::Operation(Operation::Scan { start: &self.key, limit })
+                return Step::Operation(Operation::Scan { start: &self.key, limit });
             }
-            Kind::ReadModifyWrite => self.get(slot, id, Stage::ReadToWrite),
-            Kind::Read | Kind::Insert => self.get(slot, id, Stage::Read),
+            Kind::ReadModifyWrite => state.stage = Stage::ReadToWrite,
+            Kind::Read | Kind::Insert => state.stage = Stage::Read,
         }
-    }
-
-    #[inline(always)]
-    fn get(&mut self, slot: Slot, id: u32, stage: Stage) -> Step<'_> {
-        let state = &mut self.slots[slot as usize];
-        state.id = id;
-        state.stage = stage;
         if self.judged {
-            state.sight = self.trial.ledger.sight(id);
+            state.sight = trial.ledger.sight(id);
         }
         self.key = key(id);
         Step::Operation(Operation::Get { key: &self.key })
-    }
-
-    /// Keys that exist, as the chooser is to know them.
-    #[inline]
-    fn ids(&mut self) -> u32 {
-        if !self.grows {
-            return self.records;
-        }
-        let ids = self.trial.ledger.settled();
-        self.chooser.grow(u64::from(ids));
-        ids
-    }
-
-    /// The slot's next key of these.
-    #[inline(always)]
-    fn draw(&mut self, slot: Slot, ids: u32) -> u32 {
-        let state = &mut self.slots[slot as usize];
-        match state.ahead.take() {
-            Some(id) => id,
-            None => self.chooser.draw(&mut state.rng, u64::from(ids)),
-        }
     }
 
     /// Judges any reply but that to a get.
@@ -239,12 +213,15 @@ impl Worker for Run<'_> {
         }
         let kind = self.mix.kind(state.number);
         state.number += self.stride;
-        if kind != Kind::Read {
+        if kind != Kind::Read || !self.draws_ahead {
             return self.next_other(slot, kind);
         }
-        let ids = self.ids();
-        let id = self.draw(slot, ids);
-        self.get(slot, id, Stage::Read)
+        // What most workloads mostly do, by itself.
+        state.id = state.ahead;
+        state.stage = Stage::Read;
+        state.sight = self.trial.ledger.sight(state.id);
+        self.key = key(state.id);
+        Step::Operation(Operation::Get { key: &self.key })
     }
 
     #[inline]
@@ -256,7 +233,7 @@ impl Worker for Run<'_> {
         if self.draws_ahead && stage != Stage::ReadToWrite {
             let id = self.chooser.draw(&mut state.rng, u64::from(self.records));
             trial.ledger.prefetch(id);
-            state.ahead = Some(id);
+            state.ahead = id;
         }
         if !self.judged {
             return match reply {

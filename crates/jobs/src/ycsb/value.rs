@@ -76,26 +76,35 @@ impl Values {
     ///
     /// # Errors
     /// What is wrong with it.
-    #[inline]
+    #[inline(always)]
     pub fn verify(&self, id: u32, value: &[u8]) -> Result<u32, Flaw> {
-        if value.len() != self.size {
-            return Err(Flaw::Length(value.len()));
-        }
-        let (Some(head), Some(sum)) = (value.first_chunk::<8>(), value[8..].first_chunk::<8>()) else {
-            return Err(Flaw::Length(value.len()));
+        self.version(id, value).ok_or_else(|| self.flaw(value))
+    }
+
+    /// The version of a value that is key `id`'s to the last byte.
+    #[inline(always)]
+    fn version(&self, id: u32, value: &[u8]) -> Option<u32> {
+        let (head, rest) = value.split_first_chunk::<8>()?;
+        let (checksum, payload) = rest.split_first_chunk::<8>()?;
+        let (head, checksum) = (u64::from_le_bytes(*head), u64::from_le_bytes(*checksum));
+        let sound = checksum == self.checksum(head) && head as u32 == id && payload == self.payload(checksum);
+        sound.then_some((head >> 32) as u32)
+    }
+
+    /// What is wrong with a value that is not sound.
+    #[cold]
+    fn flaw(&self, value: &[u8]) -> Flaw {
+        let (Some(head), true) = (value.first_chunk::<8>(), value.len() == self.size) else {
+            return Flaw::Length(value.len());
         };
-        let (head, checksum) = (u64::from_le_bytes(*head), u64::from_le_bytes(*sum));
-        if checksum != self.checksum(head) {
-            return Err(Flaw::Header);
+        let head = u64::from_le_bytes(*head);
+        let checksum = self.checksum(head);
+        if value[8..MIN_BYTES] != checksum.to_le_bytes() {
+            return Flaw::Header;
         }
-        let payload = self.payload(checksum);
-        if value[MIN_BYTES..] != *payload {
-            let at = value[MIN_BYTES..].iter().zip(payload).position(|(a, b)| a != b).unwrap_or(0);
-            return Err(Flaw::Payload(MIN_BYTES + at));
-        }
-        match head as u32 {
-            own if own == id => Ok((head >> 32) as u32),
-            other => Err(Flaw::OtherKey(other)),
+        match value[MIN_BYTES..].iter().zip(self.payload(checksum)).position(|(a, b)| a != b) {
+            Some(at) => Flaw::Payload(MIN_BYTES + at),
+            None => Flaw::OtherKey(head as u32),
         }
     }
 }

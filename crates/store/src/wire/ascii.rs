@@ -15,13 +15,31 @@ pub fn push_line(out: &mut Vec<u8>, sign: u8, number: u64) {
     // Most numbers are lengths of keys and small values; short arrays of known size become single stores.
     match number {
         0..10 => out.extend_from_slice(&[sign, digit(number), b'\r', b'\n']),
-        10..100 => out.extend_from_slice(&[sign, digit(number / 10), digit(number % 10), b'\r', b'\n']),
+        10..100 => {
+            let [tens, ones] = two_digits(number as usize);
+            out.extend_from_slice(&[sign, tens, ones, b'\r', b'\n']);
+        }
         _ => {
             out.push(sign);
             push_u64(out, number);
             out.extend_from_slice(b"\r\n");
         }
     }
+}
+
+/// The digits of a number below 100, the tens first.
+#[inline(always)]
+pub fn two_digits(number: usize) -> [u8; 2] {
+    const PAIRS: [[u8; 2]; 100] = {
+        let mut pairs = [[0; 2]; 100];
+        let mut number = 0;
+        while number < 100 {
+            pairs[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
+            number += 1;
+        }
+        pairs
+    };
+    PAIRS[number]
 }
 
 /// Appends three parts with one check for room.

@@ -365,28 +365,30 @@ fn hand_over<C: Codec>(
     let (mut at, mut answered, mut end) = (0, 0, End::Whole);
     // Slices, and one removal for all: a queue that is popped looks each time whether it has come to its end.
     let (older, newer) = in_flight.as_slices();
-    for &(slot, expect) in older.iter().chain(newer) {
-        if at == input.len() {
-            break;
-        }
-        // By reference: a reply is too large to be copied for nothing.
-        match &codec.decode(expect, &input[at..]) {
-            Decoded::Reply { reply, consumed } => {
-                at += consumed;
-                answered += 1;
-                if answered == waiting && at < input.len() {
-                    sink.reply(slot, &Reply::Failed(Failure::Protocol(SURPLUS)));
-                } else {
-                    sink.reply(slot, reply);
+    'input: for part in [older, newer] {
+        for &(slot, expect) in part {
+            if at == input.len() {
+                break 'input;
+            }
+            // By reference: a reply is too large to be copied for nothing.
+            match &codec.decode(expect, &input[at..]) {
+                Decoded::Reply { reply, consumed } => {
+                    at += consumed;
+                    answered += 1;
+                    if answered == waiting && at < input.len() {
+                        sink.reply(slot, &Reply::Failed(Failure::Protocol(SURPLUS)));
+                    } else {
+                        sink.reply(slot, reply);
+                    }
                 }
-            }
-            Decoded::Incomplete { at_least } => {
-                end = End::Partial { at_least: *at_least };
-                break;
-            }
-            Decoded::Broken(problem) => {
-                end = End::Broken(problem);
-                break;
+                Decoded::Incomplete { at_least } => {
+                    end = End::Partial { at_least: *at_least };
+                    break 'input;
+                }
+                Decoded::Broken(problem) => {
+                    end = End::Broken(problem);
+                    break 'input;
+                }
             }
         }
     }

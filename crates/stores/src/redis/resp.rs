@@ -1,7 +1,7 @@
 //! RESP2, the protocol of Redis and its relatives: requests are arrays of byte strings, replies are typed by their first byte.
 
 use super::item::{Found, Item, item, short_bulk, short_number};
-use store::wire::ascii::{push_three, i64_len, parse_i64, push_i64, push_line};
+use store::wire::ascii::{i64_len, parse_i64, push_i64, push_line, push_three, two_digits};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
 use store::{Endpoint, Expected, Failure, Operation, OperationKind, Reply, RowBuffer};
 
@@ -299,8 +299,7 @@ fn array(out: &mut Vec<u8>, items: usize) {
 fn get(out: &mut Vec<u8>, key: &[u8]) {
     if (10..100).contains(&key.len()) {
         let mut head = *b"*2\r\n$3\r\nGET\r\n$00\r\n";
-        head[14] += (key.len() / 10) as u8;
-        head[15] += (key.len() % 10) as u8;
+        [head[14], head[15]] = two_digits(key.len());
         push_three(out, &head, key, b"\r\n");
     } else {
         out.extend_from_slice(b"*2\r\n$3\r\nGET\r\n");
@@ -314,7 +313,10 @@ fn bulk(out: &mut Vec<u8>, bytes: &[u8]) {
     // Keys and small values: a head of known size, and one check for room.
     match bytes.len() {
         size @ 0..10 => push_three(out, &[b'$', digit(size), b'\r', b'\n'], bytes, b"\r\n"),
-        size @ 10..100 => push_three(out, &[b'$', digit(size / 10), digit(size % 10), b'\r', b'\n'], bytes, b"\r\n"),
+        size @ 10..100 => {
+            let [tens, ones] = two_digits(size);
+            push_three(out, &[b'$', tens, ones, b'\r', b'\n'], bytes, b"\r\n");
+        }
         _ => long_bulk(out, bytes),
     }
 }
