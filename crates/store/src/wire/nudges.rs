@@ -1,14 +1,14 @@
-//! Ends blocking reads that take long, so that the reader can look at its clock.
+//! Ends waits that take long, so that whoever waits can look at its clock.
 //!
-//! A time limit on the socket would do the same, but the kernel sets and clears a timer for it in every read that has to wait: half a
-//! microsecond of seven that an operation of one client takes. One periodic timer a session costs nothing in between.
+//! A time limit would do the same, but the kernel sets and clears a timer for it in every call that has to wait: half a microsecond of
+//! the seven that an operation of one client takes. One periodic timer a session costs nothing in between.
 
 use std::io;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
 use std::time::Duration;
 
-/// How often a reader is interrupted. A nudge that comes just before a read is lost; the next ends it.
+/// How often waits are interrupted. A nudge that comes just before a wait is lost; the next ends it.
 pub(super) const NUDGE_EVERY: Duration = Duration::from_millis(20);
 
 /// Ignored by whoever has no handler for it.
@@ -17,7 +17,7 @@ const SIGNAL: libc::c_int = libc::SIGURG;
 /// Interrupts the system calls of the thread that made it, every [`NUDGE_EVERY`], until it is dropped.
 pub(super) struct Nudges {
     timer: libc::timer_t,
-    /// A read on another thread would not be nudged.
+    /// A wait on another thread would not be nudged.
     not_send: PhantomData<*const ()>,
 }
 

@@ -20,9 +20,10 @@ pub fn session<C: Codec>(
 ) -> Result<Box<dyn Session>, StoreError> {
     let pipeline = plan.pipeline.max(1);
     let open_error = |error| StoreError::open(endpoint, error);
-    let (poller, nudges) = match plan.clients {
-        0 | 1 => (None, Some(Nudges::for_this_thread().map_err(open_error)?)),
-        _ => (Some(Poller::new().map_err(open_error)?), None),
+    let nudges = Nudges::for_this_thread().map_err(open_error)?;
+    let poller = match plan.clients {
+        0 | 1 => None,
+        _ => Some(Poller::new().map_err(open_error)?),
     };
     let common = Common::new(endpoint.clone(), make_codec, plan.clients as usize, poller);
     let links = (0..plan.clients)
@@ -40,8 +41,8 @@ struct Wire<C, F> {
     /// Connections with requests held back. One may be listed twice.
     unsent: Vec<u32>,
     common: Common<F>,
-    /// End the blocking reads of the only connection.
-    _nudges: Option<Nudges>,
+    /// End the waits that have no limit.
+    _nudges: Nudges,
 }
 
 impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
@@ -123,7 +124,7 @@ impl<C: Codec, F: Fn() -> C> Wire<C, F> {
             return Ok(());
         }
         let Some(poller) = &mut common.poller else { return Ok(()) };
-        let found = poller.wait(limit(until, retry_at))?;
+        let found = poller.wait(Some(limit(until, retry_at)).filter(|limit| *limit < PRECISE_BELOW))?;
         for index in 0..found {
             let Some(ready) = common.poller.as_ref().map(|poller| poller.ready(index)) else { break };
             let link = &mut links[ready.number as usize];

@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use study::Address;
 
-/// Reads that must end within this time are waited for with `ppoll`, which is precise; a blocking read ends at the next nudge.
+/// What must end within this time is waited for with a limit; what has longer ends at the next nudge.
 pub(super) const PRECISE_BELOW: Duration = Duration::from_millis(40);
 
 /// Whether a read may wait.
@@ -154,22 +154,24 @@ impl Poller {
         Ok(epoll::modify(&self.fd, &socket.fd, epoll::EventData::new_u64(number.into()), flags(interest))?)
     }
 
-    /// Waits, and returns how many sockets there is something to do on. [`ready`](Poller::ready) names them.
+    /// Waits, and returns how many sockets there is something to do on. [`ready`](Poller::ready) names them. Without a limit it waits
+    /// until the next of the session's [`Nudges`](super::nudges::Nudges), and the kernel need not set a timer.
     #[inline]
-    pub fn wait(&mut self, limit: Duration) -> io::Result<usize> {
+    pub fn wait(&mut self, limit: Option<Duration>) -> io::Result<usize> {
         self.events.clear();
         if self.precision == Precision::Milliseconds {
             return self.wait_milliseconds(limit);
         }
-        // SAFETY: EVENTS events fit the vector's capacity and have the kernel's layout; the timespec is alive; no signal mask is given
-        // (size 8: the kernel's). rustix would round the limit up to milliseconds.
+        let timeout = limit.map(timespec);
+        // SAFETY: EVENTS events fit the vector's capacity and have the kernel's layout; the timespec is alive, or there is none (null: no
+        // limit); no signal mask is given (size 8: the kernel's). rustix would round the limit up to milliseconds.
         let found = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
                 self.fd.as_raw_fd(),
                 self.events.as_mut_ptr(),
                 EVENTS as i32,
-                &timespec(limit),
+                timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref),
                 std::ptr::null::<libc::sigset_t>(),
                 8usize,
             )
@@ -183,7 +185,7 @@ impl Poller {
     }
 
     #[cold]
-    fn wait_failed(&mut self, limit: Duration) -> io::Result<usize> {
+    fn wait_failed(&mut self, limit: Option<Duration>) -> io::Result<usize> {
         let error = io::Error::last_os_error();
         match error.raw_os_error() {
             Some(libc::EINTR) => Ok(0), // every caller allows a wait that ends early
@@ -197,9 +199,9 @@ impl Poller {
 
     /// Rounded down, so that it does not end late.
     #[cold]
-    fn wait_milliseconds(&mut self, limit: Duration) -> io::Result<usize> {
-        let limit = timespec(Duration::from_millis(limit.as_millis() as u64));
-        match epoll::wait(&self.fd, spare_capacity(&mut self.events), Some(&limit)) {
+    fn wait_milliseconds(&mut self, limit: Option<Duration>) -> io::Result<usize> {
+        let timeout = limit.map(|limit| timespec(Duration::from_millis(limit.as_millis() as u64)));
+        match epoll::wait(&self.fd, spare_capacity(&mut self.events), timeout.as_ref()) {
             Ok(_) => Ok(self.events.len()),
             Err(rustix::io::Errno::INTR) => Ok(0),
             Err(error) => Err(error.into()),
