@@ -44,14 +44,8 @@ impl Counts {
     #[inline(always)]
     pub(crate) fn add(&mut self, kind: OperationKind, reply: &Reply<'_>) {
         self.operations += 1;
-        // The reply most often had, before the others are told apart.
-        if let Reply::Value(value) = reply {
-            self.hits += 1;
-            self.bytes_read += value.len() as u64;
-            return;
-        }
         match reply {
-            Reply::Versioned { value, .. } => {
+            Reply::Value(value) | Reply::Versioned { value, .. } => {
                 self.hits += 1;
                 self.bytes_read += value.len() as u64;
             }

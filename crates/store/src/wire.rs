@@ -7,6 +7,8 @@
 //!   submitted since the last poll leave in one write a connection; one read takes all replies that are there.
 //! * Many connections are watched by one epoll instance, each registered once. A session of one connection asks nobody: it
 //!   reads, blocking, and so makes two system calls a batch.
+//! * A wait that has time enough is given no limit, for which the kernel would set a timer each time: a periodic signal to the thread
+//!   ends it, so a session stays on the thread that opened it.
 //! * A connection that breaks fails what was in flight on it, and is opened again when the next operation is submitted to it
 //!   (at once the first time, then less and less often, at most [`RETRY_LONGEST`] apart).
 //! * A server that says more than it was asked is caught: see [`Codec::decode`].

@@ -126,9 +126,7 @@ impl Lane<'_> {
             Step::Finished => return Ok(()),
         };
         let kind = operation.kind();
-        if kind != OperationKind::Get {
-            self.counts.bytes_written += operation.bytes_written();
-        }
+        self.counts.bytes_written += operation.bytes_written();
         self.until_timed -= 1;
         let timed = self.until_timed == 0;
         if timed {

@@ -213,14 +213,21 @@ impl Worker for Run<'_> {
         }
         let kind = self.mix.kind(state.number);
         state.number += self.stride;
-        if kind != Kind::Read || !self.draws_ahead {
+        if kind != Kind::Read || self.grows {
             return self.next_other(slot, kind);
         }
         // What most workloads mostly do, by itself.
-        state.id = state.ahead;
+        let id = if self.draws_ahead {
+            state.ahead
+        } else {
+            self.chooser.draw(&mut state.rng, u64::from(self.records))
+        };
+        state.id = id;
         state.stage = Stage::Read;
-        state.sight = self.trial.ledger.sight(state.id);
-        self.key = key(state.id);
+        if self.judged {
+            state.sight = self.trial.ledger.sight(id);
+        }
+        self.key = key(id);
         Step::Operation(Operation::Get { key: &self.key })
     }
 

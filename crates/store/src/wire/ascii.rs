@@ -55,8 +55,8 @@ pub fn push_three<const HEAD: usize, const TAIL: usize>(
         grow(out, size);
     }
     let start = out.len();
-    // SAFETY: there is room, or `grow` made room for `size` bytes behind `start`; the three parts fill exactly these, none of them overlaps `out`
-    // (it is borrowed mutably), and the length is set to what has been written.
+    // SAFETY: there is room for `size` bytes behind `start` (`grow` made it where there was not); the three parts fill exactly these,
+    // none of them overlaps `out` (it is borrowed mutably), and the length is set to what has been written.
     unsafe {
         let to = out.as_mut_ptr().add(start);
         to.copy_from_nonoverlapping(head.as_ptr(), HEAD);
