@@ -69,13 +69,13 @@ impl Socket {
     /// Receives into a slice; 0 when the other side has closed.
     #[inline]
     pub fn receive(&self, into: &mut [u8], read: Read) -> io::Result<usize> {
-        Ok(recv(&self.fd, into, read.flags())?.1)
+        uninterrupted(read, || Ok(recv(&self.fd, &mut *into, read.flags())?.1))
     }
 
     /// Receives into the unused capacity of `into`, behind what it holds; 0 when the other side has closed.
     pub fn receive_more(&self, into: &mut Vec<u8>, read: Read) -> io::Result<usize> {
         debug_assert!(into.capacity() > into.len(), "a read into nothing looks like a closed connection");
-        Ok(recv(&self.fd, spare_capacity(into), read.flags())?.1)
+        uninterrupted(read, || Ok(recv(&self.fd, spare_capacity(into), read.flags())?.1))
     }
 
     /// Waits precisely. Returns whether something can be done; also when the socket broke, which the next call on it will tell.
@@ -94,6 +94,18 @@ impl Read {
         match self {
             Read::Now => RecvFlags::DONTWAIT,
             Read::Blocking => RecvFlags::empty(),
+        }
+    }
+}
+
+/// A read that does not wait is made again when a signal kept it from looking (Linux looks first; valgrind does not): of bytes that are
+/// there the poller tells only once.
+#[inline]
+fn uninterrupted(read: Read, mut receive: impl FnMut() -> rustix::io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match receive() {
+            Err(rustix::io::Errno::INTR) if read == Read::Now => {}
+            received => return Ok(received?),
         }
     }
 }
