@@ -71,9 +71,12 @@ fn install_handler() -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::socket::Socket;
     use super::Nudges;
+    use crate::Endpoint;
     use std::io::{ErrorKind, Read};
-    use std::os::unix::net::UnixStream;
+    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::time::{Duration, Instant};
 
     #[test]
     fn a_read_that_waits_for_ever_is_ended_again_and_again() {
@@ -84,5 +87,20 @@ mod tests {
         }
         drop(there);
         assert_eq!(here.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_server_that_takes_nobody_is_not_waited_for_longer_than_was_said() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        rustix::net::listen(&listener, 0).unwrap();
+        let _nudges = Nudges::for_this_thread().unwrap();
+        let connect = || Socket::connect(&Endpoint::unix(&path), Duration::from_millis(100));
+        let _waits = connect().unwrap();
+        let begin = Instant::now();
+        let refused = connect().err().unwrap();
+        assert_eq!(refused.kind(), ErrorKind::Interrupted);
+        assert!((100..2000).contains(&begin.elapsed().as_millis()), "{:?}", begin.elapsed());
     }
 }

@@ -42,7 +42,15 @@ impl Socket {
     pub fn connect(endpoint: &Endpoint, timeout: Duration) -> io::Result<Socket> {
         match &endpoint.address {
             Address::Unix(path) => {
-                Ok(Socket { fd: UnixStream::connect(path)?.into() })
+                // While the server's queue is full it waits, until it is nudged.
+                let begin = Instant::now();
+                let stream = loop {
+                    match UnixStream::connect(path) {
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted && begin.elapsed() < timeout => {}
+                        connected => break connected?,
+                    }
+                };
+                Ok(Socket { fd: stream.into() })
             }
             Address::Tcp { host, port } => {
                 let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
