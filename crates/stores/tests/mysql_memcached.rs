@@ -73,19 +73,19 @@ fn counters_are_not_declared_because_the_plugin_cuts_increments_off() {
     assert!(!rig().has(OperationKind::Increment) && rig().capabilities().counter.is_none());
     let mut client = rig().client(1, 1);
     let mut add = |by| client.call(Operation::Increment { key: b"n", by });
-    let mut count = 0;
-    for by in [5, 105, -103] {
+    assert_eq!(add(5), Got::Number(5));
+    let mut count = 5;
+    for by in [105, -103, 1 << 40] {
         match add(by) {
             Got::Number(now) => {
-                count += by;
-                assert_eq!(now, count);
+                count += i64::from(by as i32); // cut off
+                assert_eq!(now, count, "a version that counts right: declare its counters");
             }
             // Now and then the plugin does not know its own numbers.
             Got::Refused(words) => assert!(words.contains("non-numeric"), "{words}"),
             other => panic!("{other:?}"),
         }
     }
-    assert_ne!(add(1 << 40), Got::Number(count + (1 << 40)), "a version that counts right: declare its counters");
 }
 
 #[test]

@@ -25,6 +25,7 @@ impl Nudges {
     /// Nudges for this thread.
     pub fn for_this_thread() -> io::Result<Nudges> {
         install_handler()?;
+        unblock()?;
         let mut timer = null_mut();
         // SAFETY: sigevent is plain data for which all zeros is valid; gettid has no requirements; both pointers live through the call.
         let made = unsafe {
@@ -69,6 +70,19 @@ fn install_handler() -> io::Result<()> {
     if installed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Whoever started this process may have blocked the signal for it, and a nudge that is blocked ends nothing.
+fn unblock() -> io::Result<()> {
+    // SAFETY: sigset_t is plain data that sigemptyset makes an empty set; both pointers live through the calls, the old mask is not
+    // asked for.
+    let error = unsafe {
+        let mut signals: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut signals);
+        libc::sigaddset(&mut signals, SIGNAL);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &signals, null_mut())
+    };
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::socket::Socket;
@@ -79,8 +93,14 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn a_read_that_waits_for_ever_is_ended_again_and_again() {
+    fn a_read_that_waits_for_ever_is_ended_again_and_again_also_where_the_signal_was_blocked() {
         let (mut here, there) = UnixStream::pair().unwrap();
+        // SAFETY: a set of this one signal, blocked for this thread as another program may have done.
+        unsafe {
+            let mut signals: libc::sigset_t = std::mem::zeroed();
+            libc::sigaddset(&mut signals, libc::SIGURG);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &signals, std::ptr::null_mut());
+        }
         let _nudges = Nudges::for_this_thread().unwrap();
         for _ in 0..3 {
             assert_eq!(here.read(&mut [0]).unwrap_err().kind(), ErrorKind::Interrupted);
