@@ -2,12 +2,15 @@
 //!
 //! Sections: `null`, `syscalls`, `instructions`, `redis`, `memcached`, `fans`; those of the jobs are in `jobs`. Needs redis-server, redis-benchmark, memcached,
 //! memcaslap (libmemcached-tools), strace, valgrind and taskset; a section whose tools are missing says so and is left out.
-//! The client is pinned to the first processor, servers to the last. Ratios come from alternating runs.
+//! The client is pinned to the first processor, servers to the last. Ratios come from alternating runs. What an operation costs over a socket
+//! is the slope of the whole process's CPU time between a short and a long run, of kvtrial and of the other tool alike.
 #![allow(clippy::unwrap_used)]
 
 mod lab;
 
-use lab::{KVTRIAL, cpu_of, free_port, median, ops_per_cpu_s, start, start_redis, study};
+use lab::{
+    Idle, KVTRIAL, Load, cpu_of, cpu_per_operation, free_port, median, ops_per_cpu_s, start, start_redis, study,
+};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -25,17 +28,9 @@ fn main() {
     ]);
 }
 
-/// Reads of a workload that fits: 64-byte values, uniform over 10,000 keys.
-fn gets(url: &str, operations: u64, clients: u32, pipeline: u32) -> String {
-    format!(
-        "run ycsb -s {url} --no-baselines --overwrite --repeats 1 --warmups 0 --threads 1 --clients {clients} --pipeline {pipeline} \
-         --set workload=c --set distribution=uniform --set records=10000 --set value=64 --set operations={operations}"
-    )
-}
-
 fn null(directory: &Path) {
     for (name, sample) in [("latency sampled 1/64", "--time-one-in 64"), ("every operation timed", "")] {
-        let words = format!("{} {sample}", gets("null", 20_000_000, 1, 1));
+        let words = format!("{} {sample}", Load { clients: 1, pipeline: 1 }.words("null", 20_000_000));
         let rates = (0..ROUNDS).map(|_| ops_per_cpu_s(&study(&[], &words, directory)) / 1e6).collect();
         let (middle, low, high) = median(rates);
         println!("null store, ycsb C, {name}: {middle:.1} M op/s per core ({low:.1} to {high:.1}, {ROUNDS} runs)");
@@ -53,7 +48,7 @@ fn syscalls(directory: &Path) {
         let trace = directory.join("strace");
         let cost = slope(20_000, 120_000, |operations| {
             let wrapper = ["strace", "-f", "-c", "-o", trace.to_str().unwrap()];
-            study(&wrapper, &gets(&url, operations, 8, 1), directory);
+            study(&wrapper, &Load { clients: 8, pipeline: 1 }.words(&url, operations), directory);
             let text = std::fs::read_to_string(&trace).unwrap();
             let total = text.lines().find(|line| line.ends_with(" total")).unwrap().to_owned();
             total.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).nth(3).unwrap()
@@ -74,7 +69,8 @@ fn instructions(directory: &Path) {
         let cost = slope(short, long, |operations| {
             let file = directory.join("callgrind");
             let out = format!("--callgrind-out-file={}", file.display());
-            study(&["valgrind", "--tool=callgrind", &out], &gets(&url, operations, 8, pipeline), directory);
+            let words = Load { clients: 8, pipeline }.words(&url, operations);
+            study(&["valgrind", "--tool=callgrind", &out], &words, directory);
             let text = std::fs::read_to_string(&file).unwrap();
             let total = text.lines().find_map(|line| line.strip_prefix("totals: ")).unwrap();
             total.trim().parse().unwrap()
@@ -89,31 +85,35 @@ fn redis(directory: &Path) {
     let tcp = format!("redis://127.0.0.1:{port}");
     let port = port.to_string();
     let (by_socket, by_port) = (["-s", socket.to_str().unwrap()], ["-p", port.as_str()]);
-    let benchmark = |how: &[&str; 2], clients: u32, pipeline: u32, operations: u64, test: &str| {
+    let benchmark = |how: &[&str; 2], load: Load, operations: u64, test: &str| {
         let mut command = Command::new("taskset");
         command.args(["-c", "0", "redis-benchmark", "-q", "-t", test, "-r", "10000", "-d", "64"]).args(how);
-        command.args(["-c", &clients.to_string(), "-P", &pipeline.to_string(), "-n", &operations.to_string()]);
-        cpu_of(&mut command)
+        let (clients, pipeline) = (load.clients.to_string(), load.pipeline.to_string());
+        command.args(["-c", &clients, "-P", &pipeline, "-n", &operations.to_string()]);
+        command
     };
-    benchmark(&by_socket, 50, 16, 200_000, "set");
-    for (name, url, how, clients, pipeline, operations) in [
-        ("unix 50x16", &unix, &by_socket, 50, 16, 2_000_000),
-        ("unix 50x1", &unix, &by_socket, 50, 1, 300_000),
-        ("unix 1x16", &unix, &by_socket, 1, 16, 500_000),
-        ("unix 1x1", &unix, &by_socket, 1, 1, 60_000),
-        ("TCP 50x16", &tcp, &by_port, 50, 16, 1_000_000),
-    ] {
-        let ratios = (0..ROUNDS)
-            .map(|_| {
-                let ours = ops_per_cpu_s(&study(&[], &gets(url, operations, clients, pipeline), directory));
-                let theirs = operations as f64 / benchmark(how, clients, pipeline, operations, "get");
-                ours / theirs
-            })
-            .collect();
-        let (middle, low, high) = median(ratios);
-        println!(
-            "Redis GET per client CPU second against redis-benchmark, {name}: {middle:.2} ({low:.2} to {high:.2}, {ROUNDS} pairs)"
-        );
+    cpu_of(&mut benchmark(&by_socket, Load { clients: 50, pipeline: 16 }, 200_000, "set"));
+    for idle in Idle::settings() {
+        let idle = idle.take_effect();
+        for (name, url, how, clients, pipeline, operations) in [
+            ("unix 50x16", &unix, &by_socket, 50, 16, 2_000_000),
+            ("unix 50x1", &unix, &by_socket, 50, 1, 300_000),
+            ("unix 1x16", &unix, &by_socket, 1, 16, 500_000),
+            ("unix 1x1", &unix, &by_socket, 1, 1, 60_000),
+            ("TCP 50x16", &tcp, &by_port, 50, 16, 1_000_000),
+        ] {
+            let load = Load { clients, pipeline };
+            let ratios = (0..ROUNDS).map(|round| {
+                let ours = || cpu_per_operation(operations, |operations| load.gets(url, operations, directory));
+                let theirs = || cpu_per_operation(operations, |operations| benchmark(how, load, operations, "get"));
+                let (ours, theirs) = lab::in_turn(round, ours, theirs);
+                theirs / ours
+            });
+            let (middle, low, high) = median(ratios.collect());
+            println!(
+                "Redis GET per client CPU second against redis-benchmark, {name}, {idle}: {middle:.2} ({low:.2} to {high:.2}, {ROUNDS} pairs)"
+            );
+        }
     }
 }
 
@@ -128,21 +128,25 @@ fn memcached(directory: &Path) {
     let config = directory.join("memcaslap.cnf");
     std::fs::write(&config, "key\n16 16 1\nvalue\n64 64 1\ncmd\n0 0.1\n1 0.9\n").unwrap();
     let url = format!("memcached://127.0.0.1:{port}");
-    let operations = 400_000u64;
-    let ratios = (0..ROUNDS)
-        .map(|_| {
-            let words =
-                gets(&url, operations, 50, 16).replace("workload=c", "workload=b --set read=0.9 --set update=0.1");
-            let ours = ops_per_cpu_s(&study(&[], &words, directory));
-            let mut theirs = Command::new("taskset");
-            // -d 16: gets go out sixteen at a time, as one command of many keys.
-            theirs.args("-c 0 memcaslap -T 1 -c 50 -d 16 -w 1k -s".split(' '));
-            theirs.arg(format!("127.0.0.1:{port}"));
-            theirs.args(["-x", &operations.to_string(), "-F", config.to_str().unwrap()]);
-            ours / (operations as f64 / cpu_of(&mut theirs))
-        })
-        .collect();
-    let (middle, low, high) = median(ratios);
+    let load = Load { clients: 50, pipeline: 16 };
+    let mixed = |operations| {
+        let words = load.words(&url, operations);
+        lab::kvtrial(&[], &words.replace("workload=c", "workload=b --set read=0.9 --set update=0.1"), directory)
+    };
+    let memcaslap = |operations: u64| {
+        let mut theirs = Command::new("taskset");
+        // -d 16: gets go out sixteen at a time, as one command of many keys.
+        theirs.args("-c 0 memcaslap -T 1 -c 50 -d 16 -w 1k -s".split(' '));
+        theirs.arg(format!("127.0.0.1:{port}"));
+        theirs.args(["-x", &operations.to_string(), "-F", config.to_str().unwrap()]);
+        theirs
+    };
+    let ratios = (0..ROUNDS).map(|round| {
+        let ours = || cpu_per_operation(400_000, mixed);
+        let (ours, theirs) = lab::in_turn(round, ours, || cpu_per_operation(400_000, memcaslap));
+        theirs / ours
+    });
+    let (middle, low, high) = median(ratios.collect());
     println!(
         "memcached get:set 9:1 per client CPU second against memcaslap, TCP 50x16: {middle:.2} ({low:.2} to {high:.2}, {ROUNDS} pairs)"
     );

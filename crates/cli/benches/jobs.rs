@@ -3,14 +3,16 @@
 //!
 //! Sections: `generator`, `append`, `append-redis`, `counts`, `crud-memcached`, `crud-postgres`, `crud-mariadb`, `bulk-sqlite`. A section
 //! whose tools are missing says so and is left out. The client is pinned to the first processor, servers to the last; rounds alternate.
-//! What runs in this process or is said to be per CPU second is judged by CPU time; the rates of SQL servers by the clock.
+//! What runs in this process or is said to be per CPU second is judged by CPU time: kvtrial's by that of its client threads in the phase
+//! compared, the other tool's by the slope of its whole process's between a short and a long run. Rates of SQL servers are judged by the
+//! clock, on the same table, emptied before each side and vacuumed before the other tool reads.
 #![allow(clippy::unwrap_used)]
 
 mod lab;
 
 use data::append::{Event, Generator};
 use data::docs::{DocSet, IdScheme};
-use lab::{cpu_of, free_port, last_cpu, median, ops_per_cpu_s, own_cpu, start, start_redis, study};
+use lab::{cpu_per_operation, free_port, last_cpu, median, ops_per_cpu_s, own_cpu, start, start_redis, study};
 use serde_json::Value;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -83,13 +85,17 @@ fn append_redis(directory: &Path) {
     let (_server, socket, _) = start_redis(directory);
     let url = format!("redis-unix://{}", socket.display());
     let operations = 1_065_000_u64; // about as many as the events of 400,000 keys
-    let ratio = |_| {
-        let words = format!("append -s {url} --data gen:400000:42 --clients 50 --pipeline 16 --set verify=sample");
-        let ours = ops_per_cpu_s(&study(&[], &job(&words), directory));
+    let benchmark = |operations: u64| {
         let mut theirs = Command::new("taskset");
         theirs.args(["-c", "0", "redis-benchmark", "-q", "-s", socket.to_str().unwrap(), "-c", "50", "-P", "16"]);
         theirs.args(["-n", &operations.to_string(), "-r", "400000", "APPEND", "k__rand_int__", "0123456789abcdef"]);
-        ours / (operations as f64 / cpu_of(&mut theirs))
+        theirs
+    };
+    let ratio = |round| {
+        let words = format!("append -s {url} --data gen:400000:42 --clients 50 --pipeline 16 --set verify=sample");
+        let ours = || 1.0 / ops_per_cpu_s(&study(&[], &job(&words), directory));
+        let (ours, theirs) = lab::in_turn(round, ours, || cpu_per_operation(operations, benchmark));
+        theirs / ours
     };
     let what = "append into Redis per client CPU second against redis-benchmark, unix 50x16";
     say(what, (0..ROUNDS).map(ratio).collect(), "", ">= 1.8");
@@ -120,14 +126,18 @@ fn crud_memcached(directory: &Path) {
     let config = directory.join("memcaslap.cnf");
     std::fs::write(&config, "key\n16 16 1\nvalue\n16 16 1\ncmd\n0 0.001\n1 0.999\n").unwrap();
     let operations = 400_000;
-    let ratio = |_| {
-        let words = format!("crud -s memcached://127.0.0.1:{port} --clients 50 --pipeline 16 --set rows={operations}");
-        let ours = per(phase(&study(&[], &job(&words), directory), "select"), "operations", "client_cpu_s");
+    let memcaslap = |operations: u64| {
         let mut theirs = Command::new("taskset");
         // -d 16: gets go out sixteen at a time, as one command of many keys.
         theirs.args("-c 0 memcaslap -T 1 -c 50 -d 16 -w 1k -s".split(' ')).arg(format!("127.0.0.1:{port}"));
         theirs.args(["-x", &operations.to_string(), "-F", config.to_str().unwrap()]);
-        ours / (f64::from(operations) / cpu_of(&mut theirs))
+        theirs
+    };
+    let ratio = |round| {
+        let words = format!("crud -s memcached://127.0.0.1:{port} --clients 50 --pipeline 16 --set rows={operations}");
+        let ours = || per(phase(&study(&[], &job(&words), directory), "select"), "client_cpu_s", "operations");
+        let (ours, theirs) = lab::in_turn(round, ours, || cpu_per_operation(operations, memcaslap));
+        theirs / ours
     };
     let what = "crud select on memcached per client CPU second against memcaslap, TCP 50x16";
     say(what, (0..ROUNDS).map(ratio).collect(), "", ">= 1.5");
@@ -172,6 +182,12 @@ fn selects_per_s(url: &str, directory: &Path) -> f64 {
     per(phase(&study(&[], &job(&words), directory), "select"), "operations", "elapsed_s")
 }
 
+/// On an empty table, without what the side before has left: rows that are dead but not yet vacuumed cost the next one time.
+fn fresh<T>(empty: &dyn Fn(), side: impl FnOnce() -> T) -> T {
+    empty();
+    side()
+}
+
 fn crud_postgres(directory: &Path) {
     let (_server, socket) = private_server("postgres-unix,durability=none", directory);
     let place = socket.parent().unwrap().to_str().unwrap();
@@ -183,18 +199,24 @@ fn crud_postgres(directory: &Path) {
     // The parameter takes the column's type, bytea, whose text form is the key itself.
     let select = format!("\\set k random(0, {})\nSELECT v FROM kvtrial.kv WHERE k = :k;\n", SQL_ROWS - 1);
     std::fs::write(&script, select).unwrap();
-    let ratio = |_| {
-        let ours = selects_per_s(&format!("postgres-unix://postgres@{}", socket.display()), directory);
+    let url = format!("postgres-unix://postgres@{}", socket.display());
+    selects_per_s(&url, directory); // makes the table
+    let pgbench = || {
         sql(&format!(
             "INSERT INTO kvtrial.kv (k, v) SELECT convert_to(row::text, 'UTF8'), convert_to('1234567890ABCDEF', 'UTF8') \
-             FROM generate_series(0, {}) AS row",
+             FROM generate_series(0, {}) AS row ORDER BY random()",
             SQL_ROWS - 1
         ));
+        sql("VACUUM ANALYZE kvtrial.kv");
         let mut pgbench = Command::new("taskset");
         pgbench.args(["-c", "0", "pgbench", "-n", "-M", "prepared", "-j", "1", "-h", place, "-U", "postgres", "-f"]);
         pgbench.arg(&script).args(["-c", &SQL_CLIENTS.to_string(), "-t", &(SQL_ROWS / SQL_CLIENTS).to_string()]);
-        let theirs = number_after(&output(pgbench.arg("postgres")), "tps =");
-        sql("TRUNCATE kvtrial.kv");
+        number_after(&output(pgbench.arg("postgres")), "tps =")
+    };
+    let empty = || _ = sql("TRUNCATE kvtrial.kv");
+    let ratio = |round| {
+        let (ours, theirs) =
+            lab::in_turn(round, || fresh(&empty, || selects_per_s(&url, directory)), || fresh(&empty, pgbench));
         ours / theirs
     };
     let what = "crud select on PostgreSQL by the clock against pgbench, 16 clients, prepared, same table";
@@ -224,16 +246,22 @@ fn crud_mariadb(directory: &Path) {
     };
     let script = directory.join("select.lua");
     std::fs::write(&script, SYSBENCH.replace("ROWS", &SQL_ROWS.to_string())).unwrap();
-    let ratio = |_| {
-        let ours = selects_per_s(&format!("mysql-unix://root@{socket}"), directory);
-        sql(&format!("INSERT INTO kvtrial_kv SELECT seq, '1234567890ABCDEF' FROM seq_0_to_{}", SQL_ROWS - 1));
+    let url = format!("mysql-unix://root@{socket}");
+    selects_per_s(&url, directory); // makes the table
+    let sysbench = || {
+        let rows = SQL_ROWS - 1;
+        sql(&format!("INSERT INTO kvtrial_kv SELECT seq, '1234567890ABCDEF' FROM seq_0_to_{rows} ORDER BY RAND()"));
         let mut sysbench = Command::new("taskset");
         sysbench.args(["-c", "0", "sysbench", script.to_str().unwrap(), "--db-driver=mysql", "--mysql-user=root"]);
         sysbench.args(["--mysql-db=kvtrial", &format!("--mysql-socket={socket}"), "--time=0"]);
         sysbench.args([format!("--threads={SQL_CLIENTS}"), format!("--events={SQL_ROWS}"), "run".into()]);
         let report = output(&mut sysbench);
-        let theirs = number_after(&report, "total number of events:") / number_after(&report, "total time:");
-        sql("TRUNCATE kvtrial_kv");
+        number_after(&report, "total number of events:") / number_after(&report, "total time:")
+    };
+    let empty = || _ = sql("TRUNCATE kvtrial_kv");
+    let ratio = |round| {
+        let (ours, theirs) =
+            lab::in_turn(round, || fresh(&empty, || selects_per_s(&url, directory)), || fresh(&empty, sysbench));
         ours / theirs
     };
     let what = "crud select on MariaDB by the clock against sysbench, 16 clients, prepared, same table";

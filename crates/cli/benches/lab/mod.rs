@@ -73,14 +73,19 @@ pub fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Runs kvtrial on the first processor and returns the first cell of its study.
-pub fn study(wrapper: &[&str], words: &str, directory: &Path) -> Value {
+/// kvtrial on the first processor; its study is to be in `study` of the directory.
+pub fn kvtrial(wrapper: &[&str], words: &str, directory: &Path) -> Command {
     let out = directory.join("study");
     let _ = std::fs::remove_dir_all(&out);
     let mut command = Command::new("taskset");
     command.args(["-c", "0"]).args(wrapper).arg(KVTRIAL).args(words.split_whitespace()).arg("--out").arg(&out);
-    let output = command.output().unwrap();
-    let text = std::fs::read(out.join("study.json")).unwrap_or_else(|_| panic!("{output:?}"));
+    command
+}
+
+/// Runs kvtrial on the first processor and returns the first cell of its study.
+pub fn study(wrapper: &[&str], words: &str, directory: &Path) -> Value {
+    let output = kvtrial(wrapper, words, directory).output().unwrap();
+    let text = std::fs::read(directory.join("study/study.json")).unwrap_or_else(|_| panic!("{output:?}"));
     let study: Value = serde_json::from_slice(&text).unwrap();
     let cell = study["cells"].as_array().unwrap().last().unwrap().clone();
     assert_ne!(cell["verdict"]["status"], "void", "{}", cell["verdict"]);
@@ -97,7 +102,120 @@ pub fn median(mut figures: Vec<f64>) -> (f64, f64, f64) {
     (figures[figures.len() / 2], figures[0], figures[figures.len() - 1])
 }
 
-/// CPU seconds of a finished child, user and system.
+/// Closed-loop reads by so many connections, so many in flight on each.
+#[derive(Clone, Copy)]
+pub struct Load {
+    pub clients: u32,
+    pub pipeline: u32,
+}
+
+impl Load {
+    /// Reads of a workload that fits: 64-byte values, uniform over 10,000 keys.
+    pub fn words(self, url: &str, operations: u64) -> String {
+        format!(
+            "run ycsb -s {url} --no-baselines --overwrite --repeats 1 --warmups 0 --threads 1 --clients {} --pipeline {} \
+             --set workload=c --set distribution=uniform --set records=10000 --set value=64 --set operations={operations}",
+            self.clients, self.pipeline
+        )
+    }
+
+    /// kvtrial doing them on the first processor.
+    pub fn gets(self, url: &str, operations: u64, directory: &Path) -> Command {
+        kvtrial(&[], &self.words(url, operations), directory)
+    }
+}
+
+/// CPU seconds one operation takes a program, start, end and everything that does not grow with the operations left out: the slope of the
+/// whole process's CPU time between a short and a long run.
+pub fn cpu_per_operation(operations: u64, mut run: impl FnMut(u64) -> Command) -> f64 {
+    let short = operations / 5;
+    let mut cpu = |operations| cpu_of(&mut run(operations));
+    let (short_s, long_s) = (cpu(short), cpu(short + operations));
+    (long_s - short_s) / operations as f64
+}
+
+/// Runs both sides, the first first in even rounds and last in odd ones.
+pub fn in_turn<A, B>(round: usize, first: impl FnOnce() -> A, second: impl FnOnce() -> B) -> (A, B) {
+    if round.is_multiple_of(2) {
+        let first = first();
+        (first, second())
+    } else {
+        let second = second();
+        (first(), second)
+    }
+}
+
+/// Does it on the first processor, as kvtrial is.
+pub fn on_first_cpu<T: Send>(body: impl FnOnce() -> T + Send) -> T {
+    let pinned = || {
+        host::pin_thread(&[0]).unwrap();
+        body()
+    };
+    std::thread::scope(|scope| scope.spawn(pinned).join().unwrap())
+}
+
+/// What idle processors do before they halt.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Idle {
+    /// Whatever this machine is set to; it cannot be changed.
+    AsItIs,
+    /// They halt at once.
+    Halt,
+    /// They poll for 200 µs.
+    Poll,
+}
+
+const POLL_NS: &str = "/sys/module/haltpoll/parameters/guest_halt_poll_ns";
+
+impl Idle {
+    /// Those that can be had here.
+    pub fn settings() -> Vec<Idle> {
+        let governor = std::fs::read_to_string("/sys/devices/system/cpu/cpuidle/current_governor").unwrap_or_default();
+        let now = std::fs::read_to_string(POLL_NS).unwrap_or_default();
+        if governor.trim() == "haltpoll" && std::fs::write(POLL_NS, now.trim()).is_ok() {
+            vec![Idle::Poll, Idle::Halt]
+        } else {
+            vec![Idle::AsItIs]
+        }
+    }
+
+    /// Sets it, until the guard is dropped.
+    pub fn take_effect(self) -> IdleSet {
+        let before = std::fs::read_to_string(POLL_NS).unwrap_or_default();
+        match self {
+            Idle::AsItIs => {}
+            Idle::Halt => std::fs::write(POLL_NS, "0").unwrap(),
+            Idle::Poll => std::fs::write(POLL_NS, "200000").unwrap(),
+        }
+        IdleSet { idle: self, before }
+    }
+}
+
+/// A setting in effect; dropped, the one before is back.
+pub struct IdleSet {
+    idle: Idle,
+    before: String,
+}
+
+impl std::fmt::Display for IdleSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self.idle {
+            Idle::AsItIs => "idle processors as they are",
+            Idle::Halt => "idle processors halt",
+            Idle::Poll => "idle processors poll",
+        })
+    }
+}
+
+impl Drop for IdleSet {
+    fn drop(&mut self) {
+        if self.idle != Idle::AsItIs {
+            let _ = std::fs::write(POLL_NS, self.before.trim()); // it could be written before
+        }
+    }
+}
+
+/// CPU seconds of a finished child, user and system, and of the children it waited for.
 pub fn cpu_of(command: &mut Command) -> f64 {
     let before = children_cpu();
     let output = command.stdin(Stdio::null()).output().unwrap();

@@ -12,7 +12,7 @@
 
 mod chooser;
 mod judge;
-mod key;
+pub mod key;
 mod ledger;
 mod load;
 pub mod plan;
