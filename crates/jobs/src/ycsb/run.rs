@@ -193,7 +193,9 @@ impl Run<'_> {
                 ledger.settle();
                 judged
             }
-            (Stage::Scan { limit, certain }, Reply::Rows(rows)) => judge::scanned(values, ledger, id, limit, certain, rows),
+            (Stage::Scan { limit, certain }, Reply::Rows(rows)) => {
+                judge::scanned(values, ledger, id, limit, certain, rows)
+            }
             (Stage::Scan { .. }, _) => Err(Offence::failed(&key(id), reply)),
             _ => judge::written(ledger, id, reply),
         }
@@ -217,11 +219,8 @@ impl Worker for Run<'_> {
             return self.next_other(slot, kind);
         }
         // What most workloads mostly do, by itself.
-        let id = if self.draws_ahead {
-            state.ahead
-        } else {
-            self.chooser.draw(&mut state.rng, u64::from(self.records))
-        };
+        let id =
+            if self.draws_ahead { state.ahead } else { self.chooser.draw(&mut state.rng, u64::from(self.records)) };
         state.id = id;
         state.stage = Stage::Read;
         if self.judged {

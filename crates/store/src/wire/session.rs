@@ -30,7 +30,14 @@ pub fn session<C: Codec>(
         .map(|number| Link::open(number, pipeline, &common))
         .collect::<Result<Vec<_>, String>>()
         .map_err(|problem| StoreError::open(endpoint, problem))?;
-    Ok(Box::new(Wire { unsent: Vec::with_capacity(plan.slots() as usize), links, pipeline, current: 0, common, _nudges: nudges }))
+    Ok(Box::new(Wire {
+        unsent: Vec::with_capacity(plan.slots() as usize),
+        links,
+        pipeline,
+        current: 0,
+        common,
+        _nudges: nudges,
+    }))
 }
 
 struct Wire<C, F> {

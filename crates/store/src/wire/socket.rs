@@ -242,8 +242,7 @@ impl Poller {
 }
 
 /// The other side has hung up, or the connection broke.
-const ENDED: epoll::EventFlags =
-    epoll::EventFlags::RDHUP.union(epoll::EventFlags::HUP).union(epoll::EventFlags::ERR);
+const ENDED: epoll::EventFlags = epoll::EventFlags::RDHUP.union(epoll::EventFlags::HUP).union(epoll::EventFlags::ERR);
 
 fn flags(interest: Interest) -> epoll::EventFlags {
     let read = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
