@@ -184,7 +184,8 @@ pub enum Step<'a> {
     Operation(Operation<'a>),
     /// This slot must wait until another slot has had a reply (a lock); ask again then.
     Wait,
-    /// This slot has nothing more to do in this phase.
+    /// The job has no more operations for this slot in this phase, ever. Time never ends a job: the engine alone knows the time, or
+    /// under open loop what was due would be forgotten.
     Finished,
 }
 

@@ -52,10 +52,12 @@ pub(crate) struct Lane<'a> {
     until_timed: u32,
     chained: bool,
     deadline: Ticks,
+    /// Under open loop: until when what was due within the time may still be sent.
     deadline_end: Ticks,
     spin: Ticks,
     tick: Ticks,
-    schedule: Option<Schedule>,
+    /// Under open loop: what is due, and at the end what of it was never sent.
+    pub(crate) schedule: Option<Schedule>,
     end: Ticks,
 
     in_flight: Vec<InFlight>,
@@ -188,17 +190,13 @@ impl<'a> Lane<'a> {
     /// Whether nothing more will be sent, given that nothing is in flight.
     fn is_over(&mut self) -> bool {
         let nobody_left = self.ready.is_empty();
-        match &self.schedule {
+        match &mut self.schedule {
             None => nobody_left || self.now >= self.end,
             Some(schedule) => {
                 if nobody_left {
-                    return true; // the job has sent all it had, however long the schedule would go on
+                    schedule.close(); // the job has sent all it had, however long the schedule would go on
                 }
-                if self.now >= self.deadline_end {
-                    self.counts.not_sent = schedule.backlog(self.now);
-                    return true;
-                }
-                schedule.due().is_none()
+                schedule.due().is_none() || self.now >= self.deadline_end
             }
         }
     }
@@ -221,7 +219,11 @@ impl<'a> Lane<'a> {
             }
             at = at.min(due - self.spin);
         }
-        Until::At(self.clock.instant(at.min(self.end.max(self.now + self.spin))))
+        // The end of the time ends a closed loop; under open loop what was due is still to be sent.
+        if self.schedule.is_none() {
+            at = at.min(self.end.max(self.now + self.spin));
+        }
+        Until::At(self.clock.instant(at))
     }
 
     /// Looks for operations without a reply for too long; the job hears of each.
@@ -237,9 +239,6 @@ impl<'a> Lane<'a> {
                 self.complete(slot as Slot, state.kind, &Reply::Failed(Failure::Deadline));
                 passed = true;
             }
-        }
-        if passed && let Some(schedule) = &self.schedule {
-            self.counts.not_sent = schedule.backlog(self.now);
         }
         passed
     }

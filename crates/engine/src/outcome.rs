@@ -31,7 +31,7 @@ pub struct Counts {
     pub errors: u64,
     /// Compare-and-set operations that lost their race.
     pub conflicts: u64,
-    /// Open loop: operations due and never sent.
+    /// Open loop: operations due within the time, or left of the job's own number, and never sent.
     pub not_sent: u64,
     /// Value bytes read.
     pub bytes_read: u64,

@@ -39,6 +39,7 @@ struct ThreadEnd {
     start: Ticks,
     stop: Ticks,
     end: End,
+    schedule: Option<Schedule>,
     counts: Counts,
     histograms: Histograms,
     series: Series,
@@ -62,7 +63,8 @@ pub fn run_phase(
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, StoreError> {
     let clock = Clock::get();
-    let timed = trial.phases().get(index).is_some_and(|phase| phase.timed);
+    let phase = trial.phases().get(index).copied();
+    let timed = phase.is_some_and(|phase| phase.timed);
     let begin = clock.now();
     if let Some(result) = trial.whole(index, store, settings.deadline * WHOLE_STORE_PATIENCE) {
         return Ok(whole(result, Duration::from_nanos(clock.ns(clock.now() - begin))));
@@ -117,7 +119,8 @@ pub fn run_phase(
         ends.sort_by_key(|end| matches!(end, Err(StoreError::Session(words)) if words == NOT_STARTED));
         ends.into_iter().collect::<Result<Vec<ThreadEnd>, StoreError>>()
     })?;
-    Ok(gather(ends, &clock))
+    let operations = phase.and_then(|phase| phase.operations);
+    Ok(gather(ends, &settings, operations, &clock))
 }
 
 /// Deadlines of one operation that a request to the store as a whole may take: it touches every record.
@@ -179,6 +182,7 @@ fn run_thread(
         end,
         cpu: thread_cpu() - cpu,
         run_delay: run_delay().saturating_sub(delay),
+        schedule: lane.schedule.take(),
         counts: lane.counts,
         histograms: std::mem::take(&mut lane.histograms),
         series: lane.series,
@@ -187,11 +191,29 @@ fn run_thread(
     })
 }
 
-fn gather(ends: Vec<ThreadEnd>, clock: &Clock) -> Outcome {
+/// Operations that were to be sent and never were, over all threads: where the time ends the phase, all that was due within it; where
+/// the job does, the operations it had left, or if it does not know their number what was due before the last thread ended. So a thread
+/// that stopped before the others is counted like them.
+fn not_sent(ends: &[ThreadEnd], settings: &Settings, operations: Option<u64>, stop: Ticks) -> u64 {
+    if ends.iter().any(|end| end.end == End::Interrupted) {
+        return 0; // the user wanted no more
+    }
+    let schedules = ends.iter().filter_map(|end| end.schedule.as_ref());
+    let unanswered = ends.iter().any(|end| end.end == End::Unanswered);
+    match (settings.arrivals, settings.duration, operations) {
+        (Arrivals::Closed, ..) => 0,
+        (_, Some(_), _) => schedules.map(|schedule| schedule.backlog(Ticks::MAX)).sum(),
+        (_, None, Some(all)) if unanswered => all.saturating_sub(schedules.map(Schedule::issued).sum()),
+        (_, None, _) => schedules.map(|schedule| schedule.backlog(stop)).sum(),
+    }
+}
+
+fn gather(ends: Vec<ThreadEnd>, settings: &Settings, operations: Option<u64>, clock: &Clock) -> Outcome {
     let start = ends.iter().map(|end| end.start).min().unwrap_or(0);
     let stop = ends.iter().map(|end| end.stop).max().unwrap_or(0);
     let elapsed = Duration::from_nanos(clock.ns(stop.saturating_sub(start)));
     let mut outcome = Outcome { elapsed, threads: ends.len() as u32, ..Outcome::default() };
+    outcome.counts.not_sent = not_sent(&ends, settings, operations, stop);
     let (mut series, mut growth) = (Vec::new(), Vec::new());
     for end in ends {
         let own = Duration::from_nanos(clock.ns(end.stop.saturating_sub(end.start))).as_secs_f64();

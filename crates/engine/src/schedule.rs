@@ -64,7 +64,7 @@ impl Schedule {
         self.step(0);
     }
 
-    /// When the next operation is due; `None` when the duration is over.
+    /// When the next operation is due; `None` when all that is due within the time was handed out.
     #[inline]
     pub(crate) fn due(&self) -> Option<Ticks> {
         let more = match self.arrivals {
@@ -93,15 +93,26 @@ impl Schedule {
         }
     }
 
-    /// Operations due before `now` (or the end) that were never handed out.
+    /// The job has no more operations: nothing more is due, however long the time would go on.
+    pub(crate) fn close(&mut self) {
+        self.end = 0;
+        if let Gaps::Fixed { total, .. } = &mut self.arrivals {
+            *total = 0;
+        }
+    }
+
+    /// Operations that were handed out.
+    pub(crate) fn issued(&self) -> u64 {
+        self.issued
+    }
+
+    /// Operations due before `now` that were not handed out.
     pub(crate) fn backlog(&self, now: Ticks) -> u64 {
         let mut rest = self.clone();
-        let mut count = 0;
         while rest.due().is_some_and(|due| due < now) {
             rest.advance();
-            count += 1;
         }
-        count
+        rest.issued - self.issued
     }
 }
 

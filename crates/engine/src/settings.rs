@@ -49,7 +49,8 @@ pub struct Settings {
     pub threads: Option<u32>,
     /// When operations are sent in timed phases. Untimed phases always run as a closed loop.
     pub arrivals: Arrivals,
-    /// Timed phases stop sending after this time; `None`: when the job has no more to do.
+    /// Timed phases last this long; `None`: until the job has no more to do. A closed loop stops sending then. Under open loop what was
+    /// due within the time is still sent, for at most another `deadline`; what even then was not sent is counted.
     pub duration: Option<Duration>,
     /// Longest wait for any reply; then the phase ends and the trial is void.
     pub deadline: Duration,

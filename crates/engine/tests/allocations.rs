@@ -80,7 +80,7 @@ impl Worker for WatchedWorker<'_> {
 }
 
 fn allocations_of(store: &dyn Store, per_slot: u64, settings: &Settings) -> u64 {
-    let trial = Watched { inner: Gets { per_slot }, allocations: AtomicU64::new(u64::MAX) };
+    let trial = Watched { inner: Gets { per_slot, known: None }, allocations: AtomicU64::new(u64::MAX) };
     let outcome = run_phase(store, &trial, 0, settings, &AtomicBool::new(false), &mut |_| {}).unwrap();
     assert_eq!(outcome.counts.operations, per_slot * u64::from(settings.slots()));
     trial.allocations.load(Ordering::Relaxed)

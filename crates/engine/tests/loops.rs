@@ -15,7 +15,15 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn run(store: &dyn Store, gets_per_slot: u64, settings: &Settings) -> Outcome {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    run_phase(store, &Gets { per_slot: gets_per_slot }, 0, settings, &AtomicBool::new(false), &mut |_| {}).unwrap()
+    run_phase(
+        store,
+        &Gets { per_slot: gets_per_slot, ..Gets::default() },
+        0,
+        settings,
+        &AtomicBool::new(false),
+        &mut |_| {},
+    )
+    .unwrap()
 }
 
 const MS: Duration = Duration::from_millis(1);
@@ -113,7 +121,9 @@ fn a_duration_ends_a_closed_loop_and_an_interrupt_ends_anything() {
     let stop = AtomicBool::new(false);
     let store = Simulated(Behaviour::Serves(MS));
     let mut watch = |_| stop.store(true, Ordering::Relaxed);
-    let outcome = run_phase(&store, &Gets { per_slot: u64::MAX }, 0, &Settings::default(), &stop, &mut watch).unwrap();
+    let outcome =
+        run_phase(&store, &Gets { per_slot: u64::MAX, ..Gets::default() }, 0, &Settings::default(), &stop, &mut watch)
+            .unwrap();
     assert_eq!(outcome.end, End::Interrupted);
 }
 
@@ -121,6 +131,7 @@ fn a_duration_ends_a_closed_loop_and_an_interrupt_ends_anything() {
 fn when_one_client_cannot_be_opened_none_starts_and_the_reason_is_told() {
     let settings = Settings { clients: 4, ..Settings::default() };
     let store = OnlyOnce(Mutex::new(false));
-    let error = run_phase(&store, &Gets { per_slot: 1 }, 0, &settings, &AtomicBool::new(false), &mut |_| {});
+    let error =
+        run_phase(&store, &Gets { per_slot: 1, ..Gets::default() }, 0, &settings, &AtomicBool::new(false), &mut |_| {});
     assert_eq!(error.unwrap_err().to_string(), "only once: taken");
 }

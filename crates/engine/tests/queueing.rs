@@ -19,7 +19,7 @@ fn measured() -> LatencySummary {
         ..Settings::default()
     };
     let server = Simulated(Behaviour::Serves(Duration::from_secs_f64(SERVICE_S)));
-    let trial = Gets { per_slot: u64::MAX };
+    let trial = Gets { per_slot: u64::MAX, ..Gets::default() };
     let outcome = run_phase(&server, &trial, 0, &settings, &AtomicBool::new(false), &mut |_| {}).unwrap();
     assert_eq!(outcome.counts.not_sent, 0);
     assert!((outcome.counts.operations as f64 / (10.0 * RATE) - 1.0).abs() < 0.04, "{:?}", outcome.counts);

@@ -45,7 +45,8 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
         verdict.add(reason(ReasonKind::WrongAnswer, 1, example));
     }
     if evidence.not_sent > 0 {
-        let example = "operations that were due could not be sent; use more --pipeline or --clients, or a lower --rate";
+        let example = "operations that were due were never sent, though after the end there was one more --deadline for them; use \
+            more --pipeline or --clients, or a lower --rate";
         verdict.add(reason(ReasonKind::NotSent, evidence.not_sent, example.into()));
     }
     doubts(&evidence.circumstances).into_iter().for_each(|doubt| verdict.add(doubt));

@@ -48,7 +48,7 @@ pub enum ReasonKind {
     ForeignData,
     /// The digest of the answer is not the known answer.
     WrongAnswer,
-    /// Open loop: operations that were due could not be sent before the end.
+    /// Open loop: operations that were due were never sent, not even behind the end.
     NotSent,
     /// The server process ended during the trial.
     ServerDied,

@@ -81,6 +81,10 @@ impl Lane<'_> {
                             if let Err(offence) = self.job.reply(slot, reply) {
                                 self.offend(offence);
                             }
+                            if timed && self.now >= self.end {
+                                self.ready.push_back(slot); // a slow store's turn would go on for long
+                                break Ok(());
+                            }
                         }
                         Ok(None) => {
                             self.at_once = false;

@@ -22,7 +22,7 @@ impl Lane<'_> {
             }
             let Some(slot) = self.ready.pop_front() else { return Ok(()) };
             match self.job.next(slot) {
-                Step::Finished => {}
+                Step::Finished => {} // the others may have more; what is due stays due
                 Step::Wait => self.waiting.push(slot),
                 Step::Operation(operation) => {
                     let kind = operation.kind();

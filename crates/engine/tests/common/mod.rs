@@ -5,6 +5,7 @@ use kvtrial_engine::{Offence, Phase, Step, Think, Trial, Worker};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use store::{
@@ -13,13 +14,16 @@ use store::{
 use study::{Answer, Reason, ReasonKind};
 
 /// So many gets a slot; every reply must be a miss.
+#[derive(Default)]
 pub struct Gets {
     pub per_slot: u64,
+    /// How many it says it has over all slots.
+    pub known: Option<u64>,
 }
 
 impl Trial for Gets {
     fn phases(&self) -> Vec<Phase> {
-        vec![Phase { name: "run", timed: true, operations: Some(self.per_slot) }]
+        vec![Phase { name: "run", timed: true, operations: self.known }]
     }
 
     fn worker(&self, _: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
@@ -151,5 +155,61 @@ impl Store for OnlyOnce {
 
     fn facts(&self) -> Result<Facts, StoreError> {
         Ok(Facts::default())
+    }
+}
+
+/// A store whose first client never gets an answer; the others are served at once.
+pub struct FirstSilent(pub AtomicBool);
+
+impl Store for FirstSilent {
+    fn capabilities(&self) -> &Capabilities {
+        &Capabilities::BASIC
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        let first = !self.0.swap(true, Ordering::Relaxed);
+        Simulated(if first { Behaviour::Silent } else { Behaviour::Serves(Duration::ZERO) }).session(plan)
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::PerClient
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        Ok(Facts::default())
+    }
+}
+
+/// A library whose every call takes this long.
+pub struct SlowCalls(pub Duration);
+
+impl Store for SlowCalls {
+    fn capabilities(&self) -> &Capabilities {
+        &Capabilities::BASIC
+    }
+
+    fn session(&self, _: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        Ok(Box::new(SlowCall(self.0)))
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::PerClient
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        Ok(Facts::default())
+    }
+}
+
+struct SlowCall(Duration);
+
+impl Session for SlowCall {
+    fn submit(&mut self, _: Slot, _: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
+        std::thread::sleep(self.0);
+        Ok(Some(Reply::Missing))
+    }
+
+    fn poll(&mut self, _: &mut Context<'_>, _: Until, _: &mut dyn Sink) -> Poll<Result<(), StoreError>> {
+        Poll::Ready(Ok(()))
     }
 }

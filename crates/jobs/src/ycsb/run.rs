@@ -9,7 +9,6 @@ use super::workload::{End, Kind, Mix};
 use data::wyrand::WyRand;
 use engine::{Offence, Step, Think, Worker};
 use std::ops::Range;
-use std::time::{Duration, Instant};
 use store::{Keeps, Operation, Reply, Slot};
 
 /// One thread's slots.
@@ -29,7 +28,8 @@ pub struct Run<'a> {
     stride: u64,
     key: [u8; KEY_BYTES],
     value: Vec<u8>,
-    stop: Stop,
+    /// Number of the operation that is the first not done; a run by time has no such number.
+    last: u64,
 }
 
 struct SlotState {
@@ -81,57 +81,11 @@ impl<'a> Run<'a> {
             stride: u64::from(trial.slots),
             key: [0; KEY_BYTES],
             value: Vec::new(),
-            stop: Stop::new(trial.workload.end),
+            last: match trial.workload.end {
+                End::Operations(operations) => operations,
+                End::Seconds(_) => u64::MAX,
+            },
         }
-    }
-}
-
-/// Ends a run by time without reading the clock for every operation.
-struct Stop {
-    last: u64,
-    duration: Option<Duration>,
-    /// Operations until the clock is read again, and how many it was.
-    left: u32,
-    stride: u32,
-    seen: Option<Instant>,
-}
-
-impl Stop {
-    const LONGEST: Duration = Duration::from_millis(1);
-
-    fn new(end: End) -> Stop {
-        let (last, duration) = match end {
-            End::Operations(operations) => (operations, None),
-            End::Seconds(seconds) => (u64::MAX, Some(Duration::from_secs_f64(seconds))),
-        };
-        Stop { last, duration, left: 1, stride: 1, seen: None }
-    }
-
-    #[inline]
-    fn now(&mut self, number: u64, trial: &YcsbTrial<'_>) -> bool {
-        number >= self.last || self.duration.is_some() && self.time_is_up(trial)
-    }
-
-    #[inline]
-    fn time_is_up(&mut self, trial: &YcsbTrial<'_>) -> bool {
-        self.left -= 1;
-        self.left == 0 && self.read_clock(trial)
-    }
-
-    /// Reads the clock, and so often that about a millisecond lies between two readings.
-    #[cold]
-    fn read_clock(&mut self, trial: &YcsbTrial<'_>) -> bool {
-        let now = Instant::now();
-        if let Some(seen) = self.seen.replace(now) {
-            let fast = now - seen < Self::LONGEST;
-            self.stride = if fast { (self.stride * 2).min(1 << 16) } else { (self.stride / 2).max(1) };
-        }
-        self.left = self.stride;
-        let began = *trial.began.get_or_init(|| now);
-        if self.duration.is_some_and(|duration| now - began >= duration) {
-            self.last = 0;
-        }
-        self.last == 0
     }
 }
 
@@ -210,7 +164,7 @@ impl Worker for Run<'_> {
             let id = state.id;
             return self.put(slot, id);
         }
-        if self.stop.now(state.number, self.trial) {
+        if state.number >= self.last {
             return Step::Finished;
         }
         let kind = self.mix.kind(state.number);

@@ -11,8 +11,7 @@ use super::workload::{End, Workload};
 use super::{Verdicts, digest_of};
 use engine::{Phase, Trial, Worker};
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError};
 use store::{Keeps, Slot};
 use study::{Answer, Reason};
 
@@ -26,8 +25,6 @@ pub struct YcsbTrial<'a> {
     pub(super) values: Values,
     pub(super) ledger: Ledger,
     pub(super) chooser: Chooser,
-    /// When the first worker began the run.
-    pub(super) began: OnceLock<Instant>,
     pub(super) verdicts: Mutex<Verdicts>,
 }
 
@@ -43,7 +40,6 @@ impl<'a> YcsbTrial<'a> {
             values: Values::new(workload.value_bytes, seed),
             ledger: Ledger::new(workload.records, inserts),
             chooser: Chooser::new(workload, seed),
-            began: OnceLock::new(),
             verdicts: Mutex::default(),
         }
     }

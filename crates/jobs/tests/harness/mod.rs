@@ -246,6 +246,19 @@ impl Outcome {
 
 /// Runs one trial.
 pub fn run(job: &dyn Job, store: &mut dyn Backend, capabilities: Capabilities, slots: u32, turns: Turns) -> Outcome {
+    run_until(job, store, capabilities, slots, turns, u64::MAX)
+}
+
+/// Runs one trial. The time of its timed phases is over after so many operations: as in the engine, those in flight are answered, and
+/// no slot is asked again.
+pub fn run_until(
+    job: &dyn Job,
+    store: &mut dyn Backend,
+    capabilities: Capabilities,
+    slots: u32,
+    turns: Turns,
+    timed_operations: u64,
+) -> Outcome {
     job.suits(&capabilities).unwrap();
     let trial = job.trial(&engine::TrialSetup { slots, capabilities, seed: 42 });
     let mut offences = Offences::default();
@@ -258,7 +271,8 @@ pub fn run(job: &dyn Job, store: &mut dyn Backend, capabilities: Capabilities, s
         let places: Vec<(usize, u32)> = (0..slots.min(3))
             .flat_map(|part| (0..cut(part + 1) - cut(part)).map(move |slot| (part as usize, slot)))
             .collect();
-        operations.push(phase_of(&mut workers, &places, store, turns, &mut offences));
+        let most = if phase.timed { timed_operations } else { u64::MAX };
+        operations.push(phase_of(&mut workers, &places, store, turns, most, &mut offences));
         planned.push(phase.operations);
     }
     let (answer, reasons) = trial.answer();
@@ -272,6 +286,7 @@ fn phase_of(
     places: &[(usize, u32)],
     store: &mut dyn Backend,
     turns: Turns,
+    most: u64,
     offences: &mut Offences,
 ) -> u64 {
     let mut rng = match turns {
@@ -282,6 +297,12 @@ fn phase_of(
     let mut flying: Vec<(usize, Request)> = Vec::new();
     let (mut count, mut waits) = (0, 0);
     while !idle.is_empty() || !flying.is_empty() {
+        if count >= most {
+            idle.clear();
+            if flying.is_empty() {
+                break;
+            }
+        }
         let send = flying.is_empty() || (!idle.is_empty() && rng.as_mut().is_some_and(|rng| rng.below(2) == 0));
         let pool = if send { idle.len() } else { flying.len() };
         let at = rng.as_mut().map_or(pool - 1, |rng| rng.below(pool as u64) as usize);
