@@ -170,6 +170,7 @@ mod tests {
             class: class.into(),
             baseline: class == "baseline",
             trials: ns.iter().enumerate().map(trial).collect(),
+            verdict: study::Verdict::of([]),
             ..Cell::default()
         }
     }

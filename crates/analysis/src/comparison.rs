@@ -4,7 +4,7 @@ use crate::conditions::{Condition, Difference, Weight, differences};
 use crate::{Better, Judgement, Metric};
 use serde::Serialize;
 use stats::{Bootstrap, Detectable, Detection, Estimate, Permutations, Statistic};
-use study::{Cell, Quantity, Reason, Study, Verdict};
+use study::{Cell, Quantity, Reason, Status, Study, Verdict};
 
 /// A difference is called real where the corrected p-value is below this.
 pub const ALPHA: f64 = 0.05;
@@ -20,7 +20,7 @@ pub struct Comparison {
     pub pairs: Vec<Pair>,
     /// Cells without a counterpart.
     pub alone: Vec<Alone>,
-    /// Void cells of a single study, which stand in no pair.
+    /// Cells of a single study that stand in no pair: void ones, and those that were not run.
     pub void: Vec<VoidCell>,
     /// What each gate says of each pair.
     pub judgements: Vec<Judgement>,
@@ -52,11 +52,13 @@ pub struct Alone {
     pub cell: String,
 }
 
-/// A void cell, and why.
+/// A cell that is void or was not run, and why.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VoidCell {
     /// The cell.
     pub cell: String,
+    /// `void` or `not_run`.
+    pub status: Status,
     /// Why.
     pub reasons: Vec<Reason>,
 }
@@ -186,11 +188,15 @@ pub enum Obstacle {
     VoidA,
     /// The second cell is void.
     VoidB,
+    /// The first cell was not run.
+    NotRunA,
+    /// The second cell was not run.
+    NotRunB,
     /// Another class or durability level, and nobody asked for that.
     Across,
     /// Other input, parameters, machine or instrument, and nobody insisted.
     Unlike,
-    /// They have no figure in common: a cell has no counted trial yet.
+    /// They have no figure in common.
     NoFigures,
 }
 
@@ -249,9 +255,11 @@ fn pair(both: &Candidates<'_>, allowed: Allowed) -> Pair {
     let differences = differences((a.study, a.cell), (b.study, b.cell));
     let told = |it: &Difference| it.condition == Condition::Params && both.told.contains(&it.fact);
     let weighs = |weight| differences.iter().any(|it| it.weight() == weight && !told(it));
-    let obstacle = match (a.cell.verdict.is_ranked(), b.cell.verdict.is_ranked()) {
-        (_, false) => Some(Obstacle::VoidB),
-        (false, _) => Some(Obstacle::VoidA),
+    let obstacle = match (a.cell.verdict.status, b.cell.verdict.status) {
+        (_, Status::Void) => Some(Obstacle::VoidB),
+        (Status::Void, _) => Some(Obstacle::VoidA),
+        (_, Status::NotRun) => Some(Obstacle::NotRunB),
+        (Status::NotRun, _) => Some(Obstacle::NotRunA),
         _ if weighs(Weight::Forbids) && allowed.unlike == Unlike::Refuse => Some(Obstacle::Unlike),
         _ if weighs(Weight::Across) && allowed.across == Across::Refuse => Some(Obstacle::Across),
         _ => None,

@@ -4,7 +4,7 @@ use crate::{Metric, Pair, Unit};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
-use study::{Cell, Quantity};
+use study::{Cell, Quantity, Status};
 
 /// Coverage an interval must have before a gate believes it.
 pub const GATE_LEVEL: f64 = 0.95;
@@ -71,7 +71,7 @@ pub enum Outcome {
     Kept,
     /// The whole interval lies beyond the bound: the near end is past it.
     Broken,
-    /// This cell has no such figure, or is void; other cells decide.
+    /// This cell has no such figure, is void, or was not run; other cells decide.
     NotApplicable {
         /// Why.
         reason: String,
@@ -103,6 +103,7 @@ impl Gate {
     pub fn judge_cell(&self, name: &str, cell: &Cell) -> Judgement {
         let seen = self.metric.of_cell(cell).filter(|_| matches!(self.bound, Bound::Figure(_)));
         let outcome = match seen {
+            _ if cell.verdict.status == Status::NotRun => not_applicable("the cell was not run"),
             _ if !cell.verdict.is_ranked() => not_applicable("the cell is void"),
             None => not_applicable(&format!("there is no {}", self.metric)),
             Some(seen) => self.decide(seen),

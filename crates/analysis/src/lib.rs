@@ -42,4 +42,4 @@ pub use metric::{Better, Metric, Unit};
 pub use pairing::{Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
 pub use ranking::{Group, Part, Place, Rank, common_parameters, groups, parts};
 pub use stalls::stalls;
-pub use summary::{middle_trial, summarise};
+pub use summary::{middle_trial, settle_unrun, summarise};

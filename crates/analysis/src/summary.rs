@@ -3,18 +3,18 @@
 use crate::Metric;
 use crate::metric::quantity;
 use std::collections::BTreeMap;
-use study::{Answer, Cell, Latencies, LatencySummary, Reason, ReasonKind, TrialRecord, Verdict};
+use study::{Answer, Cell, Latencies, LatencySummary, Reason, ReasonKind, Status, TrialRecord, Verdict};
 
 /// Fills in a cell's summary from its counted trials; warm-ups never count. Call it again after every trial.
 ///
 /// Figures are medians over trials with their interval (see `stats::median_interval` for what few trials can claim); trials that
 /// completed no operation have no time to contribute. Counters are sums. The verdict holds the reasons of all counted trials, and
-/// one more when trials disagree about the answer. A cell without counted trials is left as it is, so a cell whose store never
-/// started keeps the reason it was given.
+/// one more when trials disagree about the answer. A cell without counted trials was not run: it keeps the reason it was given, or
+/// gets the plain one.
 pub fn summarise(cell: &mut Cell) {
     let counted: Vec<&TrialRecord> = cell.trials.iter().filter(|trial| !trial.warmup).collect();
     if counted.is_empty() {
-        return;
+        return settle_unrun(cell);
     }
     let timed: Vec<&TrialRecord> = counted.iter().copied().filter(|trial| trial.operations > 0).collect();
     let over =
@@ -52,6 +52,22 @@ pub fn summarise(cell: &mut Cell) {
     (cell.curve, cell.stalls) = growth;
     cell.answer = answer;
     cell.verdict = verdict;
+}
+
+/// Mends the verdict of a cell that was read: without counted trials and figures it is not valid, whatever older builds wrote, as
+/// nothing is known of it; with them it was run.
+pub fn settle_unrun(cell: &mut Cell) {
+    if cell.was_run() && cell.verdict.status == Status::NotRun {
+        cell.verdict = Verdict::of(cell.counted().flat_map(|trial| trial.verdict.reasons.iter().cloned()));
+    }
+    let unjudged = cell.verdict.reasons.is_empty() && cell.verdict.status <= Status::Valid;
+    if unjudged && !cell.was_run() && cell.makespan_s.is_none() {
+        let example = match cell.trials.len() {
+            0 => String::new(),
+            warmups => format!("{warmups} uncounted"),
+        };
+        cell.verdict = Verdict::not_run(Reason { kind: ReasonKind::NoTrial, count: 1, example });
+    }
 }
 
 /// The counted trial with the middle makespan, the lower one of an even number: it stands for its cell where one trial is drawn.
@@ -213,8 +229,25 @@ mod tests {
         summarise(&mut cell);
         assert_eq!((cell.makespan_s, cell.ops_per_s), (None, None));
         assert_eq!(cell.verdict.reasons, std::slice::from_ref(&reason));
-        let mut untried = Cell { verdict: Verdict::of([reason.clone()]), ..Cell::default() };
+        let mut untried = Cell { verdict: Verdict::not_run(reason.clone()), ..Cell::default() };
         summarise(&mut untried);
         assert_eq!(untried.verdict.reasons, [reason]);
+    }
+
+    #[test]
+    fn a_cell_without_a_counted_trial_is_not_run_and_never_valid() {
+        let warmup = TrialRecord { warmup: true, ..trial(1, 2.0, "a") };
+        // As earlier builds wrote it: valid, without reasons.
+        let old = Cell { verdict: Verdict::of([]), ..Cell::default() };
+        for (mut cell, example) in
+            [(Cell::default(), ""), (old, ""), (Cell { trials: vec![warmup], ..Cell::default() }, "1 uncounted")]
+        {
+            summarise(&mut cell);
+            assert_eq!(cell.verdict.status, Status::NotRun);
+            assert_eq!((cell.verdict.reasons[0].kind, &*cell.verdict.reasons[0].example), (ReasonKind::NoTrial, example));
+            cell.trials.push(trial(2, 2.0, "a"));
+            summarise(&mut cell);
+            assert_eq!(cell.verdict, Verdict::of([]));
+        }
     }
 }

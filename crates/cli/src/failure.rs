@@ -2,7 +2,7 @@
 
 /// All cells valid.
 pub const GOOD: u8 = 0;
-/// Some cell is void, or some check failed.
+/// Some cell is void or was not run, or some check failed.
 pub const VOID: u8 = 1;
 /// Bad usage or input.
 pub const USAGE: u8 = 2;
@@ -16,7 +16,7 @@ pub const INTERRUPTED: u8 = 130;
 /// What each status means, for help and manual.
 pub const MEANINGS: [(u8, &str); 6] = [
     (GOOD, "all cells valid"),
-    (VOID, "some cell void, or some check failed"),
+    (VOID, "some cell void or not run, or some check failed"),
     (USAGE, "bad usage or input"),
     (REGRESSION, "a --fail-if is broken"),
     (UNTRUSTED, "some cell degraded or self-test failed, with --strict"),

@@ -285,7 +285,7 @@ fn prometheus_reads_every_figure_of_a_study() {
         let line = format!("kvtrial_response_p99_seconds gauge seconds {} median {p99_s}", cell.store);
         assert!(text.lines().any(|it| close(it, &line)), "{line} in {text}");
     }
-    assert_eq!(text.lines().filter(|line| line.starts_with("kvtrial_verdict stateset")).count(), 3 * study.cells.len());
+    assert_eq!(text.lines().filter(|line| line.starts_with("kvtrial_verdict stateset")).count(), 4 * study.cells.len());
 }
 
 /// The same words, and the same number at the end.

@@ -157,15 +157,27 @@ fn an_interrupted_study_says_so_and_resumes_where_it_stopped() {
     };
     let before = trials(&ran);
     assert!((1..6).contains(&before.len()), "{before:?}");
+    for cell in ran.cells().iter().filter(|cell| cell["trials"].as_array().unwrap().is_empty()) {
+        assert_eq!(cell["verdict"]["status"], "not_run");
+        assert_eq!(cell["verdict"]["reasons"][0]["kind"], "interrupted");
+    }
     let ran = desk.kvtrial(&format!("{words} --resume"));
     assert_eq!(ran.status, 0, "{}", ran.said());
     assert_eq!(trials(&ran), [1, 2, 3, 4, 5, 6]);
 }
 
 #[test]
-fn piped_output_is_plain_and_progress_is_quiet() {
-    let ran = Desk::new().run("ycsb -s lmdb --repeats 1 --warmups 0 --set operations=2000 --set records=500");
-    assert!(!ran.stdout.contains('\u{1b}') && ran.stderr.is_empty(), "{}", ran.said());
+fn piped_output_is_plain_and_progress_is_a_line_for_each_trial() {
+    let ran = Desk::new().run("ycsb -s lmdb --repeats 2 --warmups 1 --set operations=2000 --set records=500");
+    assert!(!ran.said().contains('\u{1b}'), "{}", ran.said());
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(lines.len(), 9, "3 trials of null, ram and lmdb: {}", ran.said());
+    for (at, line) in lines.iter().enumerate() {
+        let begins = format!("kvtrial: trial {} of 9, 0:", at + 1);
+        let verdict = [", valid", ", degraded ("].iter().any(|word| line.contains(word));
+        assert!(line.starts_with(&begins) && line.contains(" op/s") && verdict, "{line}");
+        assert_eq!(line.contains("warm-up"), at < 3, "{line}");
+    }
 }
 
 #[test]

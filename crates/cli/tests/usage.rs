@@ -122,10 +122,78 @@ fn a_store_that_holds_the_users_data_is_left_alone() {
     assert!(ran.status == 0 && ran.stdout.starts_with("{\"page\":\"libc6\",\"fans\":"), "{}", ran.said());
 }
 
+/// Checks that a cell of the study in `out` is not run for a reason, and that no format calls it anything else.
+fn assert_not_run(desk: &Desk, ran: &common::Ran, store: &str, kind: &str) {
+    let verdict = &ran.cell(store)["verdict"];
+    assert_eq!((&verdict["status"], &verdict["reasons"][0]["kind"]), (&"not_run".into(), &kind.into()), "{}", ran.said());
+    let shown = |format: &str| desk.kvtrial(&format!("report out --format {format}")).stdout;
+    let csv = std::fs::read_to_string(desk.path().join("out/cells.csv")).unwrap();
+    let row = csv.lines().find(|line| line.contains(store)).unwrap().to_owned();
+    assert!(row.contains(&format!(",not_run,{kind}: ")), "{row}");
+    assert_eq!(shown("cells-csv"), csv);
+    let markdown = shown("markdown");
+    assert!(markdown.contains(&format!("- `{store}` was not run: {kind}")), "{markdown}");
+    let row = markdown.lines().find(|line| line.starts_with('|') && line.contains(store)).unwrap();
+    assert!(row.ends_with("| not run |"), "{row}");
+    let junit = shown("junit");
+    let case = junit.split("<testcase ").find(|case| case.contains(&format!("name=\"{store}\""))).unwrap();
+    assert!(case.contains("<skipped message=\"not run: ") && case.contains("<system-out>not_run "), "{case}");
+    let metrics = shown("openmetrics");
+    let state = |status: &str| {
+        let of_cell = |line: &&str| {
+            line.starts_with("kvtrial_verdict{") && line.contains(&format!("store=\"{store}\"")) && line.contains(status)
+        };
+        metrics.lines().find(of_cell).unwrap_or_else(|| panic!("{status}: {metrics}")).ends_with(" 1")
+    };
+    assert!(state("kvtrial_verdict=\"not_run\"") && !state("kvtrial_verdict=\"valid\""), "{metrics}");
+    assert!(shown("text").contains("not run"));
+}
+
+#[test]
+fn a_cell_that_never_ran_is_not_run_with_its_reason_in_every_format() {
+    let desk = Desk::new();
+    let own = desk.path().join("mine");
+    std::fs::create_dir(&own).unwrap();
+    let spec = format!("sqlite:{}", own.display());
+    let words = "--data debian-1k --no-baselines --repeats 1 --warmups 0 --order rising";
+    assert_eq!(desk.kvtrial(&format!("run fans -s {spec} {words} --out first")).status, 0);
+    let ran = desk.run(&format!("fans -s ram -s {spec} -s redb {words}"));
+    assert_eq!(ran.status, 2, "{}", ran.said());
+    assert!(ran.stderr.contains("--resume") && ran.cell("ram")["verdict"]["status"] != "not_run", "{}", ran.said());
+    assert_not_run(&desk, &ran, &spec, "keys_found");
+    assert_not_run(&desk, &ran, "redb", "study_stopped");
+    let compared = desk.kvtrial("compare out");
+    assert!(compared.stdout.contains("redb was not run, so it is not compared"), "{}", compared.said());
+    assert_eq!(compared.status, 1, "{}", compared.said());
+
+    // Nobody, not even root, may make a directory there.
+    let desk = Desk::new();
+    let ran = desk.run(&format!("fans -s ram -s sqlite {words} --base /proc"));
+    assert_eq!(ran.status, 2, "{}", ran.said());
+    assert_not_run(&desk, &ran, "sqlite", "not_started");
+}
+
+#[test]
+fn a_study_of_which_nothing_was_run_leaves_no_directory() {
+    let desk = Desk::new();
+    let words = "run fans -s sqlite --base /proc --data debian-1k --no-baselines";
+    refused(&desk, &format!("{words} --out fresh"));
+    assert!(!desk.path().join("fresh").exists());
+    refused(&desk, words);
+    let left = std::fs::read_dir(desk.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["base"], "a study was left behind");
+    // A directory that was there stays, with what is in it.
+    std::fs::create_dir(desk.path().join("mine")).unwrap();
+    desk.file("mine/notes", "keep");
+    refused(&desk, &format!("{words} --out mine"));
+    let left = std::fs::read_dir(desk.path().join("mine")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["notes"]);
+}
+
 #[test]
 fn passwords_reach_neither_the_study_nor_the_terminal() {
     let desk = Desk::new();
-    let ran = desk.run("fans -s redis://:s3cret@127.0.0.1:1 --no-baselines");
+    let ran = desk.run("fans -s null -s redis://:s3cret@127.0.0.1:1 --no-baselines --order rising --data debian-1k");
     assert_eq!(ran.status, 2);
     let study = std::fs::read_to_string(desk.path().join("out/study.json")).unwrap();
     assert!(!ran.said().contains("s3cret") && !study.contains("s3cret") && study.contains("redis://:***@"), "{study}");

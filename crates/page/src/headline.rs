@@ -6,7 +6,7 @@ use crate::identity::label;
 use crate::view::Grouped;
 use analysis::{Better, Group, Rank};
 use stats::Bootstrap;
-use study::{Cell, Study};
+use study::{Cell, Status, Study};
 
 /// The headline and what else is to be said, most important first.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -
 }
 
 fn no_result(study: &Study) -> String {
-    let void = study.cells.iter().filter(|cell| !cell.verdict.is_ranked()).count();
+    let void = study.cells.iter().filter(|cell| cell.verdict.status == Status::Void).count();
     match void {
         0 if !study.cells.is_empty() && study.cells.iter().all(|cell| cell.baseline && !cell.trials.is_empty()) => {
             "Only baselines were measured: there is no store to rank.".into()

@@ -2,6 +2,7 @@
 
 use crate::identity::label;
 use crate::view::Report;
+use std::collections::BTreeSet;
 use study::{Cell, Status, Study};
 
 /// How much it matters.
@@ -24,7 +25,7 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
     let mut add = |weight, text: String| notices.push(Notice { weight, text });
     let of =
         |status: Status| -> Vec<&Cell> { study.cells.iter().filter(|cell| cell.verdict.status == status).collect() };
-    let (void, degraded) = (of(Status::Void), of(Status::Degraded));
+    let (void, degraded, unrun) = (of(Status::Void), of(Status::Degraded), of(Status::NotRun));
     if !void.is_empty() {
         add(
             Weight::Bad,
@@ -39,6 +40,13 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
         let text = "every answer was right, but the machine or the client may have distorted the time";
         add(Weight::Warning, format!("{} degraded: {text}: {}.", cells(degraded.len()), names(&degraded)));
     }
+    if !unrun.is_empty() {
+        let kinds: BTreeSet<_> = unrun.iter().flat_map(|cell| &cell.verdict.reasons).map(|it| it.kind.name()).collect();
+        let kinds: Vec<String> = kinds.iter().map(|kind| kind.replace('_', " ")).collect();
+        let why = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+        let was = if unrun.len() == 1 { "1 cell was".into() } else { format!("{} cells were", unrun.len()) };
+        add(Weight::Warning, format!("{was} not run, so nothing is known of them{why}: {}.", names(&unrun)));
+    }
     for disagreement in disagreements(study) {
         add(Weight::Bad, disagreement);
     }
@@ -51,7 +59,7 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
     let missing: usize = study
         .cells
         .iter()
-        .filter(|cell| cell.verdict.is_ranked() || cell.counted().next().is_some())
+        .filter(|cell| cell.verdict.status != Status::Void || cell.was_run())
         .map(|cell| wanted.saturating_sub(cell.counted().count()))
         .sum();
     if missing > 0 && report.named.len() == 1 {
@@ -70,7 +78,7 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
     for difference in differences(report) {
         add(Weight::Warning, difference);
     }
-    if void.is_empty() && degraded.is_empty() && !study.cells.is_empty() {
+    if void.is_empty() && degraded.is_empty() && unrun.is_empty() && !study.cells.is_empty() {
         add(Weight::Good, format!("{} valid: every answer was checked and right.", cells(study.cells.len())));
     }
     notices

@@ -81,5 +81,17 @@ pub(crate) fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "processor time was withheld",
             "raise the CPU quota of the container or service, or let the machine cool, and repeat",
         ),
+        ReasonKind::NoTrial => ("no counted trial was finished", "go on with the study: the same command with --resume"),
+        ReasonKind::Interrupted => ("interrupted before", "go on with the study: the same command with --resume"),
+        ReasonKind::StudyStopped => {
+            ("the study stopped before", "mend what stopped it, then go on: the same command with --resume")
+        }
+        ReasonKind::KeysFound => (
+            "keys of the job were already in the store",
+            "they may be yours: give it an empty database, or --overwrite to delete those keys",
+        ),
+        ReasonKind::Unsuited => {
+            ("the job cannot be done on this store", "`kvtrial stores` shows what each store can do")
+        }
     }
 }

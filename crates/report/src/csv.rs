@@ -1,7 +1,7 @@
 //! One row a cell, for spreadsheets and scripts.
 
 use analysis::Metric;
-use study::{Cell, Quantity, Study};
+use study::{Cell, Quantity, Status, Study};
 
 /// `cells.csv`: a header naming every column with its unit, then one row a cell in the study's order, as RFC 4180 has it (CRLF, quoted
 /// where needed). Quantities have three columns: value, low, high; a figure that is not known is empty, never 0. Parameters share
@@ -67,7 +67,7 @@ const COLUMNS: &[Column] = &[
     Column::text("product", |cell| cell.product.clone()),
     Column::text("store_version", |cell| cell.store_version.clone()),
     Column::text("emulated", |cell| cell.emulated.join(" ")),
-    Column::text("verdict", |cell| cell.verdict.status.to_string()),
+    Column::text("verdict", |cell| cell.verdict.status.name().into()),
     Column::text("reasons", |cell| {
         let reasons = cell.verdict.reasons.iter();
         reasons.map(|reason| format!("{}: {}", reason.kind.name(), reason.count)).collect::<Vec<_>>().join("; ")
@@ -78,18 +78,23 @@ const COLUMNS: &[Column] = &[
     Column::quantity("p99_ns", |cell| cell.p99_ns),
     Column::text("response_p50_ns", |cell| known(cell.latency_ns.response.n, cell.latency_ns.response.p50)),
     Column::text("response_max_ns", |cell| known(cell.latency_ns.response.n, cell.latency_ns.response.max)),
-    Column::text("hits", |cell| cell.hits.to_string()),
-    Column::text("misses", |cell| cell.misses.to_string()),
-    Column::text("errors", |cell| cell.errors.to_string()),
-    Column::text("retries", |cell| cell.retries.to_string()),
+    Column::text("hits", |cell| counter(cell, cell.hits)),
+    Column::text("misses", |cell| counter(cell, cell.misses)),
+    Column::text("errors", |cell| counter(cell, cell.errors)),
+    Column::text("retries", |cell| counter(cell, cell.retries)),
     Column::quantity("client_cpu_s", |cell| cell.client_cpu_s),
     Column::quantity("server_cpu_s", |cell| cell.server_cpu_s),
     Column::quantity("server_rss_bytes", |cell| cell.server_rss_bytes),
     Column::quantity("disk_bytes", |cell| cell.disk_bytes),
-    Column::text("logical_bytes", |cell| cell.logical_bytes.to_string()),
+    Column::text("logical_bytes", |cell| counter(cell, cell.logical_bytes)),
     Column::text("answer_digest", |cell| cell.answer.digest.clone()),
     Column::text("measure", |cell| Metric::ranking(cell).field().into()),
 ];
+
+/// Of a cell that was not run nothing is known, not even a 0.
+fn counter(cell: &Cell, figure: u64) -> String {
+    if cell.verdict.status == Status::NotRun { String::new() } else { figure.to_string() }
+}
 
 fn known(n: u64, figure: u64) -> String {
     if n > 0 { figure.to_string() } else { String::new() }

@@ -161,6 +161,7 @@ mod tests {
             makespan_s: Some(Quantity::single(seconds)),
             ops_per_s: Some(Quantity::single(operations as f64 / seconds)),
             by_phase: vec![load],
+            verdict: study::Verdict::of([]),
             ..Cell::default()
         }
     }

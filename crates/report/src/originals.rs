@@ -117,7 +117,12 @@ mod tests {
             ..Original::default()
         };
         let makespan = |value| Some(Quantity { value, low: value, high: value, level: 0.95, n: 3 });
-        let cell = |store: &str, value| Cell { store: store.into(), makespan_s: makespan(value), ..Cell::default() };
+        let cell = |store: &str, value| Cell {
+            store: store.into(),
+            makespan_s: makespan(value),
+            verdict: Verdict::of([]),
+            ..Cell::default()
+        };
         let void = Verdict::of([Reason { kind: ReasonKind::WrongValue, count: 1, example: "k".into() }]);
         Study {
             input: [("messages".to_owned(), 1000.into())].into(),

@@ -144,7 +144,7 @@ fn texts(row: &PivotRow<'_>, figure: Figure) -> Vec<String> {
     let text = |cell: &Option<&Cell>| {
         let Some(found) = cell else { return "- ".into() };
         if !found.verdict.is_ranked() {
-            return "void ".into();
+            return format!("{} ", found.verdict.status);
         }
         let Some(quantity) = known(cell) else { return "- ".to_owned() };
         let shown = figure.shown(quantity.value);
@@ -185,6 +185,7 @@ mod tests {
             varied,
             makespan_s: quantity(time_s),
             p99_ns: quantity(time_s * 1e6),
+            verdict: Verdict::of([]),
             ..Cell::default()
         }
     }

@@ -4,8 +4,8 @@ use crate::advice::advice;
 use crate::layout::{Colour, Style, paragraph};
 use study::{Cell, Reason, ReasonKind, Status, Study, Verdict};
 
-/// Why a cell is void or degraded, beneath its row: what and how often, the first example, what to do. What degrades many cells is
-/// told once, beneath the table.
+/// Why a cell is void, degraded or was not run, beneath its row: what and how often, the first example, what to do. What is the same
+/// for many cells is told once, beneath the table.
 pub(crate) fn of_cell(cell: &Cell, widespread: &[ReasonKind], colour: Colour) -> String {
     let own = cell.verdict.reasons.iter().filter(|reason| !widespread.contains(&reason.kind));
     own.map(|reason| told(reason, "", 5, colour)).collect()
@@ -14,22 +14,29 @@ pub(crate) fn of_cell(cell: &Cell, widespread: &[ReasonKind], colour: Colour) ->
 fn told(reason: &Reason, whom: &str, indent: usize, colour: Colour) -> String {
     let style = if reason.kind.status() == Status::Void { Style::Bad } else { Style::Warning };
     let (meaning, remedy) = advice(reason.kind);
-    let times = if reason.count > 1 { format!(", {} times", grouped(reason.count)) } else { String::new() };
+    let counts = reason.count > 1 && !stops_all(reason.kind);
+    let times = if counts { format!(", {} times", grouped(reason.count)) } else { String::new() };
     let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
     let what = paragraph(&format!("{whom}{}{times}{example}", sentence(meaning)), indent, indent + 2, style, colour);
     what + &paragraph(&format!("→ {remedy}"), indent + 2, indent + 4, Style::Plain, colour)
 }
 
-/// Kinds of reasons that degrade more than two cells: the machine's affair rather than a store's.
+/// Whether a reason keeps all cells from running that have not run yet, rather than one.
+fn stops_all(kind: ReasonKind) -> bool {
+    matches!(kind, ReasonKind::NoTrial | ReasonKind::Interrupted | ReasonKind::StudyStopped)
+}
+
+/// Kinds of reasons that more than two cells share and that are no store's affair: what degrades (the machine), and what ended the
+/// study.
 pub(crate) fn widespread(study: &Study) -> Vec<ReasonKind> {
-    let degrading = |reason: &&Reason| reason.kind.status() == Status::Degraded;
-    let mut kinds: Vec<ReasonKind> =
-        study.cells.iter().flat_map(|cell| &cell.verdict.reasons).filter(degrading).map(|reason| reason.kind).collect();
+    let shared = |kind: &ReasonKind| kind.status() == Status::Degraded || stops_all(*kind);
+    let reasons = study.cells.iter().flat_map(|cell| &cell.verdict.reasons);
+    let mut kinds: Vec<ReasonKind> = reasons.map(|reason| reason.kind).filter(shared).collect();
     kinds.sort_unstable();
     kinds.chunk_by(|a, b| a == b).filter(|cells| cells.len() > 2).map(|cells| cells[0]).collect()
 }
 
-/// What degraded many cells, with how many, and the first example.
+/// What degraded many cells or kept them from running, with how many, and the first example.
 pub(crate) fn of_many(study: &Study, widespread: &[ReasonKind], colour: Colour) -> String {
     let mut text = String::new();
     for &kind in widespread {
@@ -38,7 +45,8 @@ pub(crate) fn of_many(study: &Study, widespread: &[ReasonKind], colour: Colour) 
         let all = Verdict::of(
             study.cells.iter().flat_map(|cell| &cell.verdict.reasons).filter(|it| it.kind == kind).cloned(),
         );
-        let whom = format!("Degraded, {cells} of {} rows. ", study.cells.len());
+        let what = if stops_all(kind) { "Not run" } else { "Degraded" };
+        let whom = format!("{what}, {cells} of {} rows. ", study.cells.len());
         text += &all.reasons.iter().map(|reason| told(reason, &whom, 1, colour)).collect::<String>();
     }
     text

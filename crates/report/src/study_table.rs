@@ -136,7 +136,7 @@ fn trials(study: &Study) -> String {
 /// What is still to do in an interrupted study. Cells known to be void without a trial are not waited for.
 fn unfinished(study: &Study) -> Option<String> {
     let wanted = study.repeats as usize;
-    let cells = study.cells.iter().filter(|cell| cell.verdict.is_ranked() || cell.counted().next().is_some());
+    let cells = study.cells.iter().filter(|cell| cell.verdict.status != Status::Void || cell.was_run());
     let (planned, missing) = cells.fold((0, 0), |(planned, missing), cell| {
         (planned + wanted, missing + wanted.saturating_sub(cell.counted().count()))
     });
@@ -173,9 +173,8 @@ fn rows(group: &Group<'_>, cells: &[&Cell], emulations: &Emulations) -> Vec<Row>
 
 fn row(place: &Place<'_>, null: Option<&Cell>, ram: Option<&Cell>, emulations: &Emulations) -> Row {
     let cell = place.cell;
-    let tried = cell.counted().next().is_some();
     let (style, verdict) = match cell.verdict.status {
-        Status::Valid if !tried => (Style::Dim, Style::Dim),
+        Status::NotRun => (Style::Dim, Style::Warning),
         Status::Valid => (Style::Plain, Style::Good),
         Status::Degraded => (Style::Plain, Style::Warning),
         Status::Void => (Style::Dim, Style::Bad),
@@ -199,10 +198,7 @@ fn row(place: &Place<'_>, null: Option<&Cell>, ram: Option<&Cell>, emulations: &
         (or_dash(cell.p99_ns.map(|p99| units::duration(p99.value * 1e-9))), style),
         (or_dash(cost(cell, null).map(units::ratio)), style),
         (or_dash(cost(cell, ram).map(units::ratio)), style),
-        (
-            if tried || !cell.verdict.reasons.is_empty() { cell.verdict.status.to_string() } else { "not run".into() },
-            verdict,
-        ),
+        (cell.verdict.status.to_string(), verdict),
     ]
 }
 
@@ -268,6 +264,9 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
     }
     if has(Status::Void) {
         legend.push(("void", "not to be believed, so never ranked".into()));
+    }
+    if has(Status::NotRun) {
+        legend.push(("not run", "no counted trial was finished, so nothing is known".into()));
     }
     legend
 }

@@ -4,7 +4,7 @@
 
 use report::{Colour, Moment, Progress};
 use std::process::Command;
-use study::TrialRecord;
+use study::{Reason, ReasonKind, TrialRecord, Verdict};
 
 fn moment(operations: u64, planned: u64) -> Moment {
     let share = Some(operations as f64 / planned as f64);
@@ -22,19 +22,27 @@ fn show_progress() {
     for done in 0..1000 {
         progress.update(&moment(done, 1000));
     }
-    progress.trial_finished(&TrialRecord::default());
+    let reason = Reason { kind: ReasonKind::WrongValue, count: 1, example: String::new() };
+    let fine = TrialRecord { makespan_s: 0.983, ops_per_s: 99_800.0, verdict: Verdict::of([]), ..TrialRecord::default() };
+    progress.trial_finished(&fine);
+    progress.trial_started(2, 2, "lmdb", "load");
+    progress.trial_finished(&TrialRecord { warmup: true, verdict: Verdict::of([reason]), ..fine });
     progress.finish();
 }
 
 #[test]
-fn nothing_is_written_when_nobody_looks() {
+fn where_there_is_no_terminal_each_trial_is_a_line() {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "show_progress", "--nocapture"])
         .env("KVTRIAL_SHOW_PROGRESS", "1")
         .output()
         .unwrap();
     assert!(output.status.success());
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let lines = [
+        "kvtrial: trial 1 of 2, 0:01: redis 983 ms, 99.8k op/s, valid",
+        "kvtrial: trial 2 of 2, 0:01: lmdb warm-up 983 ms, 99.8k op/s, void (wrong value)",
+    ];
+    assert_eq!(String::from_utf8_lossy(&output.stderr).lines().collect::<Vec<_>>(), lines);
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(crate) struct Evidence<'a> {
 /// The verdict on one trial, with every reason.
 pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
     let reason = |kind, count, example: String| Reason { kind, count, example };
-    let mut verdict = Verdict::default();
+    let mut verdict = Verdict::of([]);
     if let Some(ending) = evidence.server_ending.take() {
         verdict.add(reason(ReasonKind::ServerDied, 1, ending));
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use store::StoreError;
-use study::{Cell, TrialRecord};
+use study::{Cell, Reason, ReasonKind, TrialRecord};
 
 /// Hears what happens while a study runs. Called between trials and ten times a second within one; never on the timed threads.
 pub trait Observer {
@@ -34,6 +34,11 @@ pub trait Observer {
     fn rounds_settled(&mut self, repeats: u32) -> Result<(), String> {
         let _ = repeats;
         Ok(())
+    }
+
+    /// The study stops, because this cell could not be run.
+    fn cell_failed(&mut self, cell: usize, error: &RunError) {
+        let _ = (cell, error);
     }
 
     /// A trial is over; `about` is what is known of the store by now.
@@ -84,6 +89,19 @@ pub enum RunError {
     /// A trial could not be recorded.
     #[error("{0}")]
     Record(String),
+}
+
+impl RunError {
+    /// Why the cell it happened to was not run.
+    pub fn reason(&self) -> Reason {
+        let (kind, count, example) = match self {
+            RunError::Store(error) => (ReasonKind::NotStarted, 1, error.to_string()),
+            RunError::Unsuited { problem, .. } => (ReasonKind::Unsuited, 1, problem.clone()),
+            RunError::ForeignData { count, example, .. } => (ReasonKind::KeysFound, *count, example.clone()),
+            RunError::Job(_) | RunError::Record(_) => (ReasonKind::StudyStopped, 1, self.to_string()),
+        };
+        Reason { kind, count, example }
+    }
 }
 
 /// Runs single trials of a plan; what was opened and left behind in stores of the user's is remembered between them.
@@ -144,7 +162,13 @@ pub fn run(
         let planned = &plan.cells[turn.cell];
         observer.trial_started(turn.order, total, &planned.label(), turn.warmup);
         let position = Position { order: turn.order, warmup: turn.warmup };
-        let finished = trials.run(planned, position, stop, observer)?;
+        let finished = match trials.run(planned, position, stop, observer) {
+            Ok(finished) => finished,
+            Err(error) => {
+                observer.cell_failed(turn.cell, &error);
+                return Err(error);
+            }
+        };
         if finished.interrupted {
             return Ok(Ending::Interrupted); // half a trial is no trial: it is run again on --resume
         }

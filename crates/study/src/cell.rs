@@ -37,7 +37,7 @@ pub struct Cell {
     pub class: String,
     /// The figure this cell is ranked by.
     pub measure: Measure,
-    /// The verdict over all counted trials.
+    /// The verdict over all counted trials; `not_run` while there are none.
     pub verdict: Verdict,
     /// Operations the store lacks and the job emulated, e.g. `append`.
     pub emulated: Vec<String>,
@@ -126,6 +126,11 @@ impl Cell {
     /// What identifies this cell.
     pub fn key(&self) -> CellKey {
         CellKey { job: self.job.clone(), store: self.store.clone(), params: self.params.clone() }
+    }
+
+    /// Whether any trial that counts was finished.
+    pub fn was_run(&self) -> bool {
+        self.counted().next().is_some()
     }
 
     /// Trials that count, in the order they ran.

@@ -3,12 +3,14 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The three verdicts.
+/// The four verdicts. The later one outweighs the earlier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Every answer was right.
+    /// No counted trial was finished, so nothing is known. What a cell is until it has one.
     #[default]
+    NotRun,
+    /// Every answer was right.
     Valid,
     /// Every answer was right, but host or client may have distorted the time.
     Degraded,
@@ -68,6 +70,16 @@ pub enum ReasonKind {
     OtherLoad,
     /// Degraded: processor time was withheld, by a quota or because of heat.
     Throttled,
+    /// Not run: the study ended, or was killed, before a counted trial of the cell was finished.
+    NoTrial,
+    /// Not run: the user interrupted the study before.
+    Interrupted,
+    /// Not run: the study stopped before, because another cell could not be run.
+    StudyStopped,
+    /// Not run: the user's store already held keys the job would overwrite.
+    KeysFound,
+    /// Not run: the job cannot be done on this store.
+    Unsuited,
 }
 
 impl ReasonKind {
@@ -80,6 +92,11 @@ impl ReasonKind {
             | ReasonKind::Steal
             | ReasonKind::OtherLoad
             | ReasonKind::Throttled => Status::Degraded,
+            ReasonKind::NoTrial
+            | ReasonKind::Interrupted
+            | ReasonKind::StudyStopped
+            | ReasonKind::KeysFound
+            | ReasonKind::Unsuited => Status::NotRun,
             _ => Status::Void,
         }
     }
@@ -104,7 +121,7 @@ pub struct Reason {
     pub example: String,
 }
 
-/// Status and reasons together.
+/// Status and reasons together. Before anything was seen it is `not_run`; of what was seen and found right: [`Verdict::of`] nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The worst status of all reasons.
@@ -114,13 +131,21 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The verdict these reasons lead to; reasons of one kind are merged, the first example stays.
+    /// The verdict these reasons lead to, valid when there are none; reasons of one kind are merged, the first example stays.
     pub fn of(reasons: impl IntoIterator<Item = Reason>) -> Verdict {
         let mut verdict = Verdict::default();
         for reason in reasons {
             verdict.add(reason);
         }
+        if verdict.reasons.is_empty() {
+            verdict.status = Status::Valid;
+        }
         verdict
+    }
+
+    /// The verdict on what never ran, whatever kept it from running.
+    pub fn not_run(why: Reason) -> Verdict {
+        Verdict { status: Status::NotRun, reasons: vec![why] }
     }
 
     /// Adds one reason.
@@ -134,16 +159,31 @@ impl Verdict {
 
     /// Whether the numbers may be ranked.
     pub fn is_ranked(&self) -> bool {
-        self.status != Status::Void
+        matches!(self.status, Status::Valid | Status::Degraded)
     }
 }
 
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+impl Status {
+    /// All of them.
+    pub const ALL: [Status; 4] = [Status::NotRun, Status::Valid, Status::Degraded, Status::Void];
+
+    /// The word of `study.json` and other files for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::NotRun => "not_run",
             Status::Valid => "valid",
             Status::Degraded => "degraded",
             Status::Void => "void",
+        }
+    }
+}
+
+/// For people: `not run`.
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Status::NotRun => "not run",
+            other => other.name(),
         })
     }
 }
@@ -166,6 +206,20 @@ mod tests {
         assert_eq!(verdict.status, Status::Void);
         assert_eq!(verdict.reasons.len(), 2);
         assert_eq!((verdict.reasons[0].count, verdict.reasons[0].example.as_str()), (7, "key a"));
+    }
+
+    #[test]
+    fn what_nobody_judged_is_not_run_and_what_was_found_right_is_valid() {
+        assert_eq!((Verdict::default().status, Verdict::of([]).status), (Status::NotRun, Status::Valid));
+        let stopped = Verdict::of([reason(ReasonKind::Interrupted, 1, "")]);
+        let refused = Verdict::not_run(reason(ReasonKind::NotStarted, 1, "no binary"));
+        for verdict in [Verdict::default(), stopped, refused] {
+            assert_eq!(verdict.status, Status::NotRun);
+            assert!(!verdict.is_ranked(), "{verdict:?}");
+        }
+        for status in Status::ALL {
+            assert_eq!(serde_json::to_value(status).ok(), Some(status.name().into()));
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! `kvtrial run --find-rate`: the highest rate under a bound, for each store.
 
-use super::notebook::Notebook;
+use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::page;
-use super::run::{untrusted, write_cells};
+use super::run::{NOTHING_KEPT, untrusted, write_cells};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, print};
@@ -36,7 +36,16 @@ pub fn find_rate(plan: &Plan, directory: StudyDir, bound: Bound, arguments: &Run
     if let Ok(searches) = &found {
         notebook.directory.amend(|study| study.rate_search.clone_from(searches))?;
     }
-    let study = notebook.directory.close()?;
+    let closed = notebook.close(match &found {
+        Err(error) => Some(stopped(error)),
+        Ok(_) if host::interrupt::requested() => Some(interrupted()),
+        Ok(_) => None,
+    })?;
+    let Closed::Kept(study) = closed else {
+        found?;
+        eprintln!("{NOTHING_KEPT}");
+        return Ok(failure::INTERRUPTED);
+    };
     found?;
 
     write_cells(&out, &study)?;

@@ -2,10 +2,10 @@
 
 use crate::terminal;
 use engine::{Phase, Progress};
-use report::StudyDir;
-use runner::{About, Observer, Plan};
+use report::{DirectoryError, StudyDir};
+use runner::{About, Observer, Plan, RunError};
 use std::time::Duration;
-use study::TrialRecord;
+use study::{Reason, ReasonKind, Study, TrialRecord};
 
 /// Writes trials down and shows how far the study is.
 pub struct Notebook {
@@ -17,6 +17,8 @@ pub struct Notebook {
     phase: &'static str,
     /// How long timed phases last, when time ends them.
     duration: Option<Duration>,
+    /// The cell that stopped the study, and why it could not be run.
+    failed: Option<(usize, Reason)>,
 }
 
 impl Notebook {
@@ -32,7 +34,26 @@ impl Notebook {
         let left = turns.iter().filter(|turn| !recorded.contains(&turn.order));
         progress.plan(left.map(|turn| names[turn.cell].as_str()));
         let duration = plan.cells.first().and_then(|cell| cell.settings.duration);
-        Notebook { directory, progress, trial: (0, 0, String::new()), phase: "", duration }
+        Notebook { directory, progress, trial: (0, 0, String::new()), phase: "", duration, failed: None }
+    }
+
+    /// Closes the study. Cells that were not run say why: because of `stopped`, if the study ended early, and the cell that stopped
+    /// it for a reason of its own. Of a study that ended before its first trial was finished nothing stays on disk.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn close(mut self, stopped: Option<Reason>) -> Result<Closed, DirectoryError> {
+        if let Some(stopped) = stopped {
+            let failed = self.failed;
+            self.directory.explain_unrun(|cell| match &failed {
+                Some((at, why)) if *at == cell => why.clone(),
+                _ => stopped.clone(),
+            });
+            if !self.directory.has_trials() {
+                return self.directory.abandon().map(|_| Closed::Nothing);
+            }
+        }
+        self.directory.close().map(Closed::Kept)
     }
 
     /// How much of a phase is over: time where time ends it, else operations.
@@ -42,6 +63,25 @@ impl Notebook {
             None => phase.operations.map(|planned| progress.operations as f64 / planned.max(1) as f64),
         }
     }
+}
+
+/// What is left of a study that is over.
+#[expect(clippy::large_enum_variant, reason = "there is one, and it is taken apart at once")]
+pub enum Closed {
+    /// The study, on disk as well.
+    Kept(Study),
+    /// Nothing was run, so nothing was kept.
+    Nothing,
+}
+
+/// Why a study ended early, for the cells it did not come to.
+pub fn interrupted() -> Reason {
+    Reason { kind: ReasonKind::Interrupted, count: 1, example: String::new() }
+}
+
+/// The same when an error ended it.
+pub fn stopped(error: &impl ToString) -> Reason {
+    Reason { kind: ReasonKind::StudyStopped, count: 1, example: error.to_string() }
 }
 
 impl Observer for Notebook {
@@ -77,6 +117,10 @@ impl Observer for Notebook {
             "kvtrial: {repeats} trials a store: another would have taken the study beyond half a minute; --repeats N says how many"
         );
         self.directory.amend(|study| study.repeats = repeats).map_err(|error| error.to_string())
+    }
+
+    fn cell_failed(&mut self, cell: usize, error: &RunError) {
+        self.failed = Some((cell, error.reason()));
     }
 
     fn trial_finished(&mut self, cell: usize, record: TrialRecord, about: Option<&About>) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! `kvtrial run`: plan, run, report.
 
-use super::notebook::Notebook;
+use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::plan::plan;
 use super::{page, preset, selftest};
 use crate::args::RunArguments;
@@ -32,10 +32,22 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
     let mut notebook = Notebook::new(directory, &plan);
     let ending = runner::run(&plan, &recorded, host::interrupt::flag(), &mut notebook);
     notebook.progress.finish();
-    let study = notebook.directory.close()?;
-    let ending = ending?;
-
+    let closed = notebook.close(match &ending {
+        Ok(Ending::Complete) => None,
+        Ok(Ending::Interrupted) => Some(interrupted()),
+        Err(error) => Some(stopped(error)),
+    })?;
+    let Closed::Kept(study) = closed else {
+        ending?;
+        eprintln!("{NOTHING_KEPT}");
+        return Ok(failure::INTERRUPTED);
+    };
     write_cells(&out, &study)?;
+    let ending = ending.map_err(|error| {
+        let kept = format!("What was run before is in {0}; mend this and go on with --out {0} --resume", out.display());
+        Failure::usage(format!("{error}\n{kept}"))
+    })?;
+
     print(&report::study_table(&study, colour()))?;
     print(&report::sweep_table(&study, colour()))?;
     if ending == Ending::Interrupted {
@@ -49,6 +61,9 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
     print(&format!("Study: {0}/report.html, {0}/study.json, {0}/cells.csv, {0}/plots\n", out.display()))?;
     Ok(status(&study, arguments.strict))
 }
+
+/// What is said of a study that was interrupted before its first trial was finished.
+pub const NOTHING_KEPT: &str = "Interrupted before a trial was finished: nothing was kept";
 
 /// The cells and the trials for spreadsheets.
 pub fn write_cells(out: &Path, study: &Study) -> Result<(), Failure> {
@@ -88,9 +103,9 @@ fn announce(plan: &Plan, recorded: usize) {
     eprintln!("kvtrial: {cells} cells, {trials} trials to run in {order} order{least}{done}");
 }
 
-/// Void cells decide, then `--strict`.
+/// Cells that are void or were not run decide, then `--strict`.
 fn status(study: &Study, strict: bool) -> u8 {
-    if study.cells.iter().any(|cell| cell.verdict.status == Status::Void) {
+    if study.cells.iter().any(|cell| !cell.verdict.is_ranked()) {
         failure::VOID
     } else if strict && untrusted(study) {
         failure::UNTRUSTED

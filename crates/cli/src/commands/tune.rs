@@ -1,7 +1,7 @@
 //! `kvtrial tune`: the best setting of a store and job, within a budget of time.
 
-use super::notebook::Notebook;
-use super::run::{default_directory, redacted_command, write_cells};
+use super::notebook::{Closed, Notebook, interrupted, stopped};
+use super::run::{NOTHING_KEPT, default_directory, redacted_command, write_cells};
 use super::{page, selftest, target};
 use crate::args::TuneArguments;
 use crate::failure::{self, Failure};
@@ -66,8 +66,16 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
     if let Ok(tuned) = &tuned {
         notebook.directory.amend(|study| study.tune = Some(tuned.clone()))?;
     }
-    let study = notebook.directory.close()?;
+    let closed = notebook.close(match &tuned {
+        Err(TuneError::Interrupted) => Some(interrupted()),
+        Err(error) => Some(stopped(error)),
+        Ok(_) => None,
+    })?;
     let tuned = match tuned {
+        Err(TuneError::Interrupted) if matches!(closed, Closed::Nothing) => {
+            eprintln!("{NOTHING_KEPT}");
+            return Ok(failure::INTERRUPTED);
+        }
         Err(TuneError::Interrupted) => {
             eprintln!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display());
             return Ok(failure::INTERRUPTED);
@@ -77,6 +85,7 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
         }
         other => other?,
     };
+    let Closed::Kept(study) = closed else { return Err(Failure::usage(NOTHING_KEPT)) };
     write_cells(&out, &study)?;
     print(&report::tune_text(&study, &tuned, colour()))?;
     page::write(&out, &study)?;

@@ -163,7 +163,7 @@ mod tests {
         let whole = Quantity::single(parts.iter().map(|(_, ns)| ns).sum());
         let budget =
             Budget { time_per_operation_ns: whole, parts: parts.iter().map(part).collect(), ..Budget::default() };
-        Cell { store: store.into(), budget: Some(budget), ..Cell::default() }
+        Cell { store: store.into(), budget: Some(budget), verdict: study::Verdict::of([]), ..Cell::default() }
     }
 
     #[test]

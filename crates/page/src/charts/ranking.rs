@@ -85,7 +85,10 @@ pub(crate) fn bars(
 ) -> Value {
     let names: Vec<String> = rows
         .iter()
-        .map(|(cell, _)| if cell.verdict.is_ranked() { label(cell) } else { format!("{} (void)", label(cell)) })
+        .map(|(cell, _)| match cell.verdict.is_ranked() {
+            true => label(cell),
+            false => format!("{} ({})", label(cell), cell.verdict.status),
+        })
         .collect();
     let known: Vec<f64> =
         rows.iter().filter_map(|(_, figure)| Some((*figure)?.value)).filter(|value| *value > 0.0).collect();

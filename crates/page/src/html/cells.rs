@@ -50,9 +50,7 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
 }
 
 fn row(cell: &Cell, standing: &Standing, varies: bool) -> Markup {
-    let tried = cell.counted().next().is_some();
-    let status =
-        if tried || !cell.verdict.reasons.is_empty() { cell.verdict.status.to_string() } else { "not run".into() };
+    let counter = |figure: u64| if cell.verdict.status == Status::NotRun { "–".into() } else { figure.to_string() };
     let durability = standing.durability.map_or(String::new(), |it| format!(", {it}"));
     html! {
         tr class=[(cell.verdict.status == Status::Void).then_some("void")] {
@@ -64,18 +62,22 @@ fn row(cell: &Cell, standing: &Standing, varies: bool) -> Markup {
             @if varies { td { (standing.part) } }
             td { (standing.class) (durability) }
             td.num { (place(standing.rank)) }
-            td { span class=(format!("status {}", cell.verdict.status)) { (status) } }
+            td { (status(cell)) }
             (quantity(cell.makespan_s, Unit::Seconds))
             (quantity(cell.ops_per_s, Unit::PerSecond))
             (quantity(Metric::P50.of_cell(cell), Unit::Nanoseconds))
             (quantity(cell.p99_ns, Unit::Nanoseconds))
-            td.num { (cell.hits) br; span.note { (cell.misses) } }
-            td.num { (cell.errors) br; span.note { (cell.retries) } }
+            td.num { (counter(cell.hits)) br; span.note { (counter(cell.misses)) } }
+            td.num { (counter(cell.errors)) br; span.note { (counter(cell.retries)) } }
             td.num { (value(cell.client_cpu_s, Unit::Seconds)) br; span.note { (value(cell.server_cpu_s, Unit::Seconds)) } }
             td.num { (value(cell.server_rss_bytes, Unit::Bytes)) }
             td.num { (value(cell.disk_bytes, Unit::Bytes)) }
         }
     }
+}
+
+fn status(cell: &Cell) -> Markup {
+    html! { span class=(format!("status {}", cell.verdict.status.name())) { (cell.verdict.status) } }
 }
 
 fn value(quantity: Option<Quantity>, unit: Unit) -> String {
@@ -104,13 +106,13 @@ fn reasons(cells: &[&Cell]) -> Markup {
             h2 id="verdicts-title" { "Verdicts" }
             @if cells.is_empty() { p { "Every answer of every cell was checked and right, and nothing was seen to distort the times." } }
             @else {
-                p.note { "Why cells are void or degraded: what was seen, how often, and the first example." }
+                p.note { "Why cells are void, degraded or were not run: what was seen, how often, and the first example." }
                 div.scroll tabindex="0" role="region" aria-label="Table of verdicts" { table {
                     caption { "Cells that are not valid" }
                     thead { tr { th scope="col" { "Store" } th scope="col" { "Verdict" } th scope="col" { "Reasons" } } }
                     tbody { @for cell in cells { tr {
                         th scope="row" { (label(cell)) }
-                        td { span class=(format!("status {}", cell.verdict.status)) { (cell.verdict.status) } }
+                        td { (status(cell)) }
                         td { ul.reasons {
                             @for reason in cell.verdict.reasons.iter().take(MOST_REASONS) {
                                 li { strong { (reason.kind.name().replace('_', " ")) } " × " (reason.count)

@@ -40,7 +40,8 @@ pub fn comparison_markdown(comparison: &Comparison, gates: &[Gate]) -> String {
         let _ = writeln!(text, "- only {} has {}", code(&alone.source), code(&alone.cell));
     }
     for void in &comparison.void {
-        let _ = writeln!(text, "- {} is void and not compared", code(&void.cell));
+        let what = if void.status == study::Status::NotRun { "was not run" } else { "is void" };
+        let _ = writeln!(text, "- {} {what} and is not compared", code(&void.cell));
     }
     for pair in comparison.pairs.iter().filter(|pair| !pair.contrasts.is_empty()) {
         table(&mut text, pair);

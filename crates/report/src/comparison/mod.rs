@@ -32,9 +32,9 @@ pub fn comparison_text(comparison: &Comparison, gates: &[Gate], colour: Colour) 
         text += &paragraph(&format!("Only {} has {}.", alone.source, alone.cell), 1, 3, Style::Warning, colour);
     }
     for void in &comparison.void {
-        let verdict = study::Verdict { status: Status::Void, reasons: void.reasons.clone() };
-        let line = format!("{} is void, so it is not compared: {}", void.cell, words::reasons(&verdict));
-        text += &paragraph(&line, 1, 3, Style::Bad, colour);
+        let line = words::not_compared(&void.cell, void.status, &void.reasons);
+        let style = if void.status == Status::Void { Style::Bad } else { Style::Warning };
+        text += &paragraph(&line, 1, 3, style, colour);
     }
     text += &degraded(comparison, colour);
     text += &gates_text(comparison, gates, colour);

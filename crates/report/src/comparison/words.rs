@@ -5,7 +5,7 @@ use crate::units;
 use analysis::{
     Better, Condition, Contrast, Difference, Finding, Judgement, Metric, Obstacle, Outcome, Pair, Unit, Weight,
 };
-use study::{Quantity, Verdict};
+use study::{Quantity, Reason, Status, Verdict};
 
 /// `redis-unix is 1.31x to 1.38x faster than redis (p 0.008)`.
 pub(crate) fn sentence(pair: &Pair, contrast: &Contrast) -> String {
@@ -142,27 +142,35 @@ pub(crate) fn word(finding: Finding) -> &'static str {
 
 /// Why two cells are not compared, and what to do: `None` where they are.
 pub(crate) fn obstacle(pair: &Pair) -> Option<String> {
-    let void = |name: &str, verdict: &Verdict| format!("{name} is void, so it is not compared: {}", reasons(verdict));
+    let unranked = |name: &str, verdict: &Verdict| not_compared(name, verdict.status, &verdict.reasons);
     let differ = |weight| {
         let of_weight = pair.differences.iter().filter(|it| it.weight() == weight).map(difference);
         of_weight.collect::<Vec<_>>().join("; ")
     };
     Some(match pair.obstacle? {
-        Obstacle::VoidA => void(&pair.a, &pair.verdict_a),
-        Obstacle::VoidB => void(&pair.b, &pair.verdict_b),
+        Obstacle::VoidA | Obstacle::NotRunA => unranked(&pair.a, &pair.verdict_a),
+        Obstacle::VoidB | Obstacle::NotRunB => unranked(&pair.b, &pair.verdict_b),
         Obstacle::Unlike => {
             format!("not compared: {}. Measure both alike, or say --anyway", differ(Weight::Forbids))
         }
         Obstacle::Across => {
             format!("not compared: {}. To compare them all the same say --across", differ(Weight::Across))
         }
-        Obstacle::NoFigures => "not compared: there are no counted trials yet; finish the study with --resume".into(),
+        Obstacle::NoFigures => "not compared: they have no figure in common; name another with --metric".into(),
     })
 }
 
+/// Why a cell is not compared: `redis is void, so it is not compared: wrong values read, 3 times (key a)`.
+pub(crate) fn not_compared(name: &str, status: Status, reasons: &[Reason]) -> String {
+    let what = if status == Status::NotRun { "was not run" } else { "is void" };
+    let why = self::reasons(reasons);
+    let why = if why.is_empty() { why } else { format!(": {why}") };
+    format!("{name} {what}, so it is not compared{why}")
+}
+
 /// Reasons of a verdict in a few words each.
-pub(crate) fn reasons(verdict: &Verdict) -> String {
-    let each = verdict.reasons.iter().map(|reason| {
+pub(crate) fn reasons(reasons: &[Reason]) -> String {
+    let each = reasons.iter().map(|reason| {
         let (meaning, _) = advice(reason.kind);
         let times = if reason.count > 1 { format!(", {} times", reason.count) } else { String::new() };
         if reason.example.is_empty() {

@@ -21,7 +21,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use study::{Cell, Study, TrialRecord};
+use study::{Cell, Reason, Status, Study, TrialRecord, Verdict};
 
 const STUDY: &str = "study.json";
 const JOURNAL: &str = "trials.jsonl";
@@ -40,6 +40,15 @@ pub struct StudyDir {
     next_snapshot: Instant,
     /// The directory itself, locked as long as it is open.
     lock: File,
+    made: Made,
+}
+
+/// Who made the directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    /// It was made for this study.
+    Here,
+    Before,
 }
 
 impl StudyDir {
@@ -49,12 +58,14 @@ impl StudyDir {
     /// The directory cannot be written to, already holds a study, or is in use.
     pub fn create(path: &Path, study: Study) -> Result<StudyDir, DirectoryError> {
         let unusable = |source| DirectoryError::Unusable { path: path.to_owned(), source };
+        let made = if path.exists() { Made::Before } else { Made::Here };
         fs::create_dir_all(path).map_err(unusable)?;
         let lock = lock(path)?;
         if path.join(STUDY).exists() || path.join(JOURNAL).exists() {
             return Err(DirectoryError::Occupied { path: path.to_owned(), held: describe(path) });
         }
-        StudyDir::begin(path, study, lock).map_err(|source| DirectoryError::Unusable { path: path.to_owned(), source })
+        let begun = StudyDir::begin(path, study, lock, made);
+        begun.map_err(|source| DirectoryError::Unusable { path: path.to_owned(), source })
     }
 
     /// Continues the study in a directory, if it is the one `plan` describes: the same version, seed, order, warm-ups, input,
@@ -74,15 +85,20 @@ impl StudyDir {
             return Err(DirectoryError::OtherPlan { path: path.to_owned(), differences });
         }
         study.repeats = plan.repeats;
+        // Why they were not run then says nothing of now.
+        for cell in study.cells.iter_mut().filter(|cell| cell.verdict.status == Status::NotRun) {
+            cell.verdict = Verdict::default();
+        }
         // What is there was written before, so what fails now is room or a permission, and nothing recorded is lost.
-        StudyDir::begin(path, study, lock).map_err(|source| DirectoryError::Write { path: path.join(JOURNAL), source })
+        StudyDir::begin(path, study, lock, Made::Before)
+            .map_err(|source| DirectoryError::Write { path: path.join(JOURNAL), source })
     }
 
-    fn begin(path: &Path, study: Study, lock: File) -> io::Result<StudyDir> {
+    fn begin(path: &Path, study: Study, lock: File, made: Made) -> io::Result<StudyDir> {
         let journal = begin_journal(path, &study, &lock)?;
         let stale = (0..study.cells.len()).collect();
         let next_snapshot = Instant::now();
-        let mut directory = StudyDir { path: path.to_owned(), study, journal, stale, next_snapshot, lock };
+        let mut directory = StudyDir { path: path.to_owned(), study, journal, stale, next_snapshot, lock, made };
         directory.snapshot()?;
         Ok(directory)
     }
@@ -175,6 +191,35 @@ impl StudyDir {
         for cell in std::mem::take(&mut self.stale) {
             summarise(&mut self.study.cells[cell]);
         }
+    }
+
+    /// Says why cells without a counted trial have none; `why` is asked for each by its place. They come to disk when the study is
+    /// closed.
+    pub fn explain_unrun(&mut self, why: impl Fn(usize) -> Reason) {
+        for (at, cell) in self.study.cells.iter_mut().enumerate().filter(|(_, cell)| !cell.was_run()) {
+            cell.verdict = Verdict::not_run(why(at));
+        }
+    }
+
+    /// Whether any trial was recorded, warm-ups included.
+    pub fn has_trials(&self) -> bool {
+        self.study.cells.iter().any(|cell| !cell.trials.is_empty())
+    }
+
+    /// Removes what was begun of a study of which nothing was run: its files, and its directory if it was made for it.
+    ///
+    /// # Errors
+    /// They could not be removed.
+    pub fn abandon(self) -> Result<Study, DirectoryError> {
+        for name in [STUDY, JOURNAL] {
+            let file = self.path.join(name);
+            fs::remove_file(&file).map_err(|source| DirectoryError::Write { path: file, source })?;
+        }
+        if self.made == Made::Here {
+            // Left where somebody else has put something into it meanwhile.
+            drop(fs::remove_dir(&self.path));
+        }
+        Ok(self.study)
     }
 
     /// Writes the final `study.json` and removes the journal. Right for a complete study and for one that was interrupted: both

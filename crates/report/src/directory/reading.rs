@@ -47,7 +47,10 @@ pub(super) fn document(path: &Path, keep: Keep) -> Result<Study, DirectoryError>
     // What is wrong, and in which line, is told by reading it as a whole.
     match by_cell(&mut file, keep).or_else(|_| whole(&mut file)) {
         Ok(study) if study.schema > SCHEMA => Err(newer(study.schema)),
-        Ok(study) => Ok(study),
+        Ok(mut study) => {
+            study.cells.iter_mut().for_each(analysis::settle_unrun);
+            Ok(study)
+        }
         Err(error) if error.is_io() => Err(DirectoryError::Read { path: path.to_owned(), source: error.into() }),
         // What a newer kvtrial wrote is refused as that, before its unknown contents are called damage.
         Err(error) => match file.rewind().map_err(serde_json::Error::io).and_then(|()| journal::schema(&mut file)) {

@@ -9,21 +9,23 @@ pub fn study_junit(study: &Study) -> String {
     let cases = study.cells.iter().map(|cell| {
         let told = |reason: &study::Reason| {
             let (meaning, remedy) = advice(reason.kind);
-            format!("{meaning}, {} times: {} ({remedy})", reason.count, reason.example)
+            let times = if reason.count > 1 { format!(", {} times", reason.count) } else { String::new() };
+            let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
+            format!("{meaning}{times}{example} ({remedy})")
         };
         let reasons: Vec<String> = cell.verdict.reasons.iter().map(told).collect();
         let kinds: Vec<String> = cell.verdict.reasons.iter().map(|reason| reason.kind.name()).collect();
-        let tried = cell.counted().next().is_some();
         Case {
             class: format!("kvtrial.{}", cell.job),
             name: analysis::cell_name(study, cell),
             time_s: cell.makespan_s.map(|makespan| makespan.value),
             ending: match cell.verdict.status {
                 Status::Void => Ending::Failed { kind: kinds.join(" "), message: reasons.join("; ") },
-                Status::Valid | Status::Degraded if !tried => Ending::Skipped("not run".into()),
+                Status::NotRun if reasons.is_empty() => Ending::Skipped("not run".into()),
+                Status::NotRun => Ending::Skipped(format!("not run: {}", reasons.join("; "))),
                 Status::Valid | Status::Degraded => Ending::Passed,
             },
-            output: format!("{} {}", cell.verdict.status, reasons.join("; ")).trim_end().to_owned(),
+            output: format!("{} {}", cell.verdict.status.name(), reasons.join("; ")).trim_end().to_owned(),
         }
     });
     Suite {

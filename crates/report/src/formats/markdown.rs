@@ -4,7 +4,7 @@ use crate::markdown::{code, escaped};
 use crate::units;
 use analysis::{Group, Rank};
 use std::fmt::Write;
-use study::Study;
+use study::{Status, Study};
 
 /// A table for every combination of parameters and every group that may be ranked together, best first; void cells last, with
 /// their reasons beneath.
@@ -23,8 +23,12 @@ pub fn study_markdown(study: &Study) -> String {
         .iter()
         .flat_map(|cell| cell.verdict.reasons.iter().map(move |reason| (cell, reason)))
         .map(|(cell, reason)| {
-            let what = format!("{}, {} times: {}", reason.kind.name(), reason.count, reason.example);
-            format!("- {} is {}: {}", code(&analysis::cell_name(study, cell)), cell.verdict.status, escaped(&what))
+            let times = if reason.count > 1 { format!(", {} times", reason.count) } else { String::new() };
+            let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
+            let what = format!("{}{times}{example}", reason.kind.name());
+            let verb = if cell.verdict.status == Status::NotRun { "was" } else { "is" };
+            let name = code(&analysis::cell_name(study, cell));
+            format!("- {name} {verb} {}: {}", cell.verdict.status, escaped(&what))
         })
         .collect();
     if !reasons.is_empty() {

@@ -20,11 +20,10 @@ pub fn study_openmetrics(study: &Study) -> String {
     }
     let _ = writeln!(text, "# TYPE kvtrial_verdict stateset");
     let _ = writeln!(text, "# HELP kvtrial_verdict Whether the figures of a cell may be believed.");
-    for (cell, labels) in
-        cells.iter().filter(|(cell, _)| cell.counted().next().is_some() || !cell.verdict.reasons.is_empty())
-    {
-        for status in [Status::Valid, Status::Degraded, Status::Void] {
+    for (cell, labels) in &cells {
+        for status in Status::ALL {
             let here = u8::from(cell.verdict.status == status);
+            let status = status.name();
             let _ = writeln!(text, "kvtrial_verdict{{{labels},kvtrial_verdict=\"{status}\"}} {here}");
         }
     }

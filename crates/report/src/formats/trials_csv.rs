@@ -18,7 +18,7 @@ pub fn write_trials_csv(study: &Study, out: &mut impl Write) -> io::Result<()> {
         let of_cell = of_cell(cell);
         for trial in &cell.trials {
             let TrialRecord { order, warmup, started_at, verdict, .. } = trial;
-            let of_trial = format!("{of_cell},{order},{warmup},{},{}", field(started_at), verdict.status);
+            let of_trial = format!("{of_cell},{order},{warmup},{},{}", field(started_at), verdict.status.name());
             for metric in Metric::ALL {
                 if let Some(value) = metric.of_trial(trial) {
                     write!(out, "{of_trial},{},{value}\r\n", metric.field())?;

@@ -9,6 +9,7 @@ use crate::layout::Colour;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rates::Rates;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::time::{Duration, Instant};
 use study::TrialRecord;
 use tally::Tally;
@@ -34,8 +35,8 @@ pub struct Moment {
     pub elapsed: Duration,
 }
 
-/// The live view on standard error. Nothing at all is written when nobody looks: when standard error is not a terminal, or one
-/// that cannot move its cursor. Calls cost next to nothing when they come often: it is redrawn ten times a second at most.
+/// The live view on standard error; where that is not a terminal, or one that cannot move its cursor, a line for each finished trial.
+/// Calls cost next to nothing when they come often: it is redrawn ten times a second at most.
 pub struct Progress {
     lines: MultiProgress,
     /// Finished cells on the screen, the latest last.
@@ -45,6 +46,7 @@ pub struct Progress {
     whole: ProgressBar,
     colour: Colour,
     most_lines: usize,
+    unseen: Unseen,
 
     left: TimeLeft,
     cells: BTreeMap<String, Tally>,
@@ -57,6 +59,14 @@ pub struct Progress {
     study_begun: Instant,
 }
 
+/// What is written where there is no live view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unseen {
+    /// A line for each finished trial.
+    Lines,
+    Nothing,
+}
+
 impl Default for Progress {
     fn default() -> Progress {
         Progress::new(Colour::Never)
@@ -67,7 +77,8 @@ impl Progress {
     /// On standard error, if that is a terminal that can move its cursor.
     pub fn new(colour: Colour) -> Progress {
         let dumb = std::env::var_os("TERM").is_none_or(|name| name == "dumb");
-        Progress::on(if dumb { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) }, colour)
+        let target = if dumb { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
+        Progress { unseen: Unseen::Lines, ..Progress::on(target, colour) }
     }
 
     /// Shows nothing.
@@ -87,6 +98,7 @@ impl Progress {
             whole,
             colour,
             most_lines: rows.saturating_sub(OTHER_LINES).clamp(1, MOST_LINES),
+            unseen: Unseen::Nothing,
             left: TimeLeft::default(),
             cells: BTreeMap::new(),
             planned: BTreeMap::new(),
@@ -139,6 +151,11 @@ impl Progress {
         let store = std::mem::take(&mut self.store);
         self.left.finished(&store, self.begun.elapsed());
         self.count(&store, trial);
+        if self.lines.is_hidden() && self.unseen == Unseen::Lines {
+            let line = view::finished(self.trial, &store, trial, self.study_begun.elapsed());
+            // Whoever closed standard error does not want to know.
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
         self.store = store;
     }
 
@@ -146,7 +163,7 @@ impl Progress {
     pub fn note(&self, line: &str) {
         // Whoever closed standard error does not want to know.
         if self.lines.is_hidden() || self.lines.println(line).is_err() {
-            eprintln!("{line}");
+            let _ = writeln!(std::io::stderr(), "{line}");
         }
     }
 
@@ -234,7 +251,7 @@ mod tests {
     }
 
     fn trial(makespan_s: f64) -> TrialRecord {
-        let mut trial = TrialRecord { makespan_s, ops_per_s: 1e5 / makespan_s, ..TrialRecord::default() };
+        let mut trial = TrialRecord { makespan_s, ops_per_s: 1e5 / makespan_s, verdict: Verdict::of([]), ..TrialRecord::default() };
         trial.latency_ns.response.p99 = 123_456;
         trial
     }

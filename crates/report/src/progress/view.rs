@@ -6,7 +6,7 @@ use crate::layout::{Colour, Style, paint, shortened, width};
 use crate::spark::sparkline;
 use crate::units;
 use std::time::Duration;
-use study::Status;
+use study::{Status, TrialRecord};
 
 /// Columns of the name of a cell.
 const NAME: usize = 20;
@@ -22,7 +22,7 @@ fn padded(text: &str, columns: usize) -> String {
 /// What a cell came to so far: `redis-unix   983 ms   99.8k op/s  p99   133 µs  valid 2/3`.
 pub(super) fn cell(name: &str, tally: &Tally, planned: u32, colour: Colour) -> String {
     let style = match tally.status {
-        Status::Valid => Style::Good,
+        Status::NotRun | Status::Valid => Style::Good,
         Status::Degraded => Style::Warning,
         Status::Void => Style::Bad,
     };
@@ -36,6 +36,22 @@ pub(super) fn cell(name: &str, tally: &Tally, planned: u32, colour: Colour) -> S
         units::duration(tally.p99_s()),
         paint(&format!("{:8}", tally.status), style, colour),
         tally.trials,
+    )
+}
+
+/// A finished trial where there is no live view: `kvtrial: trial 7 of 15, 0:42: redis-unix 983 ms, 99.8k op/s, valid`.
+pub(super) fn finished((order, total): (u32, u32), store: &str, trial: &TrialRecord, so_far: Duration) -> String {
+    let mut verdict = trial.verdict.status.to_string();
+    let kinds: Vec<String> = trial.verdict.reasons.iter().map(|it| it.kind.name().replace('_', " ")).collect();
+    if !kinds.is_empty() {
+        verdict += &format!(" ({})", kinds.join(", "));
+    }
+    let warmup = if trial.warmup { " warm-up" } else { "" };
+    format!(
+        "kvtrial: trial {order} of {total}, {}: {store}{warmup} {}, {} op/s, {verdict}",
+        units::clock(so_far.as_secs_f64()),
+        units::duration(trial.makespan_s),
+        units::count(trial.ops_per_s),
     )
 }
 
@@ -80,7 +96,7 @@ pub(super) fn study(
         parts.push(format!("about {} left", units::clock(left.as_secs_f64())));
     }
     let style = match verdict.0 {
-        Status::Valid => Style::Good,
+        Status::NotRun | Status::Valid => Style::Good,
         Status::Degraded => Style::Warning,
         Status::Void => Style::Bad,
     };
@@ -98,7 +114,7 @@ mod tests {
     use study::{Status, TrialRecord};
 
     fn record(makespan_s: f64, ops_per_s: f64, p99: u64) -> TrialRecord {
-        let mut record = TrialRecord { makespan_s, ops_per_s, ..TrialRecord::default() };
+        let mut record = TrialRecord { makespan_s, ops_per_s, verdict: study::Verdict::of([]), ..TrialRecord::default() };
         record.latency_ns.response.p99 = p99;
         record
     }

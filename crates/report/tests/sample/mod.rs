@@ -80,6 +80,7 @@ impl Sample {
             server: (self.class == "network")
                 .then_some(ServerUse { cpu_s: makespan_s / 3.0, peak_rss_bytes: 64 << 20 }),
             answer: Answer { digest, facts: BTreeMap::from([("pages".into(), json!(13_194))]) },
+            verdict: Verdict::of([]),
             ..TrialRecord::default()
         }
     }

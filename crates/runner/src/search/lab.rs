@@ -66,7 +66,13 @@ impl<'a> Lab<'a> {
         let total = self.expected.max(self.order);
         self.observer.trial_started(self.order, total, &planned.label(), false);
         let position = Position { order: self.order, warmup: false };
-        let mut finished = self.trials.run(planned, position, self.stop, self.observer)?;
+        let mut finished = match self.trials.run(planned, position, self.stop, self.observer) {
+            Ok(finished) => finished,
+            Err(error) => {
+                self.observer.cell_failed(at, &error);
+                return Err(error);
+            }
+        };
         if finished.interrupted {
             self.order -= 1;
             return Ok(None);

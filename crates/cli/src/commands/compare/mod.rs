@@ -107,7 +107,11 @@ fn within(
         .cells
         .iter()
         .filter(|cell| !cell.verdict.is_ranked())
-        .map(|cell| VoidCell { cell: analysis::cell_name(study, cell), reasons: cell.verdict.reasons.clone() });
+        .map(|cell| VoidCell {
+            cell: analysis::cell_name(study, cell),
+            status: cell.verdict.status,
+            reasons: cell.verdict.reasons.clone(),
+        });
     let comparison = Comparison {
         kvtrial: env!("CARGO_PKG_VERSION").into(),
         sources: vec![one.source.clone()],
@@ -257,7 +261,7 @@ fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) 
     }
 }
 
-/// A broken gate decides, then what could not be decided, then void cells.
+/// A broken gate decides, then what could not be decided, then cells that are void or were not run.
 fn status(comparison: &Comparison, gates: &[Gate]) -> Result<u8, Failure> {
     let judged = &comparison.judgements;
     if judged.iter().any(|judgement| judgement.outcome == Outcome::Broken) {
