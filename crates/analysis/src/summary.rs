@@ -244,7 +244,10 @@ mod tests {
         {
             summarise(&mut cell);
             assert_eq!(cell.verdict.status, Status::NotRun);
-            assert_eq!((cell.verdict.reasons[0].kind, &*cell.verdict.reasons[0].example), (ReasonKind::NoTrial, example));
+            assert_eq!(
+                (cell.verdict.reasons[0].kind, &*cell.verdict.reasons[0].example),
+                (ReasonKind::NoTrial, example)
+            );
             cell.trials.push(trial(2, 2.0, "a"));
             summarise(&mut cell);
             assert_eq!(cell.verdict, Verdict::of([]));

@@ -125,14 +125,20 @@ fn a_store_that_holds_the_users_data_is_left_alone() {
 /// Checks that a cell of the study in `out` is not run for a reason, and that no format calls it anything else.
 fn assert_not_run(desk: &Desk, ran: &common::Ran, store: &str, kind: &str) {
     let verdict = &ran.cell(store)["verdict"];
-    assert_eq!((&verdict["status"], &verdict["reasons"][0]["kind"]), (&"not_run".into(), &kind.into()), "{}", ran.said());
+    assert_eq!(
+        (&verdict["status"], &verdict["reasons"][0]["kind"]),
+        (&"not_run".into(), &kind.into()),
+        "{}",
+        ran.said()
+    );
     let shown = |format: &str| desk.kvtrial(&format!("report out --format {format}")).stdout;
     let csv = std::fs::read_to_string(desk.path().join("out/cells.csv")).unwrap();
     let row = csv.lines().find(|line| line.contains(store)).unwrap().to_owned();
     assert!(row.contains(&format!(",not_run,{kind}: ")), "{row}");
     assert_eq!(shown("cells-csv"), csv);
     let markdown = shown("markdown");
-    assert!(markdown.contains(&format!("- `{store}` was not run: {kind}")), "{markdown}");
+    let escaped = kind.replace('_', "\\_");
+    assert!(markdown.contains(&format!("- `{store}` was not run: {escaped}")), "{markdown}");
     let row = markdown.lines().find(|line| line.starts_with('|') && line.contains(store)).unwrap();
     assert!(row.ends_with("| not run |"), "{row}");
     let junit = shown("junit");
@@ -141,7 +147,9 @@ fn assert_not_run(desk: &Desk, ran: &common::Ran, store: &str, kind: &str) {
     let metrics = shown("openmetrics");
     let state = |status: &str| {
         let of_cell = |line: &&str| {
-            line.starts_with("kvtrial_verdict{") && line.contains(&format!("store=\"{store}\"")) && line.contains(status)
+            line.starts_with("kvtrial_verdict{")
+                && line.contains(&format!("store=\"{store}\""))
+                && line.contains(status)
         };
         metrics.lines().find(of_cell).unwrap_or_else(|| panic!("{status}: {metrics}")).ends_with(" 1")
     };

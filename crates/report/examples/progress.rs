@@ -26,7 +26,8 @@ fn main() {
                 sleep(step);
             }
         }
-        let mut trial = TrialRecord { makespan_s: 0.98, ops_per_s: 98_064.0, verdict: Verdict::of([]), ..TrialRecord::default() };
+        let mut trial =
+            TrialRecord { makespan_s: 0.98, ops_per_s: 98_064.0, verdict: Verdict::of([]), ..TrialRecord::default() };
         trial.latency_ns.response.p99 = 123_000;
         if store == "redis-unix" {
             trial.verdict = Verdict::of([Reason { kind: ReasonKind::Refused, count: 2, example: String::new() }]);

@@ -81,7 +81,9 @@ pub(crate) fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "processor time was withheld",
             "raise the CPU quota of the container or service, or let the machine cool, and repeat",
         ),
-        ReasonKind::NoTrial => ("no counted trial was finished", "go on with the study: the same command with --resume"),
+        ReasonKind::NoTrial => {
+            ("no counted trial was finished", "go on with the study: the same command with --resume")
+        }
         ReasonKind::Interrupted => ("interrupted before", "go on with the study: the same command with --resume"),
         ReasonKind::StudyStopped => {
             ("the study stopped before", "mend what stopped it, then go on: the same command with --resume")

@@ -23,7 +23,8 @@ fn show_progress() {
         progress.update(&moment(done, 1000));
     }
     let reason = Reason { kind: ReasonKind::WrongValue, count: 1, example: String::new() };
-    let fine = TrialRecord { makespan_s: 0.983, ops_per_s: 99_800.0, verdict: Verdict::of([]), ..TrialRecord::default() };
+    let fine =
+        TrialRecord { makespan_s: 0.983, ops_per_s: 99_800.0, verdict: Verdict::of([]), ..TrialRecord::default() };
     progress.trial_finished(&fine);
     progress.trial_started(2, 2, "lmdb", "load");
     progress.trial_finished(&TrialRecord { warmup: true, verdict: Verdict::of([reason]), ..fine });

@@ -251,7 +251,8 @@ mod tests {
     }
 
     fn trial(makespan_s: f64) -> TrialRecord {
-        let mut trial = TrialRecord { makespan_s, ops_per_s: 1e5 / makespan_s, verdict: Verdict::of([]), ..TrialRecord::default() };
+        let mut trial =
+            TrialRecord { makespan_s, ops_per_s: 1e5 / makespan_s, verdict: Verdict::of([]), ..TrialRecord::default() };
         trial.latency_ns.response.p99 = 123_456;
         trial
     }

@@ -114,7 +114,8 @@ mod tests {
     use study::{Status, TrialRecord};
 
     fn record(makespan_s: f64, ops_per_s: f64, p99: u64) -> TrialRecord {
-        let mut record = TrialRecord { makespan_s, ops_per_s, verdict: study::Verdict::of([]), ..TrialRecord::default() };
+        let mut record =
+            TrialRecord { makespan_s, ops_per_s, verdict: study::Verdict::of([]), ..TrialRecord::default() };
         record.latency_ns.response.p99 = p99;
         record
     }

@@ -103,15 +103,11 @@ fn within(
     let judged = gates
         .iter()
         .flat_map(|gate| measured.iter().map(|cell| gate.judge_cell(&analysis::cell_name(study, cell), cell)));
-    let void = study
-        .cells
-        .iter()
-        .filter(|cell| !cell.verdict.is_ranked())
-        .map(|cell| VoidCell {
-            cell: analysis::cell_name(study, cell),
-            status: cell.verdict.status,
-            reasons: cell.verdict.reasons.clone(),
-        });
+    let void = study.cells.iter().filter(|cell| !cell.verdict.is_ranked()).map(|cell| VoidCell {
+        cell: analysis::cell_name(study, cell),
+        status: cell.verdict.status,
+        reasons: cell.verdict.reasons.clone(),
+    });
     let comparison = Comparison {
         kvtrial: env!("CARGO_PKG_VERSION").into(),
         sources: vec![one.source.clone()],
