@@ -3,7 +3,7 @@
 use crate::user::is_root;
 use std::path::PathBuf;
 use store::{Opener, Place, StoreError, StoreInfo, layers};
-use study::{Spec, Target};
+use study::{Secret, Spec, Target};
 
 /// Checks the options of a spec; of a private server also what only its plan looks at (numbers, sizes). Nothing is started.
 ///
@@ -12,6 +12,7 @@ use study::{Spec, Target};
 pub fn check(info: &'static StoreInfo, spec: &Spec) -> Result<(), StoreError> {
     info.check_options(spec)?;
     let (Opener::Server { plan, .. }, Target::Private) = (info.opener, &spec.target) else { return Ok(()) };
-    let place = Place { directory: PathBuf::from("/nonexistent"), ports: [1, 2, 3], root: is_root() };
+    let (directory, secret) = (PathBuf::from("/nonexistent"), Secret::new(""));
+    let place = Place { directory, ports: [1, 2, 3], root: is_root(), secret };
     plan(&layers::beneath(spec), &place).map(drop)
 }

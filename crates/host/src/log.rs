@@ -3,17 +3,37 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use study::Secret;
 
 /// Lines of a log that an error quotes, and the bytes at its end they are looked for in.
 const QUOTED_LINES: usize = 15;
 const QUOTED_BYTES: u64 = 8 << 10;
 
-/// The last lines of these files, to follow a message.
-pub fn end_of(logs: &[PathBuf]) -> String {
-    let text: String = logs.iter().filter_map(|log| tail(log).ok()).collect();
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = &lines[lines.len().saturating_sub(QUOTED_LINES)..];
-    if last.is_empty() { String::new() } else { format!("; its log ends:\n  {}", last.join("\n  ")) }
+/// The logs of a server, and the password that is not quoted from them: some servers write all their settings there.
+pub struct Logs {
+    files: Vec<PathBuf>,
+    secret: Secret,
+}
+
+impl Logs {
+    /// These files, of a server that was told this password.
+    pub fn new(files: Vec<PathBuf>, secret: Secret) -> Logs {
+        Logs { files, secret }
+    }
+
+    /// The files.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// Their last lines, to follow a message; empty when they are.
+    pub fn quote(&self) -> String {
+        let text: String = self.files.iter().filter_map(|log| tail(log).ok()).collect();
+        let text = if self.secret.reveal().is_empty() { text } else { text.replace(self.secret.reveal(), "***") };
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = &lines[lines.len().saturating_sub(QUOTED_LINES)..];
+        if last.is_empty() { String::new() } else { format!("; its log ends:\n  {}", last.join("\n  ")) }
+    }
 }
 
 fn tail(log: &Path) -> io::Result<String> {
@@ -28,7 +48,13 @@ fn tail(log: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::end_of;
+    use super::Logs;
+    use std::path::PathBuf;
+    use study::Secret;
+
+    fn end_of(files: &[PathBuf]) -> String {
+        Logs::new(files.to_vec(), Secret::new("tulip")).quote()
+    }
 
     #[test]
     fn the_last_lines_are_quoted_however_long_the_log_and_whatever_its_bytes() {
@@ -42,5 +68,13 @@ mod tests {
         std::fs::write(&binary, b"a\xff\0b").unwrap();
         assert!(end_of(&[long, binary]).ends_with("line 99999\n  a\u{fffd}\0b"));
         assert_eq!(end_of(&[dir.path().join("missing")]), "");
+    }
+
+    #[test]
+    fn a_password_that_a_server_writes_into_its_log_is_not_quoted() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        std::fs::write(&log, "CONFIG: plain_secret=tulip\nready, tulip\n").unwrap();
+        assert_eq!(end_of(&[log]), "; its log ends:\n  CONFIG: plain_secret=***\n  ready, ***");
     }
 }

@@ -4,9 +4,10 @@ use crate::disk::allocated_bytes;
 use crate::lease::Lease;
 use crate::process::{Ending, Pid, signal};
 use crate::server::{Recipe, Server};
+use crate::settle::settle;
 use crate::tree;
 use std::path::{Path, PathBuf};
-use store::{Endpoint, Opener, Store, StoreError, StoreInfo, layers};
+use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo, layers};
 use study::{ServerUse, Spec, Target};
 
 /// Where private directories are made unless told otherwise: `TMPDIR`, or `/tmp`.
@@ -53,6 +54,7 @@ impl Opening {
             (Opener::Embedded(open), Target::Private) => {
                 let lease = Lease::take(&self.base)?;
                 let store = open(spec, lease.store())?;
+                settle(lease.store()).map_err(|(path, source)| StoreError::Io { path, source })?;
                 (store, Behind::Directory(lease))
             }
             (Opener::Embedded(open), Target::Path(path)) => (open(spec, path)?, Behind::Users),
@@ -178,6 +180,23 @@ impl OpenStore {
     /// Process id of the private server's program.
     pub fn server_pid(&self) -> Option<i32> {
         self.server().map(Server::pid)
+    }
+
+    /// Where the private server listens, and how to log in; `None` when there is none.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.server().map(Server::endpoint)
+    }
+
+    /// What the store says of itself; and of a private server that others can use, that they can.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    pub fn facts(&self) -> Result<Facts, StoreError> {
+        let mut facts = self.store.facts()?;
+        if self.endpoint().is_some_and(|endpoint| endpoint.tcp().is_some() && endpoint.password.is_none()) {
+            facts.config.insert("access".into(), "any user of this machine: a port without a password".into());
+        }
+        Ok(facts)
     }
 
     /// Disconnects, stops the private server, removes the private directory.

@@ -1,13 +1,14 @@
 //! A private server from its plan to its end.
 
 use crate::lease::{Lease, system_words};
+use crate::log::Logs;
 use crate::process::{Ending, Pid, ending, signal};
 use crate::user::{User, is_root};
-use crate::{interrupt, log, ports};
-use std::fs::{self, DirBuilder};
-use std::io;
+use crate::{interrupt, ports, secret, settle};
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +16,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 use store::{CommandLine, Endpoint, Place, ServerPlan, Store, StoreError, StoreInfo};
-use study::{Address, Spec};
+use study::{Address, Secret, Spec};
 
 /// Pause between two attempts to connect to a server that is starting.
 const RETRY: Duration = Duration::from_millis(15);
@@ -58,7 +59,8 @@ pub struct Recipe<'a> {
 pub struct Server {
     pid: Pid,
     stop_signal: i32,
-    logs: Vec<PathBuf>,
+    logs: Logs,
+    endpoint: Endpoint,
     lease: Lease,
 }
 
@@ -95,7 +97,8 @@ impl Recipe<'_> {
     fn start_once(&self) -> Result<(Server, Box<dyn Store>), Failed> {
         let lease = Lease::take(self.base)?;
         let ports = ports::free_ports().map_err(|error| self.not_started(format!("no free port: {error}")))?;
-        let place = Place { directory: lease.store().to_owned(), ports, root: is_root() };
+        let secret = secret::fresh().map_err(|error| self.not_started(format!("no random bytes: {error}")))?;
+        let place = Place { directory: lease.store().to_owned(), ports, root: is_root(), secret };
         let plan = (self.plan)(self.spec, &place)?;
         check_socket_path(&plan.endpoint)?;
         let user = self.user(&plan, &lease)?;
@@ -108,12 +111,14 @@ impl Recipe<'_> {
             write(&path, content, user).map_err(|source| StoreError::Io { path, source })?;
         }
         for command in &plan.prepare {
-            self.prepare(&lease, command, user)?;
+            self.prepare(&lease, command, user, &place.secret)?;
         }
         let pid = self.spawn(&lease, &plan.run, user)?;
         let logs = plan.log.iter().map(|log| lease.store().join(log)).chain([lease.output().to_owned()]).collect();
-        let server = Server { pid, stop_signal: plan.stop_signal, logs, lease };
+        let logs = Logs::new(logs, place.secret.clone());
+        let server = Server { pid, stop_signal: plan.stop_signal, logs, endpoint: plan.endpoint.clone(), lease };
         let store = self.await_ready(&server, &plan, &ports)?;
+        settle::settle(server.lease.store()).map_err(|(path, source)| StoreError::Io { path, source })?;
         Ok((server, store))
     }
 
@@ -141,7 +146,13 @@ impl Recipe<'_> {
         })
     }
 
-    fn prepare(&self, lease: &Lease, line: &CommandLine, user: Option<User>) -> Result<(), StoreError> {
+    fn prepare(
+        &self,
+        lease: &Lease,
+        line: &CommandLine,
+        user: Option<User>,
+        secret: &Secret,
+    ) -> Result<(), StoreError> {
         let pid = self.spawn(lease, line, user)?;
         let problem = match wait(pid, PREPARE_TIMEOUT) {
             Some(Ending::Status(0)) => {
@@ -155,7 +166,7 @@ impl Recipe<'_> {
         Err(self.not_started(format!(
             "{} {problem}{}",
             line.program.display(),
-            log::end_of(&[lease.output().to_owned()])
+            Logs::new(vec![lease.output().to_owned()], secret.clone()).quote()
         )))
     }
 
@@ -224,7 +235,12 @@ impl Server {
 
     /// The end of its logs, ready to follow a message; empty when they are.
     pub fn quote(&self) -> String {
-        log::end_of(&self.logs)
+        self.logs.quote()
+    }
+
+    /// Where it listens, and how to log in.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
     /// Its directory and processes.
@@ -234,7 +250,7 @@ impl Server {
 
     /// Files that are its logs, not its data.
     pub fn logs(&self) -> &[PathBuf] {
-        &self.logs
+        self.logs.files()
     }
 
     /// Asks it to end, waits up to 10 s, kills what is left and removes its directory.
@@ -302,9 +318,9 @@ fn make_directories(top: &Path, directory: &Path, user: Option<User>) -> io::Res
     Ok(())
 }
 
-/// Writes a file that belongs to the user; nobody else passes through the directory it is in.
+/// Writes a file that belongs to the user, and that nobody else can read.
 fn write(path: &Path, content: &str, user: Option<User>) -> io::Result<()> {
-    fs::write(path, content)?;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(content.as_bytes())?;
     user.map_or(Ok(()), |user| user.own(path))
 }
 

@@ -20,7 +20,7 @@ use store::{
 use study::Spec;
 use support::{
     MEMCACHED, POSTGRES, REDIS, REDIS_UNIX, all_processes, base, descendants, info, names_in, plan, program, redis,
-    redis_cli, redis_connect, redis_plan, redis_unix_plan, survivors,
+    redis_cli, redis_connect, redis_plan, redis_unix_plan, survivors, unwritten_pages,
 };
 
 /// Opens a store that is expected not to start, and checks that it leaves nothing.
@@ -137,6 +137,35 @@ fn bytes_on_disk_are_the_data_s_and_not_the_log_s() {
     std::fs::File::open(store.join("data")).unwrap().sync_all().unwrap();
     let full = opened.disk_bytes().unwrap();
     assert!((1 << 20..(1 << 20) + (64 << 10)).contains(&(full - empty)), "{empty} {full}");
+}
+
+#[test]
+fn what_setting_a_server_up_has_written_is_on_the_disk_before_the_store_is_handed_out() {
+    let base = base();
+    let own = base.path().join("own");
+    std::fs::write(&own, vec![7; 1 << 20]).unwrap();
+    let before = unwritten_pages(&own);
+    std::fs::File::open(&own).unwrap().sync_all().unwrap();
+    if before.is_none_or(|pages| pages == 0) || unwritten_pages(&own) != Some(0) {
+        eprintln!("not judged: the system does not say what waits to be written, or keeps files in memory only");
+        return;
+    }
+    std::fs::remove_file(own).unwrap();
+    // Its plan makes 39 MB without syncing any of it.
+    let opened = open(&POSTGRES, &Spec::private("postgres"), base.path()).unwrap();
+    let (mut paths, mut files, mut waiting) = (vec![place_of(base.path()).join("store")], 0, 0);
+    while let Some(path) = paths.pop() {
+        let Ok(meta) = path.symlink_metadata() else { continue };
+        if meta.is_dir() {
+            paths.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if meta.is_file() {
+            files += 1;
+            waiting += unwritten_pages(&path).unwrap();
+        }
+    }
+    // The server goes on writing a little of its own.
+    assert!(files > 500 && waiting < 64, "{waiting} pages of {files} files still wait");
+    drop(opened);
 }
 
 /// A store that asks its server a last time when it is dropped, as drivers do.

@@ -75,7 +75,7 @@ pub(crate) fn run_trial(
     };
     let opened = host::Opening::new(&plan.base)
         .open(planned.info, &planned.spec)
-        .and_then(|open| open.store().facts().map(|facts| (open, facts)));
+        .and_then(|open| open.facts().map(|facts| (open, facts)));
     let (open, facts) = match opened {
         Ok(opened) => opened,
         Err(_) if stop.load(Ordering::Relaxed) => {

@@ -28,6 +28,11 @@ impl Endpoint {
         Endpoint::at(Address::Unix(path.into()))
     }
 
+    /// The same, reached with a login.
+    pub fn with_login(self, user: impl Into<String>, password: Secret) -> Endpoint {
+        Endpoint { user: Some(user.into()), password: Some(password), ..self }
+    }
+
     fn at(address: Address) -> Endpoint {
         Endpoint { address, user: None, password: None, database: None }
     }

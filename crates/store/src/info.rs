@@ -2,7 +2,7 @@
 
 use crate::{Capabilities, Class, Endpoint, Place, ServerPlan, Store, StoreError, layers};
 use std::path::Path;
-use study::{Durability, Spec};
+use study::{Durability, Secret, Spec};
 
 /// An option a spec may carry, e.g. `layout=hstore`.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,8 @@ impl StoreInfo {
             Opener::Embedded(_) => true,
             Opener::Server { plan, .. } => {
                 let spec = Spec::private(self.name).with_durability(*level);
-                let place = Place { directory: "/nowhere".into(), ports: [1, 2, 3], root: false };
+                let (directory, secret) = ("/nowhere".into(), Secret::new(""));
+                let place = Place { directory, ports: [1, 2, 3], root: false, secret };
                 !matches!(plan(&spec, &place), Err(StoreError::Unsupported { .. }))
             }
         };

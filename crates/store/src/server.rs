@@ -2,8 +2,10 @@
 
 use crate::Endpoint;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
+use study::Secret;
 
 /// What the host offers a private server.
 #[derive(Clone, Debug)]
@@ -14,6 +16,9 @@ pub struct Place {
     pub ports: [u16; 3],
     /// Whether kvtrial runs as root (some servers refuse, some want an option).
     pub root: bool,
+    /// A password made for this server and no other. A server that can ask for one is told it in a file of the plan, never in
+    /// its arguments, which every user of the machine can read; the plan's endpoint then carries it.
+    pub secret: Secret,
 }
 
 /// A program with its arguments and environment.
@@ -47,11 +52,12 @@ impl CommandLine {
 }
 
 /// How to start one private server. The program stays in the foreground (no daemon mode), so that it dies with us.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ServerPlan {
     /// Directories below the private directory to make first (owned by `user` when set).
     pub directories: Vec<PathBuf>,
-    /// Files to write then, below the private directory, and what is in them: a configuration, a script of SQL.
+    /// Files to write then, below the private directory, and what is in them: a configuration, a script of SQL. Nobody but the
+    /// user who runs the server can read them, and they never print: passwords are in some.
     pub files: Vec<(PathBuf, String)>,
     /// Commands to run to their end before the server, e.g. `initdb`.
     pub prepare: Vec<CommandLine>,
@@ -83,5 +89,18 @@ impl ServerPlan {
             start_timeout: Duration::from_secs(10),
             stop_signal: libc::SIGTERM,
         }
+    }
+}
+
+impl fmt::Debug for ServerPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let files: Vec<_> = self.files.iter().map(|(path, _)| path).collect();
+        f.debug_struct("ServerPlan")
+            .field("prepare", &self.prepare)
+            .field("run", &self.run)
+            .field("files", &files)
+            .field("endpoint", &self.endpoint)
+            .field("user", &self.user)
+            .finish_non_exhaustive()
     }
 }

@@ -16,6 +16,7 @@
 mod line;
 mod protocol;
 
+use crate::mariadb;
 use protocol::{Greeting, HandlerSocket, KEY_BYTES};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -28,7 +29,7 @@ use store::{
     Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
     Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
 };
-use study::{Durability, Secret, Spec, Target};
+use study::{Durability, Spec, Target};
 
 const INSTALL: &str = "apt-get install mariadb-server";
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::None];
@@ -108,40 +109,46 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
     let server = program().ok_or_else(|| not_found("mariadbd"))?;
     let installer = programs::find(&["mariadb-install-db"], &[]).ok_or_else(|| not_found("mariadb-install-db"))?;
     let plugins = plugin().ok_or_else(|| not_found("MariaDB's plugin handlersocket.so"))?;
-    let (data, log, setup) =
-        (place.directory.join("data"), place.directory.join("server.log"), place.directory.join("setup.sql"));
-    let prepare =
-        command(installer, place, &data).args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
-    // Without one the plugin makes up a secret that nobody knows.
-    let secret = format!("kvtrial{:016x}", fresh_number());
+    let below = |name: &str| place.directory.join(name);
+    let (data, log, setup, options) = (below("data"), below("server.log"), below("setup.sql"), below("options.cnf"));
+    let prepare = CommandLine::new(installer)
+        .arg("--no-defaults")
+        .arg(option("--datadir", &data))
+        .args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
     let threads = spec.options.get("threads").map_or("1", String::as_str);
     if !threads.parse::<u8>().is_ok_and(|threads| threads > 0) {
         let problem = format!("threads={threads} is not possible; use 1 to 255");
         return Err(StoreError::Unsupported { store: spec.name.clone(), problem });
     }
-    let mut run = command(server, place, &data)
+    // Read before any other option, and nothing of the machine's own configuration.
+    let run = CommandLine::new(server).arg(option("--defaults-file", &options)).arg(option("--datadir", &data));
+    let mut run = mariadb::locked(run, place, &setup)
         .arg(option("--log-error", &log))
         .arg(option("--pid-file", &place.directory.join("server.pid")))
         .arg(option("--socket", &place.directory.join("mysql.sock")))
         .arg(option("--tmpdir", &place.directory))
         .arg(option("--plugin-dir", &plugins))
-        .arg(option("--init-file", &setup))
         .args(["--skip-networking", "--skip-log-bin", "--max-connections=200"])
         .args(["--plugin-load-add=handlersocket.so", "--plugin-maturity=unknown"])
         .args(["--loose-handlersocket-address=127.0.0.1", "--loose-handlersocket-threads=1"])
         .arg(format!("--loose-handlersocket-threads-wr={threads}"))
         .arg(format!("--loose-handlersocket-port={}", place.ports[1]))
         .arg(format!("--loose-handlersocket-port-wr={}", place.ports[0]))
-        .arg(format!("--loose-handlersocket-plain-secret={secret}"))
-        .arg(format!("--loose-handlersocket-plain-secret-wr={secret}"))
         .args(durability_args(spec.durability.unwrap_or(DURABILITIES[0])));
     if let Some(bytes) = spec.options.get("innodb_buffer_pool_size") {
         run = run.arg(format!("--innodb-buffer-pool-size={bytes}"));
     }
-    let endpoint = Endpoint { password: Some(Secret::new(secret)), ..Endpoint::loopback(place.ports[0]) };
+    let secret = place.secret.reveal();
+    let content = format!(
+        "[mariadbd]\nloose-handlersocket-plain-secret={secret}\nloose-handlersocket-plain-secret-wr={secret}\n"
+    );
+    let statements = format!("{SETUP}{}", mariadb::accounts(mariadb::Users::OF_MARIADB, &place.secret));
+    let endpoint = Endpoint { password: Some(place.secret.clone()), ..Endpoint::loopback(place.ports[0]) };
     Ok(ServerPlan {
-        files: vec![(setup, SETUP.into())],
+        directories: vec![mariadb::NOWHERE.into()],
+        files: vec![(setup, statements), (options, content)],
         prepare: vec![prepare],
+        user: Some(mariadb::USER),
         log: Some(log),
         start_timeout: Duration::from_secs(60),
         ..ServerPlan::new(run, endpoint)
@@ -151,12 +158,6 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
 /// A number that is another one each time.
 fn fresh_number() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
-}
-
-fn command(program: PathBuf, place: &Place, data: &Path) -> CommandLine {
-    // Read before any other option: the machine's own configuration must not play in.
-    let line = CommandLine::new(program).arg("--no-defaults").arg(option("--datadir", data));
-    if place.root { line.arg("--user=root") } else { line }
 }
 
 /// `--name=path`

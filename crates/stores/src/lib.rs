@@ -23,6 +23,7 @@ mod embedded;
 #[cfg(feature = "http")]
 mod http;
 mod log_structured;
+mod mariadb;
 mod stripes;
 mod transactional;
 pub mod tunables;

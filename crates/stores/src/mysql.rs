@@ -14,6 +14,7 @@ mod client;
 #[cfg(feature = "mysql")]
 mod setup;
 
+use crate::mariadb;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
@@ -93,6 +94,14 @@ impl Product {
         }
     }
 
+    /// Where it keeps its users, and those of them it needs itself.
+    fn users(self) -> mariadb::Users {
+        match self {
+            Product::MariaDb => mariadb::Users::OF_MARIADB,
+            Product::MySql => mariadb::Users::OF_MYSQL,
+        }
+    }
+
     /// From a version such as `10.11.19-MariaDB-0+deb12u1` or `8.0.33`.
     fn of_version(version: &str) -> Product {
         if version.contains("MariaDB") { Product::MariaDb } else { Product::MySql }
@@ -131,15 +140,16 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     let product = Product::of_version(&version(&server).unwrap_or_default());
     let data = place.directory.join("data");
     let log = place.directory.join("server.log");
+    let accounts = place.directory.join("accounts.sql");
     let prepare = match product {
         Product::MariaDb => {
             let installer = programs::find(&["mariadb-install-db", "mysql_install_db"], &[]);
             let installer = installer.ok_or_else(|| not_found("mariadb-install-db"))?;
-            command(installer, place, &data).args(["--auth-root-authentication-method=normal", "--skip-test-db"])
+            command(installer, &data).args(["--auth-root-authentication-method=normal", "--skip-test-db"])
         }
-        Product::MySql => command(server.clone(), place, &data).arg("--initialize-insecure"),
+        Product::MySql => command(server.clone(), &data).arg("--initialize-insecure"),
     };
-    let mut run = command(server, place, &data)
+    let mut run = mariadb::locked(command(server, &data), place, &accounts)
         .arg(option("--log-error", &log))
         .arg(option("--pid-file", &place.directory.join("server.pid")))
         .arg(option("--tmpdir", &place.directory))
@@ -149,7 +159,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     for (name, value) in &spec.options {
         run = run.arg(format!("--{}={value}", name.replace('_', "-")));
     }
-    let mut endpoint = match transport {
+    let endpoint = match transport {
         Transport::Tcp => {
             let port = place.ports[0];
             run = run.arg("--bind-address=127.0.0.1").arg(format!("--port={port}"));
@@ -162,19 +172,20 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
             Endpoint::unix(socket)
         }
     };
-    endpoint.user = Some("root".into());
     Ok(ServerPlan {
+        directories: vec![mariadb::NOWHERE.into()],
+        files: vec![(accounts, mariadb::accounts(product.users(), &place.secret))],
         prepare: vec![prepare],
+        user: Some(mariadb::USER),
         log: Some(log),
         start_timeout: Duration::from_secs(60),
-        ..ServerPlan::new(run, endpoint)
+        ..ServerPlan::new(run, endpoint.with_login(mariadb::LOGIN, place.secret.clone()))
     })
 }
 
-fn command(program: PathBuf, place: &Place, data: &Path) -> CommandLine {
+fn command(program: PathBuf, data: &Path) -> CommandLine {
     // Read before any other option: the machine's own configuration must not play in.
-    let line = CommandLine::new(program).arg("--no-defaults").arg(option("--datadir", data));
-    if place.root { line.arg("--user=root") } else { line }
+    CommandLine::new(program).arg("--no-defaults").arg(option("--datadir", data))
 }
 
 /// `--name=path`

@@ -116,8 +116,12 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         })
     };
     let data = place.directory.join("data");
+    let password = place.directory.join("password");
+    // Its own sync takes longest of all; what it made is brought to the disk before the clock with everything else.
     let prepare = CommandLine::new(found("initdb")?)
-        .args(["--auth=trust", "--username=postgres", "--no-locale", "--encoding=UTF8", "--no-sync", "-D"])
+        .args(["--auth=scram-sha-256", "--username=postgres", "--no-locale", "--encoding=UTF8", "--no-sync", "--pwfile"])
+        .arg(&password)
+        .arg("-D")
         .arg(&data);
     let port = match transport {
         Transport::Tcp => place.ports[0],
@@ -131,7 +135,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     for (name, value) in spec.options.iter().filter(|(name, _)| *name != "layout") {
         run = setting(run, &format!("{name}={value}"));
     }
-    let mut endpoint = match transport {
+    let endpoint = match transport {
         Transport::Tcp => {
             run = settings(run, &["listen_addresses=127.0.0.1", "unix_socket_directories="]);
             Endpoint::loopback(port)
@@ -142,9 +146,9 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
             Endpoint::unix(place.directory.join(format!(".s.PGSQL.{port}")))
         }
     };
-    endpoint.user = Some("postgres".into());
-    endpoint.database = Some("postgres".into());
+    let endpoint = Endpoint { database: Some("postgres".into()), ..endpoint.with_login("postgres", place.secret.clone()) };
     Ok(ServerPlan {
+        files: vec![(password, place.secret.reveal().to_owned())],
         prepare: vec![prepare],
         // The server refuses to run as root.
         user: Some("postgres"),

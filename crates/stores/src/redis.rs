@@ -150,12 +150,20 @@ fn plan(spec: &Spec, place: &Place, product: Product, transport: Transport) -> R
         what: spec.options.get("program").cloned().unwrap_or_else(|| product.program_name().into()),
         install: product.install().into(),
     })?;
-    let mut run = CommandLine::new(program).args(["--daemonize", "no", "--save", ""]).arg("--dir").arg(&place.directory);
+    let mut run = CommandLine::new(program);
+    let mut files = Vec::new();
+    if let Transport::Tcp = transport {
+        // The first argument. Nobody else passes through to the socket, but every user of the machine to the port.
+        let password = place.directory.join("redis.conf");
+        run = run.arg(&password);
+        files.push((password, format!("requirepass {}\n", place.secret.reveal())));
+    }
+    run = run.args(["--daemonize", "no", "--save", ""]).arg("--dir").arg(&place.directory);
     let endpoint = match transport {
         Transport::Tcp => {
             let port = place.ports[0];
             run = run.args(["--bind", "127.0.0.1", "--port"]).arg(port.to_string());
-            Endpoint::loopback(port)
+            Endpoint { password: Some(place.secret.clone()), ..Endpoint::loopback(port) }
         }
         Transport::Unix => {
             let socket = place.directory.join("redis.sock");
@@ -172,7 +180,7 @@ fn plan(spec: &Spec, place: &Place, product: Product, transport: Transport) -> R
     for (name, value) in spec.options.iter().filter(|(name, _)| *name != "program") {
         run = run.arg(format!("--{name}")).arg(value);
     }
-    Ok(ServerPlan::new(run, endpoint))
+    Ok(ServerPlan { files, ..ServerPlan::new(run, endpoint) })
 }
 
 fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {

@@ -57,9 +57,9 @@ fn counters_count_across_zero_and_in_turn() {
 fn what_is_put_is_a_row_that_sql_sees_and_what_sql_writes_is_got() {
     let mut client = rig().client(1, 1);
     assert_eq!(client.put(b"seen in SQL", b"\0\x01\x0f\xff"), Got::Done);
-    let row = sql(&rig().socket("mysql.sock"), "SELECT hex(v) FROM kvtrial.kvtrial_kv WHERE k = 'seen in SQL'");
+    let row = sql("SELECT hex(v) FROM kvtrial.kvtrial_kv WHERE k = 'seen in SQL'");
     assert_eq!(row, "00010FFF");
-    sql(&rig().socket("mysql.sock"), "INSERT INTO kvtrial.kvtrial_kv VALUES ('from SQL', 'a row', 1)");
+    sql("INSERT INTO kvtrial.kvtrial_kv VALUES ('from SQL', 'a row', 1)");
     assert_eq!(client.get(b"from SQL"), Got::Value(b"a row".to_vec()));
 }
 
@@ -75,9 +75,10 @@ fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
     common::restart::kill_and_come_back("handlersocket,durability=commit");
 }
 
-fn sql(socket: &str, statement: &str) -> String {
+fn sql(statement: &str) -> String {
     let mut client = Command::new("mariadb");
-    let output = client.args(["--no-defaults", "-uroot", "-N", "-B", "-S", socket, "-e", statement]).output().unwrap();
+    client.args(["--no-defaults", "-ukvtrial", "-N", "-B", "-S", &rig().socket("mysql.sock"), "-e", statement]);
+    let output = client.env("MYSQL_PWD", rig().password()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }

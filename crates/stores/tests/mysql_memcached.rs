@@ -103,7 +103,7 @@ fn a_server_without_the_plugin_is_refused_and_what_is_missing_is_said() {
     let found = store::programs::find(&["redis-server"], &[]).unwrap();
     let spec: Spec = format!("mysql-memcached,program={}", found.display()).parse().unwrap();
     let Opener::Server { plan, .. } = common::info("mysql-memcached").opener else { panic!("no server") };
-    let place = Place { directory: "/nowhere".into(), ports: [1; 3], root: true };
+    let place = Place { directory: "/nowhere".into(), ports: [1; 3], root: true, secret: study::Secret::new("tulip") };
     let error = plan(&spec, &place).err().unwrap().to_string();
     assert!(error.contains("libmemcached.so") && error.contains("KVTRIAL_MYSQLD"), "{error}");
 }

@@ -27,7 +27,8 @@ fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
 #[test]
 fn on_the_users_own_server_only_our_schema_is_touched() {
     // The private server's other database: schemas of one are not seen in the other.
-    common::as_the_users_own(rig(), &format!("postgres-unix://postgres@{}?template1", rig().socket(".s.PGSQL.5432")));
+    let (password, socket) = (rig().password(), rig().socket(".s.PGSQL.5432"));
+    common::as_the_users_own(rig(), &format!("postgres-unix://postgres:{password}@{socket}?template1"));
 }
 
 #[test]

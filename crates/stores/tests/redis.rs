@@ -13,8 +13,12 @@ use wire_support::{Answer, Client, Server};
 fn say(server: &Server, text: &str) -> String {
     let (host, port) = server.endpoint().tcp().unwrap();
     let mut stream = TcpStream::connect((host, port)).unwrap();
-    stream.write_all(text.as_bytes()).unwrap();
+    let password = server.endpoint().password.as_ref().unwrap().reveal();
+    stream.write_all(format!("AUTH {password}\r\n").as_bytes()).unwrap();
     let mut answer = [0; 1000];
+    let size = stream.read(&mut answer).unwrap();
+    assert_eq!(&answer[..size], b"+OK\r\n");
+    stream.write_all(text.as_bytes()).unwrap();
     let size = stream.read(&mut answer).unwrap();
     String::from_utf8_lossy(&answer[..size]).into_owned()
 }
@@ -81,8 +85,7 @@ fn logins_and_databases_are_those_of_the_endpoint() {
     let server = Server::start("redis");
     assert_eq!(connect(server.endpoint()).unwrap().put("k", "in database 0"), Answer::Done);
     assert_eq!(say(&server, "ACL SETUSER ann on >secret ~* +@all\r\n"), "+OK\r\n");
-    assert_eq!(say(&server, "CONFIG SET requirepass tulip\r\n"), "+OK\r\n");
-    let open = server.endpoint().clone();
+    let open = Endpoint { password: None, ..server.endpoint().clone() };
     let with = |user: Option<&str>, password: &str, database: Option<&str>| Endpoint {
         user: user.map(Into::into),
         password: Some(Secret::new(password)),
@@ -226,7 +229,8 @@ fn a_program_that_is_named_is_the_one_that_runs() {
 fn a_program_that_is_not_there_is_named_in_the_refusal() {
     let spec: Spec = "valkey,program=/no/such/valkey-server".parse().unwrap();
     let Opener::Server { plan, .. } = kvtrial_stores::find("valkey").unwrap().opener else { panic!() };
-    let place = store::Place { directory: "/nowhere".into(), ports: [1; 3], root: true };
+    let place =
+        store::Place { directory: "/nowhere".into(), ports: [1; 3], root: true, secret: study::Secret::new("tulip") };
     let error = plan(&spec, &place).err().unwrap().to_string();
     assert!(error.contains("/no/such/valkey-server") && error.contains("valkey-server"), "{error}");
 }

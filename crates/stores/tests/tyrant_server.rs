@@ -51,7 +51,8 @@ fn child_finds_nothing() {
         let info = kvtrial_stores::find(name).unwrap();
         assert_eq!((info.probe)(), Probe::NotFound("ttserver".into()));
         let Opener::Server { plan, .. } = info.opener else { panic!("{name}") };
-        let place = Place { directory: "/nowhere".into(), ports: [1, 2, 3], root: false };
+        let place =
+            Place { directory: "/nowhere".into(), ports: [1, 2, 3], root: false, secret: study::Secret::new("tulip") };
         let error = plan(&Spec::private(name), &place).unwrap_err();
         assert!(matches!(error, StoreError::NotFound { .. }), "{error:?}");
         assert!(error.to_string().contains("put ttserver on PATH"), "{error}");
@@ -73,7 +74,12 @@ fn child_starts_what_it_finds() {
         let spec: Spec = format!("{name},bnum=1000").parse().unwrap();
         info.check_options(&spec).unwrap();
         let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let place = Place { directory: directory.path().into(), ports: [free(), free(), free()], root: false };
+        let place = Place {
+            directory: directory.path().into(),
+            ports: [free(), free(), free()],
+            root: false,
+            secret: study::Secret::new("tulip"),
+        };
         let plan = plan(&spec, &place).unwrap();
         let mut server = start(&plan);
         let store = ready(|| connect(&spec, &plan.endpoint));

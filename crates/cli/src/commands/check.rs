@@ -15,7 +15,7 @@ pub fn check(arguments: &CheckArguments) -> Result<u8, Failure> {
     for spec in specs {
         let info = target::resolve(&spec)?;
         let open = host::open(info, &spec, &arguments.base.clone().unwrap_or_else(host::default_base))?;
-        let facts = open.store().facts()?;
+        let facts = open.facts()?;
         if !arguments.json {
             print(&format!("{spec}: {} {}\n", facts.product, facts.version))?;
         }

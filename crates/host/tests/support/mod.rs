@@ -224,3 +224,28 @@ pub fn is_root() -> bool {
     // SAFETY: geteuid touches no memory.
     unsafe { libc::geteuid() == 0 }
 }
+
+/// Pages of a file that wait to be written, from the kernel itself; `None` where it cannot say (before Linux 6.5).
+pub fn unwritten_pages(path: &Path) -> Option<u64> {
+    use std::os::fd::AsRawFd;
+    const CACHESTAT: libc::c_long = 451;
+    #[repr(C)]
+    struct Range {
+        offset: u64,
+        length: u64,
+    }
+    #[repr(C)]
+    #[derive(Default)]
+    struct Counts {
+        cached: u64,
+        dirty: u64,
+        writeback: u64,
+        evicted: u64,
+        recently_evicted: u64,
+    }
+    let file = std::fs::File::open(path).unwrap();
+    let (range, mut counts) = (Range { offset: 0, length: 0 }, Counts::default());
+    // SAFETY: the structures are those of the call (linux/mman.h) and outlive it.
+    let result = unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), &range, &mut counts, 0) };
+    (result == 0).then_some(counts.dirty + counts.writeback)
+}

@@ -114,6 +114,12 @@ impl Rig {
         command.split('\0').find_map(|arg| arg.strip_prefix(name)).unwrap().to_owned()
     }
 
+    /// The password the server was given, if it was given one.
+    pub fn password(&self) -> String {
+        let password = self.open.endpoint().unwrap().password.as_ref();
+        password.map(|password| password.reveal().to_owned()).unwrap_or_default()
+    }
+
     /// Bytes on disk.
     pub fn disk_bytes(&self) -> u64 {
         self.open.disk_bytes().unwrap()

@@ -79,7 +79,12 @@ pub fn kill_and_come_back(spec: &str) {
     let directory = tempfile::tempdir().unwrap();
     // SAFETY: the call has no preconditions.
     let root = unsafe { libc::geteuid() } == 0;
-    let place = Place { directory: directory.path().into(), ports: [free_port(), free_port(), free_port()], root };
+    let place = Place {
+        directory: directory.path().into(),
+        ports: [free_port(), free_port(), free_port()],
+        root,
+        secret: study::Secret::new("tulip"),
+    };
     let plan = plan(&spec, &place).unwrap();
     let user = plan.user.filter(|_| root).map(|user| (id("-u", user), id("-g", user)));
     let give = |path: &Path| user.map(|(uid, gid)| std::os::unix::fs::chown(path, Some(uid), Some(gid)).unwrap());

@@ -36,8 +36,16 @@ impl Server {
             let directory = TempDir::new().unwrap();
             // SAFETY: takes nothing, cannot fail.
             let root = unsafe { libc::geteuid() } == 0;
-            let place = Place { directory: directory.path().to_owned(), ports: [(); 3].map(|()| free_port()), root };
+            let place = Place {
+                directory: directory.path().to_owned(),
+                ports: [(); 3].map(|()| free_port()),
+                root,
+                secret: study::Secret::new("tulip"),
+            };
             let plan = plan(&spec, &place).unwrap_or_else(|error| panic!("{error}"));
+            for (file, content) in &plan.files {
+                std::fs::write(directory.path().join(file), content).unwrap();
+            }
             let child = spawn(&plan);
             let mut server = Server { spec: spec.clone(), plan, child, _directory: directory };
             match server.ready() {
