@@ -6,6 +6,8 @@ mod common;
 use common::{Desk, Ran};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::time::Duration;
+use testkit::lying::{Lie, LyingServer, Protocol, Rule, Target, When};
 
 const SMALL: &str = "--set records=200 --set operations=500 --no-baselines";
 
@@ -156,6 +158,35 @@ fn the_highest_rate_under_a_bound_is_found_with_its_curve() {
     // A cell for every rate, and one for the closed loop.
     assert_eq!(ran.cells().len(), points.len() + 1);
     assert!(ran.stdout.contains("keeps p99<40ms") && ran.stdout.contains("OFFERED"), "{}", ran.said());
+}
+
+/// A server that takes 200 µs for each read, one after the other, can do 5,000 a second. With 16 in flight most of the queue is in the
+/// client: only response times from the moment an operation was due show it.
+#[test]
+fn the_capacity_of_a_server_of_one_queue_is_found() {
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let rules = vec![Rule::new(Lie::InTurn(Duration::from_micros(200)), Target::Gets, When::Every(1))];
+        let server = LyingServer::start(Protocol::Resp, rules).unwrap();
+        let words = format!(
+            "ycsb -s redis://127.0.0.1:{} --set workload=C --set records=20 --set value=16 --set seconds=1 \
+             --pipeline 16 --repeats 2 --find-rate p99<30ms",
+            server.port()
+        );
+        let ran = Desk::new().run(&words);
+        assert_eq!(ran.status, 0, "{}", ran.said());
+        let found = &ran.study.as_ref().unwrap()["rate_search"][0];
+        let rate = &found["rate"];
+        // Two rounds are too few to state an interval.
+        assert_eq!((&rate["n"], &rate["level"]), (&2.into(), &0.0.into()), "{found}");
+        assert!(ran.stdout.contains("too few for an interval"), "{}", ran.said());
+        let share = rate["value"].as_f64().unwrap() / 5_000.0;
+        if (0.95..1.05).contains(&share) {
+            return;
+        }
+        seen.push(share);
+    }
+    panic!("{seen:?} of the capacity");
 }
 
 #[test]

@@ -14,6 +14,9 @@ const COLUMNS: [Column; 6] = [
     Column { title: "BOUND", side: Side::Left, gap: 2 },
 ];
 
+/// Fewest rounds that have an interval.
+const LEAST_ROUNDS: u32 = 5;
+
 /// For each store a sentence with the rate, and the curve of response time over offered rate. At most 80 columns wide.
 pub fn rate_search(study: &Study, colour: Colour) -> String {
     let mut text = String::new();
@@ -68,9 +71,16 @@ fn interval(rate: &Quantity) -> String {
     let value = units::count(rate.value);
     if rate.level > 0.0 {
         let (low, high) = (units::count(rate.low), units::count(rate.high));
-        format!("{value} operations a second ({low} to {high}, {:.0} % of {} rounds)", rate.level * 100.0, rate.n)
+        format!("{value} operations per second ({low} to {high}, {:.0} % of {} rounds)", rate.level * 100.0, rate.n)
     } else {
-        format!("about {value} operations a second (one round)")
+        let why = match rate.n {
+            1 => "one round has no interval".to_owned(),
+            n if n < LEAST_ROUNDS => {
+                format!("{n} rounds are too few for an interval; --repeats {LEAST_ROUNDS} gives one")
+            }
+            n => format!("no interval: in some of {n} rounds the bound was kept everywhere, or nowhere"),
+        };
+        format!("about {value} operations per second ({why})")
     }
 }
 
@@ -119,12 +129,22 @@ mod tests {
             points: vec![point(20_000.0, 0.5, 5), point(41_000.0, 1.9, 3), point(45_000.0, 9.0, 0)],
         };
         let client = RateSearch { limited_by: RateLimit::Client, ..found.clone() };
+        let few = Quantity { value: 9_000.0, low: 9_000.0, high: 9_000.0, level: 0.0, n: 2 };
+        let unsure = RateSearch { store: "unsure".into(), rate: Some(few), ..found.clone() };
         let never = RateSearch { rate: None, limited_by: RateLimit::Bound, points: Vec::new(), ..found.clone() };
-        let text = rate_search(&Study { rate_search: vec![found, client, never], ..Study::default() }, Colour::Never);
+        let text =
+            rate_search(&Study { rate_search: vec![found, client, never, unsure], ..Study::default() }, Colour::Never);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             words.contains(
-                "redis-unix keeps p99<2ms up to 41.0k operations a second (40.1k to 42.0k, 94 % of 5 rounds)"
+                "redis-unix keeps p99<2ms up to 41.0k operations per second (40.1k to 42.0k, 94 % of 5 rounds)"
+            ),
+            "{text}"
+        );
+        assert!(
+            words.contains(
+                "unsure keeps p99<2ms up to about 9.00k operations per second (2 rounds are too few for an interval; \
+                 --repeats 5 gives one)"
             ),
             "{text}"
         );

@@ -43,6 +43,9 @@ pub enum Lie {
     DropsPut,
     /// The right answer, later.
     Late(Duration),
+    /// No lie: the right answer of a server that serves one request after the other, over all connections, each in exactly this time. What
+    /// it loses by waking up late it makes good, so it can do no less and no more than its rate.
+    InTurn(Duration),
     /// The right answer, twice.
     Twice,
     /// This answer is left out; the next ones come.

@@ -2,12 +2,12 @@
 
 use super::bound::Bound;
 use super::lab::Lab;
-use super::rate::{self, Found, Load, Seen, find_rate};
+use super::rate::{self, Found, Load, Rounds, Seen, find_rate};
 use crate::plan::PlannedCell;
 use crate::run::RunError;
 use engine::{Arrivals, Settings};
 use std::time::Duration;
-use study::{Quantity, RateLimit, RatePoint, RateSearch, ReasonKind, Status, TrialRecord};
+use study::{RateLimit, RatePoint, RateSearch, ReasonKind, Status, TrialRecord};
 
 /// Fewest operations of a trial that say anything.
 const LEAST_OPERATIONS: u64 = 10;
@@ -85,20 +85,14 @@ impl StoreSearch<'_, '_> {
         }
         found.closed_ops_per_s = closed.ops_per_s;
         let seed = self.lab.plan().seed;
-        let (rates, limited_by) = match find_rate(self, options.bound.limit_ns, closed.ops_per_s, options.rounds, seed)?
-        {
-            Found::Rates(rates) => (rates, RateLimit::Store),
-            Found::ClientLimited(rates) => (rates, RateLimit::Client),
-            Found::Never => (Vec::new(), RateLimit::Bound),
-        };
+        let (rounds, limited_by) =
+            match find_rate(self, options.bound.limit_ns, closed.ops_per_s, options.rounds, seed)? {
+                Found::Rates(rounds) => (rounds, RateLimit::Store),
+                Found::ClientLimited(rounds) => (rounds, RateLimit::Client),
+                Found::Never => (Rounds::default(), RateLimit::Bound),
+            };
         found.limited_by = limited_by;
-        found.rate = stats::median_interval(&rates, 0.95).map(|estimate| Quantity {
-            value: estimate.value,
-            low: estimate.low,
-            high: estimate.high,
-            level: estimate.level,
-            n: estimate.n as u32,
-        });
+        found.rate = rounds.estimate();
         if let Some(edge) = found.rate {
             for share in CURVE {
                 let rate = rate::tidy(edge.value * share);

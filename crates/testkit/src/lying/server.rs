@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 /// How often waiting threads look whether the server ends.
 const TICK: Duration = Duration::from_millis(20);
 
+/// How late a sleep may end on a busy machine.
+const WAKES_LATE: Duration = Duration::from_millis(10);
+
 /// A running server; it ends when this is dropped.
 pub struct LyingServer {
     shared: Arc<Shared>,
@@ -34,6 +37,8 @@ struct Shared {
     map: Mutex<Map>,
     rules: Vec<Rule>,
     told: Mutex<Vec<Told>>,
+    /// Until when it is at work, where it serves [`Lie::InTurn`].
+    busy_until: Mutex<Option<Instant>>,
     ends: AtomicBool,
 }
 
@@ -78,8 +83,13 @@ impl LyingServer {
         place: Place,
         accept: impl Fn() -> io::Result<Box<dyn Line>> + Send + 'static,
     ) -> LyingServer {
-        let shared =
-            Arc::new(Shared { map: Mutex::default(), rules, told: Mutex::default(), ends: AtomicBool::new(false) });
+        let shared = Arc::new(Shared {
+            map: Mutex::default(),
+            rules,
+            told: Mutex::default(),
+            busy_until: Mutex::default(),
+            ends: AtomicBool::new(false),
+        });
         let for_thread = Arc::clone(&shared);
         let listening = std::thread::spawn(move || {
             let mut connections = Vec::new();
@@ -251,6 +261,20 @@ fn answer<D: Dialect>(
             let _ = line.write_all(out);
             *out = late;
             wait(shared, Instant::now() + time);
+        }
+        Some(Lie::InTurn(time)) => {
+            let done = {
+                let mut busy_until = lock(&shared.busy_until);
+                let now = Instant::now();
+                let free = busy_until.map_or(now, |until| until.max(now - WAKES_LATE));
+                *busy_until.insert(free + time)
+            };
+            if done > Instant::now() {
+                let own = out.split_off(start);
+                let _ = line.write_all(out);
+                *out = own;
+                wait(shared, done);
+            }
         }
         Some(Lie::Twice) => out.extend_from_within(start..),
         Some(Lie::Skipped) => out.truncate(start),
