@@ -5,6 +5,9 @@
 //! when every client has ended the one before; its rate is that of all clients on one clock. What a phase left is verified: the
 //! select is the check of the insert, update and delete are read back in phases that are not timed.
 //!
+//! A value holds the number of its row, in ten digits, and what says which phase wrote it: `0000000017ABCDEF` is what row 17 is
+//! inserted with, `00000000171230` what it is updated to. So the value of another row is seen, and that of another phase.
+//!
 //! Answer: the lines `phase \t key \t value` of insert and update, and `delete \t key \t missing`, in byte order.
 
 mod preset;
@@ -14,15 +17,15 @@ mod work;
 
 use data::digest::LineDigest;
 use engine::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
-use rows::{decimal, in_byte_order};
+use rows::{Content, DIGITS, decimal, in_byte_order};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use store::{Capabilities, OperationKind};
 
-/// What is inserted: 16 bytes.
-const INSERTED: &[u8] = b"1234567890ABCDEF";
-/// What it is updated to: 14 bytes.
-const UPDATED: &[u8] = b"00012312301230";
+/// What stands behind a row's number in the 16 bytes it is inserted with.
+const INSERTED: &[u8] = b"ABCDEF";
+/// What stands behind a row's number in the 14 bytes it is updated to.
+const UPDATED: &[u8] = b"1230";
 
 /// Most rows, so that a row's number has 32 bits.
 const MAX_ROWS: u32 = 1_000_000_000;
@@ -31,7 +34,7 @@ const MAX_ROWS: u32 = 1_000_000_000;
 pub static JOB: JobInfo = JobInfo {
     name: "crud",
     summary: "insert, select, update, delete: every row once in each phase, in random order; rows verified after each",
-    input: "generated: decimal keys, values of 16 bytes, updated to 14",
+    input: "generated: decimal keys, values of 16 bytes with the row's number in them, updated to 14",
     params: &[
         ParamInfo {
             name: "rows",
@@ -99,12 +102,12 @@ impl Stage {
         }
     }
 
-    /// What a row holds after it.
-    fn leaves(self) -> &'static [u8] {
+    /// What a row holds after it, behind its number; `None`: it is missing.
+    fn leaves(self) -> Option<&'static [u8]> {
         match self {
-            Stage::Insert | Stage::Select => INSERTED,
-            Stage::Update | Stage::CheckUpdate => UPDATED,
-            Stage::Delete | Stage::CheckDelete => b"missing",
+            Stage::Insert | Stage::Select => Some(INSERTED),
+            Stage::Update | Stage::CheckUpdate => Some(UPDATED),
+            Stage::Delete | Stage::CheckDelete => None,
         }
     }
 }
@@ -124,8 +127,14 @@ fn digest_of(rows: u32, wrong: &Wrong) -> String {
     // In byte order of their names.
     for stage in [Stage::Delete, Stage::Insert, Stage::Update] {
         in_byte_order(rows, |row| {
-            let left = if wrong.contains(&(stage, row)) { &b"otherwise"[..] } else { stage.leaves() };
-            digest.line(&[stage.name().as_bytes(), decimal(row).as_bytes(), left]);
+            let key = decimal(row);
+            let mut value = Content::default();
+            let left = match stage.leaves() {
+                _ if wrong.contains(&(stage, row)) => b"otherwise",
+                Some(mark) => value.write(&key, mark),
+                None => b"missing",
+            };
+            digest.line(&[stage.name().as_bytes(), key.as_bytes(), left]);
         });
     }
     digest.finish()
@@ -176,6 +185,6 @@ impl Job for Crud {
     /// What is there after the insert; at the end nothing is.
     fn logical_bytes(&self) -> u64 {
         let longest = decimal(self.rows - 1).as_bytes().len();
-        u64::from(self.rows) * (longest + INSERTED.len()) as u64
+        u64::from(self.rows) * (longest + DIGITS + INSERTED.len()) as u64
     }
 }

@@ -1,12 +1,18 @@
-//! Rows: their keys, who owns them, and the order a phase takes them in.
+//! Rows: their keys and values, who owns them, and the order a phase takes them in.
 
 use data::splitmix::Rng;
 use std::ops::Range;
 
+/// Digits of any row's number, with zeros before it.
+pub const DIGITS: usize = 10;
+
+/// Bytes of the longest value.
+const LONGEST: usize = 16;
+
 /// A number in decimal, without an allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decimal {
-    digits: [u8; 10],
+    digits: [u8; DIGITS],
     start: u8,
 }
 
@@ -16,12 +22,33 @@ impl Decimal {
     pub fn as_bytes(&self) -> &[u8] {
         &self.digits[usize::from(self.start)..]
     }
+
+    /// Whether these bytes are the value of this row with that mark behind its number.
+    #[inline]
+    pub fn is_in(&self, value: &[u8], mark: &[u8]) -> bool {
+        value.split_first_chunk().is_some_and(|(digits, rest)| *digits == self.digits && rest == mark)
+    }
+}
+
+/// The value of a row, without an allocation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Content([u8; LONGEST]);
+
+impl Content {
+    /// The number of a row and a mark (of at most six bytes) behind it.
+    #[inline]
+    pub fn write(&mut self, row: &Decimal, mark: &[u8]) -> &[u8] {
+        let end = DIGITS + mark.len();
+        self.0[..DIGITS].copy_from_slice(&row.digits);
+        self.0[DIGITS..end].copy_from_slice(mark);
+        &self.0[..end]
+    }
 }
 
 /// The key of a row.
 #[inline]
 pub fn decimal(row: u32) -> Decimal {
-    let mut decimal = Decimal { digits: [b'0'; 10], start: 9 };
+    let mut decimal = Decimal { digits: [b'0'; DIGITS], start: DIGITS as u8 - 1 };
     let mut rest = row;
     loop {
         decimal.digits[usize::from(decimal.start)] = b'0' + (rest % 10) as u8;
@@ -31,6 +58,13 @@ pub fn decimal(row: u32) -> Decimal {
         }
         decimal.start -= 1;
     }
+}
+
+/// The row these bytes are the value of, with that mark behind its number.
+pub fn row_of(value: &[u8], mark: &[u8]) -> Option<u32> {
+    let (digits, rest) = value.split_first_chunk::<DIGITS>()?;
+    let row = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    (rest == mark && decimal(row).digits == *digits).then_some(row)
 }
 
 /// Visits the rows below `rows` in byte order of their keys.
@@ -86,7 +120,20 @@ pub fn shuffled(rows: u32, slots: u32, of: Range<u32>, seed: u64) -> Vec<u32> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{decimal, in_byte_order, share, shuffled};
+    use super::{Content, decimal, in_byte_order, row_of, share, shuffled};
+
+    #[test]
+    fn a_value_is_that_of_its_row_and_mark_alone() {
+        for row in [0, 7, 10, 159_999, 999_999_999] {
+            let mut content = Content::default();
+            let value = content.write(&decimal(row), b"ABCDEF").to_vec();
+            assert_eq!(value, format!("{row:010}ABCDEF").into_bytes());
+            assert!(decimal(row).is_in(&value, b"ABCDEF") && row_of(&value, b"ABCDEF") == Some(row));
+            assert!(row_of(&value, b"ABCDE").is_none() && row_of(&[b"+", &value[1..]].concat(), b"ABCDEF").is_none());
+            assert!(!decimal(row + 1).is_in(&value, b"ABCDEF") && !decimal(row).is_in(&value, b"1230"));
+            (0..value.len()).for_each(|bytes| assert!(!decimal(row).is_in(&value[..bytes], b"ABCDEF")));
+        }
+    }
 
     #[test]
     fn keys_are_decimal_numbers_and_their_byte_order_is_that_of_sort() {

@@ -1,6 +1,6 @@
 //! One phase over the rows of one thread's slots.
 
-use super::rows::{Decimal, decimal, share, shuffled};
+use super::rows::{Content, Decimal, decimal, row_of, share, shuffled};
 use super::trial::CrudTrial;
 use super::{INSERTED, Insert, Stage, UPDATED};
 use engine::{Offence, Step, Think, Worker, printable};
@@ -17,6 +17,7 @@ pub struct Work<'a> {
     order: Vec<u32>,
     places: Vec<(usize, usize)>,
     key: Decimal,
+    value: Content,
     wrong: Vec<(Stage, u32)>,
 }
 
@@ -34,7 +35,7 @@ impl<'a> Work<'a> {
             .collect();
         let seed = trial.seed ^ ((stage as u64 + 1) << 56);
         let order = shuffled(trial.rows, trial.slots, slots, seed);
-        Work { trial, stage, order, places, key: Decimal::default(), wrong: Vec::new() }
+        Work { trial, stage, order, places, key: Decimal::default(), value: Content::default(), wrong: Vec::new() }
     }
 }
 
@@ -52,13 +53,14 @@ impl Worker for Work<'_> {
             return Step::Finished;
         }
         self.key = decimal(self.order[at]);
-        let key = self.key.as_bytes();
+        let (key, value) = (self.key.as_bytes(), &mut self.value);
         Step::Operation(match (self.stage, self.trial.insert) {
-            (Stage::Insert, Insert::Put) => Operation::Put { key, value: INSERTED },
+            (Stage::Insert, Insert::Put) => Operation::Put { key, value: value.write(&self.key, INSERTED) },
             (Stage::Insert, Insert::Add) => {
-                Operation::CompareAndSet { key, expected: Expected::Absent, value: INSERTED }
+                let value = value.write(&self.key, INSERTED);
+                Operation::CompareAndSet { key, expected: Expected::Absent, value }
             }
-            (Stage::Update, _) => Operation::Put { key, value: UPDATED },
+            (Stage::Update, _) => Operation::Put { key, value: value.write(&self.key, UPDATED) },
             (Stage::Delete, _) => Operation::Delete { key },
             (Stage::Select | Stage::CheckUpdate | Stage::CheckDelete, _) => Operation::Get { key },
         })
@@ -73,7 +75,8 @@ impl Worker for Work<'_> {
             (_, Reply::Failed(_)) => false,
             _ if self.trial.keeps == Keeps::Nothing => true,
             (Stage::Insert | Stage::Update | Stage::Delete, Reply::Done) => true,
-            (Stage::Select | Stage::CheckUpdate, Reply::Value(value)) => *value == self.stage.leaves(),
+            (Stage::Select, Reply::Value(value)) => decimal(row).is_in(value, INSERTED),
+            (Stage::CheckUpdate, Reply::Value(value)) => decimal(row).is_in(value, UPDATED),
             (Stage::CheckDelete, Reply::Missing) => true,
             _ => false,
         };
@@ -89,8 +92,8 @@ impl Work<'_> {
     #[cold]
     fn offend(&mut self, row: u32, reply: &Reply<'_>) -> Offence {
         self.wrong.extend(self.stage.verifies().map(|stage| (stage, row)));
-        let key = decimal(row);
-        let key = key.as_bytes();
+        let number = decimal(row);
+        let key = number.as_bytes();
         match (self.stage, reply) {
             (Stage::Insert, Reply::Conflict) => {
                 Offence::new(ReasonKind::UnexpectedHit, key, "an insert found the key there before")
@@ -102,11 +105,17 @@ impl Work<'_> {
             (Stage::Select | Stage::CheckUpdate, Reply::Missing) => {
                 Offence::new(ReasonKind::UnexpectedMiss, key, "missing, after its write was acknowledged")
             }
-            (Stage::CheckUpdate, Reply::Value(INSERTED)) => {
+            (Stage::CheckUpdate, Reply::Value(value)) if number.is_in(value, INSERTED) => {
                 Offence::new(ReasonKind::StaleValue, key, "the value of the insert, after the update was acknowledged")
             }
             (Stage::Select | Stage::CheckUpdate, Reply::Value(value)) => {
-                let seen = format!("'{}', must be '{}'", printable(value), printable(self.stage.leaves()));
+                if let Some(other) = row_of(value, INSERTED).or_else(|| row_of(value, UPDATED)).filter(|&other| other != row) {
+                    let seen = format!("the value of row {other}: '{}'", printable(value));
+                    return Offence::new(ReasonKind::WrongKey, key, seen);
+                }
+                let mut right = Content::default();
+                let right = right.write(&number, self.stage.leaves().unwrap_or_default());
+                let seen = format!("'{}', must be '{}'", printable(value), printable(right));
                 Offence::new(ReasonKind::WrongValue, key, seen)
             }
             _ => Offence::failed(key, reply),
