@@ -19,6 +19,8 @@ pub struct Probe<'a> {
 pub enum Must<'a> {
     /// `Done`.
     BeDone,
+    /// `Done`, or the bytes the value must have now, where the store says how many.
+    Grow(i64),
     /// The value.
     Hold(&'a [u8]),
     /// `Missing`.
@@ -91,8 +93,17 @@ impl<'a> Probe<'a> {
         self.must(Operation::Delete { key }, Must::BeDone)
     }
 
-    pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<(), Stop> {
-        self.must(Operation::Append { key, value }, Must::BeDone)
+    /// Appends to a value that must have so many bytes then.
+    pub fn append(&mut self, key: &[u8], value: &[u8], whole_bytes: usize) -> Result<(), Stop> {
+        self.must(Operation::Append { key, value }, Must::Grow(whole_bytes as i64))
+    }
+
+    /// Appends to a value others append to as well.
+    pub fn append_beside_others(&mut self, key: &[u8], value: &[u8]) -> Result<(), Stop> {
+        match self.ask(&Operation::Append { key, value })? {
+            OwnedReply::Done | OwnedReply::Number(_) => Ok(()),
+            other => Err(Offence::failed(key, &other.as_reply()).into()),
+        }
     }
 
     /// Reads a value of which it is only known that it must exist.
@@ -171,7 +182,12 @@ impl<'a> Probe<'a> {
         let key = key_of(operation);
         let ledger = &self.subject.ledger;
         match (must, reply) {
-            (Must::BeDone, OwnedReply::Done) | (Must::Miss, OwnedReply::Missing) => Ok(()),
+            (Must::BeDone | Must::Grow(_), OwnedReply::Done) | (Must::Miss, OwnedReply::Missing) => Ok(()),
+            (Must::Grow(expected), OwnedReply::Number(got)) if *got == expected => Ok(()),
+            (Must::Grow(expected), OwnedReply::Number(got)) => {
+                let seen = format!("expected {expected} bytes after the append, the store says {got}");
+                Err(Stop::wrong(ReasonKind::WrongNumber, key, seen))
+            }
             (Must::Hold(expected), OwnedReply::Value(got)) if got == expected => Ok(()),
             (Must::Hold(expected), OwnedReply::Value(got)) => Err(wrong_value(ledger, key, expected, got)),
             (Must::Hold(expected), OwnedReply::Missing) => Err(missed(key, expected)),
@@ -182,7 +198,7 @@ impl<'a> Probe<'a> {
             (Must::Miss, OwnedReply::Done) => {
                 Err(Stop::wrong(ReasonKind::UnexpectedHit, key, "deleted what was not there"))
             }
-            (Must::BeDone, OwnedReply::Missing) => {
+            (Must::BeDone | Must::Grow(_), OwnedReply::Missing) => {
                 Err(Stop::wrong(ReasonKind::UnexpectedMiss, key, "expected done, got a miss"))
             }
             (Must::Count(expected), OwnedReply::Number(got)) if *got == expected => Ok(()),

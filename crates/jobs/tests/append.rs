@@ -127,3 +127,46 @@ fn refused_appends_are_counted_and_the_rest_goes_on() {
     assert_eq!(outcome.reason(ReasonKind::Refused).count, 462);
     assert!(outcome.kinds().contains(&ReasonKind::LostUpdates), "{:?}", outcome.reasons);
 }
+
+/// A store that says how long a value is after an append, as Redis does; `said` changes it.
+fn run_with_lengths(data: &str, slots: u32, mut said: impl FnMut(&[u8], i64) -> i64) -> harness::Outcome {
+    let mut memory = Memory::default();
+    let mut store = |request: &Request| match (memory.answer(request), request) {
+        (Response::Done, Request::Append(key, _)) => Response::Number(said(key, memory.values[key].0.len() as i64)),
+        (other, _) => other,
+    };
+    run(&*job(data, &[]), &mut store, everything(), slots, Turns::Random(11))
+}
+
+#[test]
+fn a_length_that_is_said_after_an_append_is_checked_and_a_wrong_one_found_with_its_key() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let lines: String = (0..3000).map(|event| format!("{},{event}\n", (event * 7919) % 401 * 1_000_003)).collect();
+    std::fs::write(file.path(), lines).unwrap();
+    for data in ["gen:1000:7", file.path().to_str().unwrap()] {
+        for slots in [1, 5, 64] {
+            let honest = run_with_lengths(data, slots, |_, bytes| bytes);
+            assert_eq!(honest.reasons, [], "{data} {slots}");
+            let appends = honest.operations[0];
+            let seven = run_with_lengths(data, slots, |_, _| 7);
+            assert_eq!((seven.kinds(), seven.reasons[0].count), (vec![ReasonKind::WrongNumber], appends));
+            // A length that can be, but is that of another key or of another time.
+            for wrong in [-16, 16] {
+                let (mut asked, mut key_lied_about) = (0, Vec::new());
+                let once = run_with_lengths(data, slots, |key, bytes| {
+                    asked += u32::from(bytes > 16);
+                    let lies = (asked, bytes > 16) == (300, true);
+                    if lies {
+                        key_lied_about = key.to_vec();
+                    }
+                    bytes + if lies { wrong } else { 0 }
+                });
+                let reason = once.reason(ReasonKind::WrongNumber);
+                assert!(
+                    reason.count <= 2 && reason.example.contains(&engine::printable(&key_lied_about)),
+                    "{reason:?}"
+                );
+            }
+        }
+    }
+}

@@ -90,3 +90,102 @@ fn one_increment_that_is_lost_or_done_twice_is_found_once_in_the_run_and_once_at
         assert!(outcome.kinds().contains(&ReasonKind::WrongNumber) && outcome.answer.digest != GEN_500_42);
     }
 }
+
+/// What increments answer is changed by `lie`, which gets the term, its count in all, and the right answer. With many slots.
+fn answers_changed(
+    increment: &str,
+    slots: u32,
+    mut lie: impl FnMut(&[u8], i64, i64) -> i64,
+) -> (u64, harness::Outcome) {
+    let mut totals = Memory::default();
+    run(&*job("gen:500:42", "native"), &mut totals, everything(), 1, Turns::OneByOne);
+    let (mut memory, mut told) = (Memory::default(), 0);
+    let mut liar = |request: &Request| match (memory.answer(request), request) {
+        (Response::Number(right), Request::Increment(key, 1)) => {
+            let Response::Number(total) = totals.answer(&Request::GetCounter(key.clone())) else { panic!() };
+            let said = lie(key, total, right);
+            told += u64::from(said != right);
+            Response::Number(said)
+        }
+        (other, _) => other,
+    };
+    let outcome = run(&*job("gen:500:42", increment), &mut liar, everything(), slots, Turns::Random(7));
+    (told, outcome)
+}
+
+#[test]
+fn one_wrong_answer_to_an_increment_is_found_with_its_term_however_many_slots_count_it() {
+    for increment in ["native", "memcached"] {
+        let mut asked = 0;
+        let mut lied_about = Vec::new();
+        let (told, outcome) = answers_changed(increment, 64, |term, total, right| {
+            asked += i64::from(total > 20);
+            if (total, asked) > (20, 700) && lied_about.is_empty() {
+                lied_about = term.to_vec();
+                return right % total + 1; // a number that another increment of it is answered
+            }
+            right
+        });
+        let reason = outcome.reason(ReasonKind::WrongNumber);
+        assert_eq!((told, outcome.kinds(), reason.count), (1, vec![ReasonKind::WrongNumber], 1));
+        assert!(reason.example.contains(&String::from_utf8(lied_about).unwrap()), "{reason:?}");
+        assert_eq!(outcome.answer.digest, GEN_500_42, "every counter is right in the end");
+    }
+}
+
+#[test]
+fn wrong_answers_to_increments_are_found_also_when_nearly_half_of_all_are_wrong() {
+    // Every answer is a number from 1 to the term's count, so none is wrong by itself.
+    let mut asked = 0_i64;
+    let (told, outcome) = answers_changed("native", 16, |_, total, right| {
+        asked += 1;
+        if asked % 2 == 0 { 1 + asked % total } else { right }
+    });
+    let reason = outcome.reason(ReasonKind::WrongNumber);
+    assert!(told > 3000 && (200..=told).contains(&reason.count), "{told} were told: {reason:?}");
+}
+
+#[test]
+fn a_get_of_the_memcached_way_that_says_less_than_was_acknowledged_is_found() {
+    let (mut memory, mut counted) = (Memory::default(), 0);
+    let mut liar = |request: &Request| match (memory.answer(request), request) {
+        (Response::Number(count), Request::GetCounter(_)) if count > 100 && counted < 7 => {
+            counted += 1;
+            Response::Number(2)
+        }
+        (other, _) => other,
+    };
+    let outcome = run(&*job("gen:500:42", "memcached"), &mut liar, everything(), 8, Turns::Random(3));
+    assert_eq!((outcome.kinds(), outcome.reasons[0].count, counted), (vec![ReasonKind::WrongNumber], 7, 7));
+}
+
+#[test]
+fn an_increment_that_is_lost_or_done_twice_among_many_slots_is_found_in_what_increments_answer() {
+    for by in [0, 2] {
+        let (mut memory, mut increments) = (Memory::default(), 0);
+        let mut liar = |request: &Request| {
+            let mut request = request.clone();
+            if let Request::Increment(_, amount) = &mut request {
+                increments += 1;
+                *amount = if increments == 9000 { by } else { *amount };
+            }
+            memory.answer(&request)
+        };
+        let outcome = run(&*job("gen:500:42", "native"), &mut liar, everything(), 32, Turns::Random(8));
+        // Once in the answers, once when the counter is read back.
+        let count: u64 = outcome.reasons.iter().map(|reason| reason.count).sum();
+        assert_eq!(count, 2, "{:?}", outcome.reasons);
+    }
+}
+
+#[test]
+fn after_a_refused_increment_the_others_are_not_called_wrong() {
+    let (mut memory, mut increments) = (Memory::default(), 0);
+    let mut full = |request: &Request| {
+        increments += 1;
+        if increments == 5000 { Response::Refused("OOM command not allowed") } else { memory.answer(request) }
+    };
+    let outcome = run(&*job("gen:500:42", "native"), &mut full, everything(), 16, Turns::Random(2));
+    assert_eq!(outcome.reason(ReasonKind::Refused).count, 1);
+    assert!(outcome.reasons.iter().all(|reason| reason.kind != ReasonKind::WrongNumber), "{:?}", outcome.reasons);
+}

@@ -303,6 +303,36 @@ fn what_is_wrong_only_at_the_end_is_found_by_reading_back() {
 }
 
 #[test]
+fn a_wrong_answer_to_an_increment_is_found_whatever_the_policy_and_however_many_slots() {
+    for policy in ["partition", "cas"] {
+        for fields in [false, true] {
+            let (mut memory, mut asked, mut told) = (Memory::default(), 0, 0);
+            let mut store = |request: &Request| {
+                let honest = memory.answer(request);
+                let mine = matches!(request, Request::IncrementField(..)) == fields;
+                match honest {
+                    Response::Number(count @ 5..) if mine => {
+                        asked += 1;
+                        let lies = asked % 20 == 0 && told < 3;
+                        told += u64::from(lies);
+                        Response::Number(if lies { count - 3 } else { count })
+                    }
+                    other => other,
+                }
+            };
+            let outcome = run(&*job("debian-1k", policy, "counters"), &mut store, everything(), 16, Turns::Random(1));
+            assert_eq!(outcome.kinds(), [ReasonKind::WrongNumber], "{policy} {fields}: {:?}", outcome.reasons);
+            // A page's own counter goes on from what was said, and is wrong again when the truth comes back.
+            assert!(
+                (3..=6).contains(&outcome.reasons[0].count) && told == 3,
+                "{policy} {fields}: {:?}",
+                outcome.reasons
+            );
+        }
+    }
+}
+
+#[test]
 fn wrong_counters_are_found_during_the_run_and_at_the_end() {
     let mut memory = Memory::default();
     let (mut fans, mut pairs) = (0, 0);

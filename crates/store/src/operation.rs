@@ -12,7 +12,8 @@ pub enum Operation<'a> {
     Put { key: &'a [u8], value: &'a [u8] },
     /// Removes a key: `Done`, or `Missing` when there was none.
     Delete { key: &'a [u8] },
-    /// Adds bytes at the end of a value, creating the key when absent: `Done`.
+    /// Adds bytes at the end of a value, creating the key when absent: `Done`, or, where the store says it, `Number` with the bytes
+    /// the value has now.
     Append { key: &'a [u8], value: &'a [u8] },
     /// Adds to a counter, creating it at `by` when absent: `Number` with the new count.
     /// Counters are a key space of their own: what `Get` says of a counter is not defined.

@@ -16,7 +16,7 @@ pub enum Reply<'a> {
     Missing,
     /// Stored, deleted, appended.
     Done,
-    /// A counter's value after the operation.
+    /// A counter's value, or a value's length, after the operation.
     Number(i64),
     /// Compare-and-set: the key was no longer as expected; nothing was stored.
     Conflict,

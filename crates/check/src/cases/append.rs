@@ -30,15 +30,15 @@ fn grows(subject: &Subject<'_>) -> Result<(), Stop> {
         }
         let tail = value::of(&existing, version as u64 + 1, len);
         for (key, model) in [(&missing, &mut created), (&existing, &mut whole)] {
-            probe.append(key, &tail)?;
             model.extend_from_slice(&tail);
+            probe.append(key, &tail, model.len())?;
             subject.ledger.write(key, model);
             probe.holds(key, model)?;
         }
         probe.holds(&next, &next_value)?;
     }
     probe.delete(&existing)?;
-    probe.append(&existing, b"anew")?;
+    probe.append(&existing, b"anew", 4)?;
     probe.holds(&existing, b"anew")
 }
 
@@ -50,7 +50,7 @@ fn together(subject: &Subject<'_>) -> Result<(), Stop> {
     let piece = |client: usize, number: usize| value::of(format!("{client}").as_bytes(), number as u64, PIECE_BYTES);
     subject.clients(super::CLIENTS, |client, _| {
         let mut probe = subject.probe()?;
-        (0..PIECES).try_for_each(|number| probe.append(&key, &piece(client, number)))
+        (0..PIECES).try_for_each(|number| probe.append_beside_others(&key, &piece(client, number)))
     })?;
     let whole = subject.probe()?.value(&key)?;
     let mut next = [0; super::CLIENTS];

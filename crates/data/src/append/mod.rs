@@ -164,6 +164,15 @@ impl Events {
         }
     }
 
+    /// The number of the key with this id; `None`: there is no such key.
+    #[inline]
+    pub fn key_of(&self, id: u64) -> Option<u64> {
+        match &self.source {
+            Source::Generated { generator, .. } => generator.key_of(id),
+            Source::Read(table) => table.ids.binary_search(&id).ok().map(|key| key as u64),
+        }
+    }
+
     /// The whole value of key number `key` after all events, in `out` (cleared first). `scratch` is any vector, reused.
     pub fn value(&self, key: u64, scratch: &mut Vec<(u64, u64)>, out: &mut Vec<u8>) {
         out.clear();

@@ -1,6 +1,7 @@
 //! The run: events are made in blocks, and appended as slots get free. Appends to one key are in the order of the events.
 
 use super::Method;
+use super::lengths::Lengths;
 use super::trial::AppendTrial;
 use crate::in_order::{InOrder, belongs};
 use data::append::{Event, KEY_BYTES, RECORD_BYTES};
@@ -21,6 +22,7 @@ pub struct AppendWorker<'a> {
     stream: Stream<'a>,
     order: InOrder<Event>,
     slots: Vec<SlotState>,
+    lengths: Lengths,
     stored: u64,
 }
 
@@ -129,6 +131,7 @@ impl<'a> AppendWorker<'a> {
                 next_told: 0,
                 told: [0; KEY_BYTES],
             },
+            lengths: Lengths::default(),
             stored: 0,
         }
     }
@@ -183,6 +186,10 @@ impl Worker for AppendWorker<'_> {
             Reply::Done => {
                 self.stored += 1;
                 Ok(())
+            }
+            Reply::Number(bytes) if self.trial.method != Method::Rewrite => {
+                self.stored += 1;
+                if self.trial.keeps { self.lengths.check(&self.trial.job.events, &state.key, *bytes) } else { Ok(()) }
             }
             other => Err(Offence::failed(&state.key, other)),
         }

@@ -19,7 +19,7 @@ pub struct AppendTrial<'a> {
     pub(super) job: &'a Append,
     pub(super) method: Method,
     pub(super) slots: u32,
-    keeps: bool,
+    pub(super) keeps: bool,
     found: Mutex<Found>,
 }
 

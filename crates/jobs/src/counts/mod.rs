@@ -9,6 +9,7 @@ mod read_back;
 mod run;
 mod trial;
 
+use crate::tally::Tally;
 use data::digest::LineDigest;
 use data::messages::Terms;
 use engine::{Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
@@ -59,6 +60,7 @@ struct Counting {
     shortest_term_bytes: usize,
     method: Method,
     digest: OnceLock<String>,
+    answers: OnceLock<Tally>,
 }
 
 fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
@@ -75,7 +77,14 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
     let terms = Terms::load(request.data.as_deref().unwrap_or("vader")).map_err(|error| JobError(error.to_string()))?;
     let lengths = || terms.names.iter().map(<[u8]>::len);
     let (longest_term_bytes, shortest_term_bytes) = (lengths().max().unwrap_or(0), lengths().min().unwrap_or(0));
-    Ok(Box::new(Counting { longest_term_bytes, shortest_term_bytes, terms, method, digest: OnceLock::new() }))
+    Ok(Box::new(Counting {
+        longest_term_bytes,
+        shortest_term_bytes,
+        terms,
+        method,
+        digest: OnceLock::new(),
+        answers: OnceLock::new(),
+    }))
 }
 
 fn render(key: &[u8], value: &[u8]) -> Result<String, String> {
@@ -109,6 +118,17 @@ impl Counting {
             lines.line(&[self.terms.names.get(term), count.to_string().as_bytes()]);
         }
         lines.finish()
+    }
+
+    /// What all increments together must answer: each term every number from 1 to its count, once.
+    fn answers(&self) -> &Tally {
+        self.answers.get_or_init(|| {
+            let mut answers = Tally::default();
+            for (term, &count) in (0..).zip(&self.terms.counts) {
+                (1..=count).for_each(|number| answers.add(term, u64::from(number)));
+            }
+            answers
+        })
     }
 
     fn digest(&self) -> &str {

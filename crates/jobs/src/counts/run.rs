@@ -6,6 +6,7 @@
 use super::trial::CountTrial;
 use super::{Method, parse};
 use crate::in_order::{InOrder, belongs};
+use crate::tally::Answers;
 use data::splitmix::mix;
 use engine::{Offence, Step, Worker};
 use std::io::Write;
@@ -29,12 +30,16 @@ pub struct CountWorker<'a> {
     slots: Vec<SlotState>,
     /// How often each term was counted, where only this thread, one operation a term, counts it: then every reply is known exactly.
     counted: Vec<u32>,
+    /// What increments answered, where others count the same terms: then all answers together are known exactly.
+    answers: Option<Answers>,
     stored: u64,
 }
 
 #[derive(Clone, Default)]
 struct SlotState {
     term: u32,
+    /// Memcached way: increments of the term that were acknowledged before what is in flight was sent.
+    floor: u32,
     stage: Stage,
     number: Vec<u8>,
 }
@@ -73,6 +78,7 @@ impl<'a> CountWorker<'a> {
             order: InOrder::new(slots.len()),
             slots: vec![SlotState::default(); slots.len()],
             counted: vec![0; if exact { trial.job.terms.names.len() } else { 0 }],
+            answers: (trial.keeps && !exact).then(Answers::default),
             slots_of_trial: slots,
             stored: 0,
         }
@@ -101,9 +107,9 @@ impl<'a> CountWorker<'a> {
         })
     }
 
-    /// Checks a count before (0: absent) or after an increment.
+    /// Checks a count before (0: absent) or after an increment; where others count the same term it is `floor` at least.
     #[inline]
-    fn check(&mut self, term: u32, count: u64, done: u32) -> Result<(), Offence> {
+    fn check(&mut self, term: u32, count: u64, done: u32, floor: u32) -> Result<(), Offence> {
         if !self.trial.keeps {
             return Ok(());
         }
@@ -114,13 +120,24 @@ impl<'a> CountWorker<'a> {
                 *counted = u32::try_from(count).unwrap_or(0); // goes on from what the store said: one wrong number counts once
                 (right, right)
             }
-            None => (u64::from(done), most),
+            None => (u64::from(floor + done), most),
         };
         if (low..=high).contains(&count) {
             return Ok(());
         }
+        if let (Some(answers), 1..) = (&mut self.answers, done) {
+            answers.offends();
+        }
         let key = self.trial.job.terms.names.get(term);
         Err(Offence::new(ReasonKind::WrongNumber, key, format!("the count is {count}, must be {low} to {high}")))
+    }
+}
+
+impl Drop for CountWorker<'_> {
+    fn drop(&mut self) {
+        if let Some(answers) = &self.answers {
+            self.trial.take_answers(answers);
+        }
     }
 }
 
@@ -132,6 +149,7 @@ impl Worker for CountWorker<'_> {
             let Some(term) = self.take(slot) else { return Step::Finished };
             let state = &mut self.slots[slot as usize];
             state.term = term;
+            state.floor = self.trial.acknowledged(term);
             state.stage = match self.trial.method {
                 Method::Auto | Method::Native => Stage::Ready,
                 Method::Memcached | Method::Rewrite => Stage::Reading,
@@ -160,7 +178,7 @@ impl Worker for CountWorker<'_> {
     #[inline]
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let state = &mut self.slots[slot as usize];
-        let (term, stage) = (state.term, state.stage);
+        let (term, stage, floor) = (state.term, state.stage, state.floor);
         let number = match (stage, reply) {
             (Stage::Reading, Reply::Missing) => Some(0),
             (Stage::Reading, Reply::Value(text)) => parse(text),
@@ -171,6 +189,9 @@ impl Worker for CountWorker<'_> {
         let Some(number) = number else {
             state.stage = Stage::Idle;
             self.order.done(slot);
+            if let (Some(answers), Stage::Writing) = (&mut self.answers, stage) {
+                answers.fails();
+            }
             return Err(Offence::failed(self.trial.job.terms.names.get(term), reply));
         };
         match (stage, self.trial.method) {
@@ -178,7 +199,7 @@ impl Worker for CountWorker<'_> {
                 state.number.clear();
                 let _ = write!(state.number, "{}", number + 1); // writing to memory does not fail
                 state.stage = Stage::Ready;
-                self.check(term, number, 0)?;
+                self.check(term, number, 0, 0)?;
                 if let Some(counted) = self.counted.get_mut(term as usize) {
                     *counted += 1;
                 }
@@ -186,17 +207,24 @@ impl Worker for CountWorker<'_> {
             }
             (Stage::Reading, _) => {
                 state.stage = if matches!(reply, Reply::Missing) { Stage::Absent } else { Stage::Ready };
-                self.check(term, number, 0)
+                self.check(term, number, 0, floor)
             }
             (Stage::Adding, _) => {
                 state.stage = Stage::Ready;
-                self.check(term, number, 0)
+                self.check(term, number, 0, floor)
             }
             _ => {
                 state.stage = Stage::Idle;
                 self.stored += 1;
                 self.order.done(slot);
-                if self.trial.method == Method::Rewrite { Ok(()) } else { self.check(term, number, 1) }
+                if self.trial.method == Method::Rewrite {
+                    return Ok(());
+                }
+                if let Some(answers) = &mut self.answers {
+                    answers.add(u64::from(term), number);
+                }
+                self.trial.acknowledge(term);
+                self.check(term, number, 1, floor)
             }
         }
     }

@@ -3,9 +3,11 @@
 use super::read_back::ReadBack;
 use super::run::CountWorker;
 use super::{Counting, Method};
-use engine::{Job, Phase, Trial, Worker};
+use crate::tally::Answers;
+use engine::{Job, Phase, Trial, Worker, printable};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use store::Slot;
 use study::{Answer, Reason};
@@ -16,6 +18,9 @@ pub struct CountTrial<'a> {
     pub(super) method: Method,
     pub(super) slots: u32,
     pub(super) keeps: bool,
+    /// Memcached way: how often the increment of each term was acknowledged, so that no slot is answered less.
+    acknowledged: Vec<AtomicU32>,
+    answers: Mutex<Answers>,
     found: Mutex<Found>,
 }
 
@@ -33,7 +38,35 @@ pub struct Found {
 impl<'a> CountTrial<'a> {
     /// An execution with so many slots, on an empty store that keeps what it is given, or nothing.
     pub fn new(job: &'a Counting, method: Method, slots: u32, keeps: bool) -> CountTrial<'a> {
-        CountTrial { job, method, slots: slots.max(1), keeps, found: Mutex::default() }
+        let floors = if method == Method::Memcached && keeps { job.terms.names.len() } else { 0 };
+        CountTrial {
+            job,
+            method,
+            slots: slots.max(1),
+            keeps,
+            acknowledged: (0..floors).map(|_| AtomicU32::new(0)).collect(),
+            answers: Mutex::default(),
+            found: Mutex::default(),
+        }
+    }
+
+    /// Increments of a term that were acknowledged so far, where that is kept.
+    #[inline]
+    pub(super) fn acknowledged(&self, term: u32) -> u32 {
+        self.acknowledged.get(term as usize).map_or(0, |count| count.load(Ordering::Acquire))
+    }
+
+    /// One more was.
+    #[inline]
+    pub(super) fn acknowledge(&self, term: u32) {
+        if let Some(count) = self.acknowledged.get(term as usize) {
+            count.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Takes what a thread's increments answered.
+    pub(super) fn take_answers(&self, answers: &Answers) {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).merge(answers);
     }
 
     /// Takes what a thread has read back.
@@ -84,9 +117,16 @@ impl Trial for CountTrial<'_> {
             ("terms_wrong", found.wrong.len().into()),
             ("sum_of_counts", found.sum.into()),
         ];
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = |term: u64| format!("key {}", printable(terms.names.get(term as u32)));
+        let wrong = if self.slots > 1 && self.method != Method::Rewrite {
+            answers.reason(self.job.answers(), name)
+        } else {
+            None
+        };
         (
             Answer { digest, facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect() },
-            Vec::new(),
+            wrong.into_iter().collect(),
         )
     }
 

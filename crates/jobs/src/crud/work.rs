@@ -109,7 +109,9 @@ impl Work<'_> {
                 Offence::new(ReasonKind::StaleValue, key, "the value of the insert, after the update was acknowledged")
             }
             (Stage::Select | Stage::CheckUpdate, Reply::Value(value)) => {
-                if let Some(other) = row_of(value, INSERTED).or_else(|| row_of(value, UPDATED)).filter(|&other| other != row) {
+                if let Some(other) =
+                    row_of(value, INSERTED).or_else(|| row_of(value, UPDATED)).filter(|&other| other != row)
+                {
                     let seen = format!("the value of row {other}: '{}'", printable(value));
                     return Offence::new(ReasonKind::WrongKey, key, seen);
                 }

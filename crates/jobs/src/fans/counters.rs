@@ -4,10 +4,12 @@
 //! Redis keep both kinds in one key space. Increments are atomic in the store, so no policy is needed; it only shares
 //! the mentions out.
 
+use super::Input;
 use super::policy::Policy;
 use super::schedule::Mention;
 use super::trial::{Checks, FansTrial};
-use engine::{Offence, Step, Worker};
+use crate::tally::{Answers, Tally};
+use engine::{Offence, Step, Worker, printable};
 use std::ops::Range;
 use store::{Operation, Reply, Slot};
 use study::ReasonKind;
@@ -29,11 +31,43 @@ pub fn with_key(page: &[u8], key: &mut Vec<u8>) {
     key.extend_from_slice(page);
 }
 
+/// One of a page's counters: its fans (`None`), or how often it was met with a partner.
+#[inline]
+fn counter(page: u32, partner: Option<u32>) -> u64 {
+    u64::from(page) << 32 | partner.map_or(0, |partner| u64::from(partner) + 1)
+}
+
+/// A counter, for people.
+pub fn counter_name(input: &Input, counter: u64) -> String {
+    let name = |page: u32| printable(input.set.pages.get(page));
+    let page = name((counter >> 32) as u32);
+    match (counter as u32).checked_sub(1) {
+        None => format!("key {page}: fans"),
+        Some(partner) => format!("key {page}: count with {}", name(partner)),
+    }
+}
+
+/// What all increments must answer but those of which each answer is known by itself: each counter every number from 1 on.
+pub fn right_answers(input: &Input, policy: Policy) -> Tally {
+    let (mut answers, mut partners) = (Tally::default(), input.partners());
+    for page in 0..input.set.pages.len() as u32 {
+        let fans = partners.count(page);
+        let fans = if policy == Policy::Partition { 0 } else { fans };
+        (1..=fans).for_each(|number| answers.add(counter(page, None), u64::from(number)));
+        for &partner in partners.met() {
+            let times = partners.times(partner);
+            (1..=times).for_each(|number| answers.add(counter(page, Some(partner)), u64::from(number)));
+        }
+    }
+    answers
+}
+
 /// One thread's slots.
 pub struct CounterWorker<'a> {
     trial: &'a FansTrial<'a>,
     slots: Vec<SlotState>,
     key: Vec<u8>,
+    answers: Answers,
 }
 
 struct SlotState {
@@ -43,6 +77,8 @@ struct SlotState {
     mention: Mention,
     /// What is in flight or comes next within the mention: 0 the page's own counter, i its i-th other page.
     step: u32,
+    /// The partner whose count is in flight.
+    partner: u32,
     /// Fans of the page after this mention, when only this slot counts them; 0: not known.
     fans: u32,
 }
@@ -52,9 +88,9 @@ impl<'a> CounterWorker<'a> {
     pub fn new(trial: &'a FansTrial<'a>, slots: Range<Slot>) -> CounterWorker<'a> {
         let state = |slot| {
             let Range { start, end } = trial.schedule.of(slot);
-            SlotState { next: start, end, mention: Mention { profile: 0, page: 0 }, step: 0, fans: 0 }
+            SlotState { next: start, end, mention: Mention { profile: 0, page: 0 }, step: 0, partner: 0, fans: 0 }
         };
-        CounterWorker { trial, slots: slots.map(state).collect(), key: Vec::new() }
+        CounterWorker { trial, slots: slots.map(state).collect(), key: Vec::new(), answers: Answers::default() }
     }
 }
 
@@ -63,14 +99,21 @@ fn partner(list: &[u32], page: u32, step: u32) -> Option<u32> {
     list.iter().copied().filter(|&other| other != page).nth(step as usize - 1)
 }
 
+impl Drop for CounterWorker<'_> {
+    fn drop(&mut self) {
+        self.trial.take_answers(&self.answers);
+    }
+}
+
 impl Worker for CounterWorker<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
-        let CounterWorker { trial, slots, key } = self;
+        let CounterWorker { trial, slots, key, .. } = self;
         let state = &mut slots[slot as usize];
         let set = &trial.input.set;
         if state.step > 0 {
             let list = set.profile(state.mention.profile as usize);
             if let Some(other) = partner(list, state.mention.page, state.step) {
+                state.partner = other;
                 with_key(set.pages.get(state.mention.page), key);
                 return Step::Operation(Operation::IncrementField { key, field: set.pages.get(other), by: 1 });
             }
@@ -86,13 +129,16 @@ impl Worker for CounterWorker<'_> {
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
-        let CounterWorker { trial, slots, .. } = self;
+        let CounterWorker { trial, slots, answers, .. } = self;
         let state = &mut slots[slot as usize];
         let page = state.mention.page;
         let step = state.step;
         state.step += 1;
         let key = trial.input.set.pages.get(page);
-        let Reply::Number(number) = reply else { return Err(Offence::failed(key, reply)) };
+        let Reply::Number(number) = reply else {
+            answers.fails();
+            return Err(Offence::failed(key, reply));
+        };
         if trial.checks == Checks::None {
             return Ok(());
         }
@@ -107,8 +153,16 @@ impl Worker for CounterWorker<'_> {
             (Policy::Partition, _) => 1..=i64::from(state.fans),
             _ => 1..=most,
         };
+        // Of those known by themselves nothing is summed up.
+        let summed = (trial.policy, step) != (Policy::Partition, 0);
+        if summed {
+            answers.add(counter(page, (step > 0).then_some(state.partner)), number.cast_unsigned());
+        }
         if expected.contains(number) {
             return Ok(());
+        }
+        if summed {
+            answers.offends();
         }
         if step == 0 {
             // Go on from what the store said, so that one wrong number is counted once.

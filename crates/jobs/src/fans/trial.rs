@@ -2,12 +2,13 @@
 
 use super::Input;
 use super::blob::BlobWorker;
-use super::counters::{CounterWorker, fans_key, with_key};
+use super::counters::{CounterWorker, counter_name, fans_key, right_answers, with_key};
 use super::found::Found;
 use super::ledger::Ledger;
 use super::policy::{Policy, Variant};
 use super::read_back::ReadBack;
 use super::schedule::Schedule;
+use crate::tally::Answers;
 use engine::{Phase, Trial, Worker};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -33,6 +34,7 @@ pub struct FansTrial<'a> {
     pub(super) schedule: Schedule,
     pub(super) ledger: Ledger,
     pub(super) found: Mutex<Found>,
+    answers: Mutex<Answers>,
 }
 
 impl<'a> FansTrial<'a> {
@@ -48,7 +50,22 @@ impl<'a> FansTrial<'a> {
             schedule: Schedule::new(&input.set, policy, slots),
             ledger: Ledger::new(pages, policy),
             found: Mutex::new(Found::new(pages)),
+            answers: Mutex::default(),
         }
+    }
+
+    /// Takes what a thread's counters answered.
+    pub(super) fn take_answers(&self, answers: &Answers) {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).merge(answers);
+    }
+
+    /// What is wrong with what counters answered, as a whole.
+    fn wrong_answers(&self) -> Option<Reason> {
+        if self.variant != Variant::Counters {
+            return None;
+        }
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.reason(&right_answers(self.input, self.policy), |counter| counter_name(self.input, counter))
     }
 }
 
@@ -77,7 +94,12 @@ impl Trial for FansTrial<'_> {
 
     fn answer(&self) -> (Answer, Vec<Reason>) {
         match self.checks {
-            Checks::All => self.found.lock().unwrap_or_else(PoisonError::into_inner).answer(self.input),
+            Checks::All => {
+                let (answer, mut reasons) =
+                    self.found.lock().unwrap_or_else(PoisonError::into_inner).answer(self.input);
+                reasons.extend(self.wrong_answers());
+                (answer, reasons)
+            }
             Checks::None => (Answer::default(), Vec::new()),
         }
     }

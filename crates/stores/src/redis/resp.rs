@@ -105,8 +105,7 @@ impl Codec for Resp {
         if matches!(expect.kind, OperationKind::Append | OperationKind::Increment)
             && let Some((number, consumed)) = short_number(input)
         {
-            let is_append = expect.kind == OperationKind::Append;
-            return Decoded::Reply { reply: if is_append { Reply::Done } else { Reply::Number(number) }, consumed };
+            return Decoded::Reply { reply: Reply::Number(number), consumed };
         }
         self.decode_any(expect, input)
     }
@@ -185,7 +184,8 @@ impl Resp {
             (OperationKind::Get | OperationKind::GetVersioned | OperationKind::GetCounter, Item::Nil) => Reply::Missing,
             (OperationKind::Put | OperationKind::PutMany | OperationKind::CompareAndSet, Item::Line(b"OK")) => Reply::Done,
             (OperationKind::Delete, Item::Number(0)) => Reply::Missing,
-            (OperationKind::Delete, Item::Number(1)) | (OperationKind::Append, Item::Number(0..)) => Reply::Done,
+            (OperationKind::Delete, Item::Number(1)) => Reply::Done,
+            (OperationKind::Append, Item::Number(length @ 0..)) => Reply::Number(length),
             (OperationKind::Increment | OperationKind::IncrementField, Item::Number(number)) => Reply::Number(number),
             (OperationKind::GetCounter, Item::Bulk(digits)) => match parse_i64(digits) {
                 Some(number) => Reply::Number(number),

@@ -126,7 +126,7 @@ fn replies_fed_one_byte_at_a_time_are_incomplete_until_they_are_whole() {
         (Put, 0, b"-OOM no room\r\n", "Refused(\"OOM no room\")"),
         (Delete, 0, b":1\r\n", "Done"),
         (Delete, 0, b":0\r\n", "Missing"),
-        (Append, 0, b":1234567890123\r\n", "Done"),
+        (Append, 0, b":1234567890123\r\n", "Number(1234567890123)"),
         (Increment, 0, b":-9223372036854775808\r\n", "Number(-9223372036854775808)"),
         (Increment, 0, b":9223372036854775807\r\n", "Number(9223372036854775807)"),
         (GetCounter, 0, b"$2\r\n-7\r\n", "Number(-7)"),

@@ -1,0 +1,43 @@
+//! How long each value must be after an append, for stores that say it.
+//!
+//! Appends to one key are never in flight at once, and all by one worker: so each length is known exactly.
+
+use data::append::{Events, KEY_BYTES, RECORD_BYTES};
+use engine::Offence;
+use study::ReasonKind;
+
+/// Records of every key, as far as this worker has appended them: 4 bytes a key, from the first reply on that says a length.
+#[derive(Default)]
+pub struct Lengths {
+    records: Vec<u32>,
+}
+
+impl Lengths {
+    /// Checks what the reply to an append to this key says of its value's bytes.
+    ///
+    /// # Errors
+    /// When it is not as long as it must be.
+    #[inline]
+    pub fn check(&mut self, events: &Events, key: &[u8; KEY_BYTES], bytes: i64) -> Result<(), Offence> {
+        let Some(number) = events.key_of(u64::from_be_bytes(*key)) else { return Ok(()) };
+        if self.records.is_empty() {
+            self.records = vec![0; events.keys() as usize];
+        }
+        let records = &mut self.records[number as usize];
+        *records += 1;
+        let right = i64::from(*records) * RECORD_BYTES as i64;
+        if bytes == right { Ok(()) } else { Err(Lengths::wrong(records, events, key, bytes)) }
+    }
+
+    #[cold]
+    fn wrong(records: &mut u32, events: &Events, key: &[u8; KEY_BYTES], bytes: i64) -> Offence {
+        let right = i64::from(*records) * RECORD_BYTES as i64;
+        // A length that can be is gone on from: an append that was lost or done twice counts once.
+        let said = bytes / RECORD_BYTES as i64;
+        if bytes % RECORD_BYTES as i64 == 0 && (1..=events.len() as i64).contains(&said) {
+            *records = said as u32;
+        }
+        let seen = format!("{bytes} bytes after an append, must be {right}");
+        Offence::new(ReasonKind::WrongNumber, key, seen)
+    }
+}
