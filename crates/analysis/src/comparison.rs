@@ -137,6 +137,9 @@ pub struct Contrast {
     /// The smallest difference these trials would have shown 9 times in 10, as a share (0.04: 4 %); `None` where nothing is
     /// known of the spread, or no difference could be shown.
     pub smallest_detectable: Option<f64>,
+    /// The figures of the trials of both cells, for gates to test against their bounds.
+    #[serde(skip)]
+    pub samples: [Vec<f64>; 2],
 }
 
 /// What a comparison shows.
@@ -236,9 +239,8 @@ pub fn compare(pairs: &[Candidates<'_>], metrics: &[Metric], allowed: Allowed) -
         let corrected = stats::holm(&raw.iter().map(|(_, contrast)| contrast.p).collect::<Vec<_>>());
         let alpha = ALPHA / raw.len().max(1) as f64;
         for ((at, mut contrast), p_holm) in raw.into_iter().zip(corrected) {
-            let (a, b) = (metric.samples(pairs[at].a.cell), metric.samples(pairs[at].b.cell));
             contrast.p_holm = p_holm;
-            conclude(&mut contrast, &a, &b, alpha);
+            conclude(&mut contrast, alpha);
             compared[at].contrasts.push(contrast);
         }
     }
@@ -290,10 +292,12 @@ fn contrast(a: &Cell, b: &Cell, metric: Metric) -> Option<Contrast> {
         p_holm: p,
         finding: Finding::NoDifference,
         smallest_detectable: None,
+        samples: [of_a, of_b],
     })
 }
 
-fn conclude(contrast: &mut Contrast, a: &[f64], b: &[f64], alpha: f64) {
+fn conclude(contrast: &mut Contrast, alpha: f64) {
+    let [a, b] = &contrast.samples;
     let detection = Detection { alpha, ..Detection::default() };
     let detectable = detection.smallest(a, b);
     contrast.smallest_detectable = match detectable {

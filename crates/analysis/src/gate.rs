@@ -1,5 +1,6 @@
 //! Conditions under which a comparison fails: `p99 > +5%`, `ops_per_s < -3%`, `p99 > 2ms`.
 
+use crate::comparison::{ALPHA, Contrast};
 use crate::{Metric, Pair, Unit};
 use serde::Serialize;
 use std::fmt;
@@ -59,6 +60,11 @@ pub struct Judgement {
     pub cell: String,
     /// The ratio or figure that was held against the bound.
     pub seen: Option<Quantity>,
+    /// How often chance alone would show it so far beyond the bound, were it at the bound: one-sided, of ranks for a share, of signs for a
+    /// figure.
+    pub p: Option<f64>,
+    /// The same, corrected for all cells judged by all gates (Holm).
+    pub p_holm: Option<f64>,
     /// What follows.
     pub outcome: Outcome,
 }
@@ -69,7 +75,7 @@ pub struct Judgement {
 pub enum Outcome {
     /// The figure was not shown to be beyond the bound.
     Kept,
-    /// The whole interval lies beyond the bound: the near end is past it.
+    /// The whole interval lies beyond the bound, and among so many cells that is hardly chance.
     Broken,
     /// This cell has no such figure, is void, or was not run; other cells decide.
     NotApplicable {
@@ -83,59 +89,140 @@ pub enum Outcome {
     },
 }
 
+/// Judges every pair by every gate: the second cell against the first by a ratio, or the second cell alone by a figure. All
+/// judgements are corrected for their number, so that the chance of a single false alarm among them is below [`ALPHA`].
+pub fn judge(gates: &[Gate], pairs: &[Pair]) -> Vec<Judgement> {
+    concluded(gates.iter().flat_map(|gate| pairs.iter().map(|pair| gate.case(pair))).collect())
+}
+
+/// Judges every cell by every gate, by itself; a ratio has nothing to be a ratio to. Corrected as in [`judge`].
+pub fn judge_cells(gates: &[Gate], cells: &[(String, &Cell)]) -> Vec<Judgement> {
+    concluded(gates.iter().flat_map(|gate| cells.iter().map(|(name, cell)| gate.case_of_cell(name, cell))).collect())
+}
+
+/// A judgement to be made.
+struct Case<'g> {
+    gate: &'g Gate,
+    cell: String,
+    state: Result<Evidence, String>,
+}
+
+/// What a judgement rests on.
+struct Evidence {
+    seen: Quantity,
+    p: f64,
+    /// The least `p` that so many trials can show.
+    least_p: f64,
+}
+
+fn concluded(cases: Vec<Case<'_>>) -> Vec<Judgement> {
+    let raw: Vec<f64> = cases.iter().filter_map(|case| Some(case.state.as_ref().ok()?.p)).collect();
+    let mut corrected = stats::holm(&raw).into_iter();
+    let decide = |case: Case<'_>| match case.state {
+        Err(reason) => Judgement {
+            gate: case.gate.text.clone(),
+            cell: case.cell,
+            seen: None,
+            p: None,
+            p_holm: None,
+            outcome: Outcome::NotApplicable { reason },
+        },
+        Ok(evidence) => {
+            let p_holm = corrected.next().unwrap_or(1.0);
+            Judgement {
+                gate: case.gate.text.clone(),
+                cell: case.cell,
+                seen: Some(evidence.seen),
+                p: Some(evidence.p),
+                p_holm: Some(p_holm),
+                outcome: case.gate.decide(&evidence, p_holm, raw.len()),
+            }
+        }
+    };
+    cases.into_iter().map(decide).collect()
+}
+
 impl Gate {
-    /// Judges a pair: the second cell against the first by a ratio, or the second cell alone by a figure.
-    pub fn judge(&self, pair: &Pair) -> Judgement {
+    fn case(&self, pair: &Pair) -> Case<'_> {
         let contrast = pair.contrast(self.metric);
-        let seen = match self.bound {
-            Bound::Ratio(_) => contrast.and_then(|contrast| contrast.ratio),
-            Bound::Figure(_) => contrast.map(|contrast| contrast.b),
+        let evidence = |contrast: &Contrast| {
+            let [a, b] = &contrast.samples;
+            match self.bound {
+                Bound::Ratio(bound) => self.of_ratio(contrast.ratio?, a, b, bound),
+                Bound::Figure(bound) => self.of_figure(contrast.b, b, bound),
+            }
         };
-        let outcome = match (pair.obstacle, seen) {
-            (Some(_), _) => not_applicable("these cells are not compared"),
-            (None, None) => not_applicable(&format!("there is no {} to compare", self.metric)),
-            (None, Some(seen)) => self.decide(seen),
+        let state = match (pair.obstacle, contrast) {
+            (Some(_), _) => Err("these cells are not compared".into()),
+            (None, contrast) => {
+                contrast.and_then(evidence).ok_or_else(|| format!("there is no {} to compare", self.metric))
+            }
         };
-        Judgement { gate: self.text.clone(), cell: pair.title(), seen, outcome }
+        Case { gate: self, cell: pair.title(), state }
     }
 
-    /// Judges one cell by itself; a ratio has nothing to be a ratio to.
-    pub fn judge_cell(&self, name: &str, cell: &Cell) -> Judgement {
-        let seen = self.metric.of_cell(cell).filter(|_| matches!(self.bound, Bound::Figure(_)));
-        let outcome = match seen {
-            _ if cell.verdict.status == Status::NotRun => not_applicable("the cell was not run"),
-            _ if !cell.verdict.is_ranked() => not_applicable("the cell is void"),
-            None => not_applicable(&format!("there is no {}", self.metric)),
-            Some(seen) => self.decide(seen),
+    fn case_of_cell(&self, name: &str, cell: &Cell) -> Case<'_> {
+        let evidence = || match self.bound {
+            Bound::Ratio(_) => None,
+            Bound::Figure(bound) => self.of_figure(self.metric.of_cell(cell)?, &self.metric.samples(cell), bound),
         };
-        Judgement { gate: self.text.clone(), cell: name.into(), seen, outcome }
+        let state = match cell.verdict.status {
+            Status::NotRun => Err("the cell was not run".into()),
+            _ if !cell.verdict.is_ranked() => Err("the cell is void".into()),
+            _ => evidence().ok_or_else(|| format!("there is no {}", self.metric)),
+        };
+        Case { gate: self, cell: name.into(), state }
     }
 
-    fn decide(&self, seen: Quantity) -> Outcome {
-        let repeats_needed = self.least_repeats();
-        if seen.n < repeats_needed {
+    /// Were the true ratio the bound, the second cell's trials would rank like the first's times the bound.
+    fn of_ratio(&self, seen: Quantity, a: &[f64], b: &[f64], bound: f64) -> Option<Evidence> {
+        let at_bound: Vec<f64> = a.iter().map(|figure| figure * bound).collect();
+        let p = match self.fails {
+            Fails::Above => stats::rank_test_above(b, &at_bound),
+            Fails::Below => stats::rank_test_above(&at_bound, b),
+        }?;
+        let regroupings: f64 = (1..=a.len()).map(|i| (b.len() + i) as f64 / i as f64).product();
+        Some(Evidence { seen, p, least_p: 1.0 / regroupings })
+    }
+
+    /// Were the true median the bound, as many trials would lie on either side of it.
+    fn of_figure(&self, seen: Quantity, figures: &[f64], bound: f64) -> Option<Evidence> {
+        let p = match self.fails {
+            Fails::Above => stats::sign_test_above(figures, bound),
+            Fails::Below => stats::sign_test_above(&figures.iter().map(|figure| -figure).collect::<Vec<_>>(), -bound),
+        }?;
+        Some(Evidence { seen, p, least_p: 0.5f64.powi(figures.len() as i32) })
+    }
+
+    fn decide(&self, evidence: &Evidence, p_holm: f64, judgements: usize) -> Outcome {
+        let seen = evidence.seen;
+        let repeats_needed = self.least_repeats(judgements);
+        if seen.n < self.least_repeats(1) || evidence.least_p * judgements as f64 >= ALPHA {
             return Outcome::TooFew { repeats_needed };
         }
         let (Bound::Ratio(bound) | Bound::Figure(bound)) = self.bound;
-        let broken = match self.fails {
+        let beyond = match self.fails {
             Fails::Above => seen.low > bound,
             Fails::Below => seen.high < bound,
         };
-        if broken { Outcome::Broken } else { Outcome::Kept }
+        if beyond && p_holm < ALPHA { Outcome::Broken } else { Outcome::Kept }
     }
 
-    /// The least repeats whose interval can have [`GATE_LEVEL`].
-    fn least_repeats(&self) -> u32 {
-        match self.bound {
+    /// The least repeats that can fail one of so many judgements: their interval can have [`GATE_LEVEL`], and the least p-value
+    /// they can show is below [`ALPHA`] after correction.
+    fn least_repeats(&self, judgements: usize) -> u32 {
+        let alone = match self.bound {
             Bound::Ratio(_) => stats::least_repeats(1.0 - GATE_LEVEL) as u32,
             // The interval of a median reaches from the smallest to the largest of n trials: 1 - 2^(1-n).
             Bound::Figure(_) => (2..64).find(|n| 1.0 - 0.5f64.powi(n - 1) >= GATE_LEVEL).unwrap_or(6) as u32,
-        }
+        };
+        let alpha = ALPHA / judgements.max(1) as f64;
+        let among = match self.bound {
+            Bound::Ratio(_) => stats::least_repeats(2.0 * alpha) as u32, // one-sided
+            Bound::Figure(_) => (1..64).find(|n| 0.5f64.powi(*n) < alpha).unwrap_or(64) as u32,
+        };
+        alone.max(among)
     }
-}
-
-fn not_applicable(reason: &str) -> Outcome {
-    Outcome::NotApplicable { reason: reason.into() }
 }
 
 impl fmt::Display for Gate {

@@ -4,19 +4,49 @@
 
 mod sides;
 
-use analysis::{Allowed, Candidates, Gate, Metric, Outcome, Subject, compare};
+use analysis::{Allowed, Candidates, Gate, Metric, Outcome, Subject, compare, judge, judge_cells};
 use sides::{cell, study, times};
 use study::Study;
 
 fn outcome(gate: &str, a: &Study, b: &Study) -> Outcome {
-    let both = Candidates {
-        cell: "x".into(),
-        a: Subject { name: "A".into(), study: a, cell: &a.cells[0] },
-        b: Subject { name: "B".into(), study: b, cell: &b.cells[0] },
-        told: Vec::new(),
-    };
-    let pair = compare(&[both], &Metric::ALL, Allowed::default()).remove(0);
-    gate.parse::<Gate>().unwrap().judge(&pair).outcome
+    outcomes(&[gate], a, b, &Metric::ALL).remove(0)
+}
+
+/// What the gates say of each cell of two studies.
+fn outcomes(gates: &[&str], a: &Study, b: &Study, metrics: &[Metric]) -> Vec<Outcome> {
+    let both: Vec<Candidates<'_>> = (a.cells.iter().zip(&b.cells))
+        .map(|(of_a, of_b)| Candidates {
+            cell: of_a.store.clone(),
+            a: Subject { name: "A".into(), study: a, cell: of_a },
+            b: Subject { name: "B".into(), study: b, cell: of_b },
+            told: Vec::new(),
+        })
+        .collect();
+    let gates: Vec<Gate> = gates.iter().map(|gate| gate.parse().unwrap()).collect();
+    judge(&gates, &compare(&both, metrics, Allowed::default())).into_iter().map(|it| it.outcome).collect()
+}
+
+/// Random numbers (splitmix64).
+struct Rng(u64);
+
+impl Rng {
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
+    }
+}
+
+/// A study of so many cells, each this many times as slow as usual, with lognormal noise.
+fn noisy(cells: &[f64], n: usize, rng: &mut Rng) -> Study {
+    let mut times = |factor: f64| (0..n).map(|_| factor * (0.1 * rng.normal()).exp()).collect::<Vec<f64>>();
+    study(cells.iter().enumerate().map(|(at, factor)| cell(&format!("cell {at}"), &times(*factor))).collect())
 }
 
 fn of(about_s: f64, n: usize, salt: usize) -> Study {
@@ -83,5 +113,83 @@ fn units_are_those_people_write() {
         ("p99.9 > -1.5%", "p99_9_ns"),
     ] {
         assert_eq!(gate.parse::<Gate>().unwrap().metric.field(), field, "{gate}");
+    }
+}
+
+/// Cells at the very bound: any alarm is a false one. 200 studies leave a standard error of 1.5 %.
+fn assert_false_alarms_are_rare(mut alarmed: impl FnMut(&mut Rng) -> bool, what: &str) {
+    let mut rng = Rng(25);
+    let alarms = (0..200).filter(|_| alarmed(&mut rng)).count();
+    assert!(alarms <= 19, "{what}: {alarms} of 200 studies fail by chance");
+}
+
+#[test]
+fn however_many_cells_are_judged_at_most_five_studies_in_a_hundred_fail_by_chance() {
+    for (cells, n) in [(1, 5), (10, 5), (10, 10)] {
+        let at_bound = vec![1.05; cells];
+        let usual = vec![1.0; cells];
+        let alarmed = |rng: &mut Rng| {
+            let (a, b) = (noisy(&usual, n, rng), noisy(&at_bound, n, rng));
+            outcomes(&["makespan > +5%"], &a, &b, &[Metric::Makespan]).contains(&Outcome::Broken)
+        };
+        assert_false_alarms_are_rare(alarmed, &format!("{cells} cells, {n} repeats, a share"));
+    }
+    for (cells, n) in [(1, 6), (10, 10), (10, 15)] {
+        let at_bound = vec![1.0; cells];
+        let alarmed = |rng: &mut Rng| {
+            let b = noisy(&at_bound, n, rng);
+            let named: Vec<_> = b.cells.iter().map(|cell| (cell.store.clone(), cell)).collect();
+            let gates = ["makespan > 1s".parse().unwrap()];
+            judge_cells(&gates, &named).iter().any(|it| it.outcome == Outcome::Broken)
+        };
+        assert_false_alarms_are_rare(alarmed, &format!("{cells} cells, {n} repeats, a figure"));
+    }
+}
+
+#[test]
+fn several_gates_over_the_same_cells_alarm_no_more_often() {
+    let at_bound = [1.05; 5];
+    let alarmed = |rng: &mut Rng| {
+        let (a, b) = (noisy(&[1.0; 5], 8, rng), noisy(&at_bound, 8, rng));
+        let gates = ["makespan > +5%", "ops_per_s < -4.7619%", "client_cpu > +5%"];
+        outcomes(&gates, &a, &b, &[Metric::Makespan, Metric::OpsPerS, Metric::ClientCpu]).contains(&Outcome::Broken)
+    };
+    assert_false_alarms_are_rare(alarmed, "3 gates over 5 cells");
+}
+
+#[test]
+fn the_one_cell_of_ten_that_is_worse_is_still_found() {
+    let mut rng = Rng(5);
+    let mut worse = [1.0; 10];
+    worse[7] = 1.5;
+    let (mut found, mut others) = (0, 0);
+    for _ in 0..100 {
+        let (a, b) = (noisy(&[1.0; 10], 8, &mut rng), noisy(&worse, 8, &mut rng));
+        let outcomes = outcomes(&["makespan > +5%"], &a, &b, &[Metric::Makespan]);
+        found += usize::from(outcomes[7] == Outcome::Broken);
+        others += outcomes.iter().enumerate().filter(|(at, it)| *at != 7 && **it == Outcome::Broken).count();
+    }
+    assert!(found >= 95 && others <= 2, "{found} found, {others} false");
+}
+
+#[test]
+fn the_repeats_that_are_needed_rise_with_the_cells_that_are_judged() {
+    let outcome_among = |cells: usize, n: usize, gate: &str| {
+        let (a, b) = (noisy(&vec![1.0; cells], n, &mut Rng(1)), noisy(&vec![9.0; cells], n, &mut Rng(2)));
+        outcomes(&[gate], &a, &b, &[Metric::Makespan]).remove(0)
+    };
+    // 1 / C(2n, n) of n against n, and 2^-n of n, times the cells, must be below 0.05.
+    for (cells, gate, needed) in [
+        (1, "makespan > +5%", 4),
+        (3, "makespan > +5%", 4),
+        (4, "makespan > +5%", 5),
+        (10, "makespan > +5%", 5),
+        (100, "makespan > +5%", 7),
+        (1, "makespan > 2s", 6),
+        (10, "makespan > 2s", 8),
+    ] {
+        assert_eq!(outcome_among(cells, needed, gate), Outcome::Broken, "{cells} {gate}");
+        let too_few = Outcome::TooFew { repeats_needed: needed as u32 };
+        assert_eq!(outcome_among(cells, needed - 1, gate), too_few, "{cells} {gate}");
     }
 }

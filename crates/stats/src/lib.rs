@@ -45,6 +45,6 @@ pub use interval::{Estimate, median_interval};
 pub use multiple::holm;
 pub use order::{median, quantile};
 pub use outlier::{OUTLIER_SCORE, modified_z_scores};
-pub use permutation::{Permutations, Statistic, permutation_test};
+pub use permutation::{Permutations, Statistic, permutation_test, rank_test_above, sign_test_above};
 pub use proportion::proportion;
 pub use ratio::median_ratio;

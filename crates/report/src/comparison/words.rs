@@ -3,7 +3,7 @@
 use crate::advice::advice;
 use crate::units;
 use analysis::{
-    Better, Condition, Contrast, Difference, Finding, Judgement, Metric, Obstacle, Outcome, Pair, Unit, Weight,
+    ALPHA, Better, Condition, Contrast, Difference, Finding, Judgement, Metric, Obstacle, Outcome, Pair, Unit, Weight,
 };
 use study::{Quantity, Reason, Status, Verdict};
 
@@ -218,13 +218,24 @@ pub(crate) fn judgement(judgement: &Judgement, metric: Option<Metric>) -> String
     });
     let seen = seen.map_or(String::new(), |seen| format!(": {seen}"));
     match &judgement.outcome {
-        Outcome::Kept => format!("passed  {} {}{seen}", judgement.cell, judgement.gate),
-        Outcome::Broken => format!("FAILED  {} {}{seen}", judgement.cell, judgement.gate),
+        Outcome::Kept => format!("passed  {} {}{seen}{}", judgement.cell, judgement.gate, correction(judgement)),
+        Outcome::Broken => format!("FAILED  {} {}{seen}{}", judgement.cell, judgement.gate, correction(judgement)),
         Outcome::NotApplicable { reason } => format!("skipped {} {}: {reason}", judgement.cell, judgement.gate),
         Outcome::TooFew { repeats_needed } => format!(
-            "undecidable {} {}: so few repeats can never show it; run with --repeats {repeats_needed} or more",
+            "undecidable {} {}: the repeats are too few to show it among all that is judged; run with --repeats \
+             {repeats_needed} or more",
             judgement.cell, judgement.gate
         ),
+    }
+}
+
+/// What the correction for the number of judgements made of a figure that seems beyond its bound.
+fn correction(judgement: &Judgement) -> String {
+    match (judgement.p, judgement.p_holm) {
+        (Some(p), Some(p_holm)) if p < ALPHA && p_holm > p => {
+            format!(" (p {}, corrected for all that is judged {})", p_cell(p), p_cell(p_holm))
+        }
+        _ => String::new(),
     }
 }
 

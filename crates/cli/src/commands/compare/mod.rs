@@ -99,10 +99,8 @@ fn within(
     ranked_by.sort_unstable();
     ranked_by.dedup();
     let metrics = metrics(arguments, ranked_by)?;
-    let measured: Vec<&Cell> = study.cells.iter().filter(|cell| !cell.baseline).collect();
-    let judged = gates
-        .iter()
-        .flat_map(|gate| measured.iter().map(|cell| gate.judge_cell(&analysis::cell_name(study, cell), cell)));
+    let measured = study.cells.iter().filter(|cell| !cell.baseline);
+    let measured: Vec<(String, &Cell)> = measured.map(|cell| (analysis::cell_name(study, cell), cell)).collect();
     let void = study.cells.iter().filter(|cell| !cell.verdict.is_ranked()).map(|cell| VoidCell {
         cell: analysis::cell_name(study, cell),
         status: cell.verdict.status,
@@ -114,7 +112,7 @@ fn within(
         pairs: analysis::compare(&candidates, &metrics, allowed(arguments)),
         alone: Vec::new(),
         void: void.collect(),
-        judgements: judged.collect(),
+        judgements: analysis::judge_cells(gates, &measured),
     };
     let nothing = comparison.pairs.is_empty() && gates.is_empty();
     let problem = nothing.then(|| {
@@ -163,7 +161,7 @@ fn between(
     metrics.sort_unstable();
     metrics.dedup();
     let pairs = analysis::compare(&candidates, &metrics, allowed(arguments));
-    let judgements = gates.iter().flat_map(|gate| pairs.iter().map(|pair| gate.judge(pair))).collect();
+    let judgements = analysis::judge(gates, &pairs);
     let alone = |operand: &Operand, cells: &[&Cell]| -> Vec<Alone> {
         let name = |cell: &&Cell| Alone {
             source: operand.source.name.clone(),
