@@ -8,8 +8,9 @@
 //! |---|---|
 //! | what are a cell's figures and its verdict? | [`summarise`] |
 //! | which trial stands for a cell? | [`middle_trial`] |
-//! | which cells may be compared at all? | [`parts`], then [`groups`] |
-//! | which is best, and which were not told apart? | [`Group::places`] |
+//! | which cells may be compared at all? | [`parts`], then [`groups`]; [`ranking`] of a whole study |
+//! | which is best, and which cannot be separated? | [`Group::places`] |
+//! | is one cell shown to be better than another? | [`separate`], the one rule for all of these |
 //! | what does it cost over doing nothing, or over RAM? | [`baseline`], [`cost`] |
 //! | what did an operation's time go into? | [`budget`] |
 //! | did anything stand still? | [`stalls()`] |
@@ -27,6 +28,7 @@ mod metric;
 mod pairing;
 mod phases;
 mod ranking;
+mod separation;
 mod stalls;
 mod summary;
 
@@ -40,6 +42,7 @@ pub use cost::{baseline, cost, spread};
 pub use gate::{Bound, Fails, GATE_LEVEL, Gate, GateError, Judgement, Outcome, judge, judge_cells};
 pub use metric::{Better, Metric, Unit};
 pub use pairing::{Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
-pub use ranking::{Group, Part, Place, Rank, common_parameters, groups, parts};
+pub use ranking::{Group, Part, Place, Rank, common_parameters, groups, parts, ranking};
+pub use separation::{Shown, separate};
 pub use stalls::stalls;
 pub use summary::{middle_trial, settle_unrun, summarise};

@@ -127,6 +127,18 @@ impl Metric {
         }
     }
 
+    /// The step this figure is counted in where it is `typical`, as a share of it: a bucket of the histogram, a tick of the kernel's
+    /// clock, a page.
+    pub(crate) fn step(self, typical: f64) -> f64 {
+        let absolute = match self {
+            Metric::P50 | Metric::P99 | Metric::P999 => (typical / 128.0).max(1.0),
+            Metric::ServerCpu => 0.01,
+            Metric::ServerRss | Metric::Disk => 4096.0,
+            Metric::Makespan | Metric::OpsPerS | Metric::ClientCpu => 0.0,
+        };
+        if typical > 0.0 { absolute / typical } else { 0.0 }
+    }
+
     /// One trial's figure, in [`Metric::unit`]; `None` where it is not known. A trial that completed no operation has none.
     pub fn of_trial(self, trial: &TrialRecord) -> Option<f64> {
         let response = trial.latency_ns.response;

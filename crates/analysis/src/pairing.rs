@@ -1,6 +1,6 @@
 //! Which cells are compared with which.
 
-use crate::ranking::{Rank, group_all, groups, parts};
+use crate::ranking::{Kinds, listed, parts};
 use crate::{Across, Metric};
 use study::{Cell, Study};
 
@@ -44,15 +44,13 @@ pub fn within(study: &Study, across: Across) -> Vec<(&Cell, &Cell)> {
     let mut pairs = Vec::new();
     for part in parts(study) {
         let measured: Vec<&Cell> = part.cells.iter().copied().filter(|cell| !cell.baseline).collect();
-        let ranked = match across {
-            Across::Refuse => groups(&measured),
-            Across::Compare => group_all(&measured),
+        let kinds = match across {
+            Across::Refuse => Kinds::Apart,
+            Across::Compare => Kinds::Together,
         };
-        for group in ranked {
-            let places: Vec<&Cell> =
-                group.places.iter().filter(|place| place.rank != Rank::Unranked).map(|place| place.cell).collect();
-            for (at, better) in places.iter().enumerate() {
-                pairs.extend(places[at + 1..].iter().map(|worse| (*worse, *better)));
+        for list in listed(&measured, kinds) {
+            for (at, better) in list.ranked.iter().enumerate() {
+                pairs.extend(list.ranked[at + 1..].iter().map(|worse| (*worse, *better)));
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Cells that may be ranked together, their places, and ties.
 
+use crate::separation::{Shown, separate};
 use crate::{Better, Metric};
-use stats::{Bootstrap, Estimate};
+use std::collections::{HashMap, HashSet};
 use study::{Cell, Durability, Study};
 
 /// Cells that had the same parameters.
@@ -24,6 +25,8 @@ pub struct Group<'a> {
     pub metric: Metric,
     /// Ranked cells, best first; then cells without figures and void ones.
     pub places: Vec<Place<'a>>,
+    /// Cells that share a place although the first of the two is shown to be better: a third cannot be separated from either.
+    pub within_ties: Vec<(&'a Cell, &'a Cell)>,
 }
 
 /// A cell and its rank within its group.
@@ -38,12 +41,37 @@ pub struct Place<'a> {
 /// Where a cell stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// First of this place, from 1.
+    /// At this place alone, from 1: better than every cell behind it and worse than every cell before it.
     At(usize),
-    /// Not told apart from the first cell of this place.
+    /// One of several that share this place: the trials cannot separate them all.
     Tied(usize),
+    /// It has figures, but the cells of its group have too few trials for any order ([`stats::FEWEST_TRIALS`]).
+    TooFew,
+    /// It has figures, and nothing to be ranked with.
+    Alone,
     /// Void, without a figure, or a baseline: not ranked.
     Unranked,
+}
+
+impl Rank {
+    /// `2`, `2=` where it is shared, or nothing where there is no place.
+    pub fn text(self) -> String {
+        match self {
+            Rank::At(place) => place.to_string(),
+            Rank::Tied(place) => format!("{place}="),
+            Rank::TooFew | Rank::Alone | Rank::Unranked => String::new(),
+        }
+    }
+
+    /// Whether it has figures to be believed: its place in the list says something, if only by the median.
+    pub fn is_listed(self) -> bool {
+        self != Rank::Unranked
+    }
+
+    /// Whether nothing is shown to be better.
+    pub fn leads(self) -> bool {
+        matches!(self, Rank::At(1) | Rank::Tied(1) | Rank::Alone)
+    }
 }
 
 /// Parts a study by the parameters that vary in it, in the order they first appear.
@@ -75,12 +103,54 @@ pub fn common_parameters(study: &Study) -> Vec<String> {
     first.params.iter().filter(|(key, value)| shared(key, value)).map(|(key, value)| format!("{key}={value}")).collect()
 }
 
-/// The groups of one part: baselines first, then by class and durability level, weakest promise first.
+/// Every part of a study with its groups. All pairs of cells that share a ranking anywhere in the study are judged together: the
+/// chance that equal ones among them are put in order is at most [`ALPHA`](crate::ALPHA), however many there are.
+pub fn ranking(study: &Study) -> Vec<(Part<'_>, Vec<Group<'_>>)> {
+    let parts = parts(study);
+    let mut listed: Vec<Vec<Listed<'_>>> = parts.iter().map(|part| listed(&part.cells, Kinds::Apart)).collect();
+    let order = Order::of(listed.iter().flatten());
+    let ranked = listed.iter_mut().map(|lists| lists.drain(..).map(|list| list.ranked(&order)).collect::<Vec<_>>());
+    let ranked: Vec<Vec<Group<'_>>> = ranked.collect();
+    parts.into_iter().zip(ranked).collect()
+}
+
+/// The groups of these cells: baselines first, then by class and durability level, weakest promise first. Only these cells are judged
+/// together.
 pub fn groups<'a>(cells: &[&'a Cell]) -> Vec<Group<'a>> {
+    let listed = listed(cells, Kinds::Apart);
+    let order = Order::of(&listed);
+    listed.into_iter().map(|list| list.ranked(&order)).collect()
+}
+
+/// Which cells are listed together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kinds {
+    /// Those of one class and durability level.
+    Apart,
+    /// All that have one measure, whatever their class and durability: for those who ask for it.
+    Together,
+}
+
+/// Cells that share a ranking, best first, not yet given places.
+pub(crate) struct Listed<'a> {
+    class: &'a str,
+    durability: Option<Durability>,
+    metric: Metric,
+    /// Those with figures to be believed.
+    pub ranked: Vec<&'a Cell>,
+    rest: Vec<&'a Cell>,
+}
+
+/// The lists of these cells.
+pub(crate) fn listed<'a>(cells: &[&'a Cell], kinds: Kinds) -> Vec<Listed<'a>> {
     let key = |cell: &'a Cell| {
-        let class = if cell.baseline { "baseline" } else { cell.class.as_str() };
+        let class = match kinds {
+            Kinds::Together => "all",
+            Kinds::Apart if cell.baseline => "baseline",
+            Kinds::Apart => cell.class.as_str(),
+        };
         let order = ["baseline", "embedded", "network", "distributed"].iter().position(|it| *it == class);
-        let durability = cell.durability.filter(|_| class != "baseline");
+        let durability = cell.durability.filter(|_| kinds == Kinds::Apart && class != "baseline");
         (order.unwrap_or(usize::MAX), class, durability, Metric::ranking(cell))
     };
     let mut keys: Vec<_> = cells.iter().map(|cell| key(cell)).collect();
@@ -89,57 +159,99 @@ pub fn groups<'a>(cells: &[&'a Cell]) -> Vec<Group<'a>> {
     keys.into_iter()
         .map(|group| {
             let (_, class, durability, metric) = group;
-            let members = cells.iter().copied().filter(|cell| key(cell) == group).collect();
-            Group { class, durability, metric, places: places(members, class, metric) }
+            let believed = |cell: &&Cell| cell.verdict.is_ranked() && metric.of_cell(cell).is_some();
+            let (mut ranked, rest): (Vec<&Cell>, Vec<&Cell>) =
+                cells.iter().copied().filter(|cell| key(cell) == group).partition(believed);
+            // The larger, the worse.
+            let badness = |cell: &Cell| match (metric.of_cell(cell), metric.better()) {
+                (None, _) => f64::INFINITY,
+                (Some(figure), Better::Lower) => figure.value,
+                (Some(figure), Better::Higher) => -figure.value,
+            };
+            ranked.sort_by(|a, b| badness(a).total_cmp(&badness(b)));
+            Listed { class, durability, metric, ranked, rest }
         })
         .collect()
 }
 
-/// All cells in one group, whatever their class and durability: for those who ask for it.
-pub(crate) fn group_all<'a>(cells: &[&'a Cell]) -> Vec<Group<'a>> {
-    let mut metrics: Vec<Metric> = cells.iter().map(|cell| Metric::ranking(cell)).collect();
-    metrics.sort_unstable();
-    metrics.dedup();
-    let of = |metric| cells.iter().copied().filter(|cell| Metric::ranking(cell) == metric).collect();
-    let group = |metric| Group { class: "all", durability: None, metric, places: places(of(metric), "all", metric) };
-    metrics.into_iter().map(group).collect()
-}
+impl<'a> Listed<'a> {
+    fn is_baseline(&self) -> bool {
+        self.class == "baseline"
+    }
 
-fn places<'a>(mut cells: Vec<&'a Cell>, class: &str, metric: Metric) -> Vec<Place<'a>> {
-    // The larger, the worse.
-    let badness = |cell: &Cell| match (metric.of_cell(cell), metric.better()) {
-        (None, _) => f64::INFINITY,
-        (Some(figure), Better::Lower) => figure.value,
-        (Some(figure), Better::Higher) => -figure.value,
-    };
-    let ranked = |cell: &Cell| cell.verdict.is_ranked() && metric.of_cell(cell).is_some();
-    cells.sort_by(|a, b| (!ranked(a)).cmp(&!ranked(b)).then(badness(a).total_cmp(&badness(b))));
-    // The cell every one after it is compared with, and its place.
-    let mut leader: Option<(&Cell, usize)> = None;
-    let mut places: Vec<Place<'a>> = Vec::new();
-    for (at, cell) in cells.into_iter().enumerate() {
-        let rank = match leader {
-            _ if class == "baseline" || !ranked(cell) => Rank::Unranked,
-            Some((first, place)) if !told_apart(cell, first, metric) => Rank::Tied(place),
-            _ => {
-                leader = Some((cell, at + 1));
-                Rank::At(at + 1)
-            }
+    /// Every two cells that are ranked against each other, the better one first.
+    fn pairs(&self) -> impl Iterator<Item = (&'a Cell, &'a Cell)> {
+        let ranked = if self.is_baseline() { &[][..] } else { self.ranked.as_slice() };
+        ranked
+            .iter()
+            .enumerate()
+            .flat_map(move |(at, better)| ranked[at + 1..].iter().map(move |worse| (*better, *worse)))
+    }
+
+    /// Gives places: a place is left behind only where every cell before is shown to be better than every cell after.
+    fn ranked(self, order: &Order) -> Group<'a> {
+        let ranks = self.ranks(order);
+        let rank: HashMap<*const Cell, Rank> =
+            self.ranked.iter().map(|cell| std::ptr::from_ref(*cell)).zip(ranks.iter().copied()).collect();
+        let of = |cell: &Cell| rank.get(&std::ptr::from_ref(cell)).copied();
+        let tied = |(better, worse): &(&Cell, &Cell)| of(better) == of(worse) && order.is_shown(better, worse);
+        let within_ties = self.pairs().filter(tied).collect();
+        let unranked = self.rest.iter().map(|cell| Place { cell, rank: Rank::Unranked });
+        let places = self.ranked.iter().zip(ranks).map(|(cell, rank)| Place { cell, rank }).chain(unranked).collect();
+        Group { class: self.class, durability: self.durability, metric: self.metric, places, within_ties }
+    }
+
+    fn ranks(&self, order: &Order) -> Vec<Rank> {
+        let n = self.ranked.len();
+        let enough = |cell: &&&Cell| self.metric.samples(cell).len() >= stats::FEWEST_TRIALS;
+        match n {
+            _ if self.is_baseline() => return vec![Rank::Unranked; n],
+            1 => return vec![Rank::Alone],
+            _ if self.ranked.iter().filter(enough).count() < 2 => return vec![Rank::TooFew; n],
+            _ => {}
+        }
+        let cut = |at: usize| {
+            let (before, after) = self.ranked.split_at(at);
+            before.iter().all(|better| after.iter().all(|worse| order.is_shown(better, worse)))
         };
-        places.push(Place { cell, rank });
-    }
-    places
-}
-
-/// Whether two cells' figures differ by more than chance would explain: 1 lies outside the interval of their ratio. Single trials
-/// have no interval; they are taken at face value and the table says so.
-fn told_apart(worse: &Cell, better: &Cell, metric: Metric) -> bool {
-    match ratio(worse, better, metric) {
-        Some(ratio) if ratio.level > 0.0 => ratio.low > 1.0 || ratio.high < 1.0,
-        _ => true,
+        let mut ranks = Vec::with_capacity(n);
+        for end in 1..=n {
+            if end == n || cut(end) {
+                let first = ranks.len();
+                let rank = if end - first == 1 { Rank::At(first + 1) } else { Rank::Tied(first + 1) };
+                ranks.resize(end, rank);
+            }
+        }
+        ranks
     }
 }
 
-fn ratio(a: &Cell, b: &Cell, metric: Metric) -> Option<Estimate> {
-    stats::median_ratio(&metric.samples(a), &metric.samples(b), Bootstrap::default())
+/// Which of two cells is shown to be the better one, over all pairs that are ranked.
+struct Order(HashSet<(*const Cell, *const Cell)>);
+
+impl Order {
+    fn of<'a, 'b: 'a>(lists: impl IntoIterator<Item = &'a Listed<'b>>) -> Order {
+        let lists: Vec<&Listed<'_>> = lists.into_iter().collect();
+        let mut shown = HashSet::new();
+        let mut metrics: Vec<Metric> = lists.iter().map(|list| list.metric).collect();
+        metrics.sort_unstable();
+        metrics.dedup();
+        for metric in metrics {
+            let pairs: Vec<(&Cell, &Cell)> =
+                lists.iter().filter(|list| list.metric == metric).flat_map(|list| list.pairs()).collect();
+            let worse = match metric.better() {
+                Better::Lower => Shown::Larger,
+                Better::Higher => Shown::Smaller,
+            };
+            let found = separate(&pairs, metric);
+            let clear = pairs.into_iter().zip(found).filter(|(_, found)| *found == worse);
+            shown.extend(clear.map(|((better, worse), _)| (std::ptr::from_ref(better), std::ptr::from_ref(worse))));
+        }
+        Order(shown)
+    }
+
+    /// Whether the first is shown to be better than the second.
+    fn is_shown(&self, better: &Cell, worse: &Cell) -> bool {
+        self.0.contains(&(std::ptr::from_ref(better), std::ptr::from_ref(worse)))
+    }
 }

@@ -1,8 +1,11 @@
-//! Who is ranked with whom, by what, and who is not told apart.
+//! Who is ranked with whom, by what, and who cannot be separated.
 
 #![allow(clippy::unwrap_used)]
 
-use analysis::{Metric, Rank, baseline, cost, groups, parts, summarise};
+use analysis::{
+    Across, Allowed, Candidates, Finding, Metric, Rank, Subject, baseline, compare, cost, groups, parts, ranking,
+    summarise, within,
+};
 use study::{Cell, Durability, Latencies, LatencySummary, Measure, Reason, ReasonKind, Study, TrialRecord, Verdict};
 
 /// A cell whose trials took these times and completed so many operations.
@@ -78,7 +81,69 @@ fn stores_whose_times_overlap_share_a_place() {
     let a = cell("a", &[(1.0, 10), (1.2, 10), (1.4, 10)]);
     let b = cell("b", &[(1.1, 10), (1.3, 10), (1.5, 10)]);
     let c = cell("c", &[(9.0, 10), (9.1, 10), (9.2, 10)]);
-    assert_eq!(places(&[c, b, a]), [("a", Rank::At(1)), ("b", Rank::Tied(1)), ("c", Rank::At(3))]);
+    assert_eq!(places(&[c, b, a]), [("a", Rank::Tied(1)), ("b", Rank::Tied(1)), ("c", Rank::At(3))]);
+}
+
+#[test]
+fn a_place_is_left_behind_only_where_all_before_are_shown_to_be_better_than_all_after() {
+    // a is ahead of c, but b, between them, cannot be separated from either.
+    let a = cell("a", &[(1.00, 10), (1.01, 10), (1.02, 10), (1.03, 10)]);
+    let b = cell("b", &[(0.95, 10), (1.25, 10), (1.15, 10), (1.35, 10)]);
+    let c = cell("c", &[(1.40, 10), (1.41, 10), (1.42, 10), (1.44, 10)]);
+    assert_eq!(places(&[a.clone(), c.clone()]), [("a", Rank::At(1)), ("c", Rank::At(2))]);
+    assert_eq!(places(&[a, b, c]), [("a", Rank::Tied(1)), ("b", Rank::Tied(1)), ("c", Rank::Tied(1))]);
+}
+
+#[test]
+fn two_trials_give_no_place_however_far_apart_and_are_listed_by_their_median() {
+    let (slow, fast) = (cell("slow", &[(9.0, 10), (9.1, 10)]), cell("fast", &[(1.0, 10), (1.1, 10)]));
+    assert_eq!(places(&[slow, fast]), [("fast", Rank::TooFew), ("slow", Rank::TooFew)]);
+    let single = |store: &str, time_s| cell(store, &[(time_s, 10)]);
+    assert_eq!(places(&[single("b", 2.0), single("a", 1.0)]), [("a", Rank::TooFew), ("b", Rank::TooFew)]);
+}
+
+#[test]
+fn a_table_and_a_comparison_of_the_same_study_say_the_same_of_every_pair() {
+    let about = |store: &str, time_s: f64, spread: f64| {
+        let trials: Vec<(f64, u64)> = (0..5)
+            .map(|at| (time_s * (1.0 + spread * f64::from((at * 7 + store.len() as i32 * 3) % 5 - 2)), 100))
+            .collect();
+        cell(store, &trials)
+    };
+    let cells = vec![
+        about("a", 1.0, 0.02),
+        about("bb", 1.03, 0.02),
+        about("ccc", 1.6, 0.05),
+        about("dddd", 1.75, 0.05),
+        about("eeeee", 9.0, 0.1),
+    ];
+    let study = Study { cells, ..Study::default() };
+    let place = |store: &str| {
+        let (_, groups) = ranking(&study).remove(0);
+        let rank = groups[0].places.iter().find(|place| place.cell.store == store).unwrap().rank;
+        match rank {
+            Rank::At(place) | Rank::Tied(place) => place,
+            other => panic!("{other:?}"),
+        }
+    };
+    let pairs = within(&study, Across::Refuse);
+    let candidates: Vec<Candidates<'_>> = pairs
+        .iter()
+        .map(|(a, b)| Candidates {
+            cell: String::new(),
+            a: Subject { name: a.store.clone(), study: &study, cell: a },
+            b: Subject { name: b.store.clone(), study: &study, cell: b },
+            told: Vec::new(),
+        })
+        .collect();
+    let compared = compare(&candidates, &[Metric::Makespan], Allowed::default());
+    let (mut clear, mut tied) = (0, 0);
+    for ((worse, better), pair) in pairs.iter().zip(compared) {
+        let shown = pair.headline().unwrap().finding == Finding::Better;
+        assert_eq!(place(&better.store) < place(&worse.store), shown, "{} and {}", better.store, worse.store);
+        (clear, tied) = (clear + usize::from(shown), tied + usize::from(!shown));
+    }
+    assert!(clear > 0 && tied > 0, "{clear} clear, {tied} tied");
 }
 
 #[test]
@@ -91,7 +156,7 @@ fn void_cells_and_other_promises_are_not_ranked_with_the_rest() {
     let plain = cell("plain", &[(1.0, 10), (1.0, 10), (1.0, 10)]);
     assert_eq!(
         places(&[void, durable, library, plain]),
-        [("library", Rank::At(1)), ("plain", Rank::At(1)), ("void", Rank::Unranked), ("durable", Rank::At(1))]
+        [("library", Rank::Alone), ("plain", Rank::Alone), ("void", Rank::Unranked), ("durable", Rank::Alone)]
     );
 }
 

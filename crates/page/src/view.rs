@@ -32,7 +32,7 @@ pub struct Report<'a> {
     pub(crate) standings: Vec<Standing>,
 }
 
-/// Cells with the same parameters, in the groups that may be ranked. Ranking draws random samples, so it is done once.
+/// Cells with the same parameters, in the groups that may be ranked. Ranking tests every pair of them, so it is done once.
 pub(crate) struct Grouped<'a> {
     pub part: Part<'a>,
     pub groups: Vec<Group<'a>>,
@@ -64,10 +64,8 @@ impl<'a> Report<'a> {
             [one] => Cow::Borrowed(one.study),
             several => Cow::Owned(overlay(several)),
         };
-        let grouped: Vec<Grouped<'_>> = analysis::parts(&study)
-            .into_iter()
-            .map(|part| Grouped { groups: analysis::groups(&part.cells), part })
-            .collect();
+        let grouped: Vec<Grouped<'_>> =
+            analysis::ranking(&study).into_iter().map(|(part, groups)| Grouped { part, groups }).collect();
         let sections = sections::all(&study, &grouped, &Identities::of(&study));
         let headline = headline(&study, named.len(), &grouped);
         let standings = standings(&study, &grouped);

@@ -1,6 +1,7 @@
 //! What the tables and plots of a sweep show of a cell.
 
 use crate::units;
+use analysis::Metric;
 use std::cmp::Ordering;
 use study::{Cell, Quantity};
 
@@ -31,6 +32,15 @@ impl Figure {
             Figure::Time => cell.makespan_s,
             Figure::Rate => cell.ops_per_s,
             Figure::P99 => cell.p99_ns,
+        }
+    }
+
+    /// The metric it is.
+    pub(crate) fn metric(self) -> Metric {
+        match self {
+            Figure::Time => Metric::Makespan,
+            Figure::Rate => Metric::OpsPerS,
+            Figure::P99 => Metric::P99,
         }
     }
 

@@ -2,7 +2,9 @@
 
 use crate::figure::Figure;
 use crate::layout::{Colour, Style, WIDTH, paint, paragraph};
-use study::{Cell, Measure, Study, TrialOrder, Varied};
+use analysis::{Better, Shown, separate};
+use std::collections::HashSet;
+use study::{Cell, Measure, Quantity, Study, TrialOrder, Varied};
 
 /// Longest label of a row; longer ones are cut in their middle.
 const LABEL: usize = 30;
@@ -23,17 +25,32 @@ pub fn sweep_table(study: &Study, colour: Colour) -> String {
         text += &table(study, across, figure, colour);
         text.push('\n');
     }
-    text += &paragraph(
-        "* is the best of its row; = is not told apart from it, as their intervals overlap.",
-        1,
-        3,
-        Style::Dim,
-        colour,
-    );
+    let (marks, style) = match trials_of(study) {
+        Some(trials) if trials < stats::FEWEST_TRIALS => {
+            let trials =
+                if trials == 1 { "1 trial per cell is".into() } else { format!("{trials} trials per cell are") };
+            let words = format!(
+                "No cell is marked as the best: {trials} too few. --repeats {} or more can.",
+                stats::FEWEST_TRIALS
+            );
+            (words, Style::Warning)
+        }
+        _ => (
+            "* has the best median of its row; = cannot be separated from it by these trials; the rest is worse."
+                .into(),
+            Style::Dim,
+        ),
+    };
+    text += &paragraph(&marks, 1, 3, style, colour);
     for note in notes(study) {
         text += &paragraph(&note, 1, 3, Style::Warning, colour);
     }
     text
+}
+
+/// The most trials any cell has.
+fn trials_of(study: &Study) -> Option<usize> {
+    study.cells.iter().filter(|cell| !cell.baseline).map(|cell| cell.counted().count()).max()
 }
 
 /// What a reader must know of how the combinations were run.
@@ -104,7 +121,8 @@ fn label(study: &Study, across: &Varied, cell: &Cell) -> String {
 
 fn table(study: &Study, across: &Varied, figure: Figure, colour: Colour) -> String {
     let rows = rows(study, across);
-    let drawn: Vec<Vec<String>> = rows.iter().map(|row| texts(row, figure)).collect();
+    let marks = Marks::of(&rows, figure);
+    let drawn: Vec<Vec<String>> = rows.iter().map(|row| texts(row, figure, &marks)).collect();
     let widths: Vec<usize> = (0..across.values.len())
         .map(|at| drawn.iter().map(|row| row[at].chars().count()).chain([across.values[at].chars().count() + 1]).max())
         .map(|widest| widest.unwrap_or(0) + 2)
@@ -137,21 +155,66 @@ fn table(study: &Study, across: &Varied, figure: Figure, colour: Colour) -> Stri
     text
 }
 
-fn texts(row: &PivotRow<'_>, figure: Figure) -> Vec<String> {
-    let known = |cell: &Option<&Cell>| cell.filter(|cell| cell.verdict.is_ranked()).and_then(|cell| figure.of(cell));
-    let best = row.cells.iter().filter_map(known).min_by(|a, b| figure.better(a.value, b.value));
-    let several = row.cells.iter().filter_map(known).count() > 1;
+/// The cells that are worse than the best of their row, shown by the rule of every ranking over all pairs of all rows.
+struct Marks(HashSet<*const Cell>);
+
+impl Marks {
+    fn of(rows: &[PivotRow<'_>], figure: Figure) -> Marks {
+        let rows: Vec<Vec<&Cell>> = rows.iter().map(|row| best_first(row, figure)).collect();
+        let all_pairs = |row: &Vec<&'_ Cell>| -> Vec<(usize, usize)> {
+            (0..row.len()).flat_map(|a| (a + 1..row.len()).map(move |b| (a, b))).collect()
+        };
+        let pairs: Vec<(&Cell, &Cell)> =
+            rows.iter().flat_map(|row| all_pairs(row).into_iter().map(|(a, b)| (row[a], row[b]))).collect();
+        let worse = match figure.metric().better() {
+            Better::Lower => Shown::Larger,
+            Better::Higher => Shown::Smaller,
+        };
+        let best: HashSet<*const Cell> =
+            rows.iter().filter_map(|row| row.first()).map(|cell| std::ptr::from_ref(*cell)).collect();
+        let found = separate(&pairs, figure.metric());
+        let behind = pairs
+            .into_iter()
+            .zip(found)
+            .filter(|((a, _), found)| *found == worse && best.contains(&std::ptr::from_ref(*a)));
+        Marks(behind.map(|((_, b), _)| std::ptr::from_ref(b)).collect())
+    }
+
+    fn is_behind(&self, cell: &Cell) -> bool {
+        self.0.contains(&std::ptr::from_ref(cell))
+    }
+}
+
+/// The cells of a row that have the figure, best first.
+fn best_first<'a>(row: &PivotRow<'a>, figure: Figure) -> Vec<&'a Cell> {
+    let mut cells: Vec<(f64, &Cell)> =
+        row.cells.iter().flatten().filter_map(|cell| Some((known(cell, figure)?.value, *cell))).collect();
+    cells.sort_by(|a, b| figure.better(a.0, b.0));
+    cells.into_iter().map(|(_, cell)| cell).collect()
+}
+
+/// A cell's figure, where it may be believed.
+fn known(cell: &Cell, figure: Figure) -> Option<Quantity> {
+    figure.of(cell).filter(|_| cell.verdict.is_ranked())
+}
+
+fn texts(row: &PivotRow<'_>, figure: Figure, marks: &Marks) -> Vec<String> {
+    let in_row: Vec<(&Cell, Quantity)> =
+        row.cells.iter().flatten().filter_map(|cell| Some((*cell, known(cell, figure)?))).collect();
+    let best = in_row.iter().min_by(|a, b| figure.better(a.1.value, b.1.value)).map(|(cell, _)| *cell);
+    let can_be_marked = |cell: &Cell| cell.counted().count() >= stats::FEWEST_TRIALS;
+    let marked = in_row.len() > 1 && in_row.iter().filter(|(cell, _)| can_be_marked(cell)).count() > 1;
     let text = |cell: &Option<&Cell>| {
-        let Some(found) = cell else { return "- ".into() };
+        let Some(found) = *cell else { return "- ".into() };
         if !found.verdict.is_ranked() {
             return format!("{} ", found.verdict.status);
         }
-        let Some(quantity) = known(cell) else { return "- ".to_owned() };
+        let Some(quantity) = known(found, figure) else { return "- ".to_owned() };
         let shown = figure.shown(quantity.value);
         let mark = match best {
-            Some(best) if several && best == quantity => '*',
-            Some(best) if several && best.level > 0.0 && best.low <= quantity.high && quantity.low <= best.high => '=',
-            _ => ' ',
+            _ if !marked || marks.is_behind(found) => ' ',
+            Some(best) if std::ptr::eq(best, found) => '*',
+            _ => '=',
         };
         format!("{shown}{mark}")
     };
@@ -172,22 +235,32 @@ fn shortened(label: &str) -> String {
 mod tests {
     use super::{shortened, sweep_table};
     use crate::Colour;
+    use analysis::summarise;
     use std::collections::BTreeMap;
-    use study::{Cell, Quantity, Reason, ReasonKind, Study, Varied, Verdict};
+    use study::{Cell, Latencies, LatencySummary, Reason, ReasonKind, Study, TrialRecord, Varied, Verdict};
 
     fn cell(store: &str, varied: &[(&str, &str)], params: &[&str], time_s: f64) -> Cell {
         let varied: BTreeMap<String, String> = varied.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
         let params = varied.iter().filter(|(key, _)| params.contains(&key.as_str()));
-        let quantity = |value: f64| Some(Quantity { value, low: value * 0.95, high: value * 1.05, level: 0.75, n: 3 });
-        Cell {
+        let trial = |share: f64| TrialRecord {
+            makespan_s: time_s * share,
+            operations: 1_000,
+            ops_per_s: 1_000.0 / (time_s * share),
+            latency_ns: Latencies {
+                response: LatencySummary { n: 1_000, p99: (time_s * share * 1e6) as u64, ..LatencySummary::default() },
+                ..Latencies::default()
+            },
+            ..TrialRecord::default()
+        };
+        let mut cell = Cell {
             store: store.into(),
             params: params.map(|(k, v)| (k.clone(), v.clone())).collect(),
             varied,
-            makespan_s: quantity(time_s),
-            p99_ns: quantity(time_s * 1e6),
-            verdict: Verdict::of([]),
+            trials: [0.97, 1.0, 1.04].map(trial).into(),
             ..Cell::default()
-        }
+        };
+        summarise(&mut cell);
+        cell
     }
 
     fn varied(key: &str, values: &[&str]) -> Varied {
@@ -214,6 +287,16 @@ mod tests {
         assert_eq!(lines[3].split_whitespace().collect::<Vec<_>>(), ["lmdb", "2.00", "s", "1.00", "s*", "1.05", "s="]);
         assert_eq!(lines[4].split_whitespace().collect::<Vec<_>>(), ["redis", "4.00", "s", "void", "3.00", "s*"]);
         assert!(text.contains("P99 by clients"), "{text}");
+        let mut few = study;
+        for cell in &mut few.cells {
+            cell.trials.truncate(2);
+            summarise(cell);
+        }
+        let text = sweep_table(&few, Colour::Never);
+        assert!(
+            !text.contains("s*") && !text.contains("s=") && text.contains("2 trials per cell are too few"),
+            "{text}"
+        );
     }
 
     #[test]

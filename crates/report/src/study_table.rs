@@ -5,12 +5,13 @@ use crate::budget;
 use crate::curves;
 use crate::footnotes::{self, Emulations};
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::order;
 use crate::originals;
 use crate::phases;
 use crate::reasons;
 use crate::units;
 use analysis::{Group, Metric, Part, Place, Rank, baseline, cost, spread};
-use study::{Cell, Durability, Status, Study};
+use study::{Cell, Durability, Quantity, Status, Study};
 
 const COLUMNS: [Column; 9] = [
     Column { title: "", side: Side::Left, gap: 1 },
@@ -32,12 +33,10 @@ const STORE: usize = 1;
 /// Reads the cells' summaries: call [`analysis::summarise`] on cells first (a [`StudyDir`](crate::StudyDir) does).
 pub fn study_table(study: &Study, colour: Colour) -> String {
     let mut text = title(study, colour);
-    let parts = analysis::parts(study);
+    let grouped: Vec<(Part<'_>, Vec<Group<'_>>)> = analysis::ranking(study);
     let all: Vec<&Cell> = study.cells.iter().collect();
     let emulations = Emulations::of(&all);
     let widespread = reasons::widespread(study);
-    let grouped: Vec<(&Part<'_>, Vec<Group<'_>>)> =
-        parts.iter().map(|part| (part, analysis::groups(&part.cells))).collect();
 
     let drawn: Vec<Vec<Vec<Row>>> = grouped
         .iter()
@@ -56,6 +55,9 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
             for (place, row) in group.places.iter().zip(rows) {
                 text += &table.row(row, colour);
                 text += &reasons::of_cell(place.cell, &widespread, colour);
+            }
+            if let Some(sentence) = order::unseen(group) {
+                text += &paragraph(&sentence, 1, 3, Style::Warning, colour);
             }
         }
         text += &phases::of_cells(groups, colour);
@@ -118,13 +120,13 @@ fn title(study: &Study, colour: Colour) -> String {
     text
 }
 
-/// `5 trials a store after 1 warm-up`.
+/// `5 trials per store after 1 warm-up`.
 fn trials(study: &Study) -> String {
     let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
     let trials = match counted {
         0 => return "no trial yet".into(),
-        1 => "1 trial a store".to_owned(),
-        n => format!("{n} trials a store"),
+        1 => "1 trial per store".to_owned(),
+        n => format!("{n} trials per store"),
     };
     match study.warmups {
         0 => trials,
@@ -179,16 +181,9 @@ fn row(place: &Place<'_>, null: Option<&Cell>, ram: Option<&Cell>, emulations: &
         Status::Degraded => (Style::Plain, Style::Warning),
         Status::Void => (Style::Dim, Style::Bad),
     };
-    let rank = match place.rank {
-        Rank::At(place) => place.to_string(),
-        Rank::Tied(place) => format!("{place}="),
-        Rank::Unranked => String::new(),
-    };
+    let rank = place.rank.text();
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
-    let interval = cell.makespan_s.and_then(|makespan| spread(&makespan)).map(|share| match share {
-        0.1.. => format!("±{:.0}%", share * 100.0),
-        _ => format!("±{:.1}%", share * 100.0),
-    });
+    let interval = cell.makespan_s.and_then(|makespan| interval(&makespan));
     vec![
         (rank, style),
         (footnotes::store_label(cell, &emulations.mark(cell)), style),
@@ -202,6 +197,16 @@ fn row(place: &Place<'_>, null: Option<&Cell>, ram: Option<&Cell>, emulations: &
     ]
 }
 
+/// `±4.2%`; where that says little, from where to where.
+fn interval(figure: &Quantity) -> Option<String> {
+    let share = spread(figure)?;
+    Some(match share {
+        1.0.. => format!("{}..{}", units::duration(figure.low), units::duration(figure.high)),
+        0.1.. => format!("±{:.0}%", share * 100.0),
+        _ => format!("±{:.1}%", share * 100.0),
+    })
+}
+
 fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String {
     let mut text = String::new();
     if let Some(agreement) = answers::agreement(cells) {
@@ -209,10 +214,9 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String 
         text += &paragraph(&agreement, 1, 3, style, colour);
     }
     let places: Vec<&Place<'_>> = groups.iter().flat_map(|group| &group.places).collect();
-    let ranked: Vec<&Cell> =
-        places.iter().filter(|place| place.rank != Rank::Unranked).map(|place| place.cell).collect();
+    let ranked: Vec<&Cell> = places.iter().filter(|place| place.rank.is_listed()).map(|place| place.cell).collect();
     text += &budget::bars(&ranked, cells, colour);
-    let best = |class: &str| places.iter().find(|place| place.cell.class == class && place.rank == Rank::At(1));
+    let best = |class: &str| places.iter().find(|place| place.cell.class == class && place.rank.is_listed());
     let best = best("network").or_else(|| best("embedded"));
     if let Some(sentence) = best.and_then(|place| budget::sentence(place.cell, cells)) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
@@ -231,10 +235,15 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String 
 fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec<(&'static str, String)> {
     let levels: Vec<f64> =
         study.cells.iter().filter_map(|cell| cell.makespan_s).map(|makespan| makespan.level).collect();
-    let time = match stats::quantile(&levels, 0.0) {
-        None => return Vec::new(),
-        Some(level) if level > 0.0 => format!("median of the trials ± its {} interval", percent(level)),
-        Some(_) => "of single trials: the order may be chance, try --repeats 5".into(),
+    let time = match (stats::quantile(&levels, 0.0), stats::quantile(&levels, 1.0)) {
+        (Some(least), Some(most)) if most > 0.0 => {
+            let fewest = study.cells.iter().filter_map(|cell| cell.makespan_s).map(|it| it.n).min().unwrap_or_default();
+            let level = if least < most { format!("{} to {}", percent(least), percent(most)) } else { percent(most) };
+            let why = if fewest < 6 { ", from the fastest to the slowest; 6 trials give 95 %" } else { "" };
+            format!("median of the trials ± its {level} interval{why}")
+        }
+        (Some(_), _) => "of single trials, which have no interval".into(),
+        _ => return Vec::new(),
     };
     let open_loop = study.cells.iter().any(|cell| cell.latency_ns.send_lag.n > 0);
     let p99 = match open_loop {
@@ -256,7 +265,7 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
         Rank::Tied(at) => Some(at),
         _ => None,
     }) {
-        legend.push(("=", format!("{tied}= was not told apart from the store at place {tied} by these trials")));
+        legend.push(("=", format!("{tied}= is shared: these trials cannot separate them; listed by their medians")));
     }
     let has = |status| study.cells.iter().any(|cell| cell.verdict.status == status);
     if has(Status::Degraded) {

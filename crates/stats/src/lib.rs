@@ -11,7 +11,8 @@
 //! |---|---|
 //! | what is the typical value, and how sure is that? | [`median_interval`] |
 //! | how many times slower is A than B, and how sure is that? | [`median_ratio`] |
-//! | could the difference be chance? | [`permutation_test`], then [`holm`] over all comparisons made |
+//! | which of several groups differ, and could that be chance? | [`separations`] |
+//! | could the difference of two groups be chance, whatever the noise? | [`permutation_test`], then [`holm`] over all comparisons made |
 //! | how small a difference would have been found? how many repeats find 5 %? | [`Detection::smallest`], [`Detection::repeats_needed`] |
 //! | how often does it happen, and how sure is that? | [`proportion`] |
 //! | which trials are unlike the others? | [`modified_z_scores`] |
@@ -36,6 +37,8 @@ mod permutation;
 mod proportion;
 mod random;
 mod ratio;
+mod separation;
+mod student;
 
 pub use autocorrelation::{autocorrelation, effective_sample_size};
 pub use bootstrap::Bootstrap;
@@ -48,3 +51,4 @@ pub use outlier::{OUTLIER_SCORE, modified_z_scores};
 pub use permutation::{Permutations, Statistic, permutation_test, rank_test_above, sign_test_above};
 pub use proportion::proportion;
 pub use ratio::median_ratio;
+pub use separation::{FEWEST_TRIALS, Separation, Trials, separations};

@@ -5,7 +5,7 @@
 mod noise;
 
 use noise::Noise;
-use stats::{Detectable, Detection, Permutations, Statistic, permutation_test};
+use stats::{Detectable, Detection, Trials, separations};
 
 type Trial = fn(&mut Noise) -> f64;
 
@@ -21,8 +21,8 @@ fn power(noise: &mut Noise, trial: Trial, n: usize, ratio: f64) -> f64 {
     let studies = 200;
     let found = (0..studies).filter(|_| {
         let (a, b) = (group(noise, trial, n, 1.0), group(noise, trial, n, ratio));
-        permutation_test(&a, &b, Statistic::Rank, Permutations { exact_up_to: 5000, draws: 1000, seed: 1 }).unwrap()
-            < 0.05
+        let of = |figures| Trials { figures, step: 0.0 };
+        separations(&[of(&a), of(&b)], &[(0, 1)])[0].unwrap().p < 0.05
     });
     found.count() as f64 / f64::from(studies)
 }
@@ -35,7 +35,7 @@ fn average(values: &[f64]) -> f64 {
 fn the_smallest_detectable_difference_is_found_about_as_often_as_promised() {
     let mut noise = Noise::new(1);
     for (name, trial) in SOURCES {
-        for n in [5, 8, 15, 30] {
+        for n in [3, 5, 8, 15, 30] {
             let powers: Vec<f64> = (0..30)
                 .map(|_| {
                     let (a, b) = (group(&mut noise, trial, n, 1.0), group(&mut noise, trial, n, 1.0));
@@ -45,8 +45,10 @@ fn the_smallest_detectable_difference_is_found_about_as_often_as_promised() {
                 })
                 .collect();
             println!("{name}, n = {n}: power {:.3} for 0.9", average(&powers));
-            // One study knows its spread only roughly: few trials promise a little too much.
-            assert!((0.7..=0.97).contains(&average(&powers)), "{name}, n = {n}: {}", average(&powers));
+            // One study knows its spread only roughly: few trials promise a little too much, and few that saw no disturbance know
+            // of none.
+            let least = if n <= 5 { 0.5 } else { 0.7 };
+            assert!((least..=0.97).contains(&average(&powers)), "{name}, n = {n}: {}", average(&powers));
         }
     }
 }
@@ -69,13 +71,13 @@ fn as_many_repeats_as_were_said_to_be_needed_find_the_difference() {
 }
 
 #[test]
-fn three_repeats_can_show_nothing_and_four_are_named_as_the_least() {
-    let few = [1.0, 1.01, 1.02];
+fn two_repeats_can_show_nothing_and_three_are_named_as_the_least() {
+    let few = [1.0, 1.01];
     let found = Detection::default().smallest(&few, &few).unwrap();
-    assert_eq!(found, Detectable::Nothing { least_repeats: 4 });
-    assert!(found.to_string().contains("4 are needed at least"), "{found}");
+    assert_eq!(found, Detectable::Nothing { least_repeats: 3 });
+    assert!(found.to_string().contains("3 are the least"), "{found}");
     let needed = Detection::default().repeats_needed(&few, &few, 10.0).unwrap();
-    assert_eq!(needed, 4);
+    assert_eq!(needed, 3);
 }
 
 #[test]

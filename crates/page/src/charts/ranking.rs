@@ -163,11 +163,8 @@ fn option(places: &[Place<'_>], metric: Metric, identities: &Identities) -> Valu
 
 /// `2`, `2=` or `–`.
 pub(crate) fn place(rank: Rank) -> String {
-    match rank {
-        Rank::At(at) => at.to_string(),
-        Rank::Tied(at) => format!("{at}="),
-        Rank::Unranked => "–".into(),
-    }
+    let place = rank.text();
+    if place.is_empty() { "–".into() } else { place }
 }
 
 fn describe(group: &Group<'_>) -> String {

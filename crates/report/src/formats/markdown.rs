@@ -1,8 +1,9 @@
 //! A study as GitHub-flavoured Markdown.
 
 use crate::markdown::{code, escaped};
+use crate::order;
 use crate::units;
-use analysis::{Group, Rank};
+use analysis::Group;
 use std::fmt::Write;
 use study::{Status, Study};
 
@@ -13,9 +14,9 @@ pub fn study_markdown(study: &Study) -> String {
     jobs.dedup();
     let input = study.input.get("name").and_then(|name| name.as_str()).map(|name| format!(" on {name}"));
     let mut text = format!("### {}\n", escaped(&format!("{}{}", jobs.join(", "), input.unwrap_or_default())));
-    for part in analysis::parts(study) {
-        for group in analysis::groups(&part.cells) {
-            table(&mut text, &part.label, &group);
+    for (part, groups) in analysis::ranking(study) {
+        for group in &groups {
+            table(&mut text, &part.label, group);
         }
     }
     let reasons: Vec<String> = study
@@ -45,11 +46,7 @@ fn table(text: &mut String, label: &str, group: &Group<'_>) {
     let _ = writeln!(text, "| | store | time | op/s | p99 | verdict |\n|--:|---|--:|--:|--:|---|");
     for place in &group.places {
         let cell = place.cell;
-        let rank = match place.rank {
-            Rank::At(place) => place.to_string(),
-            Rank::Tied(place) => format!("{place}="),
-            Rank::Unranked => String::new(),
-        };
+        let rank = place.rank.text();
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
         let interval = |quantity: &study::Quantity, unit: &dyn Fn(f64) -> String| match quantity.level {
             0.0 => unit(quantity.value),
@@ -64,5 +61,8 @@ fn table(text: &mut String, label: &str, group: &Group<'_>) {
             or_dash(cell.p99_ns.map(|it| interval(&it, &|ns| units::duration(ns * 1e-9)))),
             cell.verdict.status,
         );
+    }
+    if let Some(sentence) = order::unseen(group) {
+        let _ = writeln!(text, "\n{}", escaped(&sentence));
     }
 }
