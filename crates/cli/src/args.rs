@@ -136,7 +136,8 @@ pub struct RunArguments {
     /// Time one operation in so many [default: every one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = LOAD)]
     pub time_one_in: Option<u32>,
-    /// Counted trials of each store [default: 3, or 2 where a third would take the study beyond half a minute; with --quick 2]
+    /// Counted trials of each store; 3 or more can show an order [default: 5, or as few as 2 where more would take the study beyond
+    /// about half a minute; with --vary 3; with --quick 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = TRIALS)]
     pub repeats: Option<u32>,
     /// Trials of each store that are run first and not counted [default: 0]
@@ -145,7 +146,7 @@ pub struct RunArguments {
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 42, help_heading = TRIALS)]
     pub seed: u64,
-    /// A first look: two repeats
+    /// A first look: two repeats, which cannot show an order
     #[arg(long, help_heading = TRIALS)]
     pub quick: bool,
     /// Do not add the baselines: null, ram and, beside servers, echo

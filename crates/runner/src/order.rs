@@ -46,12 +46,17 @@ pub fn rising(cells: usize, warmups: u32, repeats: u32) -> Vec<Turn> {
 /// Counted rounds that are run however long they take: what is not repeated has no interval.
 const FEWEST_ROUNDS: u32 = 2;
 
+/// Rounds below which no order of stores can be shown: for the sake of the last of them a study may take half as long again as the
+/// user is thought to wait.
+const ROUNDS_FOR_AN_ORDER: u32 = stats::FEWEST_TRIALS as u32;
+
 /// The counted rounds that were run `so_far`, when the trial of this order begins another, and with it the study would take longer
 /// than `patience`.
 pub fn enough(order: u32, cells: u32, warmups: u32, so_far: Duration, patience: Duration) -> Option<u32> {
     let rounds = (order - 1) / cells;
     let counted = rounds.checked_sub(warmups).filter(|&counted| counted >= FEWEST_ROUNDS)?;
     let begins = (order - 1).is_multiple_of(cells);
+    let patience = if counted < ROUNDS_FOR_AN_ORDER { patience * 3 / 2 } else { patience };
     (begins && so_far + so_far / rounds > patience).then_some(counted)
 }
 
@@ -136,12 +141,13 @@ mod tests {
     }
 
     #[test]
-    fn a_third_round_is_left_out_where_it_would_take_too_long_and_never_the_second() {
+    fn rounds_are_left_out_where_they_would_take_too_long_a_third_later_than_others_and_never_the_second() {
         let patience = Duration::from_secs(30);
         let enough = |order, so_far_s| super::enough(order, 5, 1, Duration::from_secs(so_far_s), patience);
-        // A warm-up round and two that count are 15 trials; the 16th begins another round.
-        assert_eq!([enough(16, 22), enough(16, 23)], [None, Some(2)]);
+        // A warm-up round and two that count are 15 trials; the 16th begins the round that lets an order be shown.
+        assert_eq!([enough(16, 33), enough(16, 34)], [None, Some(2)]);
         assert_eq!([enough(21, 24), enough(21, 25)], [None, Some(3)]);
+        assert_eq!([enough(26, 25), enough(26, 26)], [None, Some(4)]);
         assert!((1..16).chain(17..21).all(|order| enough(order, 3600).is_none()), "half a round is no round");
     }
 

@@ -113,9 +113,17 @@ impl Observer for Notebook {
 
     fn rounds_settled(&mut self, repeats: u32) -> Result<(), String> {
         self.progress.finish();
-        eprintln!(
-            "kvtrial: {repeats} trials a store: another would have taken the study beyond half a minute; --repeats N says how many"
-        );
+        let fewest = stats::FEWEST_TRIALS;
+        if (repeats as usize) < fewest {
+            eprintln!(
+                "kvtrial: {repeats} trials per store, too few to put them in order: another would have taken the study well beyond half a \
+                 minute; --repeats {fewest} runs it"
+            );
+        } else {
+            eprintln!(
+                "kvtrial: {repeats} trials per store: another would have taken the study beyond half a minute; --repeats N says how many"
+            );
+        }
         self.directory.amend(|study| study.repeats = repeats).map_err(|error| error.to_string())
     }
 

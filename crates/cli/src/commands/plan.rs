@@ -10,7 +10,10 @@ use std::time::Duration;
 use store::Class;
 use study::{Spec, Target, TrialOrder};
 
-const REPEATS: u32 = 3;
+/// Trials of each store where there is time for them; fewer where more would try the user's patience.
+const REPEATS: u32 = 5;
+/// The least that can put stores in order: of a sweep, which has many combinations.
+const SWEEP_REPEATS: u32 = 3;
 const QUICK_REPEATS: u32 = 2;
 /// A first answer is to be there within half a minute.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -75,7 +78,11 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
 
 /// Counted trials a cell.
 fn repeats(arguments: &RunArguments) -> u32 {
-    arguments.repeats.unwrap_or(if arguments.quick { QUICK_REPEATS } else { REPEATS })
+    arguments.repeats.unwrap_or(match (arguments.quick, arguments.vary.is_empty()) {
+        (true, _) => QUICK_REPEATS,
+        (false, true) => REPEATS,
+        (false, false) => SWEEP_REPEATS,
+    })
 }
 
 fn settings(arguments: &RunArguments) -> Result<Settings, Failure> {
