@@ -155,7 +155,8 @@ impl Detection {
     /// Of studies of pure noise: the shift of the second group's logarithms by which it would be separated from the first.
     fn shifts(&self, noise: &Noise, n: usize, m: usize) -> Vec<f64> {
         let mut random = Random::new(self.seed);
-        let critical = Critical::of(self.alpha);
+        let critical =
+            Critical::of(self.alpha, Centre::freedom_of(n.min(m)), Centre::freedom_of(n) + Centre::freedom_of(m));
         let mut group = |size: usize| {
             let mut group: Vec<f64> = (0..size).map(|_| noise.draw(&mut random)).collect();
             group.sort_unstable_by(f64::total_cmp);
@@ -170,24 +171,28 @@ impl Detection {
 }
 
 /// Critical values of Student's t, looked up: a study's degrees of freedom are no whole number.
-struct Critical(Vec<f64>);
+struct Critical {
+    /// Logarithms, by steps of 1 / df from the first.
+    ln_t: Vec<f64>,
+    first: usize,
+}
 
 impl Critical {
-    /// Steps of 1 / df, from 0 to 1 / 2.
-    const STEPS: usize = 48;
+    /// Steps of 2 / df, from 0 to 1.
+    const STEPS: f64 = 48.0;
 
-    fn of(alpha: f64) -> Critical {
-        let ln_t = |step: usize| {
-            let df = 2.0 * Self::STEPS as f64 / (step as f64).max(1e-3);
-            student::critical(alpha, df).ln()
-        };
-        Critical((0..=Self::STEPS).map(ln_t).collect())
+    /// For degrees of freedom from `least` (2 or more) to `most`.
+    fn of(alpha: f64, least: f64, most: f64) -> Critical {
+        let first = (2.0 / most * Self::STEPS) as usize;
+        let last = (2.0 / least * Self::STEPS).ceil() as usize + 1;
+        let ln_t = |step: usize| student::critical(alpha, 2.0 * Self::STEPS / (step as f64).max(1e-3)).ln();
+        Critical { ln_t: (first..=last).map(ln_t).collect(), first }
     }
 
     fn at(&self, df: f64) -> f64 {
-        let at = (2.0 / df).clamp(0.0, 1.0) * Self::STEPS as f64;
-        let below = (at as usize).min(Self::STEPS - 1);
-        (self.0[below] + (at - below as f64) * (self.0[below + 1] - self.0[below])).exp()
+        let at = (2.0 / df * Self::STEPS - self.first as f64).clamp(0.0, (self.ln_t.len() - 1) as f64);
+        let below = (at as usize).min(self.ln_t.len() - 2);
+        (self.ln_t[below] + (at - below as f64) * (self.ln_t[below + 1] - self.ln_t[below])).exp()
     }
 }
 
@@ -233,8 +238,8 @@ mod tests {
     #[test]
     fn critical_values_looked_up_are_those_computed() {
         for alpha in [0.05, 0.05 / 45.0, 0.05 / 500.0] {
-            let critical = Critical::of(alpha);
-            for df in [2.0, 2.1, 2.9, 4.5, 8.0, 19.3, 200.0] {
+            for df in [2.0f64, 2.1, 2.9, 4.5, 8.0, 19.3, 200.0] {
+                let critical = Critical::of(alpha, df.min(4.0), df + 7.0);
                 let (found, exact) = (critical.at(df), student::critical(alpha, df));
                 assert!((found / exact - 1.0).abs() < 2e-3, "alpha {alpha}, df {df}: {found} for {exact}");
             }

@@ -96,17 +96,27 @@ impl Centre {
         sorted(&figures.iter().map(|figure| figure.ln()).collect::<Vec<_>>()).map(|logs| Centre::of_sorted(&logs))
     }
 
+    /// How many of so many trials are set aside at either end.
+    fn set_aside(n: usize) -> usize {
+        if n < TRIMMED_FROM { 0 } else { n / 5 }
+    }
+
+    /// Degrees of freedom of so many trials.
+    pub fn freedom_of(n: usize) -> f64 {
+        (n - 2 * Self::set_aside(n)) as f64 - 1.0
+    }
+
     /// Of logarithms in ascending order, at least [`FEWEST_TRIALS`].
     pub fn of_sorted(logs: &[f64]) -> Centre {
         let n = logs.len();
-        let aside = if n < TRIMMED_FROM { 0 } else { n / 5 };
+        let aside = Self::set_aside(n);
         let kept = &logs[aside..n - aside];
         let h = kept.len() as f64;
         // Winsorised: what was set aside counts as the nearest that was not.
         let pulled_in = |log: &f64| log.clamp(kept[0], kept[kept.len() - 1]);
         let mean = logs.iter().map(pulled_in).sum::<f64>() / n as f64;
         let squares: f64 = logs.iter().map(|log| (pulled_in(log) - mean).powi(2)).sum();
-        Centre { log: kept.iter().sum::<f64>() / h, error2: squares / (h * (h - 1.0)), freedom: h - 1.0 }
+        Centre { log: kept.iter().sum::<f64>() / h, error2: squares / (h * (h - 1.0)), freedom: Self::freedom_of(n) }
     }
 }
 

@@ -29,8 +29,8 @@ pub(crate) fn two_sided(t: f64, df: f64) -> f64 {
 /// The `t` that is passed with this probability, either way: the inverse of [`two_sided`], to 12 digits.
 pub(crate) fn critical(probability: f64, df: f64) -> f64 {
     // In logarithms: the tails of few degrees of freedom are long.
-    let (mut low, mut high) = (-40.0f64, 40.0f64);
-    for _ in 0..60 {
+    let (mut low, mut high) = (-10.0f64, 40.0f64);
+    for _ in 0..44 {
         let middle = low + (high - low) / 2.0;
         if two_sided(middle.exp(), df) > probability { low = middle } else { high = middle }
     }
