@@ -13,10 +13,13 @@
 //! time; a layer is then what it adds to the whole, not what one operation spends in it.
 
 use crate::metric::quantity;
-use study::{Budget, BudgetPart, Cell, Layer, Measure, Quantity, Spec, Study};
+use study::{Budget, BudgetPart, Cell, Layer, Measure, Quantity, SlowBaseline, Spec, Study};
 
 /// Operations of cells that do the same work may differ by so much, e.g. by lost races of compare-and-set.
 const SAME_WORK: f64 = 0.01;
+
+/// Layers, the cell they end at, and its time an operation.
+type Step<'a> = (Vec<Layer>, &'a str, Quantity);
 
 /// Fills in the budget of every cell that has one. Call it when cells are summarised and all trials are in.
 pub fn fill_budgets(study: &mut Study) {
@@ -30,7 +33,7 @@ pub fn fill_budgets(study: &mut Study) {
 /// The budget of a cell, from the baselines among `cells` that did the same work with the same parameters.
 ///
 /// `None` for `null`, for void cells, without a baseline, and under open loop, where the schedule decides what time an
-/// operation takes. A layer whose baseline is missing is told together with the next one.
+/// operation takes. A layer whose baseline is missing, or was slower than what stands above it, is told together with the next one.
 ///
 /// Intervals: of a difference of two medians by the MOVER method (Zou & Donner, *Construction of confidence limits about effect
 /// measures*, Statistics in Medicine 27, 2008), from the two medians' own intervals; the level claimed is the lower of the
@@ -43,7 +46,7 @@ pub fn budget(cell: &Cell, cells: &[&Cell]) -> Option<Budget> {
     let own = own_layer(cell);
     let spec: Option<Spec> = cell.store.parse().ok();
     let mut layers = Vec::new();
-    let mut steps: Vec<(Vec<Layer>, &str, Quantity)> = Vec::new();
+    let mut steps: Vec<Step<'_>> = Vec::new();
     for layer in Layer::ALL.into_iter().filter(|layer| *layer < own) {
         let name = match layer {
             Layer::Generator => Some("null"),
@@ -64,12 +67,37 @@ pub fn budget(cell: &Cell, cells: &[&Cell]) -> Option<Budget> {
     }
     layers.push(own);
     steps.push((layers, &cell.store, whole));
+    let too_slow = leave_out_slow(&mut steps);
     Some(Budget {
         time_per_operation_ns: whole,
         parts: parts(steps, whole.value),
+        too_slow,
         client_cpu_per_operation_ns: cpu_per_operation(cell, |trial| Some(trial.client_cpu_s)),
         server_cpu_per_operation_ns: cpu_per_operation(cell, |trial| trial.server.map(|server| server.cpu_s)),
     })
+}
+
+/// A baseline may seem slower by so much than what stands above it: then its layer is all of it, as far as these trials go.
+const NOISE: f64 = 0.05;
+
+/// Takes out the baselines that took longer than what stands above them, the cell or another baseline: no part can be more than the
+/// whole. Their layers go to the next part.
+fn leave_out_slow(steps: &mut Vec<Step<'_>>) -> Vec<SlowBaseline> {
+    let mut slow = Vec::new();
+    let Some(mut above) = steps.last().map(|step| step.2) else { return slow };
+    for at in (0..steps.len() - 1).rev() {
+        let time = steps[at].2;
+        if time.value > above.value * (1.0 + NOISE) || difference(above, time).high < 0.0 {
+            let (mut layers, store, time_per_operation_ns) = steps.remove(at);
+            layers.append(&mut steps[at].0);
+            steps[at].0 = layers;
+            slow.push(SlowBaseline { store: store.to_owned(), time_per_operation_ns });
+        } else if time.value < above.value {
+            above = time;
+        }
+    }
+    slow.reverse();
+    slow
 }
 
 /// The layer a cell's own part is: a baseline's is the one it stands for.
@@ -82,7 +110,7 @@ fn own_layer(cell: &Cell) -> Layer {
     }
 }
 
-fn parts(steps: Vec<(Vec<Layer>, &str, Quantity)>, whole_ns: f64) -> Vec<BudgetPart> {
+fn parts(steps: Vec<Step<'_>>, whole_ns: f64) -> Vec<BudgetPart> {
     let mut parts = Vec::new();
     let mut below: Option<(&str, Quantity)> = None;
     let mut drawn_ns = 0.0;
@@ -252,6 +280,43 @@ mod tests {
         assert!(found.parts.iter().all(|part| part.bar_ns >= 0.0));
         let sum: f64 = found.parts.iter().map(|part| part.bar_ns).sum();
         assert!((sum - 7990.0).abs() < 1e-6);
+    }
+
+    /// Names and lengths of the parts, and the baselines that were too slow.
+    fn split(found: &study::Budget) -> (Vec<(String, f64)>, Vec<&str>) {
+        let parts = found.parts.iter().map(|part| (part.name(), part.time_ns.value.round())).collect();
+        (parts, found.too_slow.iter().map(|base| base.store.as_str()).collect())
+    }
+
+    #[test]
+    fn a_baseline_slower_than_the_store_splits_nothing_and_no_part_exceeds_the_whole() {
+        // As it was once printed: "an operation takes 33.4 µs: ... 203 µs wire".
+        let redis = cell("redis-unix", "network", &[33_400.0, 33_300.0, 33_500.0]);
+        let mut slow = baselines();
+        slow[2] = cell("echo-unix", "baseline", &[203_000.0, 20_000.0, 400_000.0]);
+        let found = budget(&redis, &slow).unwrap();
+        let expected = vec![("generator".into(), 100.0), ("client".into(), 1600.0), ("wire + store".into(), 31_700.0)];
+        assert_eq!(split(&found), (expected, vec!["echo-unix"]));
+        assert_eq!(found.too_slow[0].time_per_operation_ns.value, 203_000.0);
+        assert!(found.parts.iter().all(|part| part.time_ns.value <= found.time_per_operation_ns.value));
+
+        // A client in one thread that is slower than many of them before the store.
+        slow[1] = cell("ram", "baseline", &[50_000.0, 50_100.0, 50_200.0]);
+        let found = budget(&redis, &slow).unwrap();
+        let expected = vec![("generator".into(), 100.0), ("client + wire + store".into(), 33_300.0)];
+        assert_eq!(split(&found), (expected, vec!["ram", "echo-unix"]));
+
+        // A baseline slower than the next one, though not than the store.
+        let mut middle = baselines();
+        middle[1] = cell("ram", "baseline", &[9_000.0, 9_010.0, 9_020.0]);
+        let found = budget(&cell("redis-unix", "network", &[10_500.0, 10_400.0, 10_600.0]), &middle).unwrap();
+        let expected = vec![("generator".into(), 100.0), ("client + wire".into(), 7900.0), ("store".into(), 2500.0)];
+        assert_eq!(split(&found), (expected, vec!["ram"]));
+
+        slow[0] = cell("null", "baseline", &[90_000.0, 90_000.0]);
+        let found = budget(&redis, &slow).unwrap();
+        let expected = vec![("generator + client + wire + store".into(), 33_400.0)];
+        assert_eq!(split(&found), (expected, vec!["null", "ram", "echo-unix"]));
     }
 
     #[test]

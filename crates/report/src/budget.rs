@@ -3,7 +3,7 @@
 use crate::layout::{Colour, FIXED_BLANK, Style, paragraph, width};
 use crate::units;
 use std::borrow::Cow;
-use study::{Budget, BudgetPart, Cell, Layer};
+use study::{Budget, BudgetPart, Cell, Layer, SlowBaseline};
 
 /// Columns of a bar: the whole time of an operation.
 const BAR: usize = 40;
@@ -81,17 +81,28 @@ pub fn budget_sentence(name: &str, budget: &Budget) -> String {
     let last = budget.parts.len().saturating_sub(1);
     let parts: Vec<String> = budget.parts.iter().enumerate().map(|(at, part)| told(part, at == last)).collect();
     let whole = units::duration(budget.time_per_operation_ns.value * 1e-9);
-    format!("On {name} an operation takes {whole}: {}.", parts.join(", "))
+    let slow =
+        |base: &SlowBaseline| format!("{} ({})", base.store, units::duration(base.time_per_operation_ns.value * 1e-9));
+    let slow: Vec<String> = budget.too_slow.iter().map(slow).collect();
+    let unsplit = match slow.len() {
+        0 => String::new(),
+        1 => format!(" It cannot be split further: {} took longer than what is to be measured by it.", slow[0]),
+        _ => {
+            format!(" It cannot be split further: {} took longer than what is to be measured by them.", slow.join(", "))
+        }
+    };
+    format!("On {name} an operation takes {whole}: {}.{unsplit}", parts.join(", "))
 }
 
-/// A part, with the baseline it was measured by; the last one is the store's own.
+/// A part, with the baseline it was measured by; the last one is the store's own. What it is said to take is what is drawn of it: all
+/// together are the whole.
 fn told(part: &BudgetPart, last: bool) -> String {
     let name = part.name();
     let measured_by = if last { String::new() } else { format!(" ({})", part.of) };
     if !part.told_apart {
         return format!("{name}{measured_by} not told apart from nothing");
     }
-    format!("{} {name}{measured_by}", units::duration(part.time_ns.value * 1e-9))
+    format!("{} {name}{measured_by}", units::duration(part.bar_ns * 1e-9))
 }
 
 #[cfg(test)]
@@ -99,7 +110,7 @@ fn told(part: &BudgetPart, last: bool) -> String {
 mod tests {
     use super::{bars, sentence};
     use crate::layout::{Colour, width};
-    use study::{Budget, BudgetPart, Cell, Layer, Quantity};
+    use study::{Budget, BudgetPart, Cell, Layer, Quantity, SlowBaseline};
 
     fn part(layers: &[Layer], of: &str, ns: f64, bar_ns: f64) -> BudgetPart {
         BudgetPart {
@@ -133,6 +144,23 @@ mod tests {
             sentence(&redis, &[]).unwrap(),
             "On redis-unix,durability=none an operation takes 9.13 µs: 100 ns generator (null), 1.57 µs client (ram), \
              5.12 µs wire (echo-unix), 2.34 µs store."
+        );
+        let mut unsplit = cell(
+            "redis-unix",
+            vec![
+                part(&[Layer::Generator], "null", 100.0, 100.0),
+                part(&[Layer::Client], "ram", 1600.0, 1600.0),
+                part(&[Layer::Wire, Layer::Store], "redis-unix", 31_700.0, 31_700.0),
+            ],
+        );
+        if let Some(budget) = &mut unsplit.budget {
+            let time_per_operation_ns = Quantity::single(203_000.0);
+            budget.too_slow = vec![SlowBaseline { store: "echo-unix".into(), time_per_operation_ns }];
+        }
+        assert_eq!(
+            sentence(&unsplit, &[]).unwrap(),
+            "On redis-unix an operation takes 33.4 µs: 100 ns generator (null), 1.60 µs client (ram), 31.7 µs wire + store. \
+             It cannot be split further: echo-unix (203 µs) took longer than what is to be measured by it."
         );
         let far = cell(
             "redis://10.0.0.5:6379",

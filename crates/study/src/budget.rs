@@ -65,6 +65,16 @@ impl BudgetPart {
     }
 }
 
+/// A baseline that took longer for an operation than what stands above it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SlowBaseline {
+    /// Its store: `echo-unix`.
+    pub store: String,
+    /// Its makespan by operations, nanoseconds.
+    pub time_per_operation_ns: Quantity,
+}
+
 /// What an operation of a cell costs, and what it went into. Time an operation is the makespan by the operations: with several
 /// in flight at once it is less than any one of them took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -74,6 +84,10 @@ pub struct Budget {
     pub time_per_operation_ns: Quantity,
     /// The parts, from the inside out.
     pub parts: Vec<BudgetPart>,
+    /// Baselines that took longer for an operation than what was to be measured by them: they split nothing, and the layers they stand for
+    /// are in one part with the next.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub too_slow: Vec<SlowBaseline>,
     /// Processor time of the client threads by operations, nanoseconds.
     pub client_cpu_per_operation_ns: Option<Quantity>,
     /// Processor time of a private server by operations, nanoseconds.

@@ -23,7 +23,7 @@ mod varied;
 mod verdict;
 
 pub use answer::Answer;
-pub use budget::{Budget, BudgetPart, Layer};
+pub use budget::{Budget, BudgetPart, Layer, SlowBaseline};
 pub use cell::{Cell, CellKey, PhaseSummary};
 pub use durability::{Durability, UnknownDurability};
 pub use growth::{CurvePoint, Stall};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use study::{
     Budget, BudgetPart, Cell, CurvePoint, Durability, Latencies, LatencySummary, Layer, Original, PhaseRecord,
     PhaseSummary, PresetRecord, Proof, Quantity, RatePoint, RateSearch, Reason, ReasonKind, Sampled, Scaled, Selftest,
-    SeriesPoint, ServerUse, Stall, Study, TrialRecord, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting, Varied,
-    Verdict,
+    SeriesPoint, ServerUse, SlowBaseline, Stall, Study, TrialRecord, Tune, TuneEffect, TuneRound, TunedKey,
+    TunedSetting, Varied, Verdict,
 };
 
 pub fn study() -> Study {
@@ -88,6 +88,7 @@ fn cell(figure: Quantity) -> Cell {
                 time_ns: figure,
                 ..BudgetPart::default()
             }],
+            too_slow: vec![SlowBaseline { store: "echo-unix".into(), time_per_operation_ns: figure }],
             client_cpu_per_operation_ns: some,
             server_cpu_per_operation_ns: some,
         }),
