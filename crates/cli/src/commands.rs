@@ -8,6 +8,7 @@ mod find_rate;
 pub mod jobs;
 pub mod man;
 mod notebook;
+mod nursery;
 mod page;
 mod plan;
 mod preset;

@@ -20,6 +20,10 @@ fn main() -> ExitCode {
     if let Command::EchoServer(arguments) = &arguments.command {
         return commands::echo::serve(arguments); // ends by a signal, like any server
     }
+    if matches!(arguments.command, Command::Nursery) {
+        runner::serve_nursery(); // ends with kvtrial; has no thread but this one, and no handler of signals
+        return ExitCode::SUCCESS;
+    }
     stores::echo_served_by(commands::echo::command_line());
     terminal::choose(arguments.color);
     if let Err(error) = host::interrupt::install(|| std::process::exit(failure::INTERRUPTED.into())) {
@@ -37,7 +41,7 @@ fn main() -> ExitCode {
         Command::Selftest(arguments) => commands::selftest::selftest(&arguments),
         Command::Stores(arguments) => commands::stores::stores(&arguments),
         Command::Jobs(arguments) => commands::jobs::jobs(&arguments),
-        Command::EchoServer(_) => Ok(failure::GOOD),
+        Command::EchoServer(_) | Command::Nursery => Ok(failure::GOOD),
         Command::Completions(arguments) => commands::completions::completions(&arguments),
         Command::Man(arguments) => commands::man::man(&arguments),
     };

@@ -1,8 +1,9 @@
 //! Rate and tail against records stored, and stalls: looked at once a batch of operations, never once an operation.
 
 use crate::clock::{Clock, Ticks};
-use crate::histogram::{COARSE_BUCKETS as BUCKETS, coarse_p99};
+use crate::histogram::{COARSE_BUCKETS as BUCKETS, CoarseCounts, coarse_p99};
 use crate::outcome::Histograms;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use study::{CurvePoint, Stall};
 
@@ -117,27 +118,73 @@ impl Growth {
         }
     }
 
+    /// What was seen, apart from this process's clock: times count from `begin`, when the phase began.
+    pub(crate) fn seen(self, clock: &Clock, begin: Ticks) -> Grown {
+        let since = |at: Ticks| clock.ns(at.saturating_sub(begin));
+        let point = |point: Point| GrownPoint {
+            records: point.records,
+            at_ns: since(point.at),
+            counts: CoarseCounts(point.counts.iter().map(|count| u64::from(*count)).collect()),
+        };
+        let gap = |gap: Gap| Pause { start_ns: since(gap.start), end_ns: since(gap.end), records: gap.records };
+        Grown {
+            start_ns: since(self.start),
+            points: self.points.into_iter().map(point).collect(),
+            pauses: self.stalls.into_iter().map(gap).collect(),
+        }
+    }
+}
+
+/// What one thread saw of a store's growth; those of all threads make up the curve.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grown {
+    /// When the thread began, since the phase began.
+    start_ns: u64,
+    points: Vec<GrownPoint>,
+    pauses: Vec<Pause>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct GrownPoint {
+    records: u64,
+    at_ns: u64,
+    counts: CoarseCounts,
+}
+
+/// A time without any reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Pause {
+    start_ns: u64,
+    end_ns: u64,
+    records: u64,
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+impl Grown {
     /// All threads' points as one curve. With several threads a point is reached when the last of them has stored its share.
-    pub(crate) fn curve(all: &[Growth], clock: &Clock) -> Vec<CurvePoint> {
-        let Some(start) = all.iter().map(|growth| growth.start).min() else { return Vec::new() };
-        let longest = all.iter().map(|growth| growth.points.len()).max().unwrap_or(0);
+    pub(crate) fn curve(all: &[Grown]) -> Vec<CurvePoint> {
+        let Some(start_ns) = all.iter().map(|grown| grown.start_ns).min() else { return Vec::new() };
+        let longest = all.iter().map(|grown| grown.points.len()).max().unwrap_or(0);
         let (mut curve, mut before) = (Vec::with_capacity(longest), (0, 0.0));
         for number in 0..longest {
-            let (mut records, mut at, mut counts) = (0, 0, [0u64; BUCKETS]);
-            for growth in all {
+            let (mut records, mut at_ns, mut counts) = (0, 0, CoarseCounts::default());
+            for grown in all {
                 // A thread that is done stays at its last point.
-                let Some(point) = growth.points.get(number).or(growth.points.last()) else { continue };
+                let Some(point) = grown.points.get(number).or(grown.points.last()) else { continue };
                 records += point.records;
-                at = at.max(point.at);
-                if number < growth.points.len() {
-                    counts.iter_mut().zip(&point.counts).for_each(|(sum, count)| *sum += u64::from(*count));
+                at_ns = at_ns.max(point.at_ns);
+                if number < grown.points.len() {
+                    counts.add(&point.counts);
                 }
             }
-            let at_s = clock.ns(at.saturating_sub(start)) as f64 / 1e9;
-            let seconds = at_s - before.1;
-            if records > before.0 && seconds > 0.0 {
-                let p99_ns = coarse_p99(counts.iter().copied()).unwrap_or(0);
-                let ops_per_s = (records - before.0) as f64 / seconds;
+            let at_s = seconds(at_ns.saturating_sub(start_ns));
+            let elapsed_s = at_s - before.1;
+            if records > before.0 && elapsed_s > 0.0 {
+                let p99_ns = coarse_p99(counts.0.iter().copied()).unwrap_or(0);
+                let ops_per_s = (records - before.0) as f64 / elapsed_s;
                 curve.push(CurvePoint { records, at_s, ops_per_s, p99_ns, ..CurvePoint::default() });
                 before = (records, at_s);
             }
@@ -146,16 +193,16 @@ impl Growth {
     }
 
     /// All threads' stalls in order of time. Stalls of several threads that overlap are one.
-    pub(crate) fn stalls(all: &[Growth], clock: &Clock) -> Vec<Stall> {
-        let Some(start) = all.iter().map(|growth| growth.start).min() else { return Vec::new() };
-        let seconds = |ticks: Ticks| clock.ns(ticks) as f64 / 1e9;
+    pub(crate) fn stalls(all: &[Grown]) -> Vec<Stall> {
+        let Some(start_ns) = all.iter().map(|grown| grown.start_ns).min() else { return Vec::new() };
         let mut found: Vec<Stall> = Vec::new();
-        let mut gaps: Vec<(&Growth, &Gap)> =
-            all.iter().flat_map(|growth| growth.stalls.iter().map(move |gap| (growth, gap))).collect();
-        gaps.sort_unstable_by_key(|(_, gap)| gap.start);
-        for (growth, gap) in gaps {
-            let (at_s, duration_s) = (seconds(gap.start.saturating_sub(start)), seconds(gap.end - gap.start));
-            let rate = gap.records as f64 / seconds(gap.start.saturating_sub(growth.start)).max(1e-9);
+        let mut pauses: Vec<(&Grown, &Pause)> =
+            all.iter().flat_map(|grown| grown.pauses.iter().map(move |pause| (grown, pause))).collect();
+        pauses.sort_unstable_by_key(|(_, pause)| pause.start_ns);
+        for (grown, pause) in pauses {
+            let at_s = seconds(pause.start_ns.saturating_sub(start_ns));
+            let duration_s = seconds(pause.end_ns.saturating_sub(pause.start_ns));
+            let rate = pause.records as f64 / seconds(pause.start_ns.saturating_sub(grown.start_ns)).max(1e-9);
             let lost_operations = (rate * duration_s) as u64;
             match found.last_mut().filter(|last| at_s < last.at_s + last.duration_s) {
                 Some(last) => {
@@ -163,7 +210,7 @@ impl Growth {
                     last.lost_operations += lost_operations;
                 }
                 None => {
-                    let records = all.iter().map(|other| other.records_at(gap.start)).sum();
+                    let records = all.iter().map(|other| other.records_at(pause.start_ns)).sum();
                     found.push(Stall { at_s, records, duration_s, lost_operations, ..Stall::default() });
                 }
             }
@@ -172,22 +219,22 @@ impl Growth {
     }
 
     /// Records stored at a time, as far as the points say.
-    fn records_at(&self, at: Ticks) -> u64 {
-        let own = self.stalls.iter().find(|gap| gap.start == at).map(|gap| gap.records);
-        let before = self.points.partition_point(|point| point.at <= at);
+    fn records_at(&self, at_ns: u64) -> u64 {
+        let own = self.pauses.iter().find(|pause| pause.start_ns == at_ns).map(|pause| pause.records);
+        let before = self.points.partition_point(|point| point.at_ns <= at_ns);
         own.unwrap_or_else(|| if before == 0 { 0 } else { self.points[before - 1].records })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Growth;
+    use super::{Grown, Growth};
     use crate::clock::Clock;
     use crate::outcome::Histograms;
     use std::time::Duration;
 
     /// Batches of 100 records a millisecond, with one of 500 ms in the middle.
-    fn grown(clock: &Clock, records: u64, threads: u32) -> Growth {
+    fn grown(clock: &Clock, records: u64, threads: u32) -> Grown {
         let ms = clock.ticks(Duration::from_millis(1));
         let (mut growth, mut histograms) = (Growth::new(clock, Some(records), threads), Histograms::default());
         growth.begin(1000);
@@ -198,15 +245,15 @@ mod tests {
             growth.batch(now, stored, &histograms);
         }
         growth.finish(now, own, &histograms);
-        growth
+        growth.seen(clock, 1000)
     }
 
     #[test]
     fn a_curve_has_a_point_every_half_percent_and_its_last_one_at_the_end() {
         let clock = Clock::get();
         for threads in [1, 2] {
-            let all: Vec<Growth> = (0..threads).map(|_| grown(&clock, 200_000, threads)).collect();
-            let curve = Growth::curve(&all, &clock);
+            let all: Vec<Grown> = (0..threads).map(|_| grown(&clock, 200_000, threads)).collect();
+            let curve = Grown::curve(&all);
             assert_eq!((curve.len(), curve.last().map(|point| point.records)), (200, Some(200_000)));
             let rate = curve[10].ops_per_s / (100_000.0 * f64::from(threads));
             assert!((0.99..1.01).contains(&rate), "{:?}", curve[10]);
@@ -219,8 +266,8 @@ mod tests {
     fn a_stall_is_found_once_with_its_length_and_what_it_cost() {
         let clock = Clock::get();
         for threads in [1, 2] {
-            let all: Vec<Growth> = (0..threads).map(|_| grown(&clock, 200_000, threads)).collect();
-            let stalls = Growth::stalls(&all, &clock);
+            let all: Vec<Grown> = (0..threads).map(|_| grown(&clock, 200_000, threads)).collect();
+            let stalls = Grown::stalls(&all);
             assert_eq!(stalls.len(), 1, "{stalls:?}");
             let stall = &stalls[0];
             assert!((stall.duration_s - 0.5).abs() < 0.001, "{stall:?}");
@@ -237,7 +284,7 @@ mod tests {
         for batch in 1..=50 {
             growth.batch(batch * clock.ticks(Duration::from_millis(30)), batch, &Histograms::default());
         }
-        assert!(Growth::stalls(&[growth], &clock).is_empty());
+        assert!(Grown::stalls(&[growth.seen(&clock, 0)]).is_empty());
         assert!(!Growth::new(&clock, None, 1).watches());
     }
 }

@@ -1,5 +1,6 @@
 //! Latency histograms: log-linear, as HDR histograms are (Tene, hdrhistogram.org), with at most 0.4 % error from 1 ns to 2.4 hours.
 
+use serde::{Deserialize, Serialize};
 use study::{LatencySummary, PERCENTILES};
 
 /// 2^7 buckets an octave: half a bucket is 1/256 of the value.
@@ -10,7 +11,8 @@ const MAX_BITS: u32 = 43;
 const BUCKETS: usize = (MAX_BITS - SUB_BITS + 1) as usize * SUB;
 
 /// A latency distribution in nanoseconds. Memory is constant: 37 KiB of counters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Sparse", try_from = "Sparse")]
 pub struct Histogram {
     counts: Box<[u64]>,
     n: u64,
@@ -22,6 +24,78 @@ pub struct Histogram {
 impl Default for Histogram {
     fn default() -> Self {
         Histogram { counts: vec![0; BUCKETS].into_boxed_slice(), n: 0, sum: 0, min: u64::MAX, max: 0 }
+    }
+}
+
+/// A histogram as it is sent: the buckets that are not empty, by number.
+#[derive(Serialize, Deserialize)]
+struct Sparse {
+    counts: Vec<(u32, u64)>,
+    sum: u64,
+    min: u64,
+    max: u64,
+}
+
+impl From<Histogram> for Sparse {
+    fn from(full: Histogram) -> Sparse {
+        Sparse { counts: filled(&full.counts), sum: full.sum, min: full.min, max: full.max }
+    }
+}
+
+impl TryFrom<Sparse> for Histogram {
+    type Error = String;
+
+    fn try_from(sparse: Sparse) -> Result<Histogram, String> {
+        let mut full = Histogram { sum: sparse.sum, min: sparse.min, max: sparse.max, ..Histogram::default() };
+        fill(&mut full.counts, &sparse.counts)?;
+        full.n = full.counts.iter().sum();
+        Ok(full)
+    }
+}
+
+/// The buckets that are not empty, by number.
+fn filled(counts: &[u64]) -> Vec<(u32, u64)> {
+    (0..).zip(counts).filter(|(_, count)| **count > 0).map(|(number, count)| (number, *count)).collect()
+}
+
+fn fill(counts: &mut [u64], filled: &[(u32, u64)]) -> Result<(), String> {
+    for (number, count) in filled {
+        *counts.get_mut(*number as usize).ok_or_else(|| format!("a histogram has no bucket {number}"))? = *count;
+    }
+    Ok(())
+}
+
+/// Counts by coarse bucket; sent as the buckets that are not empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Vec<(u32, u64)>", try_from = "Vec<(u32, u64)>")]
+pub(crate) struct CoarseCounts(pub(crate) Box<[u64]>);
+
+impl Default for CoarseCounts {
+    fn default() -> CoarseCounts {
+        CoarseCounts(vec![0; COARSE_BUCKETS].into())
+    }
+}
+
+impl CoarseCounts {
+    /// Adds other counts.
+    pub(crate) fn add(&mut self, other: &CoarseCounts) {
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine += theirs);
+    }
+}
+
+impl From<CoarseCounts> for Vec<(u32, u64)> {
+    fn from(full: CoarseCounts) -> Vec<(u32, u64)> {
+        filled(&full.0)
+    }
+}
+
+impl TryFrom<Vec<(u32, u64)>> for CoarseCounts {
+    type Error = String;
+
+    fn try_from(sparse: Vec<(u32, u64)>) -> Result<CoarseCounts, String> {
+        let mut full = CoarseCounts::default();
+        fill(&mut full.0, &sparse)?;
+        Ok(full)
     }
 }
 

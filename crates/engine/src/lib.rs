@@ -21,6 +21,7 @@ mod series;
 mod settings;
 
 pub use clock::{Clock, Ticks};
+pub use growth::Grown;
 pub use histogram::Histogram;
 pub use job::{
     Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, Params, Phase, PlanFile, QueryInfo, Step, Think, Trial,
@@ -31,4 +32,5 @@ pub use offence::{Offence, Offences, printable};
 pub use outcome::{Counts, End, Histograms, Outcome};
 pub use phase::run_phase;
 pub use preset::{Figure, FigureMeasure, Preset, Scale, Setting};
+pub use series::Timeline;
 pub use settings::{Arrivals, Settings, Timing};

@@ -2,11 +2,12 @@
 //! work, latencies when an interval of their series ends. Nothing here is touched by the single operation.
 
 use crate::histogram::{COARSE_BUCKETS, coarse_p99};
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How far a phase is; handed to the observer ten times a second.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Operations with a reply so far.
     pub operations: u64,

@@ -1,5 +1,6 @@
 //! What is wrong with a reply, and the count of such wrongs.
 
+use serde::{Deserialize, Serialize};
 use store::{Failure, Reply};
 use study::{Reason, ReasonKind};
 
@@ -58,7 +59,8 @@ pub fn printable(key: &[u8]) -> String {
 }
 
 /// Counts offences by kind, keeping the first example of each.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Offences {
     reasons: Vec<Reason>,
 }

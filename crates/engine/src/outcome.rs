@@ -1,13 +1,17 @@
 //! What a phase did.
 
+use crate::growth::Grown;
 use crate::histogram::Histogram;
 use crate::offence::Offences;
+use crate::series::Timeline;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use store::{OperationKind, Reply};
 use study::{CurvePoint, Latencies, SeriesPoint, Stall};
 
 /// Why a phase ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum End {
     /// The job had no more to do, or the duration was over.
     #[default]
@@ -19,7 +23,7 @@ pub enum End {
 }
 
 /// Counts of one thread or phase.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Operations with a reply, good or bad.
     pub operations: u64,
@@ -70,7 +74,7 @@ impl Counts {
 }
 
 /// Latency distributions of one thread or phase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histograms {
     /// From actual send to reply.
     pub service: Histogram,
@@ -125,8 +129,8 @@ impl Histograms {
     }
 }
 
-/// What a phase did, over all threads.
-#[derive(Clone, Debug, Default)]
+/// What a phase did, over all threads: plain data that can be sent, and merged with what others did in the same phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// From the first thread's start to the last thread's end.
     pub elapsed: Duration,
@@ -137,11 +141,9 @@ pub struct Outcome {
     /// Latency distributions.
     pub histograms: Histograms,
     /// Rate and tail over time.
-    pub series: Vec<SeriesPoint>,
-    /// Rate and tail against records stored, when the trial's growth is watched.
-    pub curve: Vec<CurvePoint>,
-    /// Times without any reply, when the trial's growth is watched; causes are not known here.
-    pub stalls: Vec<Stall>,
+    pub timeline: Timeline,
+    /// What each thread saw of the store's growth, when the trial's growth is watched.
+    pub growth: Vec<Grown>,
     /// What was wrong.
     pub offences: Offences,
     /// CPU time of the client threads.
@@ -152,4 +154,37 @@ pub struct Outcome {
     pub run_delay: Duration,
     /// Client threads there were.
     pub threads: u32,
+}
+
+impl Outcome {
+    /// Adds what others did in the same phase at the same time: other threads, or workers. However the work was shared out,
+    /// the sum is what one that did all of it had recorded.
+    pub fn merge(&mut self, other: Outcome) {
+        self.elapsed = self.elapsed.max(other.elapsed);
+        self.end = self.end.max(other.end);
+        self.counts.merge(&other.counts);
+        self.histograms.merge(&other.histograms);
+        self.timeline.merge(other.timeline);
+        self.growth.extend(other.growth);
+        self.offences.merge(other.offences);
+        self.client_cpu += other.client_cpu;
+        self.thread_load = self.thread_load.max(other.thread_load);
+        self.run_delay = self.run_delay.max(other.run_delay);
+        self.threads += other.threads;
+    }
+
+    /// Rate and tail over time.
+    pub fn series(&self) -> Vec<SeriesPoint> {
+        self.timeline.points(self.elapsed)
+    }
+
+    /// Rate and tail against records stored, when the trial's growth is watched.
+    pub fn curve(&self) -> Vec<CurvePoint> {
+        Grown::curve(&self.growth)
+    }
+
+    /// Times without any reply, when the trial's growth is watched; causes are not known here.
+    pub fn stalls(&self) -> Vec<Stall> {
+        Grown::stalls(&self.growth)
+    }
 }

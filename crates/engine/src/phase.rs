@@ -209,28 +209,33 @@ fn not_sent(ends: &[ThreadEnd], settings: &Settings, operations: Option<u64>, st
 }
 
 fn gather(ends: Vec<ThreadEnd>, settings: &Settings, operations: Option<u64>, clock: &Clock) -> Outcome {
-    let start = ends.iter().map(|end| end.start).min().unwrap_or(0);
+    let begin = ends.iter().map(|end| end.start).min().unwrap_or(0);
     let stop = ends.iter().map(|end| end.stop).max().unwrap_or(0);
-    let elapsed = Duration::from_nanos(clock.ns(stop.saturating_sub(start)));
-    let mut outcome = Outcome { elapsed, threads: ends.len() as u32, ..Outcome::default() };
+    let mut outcome = Outcome::default();
     outcome.counts.not_sent = not_sent(&ends, settings, operations, stop);
-    let (mut series, mut growth) = (Vec::new(), Vec::new());
-    for end in ends {
-        let own = Duration::from_nanos(clock.ns(end.stop.saturating_sub(end.start))).as_secs_f64();
-        outcome.thread_load = outcome.thread_load.max(if own > 0.0 { end.cpu.as_secs_f64() / own } else { 0.0 });
-        outcome.end = outcome.end.max(end.end);
-        outcome.counts.merge(&end.counts);
-        outcome.histograms.merge(&end.histograms);
-        outcome.offences.merge(end.offences);
-        outcome.client_cpu += end.cpu;
-        outcome.run_delay = outcome.run_delay.max(end.run_delay);
-        series.push(end.series);
-        growth.push(end.growth);
-    }
-    outcome.series = Series::points(series, clock, stop);
-    outcome.curve = Growth::curve(&growth, clock);
-    outcome.stalls = Growth::stalls(&growth, clock);
+    ends.into_iter().for_each(|end| outcome.merge(end.seen(clock, begin)));
     outcome
+}
+
+impl ThreadEnd {
+    /// What the thread did, apart from this process's clock. The phase began at `begin`.
+    fn seen(self, clock: &Clock, begin: Ticks) -> Outcome {
+        let since = |from: Ticks| Duration::from_nanos(clock.ns(self.stop.saturating_sub(from)));
+        let own = since(self.start).as_secs_f64();
+        Outcome {
+            elapsed: since(begin),
+            end: self.end,
+            counts: self.counts,
+            histograms: self.histograms,
+            timeline: self.series.seen(clock),
+            growth: if self.growth.watches() { vec![self.growth.seen(clock, begin)] } else { Vec::new() },
+            offences: self.offences,
+            client_cpu: self.cpu,
+            thread_load: if own > 0.0 { self.cpu.as_secs_f64() / own } else { 0.0 },
+            run_delay: self.run_delay,
+            threads: 1,
+        }
+    }
 }
 
 /// Lets this thread's sleeps end when they should: the kernel's default slack is 50 µs.

@@ -1,9 +1,10 @@
 //! Rate, errors and tail over time, in constant memory.
 
 use crate::clock::{Clock, Ticks};
-use crate::histogram::{COARSE_BUCKETS as BUCKETS, coarse_p99};
+use crate::histogram::{COARSE_BUCKETS as BUCKETS, CoarseCounts, coarse_p99};
 use crate::live::Live;
 use crate::outcome::Histograms;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use study::SeriesPoint;
 
@@ -28,10 +29,6 @@ impl Interval {
         self.operations += other.operations;
         self.errors += other.errors;
         self.max_ns = self.max_ns.max(other.max_ns);
-    }
-
-    fn p99_ns(&self) -> u64 {
-        coarse_p99(self.counts.iter().map(|&count| u64::from(count))).map_or(0, |p99_ns| p99_ns.min(self.max_ns))
     }
 }
 
@@ -117,38 +114,87 @@ impl Series {
         self.intervals.push(std::mem::replace(&mut self.current, EMPTY));
     }
 
-    /// All threads' series as points; `end` closes the last one. Wider threads' intervals decide.
-    pub(crate) fn points(all: Vec<Series>, clock: &Clock, end: Ticks) -> Vec<SeriesPoint> {
-        let Some(start) = all.iter().map(|series| series.start).min() else { return Vec::new() };
-        let Some(interval) = all.iter().map(|series| series.interval).max() else { return Vec::new() };
-        let mut merged: Vec<Interval> = Vec::new();
-        for series in all {
-            let own = series.interval;
-            let intervals = series.intervals.into_iter().chain([series.current]);
-            for (at, part) in intervals.enumerate() {
-                let index = ((at as u64 * own) / interval) as usize;
-                while merged.len() <= index {
-                    merged.push(EMPTY);
+    /// What was seen, apart from this process's clock.
+    pub(crate) fn seen(self, clock: &Clock) -> Timeline {
+        let part = |part: Interval| Part {
+            counts: CoarseCounts(part.counts.iter().map(|count| u64::from(*count)).collect()),
+            operations: part.operations,
+            errors: part.errors,
+            max_ns: part.max_ns,
+        };
+        let mut parts: Vec<Part> = self.intervals.into_iter().chain([self.current]).map(part).collect();
+        while parts.last().is_some_and(Part::is_empty) {
+            parts.pop();
+        }
+        // Threads, and machines, agree on the width: a clock's own is off by its error of calibration.
+        const MS_NS: u64 = 1_000_000;
+        Timeline { interval_ns: (clock.ns(self.interval) + MS_NS / 2) / MS_NS * MS_NS, parts }
+    }
+}
+
+/// Rate, errors and tail over the time of a phase; those of threads and machines can be merged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timeline {
+    interval_ns: u64,
+    parts: Vec<Part>,
+}
+
+/// An interval of a timeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Part {
+    counts: CoarseCounts,
+    operations: u64,
+    errors: u64,
+    max_ns: u64,
+}
+
+impl Part {
+    fn is_empty(&self) -> bool {
+        self.operations == 0 && self.errors == 0 && self.max_ns == 0
+    }
+
+    fn add(&mut self, other: &Part) {
+        self.counts.add(&other.counts);
+        self.operations += other.operations;
+        self.errors += other.errors;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    fn p99_ns(&self) -> u64 {
+        coarse_p99(self.counts.0.iter().copied()).map_or(0, |p99_ns| p99_ns.min(self.max_ns))
+    }
+}
+
+impl Timeline {
+    /// Adds another's, of the same time. The wider intervals decide.
+    pub fn merge(&mut self, other: Timeline) {
+        let interval_ns = self.interval_ns.max(other.interval_ns).max(1);
+        let mut merged: Vec<Part> = Vec::new();
+        for one in [std::mem::take(self), other] {
+            for (at, part) in one.parts.iter().enumerate() {
+                let index = (at as u64 * one.interval_ns / interval_ns) as usize;
+                if merged.len() <= index {
+                    merged.resize_with(index + 1, Part::default);
                 }
-                merged[index].add(&part);
+                merged[index].add(part);
             }
         }
-        let end_s = clock.ns(end.saturating_sub(start)) as f64 / 1e9;
-        let width_s = clock.ns(interval) as f64 / 1e9;
-        while merged.last().is_some_and(|last| last.operations == 0 && last.errors == 0) {
-            merged.pop();
-        }
-        merged
-            .iter()
-            .enumerate()
-            .map(|(at, part)| SeriesPoint {
-                at_s: ((at + 1) as f64 * width_s).min(end_s),
-                operations: part.operations,
-                errors: part.errors,
-                p99_ns: part.p99_ns(),
-                max_ns: part.max_ns,
-            })
-            .collect()
+        *self = Timeline { interval_ns, parts: merged };
+    }
+
+    /// As points of `study.json`; the last one ends with the phase.
+    pub fn points(&self, elapsed: Duration) -> Vec<SeriesPoint> {
+        let (end_s, width_s) = (elapsed.as_secs_f64(), self.interval_ns as f64 / 1e9);
+        let last = self.parts.iter().rposition(|part| part.operations > 0 || part.errors > 0);
+        let shown = last.map_or(0, |last| last + 1);
+        let point = |(at, part): (usize, &Part)| SeriesPoint {
+            at_s: ((at + 1) as f64 * width_s).min(end_s),
+            operations: part.operations,
+            errors: part.errors,
+            p99_ns: part.p99_ns(),
+            max_ns: part.max_ns,
+        };
+        self.parts[..shown].iter().enumerate().map(point).collect()
     }
 }
 
@@ -174,7 +220,7 @@ mod tests {
             }
         }
         series.take_counts(&histograms, &live);
-        Series::points(vec![series], &clock, 1_000 + seconds * second)
+        series.seen(&clock).points(Duration::from_secs(seconds))
     }
 
     #[test]

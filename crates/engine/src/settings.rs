@@ -1,9 +1,10 @@
 //! How a phase is driven.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// When operations are sent.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Arrivals {
     /// Closed loop: a slot sends its next operation when it has the reply to the last.
     Closed,
@@ -20,7 +21,7 @@ pub enum Arrivals {
 }
 
 /// Which operations are timed. All are verified and counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Timing {
     /// Every one.
     Every,
@@ -39,7 +40,7 @@ impl Timing {
 }
 
 /// How a phase is driven.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Connections or library handles.
     pub clients: u32,

@@ -52,7 +52,7 @@ fn every_operation_of_every_slot_is_sent_once_and_counted() {
     let outcome = run(&Simulated(Behaviour::Serves(Duration::from_micros(5))), 100, &settings);
     assert_eq!((outcome.end, outcome.counts.operations, outcome.counts.misses), (End::Completed, 1_500, 1_500));
     assert_eq!((outcome.counts.errors, outcome.threads), (0, 2));
-    assert_eq!(outcome.series.iter().map(|point| point.operations).sum::<u64>(), 1_500);
+    assert_eq!(outcome.series().iter().map(|point| point.operations).sum::<u64>(), 1_500);
 }
 
 #[test]

@@ -30,7 +30,11 @@ for place do
         tries=$((tries + 1))
         sleep 0.02
     done
-    rm -rf -- "$place"
+    # A worker that dies with kvtrial may still make a file.
+    while rm -rf -- "$place"; [ -d "$place" ] && [ $tries -lt 200 ]; do
+        tries=$((tries + 1))
+        sleep 0.02
+    done
 done
 "#;
 

@@ -31,6 +31,9 @@ pub fn install(exit: impl FnOnce() + Send + 'static) -> io::Result<&'static Atom
     if INSTALLED.swap(true, Ordering::SeqCst) {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "signals are handled already"));
     }
+    // A file that may not grow is a refused write, not an end. What is started from here inherits that, as from a full disk.
+    // SAFETY: ignoring a signal touches no memory.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let mut signals =
         Signals::new(if hangups_are_ignored() { &[SIGINT, SIGTERM][..] } else { &[SIGINT, SIGTERM, SIGHUP] })?;
     thread::Builder::new().name("signals".into()).spawn(move || {

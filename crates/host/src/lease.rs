@@ -116,6 +116,16 @@ impl Lease {
         registry::forget(self.id, pid);
     }
 
+    /// Takes in a process somebody else has started: it is killed before the directory is removed.
+    pub fn adopt(&self, pid: Pid) {
+        registry::adopt(self.id, pid);
+    }
+
+    /// Gives a process up again.
+    pub fn disown(&self, pid: Pid) {
+        registry::disown(self.id, pid);
+    }
+
     /// The processes in it now.
     pub fn members(&self) -> Vec<Process> {
         registry::members(self.id)

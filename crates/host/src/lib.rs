@@ -14,6 +14,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod affinity;
+mod channel;
 mod check;
 mod disk;
 mod facts;
@@ -35,13 +36,16 @@ mod tree;
 mod usage;
 mod user;
 mod watch;
+mod words;
+pub mod worker;
 
 pub use affinity::{allowed_cpus, pin_thread};
+pub use channel::{Received, Receiver, Sender};
 pub use check::check;
 pub use disk::{disk_bytes, fsync_us};
 pub use facts::facts;
 pub use noise::NoiseMeter;
-pub use open::{OpenStore, Opening, default_base, open};
+pub use open::{OpenStore, Opening, Premises, Reached, Whereabouts, default_base, open};
 pub use process::{Ending, raise_open_files};
 pub use registry::end_all;
 pub use room::{free_disk_bytes, free_memory_bytes};

@@ -6,6 +6,8 @@ use crate::process::{Ending, Pid, signal};
 use crate::server::{Recipe, Server};
 use crate::settle::settle;
 use crate::tree;
+use serde::{Deserialize, Serialize};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo, layers};
 use study::{ServerUse, Spec, Target};
@@ -47,17 +49,38 @@ impl Opening {
     /// # Errors
     /// See [`open`].
     pub fn open(&self, info: &'static StoreInfo, spec: &Spec) -> Result<OpenStore, StoreError> {
-        info.check_options(spec)?;
-        let (layered, spec) = (spec, &layers::beneath(spec));
+        let (premises, connected) = self.prepare(info, spec)?;
+        let store = match connected {
+            Some(store) => layers::apply(spec, store)?,
+            None => premises.whereabouts.open(info, spec)?,
+        };
+        Ok(OpenStore { _thaw: Thaw(premises.thaw.0), store, premises })
+    }
+
+    /// Makes the place a store is to be opened at, without opening it: starts the private server, or makes the private directory.
+    ///
+    /// # Errors
+    /// See [`open`].
+    pub fn premises(&self, info: &'static StoreInfo, spec: &Spec) -> Result<Premises, StoreError> {
+        self.prepare(info, spec).map(|(premises, _)| premises)
+    }
+
+    /// The premises, and the first connection to a server that was started.
+    fn prepare(
+        &self,
+        info: &'static StoreInfo,
+        layered: &Spec,
+    ) -> Result<(Premises, Option<Box<dyn Store>>), StoreError> {
+        info.check_options(layered)?;
+        let spec = &layers::beneath(layered);
         let unsupported = |problem: String| StoreError::Unsupported { store: info.name.into(), problem };
-        let (store, behind) = match (info.opener, &spec.target) {
-            (Opener::Embedded(open), Target::Private) => {
+        let mut connected = None;
+        let (reached, behind) = match (info.opener, &spec.target) {
+            (Opener::Embedded(_), Target::Private) => {
                 let lease = Lease::take(&self.base)?;
-                let store = open(spec, lease.store())?;
-                settle(lease.store()).map_err(|(path, source)| StoreError::Io { path, source })?;
-                (store, Behind::Directory(lease))
+                (Reached::Directory(lease.store().to_owned()), Behind::Directory(lease))
             }
-            (Opener::Embedded(open), Target::Path(path)) => (open(spec, path)?, Behind::Users),
+            (Opener::Embedded(_), Target::Path(path)) => (Reached::Directory(path.clone()), Behind::Users),
             (Opener::Embedded(_), Target::Server(_)) => {
                 let name = info.name;
                 return Err(unsupported(format!(
@@ -67,10 +90,11 @@ impl Opening {
             (Opener::Server { plan, connect, .. }, Target::Private) => {
                 let (base, cpus) = (&self.base, &self.server_cpus);
                 let (server, store) = Recipe { info, spec, base, cpus, plan, connect }.start()?;
-                (store, Behind::Server(server))
+                connected = Some(store);
+                (Reached::Endpoint(server.endpoint().clone()), Behind::Server(server))
             }
-            (Opener::Server { connect, usual_port, .. }, Target::Server(authority)) => {
-                (connect(spec, &Endpoint::of(authority, usual_port))?, Behind::Users)
+            (Opener::Server { usual_port, .. }, Target::Server(authority)) => {
+                (Reached::Endpoint(Endpoint::of(authority, usual_port)), Behind::Users)
             }
             (Opener::Server { usual_port, .. }, Target::Path(_)) => {
                 let name = info.name;
@@ -79,9 +103,78 @@ impl Opening {
                 )));
             }
         };
-        let store = layers::apply(layered, store)?;
-        let thaw = Thaw { pid: behind.server().map(Server::pid) };
-        Ok(OpenStore { thaw, store, spec: layered.clone(), behind })
+        let whereabouts = behind.whereabouts(reached);
+        let thaw = Thaw(whereabouts.server_pid);
+        Ok((Premises { thaw, spec: layered.clone(), whereabouts, behind }, connected))
+    }
+}
+
+/// How a store is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reached {
+    /// Its files are here.
+    Directory(PathBuf),
+    /// Its server listens here.
+    Endpoint(Endpoint),
+}
+
+/// All that another process has to know of premises to open the store there, and to look at what it does: plain data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Whereabouts {
+    /// How the store is reached.
+    pub reached: Reached,
+    /// The private server's program.
+    pub server_pid: Option<i32>,
+    /// The private directory.
+    directory: Option<PathBuf>,
+    /// Files in it that are not data.
+    logs: Vec<PathBuf>,
+}
+
+impl Whereabouts {
+    /// Opens the store there, with its layers.
+    ///
+    /// # Errors
+    /// The store's, or that it is not reached that way.
+    pub fn open(&self, info: &'static StoreInfo, layered: &Spec) -> Result<Box<dyn Store>, StoreError> {
+        let spec = &layers::beneath(layered);
+        let store = match (info.opener, &self.reached) {
+            (Opener::Embedded(open), Reached::Directory(directory)) => {
+                let store = open(spec, directory)?;
+                if self.directory.is_some() {
+                    settle(directory).map_err(|(path, source)| StoreError::Io { path, source })?;
+                }
+                store
+            }
+            (Opener::Server { connect, .. }, Reached::Endpoint(endpoint)) => connect(spec, endpoint)?,
+            (_, other) => return Err(StoreError::Session(format!("{} is not reached by {other:?}", info.name))),
+        };
+        layers::apply(layered, store)
+    }
+
+    /// Where the private server listens, and how to log in; `None` when there is none.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        match &self.reached {
+            Reached::Endpoint(endpoint) => self.server_pid.map(|_| endpoint),
+            Reached::Directory(_) => None,
+        }
+    }
+
+    /// What the store opened there says of itself; and of a private server that others can use, that they can.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    pub fn facts(&self, store: &dyn Store) -> Result<Facts, StoreError> {
+        let mut facts = store.facts()?;
+        if self.endpoint().is_some_and(|endpoint| endpoint.tcp().is_some() && endpoint.password.is_none()) {
+            facts.config.insert("access".into(), "any user of this machine: a port without a password".into());
+        }
+        Ok(facts)
+    }
+
+    /// Bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
+    pub fn disk_bytes(&self) -> Option<u64> {
+        self.directory.as_ref().map(|directory| allocated_bytes(directory, &self.logs))
     }
 }
 
@@ -102,39 +195,47 @@ impl Behind {
             _ => None,
         }
     }
+
+    fn whereabouts(&self, reached: Reached) -> Whereabouts {
+        let (directory, logs) = match self {
+            Behind::Users => (None, Vec::new()),
+            Behind::Directory(lease) => (Some(lease.store().to_owned()), Vec::new()),
+            Behind::Server(server) => (Some(server.lease().store().to_owned()), server.logs().to_owned()),
+        };
+        Whereabouts { reached, server_pid: self.server().map(Server::pid), directory, logs }
+    }
 }
 
 /// Lets a frozen server go on when dropped, so that disconnecting cannot hang on it.
-struct Thaw {
-    pid: Option<Pid>,
-}
+struct Thaw(Option<Pid>);
 
 impl Drop for Thaw {
     fn drop(&mut self) {
-        if let Some(pid) = self.pid {
+        if let Some(pid) = self.0 {
             signal(pid, libc::SIGCONT);
         }
     }
 }
 
-/// A store opened for one trial. Dropping it disconnects, stops the private server and removes the private directory.
-pub struct OpenStore {
-    // The order is that of dropping: the store before what it rests on.
+/// The place of a store while a trial lasts: the private server, the private directory, or the user's own. Dropping it stops the
+/// server and removes the directory.
+pub struct Premises {
+    // The order is that of dropping.
     thaw: Thaw,
-    store: Box<dyn Store>,
     spec: Spec,
+    whereabouts: Whereabouts,
     behind: Behind,
 }
 
-impl OpenStore {
-    /// The store itself.
-    pub fn store(&self) -> &dyn Store {
-        &*self.store
-    }
-
-    /// The spec it was opened from.
+impl Premises {
+    /// The spec of the store.
     pub fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    /// What another process has to know to open the store.
+    pub fn whereabouts(&self) -> &Whereabouts {
+        &self.whereabouts
     }
 
     /// What the private server has used since it was started, all its processes together: CPU seconds, and the peak resident
@@ -142,27 +243,20 @@ impl OpenStore {
     /// its own peak). `None` when there is no private server. Looks through `/proc`, which takes milliseconds of kvtrial's own time:
     /// call it outside of what is timed and outside of what kvtrial's own use is taken of.
     pub fn usage(&self) -> Option<ServerUse> {
-        match &self.behind {
-            Behind::Server(server) => Some(tree::usage(&server.lease().settled_members())),
-            _ => None,
-        }
+        self.server().map(|server| tree::usage(&server.lease().settled_members()))
     }
 
-    /// The CPU seconds of [`usage`](OpenStore::usage) alone, for less: memory is not looked at.
+    /// The CPU seconds of [`usage`](Premises::usage) alone, for less: memory is not looked at.
     pub fn server_cpu_s(&self) -> Option<f64> {
         self.server().map(|server| tree::cpu_s(&server.lease().settled_members()))
     }
 
     /// Bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
     pub fn disk_bytes(&self) -> Option<u64> {
-        match &self.behind {
-            Behind::Users => None,
-            Behind::Directory(lease) => Some(allocated_bytes(lease.store(), &[])),
-            Behind::Server(server) => Some(allocated_bytes(server.lease().store(), server.logs())),
-        }
+        self.whereabouts.disk_bytes()
     }
 
-    /// How the private server ended, if it has; it should not have.
+    /// How the private server ended, if it has; it should not have. Costs a microsecond.
     pub fn ending(&self) -> Option<Ending> {
         self.server().and_then(Server::ending)
     }
@@ -179,33 +273,35 @@ impl OpenStore {
 
     /// Process id of the private server's program.
     pub fn server_pid(&self) -> Option<i32> {
-        self.server().map(Server::pid)
+        self.whereabouts.server_pid
     }
 
     /// Where the private server listens, and how to log in; `None` when there is none.
     pub fn endpoint(&self) -> Option<&Endpoint> {
-        self.server().map(Server::endpoint)
+        self.whereabouts.endpoint()
     }
 
-    /// What the store says of itself; and of a private server that others can use, that they can.
-    ///
-    /// # Errors
-    /// When the store cannot be reached or refuses.
-    pub fn facts(&self) -> Result<Facts, StoreError> {
-        let mut facts = self.store.facts()?;
-        if self.endpoint().is_some_and(|endpoint| endpoint.tcp().is_some() && endpoint.password.is_none()) {
-            facts.config.insert("access".into(), "any user of this machine: a port without a password".into());
+    /// A process that works on the files of a private directory: should the directory be removed, it is killed first. Its id must
+    /// be its own until [`leave`](Premises::leave).
+    pub fn enter(&self, pid: i32) {
+        if let Behind::Directory(lease) = &self.behind {
+            lease.adopt(pid);
         }
-        Ok(facts)
     }
 
-    /// Disconnects, stops the private server, removes the private directory.
+    /// The process that entered has ended.
+    pub fn leave(&self, pid: i32) {
+        if let Behind::Directory(lease) = &self.behind {
+            lease.disown(pid);
+        }
+    }
+
+    /// Stops the private server, removes the private directory.
     ///
     /// # Errors
     /// What could not be removed.
     pub fn close(self) -> Result<(), StoreError> {
         drop(self.thaw);
-        drop(self.store);
         match &self.behind {
             Behind::Users => Ok(()),
             Behind::Directory(lease) => lease.end(),
@@ -218,8 +314,51 @@ impl OpenStore {
     }
 }
 
+/// A store opened in this process, on its premises. Dropping it disconnects, stops the private server and removes the private
+/// directory.
+pub struct OpenStore {
+    // The order is that of dropping: the store before what it rests on.
+    _thaw: Thaw,
+    store: Box<dyn Store>,
+    premises: Premises,
+}
+
+impl OpenStore {
+    /// The store itself.
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// What the store says of itself; and of a private server that others can use, that they can.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    pub fn facts(&self) -> Result<Facts, StoreError> {
+        self.whereabouts.facts(self.store())
+    }
+
+    /// Disconnects, stops the private server, removes the private directory.
+    ///
+    /// # Errors
+    /// What could not be removed.
+    pub fn close(self) -> Result<(), StoreError> {
+        let OpenStore { _thaw, store, premises } = self;
+        drop(_thaw);
+        drop(store);
+        premises.close()
+    }
+}
+
+impl Deref for OpenStore {
+    type Target = Premises;
+
+    fn deref(&self) -> &Premises {
+        &self.premises
+    }
+}
+
 impl std::fmt::Debug for OpenStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenStore").field("spec", &self.spec).field("server_pid", &self.server_pid()).finish()
+        f.debug_struct("OpenStore").field("spec", self.spec()).field("server_pid", &self.server_pid()).finish()
     }
 }

@@ -1,5 +1,6 @@
 //! One child process: how it is started, and how it ended.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -12,7 +13,7 @@ use std::thread;
 pub type Pid = libc::pid_t;
 
 /// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// By itself, with this status.
     Status(i32),
@@ -22,13 +23,45 @@ pub enum Ending {
     Gone,
 }
 
+impl Ending {
+    /// Whether it was SIGKILL, which the system sends when memory runs out.
+    pub fn was_killed(self) -> bool {
+        self == Ending::Signal(libc::SIGKILL)
+    }
+}
+
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Ending::Status(status) => write!(f, "ended with status {status}"),
-            Ending::Signal(signal) => write!(f, "was ended by signal {signal}"),
+            Ending::Signal(signal) => match name(*signal) {
+                "" => write!(f, "was ended by signal {signal}"),
+                name => write!(f, "was ended by signal {signal} ({name})"),
+            },
             Ending::Gone => f.write_str("is gone"),
         }
+    }
+}
+
+/// What a signal that ends processes is called.
+fn name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGINT => "SIGINT",
+        libc::SIGQUIT => "SIGQUIT",
+        libc::SIGILL => "SIGILL",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGXCPU => "SIGXCPU",
+        libc::SIGXFSZ => "SIGXFSZ",
+        libc::SIGSYS => "SIGSYS",
+        _ => "",
     }
 }
 
@@ -88,18 +121,42 @@ pub fn raise_open_files() {
 /// # Errors
 /// The system's, e.g. when the program does not exist.
 pub fn spawn(mut command: Command, cpus: Vec<usize>) -> io::Result<Pid> {
+    // SAFETY: the closure runs between fork and exec; it only makes system calls and allocates nothing.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::setsid() == -1 {
+                return Err(io::Error::last_os_error());
+            }
+            raise_open_files();
+            if cpus.is_empty() { Ok(()) } else { crate::affinity::pin_thread(&cpus) }
+        })
+    };
+    spawn_bound(command)
+}
+
+/// Starts a program of kvtrial's own, in a process group of its own. It ends as [`spawn`]'s do; it is no server's, so it stays in
+/// kvtrial's session.
+///
+/// # Errors
+/// The system's.
+pub fn spawn_helper(mut command: Command) -> io::Result<Pid> {
+    command.process_group(0);
+    spawn_bound(command)
+}
+
+/// Starts a program that is killed when kvtrial ends.
+fn spawn_bound(mut command: Command) -> io::Result<Pid> {
     let parent = std::process::id();
     // SAFETY: the closure runs between fork and exec; it only makes system calls and allocates nothing.
     unsafe {
         command.pre_exec(move || {
-            if libc::setsid() == -1 || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1 {
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1 {
                 return Err(io::Error::last_os_error());
             }
             if libc::getppid().unsigned_abs() != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
-            raise_open_files();
-            if cpus.is_empty() { Ok(()) } else { crate::affinity::pin_thread(&cpus) }
+            Ok(())
         })
     };
     let (reply, answer) = mpsc::sync_channel(1);

@@ -82,6 +82,20 @@ pub fn forget(id: PlaceId, pid: Pid) {
     }
 }
 
+/// Takes in a process somebody else has started, and reaps.
+pub fn adopt(id: PlaceId, pid: Pid) {
+    if let Some(entry) = registry().entries.iter_mut().find(|entry| entry.id == id) {
+        entry.roots.push(pid);
+    }
+}
+
+/// Gives such a process up again: its id may soon be somebody else's.
+pub fn disown(id: PlaceId, pid: Pid) {
+    if let Some(entry) = registry().entries.iter_mut().find(|entry| entry.id == id) {
+        entry.roots.retain(|root| *root != pid);
+    }
+}
+
 /// The processes that belong to a place now.
 pub fn members(id: PlaceId) -> Vec<Process> {
     let found =

@@ -56,6 +56,10 @@ pub(crate) fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ReasonKind::NotSent => {
             ("operations due but never sent", "the rate asked for is too high for this store or client: lower --rate")
         }
+        ReasonKind::WorkerDied => (
+            "worker process died",
+            "an embedded store ended its process, or memory ran out: give it more disk and memory, or report it to its author",
+        ),
         ReasonKind::ServerDied => ("server died", "look into its log; it may have run out of memory or disk"),
         ReasonKind::NotStarted => {
             ("store could not be started", "`kvtrial stores` shows what is found and how to install what is not")

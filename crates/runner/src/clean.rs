@@ -1,11 +1,11 @@
 //! What is done about the job's keys in a store of the user's before a trial. Private stores are new and need none of this.
 
+use crate::message::{Action, Assignment, Keys, Refusal, Report, UnderWay};
 use crate::plan::{KeysFound, Plan, PlannedCell};
-use crate::run::RunError;
+use crate::work::{Bench, Link};
 use engine::{Offence, Params, Phase, Step, Trial, TrialSetup, Worker, run_phase};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 use store::{Operation, Reply, Slot, Store};
 use study::{Answer, Reason, ReasonKind, Spec, Target};
 
@@ -21,17 +21,10 @@ impl UsersStores {
     }
 
     /// The first time, a store of the user's must hold none of the keys any trial will use there; later they are an earlier
-    /// trial's and deleted.
-    pub(crate) fn prepare(
-        &mut self,
-        plan: &Plan,
-        cell: &PlannedCell,
-        store: &dyn Store,
-        setup: &TrialSetup,
-        stop: &AtomicBool,
-    ) -> Result<(), RunError> {
+    /// trial's and deleted. `None`: the store is private.
+    pub(crate) fn keys(&mut self, plan: &Plan, cell: &PlannedCell) -> Option<Keys> {
         if cell.spec.target == Target::Private {
-            return Ok(());
+            return None;
         }
         let target = |spec: &Spec| Spec { durability: None, options: BTreeMap::new(), ..spec.clone() }.to_string();
         let place = target(&cell.spec);
@@ -40,38 +33,48 @@ impl UsersStores {
             None if plan.keys_found == KeysFound::Refuse && !self.resumed => Action::Look,
             _ => Action::Delete,
         };
-        let mut all: Vec<Params> = vec![cell.params.clone()];
-        all.extend(last.clone());
+        let mut params: Vec<Params> = vec![cell.params.clone()];
+        params.extend(last.clone());
         if last.is_none() {
-            all.extend(
+            params.extend(
                 plan.cells.iter().filter(|other| target(&other.spec) == place).map(|other| other.params.clone()),
             );
         }
-        all.sort_unstable();
-        all.dedup();
-        for params in all {
-            let job = plan.shelf.job(&params)?;
-            let trial = job.trial(setup);
-            let clean = Clean { trial: trial.as_ref(), action, slots: setup.slots };
-            let outcome = run_phase(store, &clean, 0, &cell.settings, stop, &mut |_| {}).map_err(RunError::Store)?;
-            let Some(found) = outcome.offences.into_reasons().into_iter().next() else { continue };
-            let (store, count, example) = (cell.spec.to_string(), found.count, found.example);
-            return Err(match found.kind {
-                ReasonKind::ForeignData => RunError::ForeignData { store, count, example },
-                _ => RunError::Unsuited { store, problem: format!("its keys could not be looked through: {example}") },
-            });
-        }
-        Ok(())
+        params.sort_unstable();
+        params.dedup();
+        Some(Keys { action, params })
     }
 }
 
-/// What is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
-    /// Every key must be absent: what is there may be the user's.
-    Look,
-    /// Every key is deleted: what is there is an earlier trial's, or the user said it may go.
-    Delete,
+/// Looks for keys, or deletes them.
+pub(crate) fn carry_out(
+    keys: &Keys,
+    store: &dyn Store,
+    assignment: &Assignment,
+    bench: &Bench<'_>,
+    setup: &TrialSetup,
+    link: &mut dyn Link,
+) -> Result<(), Refusal> {
+    for params in &keys.params {
+        let job = (bench.job)(params).map_err(|error| Refusal::Job(error.0))?;
+        let trial = job.trial(setup);
+        let clean = Clean { trial: trial.as_ref(), action: keys.action, slots: setup.slots };
+        let under_way = clean.phases().first().map(UnderWay::of);
+        let mut watch = |progress| {
+            if let Some(under_way) = &under_way {
+                link.say(Report::Progress(under_way.clone(), progress));
+            }
+        };
+        let outcome = run_phase(store, &clean, 0, &assignment.settings, bench.stop, &mut watch)
+            .map_err(|error| Refusal::Keys(error.to_string()))?;
+        let Some(found) = outcome.offences.into_reasons().into_iter().next() else { continue };
+        let (count, example) = (found.count, found.example);
+        return Err(match found.kind {
+            ReasonKind::ForeignData => Refusal::ForeignData { count, example },
+            _ => Refusal::Unsuited(format!("its keys could not be looked through: {example}")),
+        });
+    }
+    Ok(())
 }
 
 /// One untimed phase over all keys of a trial.

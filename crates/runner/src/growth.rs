@@ -1,8 +1,8 @@
 //! What is seen beside the loop while a store grows, and which stalls it explains.
 
-use host::{OpenStore, Sighting};
+use host::{Sighting, Whereabouts};
 use std::time::{Duration, Instant};
-use store::Happening;
+use store::{Happening, Store};
 use study::{CurvePoint, Stall};
 
 /// How often the disk is measured; memory is looked at whenever progress is.
@@ -21,7 +21,8 @@ struct Look {
 
 /// Looks taken while a phase runs.
 pub(crate) struct Watch<'a> {
-    open: &'a OpenStore,
+    store: &'a dyn Store,
+    whereabouts: &'a Whereabouts,
     looks: Vec<Look>,
     begin: Instant,
     disk: (Option<u64>, Instant),
@@ -29,9 +30,10 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Begins to watch.
-    pub(crate) fn begin(open: &'a OpenStore) -> Watch<'a> {
+    pub(crate) fn begin(store: &'a dyn Store, whereabouts: &'a Whereabouts) -> Watch<'a> {
         let now = Instant::now();
-        let mut watch = Watch { open, looks: Vec::new(), begin: now, disk: (open.disk_bytes(), now) };
+        let disk = (whereabouts.disk_bytes(), now);
+        let mut watch = Watch { store, whereabouts, looks: Vec::new(), begin: now, disk };
         watch.look(Duration::ZERO);
         watch
     }
@@ -41,7 +43,7 @@ impl<'a> Watch<'a> {
         let now = Instant::now();
         self.begin = now.checked_sub(elapsed).unwrap_or(now);
         if now - self.disk.1 >= DISK_EVERY {
-            self.disk = (self.open.disk_bytes(), now);
+            self.disk = (self.whereabouts.disk_bytes(), now);
         }
         if self.looks.len() == LOOKS {
             let mut at = 0;
@@ -50,8 +52,8 @@ impl<'a> Watch<'a> {
                 at % 2 == 1
             });
         }
-        self.open.store().look();
-        let seen = Sighting::of(self.open.server_pid());
+        self.store.look();
+        let seen = Sighting::of(self.whereabouts.server_pid);
         self.looks.push(Look { at_s: elapsed.as_secs_f64(), seen, disk_bytes: self.disk.0 });
     }
 
@@ -66,7 +68,7 @@ impl<'a> Watch<'a> {
         if stalls.is_empty() {
             return;
         }
-        let happened = self.open.store().happened();
+        let happened = self.store.happened();
         for stall in stalls {
             let end_s = stall.at_s + stall.duration_s;
             let before = self.looks.partition_point(|look| look.at_s <= stall.at_s).saturating_sub(1);

@@ -6,7 +6,7 @@ use study::{Answer, Reason, ReasonKind, Verdict};
 
 /// What a trial is judged by.
 pub(crate) struct Evidence<'a> {
-    pub(crate) outcomes: &'a [(&'static str, Outcome)],
+    pub(crate) outcomes: &'a [(String, Outcome)],
     pub(crate) answer: &'a Answer,
     pub(crate) answer_reasons: Vec<Reason>,
     pub(crate) known_digest: Option<String>,
@@ -25,7 +25,7 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
     }
     for (phase, outcome) in evidence.outcomes {
         for mut found in outcome.offences.clone().into_reasons() {
-            if *phase != "run" {
+            if phase != "run" {
                 found.example = format!("{} (while: {phase})", found.example);
             }
             verdict.add(found);

@@ -1,13 +1,23 @@
 //! The life of a study: trials in balanced random order, each on a fresh store, verified, judged and handed on.
 //!
-//! plan → for each trial: open the store → phases (timed ones under the clock) → flush → answer → verdict → close.
+//! plan → for each trial: make its place → in a worker: open the store → phases (timed ones under the clock) → flush → answer →
+//! verdict → clear the place away.
+//!
+//! A trial has two sides that speak by messages of plain data: this side (`trial`) makes the place, watches worker and server, judges;
+//! the other (`work`) opens the store and runs the phases. The other side is a process of its own, forked from a *nursery*
+//! ([`serve_nursery`]) that has read the input, so that a store that kills its process voids one trial; or, for stores that only the
+//! caller knows, the caller's own thread ([`Execution`]).
 //!
 //! What never lives here: the operation loop (engine), starting processes (host), files and tables (report), exiting (cli).
 
 mod clean;
+mod execution;
 pub mod grid;
 mod growth;
 mod judge;
+mod measured;
+mod message;
+mod nursery;
 mod order;
 mod plan;
 mod run;
@@ -16,7 +26,11 @@ mod shelf;
 mod trial;
 mod trust;
 mod vary;
+mod work;
 
+pub use execution::{Execution, Workers};
+pub use message::UnderWay;
+pub use nursery::serve_nursery;
 pub use order::{Turn, balanced, rising};
 pub use plan::{KeysFound, Plan, PlannedCell, PlannedStore, seconds};
 pub use run::{Ending, Observer, RunError, Trials, run};

@@ -1,5 +1,6 @@
 //! What is going to be run.
 
+use crate::execution::Execution;
 use crate::order::{self, Turn};
 use crate::shelf::Shelf;
 use engine::{Arrivals, Clock, JobInfo, Params, Settings, Timing};
@@ -64,6 +65,8 @@ pub struct Plan {
     pub base: PathBuf,
     /// What to do with the job's keys in a store of the user's.
     pub keys_found: KeysFound,
+    /// Where trials are carried out.
+    pub execution: Execution,
 }
 
 /// What to do when a store of the user's already holds keys the job will use.

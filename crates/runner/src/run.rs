@@ -1,9 +1,10 @@
 //! All trials of a plan, one after the other.
 
 use crate::clean::UsersStores;
+use crate::message::UnderWay;
 use crate::plan::{Plan, PlannedCell};
 use crate::trial::{self, About, Finished, Opening, Position};
-use engine::{Phase, Progress};
+use engine::Progress;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -16,7 +17,7 @@ pub trait Observer {
     fn trial_started(&mut self, order: u32, total: u32, store: &str, warmup: bool);
 
     /// How far a phase is.
-    fn progress(&mut self, phase: &Phase, progress: Progress);
+    fn progress(&mut self, phase: &UnderWay, progress: Progress);
 
     /// The study gets another cell, behind those it has: a search decided to try it.
     ///
@@ -146,6 +147,9 @@ pub fn run(
 ) -> Result<Ending, RunError> {
     let turns = plan.turns();
     let total = turns.len() as u32;
+    if plan.execution.is_apart() {
+        plan.shelf.clear(); // the workers' nursery reads what they need
+    }
     let mut trials = Trials::new(plan, !recorded.is_empty());
     let start = Instant::now();
     for turn in turns {

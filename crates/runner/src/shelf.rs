@@ -67,6 +67,16 @@ impl Shelf {
         Ok(job)
     }
 
+    /// What the jobs are, and what they read.
+    pub(crate) fn source(&self) -> (&'static JobInfo, Option<&String>, u64) {
+        (self.job, self.data.as_ref(), self.seed)
+    }
+
+    /// Gives up the jobs that are prepared: trials that run in other processes read the input there.
+    pub fn clear(&self) {
+        self.kept.borrow_mut().clear();
+    }
+
     /// What all combinations read alike.
     pub fn shared_input(&self) -> Input {
         let mut inputs = self.inputs.values();

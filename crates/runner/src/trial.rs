@@ -1,20 +1,18 @@
-//! One trial: open, run the phases, verify, judge, close.
+//! One trial, from the side of kvtrial: make its place, have a worker open the store and run the phases, judge, clear the place away.
 
 use crate::clean::UsersStores;
-use crate::growth::Watch;
+use crate::execution::{Departure, Hearing, Wish};
 use crate::judge::{self, Evidence};
+use crate::measured::{Measured, Meter};
+use crate::message::{Assignment, Finish, Opened, Refusal, Report};
 use crate::plan::{Plan, PlannedCell};
 use crate::run::{Observer, RunError};
 use crate::trust::{Circumstances, ForeignServer};
-use engine::{Counts, End, Histograms, Outcome, Progress, TrialSetup, run_phase};
-use host::{NoiseMeter, OpenStore, ProcessUse};
+use host::Premises;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use store::{Facts, Keeps, StoreError};
-use study::{
-    CurvePoint, Durability, PhaseRecord, Reason, ReasonKind, SeriesPoint, ServerUse, Stall, Target, TrialRecord,
-    Verdict,
-};
+use std::time::{SystemTime, UNIX_EPOCH};
+use store::{Facts, StoreError};
+use study::{Durability, Reason, ReasonKind, ServerUse, Target, TrialRecord, Verdict};
 
 /// What is known of a cell's store once it was opened.
 #[derive(Clone, Debug)]
@@ -24,7 +22,7 @@ pub struct About {
     /// Durability level in effect, as the store itself says.
     pub durability: Durability,
     /// Operations the job emulates on it.
-    pub emulated: Vec<&'static str>,
+    pub emulated: Vec<String>,
     /// Key and value bytes the job left in it.
     pub logical_bytes: u64,
 }
@@ -38,9 +36,6 @@ pub struct Finished {
     /// Whether it was stopped midway: then it is no trial.
     pub interrupted: bool,
 }
-
-/// Shortest time of which the machine's own counters say how noisy it was.
-const NOISE_NEEDS_S: f64 = 0.25;
 
 /// Where a trial stands in its study.
 #[derive(Clone, Copy, Debug)]
@@ -67,101 +62,90 @@ pub(crate) fn run_trial(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Finished, RunError> {
-    let mut record = TrialRecord {
+    let record = TrialRecord {
         order: position.order,
         warmup: position.warmup,
         started_at: study::rfc3339(unix_seconds()),
         ..TrialRecord::default()
     };
-    let opened = host::Opening::new(&plan.base)
-        .open(planned.info, &planned.spec)
-        .and_then(|open| open.facts().map(|facts| (open, facts)));
-    let (open, facts) = match opened {
-        Ok(opened) => opened,
-        Err(_) if stop.load(Ordering::Relaxed) => {
-            return Ok(Finished { record, about: None, interrupted: true });
-        }
-        Err(error) if opening == Opening::First => return Err(RunError::Store(error)),
-        Err(error) => {
-            record.verdict = Verdict::of([reason(ReasonKind::NotStarted, error.to_string())]);
-            return Ok(Finished { record, about: None, interrupted: false });
-        }
+    let premises = match host::Opening::new(&plan.base).premises(planned.info, &planned.spec) {
+        Ok(premises) => premises,
+        Err(error) => return not_opened(record, error, opening, stop),
     };
-    let capabilities = open.store().capabilities().clone();
-    let unsuited = |error: engine::JobError| RunError::Unsuited { store: planned.spec.to_string(), problem: error.0 };
-    let job = plan.shelf.job(&planned.params)?;
-    let emulated = job.suits(&capabilities).map_err(unsuited)?;
-    let keeps = capabilities.keeps;
-    let durability = capabilities.durability;
-    let setup = TrialSetup { slots: planned.settings.slots(), capabilities, seed: plan.seed };
-    users.prepare(plan, planned, open.store(), &setup, stop)?;
-    let trial = job.trial(&setup);
+    let (job, data, seed) = plan.shelf.source();
+    let assignment = Assignment {
+        job: job.name.into(),
+        data: data.cloned(),
+        params: planned.params.clone(),
+        seed,
+        spec: planned.spec.clone(),
+        whereabouts: premises.whereabouts().clone(),
+        settings: planned.settings,
+        keys: users.keys(plan, planned),
+    };
+    let mut witness = Witness::new(&premises, plan.execution.is_apart(), stop, observer);
+    let departure = plan.execution.carry_out(plan, planned, assignment, &mut witness);
+    let seen = witness.leave();
+    let finished = conclude(planned, record, seen, departure, opening, stop);
+    let closed = premises.close();
+    finished.map(|mut finished| {
+        if let Err(error) = closed {
+            finished.record.verdict.add(reason(ReasonKind::ServerDied, error.to_string()));
+        }
+        finished
+    })
+}
 
-    let mut measured = Measured::default();
-    let phases = trial.phases();
-    let mut interrupted = false;
-    ProcessUse::reset_peak();
-    for (index, phase) in phases.iter().enumerate() {
-        let meter = Meter::start(&open);
-        let mut growth = trial.records(index).map(|_| Watch::begin(&open));
-        let mut watch = |progress: Progress| {
-            if let Some(growth) = &mut growth {
-                growth.look(progress.elapsed);
-            }
-            observer.progress(phase, progress);
-        };
-        let mut outcome = match run_phase(open.store(), trial.as_ref(), index, &planned.settings, stop, &mut watch) {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                measured.broken(phase.name, &error);
-                break;
-            }
-        };
-        if let Some(growth) = growth {
-            growth.explain(outcome.elapsed, &mut outcome.curve, &mut outcome.stalls);
-        }
-        if phase.timed {
-            let flush = Instant::now();
-            if let Err(error) = open.store().flush() {
-                measured.broken("flush", &error);
-            }
-            outcome.elapsed += flush.elapsed();
-        }
-        let end = outcome.end;
-        measured.add(phase.name, phase.timed, outcome, meter, &open);
-        if let Some(record) = measured.phases.last_mut() {
-            record.records = trial.carried(index).unwrap_or(record.operations);
-            record.disk_bytes = open.disk_bytes();
-        }
-        match end {
-            End::Completed => {}
-            End::Interrupted => {
-                interrupted = true;
-                break;
-            }
-            End::Unanswered => break,
-        }
+/// A store that could not be opened: the first time it is the user's to mend.
+fn not_opened(
+    mut record: TrialRecord,
+    error: StoreError,
+    opening: Opening,
+    stop: &AtomicBool,
+) -> Result<Finished, RunError> {
+    if stop.load(Ordering::Relaxed) {
+        return Ok(Finished { record, about: None, interrupted: true });
     }
-    let complete =
-        measured.outcomes.len() == phases.len() && measured.outcomes.iter().all(|(_, one)| one.end == End::Completed);
-    // An answer of half a job would only repeat what the reasons say already.
-    let (answer, answer_reasons) = if complete { trial.answer() } else { Default::default() };
-    let known_digest = (keeps == Keeps::Everything && complete).then(|| job.known_digest()).flatten();
-    let logical_bytes = trial.logical_bytes();
-    drop(trial);
+    if opening == Opening::First {
+        return Err(RunError::Store(error));
+    }
+    record.verdict = Verdict::of([reason(ReasonKind::NotStarted, error.to_string())]);
+    Ok(Finished { record, about: None, interrupted: false })
+}
 
-    record.resent = open.store().resent();
-    record.disk_bytes = open.disk_bytes();
-    record.server = open.usage().map(|used| ServerUse { cpu_s: measured.server_cpu_s, ..used });
-    record.client_rss_bytes = ProcessUse::now().peak_rss_bytes;
-    let server_ending = open.ending().map(|ending| format!("{ending}{}", open.log_end()));
+/// From what was reported to a trial with its verdict.
+fn conclude(
+    planned: &PlannedCell,
+    mut record: TrialRecord,
+    seen: Seen,
+    departure: Departure,
+    opening: Opening,
+    stop: &AtomicBool,
+) -> Result<Finished, RunError> {
+    let Seen { opened, mut measured, finish, refusal, looks, server_ending, doing } = seen;
+    if let Some(refusal) = refusal.filter(|_| server_ending.is_none()) {
+        let store = planned.spec.to_string();
+        return match refusal {
+            Refusal::Store(words) => not_opened(record, StoreError::Session(words), opening, stop),
+            Refusal::Keys(words) => Err(RunError::Store(StoreError::Session(words))),
+            Refusal::Job(words) => Err(RunError::Job(engine::JobError(words))),
+            Refusal::Unsuited(problem) => Err(RunError::Unsuited { store, problem }),
+            Refusal::ForeignData { count, example } => Err(RunError::ForeignData { store, count, example }),
+        };
+    }
+    let finish = finish.unwrap_or_default();
+    let interrupted = stop.load(Ordering::Relaxed) && !finish.complete;
+    record.resent = finish.resent;
+    record.client_rss_bytes = finish.peak_rss_bytes;
+    record.disk_bytes = looks.disk_bytes;
+    record.server = looks.server.map(|used| ServerUse { cpu_s: measured.server_cpu_s, ..used });
     measured.fill(&mut record);
-    record.answer = answer;
+    record.answer = finish.answer;
     record.verdict = judge::verdict(Evidence {
         outcomes: &measured.outcomes,
         answer: &record.answer,
-        answer_reasons,
-        known_digest,
+        answer_reasons: finish.answer_reasons,
+        known_digest: finish.known_digest,
         server_ending,
         not_sent: record.not_sent,
         circumstances: Circumstances {
@@ -181,20 +165,131 @@ pub(crate) fn run_trial(
             server_load: record.server.map(|used| used.cpu_s / measured.timed_s.max(f64::MIN_POSITIVE)),
         },
     });
+    measured.broken.into_iter().for_each(|found| record.verdict.add(found));
+    if let Departure::Died(how) = departure {
+        record.verdict.add(reason(ReasonKind::WorkerDied, format!("{how} (while: {doing})")));
+    }
+    let about = opened.map(|opened| {
+        let Opened { facts, durability, emulated } = opened;
+        not_in_effect(planned, &facts, durability).for_each(|found| record.verdict.add(found));
+        About { facts, durability, emulated, logical_bytes: finish.logical_bytes }
+    });
+    Ok(Finished { record, about, interrupted })
+}
+
+/// Settings that were asked for, and that the store says it does not have.
+fn not_in_effect(planned: &PlannedCell, facts: &Facts, durability: Durability) -> impl Iterator<Item = Reason> {
     // A layer may hold less than the store beneath it, and declares so.
     let declared = planned.info.declared(&planned.spec).durability;
-    if let Some(asked) = planned.spec.durability.map(|_| declared).filter(|asked| *asked != durability) {
-        let example = format!("durability={asked} was asked for, the store is at {durability}");
-        record.verdict.add(reason(ReasonKind::SettingNotInEffect, example));
+    let level = planned.spec.durability.map(|_| declared).filter(|asked| *asked != durability);
+    let level = level.map(|asked| format!("durability={asked} was asked for, the store is at {durability}"));
+    let others = stores::tunables::not_in_effect(&planned.spec, &facts.config);
+    level.into_iter().chain(others).map(|example| reason(ReasonKind::SettingNotInEffect, example))
+}
+
+/// Hears what the worker reports, and looks at the server and the disk at the moments that count.
+struct Witness<'a> {
+    premises: &'a Premises,
+    /// The worker is another process.
+    apart: bool,
+    stop: &'a AtomicBool,
+    observer: &'a mut dyn Observer,
+    worker: Option<i32>,
+    meter: Option<Meter>,
+    seen: Seen,
+}
+
+/// What was heard and seen of a trial.
+struct Seen {
+    opened: Option<Opened>,
+    measured: Measured,
+    finish: Option<Finish>,
+    refusal: Option<Refusal>,
+    looks: Looks,
+    /// How the server ended before it was told to, with the end of its log.
+    server_ending: Option<String>,
+    /// What was being done.
+    doing: String,
+}
+
+/// What was seen when all phases were over.
+#[derive(Default)]
+struct Looks {
+    disk_bytes: Option<u64>,
+    server: Option<ServerUse>,
+}
+
+impl<'a> Witness<'a> {
+    fn new(premises: &'a Premises, apart: bool, stop: &'a AtomicBool, observer: &'a mut dyn Observer) -> Witness<'a> {
+        let seen = Seen {
+            opened: None,
+            measured: Measured::default(),
+            finish: None,
+            refusal: None,
+            looks: Looks::default(),
+            server_ending: None,
+            doing: "opening the store".into(),
+        };
+        Witness { premises, apart, stop, observer, worker: None, meter: None, seen }
     }
-    for example in stores::tunables::not_in_effect(&planned.spec, &facts.config) {
-        record.verdict.add(reason(ReasonKind::SettingNotInEffect, example));
+
+    /// The worker is gone.
+    fn leave(mut self) -> Seen {
+        self.look_at_server();
+        self.seen
     }
-    measured.broken.into_iter().for_each(|found| record.verdict.add(found));
-    if let Err(error) = open.close() {
-        record.verdict.add(reason(ReasonKind::ServerDied, error.to_string()));
+
+    fn look_at_server(&mut self) {
+        if self.seen.server_ending.is_none()
+            && let Some(ending) = self.premises.ending()
+        {
+            let (doing, log) = (&self.seen.doing, self.premises.log_end());
+            self.seen.server_ending = Some(format!("{ending} (while: {doing}){log}"));
+        }
     }
-    Ok(Finished { record, about: Some(About { facts, durability, emulated, logical_bytes }), interrupted })
+}
+
+impl Hearing for Witness<'_> {
+    fn hear(&mut self, report: Report) {
+        let seen = &mut self.seen;
+        match report {
+            Report::Started { pid } => {
+                self.premises.enter(pid);
+                self.worker = Some(pid);
+            }
+            Report::Opened(opened) => seen.opened = Some(opened),
+            Report::Begins(phase) => {
+                seen.doing.clone_from(&phase.name);
+                self.meter = Some(Meter::start(self.premises, self.apart));
+            }
+            Report::Progress(phase, progress) => {
+                self.observer.progress(&phase, progress);
+                seen.doing = phase.name;
+            }
+            Report::Phase(done) => seen.measured.add(*done, self.meter.take(), self.premises),
+            Report::Broken { phase, words } => seen.measured.broken(&phase, &words),
+            Report::Finished(finish) => {
+                seen.looks = Looks { disk_bytes: self.premises.disk_bytes(), server: self.premises.usage() };
+                seen.finish = Some(*finish);
+                "disconnecting".clone_into(&mut seen.doing);
+            }
+            Report::Refused(refusal) => seen.refusal = Some(refusal),
+            // Its id is its own until the next trial.
+            Report::Ended { .. } => self.worker.take().into_iter().for_each(|pid| self.premises.leave(pid)),
+            Report::NotBegotten { .. } => {}
+        }
+    }
+
+    fn wish(&mut self) -> Wish {
+        self.look_at_server();
+        if self.seen.server_ending.is_some() {
+            Wish::StopForServer
+        } else if self.stop.load(Ordering::Relaxed) {
+            Wish::StopForUser
+        } else {
+            Wish::GoOn
+        }
+    }
 }
 
 fn reason(kind: ReasonKind, example: String) -> Reason {
@@ -203,116 +298,4 @@ fn reason(kind: ReasonKind, example: String) -> Reason {
 
 fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-/// Meters read when a phase begins.
-struct Meter {
-    noise: NoiseMeter,
-    client: ProcessUse,
-    server_cpu_s: f64,
-}
-
-impl Meter {
-    fn start(open: &OpenStore) -> Meter {
-        let server_cpu_s = open.server_cpu_s().unwrap_or(0.0);
-        Meter { noise: NoiseMeter::start(), client: ProcessUse::now(), server_cpu_s }
-    }
-}
-
-/// What the phases of a trial came to.
-#[derive(Default)]
-struct Measured {
-    outcomes: Vec<(&'static str, Outcome)>,
-    phases: Vec<PhaseRecord>,
-    broken: Vec<Reason>,
-    makespan: Duration,
-    counts: Counts,
-    histograms: Histograms,
-    series: Vec<SeriesPoint>,
-    curve: Vec<CurvePoint>,
-    stalls: Vec<Stall>,
-    errors: u64,
-    client_cpu_s: f64,
-    server_cpu_s: f64,
-    thread_load: f64,
-    run_delay: f64,
-    threads: u32,
-    noise: study::Noise,
-    timed_s: f64,
-}
-
-impl Measured {
-    fn broken(&mut self, phase: &str, error: &StoreError) {
-        self.broken.push(reason(ReasonKind::ConnectionLost, format!("{error} (while: {phase})")));
-    }
-
-    fn add(&mut self, name: &'static str, timed: bool, outcome: Outcome, before: Meter, open: &OpenStore) {
-        let elapsed_s = outcome.elapsed.as_secs_f64();
-        self.phases.push(PhaseRecord {
-            name: name.into(),
-            timed,
-            elapsed_s,
-            operations: outcome.counts.operations,
-            records: outcome.counts.operations,
-            response_ns: outcome.histograms.latencies().response,
-            client_cpu_s: outcome.client_cpu.as_secs_f64(),
-            disk_bytes: None,
-        });
-        self.errors += outcome.counts.errors;
-        if timed {
-            let client_cpu_s = ProcessUse::now().cpu_s - before.client.cpu_s; // before the look at the server costs some
-            let server_cpu_s = (open.server_cpu_s().unwrap_or(0.0) - before.server_cpu_s).max(0.0);
-            let noise = before.noise.finish(client_cpu_s, server_cpu_s);
-            // Weighted by time, should there be several timed phases.
-            let share = elapsed_s / (self.timed_s + elapsed_s).max(f64::MIN_POSITIVE);
-            self.noise.steal += (noise.steal - self.noise.steal) * share;
-            self.noise.other_load += (noise.other_load - self.noise.other_load) * share;
-            self.noise.throttled += (noise.throttled - self.noise.throttled) * share;
-            self.noise.heat_events += noise.heat_events;
-            let offset_s = self.timed_s;
-            self.timed_s += elapsed_s;
-            self.makespan += outcome.elapsed;
-            self.counts.merge(&outcome.counts);
-            self.histograms.merge(&outcome.histograms);
-            self.series
-                .extend(outcome.series.iter().map(|point| SeriesPoint { at_s: point.at_s + offset_s, ..*point }));
-            self.curve.extend_from_slice(&outcome.curve);
-            self.stalls.extend_from_slice(&outcome.stalls);
-            self.client_cpu_s += outcome.client_cpu.as_secs_f64();
-            self.server_cpu_s += server_cpu_s;
-            self.thread_load = self.thread_load.max(outcome.thread_load);
-            let delay = outcome.run_delay.as_secs_f64() / elapsed_s.max(f64::MIN_POSITIVE);
-            self.run_delay = self.run_delay.max(delay.clamp(0.0, 1.0));
-            self.threads = self.threads.max(outcome.threads);
-        }
-        self.outcomes.push((name, outcome));
-    }
-
-    fn fill(&mut self, record: &mut TrialRecord) {
-        record.makespan_s = self.makespan.as_secs_f64();
-        record.operations = self.counts.operations;
-        record.ops_per_s = if record.makespan_s > 0.0 { record.operations as f64 / record.makespan_s } else { 0.0 };
-        record.latency_ns = self.histograms.latencies();
-        record.hits = self.counts.hits;
-        record.misses = self.counts.misses;
-        record.errors = self.errors;
-        record.retries = self.counts.conflicts;
-        record.not_sent = self.counts.not_sent;
-        record.bytes_read = self.counts.bytes_read;
-        record.bytes_written = self.counts.bytes_written;
-        record.client_cpu_s = self.client_cpu_s;
-        record.client_thread_load = self.thread_load;
-        record.client_run_delay = self.run_delay;
-        record.client_threads = self.threads;
-        // The kernel counts in ticks of 10 ms: of a shorter time they say nothing.
-        record.noise = if self.timed_s < NOISE_NEEDS_S { study::Noise::default() } else { self.noise };
-        record.phases = std::mem::take(&mut self.phases);
-        record.series = std::mem::take(&mut self.series);
-        record.curve = std::mem::take(&mut self.curve);
-        record.stalls = std::mem::take(&mut self.stalls);
-        // Where growth is not watched, the series alone says whether anything stood still.
-        if record.curve.is_empty() {
-            record.stalls = analysis::stalls(&record.series);
-        }
-    }
 }

@@ -7,6 +7,7 @@
 
 use crate::study_of::SmallStudy;
 use engine::Settings;
+use runner::Execution;
 use stats::{Detectable, Detection, Permutations, Statistic, permutation_test};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -39,6 +40,8 @@ pub struct Pairs {
     pub base: PathBuf,
     /// Seed of orders and keys; each pair has its own from it.
     pub seed: u64,
+    /// Where trials are carried out.
+    pub execution: Execution,
 }
 
 /// What pairs came to.
@@ -123,7 +126,15 @@ impl Pairs {
             ("workload", "A".to_owned()),
             ("operations", operations.to_string()),
         ];
-        let study = SmallStudy { stores, set: &set, settings: Settings::default(), repeats, seed, base: &self.base };
+        let study = SmallStudy {
+            stores,
+            set: &set,
+            settings: Settings::default(),
+            repeats,
+            seed,
+            base: &self.base,
+            execution: self.execution.clone(),
+        };
         let Some(trials) = study.run(stop)? else { return Ok(None) };
         if let Some(void) = trials.iter().flatten().find(|trial| trial.verdict.status == Status::Void) {
             let reasons: Vec<&str> = void.verdict.reasons.iter().map(|reason| reason.example.as_str()).collect();

@@ -66,6 +66,7 @@ fn trial(lie: Lie, stop: &AtomicBool) -> Result<TrialRecord, String> {
         repeats: 1,
         seed: 2009,
         base: &host::default_base(),
+        execution: runner::Execution::InProcess,
     };
     let trials = study.run(stop)?.ok_or("interrupted")?;
     trials.into_iter().flatten().next().ok_or_else(|| "no trial was run".into())

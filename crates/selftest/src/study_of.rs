@@ -1,7 +1,7 @@
 //! One small study, run as `kvtrial run` runs it.
 
-use engine::{Phase, Progress, Settings};
-use runner::{About, Ending, KeysFound, Observer, Plan, PlannedCell, Shelf};
+use engine::{Progress, Settings};
+use runner::{About, Ending, Execution, KeysFound, Observer, Plan, PlannedCell, Shelf, UnderWay};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -17,6 +17,7 @@ pub(crate) struct SmallStudy<'a> {
     pub(crate) repeats: u32,
     pub(crate) seed: u64,
     pub(crate) base: &'a Path,
+    pub(crate) execution: Execution,
 }
 
 impl SmallStudy<'_> {
@@ -48,6 +49,7 @@ impl SmallStudy<'_> {
             seed: self.seed,
             base: PathBuf::from(self.base),
             keys_found: KeysFound::Refuse,
+            execution: self.execution.clone(),
         };
         let mut trials = Trials(vec![Vec::new(); self.stores.len()]);
         match runner::run(&plan, &BTreeSet::new(), stop, &mut trials) {
@@ -64,7 +66,7 @@ struct Trials(Vec<Vec<TrialRecord>>);
 impl Observer for Trials {
     fn trial_started(&mut self, _: u32, _: u32, _: &str, _: bool) {}
 
-    fn progress(&mut self, _: &Phase, _: Progress) {
+    fn progress(&mut self, _: &UnderWay, _: Progress) {
         host::interrupt::progress();
     }
 

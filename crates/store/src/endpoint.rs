@@ -1,11 +1,12 @@
 //! Where a running server is reached.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use study::{Address, Authority, Secret};
 
 /// A server that can be connected to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
     /// Where it listens; the port is always known.
     pub address: Address,

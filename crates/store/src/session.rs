@@ -1,6 +1,7 @@
 //! An opened store, and one worker thread's handle on it.
 
 use crate::{Capabilities, Group, Operation, OperationKind, Reduction, Reply, StoreError};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::task::{Context, Poll};
@@ -126,7 +127,7 @@ pub enum Threading {
 }
 
 /// What was really opened, as it says itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// Product, e.g. `Redis`, `MariaDB`, `FerretDB`.
     pub product: String,

@@ -1,13 +1,15 @@
 //! Store specs: `redis`, `redis-unix`, `lmdb:/data/x`, `redis://:pw@10.0.0.5:6379/0`, `redis,durability=commit`.
 
 use crate::Durability;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// A password. It never prints.
-#[derive(Clone, PartialEq, Eq)]
+/// A password. It never prints. It is serialised as it is: a spec or an endpoint goes to a worker, which has to log in, and nowhere
+/// else (what is written down has the spec as text).
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secret(String);
 
 impl Secret {
@@ -29,7 +31,7 @@ impl fmt::Debug for Secret {
 }
 
 /// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Address {
     /// Host name or address, and port (`None`: the store's usual port).
     Tcp {
@@ -43,7 +45,7 @@ pub enum Address {
 }
 
 /// A server to reach and how to log in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authority {
     /// Where it listens.
     pub address: Address,
@@ -56,7 +58,7 @@ pub struct Authority {
 }
 
 /// What the spec points at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {
     /// A private server, or a private temporary directory, that lives and dies with the trial.
     Private,
@@ -67,7 +69,7 @@ pub enum Target {
 }
 
 /// A store as the user named it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
     /// Name of the adapter, e.g. `redis-unix`.
     pub name: String,

@@ -54,6 +54,8 @@ pub enum ReasonKind {
     NotSent,
     /// The server process ended during the trial.
     ServerDied,
+    /// The worker process that carried out the trial, and in it any embedded store, ended before the trial did.
+    WorkerDied,
     /// The store could not be started, opened or connected to.
     NotStarted,
     /// A setting asked for did not take effect in the server.

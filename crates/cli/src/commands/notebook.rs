@@ -1,9 +1,9 @@
 //! What is written down and shown while trials run.
 
 use crate::terminal;
-use engine::{Phase, Progress};
+use engine::Progress;
 use report::{DirectoryError, StudyDir};
-use runner::{About, Observer, Plan, RunError};
+use runner::{About, Observer, Plan, RunError, UnderWay};
 use std::time::Duration;
 use study::{Reason, ReasonKind, Study, TrialRecord};
 
@@ -14,7 +14,7 @@ pub struct Notebook {
     /// What the terminal shows.
     pub progress: report::Progress,
     trial: (u32, u32, String),
-    phase: &'static str,
+    phase: String,
     /// How long timed phases last, when time ends them.
     duration: Option<Duration>,
     /// The cell that stopped the study, and why it could not be run.
@@ -34,7 +34,7 @@ impl Notebook {
         let left = turns.iter().filter(|turn| !recorded.contains(&turn.order));
         progress.plan(left.map(|turn| names[turn.cell].as_str()));
         let duration = plan.cells.first().and_then(|cell| cell.settings.duration);
-        Notebook { directory, progress, trial: (0, 0, String::new()), phase: "", duration, failed: None }
+        Notebook { directory, progress, trial: (0, 0, String::new()), phase: String::new(), duration, failed: None }
     }
 
     /// Closes the study. Cells that were not run say why: because of `stopped`, if the study ended early, and the cell that stopped
@@ -57,7 +57,7 @@ impl Notebook {
     }
 
     /// How much of a phase is over: time where time ends it, else operations.
-    fn share(&self, phase: &Phase, progress: &Progress) -> Option<f64> {
+    fn share(&self, phase: &UnderWay, progress: &Progress) -> Option<f64> {
         match self.duration.filter(|_| phase.timed) {
             Some(duration) => Some(progress.elapsed.as_secs_f64() / duration.as_secs_f64()),
             None => phase.operations.map(|planned| progress.operations as f64 / planned.max(1) as f64),
@@ -87,15 +87,15 @@ pub fn stopped(error: &impl ToString) -> Reason {
 impl Observer for Notebook {
     fn trial_started(&mut self, order: u32, total: u32, store: &str, warmup: bool) {
         self.trial = (order, total, store.to_owned());
-        self.phase = "";
+        self.phase.clear();
         self.progress.trial_started(order, total, store, if warmup { "warm-up" } else { "starting" });
     }
 
-    fn progress(&mut self, phase: &Phase, progress: Progress) {
+    fn progress(&mut self, phase: &UnderWay, progress: Progress) {
         if self.phase != phase.name {
-            self.phase = phase.name;
+            self.phase.clone_from(&phase.name);
             let (order, total, store) = &self.trial;
-            self.progress.trial_started(*order, *total, store, phase.name);
+            self.progress.trial_started(*order, *total, store, &phase.name);
         }
         self.progress.update(&report::Moment {
             operations: progress.operations,
@@ -140,7 +140,7 @@ impl Observer for Notebook {
                 cell.product = about.facts.product.clone();
                 cell.store_version = about.facts.version.clone();
                 cell.store_config = about.facts.config.clone();
-                cell.emulated = about.emulated.iter().map(|&name| name.to_owned()).collect();
+                cell.emulated.clone_from(&about.emulated);
                 cell.logical_bytes = about.logical_bytes;
             };
             self.directory.describe(cell, describe).map_err(|error| error.to_string())?;

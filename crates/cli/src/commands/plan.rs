@@ -73,6 +73,7 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
         seed: arguments.seed,
         base: arguments.base.clone().unwrap_or_else(host::default_base),
         keys_found: if arguments.overwrite { KeysFound::Delete } else { KeysFound::Refuse },
+        execution: super::nursery::execution(),
     })
 }
 

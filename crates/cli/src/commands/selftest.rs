@@ -125,6 +125,7 @@ fn pairs(spec: &str, arguments: &SelftestArguments) -> Result<Pairs, Failure> {
         slowdown: 0.05,
         base: arguments.base.clone().unwrap_or_else(host::default_base),
         seed: arguments.seed,
+        execution: super::nursery::execution(),
     })
 }
 

@@ -206,5 +206,6 @@ fn plan(
         seed: arguments.seed,
         base: arguments.base.clone().unwrap_or_else(host::default_base),
         keys_found: KeysFound::Refuse,
+        execution: super::nursery::execution(),
     })
 }

@@ -1,0 +1,156 @@
+//! Processes of kvtrial's own that do its work: a nursery, and the workers it begets.
+//!
+//! The nursery is this program once more, with one thread. It reads what trials need, and forks a worker for each trial: that
+//! shares the memory, takes a millisecond, and gives each trial a heap nobody has used before it. A worker that dies (of SIGBUS, of
+//! the system's lack of memory, of an abort in a library) takes nobody with it. Both are killed by the kernel when whoever began them
+//! ends in whatever way; both are in a process group of their own, so that what is typed at the terminal does not reach them.
+
+use crate::channel::{self, Receiver, Sender};
+use crate::process::{self, Ending, Pid, signal};
+use crate::words::Words;
+use std::fs;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use store::CommandLine;
+
+/// How much sooner than others the system takes a worker when memory runs out (0 is as soon as others, 1000 first of all).
+const OOM_SCORE: &str = "700";
+
+/// How long the nursery may take to end when nobody needs it any more.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// The nursery, from outside.
+pub struct Nursery {
+    pid: Pid,
+    words: Words,
+    ends: Option<(Sender, Receiver)>,
+}
+
+impl Nursery {
+    /// Starts it with this command line, which leads to [`inside`].
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn start(line: &CommandLine) -> io::Result<Nursery> {
+        let words = Words::new()?;
+        let (ours, theirs) = channel::pair()?;
+        let mut command = Command::new(&line.program);
+        command.args(&line.args).stdin(Stdio::from(theirs)).stdout(Stdio::null()).stderr(words.output()?);
+        let pid = process::spawn_helper(command)?;
+        Ok(Nursery { pid, words, ends: Some(channel::ends(ours)) })
+    }
+
+    /// To it, or to the worker that is at work.
+    pub fn sender(&self) -> Option<&Sender> {
+        self.ends.as_ref().map(|ends| &ends.0)
+    }
+
+    /// From it, or from the worker that is at work.
+    pub fn receiver(&mut self) -> Option<&mut Receiver> {
+        self.ends.as_mut().map(|ends| &mut ends.1)
+    }
+
+    /// How it ended, if it has, and its last words.
+    pub fn ending(&self) -> Option<(Ending, String)> {
+        process::ending(self.pid).map(|ending| (ending, self.words.last()))
+    }
+}
+
+impl Drop for Nursery {
+    /// The end of the channel is its sign to end.
+    fn drop(&mut self) {
+        self.ends = None;
+        let begun = Instant::now();
+        while process::ending(self.pid).is_none() {
+            if begun.elapsed() > FAREWELL {
+                signal(self.pid, libc::SIGKILL);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        process::reap(self.pid);
+    }
+}
+
+/// Kills a worker at once. Its id is its own until the nursery gets its next command.
+pub fn kill(pid: Pid) {
+    signal(pid, libc::SIGKILL);
+}
+
+/// The nursery's ends of the channel, which is its standard input.
+pub fn inside() -> (Sender, Receiver) {
+    // SAFETY: standard input was handed over by `Nursery::start` and nobody else in this process uses it.
+    channel::ends(unsafe { OwnedFd::from_raw_fd(libc::STDIN_FILENO) })
+}
+
+/// A worker, from the nursery.
+pub struct Forked {
+    pid: Pid,
+    words: Words,
+}
+
+impl Forked {
+    /// Begets a worker, which does `work` and ends with the status that gives. Called by a process with one thread only: another
+    /// could hold a lock that nobody frees in the worker.
+    ///
+    /// # Errors
+    /// The system's, such as too little memory or too many processes.
+    pub fn beget(work: impl FnOnce() -> i32) -> io::Result<Forked> {
+        let words = Words::new()?;
+        let nursery = std::process::id().cast_signed();
+        // SAFETY: this process has one thread, so the child finds no lock held by a thread it does not have.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                become_worker(nursery, &words);
+                let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(PANICKED);
+                // SAFETY: ends the process at once: what libraries do at exit is none of a trial's.
+                unsafe { libc::_exit(status) }
+            }
+            pid => Ok(Forked { pid, words }),
+        }
+    }
+
+    /// Waits for its end, and gives its last words. Its id stays its own until it is dropped.
+    pub fn ended(&self) -> (Ending, String) {
+        loop {
+            // SAFETY: siginfo_t is plain data for which all zeros is valid; waitid only writes into it. The dead stays a zombie.
+            let result = unsafe {
+                let mut info: libc::siginfo_t = std::mem::zeroed();
+                libc::waitid(libc::P_PID, self.pid.unsigned_abs(), &mut info, libc::WEXITED | libc::WNOWAIT)
+            };
+            if result == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                return (process::ending(self.pid).unwrap_or(Ending::Gone), self.words.last());
+            }
+        }
+    }
+}
+
+impl Drop for Forked {
+    fn drop(&mut self) {
+        process::reap(self.pid);
+    }
+}
+
+/// The status of a worker that panicked, as Rust's own is.
+const PANICKED: i32 = 101;
+
+/// What a process that was just forked does first.
+fn become_worker(nursery: Pid, words: &Words) {
+    // SAFETY: these calls only change this process: it ends with its parent; a file that may not grow is a refused write, not a
+    // signal, whoever started the nursery; a crash leaves no core file (writing one of a large store takes minutes); output goes into
+    // `words`.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != nursery {
+            libc::_exit(0); // it has ended meanwhile
+        }
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
+        libc::dup2(words.descriptor(), libc::STDOUT_FILENO);
+        libc::dup2(words.descriptor(), libc::STDERR_FILENO);
+    }
+    // Where it may not, it is taken as soon as others are.
+    let _ = fs::write("/proc/self/oom_score_adj", OOM_SCORE);
+}

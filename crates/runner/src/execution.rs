@@ -1,0 +1,223 @@
+//! Where trials are carried out: in this process, or each in a worker process of its own.
+
+use crate::message::{Assignment, Command, Order, Report};
+use crate::plan::{Plan, PlannedCell};
+use crate::work::{Bench, Link, perform};
+use host::worker::{Nursery, kill};
+use host::{Ending, Received};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use store::CommandLine;
+
+/// Where trials are carried out.
+#[derive(Clone, Default)]
+pub enum Execution {
+    /// In this process: for stores and jobs that only this process knows. A store that kills its process kills this one.
+    #[default]
+    InProcess,
+    /// Each in a process of its own, which shares nothing with others but the input. One that dies voids its trial only.
+    Workers(Workers),
+}
+
+/// Makes worker processes. Clones share the nursery they come from.
+#[derive(Clone)]
+pub struct Workers {
+    line: CommandLine,
+    nursery: Arc<Mutex<Option<Nursery>>>,
+}
+
+/// How often kvtrial looks at the server and at the user's wishes while a worker works.
+const LOOK: Duration = Duration::from_millis(25);
+/// How long a worker that was told to stop may take: when the user waits, and when its server is dead.
+const GRACE: Duration = Duration::from_secs(1);
+const GRACE_OF_DEAD_SERVER: Duration = Duration::from_millis(250);
+
+/// Hears what a worker reports, and says whether it shall go on.
+pub(crate) trait Hearing {
+    /// Takes note of a report.
+    fn hear(&mut self, report: Report);
+
+    /// Whether the worker is to stop, and why.
+    fn wish(&mut self) -> Wish;
+}
+
+/// What is wished of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    GoOn,
+    /// The user asked to stop.
+    StopForUser,
+    /// The server is dead: nothing will come of it any more.
+    StopForServer,
+}
+
+impl Wish {
+    fn order(self) -> Order {
+        if self == Wish::GoOn { Order::Go } else { Order::Stop }
+    }
+
+    fn grace(self) -> Duration {
+        if self == Wish::StopForServer { GRACE_OF_DEAD_SERVER } else { GRACE }
+    }
+}
+
+/// How a worker left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Departure {
+    /// It did what it was to do.
+    Done,
+    /// It was killed because it did not stop.
+    Killed,
+    /// It died: how, and its last words.
+    Died(String),
+}
+
+impl Execution {
+    /// Trials in worker processes, which this command line makes: it must call [`crate::serve_nursery`].
+    pub fn workers(line: CommandLine) -> Execution {
+        Execution::Workers(Workers { line, nursery: Arc::default() })
+    }
+
+    /// Whether trials run in other processes than this one.
+    pub(crate) fn is_apart(&self) -> bool {
+        matches!(self, Execution::Workers(_))
+    }
+
+    /// Carries out a trial.
+    pub(crate) fn carry_out(
+        &self,
+        plan: &Plan,
+        planned: &PlannedCell,
+        assignment: Assignment,
+        hearing: &mut dyn Hearing,
+    ) -> Departure {
+        match self {
+            Execution::Workers(workers) => workers.carry_out(assignment, hearing),
+            Execution::InProcess => {
+                let stop = AtomicBool::new(false);
+                let bench = Bench { info: planned.info, job: &|params| plan.shelf.job(params), stop: &stop };
+                perform(&assignment, &bench, &mut Here { hearing, stop: &stop });
+                Departure::Done
+            }
+        }
+    }
+}
+
+/// A worker that is this very thread.
+struct Here<'a> {
+    hearing: &'a mut dyn Hearing,
+    stop: &'a AtomicBool,
+}
+
+impl Link for Here<'_> {
+    fn say(&mut self, report: Report) {
+        self.hearing.hear(report);
+        if self.hearing.wish() != Wish::GoOn {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn ask(&mut self, report: Report) -> Order {
+        self.hearing.hear(report);
+        self.hearing.wish().order()
+    }
+}
+
+impl Workers {
+    fn carry_out(&self, assignment: Assignment, hearing: &mut dyn Hearing) -> Departure {
+        let mut kept = self.nursery.lock().unwrap_or_else(PoisonError::into_inner);
+        let nursery = match kept.take().filter(|nursery| nursery.ending().is_none()) {
+            Some(nursery) => nursery,
+            None => match Nursery::start(&self.line) {
+                Ok(nursery) => nursery,
+                Err(error) => return Departure::Died(format!("worker processes cannot be made: {error}")),
+            },
+        };
+        let nursery = kept.insert(nursery);
+        let departure = attend(nursery, assignment, hearing);
+        if nursery.ending().is_some() {
+            *kept = None; // the next trial starts another
+        }
+        departure
+    }
+}
+
+/// Hands out a trial and listens until its worker has left.
+fn attend(nursery: &mut Nursery, assignment: Assignment, hearing: &mut dyn Hearing) -> Departure {
+    let lost = |nursery: &Nursery| {
+        let begun = Instant::now();
+        while nursery.ending().is_none() && begun.elapsed() < GRACE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Departure::Died(match nursery.ending() {
+            Some((ending, words)) => format!("the nursery of the workers {}", with_words(ending, &words)),
+            None => "the nursery of the workers no longer listens".into(),
+        })
+    };
+    if !send(nursery, &Command::Trial(Box::new(assignment))) {
+        return lost(nursery);
+    }
+    let (mut worker, mut told, mut killed): (Option<i32>, Option<Instant>, bool) = (None, None, false);
+    loop {
+        let wish = hearing.wish();
+        if wish != Wish::GoOn && told.is_none() {
+            send(nursery, &Command::Order(Order::Stop));
+            told = Some(Instant::now());
+        }
+        if let (Some(since), Some(pid), false) = (told, worker, killed)
+            && since.elapsed() > wish.grace()
+        {
+            kill(pid);
+            killed = true;
+        }
+        let received = nursery.receiver().map_or(Received::Closed, |receiver| receiver.receive(Some(LOOK)));
+        let message = match received {
+            Received::Nothing => continue,
+            Received::Closed => return lost(nursery),
+            Received::Message(message) => message,
+        };
+        let report = match serde_json::from_slice(&message) {
+            Ok(report) => report,
+            Err(error) => {
+                worker.into_iter().for_each(kill);
+                return Departure::Died(format!("the worker said what cannot be read: {error}"));
+            }
+        };
+        match report {
+            Report::Ended { ending, words } => {
+                hearing.hear(Report::Ended { ending, words: String::new() });
+                return match ending {
+                    Ending::Status(0) => Departure::Done,
+                    _ if killed => Departure::Killed,
+                    _ => Departure::Died(format!("the worker {}", with_words(ending, &words))),
+                };
+            }
+            Report::NotBegotten { problem } => {
+                return Departure::Died(format!("a worker process could not be made: {problem}"));
+            }
+            Report::Started { pid } => {
+                worker = Some(pid);
+                hearing.hear(Report::Started { pid });
+            }
+            asks @ (Report::Begins(_) | Report::Finished(_)) => {
+                hearing.hear(asks);
+                let order = hearing.wish().order();
+                send(nursery, &Command::Order(order));
+            }
+            report => hearing.hear(report),
+        }
+    }
+}
+
+fn send(nursery: &Nursery, command: &Command) -> bool {
+    let Ok(message) = serde_json::to_vec(command) else { return false };
+    nursery.sender().is_some_and(|sender| sender.send(&message).is_ok())
+}
+
+/// How a process ended, with what it said last.
+fn with_words(ending: Ending, words: &str) -> String {
+    let guess = if ending.was_killed() { "; kvtrial did not send it: memory may have run out" } else { "" };
+    let said = if words.is_empty() { String::new() } else { format!("; its last words: {words}") };
+    format!("{ending}{guess}{said}")
+}

@@ -1,0 +1,133 @@
+//! What the phases of a trial came to, as they are reported one after the other.
+
+use crate::message::PhaseDone;
+use engine::{Counts, Histograms, Outcome};
+use host::{NoiseMeter, Premises, ProcessUse};
+use std::time::Duration;
+use study::{CurvePoint, PhaseRecord, Reason, ReasonKind, SeriesPoint, Stall, TrialRecord};
+
+/// Shortest time of which the machine's own counters say how noisy it was.
+const NOISE_NEEDS_S: f64 = 0.25;
+
+/// Meters read when a phase begins.
+pub(crate) struct Meter {
+    noise: NoiseMeter,
+    /// CPU time of this process, where it is not the one the phase runs in.
+    own_cpu_s: Option<f64>,
+    server_cpu_s: f64,
+}
+
+impl Meter {
+    /// `apart`: the phase runs in another process.
+    pub(crate) fn start(premises: &Premises, apart: bool) -> Meter {
+        let server_cpu_s = premises.server_cpu_s().unwrap_or(0.0);
+        let own_cpu_s = apart.then(|| ProcessUse::now().cpu_s);
+        Meter { noise: NoiseMeter::start(), own_cpu_s, server_cpu_s }
+    }
+}
+
+/// What the phases of a trial came to.
+#[derive(Default)]
+pub(crate) struct Measured {
+    pub(crate) outcomes: Vec<(String, Outcome)>,
+    pub(crate) broken: Vec<Reason>,
+    pub(crate) server_cpu_s: f64,
+    pub(crate) timed_s: f64,
+    phases: Vec<PhaseRecord>,
+    makespan: Duration,
+    counts: Counts,
+    histograms: Histograms,
+    series: Vec<SeriesPoint>,
+    curve: Vec<CurvePoint>,
+    stalls: Vec<Stall>,
+    errors: u64,
+    client_cpu_s: f64,
+    thread_load: f64,
+    run_delay: f64,
+    threads: u32,
+    noise: study::Noise,
+}
+
+impl Measured {
+    pub(crate) fn broken(&mut self, phase: &str, words: &str) {
+        let example = format!("{words} (while: {phase})");
+        self.broken.push(Reason { kind: ReasonKind::ConnectionLost, count: 1, example });
+    }
+
+    /// Adds a phase that has just ended.
+    pub(crate) fn add(&mut self, done: PhaseDone, before: Option<Meter>, premises: &Premises) {
+        let PhaseDone { phase, outcome, .. } = done;
+        let elapsed = outcome.elapsed + done.flush;
+        let elapsed_s = elapsed.as_secs_f64();
+        self.errors += outcome.counts.errors;
+        if phase.timed {
+            // Taken before the look at the server, which costs some.
+            let own_cpu_s = |meter: &Meter| meter.own_cpu_s.map_or(0.0, |before| ProcessUse::now().cpu_s - before);
+            let client_cpu_s = done.process_cpu_s + before.as_ref().map_or(0.0, own_cpu_s);
+            if let Some(before) = before {
+                let server_cpu_s = (premises.server_cpu_s().unwrap_or(0.0) - before.server_cpu_s).max(0.0);
+                self.server_cpu_s += server_cpu_s;
+                let noise = before.noise.finish(client_cpu_s, server_cpu_s);
+                // Weighted by time, should there be several timed phases.
+                let share = elapsed_s / (self.timed_s + elapsed_s).max(f64::MIN_POSITIVE);
+                self.noise.steal += (noise.steal - self.noise.steal) * share;
+                self.noise.other_load += (noise.other_load - self.noise.other_load) * share;
+                self.noise.throttled += (noise.throttled - self.noise.throttled) * share;
+                self.noise.heat_events += noise.heat_events;
+            }
+            let offset_s = self.timed_s;
+            self.timed_s += elapsed_s;
+            self.makespan += elapsed;
+            self.counts.merge(&outcome.counts);
+            self.histograms.merge(&outcome.histograms);
+            let series = outcome.series();
+            self.series.extend(series.into_iter().map(|point| SeriesPoint { at_s: point.at_s + offset_s, ..point }));
+            self.curve.extend(done.curve);
+            self.stalls.extend(done.stalls);
+            self.client_cpu_s += outcome.client_cpu.as_secs_f64();
+            self.thread_load = self.thread_load.max(outcome.thread_load);
+            let delay = outcome.run_delay.as_secs_f64() / elapsed_s.max(f64::MIN_POSITIVE);
+            self.run_delay = self.run_delay.max(delay.clamp(0.0, 1.0));
+            self.threads = self.threads.max(outcome.threads);
+        }
+        self.phases.push(PhaseRecord {
+            name: phase.name.clone(),
+            timed: phase.timed,
+            elapsed_s,
+            operations: outcome.counts.operations,
+            records: done.carried.unwrap_or(outcome.counts.operations),
+            response_ns: outcome.histograms.latencies().response,
+            client_cpu_s: outcome.client_cpu.as_secs_f64(),
+            disk_bytes: premises.disk_bytes(),
+        });
+        self.outcomes.push((phase.name, outcome));
+    }
+
+    pub(crate) fn fill(&mut self, record: &mut TrialRecord) {
+        record.makespan_s = self.makespan.as_secs_f64();
+        record.operations = self.counts.operations;
+        record.ops_per_s = if record.makespan_s > 0.0 { record.operations as f64 / record.makespan_s } else { 0.0 };
+        record.latency_ns = self.histograms.latencies();
+        record.hits = self.counts.hits;
+        record.misses = self.counts.misses;
+        record.errors = self.errors;
+        record.retries = self.counts.conflicts;
+        record.not_sent = self.counts.not_sent;
+        record.bytes_read = self.counts.bytes_read;
+        record.bytes_written = self.counts.bytes_written;
+        record.client_cpu_s = self.client_cpu_s;
+        record.client_thread_load = self.thread_load;
+        record.client_run_delay = self.run_delay;
+        record.client_threads = self.threads;
+        // The kernel counts in ticks of 10 ms: of a shorter time they say nothing.
+        record.noise = if self.timed_s < NOISE_NEEDS_S { study::Noise::default() } else { self.noise };
+        record.phases = std::mem::take(&mut self.phases);
+        record.series = std::mem::take(&mut self.series);
+        record.curve = std::mem::take(&mut self.curve);
+        record.stalls = std::mem::take(&mut self.stalls);
+        // Where growth is not watched, the series alone says whether anything stood still.
+        if record.curve.is_empty() {
+            record.stalls = analysis::stalls(&record.series);
+        }
+    }
+}

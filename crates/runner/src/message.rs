@@ -1,0 +1,158 @@
+//! What kvtrial and a worker say to each other: plain data, so that it can be said to a child of kvtrial or to another machine.
+//!
+//! kvtrial sends a [`Command::Trial`]; the worker answers with [`Report`]s until [`Report::Finished`] or [`Report::Refused`]. Before
+//! each phase and at the end it waits for an [`Order`], so that kvtrial can look at server and disk while nothing runs.
+
+use engine::{Outcome, Params, Progress, Settings};
+use host::Whereabouts;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use store::Facts;
+use study::{Answer, CurvePoint, Durability, Reason, Spec, Stall};
+
+/// From kvtrial.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Command {
+    /// Carry out a trial.
+    Trial(Box<Assignment>),
+    /// To the worker that carries one out.
+    Order(Order),
+}
+
+/// What a worker is to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// Go on.
+    Go,
+    /// Stop as soon as may be, and finish.
+    Stop,
+}
+
+/// All a worker has to know of a trial.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Assignment {
+    /// Name of the job.
+    pub(crate) job: String,
+    /// Its input.
+    pub(crate) data: Option<String>,
+    /// Its parameters.
+    pub(crate) params: Params,
+    /// Seed of every random choice.
+    pub(crate) seed: u64,
+    /// The store.
+    pub(crate) spec: Spec,
+    /// Where it is.
+    pub(crate) whereabouts: Whereabouts,
+    /// How phases are driven.
+    pub(crate) settings: Settings,
+    /// What is done about the job's keys first, in a store of the user's.
+    pub(crate) keys: Option<Keys>,
+}
+
+/// What is done about the keys of earlier or later trials in a store of the user's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Keys {
+    pub(crate) action: Action,
+    /// The parameters of the trials whose keys they are.
+    pub(crate) params: Vec<Params>,
+}
+
+/// What is done about them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Action {
+    /// Every key must be absent: what is there may be the user's.
+    Look,
+    /// Every key is deleted: what is there is an earlier trial's, or the user said it may go.
+    Delete,
+}
+
+/// A phase that is under way, for whoever watches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnderWay {
+    /// `load`, `run`, `read back`, or the job's own word.
+    pub name: String,
+    /// Whether it counts into the makespan.
+    pub timed: bool,
+    /// Operations it will do, when known.
+    pub operations: Option<u64>,
+}
+
+/// From a worker, or of one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Report {
+    /// It is there, as this process.
+    Started { pid: i32 },
+    /// The store is open and the job can be done on it.
+    Opened(Opened),
+    /// A phase is about to begin; waits for an order.
+    Begins(UnderWay),
+    /// About ten times a second.
+    Progress(UnderWay, Progress),
+    /// A phase is over.
+    Phase(Box<PhaseDone>),
+    /// A phase could not be carried out: the store's words, and what was being done.
+    Broken { phase: String, words: String },
+    /// All phases are over; waits for an order, then disconnects.
+    Finished(Box<Finish>),
+    /// The trial could not begin.
+    Refused(Refusal),
+    /// Said by the nursery: how the worker ended, and its last words.
+    Ended { ending: host::Ending, words: String },
+    /// Said by the nursery: there is no worker.
+    NotBegotten { problem: String },
+}
+
+/// What a store is, once it is open.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Opened {
+    pub(crate) facts: Facts,
+    pub(crate) durability: Durability,
+    pub(crate) emulated: Vec<String>,
+}
+
+/// What a phase came to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PhaseDone {
+    pub(crate) phase: UnderWay,
+    pub(crate) outcome: Outcome,
+    /// Time of the flush behind a timed phase.
+    pub(crate) flush: Duration,
+    /// Rate and tail against records stored, with memory and disk.
+    pub(crate) curve: Vec<CurvePoint>,
+    /// Stalls, with their causes.
+    pub(crate) stalls: Vec<Stall>,
+    /// Records the operations carried, where that is not their number.
+    pub(crate) carried: Option<u64>,
+    /// CPU seconds of the whole process meanwhile.
+    pub(crate) process_cpu_s: f64,
+}
+
+/// What a trial came to as a whole.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Finish {
+    /// Every phase was carried out to its end.
+    pub(crate) complete: bool,
+    pub(crate) answer: Answer,
+    pub(crate) answer_reasons: Vec<Reason>,
+    /// The digest the answer must have, when it is known and the store keeps what it is given.
+    pub(crate) known_digest: Option<String>,
+    pub(crate) logical_bytes: u64,
+    pub(crate) resent: u64,
+    /// Largest resident set of the process since the first phase began.
+    pub(crate) peak_rss_bytes: u64,
+}
+
+/// Why a trial could not begin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Refusal {
+    /// The store could not be opened.
+    Store(String),
+    /// The job's input cannot be read any more.
+    Job(String),
+    /// The job cannot be done on the store.
+    Unsuited(String),
+    /// The store broke while the job's keys were looked for.
+    Keys(String),
+    /// The user's store holds keys the job would overwrite.
+    ForeignData { count: u64, example: String },
+}

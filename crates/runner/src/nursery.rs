@@ -1,0 +1,144 @@
+//! The nursery, from inside: one thread that reads what trials need, once, and begets a worker for each.
+
+use crate::message::{Assignment, Command, Order, Report};
+use crate::shelf::Shelf;
+use crate::work::{Bench, Link, perform};
+use engine::JobInfo;
+use host::worker::{Forked, inside};
+use host::{Received, Receiver, Sender};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+
+/// Inputs that are kept: the last ones used.
+const SHELVES: usize = 4;
+
+/// Serves until kvtrial is gone. What a worker is begotten from must have one thread: nothing here may start another.
+pub fn serve_nursery() {
+    let (sender, receiver) = inside();
+    let mut ends = Ends { sender, receiver: Some(receiver) };
+    let mut shelves: Vec<(Key, Shelf)> = Vec::new();
+    let mut _last: Option<Forked> = None;
+    while let Some(command) = ends.next() {
+        let Command::Trial(assignment) = command else { continue }; // an order to one that has ended meanwhile
+        _last = None; // only now may its id become another's
+        let found = jobs::find(&assignment.job).zip(stores::find(&assignment.spec.name));
+        let Some((job, info)) = found else {
+            ends.say_for_the_dead(&Report::NotBegotten { problem: "it is another version of kvtrial".into() });
+            continue;
+        };
+        let shelf = shelf(&mut shelves, job, &assignment);
+        // Read here, what all later workers share; what cannot be read is reported by the worker.
+        let wanted = std::iter::once(&assignment.params).chain(assignment.keys.iter().flat_map(|keys| &keys.params));
+        wanted.for_each(|params| drop(shelf.job(params)));
+        engine::Clock::get(); // calibrated once for all
+        let begotten = Forked::beget(|| {
+            let stop = Arc::new(AtomicBool::new(false));
+            let mut link = ends.workers(&stop);
+            let bench = Bench { info, job: &|params| shelf.job(params), stop: &stop };
+            perform(&assignment, &bench, &mut link);
+            0
+        });
+        match begotten {
+            Ok(worker) => {
+                let (ending, words) = worker.ended();
+                ends.say_for_the_dead(&Report::Ended { ending, words });
+                _last = Some(worker);
+            }
+            Err(error) => ends.say_for_the_dead(&Report::NotBegotten { problem: error.to_string() }),
+        }
+    }
+}
+
+/// What an input is read for.
+type Key = (&'static str, Option<String>, u64);
+
+/// The shelf of an assignment's input; the last used is the last.
+fn shelf<'a>(shelves: &'a mut Vec<(Key, Shelf)>, job: &'static JobInfo, assignment: &Assignment) -> &'a Shelf {
+    let key = (job.name, assignment.data.clone(), assignment.seed);
+    let kept = shelves.iter().position(|(known, _)| *known == key).map(|at| shelves.remove(at));
+    let kept = kept.unwrap_or_else(|| {
+        let shelf = Shelf::new(job, key.1.clone(), key.2);
+        (key, shelf)
+    });
+    if shelves.len() >= SHELVES {
+        shelves.remove(0);
+    }
+    shelves.push(kept);
+    &shelves[shelves.len() - 1].1
+}
+
+/// The channel to kvtrial.
+struct Ends {
+    sender: Sender,
+    /// Taken by the worker's thread in a worker.
+    receiver: Option<Receiver>,
+}
+
+impl Ends {
+    fn next(&mut self) -> Option<Command> {
+        next(self.receiver.as_mut()?)
+    }
+
+    fn say_for_the_dead(&self, report: &Report) {
+        // Nobody listens any more: the next look at the channel ends the nursery.
+        let _ = serde_json::to_vec(report).map(|message| self.sender.send_anew(&message));
+    }
+
+    /// In a worker: a thread takes orders from now on.
+    fn workers(&mut self, stop: &Arc<AtomicBool>) -> Remote {
+        let (orders, answers) = mpsc::channel();
+        if let Some(receiver) = self.receiver.take() {
+            let stop = Arc::clone(stop);
+            std::thread::spawn(move || take_orders(receiver, &orders, &stop));
+        }
+        let remote = Remote { sender: self.sender.clone(), orders: answers };
+        remote.send(&Report::Started { pid: std::process::id().cast_signed() });
+        remote
+    }
+}
+
+fn next(receiver: &mut Receiver) -> Option<Command> {
+    match receiver.receive(None) {
+        Received::Message(message) => serde_json::from_slice(&message).ok(),
+        Received::Nothing | Received::Closed => None,
+    }
+}
+
+/// Hands on orders; without kvtrial there is nothing left to do.
+fn take_orders(mut receiver: Receiver, orders: &mpsc::Sender<Order>, stop: &AtomicBool) {
+    while let Some(command) = next(&mut receiver) {
+        let Command::Order(order) = command else { continue };
+        if order == Order::Stop {
+            stop.store(true, Ordering::Relaxed);
+        }
+        let _ = orders.send(order); // the worker is past asking
+    }
+    std::process::abort();
+}
+
+/// kvtrial, from a worker.
+struct Remote {
+    sender: Sender,
+    orders: mpsc::Receiver<Order>,
+}
+
+impl Remote {
+    fn send(&self, report: &Report) {
+        let sent = serde_json::to_vec(report).map_err(std::io::Error::other).and_then(|it| self.sender.send(&it));
+        if sent.is_err() {
+            std::process::abort(); // kvtrial is gone
+        }
+    }
+}
+
+impl Link for Remote {
+    fn say(&mut self, report: Report) {
+        self.send(&report);
+    }
+
+    fn ask(&mut self, report: Report) -> Order {
+        self.send(&report);
+        self.orders.recv().unwrap_or(Order::Stop)
+    }
+}

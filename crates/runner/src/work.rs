@@ -1,0 +1,141 @@
+//! What a worker does: open the store where it is, run the phases, and say what came of it.
+
+use crate::clean;
+use crate::growth::Watch;
+use crate::message::{Assignment, Finish, Opened, Order, PhaseDone, Refusal, Report, UnderWay};
+use engine::{End, Job, JobError, Params, Phase, Progress, Trial, TrialSetup, run_phase};
+use host::ProcessUse;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use store::{Keeps, Store, StoreInfo};
+
+/// Who hears what a worker says.
+pub(crate) trait Link {
+    /// Says it and goes on.
+    fn say(&mut self, report: Report);
+
+    /// Says it and waits for what to do.
+    fn ask(&mut self, report: Report) -> Order;
+}
+
+/// What a worker has at hand.
+pub(crate) struct Bench<'a> {
+    /// The store's adapter.
+    pub(crate) info: &'static StoreInfo,
+    /// Gives a job with its input read.
+    pub(crate) job: &'a dyn Fn(&Params) -> Result<Arc<dyn Job>, JobError>,
+    /// Set when the trial is to stop.
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// Carries out a trial.
+pub(crate) fn perform(assignment: &Assignment, bench: &Bench<'_>, link: &mut dyn Link) {
+    let opened = assignment.whereabouts.open(bench.info, &assignment.spec);
+    let store = match opened {
+        Ok(store) => store,
+        Err(error) => return link.say(Report::Refused(Refusal::Store(error.to_string()))),
+    };
+    match on_store(&*store, assignment, bench, link) {
+        // The store stays open until it was looked at.
+        Ok(finish) => drop(link.ask(Report::Finished(Box::new(finish)))),
+        Err(refusal) => link.say(Report::Refused(refusal)),
+    }
+}
+
+fn on_store(
+    store: &dyn Store,
+    assignment: &Assignment,
+    bench: &Bench<'_>,
+    link: &mut dyn Link,
+) -> Result<Finish, Refusal> {
+    let facts = assignment.whereabouts.facts(store).map_err(|error| Refusal::Store(error.to_string()))?;
+    let capabilities = store.capabilities().clone();
+    let job = (bench.job)(&assignment.params).map_err(|error| Refusal::Job(error.0))?;
+    let emulated = job.suits(&capabilities).map_err(|error| Refusal::Unsuited(error.0))?;
+    let emulated = emulated.into_iter().map(str::to_owned).collect();
+    link.say(Report::Opened(Opened { facts, durability: capabilities.durability, emulated }));
+
+    let keeps = capabilities.keeps;
+    let setup = TrialSetup { slots: assignment.settings.slots(), capabilities, seed: assignment.seed };
+    if let Some(keys) = &assignment.keys {
+        clean::carry_out(keys, store, assignment, bench, &setup, link)?;
+    }
+    let trial = job.trial(&setup);
+    ProcessUse::reset_peak();
+    let complete = phases(store, trial.as_ref(), assignment, bench, link);
+    // An answer of half a job would only repeat what the reasons say already.
+    let (answer, answer_reasons) = if complete { trial.answer() } else { Default::default() };
+    Ok(Finish {
+        complete,
+        answer,
+        answer_reasons,
+        known_digest: (keeps == Keeps::Everything && complete).then(|| job.known_digest()).flatten(),
+        logical_bytes: trial.logical_bytes(),
+        resent: store.resent(),
+        peak_rss_bytes: ProcessUse::now().peak_rss_bytes,
+    })
+}
+
+/// Runs the phases; true when all were completed.
+fn phases(
+    store: &dyn Store,
+    trial: &dyn Trial,
+    assignment: &Assignment,
+    bench: &Bench<'_>,
+    link: &mut dyn Link,
+) -> bool {
+    for (index, phase) in trial.phases().iter().enumerate() {
+        if link.ask(Report::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let cpu_s = ProcessUse::now().cpu_s;
+        let mut growth = trial.records(index).map(|_| Watch::begin(store, &assignment.whereabouts));
+        let mut watch = |progress: Progress| {
+            if let Some(growth) = &mut growth {
+                growth.look(progress.elapsed);
+            }
+            link.say(Report::Progress(UnderWay::of(phase), progress));
+        };
+        let mut outcome = match run_phase(store, trial, index, &assignment.settings, bench.stop, &mut watch) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                link.say(Report::Broken { phase: phase.name.into(), words: error.to_string() });
+                return false;
+            }
+        };
+        let (mut curve, mut stalls) = (outcome.curve(), outcome.stalls());
+        outcome.growth.clear(); // the curve says it in less
+        if let Some(growth) = growth {
+            growth.explain(outcome.elapsed, &mut curve, &mut stalls);
+        }
+        let mut flush = Duration::ZERO;
+        if phase.timed && outcome.end == End::Completed {
+            let begin = Instant::now();
+            if let Err(error) = store.flush() {
+                link.say(Report::Broken { phase: "flush".into(), words: error.to_string() });
+            }
+            flush = begin.elapsed();
+        }
+        let end = outcome.end;
+        link.say(Report::Phase(Box::new(PhaseDone {
+            phase: UnderWay::of(phase),
+            outcome,
+            flush,
+            curve,
+            stalls,
+            carried: trial.carried(index),
+            process_cpu_s: ProcessUse::now().cpu_s - cpu_s,
+        })));
+        if end != End::Completed {
+            return false;
+        }
+    }
+    true
+}
+
+impl UnderWay {
+    pub(crate) fn of(phase: &Phase) -> UnderWay {
+        UnderWay { name: phase.name.into(), timed: phase.timed, operations: phase.operations }
+    }
+}
