@@ -1,23 +1,23 @@
 //! Judges replies: values to the last byte, versions by the ledger.
 
 use super::key::{id_of, key};
-use super::ledger::{Age, Known, Ledger, Sight};
+use super::ledger::{Age, Ledger, Sight, Write};
 use super::value::{Flaw, Values};
 use engine::{Offence, printable};
-use store::{Reply, Rows};
+use store::{Reply, Rows, Slot};
 use study::ReasonKind;
 
-/// The reply to a put of this key.
+/// The reply to a put of this key by this slot.
 ///
 /// # Errors
 /// When it failed.
 #[inline]
-pub fn written(ledger: &Ledger, id: u32, reply: &Reply<'_>) -> Result<(), Offence> {
+pub fn written(ledger: &Ledger, id: u32, slot: Slot, write: Write, reply: &Reply<'_>) -> Result<(), Offence> {
     if matches!(reply, Reply::Done) {
-        ledger.end_write(id);
+        ledger.end_write(id, slot, write);
         return Ok(());
     }
-    ledger.fail_write(id);
+    ledger.fail_write(id, slot);
     Err(Offence::failed(&key(id), reply))
 }
 
@@ -40,7 +40,7 @@ pub fn read(values: &Values, ledger: &Ledger, id: u32, sight: Sight, reply: &Rep
 #[inline(never)]
 fn odd(values: &Values, ledger: &Ledger, id: u32, sight: Sight, verified: Result<u32, Flaw>) -> Result<(), Offence> {
     match verified {
-        Ok(version) => aged(ledger, id, sight.known(), version),
+        Ok(version) => aged(ledger, id, sight, version),
         Err(flaw) => Err(flawed(values, id, flaw)),
     }
 }
@@ -48,19 +48,19 @@ fn odd(values: &Values, ledger: &Ledger, id: u32, sight: Sight, verified: Result
 #[inline(never)]
 fn no_value(id: u32, sight: Sight, reply: &Reply<'_>) -> Result<(), Offence> {
     match reply {
-        Reply::Missing if sight.known() == Known::Nothing => Ok(()),
+        Reply::Missing if !sight.exists() => Ok(()),
         Reply::Missing => Err(missing(id)),
         _ => Err(Offence::failed(&key(id), reply)),
     }
 }
 
-fn aged(ledger: &Ledger, id: u32, known: Known, version: u32) -> Result<(), Offence> {
-    ledger.judge(id, known, version).map_err(|age| wrong_age(id, version, age))
+fn aged(ledger: &Ledger, id: u32, sight: Sight, version: u32) -> Result<(), Offence> {
+    ledger.judge(id, sight, version).map_err(|age| wrong_age(id, version, age))
 }
 
 /// The reply to a scan from key `start` on of at most `limit` keys. Ids are consecutive and so are their keys, so the
 /// rows must be exactly the next ids; only those from `certain` on, whose insertion was not acknowledged when the
-/// scan was sent, may be left out.
+/// scan was sent, may be left out. `sights` is what was known then of the ids from `start` on.
 ///
 /// # Errors
 /// The first thing that is wrong with it.
@@ -70,6 +70,7 @@ pub fn scanned(
     start: u32,
     limit: u32,
     certain: u32,
+    sights: &[Sight],
     rows: &Rows<'_>,
 ) -> Result<(), Offence> {
     let mut next = start;
@@ -84,7 +85,10 @@ pub fn scanned(
         }
         skipped(ledger, next, id, certain)?;
         let version = values.verify(id, value).map_err(|flaw| flawed(values, id, flaw))?;
-        aged(ledger, id, Known::Exists, version)?;
+        let sight = sights.get((id - start) as usize).copied().unwrap_or_default();
+        if !sight.is_newest(version) {
+            aged(ledger, id, sight, version)?;
+        }
         next = id + 1;
     }
     if rows.len() < limit as usize { skipped(ledger, next, certain, certain) } else { Ok(()) }
@@ -92,7 +96,7 @@ pub fn scanned(
 
 /// Keys from `from` on below `to` were not in the rows of a scan, where they must be when they are below `certain`.
 fn skipped(ledger: &Ledger, from: u32, to: u32, certain: u32) -> Result<(), Offence> {
-    match (from..to.min(certain)).find(|&id| ledger.known(id) != Known::Nothing) {
+    match (from..to.min(certain)).find(|&id| ledger.sight(id).exists()) {
         Some(id) => Err(Offence::new(
             ReasonKind::UnexpectedMiss,
             &key(id),
@@ -114,8 +118,8 @@ fn missing(id: u32) -> Offence {
 #[cold]
 fn wrong_age(id: u32, version: u32, age: Age) -> Offence {
     match age {
-        Age::Stale(floor) => {
-            let seen = format!("version {version}, after version {floor} was acknowledged");
+        Age::Stale(newer) => {
+            let seen = format!("version {version}, after version {newer} was acknowledged or read");
             Offence::new(ReasonKind::StaleValue, &key(id), seen)
         }
         Age::NeverIssued(issued) => {

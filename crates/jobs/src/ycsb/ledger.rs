@@ -1,97 +1,67 @@
-//! What is known of each key: one atomic word a key, shared by all threads.
+//! What is known of each key: two atomic words a key, shared by all threads.
 //!
-//! The word holds the version issued last, the number of writes in flight, and a floor. When a write is issued while
-//! none is in flight, all earlier ones are acknowledged, so from its acknowledgement on no older version may be seen:
-//! the floor is set to it. Hence
-//! * the final version lies between floor and issued, with any number of clients;
-//! * so does the version of a read that was sent while no write was in flight.
+//! One word holds the version issued last and which of those before it are unfinished, the other the operation that began last of all
+//! that have ended ([`order`] says what follows from it). A read takes both when it is sent, and its answer is judged by them: so an
+//! answer that is out of date is found whatever is in flight, and one that could be right is never blamed. Nothing waits for another
+//! thread, and what is kept of a key does not grow.
 //!
-//! That finds lost and stale updates without a lock and without knowing the order in which concurrent writes took
-//! effect. Versions run from 1 to 2^26 - 1 and around; 4,095 writes in flight (or one that failed) make a key
-//! uncertain for ever, which only means it is no longer checked for age.
+//! A key's writes in flight are also kept by slot, for keys of which more than 32 versions were issued while one was unfinished: only
+//! then is the table searched for the oldest. Versions run from 1 to 2^26 - 1 and around; one write that failed makes a key uncertain
+//! for ever, which only means that it is no longer checked for age.
 
+mod order;
+
+use order::{MAX_VERSION, Operation, Writes, is_forth, steps};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use store::Slot;
 
-const VERSION_BITS: u32 = 26;
-const MAX_VERSION: u64 = (1 << VERSION_BITS) - 1;
-const UNCERTAIN: u64 = (1 << (64 - 2 * VERSION_BITS)) - 1;
 const CHUNK: usize = 1 << 16;
+/// Slots up to which each has a cache line of the table of writes in flight to itself.
+const ROOMY_SLOTS: u32 = 256;
+const ROOMY: usize = 8;
 
-/// The state of one key, unpacked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State {
-    issued: u64,
-    floor: u64,
-    in_flight: u64,
+/// One key.
+#[derive(Default)]
+#[repr(align(16))]
+struct Entry {
+    writes: AtomicU64,
+    last: AtomicU64,
 }
 
-impl State {
-    #[inline]
-    fn unpack(word: u64) -> State {
-        State {
-            issued: word & MAX_VERSION,
-            floor: word >> VERSION_BITS & MAX_VERSION,
-            in_flight: word >> (2 * VERSION_BITS),
-        }
-    }
-
-    #[inline]
-    fn pack(self) -> u64 {
-        self.issued | self.floor << VERSION_BITS | self.in_flight << (2 * VERSION_BITS)
-    }
-
-    /// Whether a write was ever acknowledged.
-    #[inline]
-    fn exists(self) -> bool {
-        self.issued > 1 && self.in_flight != UNCERTAIN || self.issued == 1 && self.in_flight == 0
-    }
-}
-
-/// Steps from version `from` on to version `to`.
-#[inline]
-fn steps(from: u64, to: u64) -> u64 {
-    if to >= from { to - from } else { to + MAX_VERSION - from }
-}
-
-/// What a reply may be, decided when the read is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
-    /// A write failed, or the key never was acknowledged: anything may be there.
-    Nothing,
-    /// The key exists; writes are in flight, so its version is not certain.
-    Exists,
-    /// The key exists, with this version or a later one.
-    AtLeast(u32),
-}
-
-/// The word of a key as it was when a read was sent. Taking it waits for nothing: it is unpacked when the reply is there.
+/// What is known of a key when a read is sent. Taking it waits for nothing: it is unpacked when the reply is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sight(u64);
+pub struct Sight {
+    writes: Writes,
+    last: Operation,
+}
 
 impl Sight {
-    /// What a read sent then must find.
+    /// Whether the key must be there.
     #[inline]
-    pub fn known(self) -> Known {
-        let state = State::unpack(self.0);
-        match state.in_flight {
-            0 if state.issued > 0 => Known::AtLeast(state.floor as u32),
-            _ if state.exists() => Known::Exists,
-            _ => Known::Nothing,
-        }
+    pub fn exists(self) -> bool {
+        self.last.is_one() && !self.writes.is_uncertain()
     }
 
-    /// Whether this is the version issued last then: it cannot be stale, and the ledger need not be asked again.
+    /// Whether this is the version issued last then, and nothing new can be learned from it.
     #[inline]
     pub fn is_newest(self, version: u32) -> bool {
-        version != 0 && u64::from(version) == self.0 & MAX_VERSION
+        self.writes.0 == self.last.0 && version != 0 && u64::from(version) == self.writes.issued()
     }
+}
+
+/// A write in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Write {
+    /// The version it writes.
+    pub version: u32,
+    began: Operation,
 }
 
 /// Why a version is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Age {
-    /// Older than the version given, which was acknowledged.
+    /// Older than the version given, which was acknowledged, or answered to a read that had ended.
     Stale(u32),
     /// Newer than the version given, which was issued last.
     NeverIssued(u32),
@@ -100,9 +70,12 @@ pub enum Age {
 /// All keys.
 pub struct Ledger {
     /// Keys whose number was known before the run.
-    planned: Vec<AtomicU64>,
+    planned: Vec<Entry>,
     /// Keys beyond them, in chunks made when the first of them is inserted.
-    more: Vec<OnceLock<Box<[AtomicU64]>>>,
+    more: Vec<OnceLock<Box<[Entry]>>>,
+    /// By slot: key and version of the write in flight; version 0: it is about to be issued.
+    flights: Vec<AtomicU64>,
+    stride: usize,
     /// Ids given out.
     ids: AtomicU32,
     /// The first writes of all ids below are acknowledged (or failed).
@@ -111,14 +84,18 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger of `records` keys to load and room for `inserts` more; `None`: as many as come, up to 2^31 in all.
-    pub fn new(records: u32, inserts: Option<u32>) -> Ledger {
-        let zeros = |count: usize| (0..count).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
+    /// A ledger of `records` keys to load and room for `inserts` more; `None`: as many as come, up to 2^31 in all. They are written
+    /// by so many slots.
+    pub fn new(records: u32, inserts: Option<u32>, slots: u32) -> Ledger {
+        let entries = |count: usize| (0..count).map(|_| Entry::default()).collect();
         let planned = records + inserts.unwrap_or(0);
         let chunks = if inserts.is_none() { ((1usize << 31) - planned as usize).div_ceil(CHUNK) } else { 0 };
+        let stride = if slots <= ROOMY_SLOTS { ROOMY } else { 1 };
         Ledger {
-            planned: zeros(planned as usize),
+            planned: entries(planned as usize),
             more: (0..chunks).map(|_| OnceLock::new()).collect(),
+            flights: (0..slots as usize * stride).map(|_| AtomicU64::new(0)).collect(),
+            stride,
             ids: AtomicU32::new(records),
             settled: AtomicU32::new(records),
             limit: if inserts.is_none() { 1 << 31 } else { planned },
@@ -126,15 +103,15 @@ impl Ledger {
     }
 
     #[inline]
-    fn word(&self, id: u32) -> &AtomicU64 {
+    fn entry(&self, id: u32) -> &Entry {
         match self.planned.get(id as usize) {
-            Some(word) => word,
+            Some(entry) => entry,
             None => self.beyond(id as usize - self.planned.len()),
         }
     }
 
-    fn beyond(&self, at: usize) -> &AtomicU64 {
-        let chunk = self.more[at / CHUNK].get_or_init(|| (0..CHUNK).map(|_| AtomicU64::new(0)).collect());
+    fn beyond(&self, at: usize) -> &Entry {
+        let chunk = self.more[at / CHUNK].get_or_init(|| (0..CHUNK).map(|_| Entry::default()).collect());
         &chunk[at % CHUNK]
     }
 
@@ -154,8 +131,8 @@ impl Ledger {
     pub fn settle(&self) {
         let mut border = self.settled();
         while border < self.ids() {
-            let state = State::unpack(self.word(border).load(Ordering::Acquire));
-            if !state.exists() && state.in_flight != UNCERTAIN {
+            let Sight { writes, last } = self.sight(border);
+            if !last.is_one() && !writes.is_uncertain() {
                 break;
             }
             match self.settled.compare_exchange(border, border + 1, Ordering::AcqRel, Ordering::Acquire) {
@@ -171,90 +148,141 @@ impl Ledger {
         self.ids.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |ids| (ids < self.limit).then_some(ids + 1)).ok()
     }
 
-    /// Issues the next version of a key, about to be written.
     #[inline]
-    pub fn begin_write(&self, id: u32) -> u32 {
-        let word = self.word(id);
-        let mut seen = word.load(Ordering::Acquire);
-        loop {
-            let mut state = State::unpack(seen);
-            state.issued = if state.issued == MAX_VERSION { 1 } else { state.issued + 1 };
-            if state.in_flight == 0 {
-                state.floor = state.issued;
-            }
-            if state.in_flight != UNCERTAIN {
-                state.in_flight += 1;
-            }
-            match word.compare_exchange_weak(seen, state.pack(), Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return state.issued as u32,
+    fn flight(&self, slot: Slot) -> &AtomicU64 {
+        &self.flights[slot as usize * self.stride]
+    }
+
+    /// Issues the next version of a key, about to be written by this slot.
+    #[inline]
+    pub fn begin_write(&self, id: u32, slot: Slot) -> Write {
+        let (entry, flight) = (self.entry(id), self.flight(slot));
+        let key = (u64::from(id) + 1) << 32;
+        // Known before its number is, so that nobody who sees that the number was issued misses it here.
+        flight.store(key, Ordering::Release);
+        let mut seen = entry.writes.load(Ordering::Acquire);
+        let writes = loop {
+            let next = Writes(seen).issue();
+            match entry.writes.compare_exchange_weak(seen, next.0, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => break next,
                 Err(now) => seen = now,
             }
-        }
+        };
+        flight.store(key | writes.issued(), Ordering::Release);
+        let began = if writes.is_crowded() { self.begin_among(id, slot, writes) } else { writes.write() };
+        Write { version: writes.issued() as u32, began }
     }
 
-    /// A write was acknowledged.
-    #[inline]
-    pub fn end_write(&self, id: u32) {
-        let _ = self.word(id).fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
-            let mut state = State::unpack(word);
-            if state.in_flight == UNCERTAIN || state.in_flight == 0 {
-                return None;
-            }
-            state.in_flight -= 1;
-            Some(state.pack())
-        });
-    }
-
-    /// A write failed: nobody knows what is there.
+    /// The beginning of the write issued last, of a key of which versions older than the window may be unfinished.
     #[cold]
-    pub fn fail_write(&self, id: u32) {
-        self.word(id).fetch_or(UNCERTAIN << (2 * VERSION_BITS), Ordering::AcqRel);
+    fn begin_among(&self, id: u32, slot: Slot, writes: Writes) -> Operation {
+        let steps_back = |flight: u64| match flight & MAX_VERSION {
+            0 => MAX_VERSION, // about to be issued: it may be any
+            version => Some(steps(version, writes.issued())).filter(|&steps| is_forth(steps)).unwrap_or(0),
+        };
+        let flights = (0..).zip(self.flights.iter().step_by(self.stride));
+        let others = flights.filter(|&(other, _)| other != slot).map(|(_, flight)| flight.load(Ordering::Acquire));
+        let oldest = others.filter(|flight| flight >> 32 == u64::from(id) + 1).map(steps_back).max().unwrap_or(0);
+        if Writes::is_beyond(oldest) {
+            return writes.write_among(oldest);
+        }
+        // Unless something was issued since, which may have pushed another one out of the window.
+        let _ = self.entry(id).writes.compare_exchange(writes.0, writes.quiet().0, Ordering::AcqRel, Ordering::Acquire);
+        writes.write()
     }
 
-    /// Asks the processor to bring the word of a key near; it waits for nothing.
+    /// A write of this slot was acknowledged.
+    #[inline]
+    pub fn end_write(&self, id: u32, slot: Slot, write: Write) {
+        let entry = self.entry(id);
+        entry.finish(u64::from(write.version));
+        entry.ended(write.began);
+        self.flight(slot).store(0, Ordering::Release);
+    }
+
+    /// A write of this slot failed: nobody knows what is there.
+    #[cold]
+    pub fn fail_write(&self, id: u32, slot: Slot) {
+        let _ =
+            self.entry(id).writes.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| Some(Writes(word).fail().0));
+        self.flight(slot).store(0, Ordering::Release);
+    }
+
+    /// Asks the processor to bring what is known of a key near; it waits for nothing.
     #[inline]
     pub fn prefetch(&self, id: u32) {
-        let Some(word) = self.planned.get(id as usize) else { return };
+        let Some(entry) = self.planned.get(id as usize) else { return };
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch reads nothing, and the address is that of a live word.
+        // SAFETY: a prefetch reads nothing, and the address is that of a live entry.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast());
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast());
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = word;
+        let _ = entry;
     }
 
     /// The state of a key now, to judge the reply to a read sent now.
     #[inline]
     pub fn sight(&self, id: u32) -> Sight {
-        Sight(self.word(id).load(Ordering::Acquire))
+        let entry = self.entry(id);
+        Sight {
+            writes: Writes(entry.writes.load(Ordering::Acquire)),
+            last: Operation(entry.last.load(Ordering::Acquire)),
+        }
     }
 
-    /// What a read of this key, sent now, must find.
-    #[inline]
-    pub fn known(&self, id: u32) -> Known {
-        self.sight(id).known()
-    }
-
-    /// Judges the version a reply carries.
+    /// Judges the version that was answered to a read sent when the key was as `sight` says, and learns from it.
     ///
     /// # Errors
-    /// When it is too old, or was never issued.
+    /// When it is out of date, or was never issued.
+    pub fn judge(&self, id: u32, sight: Sight, version: u32) -> Result<(), Age> {
+        let entry = self.entry(id);
+        let now = Writes(entry.writes.load(Ordering::Acquire));
+        let answered = u64::from(version);
+        if version == 0 || answered > MAX_VERSION || !is_forth(steps(answered, now.issued())) {
+            return Err(Age::NeverIssued(now.issued() as u32));
+        }
+        if sight.writes.is_uncertain() || now.is_uncertain() {
+            return Ok(());
+        }
+        if sight.last.outdates(answered) {
+            return Err(Age::Stale(sight.last.version() as u32));
+        }
+        entry.finish(answered);
+        if let Some(read) = sight.writes.read(answered) {
+            entry.ended(read);
+        }
+        Ok(())
+    }
+}
+
+impl Entry {
+    /// This version has taken effect.
     #[inline]
-    pub fn judge(&self, id: u32, known: Known, version: u32) -> Result<(), Age> {
-        let issued = State::unpack(self.word(id).load(Ordering::Acquire)).issued;
-        let version = u64::from(version);
-        if version == issued && version != 0 {
-            return Ok(()); // the newest there is cannot be stale
+    fn finish(&self, version: u64) {
+        let mut seen = self.writes.load(Ordering::Acquire);
+        loop {
+            let next = Writes(seen).finish(version).0;
+            if next == seen {
+                return;
+            }
+            match self.writes.compare_exchange_weak(seen, next, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return,
+                Err(now) => seen = now,
+            }
         }
-        let lag = steps(version, issued);
-        if version == 0 || version > MAX_VERSION || lag > MAX_VERSION / 2 {
-            return Err(Age::NeverIssued(issued as u32));
-        }
-        match known {
-            Known::AtLeast(floor) if lag > steps(u64::from(floor), issued) => Err(Age::Stale(floor)),
-            _ => Ok(()),
+    }
+
+    /// This operation has ended.
+    #[inline]
+    fn ended(&self, operation: Operation) {
+        let mut seen = self.last.load(Ordering::Acquire);
+        while operation.began_after(Operation(seen)) {
+            match self.last.compare_exchange_weak(seen, operation.0, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return,
+                Err(now) => seen = now,
+            }
         }
     }
 }

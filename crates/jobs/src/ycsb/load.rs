@@ -2,6 +2,7 @@
 
 use super::judge;
 use super::key::{KEY_BYTES, key};
+use super::ledger::Write;
 use super::trial::YcsbTrial;
 use engine::{Offence, Step, Think, Worker};
 use std::ops::Range;
@@ -10,7 +11,8 @@ use store::{Operation, Reply, Slot};
 /// One thread's slots. Key i is put by slot i modulo slots.
 pub struct Load<'a> {
     trial: &'a YcsbTrial<'a>,
-    next: Vec<u64>,
+    first: Slot,
+    next: Vec<(u64, Write)>,
     key: [u8; KEY_BYTES],
     value: Vec<u8>,
 }
@@ -18,27 +20,31 @@ pub struct Load<'a> {
 impl<'a> Load<'a> {
     /// A worker for these slots of the trial.
     pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> Load<'a> {
-        Load { trial, next: slots.map(u64::from).collect(), key: [0; KEY_BYTES], value: Vec::new() }
+        let first = slots.start;
+        let next = slots.map(|slot| (u64::from(slot), Write::default())).collect();
+        Load { trial, first, next, key: [0; KEY_BYTES], value: Vec::new() }
     }
 }
 
 impl Worker for Load<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
-        let id = self.next[slot as usize];
+        let (id, write) = &mut self.next[slot as usize];
+        let id = *id;
         if id >= u64::from(self.trial.workload.records) {
             return Step::Finished;
         }
-        let version = self.trial.ledger.begin_write(id as u32);
+        *write = self.trial.ledger.begin_write(id as u32, self.first + slot);
+        let version = write.version;
         self.key = key(id as u32);
         self.trial.values.make(id as u32, version, &mut self.value);
         Step::Operation(Operation::Put { key: &self.key, value: &self.value })
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
-        let next = &mut self.next[slot as usize];
+        let (next, write) = &mut self.next[slot as usize];
         let id = *next as u32;
         *next += u64::from(self.trial.slots);
-        judge::written(&self.trial.ledger, id, reply)
+        judge::written(&self.trial.ledger, id, self.first + slot, *write, reply)
     }
 
     fn think(&self) -> Think {

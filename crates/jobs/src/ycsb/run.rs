@@ -3,7 +3,7 @@
 use super::chooser::Chooser;
 use super::judge;
 use super::key::{KEY_BYTES, key};
-use super::ledger::Sight;
+use super::ledger::{Sight, Write};
 use super::trial::YcsbTrial;
 use super::workload::{End, Kind, Mix};
 use data::wyrand::WyRand;
@@ -14,6 +14,8 @@ use store::{Keeps, Operation, Reply, Slot};
 /// One thread's slots.
 pub struct Run<'a> {
     trial: &'a YcsbTrial<'a>,
+    /// Number of its first slot over the whole trial.
+    first: Slot,
     slots: Vec<SlotState>,
     chooser: Chooser,
     /// Whether keys are added while others are drawn.
@@ -40,6 +42,9 @@ struct SlotState {
     /// Where keys are drawn ahead: that of the next operation.
     ahead: u32,
     sight: Sight,
+    write: Write,
+    /// Of a scan: what was known of the keys from its first on.
+    sights: Vec<Sight>,
     stage: Stage,
 }
 
@@ -67,10 +72,20 @@ impl<'a> Run<'a> {
         let state = |slot| {
             let mut rng = WyRand::new(trial.seed, u64::from(slot));
             let ahead = if draws_ahead { trial.chooser.draw(&mut rng, u64::from(trial.workload.records)) } else { 0 };
-            SlotState { rng, number: u64::from(slot), id: 0, ahead, sight: Sight::default(), stage: Stage::Idle }
+            SlotState {
+                rng,
+                number: u64::from(slot),
+                id: 0,
+                ahead,
+                sight: Sight::default(),
+                write: Write::default(),
+                sights: Vec::new(),
+                stage: Stage::Idle,
+            }
         };
         Run {
             trial,
+            first: slots.start,
             slots: slots.map(state).collect(),
             chooser: trial.chooser.clone(),
             grows: trial.workload.mix.has(Kind::Insert),
@@ -91,8 +106,13 @@ impl<'a> Run<'a> {
 
 impl Run<'_> {
     fn put(&mut self, slot: Slot, id: u32) -> Step<'_> {
-        self.slots[slot as usize].id = id;
-        let version = if self.judged { self.trial.ledger.begin_write(id) } else { 1 };
+        let state = &mut self.slots[slot as usize];
+        state.id = id;
+        let mut version = 1;
+        if self.judged {
+            state.write = self.trial.ledger.begin_write(id, self.first + slot);
+            version = state.write.version;
+        }
         self.key = key(id);
         self.trial.values.make(id, version, &mut self.value);
         Step::Operation(Operation::Put { key: &self.key, value: &self.value })
@@ -124,6 +144,10 @@ impl Run<'_> {
             Kind::Scan => {
                 let limit = 1 + state.rng.below(u64::from(trial.workload.scan_max)) as u32;
                 state.stage = Stage::Scan { limit, certain: ids };
+                if self.judged {
+                    state.sights.clear();
+                    state.sights.extend((id..ids.min(id.saturating_add(limit))).map(|id| trial.ledger.sight(id)));
+                }
                 self.key = key(id);
                 return Step::Operation(Operation::Scan { start: &self.key, limit });
             }
@@ -140,18 +164,19 @@ impl Run<'_> {
     /// Judges any reply but that to a get.
     fn judge_other(&self, slot: Slot, stage: Stage, reply: &Reply<'_>) -> Result<(), Offence> {
         let YcsbTrial { ledger, values, .. } = self.trial;
-        let id = self.slots[slot as usize].id;
+        let SlotState { id, write, ref sights, .. } = self.slots[slot as usize];
+        let written = || judge::written(ledger, id, self.first + slot, write, reply);
         match (stage, reply) {
             (Stage::Insert, _) => {
-                let judged = judge::written(ledger, id, reply);
+                let judged = written();
                 ledger.settle();
                 judged
             }
             (Stage::Scan { limit, certain }, Reply::Rows(rows)) => {
-                judge::scanned(values, ledger, id, limit, certain, rows)
+                judge::scanned(values, ledger, id, limit, certain, sights, rows)
             }
             (Stage::Scan { .. }, _) => Err(Offence::failed(&key(id), reply)),
-            _ => judge::written(ledger, id, reply),
+            _ => written(),
         }
     }
 }

@@ -38,7 +38,7 @@ impl<'a> YcsbTrial<'a> {
             slots: slots.max(1),
             keeps,
             values: Values::new(workload.value_bytes, seed),
-            ledger: Ledger::new(workload.records, inserts),
+            ledger: Ledger::new(workload.records, inserts, slots.max(1)),
             chooser: Chooser::new(workload, seed),
             verdicts: Mutex::default(),
         }
