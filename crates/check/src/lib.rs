@@ -88,7 +88,11 @@ fn try_case(case: &Case, subject: &Subject<'_>, given_up: &mut Option<String>) -
     if capabilities.keeps == Keeps::Nothing {
         return CaseStatus::Skipped { why: "this store keeps nothing, so no answer of it can be checked".into() };
     }
-    let missing: Vec<_> = case.needs.iter().filter(|kind| !capabilities.has(**kind)).map(|kind| kind.name()).collect();
+    let why_not = |kind: &OperationKind| match subject.store.lacks(*kind) {
+        Some(words) => format!("{} (asked for it, the server says: {words})", kind.name()),
+        None => kind.name().into(),
+    };
+    let missing: Vec<String> = case.needs.iter().filter(|kind| !capabilities.has(**kind)).map(why_not).collect();
     if !missing.is_empty() {
         return CaseStatus::Skipped { why: format!("not native: {}", missing.join(", ")) };
     }

@@ -107,6 +107,11 @@ fn errors_and_garbage_make_a_run_void() {
 }
 
 #[test]
+fn a_value_of_gigabytes_is_not_believed_and_makes_a_run_void() {
+    assert_void(Lie::Endless, Target::Gets, &["protocol"]);
+}
+
+#[test]
 fn a_connection_that_ends_instead_of_an_answer_or_within_it_makes_a_run_void() {
     assert_void(Lie::Close, Target::Gets, &["connection_lost"]);
     assert_void(Lie::HalfThenClose, Target::Gets, &["connection_lost"]);

@@ -175,6 +175,12 @@ pub trait Trial: Send + Sync {
     fn logical_bytes(&self) -> u64 {
         0
     }
+
+    /// Key and value bytes of the largest reply it can get, when it knows: a server that sends far more is not believed. `None`: as
+    /// many as the longest value of the store.
+    fn largest_reply_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What a slot does next.

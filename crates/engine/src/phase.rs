@@ -162,6 +162,8 @@ fn run_thread(
 ) -> Result<ThreadEnd, StoreError> {
     let plan = SessionPlan { clients: clients.len() as u32, pipeline: settings.pipeline };
     let mut session = store.session(plan)?;
+    let longest = store.capabilities().max_value_bytes as u64;
+    session.believe(trial.largest_reply_bytes().unwrap_or(longest));
     let slots = clients.start * settings.pipeline..clients.end * settings.pipeline;
     let records = trial.records(index).filter(|_| schedule.is_none());
     let growth = Growth::new(&Clock::get(), records, threads);

@@ -9,6 +9,7 @@ use crate::tree;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use store::asked::asked;
 use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo, layers};
 use study::{ServerUse, Spec, Target};
 
@@ -30,17 +31,33 @@ pub fn open(info: &'static StoreInfo, spec: &Spec, base: &Path) -> Result<OpenSt
 pub struct Opening {
     base: PathBuf,
     server_cpus: Vec<usize>,
+    asking: Asking,
+}
+
+/// Whether a server of the user's is asked what it can do before it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Asking {
+    /// It is, on keys of kvtrial's own.
+    Asked,
+    /// It is only going to be read.
+    Unasked,
 }
 
 impl Opening {
     /// Private directories go under `base`; servers may use every processor.
     pub fn new(base: impl Into<PathBuf>) -> Opening {
-        Opening { base: base.into(), server_cpus: Vec::new() }
+        Opening { base: base.into(), server_cpus: Vec::new(), asking: Asking::Asked }
     }
 
     /// Private servers may use only these processors.
     pub fn server_cpus(mut self, cpus: &[usize]) -> Opening {
         self.server_cpus = cpus.to_vec();
+        self
+    }
+
+    /// A server of the user's is only going to be read: it is not asked what it can do, because asking writes.
+    pub fn only_to_read(mut self) -> Opening {
+        self.asking = Asking::Unasked;
         self
     }
 
@@ -103,7 +120,8 @@ impl Opening {
                 )));
             }
         };
-        let whereabouts = behind.whereabouts(reached);
+        let asking = if matches!(spec.target, Target::Server(_)) { self.asking } else { Asking::Unasked };
+        let whereabouts = Whereabouts { asking, ..behind.whereabouts(reached) };
         let thaw = Thaw(whereabouts.server_pid);
         Ok((Premises { thaw, spec: layered.clone(), whereabouts, behind }, connected))
     }
@@ -129,6 +147,8 @@ pub struct Whereabouts {
     directory: Option<PathBuf>,
     /// Files in it that are not data.
     logs: Vec<PathBuf>,
+    /// What is known of a private server needs no asking.
+    asking: Asking,
 }
 
 impl Whereabouts {
@@ -146,7 +166,10 @@ impl Whereabouts {
                 }
                 store
             }
-            (Opener::Server { connect, .. }, Reached::Endpoint(endpoint)) => connect(spec, endpoint)?,
+            (Opener::Server { connect, .. }, Reached::Endpoint(endpoint)) => {
+                let store = connect(spec, endpoint)?;
+                if self.asking == Asking::Asked { asked(store, info.name)? } else { store }
+            }
             (_, other) => return Err(StoreError::Session(format!("{} is not reached by {other:?}", info.name))),
         };
         layers::apply(layered, store)
@@ -202,7 +225,7 @@ impl Behind {
             Behind::Directory(lease) => (Some(lease.store().to_owned()), Vec::new()),
             Behind::Server(server) => (Some(server.lease().store().to_owned()), server.logs().to_owned()),
         };
-        Whereabouts { reached, server_pid: self.server().map(Server::pid), directory, logs }
+        Whereabouts { reached, server_pid: self.server().map(Server::pid), directory, logs, asking: Asking::Unasked }
     }
 }
 

@@ -60,6 +60,11 @@ pub trait AsyncClient: 'static {
     ///
     /// A connection that broke is answered as [`ReplyBuffer::connection_lost`] and opened again by a later call.
     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer;
+
+    /// See [`Session::believe`]: for drivers that let the size of an answer be bounded.
+    fn believe(&mut self, largest_reply_bytes: u64) {
+        let _ = largest_reply_bytes;
+    }
 }
 
 /// A request on its way to a slot's future, and its answer on the way back: one allocation a slot, moved to and fro.
@@ -74,6 +79,8 @@ struct Exchange {
 struct Desk {
     inbox: Cell<Option<Box<Exchange>>>,
     outbox: Cell<Option<Box<Exchange>>>,
+    /// What the client is to be told to believe before its next request.
+    believed: Cell<Option<u64>>,
 }
 
 /// A slot: its future, polled with its own waker, and the exchange while no operation is in flight.
@@ -146,12 +153,19 @@ async fn serve<A: AsyncClient>(mut client: A, desk: Rc<Desk>) {
         let mut exchange = poll_fn(|_| desk.inbox.take().map_or(Poll::Pending, Poll::Ready)).await;
         let Exchange { request, reply, answer } = &mut *exchange;
         reply.clear();
+        if let Some(bytes) = desk.believed.take() {
+            client.believe(bytes);
+        }
         *answer = request.with(async |operation| client.execute(operation, reply).await).await;
         desk.outbox.set(Some(exchange));
     }
 }
 
 impl<F: Future<Output = ()>> Session for Async<F> {
+    fn believe(&mut self, largest_reply_bytes: u64) {
+        self.seats.iter().for_each(|seat| seat.desk.believed.set(Some(largest_reply_bytes)));
+    }
+
     fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
         let seat = &mut self.seats[slot as usize];
         let Some(mut exchange) = seat.idle.take() else {

@@ -46,6 +46,8 @@ pub enum Overflow {
     Wraps,
     /// The counter stays at the bound.
     Saturates,
+    /// Something else, and what was counted is lost.
+    Undefined,
 }
 
 /// The range of a native counter, as far as an `i64` can show it.

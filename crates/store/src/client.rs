@@ -32,8 +32,14 @@ impl BlockingClient {
     /// When the store cannot be reached or refuses.
     pub fn open(store: &dyn Store, pipeline: u32, timeout: Duration) -> Result<BlockingClient, StoreError> {
         let pipeline = pipeline.max(1);
-        let session = store.session(SessionPlan { clients: 1, pipeline })?;
+        let mut session = store.session(SessionPlan { clients: 1, pipeline })?;
+        session.believe(store.capabilities().max_value_bytes as u64);
         Ok(BlockingClient { session, pipeline, timeout, state: State::Idle })
+    }
+
+    /// Replies hold at most so many bytes of keys and values; without this, as many as the store's longest value has.
+    pub fn believe(&mut self, largest_reply_bytes: u64) {
+        self.session.believe(largest_reply_bytes);
     }
 
     /// Carries out one operation. Its failure is an [`OwnedReply::Failed`]; after [`OwnedFailure::Deadline`] the client is

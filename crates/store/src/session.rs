@@ -61,6 +61,12 @@ pub trait Session {
     /// Only when the whole session is beyond use.
     fn poll(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>>;
 
+    /// The largest reply that can come from now on, in bytes of keys and values. A bridge to a network fails what is far larger as
+    /// [`Protocol`](crate::Failure::Protocol) (see [`believed`](crate::believed)). Until it is told, it believes what protocols can say.
+    fn believe(&mut self, largest_reply_bytes: u64) {
+        let _ = largest_reply_bytes;
+    }
+
     /// An operation of this kind on this key will soon be started on the slot, which gets nothing but such keys and its operations until
     /// it may [`rest`](Session::rest).
     fn expect(&mut self, slot: Slot, kind: OperationKind, key: &[u8]) -> Heed {
@@ -154,6 +160,13 @@ pub struct Happening {
 pub trait Store: Send + Sync {
     /// What it can do natively, and its limits.
     fn capabilities(&self) -> &Capabilities;
+
+    /// Why an operation that stores of its kind have is not among the capabilities, in the store's words; `None` where it is, or where
+    /// no store of the kind has it.
+    fn lacks(&self, kind: OperationKind) -> Option<&str> {
+        let _ = kind;
+        None
+    }
 
     /// Opens one thread's handle; called on that thread, before the clock starts.
     ///

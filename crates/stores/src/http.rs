@@ -2,13 +2,15 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::Request;
+use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper_util::rt::TokioIo;
 use std::time::{Duration, Instant};
 use store::Endpoint;
+use store::believed::{too_large, wire_bytes};
 use study::Address;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
@@ -45,9 +47,19 @@ pub(crate) struct Http {
     login: Option<String>,
     sender: Option<SendRequest<Full<Bytes>>>,
     used: Instant,
+    /// A body that takes more is not believed.
+    most_bytes: usize,
 }
 
+/// Believed until something else is said: answers to what is asked once.
+const ANSWER_BYTES: usize = 256 << 20;
+
 impl Http {
+    /// Bodies carry at most so many bytes of keys and values.
+    pub(crate) fn believe(&mut self, largest_reply_bytes: u64) {
+        self.most_bytes = wire_bytes(largest_reply_bytes);
+    }
+
     /// Connects.
     pub(crate) async fn open(endpoint: &Endpoint) -> Result<Http, HttpError> {
         let login = endpoint.user.as_ref().map(|user| {
@@ -55,13 +67,31 @@ impl Http {
             format!("Basic {}", BASE64.encode(format!("{user}:{password}")))
         });
         let sender = Some(connect(&endpoint.address).await?);
-        Ok(Http { endpoint: endpoint.clone(), login, sender, used: Instant::now() })
+        Ok(Http { endpoint: endpoint.clone(), login, sender, used: Instant::now(), most_bytes: ANSWER_BYTES })
     }
 
     /// The connection, if the server has not closed it meanwhile.
     async fn still_open(&mut self) -> Option<SendRequest<Full<Bytes>>> {
         let mut sender = self.sender.take().filter(|_| self.used.elapsed() < LONGEST_IDLE)?;
         sender.ready().await.ok().map(|()| sender)
+    }
+
+    /// The whole body, unless it announces, or turns out to have, more than is believed.
+    async fn body(&self, body: Incoming) -> Result<Bytes, HttpError> {
+        let announced = body.size_hint().lower();
+        if announced > self.most_bytes as u64 {
+            return Err(HttpError::Protocol(too_large(announced, self.most_bytes)));
+        }
+        match Limited::new(body, self.most_bytes).collect().await {
+            Ok(whole) => Ok(whole.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => {
+                Err(HttpError::Protocol(too_large(self.most_bytes as u64 + 1, self.most_bytes)))
+            }
+            Err(error) => Err(match error.downcast::<hyper::Error>() {
+                Ok(error) => failed(*error),
+                Err(error) => HttpError::Lost(error.to_string()),
+            }),
+        }
     }
 
     /// Sends a request and reads the whole answer.
@@ -84,7 +114,7 @@ impl Http {
         };
         let answer = sender.send_request(request).await.map_err(failed)?;
         let status = answer.status().as_u16();
-        let body = answer.into_body().collect().await.map_err(failed)?.to_bytes();
+        let body = self.body(answer.into_body()).await?;
         self.sender = Some(sender);
         self.used = Instant::now();
         Ok(Answered { status, body })

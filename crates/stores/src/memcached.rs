@@ -1,5 +1,5 @@
 //! memcached: the meta protocol over TCP or a unix socket; or, with `protocol=text`, the classic text protocol, for other servers that
-//! speak it (memcachedb, Flare) and know no meta commands. What such a server does natively is asked of it when it is connected to.
+//! speak it (memcachedb, Flare, Tokyo Tyrant) and know no meta commands.
 //!
 //! Nothing is durable. A counter is an unsigned number: it is never less than 0.
 //!
@@ -224,9 +224,25 @@ fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreErro
         return text_speaker(spec, endpoint);
     }
     let facts = facts(endpoint)?;
+    if let Target::Server(_) = spec.target {
+        knows_meta_commands(spec, endpoint)?;
+    }
     let item_bytes = facts.config.get("item_size_max").and_then(|text| text.parse().ok()).unwrap_or(ITEM_BYTES);
     let capabilities = Capabilities { max_value_bytes: value_bytes(item_bytes), ..CAPABILITIES };
     Ok(Box::new(Memcached { endpoint: endpoint.clone(), capabilities, growth: Mutex::default() }))
+}
+
+/// Servers older than 1.6 have none, and most relatives of memcached neither.
+fn knows_meta_commands(spec: &Spec, endpoint: &Endpoint) -> Result<(), StoreError> {
+    let answer = Talk::open(endpoint, Meta::new())?.ask(b"mn\r\n", |input| {
+        Ok(ascii::line_end(input, 1000).map(|end| String::from_utf8_lossy(&input[..end]).into_owned()))
+    });
+    match answer {
+        Ok(words) if words == "MN" => Ok(()),
+        Ok(words) => Err(format!("it answers {words}")),
+        Err(error) => Err(error.to_string()),
+    }
+    .map_err(|words| unsupported(spec, format!("this server knows no meta commands ({words}); add protocol=text to its URL")))
 }
 
 /// A server asked in the classic commands: memcached itself, or by URL whatever speaks them.
@@ -235,11 +251,7 @@ fn text_speaker(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, Stor
         Target::Server(_) => "a server speaking memcached's text protocol",
         _ => "memcached",
     };
-    let mut speaker = Speaker::connect(endpoint, product, declares(spec))?;
-    if matches!(spec.target, Target::Server(_)) {
-        speaker.ask_for_commands()?;
-    }
-    Ok(Box::new(speaker))
+    Ok(Box::new(Speaker::connect(endpoint, product, declares(spec))?))
 }
 
 struct Memcached {
@@ -284,12 +296,18 @@ fn facts(endpoint: &Endpoint) -> Result<Facts, StoreError> {
     let version = talk.ask(b"version\r\n", |input| {
         let Some(end) = ascii::line_end(input, 1000) else { return Ok(None) };
         let line = String::from_utf8_lossy(&input[..end]).into_owned();
-        line.strip_prefix("VERSION ").map(|version| Some(version.to_owned())).ok_or(format!("not a memcached: it says {line}"))
+        match line.strip_prefix("VERSION ") {
+            Some(version) => Ok(Some(version.to_owned())),
+            None if line == "ERROR" => Ok(Some("unknown".to_owned())),
+            None => Err(format!("not a memcached: it says {line}")),
+        }
     })?;
+    // A relative may not know the question, and may hang up on it: then nothing is known of its settings.
     let settings = talk.ask(b"stats settings\r\n", |input| {
         let whole = input.ends_with(b"END\r\n") || input.ends_with(b"ERROR\r\n");
         Ok(whole.then(|| String::from_utf8_lossy(input).into_owned()))
-    })?;
+    });
+    let settings = settings.unwrap_or_default();
     let config: BTreeMap<String, String> = settings
         .lines()
         .filter_map(|line| line.strip_prefix("STAT ")?.split_once(' '))

@@ -5,6 +5,7 @@ mod item;
 mod latency;
 mod resp;
 
+use resp::Script;
 pub(crate) use resp::{Login, Resp};
 use store::{
     Capabilities, Class, Counter, Endpoint, Facts, Happening, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, Probe,
@@ -190,14 +191,21 @@ fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreErro
             problem: format!("{option}= is for a private server; set it in the configuration of yours and leave it out here"),
         });
     }
-    let server = facts::Server::ask(endpoint)?;
+    let known = match spec.target {
+        Target::Server(_) => facts::Known::Nothing,
+        _ => facts::Known::Product,
+    };
+    let server = facts::Server::ask(endpoint, known)?;
     let durability = server.durability.or(spec.durability).unwrap_or(DURABILITIES[0]);
     let capabilities = Capabilities { durability, ..CAPABILITIES };
-    Ok(Box::new(Redis { endpoint: endpoint.clone(), capabilities, opened: SystemTime::now() }))
+    let script = server.script;
+    Ok(Box::new(Redis { endpoint: endpoint.clone(), known, script, capabilities, opened: SystemTime::now() }))
 }
 
 struct Redis {
     endpoint: Endpoint,
+    known: facts::Known,
+    script: Script,
     capabilities: Capabilities,
     opened: SystemTime,
 }
@@ -208,7 +216,7 @@ impl Store for Redis {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        let login = Login::of(&self.endpoint);
+        let login = Login::of(&self.endpoint).with(self.script);
         wire::session(&self.endpoint, plan, move || Resp::new(login.clone()))
     }
 
@@ -217,7 +225,7 @@ impl Store for Redis {
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
-        facts::Server::ask(&self.endpoint).map(|server| server.facts)
+        facts::Server::ask(&self.endpoint, self.known).map(|server| server.facts)
     }
 
     fn happened(&self) -> Vec<Happening> {

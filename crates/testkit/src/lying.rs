@@ -26,6 +26,26 @@ pub enum Protocol {
     Tyrant,
 }
 
+/// What the server knows, where that is not everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Knows {
+    /// Commands, as they are written.
+    pub commands: &'static [&'static str],
+    /// What becomes of others.
+    pub others: Unknown,
+}
+
+/// What is done about a command that is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// It is answered with an error.
+    Refused,
+    /// The connection ends.
+    HangsUp,
+    /// Nothing is answered.
+    Silence,
+}
+
 /// A way to answer wrongly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lie {
@@ -58,6 +78,8 @@ pub enum Lie {
     HalfThenClose,
     /// An error in the protocol's own form.
     Error,
+    /// A value of gigabytes is announced, and sent for as long as the client listens.
+    Endless,
     /// Bytes that are not the protocol.
     Garbage,
     /// The end of the connection instead of an answer.

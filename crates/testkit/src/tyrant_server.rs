@@ -1,4 +1,4 @@
-//! Test support: a server that speaks Tokyo Tyrant's binary protocol over the real Tokyo Cabinet library.
+//! Test support: a server that speaks Tokyo Tyrant's binary protocol, and memcached's as Tokyo Tyrant does, over the real Tokyo Cabinet library.
 //!
 //! It stands in for `ttserver`, which no package repository carries, so that the adapter is tested over real sockets against the
 //! real storage library. It is not Tokyo Tyrant, calls itself by its own name in every answer, and is never offered to users.
@@ -9,6 +9,7 @@
 
 mod cabinet;
 mod conversation;
+mod text;
 
 use cabinet::Cabinet;
 use std::ffi::OsStr;

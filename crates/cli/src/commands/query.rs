@@ -21,7 +21,8 @@ pub fn query(arguments: &QueryArguments) -> Result<u8, Failure> {
     let question = job.query.ok_or_else(|| Failure::usage(format!("the job '{}' has no question to ask", job.name)))?;
     let spec: Spec = arguments.store.parse()?;
     let info = target::resolve(&spec)?;
-    let open = host::open(info, &spec, &arguments.base.clone().unwrap_or_else(host::default_base))?;
+    let base = arguments.base.clone().unwrap_or_else(host::default_base);
+    let open = host::Opening::new(base).only_to_read().open(info, &spec)?;
     match spec.target {
         Target::Private => fill(job, open.store(), arguments)?,
         _ if arguments.data.is_some() && arguments.top.is_none() => {

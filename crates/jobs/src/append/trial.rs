@@ -4,7 +4,7 @@ use super::answer::{self, Wrong};
 use super::read_back::ReadBack;
 use super::run::AppendWorker;
 use super::{Append, Method, Verify};
-use data::append::Event;
+use data::append::{Event, RECORD_BYTES};
 use engine::{Phase, Trial, Worker};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -116,6 +116,11 @@ impl Trial for AppendTrial<'_> {
 
     fn records(&self, phase: usize) -> Option<u64> {
         (phase == 0).then(|| self.job.events.len())
+    }
+
+    fn largest_reply_bytes(&self) -> Option<u64> {
+        // All events may be of one key.
+        Some(self.job.events.len() * RECORD_BYTES as u64)
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

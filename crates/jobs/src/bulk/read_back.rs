@@ -10,7 +10,7 @@ use store::{Operation, OperationKind, Reply, Slot};
 use study::ReasonKind;
 
 /// Documents of one request.
-const MANY: usize = 100;
+pub(super) const MANY: usize = 100;
 
 /// What is wrong with a document: its kind, and what was seen.
 pub type Wrong = (ReasonKind, String);

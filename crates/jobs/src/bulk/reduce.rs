@@ -10,7 +10,7 @@ use store::{Operation, Reduction, Reply, Slot};
 use study::ReasonKind;
 
 /// Documents of one page of a scan.
-const PAGE: u32 = 1000;
+pub(super) const PAGE: u32 = 1000;
 
 /// The slot that scans; the others rest.
 pub struct Scan<'a> {

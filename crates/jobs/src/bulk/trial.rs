@@ -2,8 +2,8 @@
 
 use super::input::{Input, Tally};
 use super::load::{Load, Puts};
-use super::read_back::ReadBack;
-use super::reduce::{Gets, Scan};
+use super::read_back::{MANY, ReadBack};
+use super::reduce::{Gets, PAGE, Scan};
 use data::digest::LineDigest;
 use engine::{Offences, Phase, Trial, TrialSetup, Worker};
 use std::collections::BTreeMap;
@@ -24,6 +24,9 @@ enum Stage<'a> {
     ReduceByGet(&'a Reduction),
     ReadBack,
 }
+
+/// What stands around a document in a reply: its revision, a size, quotes.
+const ROW_ROOM_BYTES: usize = 256;
 
 /// State shared by the workers of one execution.
 pub struct BulkTrial<'a> {
@@ -153,6 +156,13 @@ impl Trial for BulkTrial<'_> {
             reasons.extend(wrong_group(&groups, &self.input.groups));
         }
         (Answer { digest, facts }, reasons)
+    }
+
+    fn largest_reply_bytes(&self) -> Option<u64> {
+        let row = self.input.largest + self.input.longest_id + ROW_ROOM_BYTES;
+        let rows = MANY.max(PAGE as usize);
+        // Of a batch written, a server may answer each document.
+        Some((rows * row).max(self.batch * (self.input.longest_id + ROW_ROOM_BYTES)) as u64)
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

@@ -35,6 +35,9 @@ pub struct Found {
     pub wrong: BTreeMap<u32, Option<u64>>,
 }
 
+/// A count takes no more, whatever a store writes it as.
+const COUNT_BYTES: u64 = 64;
+
 impl<'a> CountTrial<'a> {
     /// An execution with so many slots, on an empty store that keeps what it is given, or nothing.
     pub fn new(job: &'a Counting, method: Method, slots: u32, keeps: bool) -> CountTrial<'a> {
@@ -132,6 +135,10 @@ impl Trial for CountTrial<'_> {
 
     fn records(&self, phase: usize) -> Option<u64> {
         (phase == 0).then_some(self.job.terms.increments.len() as u64)
+    }
+
+    fn largest_reply_bytes(&self) -> Option<u64> {
+        Some(COUNT_BYTES)
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

@@ -104,6 +104,12 @@ impl Trial for FansTrial<'_> {
         }
     }
 
+    fn largest_reply_bytes(&self) -> Option<u64> {
+        let largest = self.input.summary().largest_value_bytes as u64;
+        // The names of a record of counters lie between sizes, which may be longer than themselves.
+        Some(if self.variant == Variant::Counters { 3 * largest } else { largest })
+    }
+
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
         let pages = &self.input.set.pages;
         let kinds = if self.variant == Variant::Counters { 2 } else { 1 };

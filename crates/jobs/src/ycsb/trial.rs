@@ -28,6 +28,9 @@ pub struct YcsbTrial<'a> {
     pub(super) verdicts: Mutex<Verdicts>,
 }
 
+/// What stands around a row of a scan.
+const ROW_ROOM_BYTES: usize = 64;
+
 impl<'a> YcsbTrial<'a> {
     /// An execution with so many slots, on an empty store.
     pub fn new(workload: &'a Workload, inserts: Option<u32>, seed: u64, slots: u32, keeps: Keeps) -> YcsbTrial<'a> {
@@ -81,6 +84,11 @@ impl Trial for YcsbTrial<'_> {
         ]
         .map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value));
         (Answer { digest: digest_of(ids, &verdicts.invalid), facts: facts.into() }, Vec::new())
+    }
+
+    fn largest_reply_bytes(&self) -> Option<u64> {
+        let row = KEY_BYTES + self.values.size() + ROW_ROOM_BYTES;
+        Some(u64::from(self.workload.scan_max) * row as u64)
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

@@ -6,7 +6,7 @@
 
 use super::Layer;
 use crate::{
-    Capabilities, Executor, Facts, Group, Happening, Operation, OptionInfo, Reduction, Reply, Session, SessionPlan,
+    Capabilities, Executor, Facts, Group, Happening, Operation, OperationKind, OptionInfo, Reduction, Reply, Session, SessionPlan,
     Sink, Slot, Store, StoreError, Threading, Until,
 };
 use std::str::FromStr;
@@ -72,6 +72,10 @@ impl Store for Burning {
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         let session = self.store.session(plan)?;
         Ok(Box::new(BurningSession { session, burn: self.burn, last: Instant::now(), every: 1, left: 1 }))
+    }
+
+    fn lacks(&self, kind: OperationKind) -> Option<&str> {
+        self.store.lacks(kind)
     }
 
     fn threading(&self) -> Threading {
@@ -165,6 +169,10 @@ fn spin_until(end: Instant) -> Instant {
 }
 
 impl Session for BurningSession {
+    fn believe(&mut self, largest_reply_bytes: u64) {
+        self.session.believe(largest_reply_bytes);
+    }
+
     fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
         self.burn();
         self.session.submit(slot, operation)

@@ -111,6 +111,10 @@ impl Store for Cached {
         Ok(Box::new(CachedSession::new(beneath, Arc::clone(&self.memory), &self.capabilities, plan)))
     }
 
+    fn lacks(&self, kind: OperationKind) -> Option<&str> {
+        self.store.lacks(kind)
+    }
+
     fn threading(&self) -> Threading {
         self.store.threading()
     }

@@ -3,6 +3,7 @@
 use super::buffers::Buffers;
 use super::socket::{Interest, Poller, Read, Socket, left};
 use super::{Codec, Decoded, Expect, talk};
+use crate::believed::{self, wire_bytes};
 use crate::{Endpoint, Failure, Operation, Reply, Sink, Slot};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -35,12 +36,15 @@ pub(super) struct Common<F> {
     pub answered: u32,
     /// Watches the connections; a session of one has none.
     pub poller: Option<Poller>,
+    /// A reply that takes more is not believed.
+    pub most_bytes: usize,
 }
 
 impl<F> Common<F> {
     pub fn new(endpoint: Endpoint, make_codec: F, connections: usize, poller: Option<Poller>) -> Common<F> {
         let scratch = vec![0; READ_BYTES].into_boxed_slice();
-        Common { endpoint, make_codec, buffers: Buffers::of(connections), scratch, answered: 0, poller }
+        let (buffers, most_bytes) = (Buffers::of(connections), wire_bytes(u64::MAX));
+        Common { endpoint, make_codec, buffers, scratch, answered: 0, poller, most_bytes }
     }
 }
 
@@ -75,6 +79,8 @@ enum Line {
 enum Loss {
     Lost(String),
     Protocol(&'static str),
+    /// A reply that takes so many bytes, or more.
+    TooLarge(usize),
 }
 
 /// One connection.
@@ -280,6 +286,7 @@ impl<C: Codec> Link<C> {
         let waiting = self.in_flight.len();
         let (consumed, end) = hand_over(&mut self.codec, &mut self.in_flight, input, sink);
         let answered = waiting - self.in_flight.len();
+        let begun = input.len() - consumed;
         common.answered += answered as u32;
         if answered > 0 {
             self.backoff = Duration::ZERO;
@@ -287,6 +294,9 @@ impl<C: Codec> Link<C> {
         match end {
             End::Whole if fresh => {}
             End::Whole => common.buffers.take_back(&mut self.partial),
+            End::Partial { at_least } if begun.saturating_add(at_least) > common.most_bytes => {
+                self.lose(Loss::TooLarge(begun.saturating_add(at_least)), common, sink);
+            }
             End::Partial { at_least } => {
                 self.missing = at_least;
                 if fresh {
@@ -323,9 +333,14 @@ impl<C: Codec> Link<C> {
         self.sent = 0;
         common.buffers.take_back(&mut self.out);
         common.buffers.take_back(&mut self.partial);
+        let too_large;
         let failure = match &loss {
             Loss::Lost(words) => Failure::ConnectionLost(words),
             Loss::Protocol(words) => Failure::Protocol(words),
+            Loss::TooLarge(bytes) => {
+                too_large = believed::too_large(bytes, common.most_bytes);
+                Failure::Protocol(&too_large)
+            }
         };
         if self.in_flight.is_empty() {
             if let Loss::Protocol(words) = loss {

@@ -4,6 +4,7 @@ use super::Codec;
 use super::link::{Common, Flush, Link};
 use super::nudges::{NUDGE_EVERY, Nudges};
 use super::socket::{Interest, PRECISE_BELOW, Poller, Read, left, sleep};
+use crate::believed::wire_bytes;
 use crate::{Endpoint, Failure, Operation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
 use std::io;
 use std::task::{Context, Poll};
@@ -53,6 +54,10 @@ struct Wire<C, F> {
 }
 
 impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
+    fn believe(&mut self, largest_reply_bytes: u64) {
+        self.common.most_bytes = wire_bytes(largest_reply_bytes);
+    }
+
     #[inline]
     fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
         let place = slot.wrapping_sub(self.current * self.pipeline);

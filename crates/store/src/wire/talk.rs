@@ -2,9 +2,13 @@
 
 use super::socket::{Interest, Socket, left};
 use super::{CONNECT_TIMEOUT, Codec, Decoded};
+use crate::believed;
 use crate::{Endpoint, Failure, Reply, StoreError};
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
+
+/// What an answer outside the measured path may take: settings and statistics take kilobytes.
+const ANSWER_BYTES: usize = 16 << 20;
 
 /// A blocking conversation with a server, one question at a time.
 pub struct Talk {
@@ -91,6 +95,10 @@ fn send(socket: &Socket, mut bytes: &[u8], deadline: Instant) -> Result<(), Stri
 }
 
 fn receive(socket: &Socket, into: &mut Vec<u8>, at_least: usize, deadline: Instant) -> Result<(), String> {
+    let needed = into.len().saturating_add(at_least);
+    if needed > ANSWER_BYTES {
+        return Err(believed::too_large(needed, ANSWER_BYTES));
+    }
     into.reserve(at_least.clamp(4 << 10, 1 << 20));
     loop {
         wait(socket, Interest::Read, deadline)?;

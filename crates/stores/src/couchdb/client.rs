@@ -72,6 +72,10 @@ impl AsyncClient for Client {
             Err(Trouble::Refused(words)) => out.refused(words),
         }
     }
+
+    fn believe(&mut self, largest_reply_bytes: u64) {
+        self.http.believe(largest_reply_bytes);
+    }
 }
 
 impl Client {

@@ -3,14 +3,11 @@
 use super::text::{self, Text};
 use super::{ITEM_BYTES, value_bytes};
 use std::collections::BTreeMap;
-use store::wire::{self, Talk};
+use store::wire;
 use store::{
     Capabilities, Counter, Endpoint, Facts, OperationKind, OperationSet, Overflow, Session, SessionPlan, Store, StoreError,
     Threading,
 };
-
-/// A key nobody has: asked for to see whether a server knows a command. Nothing is stored under it.
-const NO_KEY: &str = "kvtrial-no-such-key";
 
 /// A server that speaks memcached's classic text protocol.
 pub(crate) struct Speaker {
@@ -57,32 +54,6 @@ impl Speaker {
     pub(crate) fn with_fact(mut self, name: &str, value: &str) -> Speaker {
         self.more.insert(name.into(), value.into());
         self
-    }
-
-    /// Leaves out of the capabilities what the server does not know: memcachedb has no `gets` and `cas`, others no `append`.
-    pub(crate) fn ask_for_commands(&mut self) -> Result<(), StoreError> {
-        let mut talk = Talk::open(&self.endpoint, Text::default())?;
-        let mut knows = |request: String, answer: &str| {
-            talk.ask(format!("{request}version\r\n").as_bytes(), |input| {
-                let text = String::from_utf8_lossy(input);
-                let whole = text.ends_with("\r\n") && text.lines().any(|line| line.starts_with("VERSION "));
-                Ok(whole.then(|| text.lines().any(|line| line == answer)))
-            })
-        };
-        let versions = knows(format!("gets {NO_KEY}\r\n"), "END")?;
-        let appends = knows(format!("append {NO_KEY} 0 0 0\r\n\r\n"), "NOT_STORED")?;
-        let counts = knows(format!("incr {NO_KEY} 1\r\n"), "NOT_FOUND")?;
-        let native = self.capabilities.native.kinds().filter(|kind| match kind {
-            OperationKind::GetVersioned | OperationKind::CompareAndSet => versions,
-            OperationKind::Append => appends,
-            OperationKind::Increment | OperationKind::GetCounter => counts,
-            _ => true,
-        });
-        self.capabilities.native = OperationSet::of(&native.collect::<Vec<_>>());
-        if !counts {
-            self.capabilities.counter = None;
-        }
-        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a running server says of itself.
 
 use super::item::{Found, Item, item};
-use super::resp::{Login, Resp, request};
+use super::resp::{Login, Resp, SCRIPT, Script, is_login, request};
 use std::collections::BTreeMap;
 use store::wire::Talk;
 use store::{Endpoint, Facts, StoreError};
@@ -38,19 +38,33 @@ pub(super) struct Server {
     pub facts: Facts,
     /// The level in effect; `None` when the server does not show its configuration.
     pub durability: Option<Durability>,
+    /// Whether it keeps scripts.
+    pub script: Script,
+}
+
+/// What is known of a server before it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// It is a Redis or a Valkey, which have all that is asked for.
+    Product,
+    /// It speaks RESP. What it does not answer it may do without.
+    Nothing,
 }
 
 impl Server {
     /// Connects, logs in and asks.
-    pub fn ask(endpoint: &Endpoint) -> Result<Server, StoreError> {
-        let mut talk = Talk::open(endpoint, Resp::new(Login::of(endpoint)))?;
-        let info = match ask(&mut talk, b"INFO", &[])? {
-            Answer::Texts(texts) => texts.concat(),
-            Answer::Refused(words) => return Err(StoreError::open(endpoint, words)),
-        };
+    pub fn ask(endpoint: &Endpoint, known: Known) -> Result<Server, StoreError> {
+        let mut line = Line { endpoint, known, talk: None };
         let mut config = BTreeMap::new();
+        let info = match line.ask(b"INFO", &[])? {
+            Answer::Texts(texts) => texts.concat(),
+            Answer::Refused(words) => {
+                config.insert("INFO".into(), words);
+                String::new()
+            }
+        };
         for setting in SETTINGS {
-            match ask(&mut talk, b"CONFIG", &[b"GET", setting.as_bytes()])? {
+            match line.ask(b"CONFIG", &[b"GET", setting.as_bytes()])? {
                 Answer::Texts(texts) => {
                     config.extend(texts.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())));
                 }
@@ -60,12 +74,48 @@ impl Server {
                 }
             }
         }
+        let script = match known {
+            Known::Product => Script::Loaded,
+            Known::Nothing => match line.ask(b"SCRIPT", &[b"LOAD", SCRIPT.as_bytes()])? {
+                Answer::Texts(_) => Script::Loaded,
+                Answer::Refused(_) => Script::Left,
+            },
+        };
         if let Some(allocator) = field(&info, "mem_allocator") {
             config.insert("mem_allocator".into(), allocator.into());
         }
         let (product, version) = product(&info);
         let durability = level(&config);
-        Ok(Server { facts: Facts { product: product.into(), version: version.into(), config }, durability })
+        Ok(Server { facts: Facts { product: product.into(), version: version.into(), config }, durability, script })
+    }
+}
+
+/// A conversation that outlives a server that hangs up at what it does not know.
+struct Line<'a> {
+    endpoint: &'a Endpoint,
+    known: Known,
+    talk: Option<Talk>,
+}
+
+impl Line<'_> {
+    /// A refusal is an answer, unless it says that nothing will be answered before a login.
+    fn ask(&mut self, command: &[u8], args: &[&[u8]]) -> Result<Answer, StoreError> {
+        let mut talk = match self.talk.take() {
+            Some(talk) => talk,
+            None => Talk::open(self.endpoint, Resp::new(Login::of(self.endpoint).with(Script::Left)))?,
+        };
+        match ask(&mut talk, command, args) {
+            Ok(Answer::Refused(words)) if self.known == Known::Product && command == b"INFO" || is_login(words.as_bytes()) => {
+                Err(StoreError::open(self.endpoint, words))
+            }
+            Ok(answer) => {
+                self.talk = Some(talk);
+                Ok(answer)
+            }
+            Err(error) if self.known == Known::Product => Err(error),
+            // Not RESP, hung up, or silent: the operations will show what of it is to be had.
+            Err(error) => Ok(Answer::Refused(error.to_string())),
+        }
     }
 }
 
@@ -74,7 +124,7 @@ fn product(info: &str) -> (&'static str, &str) {
     [("Valkey", "valkey_version"), ("Dragonfly", "dragonfly_version"), ("Redis", "redis_version")]
         .into_iter()
         .find_map(|(product, name)| field(info, name).map(|version| (product, version)))
-        .unwrap_or(("a server that speaks RESP", "unknown"))
+        .unwrap_or(("a server that speaks RESP", "unknown version"))
 }
 
 fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {

@@ -21,6 +21,17 @@ pub(crate) struct Login {
     auth: Vec<String>,
     /// Argument of SELECT.
     database: Option<String>,
+    script: Script,
+}
+
+/// Whether a connection begins by giving the server [`SCRIPT`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Script {
+    /// It does.
+    #[default]
+    Loaded,
+    /// The server is known to have no scripts, or has not been asked yet: some hang up at a command they do not know.
+    Left,
 }
 
 impl Login {
@@ -28,7 +39,12 @@ impl Login {
     pub fn of(endpoint: &Endpoint) -> Login {
         let password = endpoint.password.as_ref().map(|password| password.reveal().to_owned());
         let auth = password.map(|password| endpoint.user.clone().into_iter().chain([password]).collect());
-        Login { auth: auth.unwrap_or_default(), database: endpoint.database.clone() }
+        Login { auth: auth.unwrap_or_default(), database: endpoint.database.clone(), script: Script::Loaded }
+    }
+
+    /// The same login, with or without the script.
+    pub fn with(self, script: Script) -> Login {
+        Login { script, ..self }
     }
 }
 
@@ -51,7 +67,7 @@ impl Resp {
 
 impl Codec for Resp {
     fn hello(&mut self, out: &mut Vec<u8>) -> u32 {
-        let mut replies = 1;
+        let mut replies = 0;
         if !self.login.auth.is_empty() {
             let auth: Vec<&[u8]> = self.login.auth.iter().map(String::as_bytes).collect();
             request(out, b"AUTH", &auth);
@@ -61,7 +77,10 @@ impl Codec for Resp {
             request(out, b"SELECT", &[database.as_bytes()]);
             replies += 1;
         }
-        request(out, b"SCRIPT", &[b"LOAD", SCRIPT.as_bytes()]);
+        if self.login.script == Script::Loaded {
+            request(out, b"SCRIPT", &[b"LOAD", SCRIPT.as_bytes()]);
+            replies += 1;
+        }
         self.greeted = (0, replies);
         replies
     }
@@ -73,7 +92,7 @@ impl Codec for Resp {
             Found::Broken(problem) => return Decoded::Broken(problem),
         };
         self.greeted.0 += 1;
-        let is_script = self.greeted.0 == self.greeted.1;
+        let is_script = self.login.script == Script::Loaded && self.greeted.0 == self.greeted.1;
         let reply = match item {
             // A server that may not or cannot keep scripts says so again when a compare-and-set is asked of it.
             Item::Error(words) if is_script && !is_login(words) => Reply::Done,
@@ -194,8 +213,9 @@ impl Resp {
             (OperationKind::CompareAndSet, Item::Nil) if expect.detail == 0 => Reply::Conflict,
             (OperationKind::CompareAndSet, Item::Number(0)) if expect.detail == 1 => Reply::Conflict,
             (OperationKind::CompareAndSet, Item::Number(1)) if expect.detail == 1 => Reply::Done,
-            (OperationKind::PutMany, Item::Line(b"PONG")) if expect.detail == 0 => Reply::Done,
-            (OperationKind::GetMany, Item::Line(b"PONG")) if expect.detail == 0 => {
+            // What was sent for nothing does nothing, whether the server knows it or not.
+            (OperationKind::PutMany, Item::Line(_) | Item::Error(_)) if expect.detail == 0 => Reply::Done,
+            (OperationKind::GetMany, Item::Line(_) | Item::Error(_)) if expect.detail == 0 => {
                 self.asked.pop();
                 self.rows.clear();
                 Reply::Rows(self.rows.rows())
@@ -274,7 +294,7 @@ fn refused(words: &[u8]) -> Reply<'_> {
 }
 
 /// Whether an error means that nothing will work without logging in, or at all.
-fn is_login(words: &[u8]) -> bool {
+pub(super) fn is_login(words: &[u8]) -> bool {
     [&b"NOAUTH"[..], b"WRONGPASS", b"ERR max number of clients", b"LOADING", b"DENIED"].iter().any(|start| words.starts_with(start))
 }
 

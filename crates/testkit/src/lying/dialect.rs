@@ -117,6 +117,9 @@ pub trait Dialect: Send + Sync {
     /// Writes an answer.
     fn render(&self, form: &Self::Form, answer: &Answer, out: &mut Vec<u8>);
 
+    /// The begin of a value of a gigabyte or more, to this request.
+    fn endless(&self, form: &Self::Form) -> Vec<u8>;
+
     /// What is not this protocol.
     fn garbage(&self) -> &'static [u8] {
         b"\x07\x07 this is not the protocol \x07\r\n"

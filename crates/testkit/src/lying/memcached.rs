@@ -87,6 +87,10 @@ impl Dialect for Memcached {
         Parsed::Request { request: Request { action, form }, consumed }
     }
 
+    fn endless(&self, form: &Form) -> Vec<u8> {
+        [b"VA 1000000000", &form.token[..], b"\r\n"].concat()
+    }
+
     fn render(&self, form: &Form, answer: &Answer, out: &mut Vec<u8>) {
         match answer {
             Answer::Value { value, version } => valued(out, form, value, Some(*version)),

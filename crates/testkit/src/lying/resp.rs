@@ -1,8 +1,21 @@
 //! RESP2.
 
+use super::{Knows, Unknown};
 use super::dialect::{Action, Answer, Condition, Counter, Dialect, Missing, Parsed, Request, decimal, line_end};
 
-pub struct Resp;
+pub struct Resp {
+    /// Where it does not know everything.
+    pub knows: Option<Knows>,
+}
+
+impl Resp {
+    /// What becomes of a command; `None`: it is known.
+    fn unknown(&self, command: &str) -> Option<Unknown> {
+        let knows = self.knows?;
+        let is_known = knows.commands.iter().any(|known| known.eq_ignore_ascii_case(command));
+        (!is_known).then_some(knows.others)
+    }
+}
 
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +48,18 @@ impl Dialect for Resp {
                 return Parsed::Incomplete;
             }
         }
-        let (action, form) = action(&words);
+        let command = String::from_utf8_lossy(words.first().copied().unwrap_or_default()).into_owned();
+        let (action, form) = match self.unknown(&command) {
+            None => action(&words),
+            Some(Unknown::Refused) => say(format!("-ERR unknown command '{command}'\r\n").into_bytes()),
+            Some(Unknown::Silence) => say(Vec::new()),
+            Some(Unknown::HangsUp) => return Parsed::Broken,
+        };
         Parsed::Request { request: Request { action, form }, consumed: at }
+    }
+
+    fn endless(&self, _: &Form) -> Vec<u8> {
+        b"$3221225472\r\n".to_vec()
     }
 
     fn render(&self, form: &Form, answer: &Answer, out: &mut Vec<u8>) {

@@ -5,7 +5,7 @@ use super::map::Map;
 use super::memcached::Memcached;
 use super::resp::Resp;
 use super::tyrant::Tyrant;
-use super::{Lie, Protocol, Rule, Target, Told};
+use super::{Knows, Lie, Protocol, Rule, Target, Told};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -52,6 +52,10 @@ impl LyingServer {
     /// # Errors
     /// When there is none.
     pub fn start(protocol: Protocol, rules: Vec<Rule>) -> io::Result<LyingServer> {
+        LyingServer::on_a_port(protocol, rules, None)
+    }
+
+    fn on_a_port(protocol: Protocol, rules: Vec<Rule>, knows: Option<Knows>) -> io::Result<LyingServer> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let port = listener.local_addr()?.port();
         let accept = move || {
@@ -60,7 +64,7 @@ impl LyingServer {
             stream.set_read_timeout(Some(TICK))?;
             Ok(Box::new(stream) as Box<dyn Line>)
         };
-        Ok(LyingServer::serve(protocol, rules, Place::Tcp(port), accept))
+        Ok(LyingServer::serve(protocol, rules, knows, Place::Tcp(port), accept))
     }
 
     /// Listens on a unix socket.
@@ -74,12 +78,21 @@ impl LyingServer {
             stream.set_read_timeout(Some(TICK))?;
             Ok(Box::new(stream) as Box<dyn Line>)
         };
-        Ok(LyingServer::serve(protocol, rules, Place::Unix(path.to_owned()), accept))
+        Ok(LyingServer::serve(protocol, rules, None, Place::Unix(path.to_owned()), accept))
+    }
+
+    /// Listens on a free port, is honest, speaks RESP, and knows no more than these commands.
+    ///
+    /// # Errors
+    /// When there is no port.
+    pub fn start_small(knows: Knows) -> io::Result<LyingServer> {
+        LyingServer::on_a_port(Protocol::Resp, Vec::new(), Some(knows))
     }
 
     fn serve(
         protocol: Protocol,
         rules: Vec<Rule>,
+        knows: Option<Knows>,
         place: Place,
         accept: impl Fn() -> io::Result<Box<dyn Line>> + Send + 'static,
     ) -> LyingServer {
@@ -99,7 +112,7 @@ impl LyingServer {
                 }
                 let shared = Arc::clone(&for_thread);
                 connections.push(std::thread::spawn(move || match protocol {
-                    Protocol::Resp => converse(&Resp, line, &shared),
+                    Protocol::Resp => converse(&Resp { knows }, line, &shared),
                     Protocol::Memcached => converse(&Memcached, line, &shared),
                     Protocol::Tyrant => converse(&Tyrant, line, &shared),
                 }));
@@ -162,6 +175,8 @@ impl Line for UnixStream {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Course {
     GoesOn,
+    /// More bytes follow, without end.
+    Floods,
     Stalls,
     HangsUp,
 }
@@ -174,7 +189,10 @@ fn converse<D: Dialect>(dialect: &D, mut line: Box<dyn Line>, shared: &Shared) {
         loop {
             match dialect.parse(&input[at..]) {
                 Parsed::Incomplete => break,
-                Parsed::Broken => return line.hang_up(),
+                Parsed::Broken => {
+                    let _ = line.write_all(&out);
+                    return line.hang_up();
+                }
                 Parsed::Request { request, consumed } => {
                     at += consumed;
                     let course = answer(dialect, &request.action, &request.form, shared, &mut line, &mut out);
@@ -182,6 +200,9 @@ fn converse<D: Dialect>(dialect: &D, mut line: Box<dyn Line>, shared: &Shared) {
                         continue;
                     }
                     let _ = line.write_all(&out);
+                    if course == Course::Floods {
+                        while !shared.ends.load(Ordering::Relaxed) && line.write_all(&chunk).is_ok() {}
+                    }
                     if course == Course::Stalls {
                         wait(shared, Instant::now() + Duration::from_secs(3600));
                     }
@@ -293,6 +314,11 @@ fn answer<D: Dialect>(
         Some(Lie::Close) => {
             out.truncate(start);
             return Course::HangsUp;
+        }
+        Some(Lie::Endless) => {
+            out.truncate(start);
+            out.extend(dialect.endless(form));
+            return Course::Floods;
         }
         Some(Lie::Garbage) => {
             out.truncate(start);

@@ -29,6 +29,10 @@ impl Dialect for Tyrant {
         }
     }
 
+    fn endless(&self, _: &Form) -> Vec<u8> {
+        [&[0][..], &2_000_000_000u32.to_be_bytes()].concat()
+    }
+
     fn render(&self, form: &Form, answer: &Answer, out: &mut Vec<u8>) {
         match answer {
             Answer::Value { value, .. } => {

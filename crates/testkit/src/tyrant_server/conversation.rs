@@ -2,6 +2,7 @@
 //! nothing more for what fails, and the connection is dropped at what it does not understand.
 
 use super::cabinet::{self, Cabinet};
+use super::text;
 use std::io::{BufRead, BufReader, BufWriter, Error, ErrorKind, Read, Result, Write};
 
 /// Longest argument taken, in bytes.
@@ -16,11 +17,16 @@ const FAILED: &[u8] = &[1];
 pub fn hold(input: impl Read, output: impl Write, cabinet: &Cabinet) -> Result<()> {
     let (mut input, mut output) = (BufReader::with_capacity(64 << 10, input), BufWriter::new(output));
     while !input.fill_buf()?.is_empty() {
-        let [magic, command] = bytes(&mut input)?;
-        if magic != MAGIC {
-            return Err(Error::new(ErrorKind::InvalidData, "not the protocol"));
+        let goes_on = if input.buffer().first() == Some(&MAGIC) {
+            let [_, command] = bytes(&mut input)?;
+            answer(command, &mut input, &mut output, cabinet).map(|()| true)?
+        } else {
+            text::answer(&mut input, &mut output, cabinet)?
+        };
+        if !goes_on && input.buffer().is_empty() {
+            output.flush()?;
+            return Err(Error::new(ErrorKind::InvalidData, "no such command"));
         }
-        answer(command, &mut input, &mut output, cabinet)?;
         // Replies to a pipeline leave together, as soon as no request is left in the buffer.
         if input.buffer().is_empty() {
             output.flush()?;

@@ -144,6 +144,10 @@ impl CachedSession {
 }
 
 impl Session for CachedSession {
+    fn believe(&mut self, largest_reply_bytes: u64) {
+        self.beneath.believe(largest_reply_bytes);
+    }
+
     fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
         if let Some(answer) = self.refusal(operation).or_else(|| self.memory.begin(operation)) {
             return Ok(Some(self.held.reply(answer)));

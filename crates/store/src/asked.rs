@@ -1,0 +1,124 @@
+//! What a server of the user's has, found by asking it.
+//!
+//! An adapter declares what servers of its kind can do. One behind a URL may be an older one, a relative, or something else that
+//! speaks the protocol. So every operation declared is tried on it once, on keys of its own that are deleted again: what the server
+//! refuses, does not answer, or hangs up on is taken out of the capabilities, with its words. A wrong answer takes nothing out:
+//! that is for the job and for `check` to find.
+
+mod questions;
+
+use crate::{
+    Capabilities, Facts, Group, Happening, OperationKind, OperationSet, Reduction, Session, SessionPlan, Store, StoreError, Threading,
+};
+use questions::Questions;
+use std::time::Duration;
+
+/// What all keys tried begin with.
+pub const KEY_PREFIX: &str = "kvtrial-asks:";
+
+/// Asks a server of the user's for every operation its adapter declares.
+///
+/// # Errors
+/// When it does not answer at all, or has no get, put and delete: without them it is no store.
+pub fn asked(store: Box<dyn Store>, name: &str) -> Result<Box<dyn Store>, StoreError> {
+    let declared = store.capabilities().clone();
+    let mut questions = Questions::new(&*store);
+    questions.basics().map_err(|(kind, words)| StoreError::Unsupported {
+        store: name.to_owned(),
+        problem: format!("every store needs {}, and this server has none: {words}", kind.name()),
+    })?;
+    let mut lacks: Vec<(OperationKind, String)> = Vec::new();
+    for kind in declared.native.kinds().filter(|kind| !OperationSet::BASIC.has(*kind)) {
+        if let Err(words) = questions.has(kind)? {
+            lacks.extend(together(kind).iter().map(|kind| (*kind, words.clone())));
+        }
+    }
+    let lost = |lacks: &[(OperationKind, String)], kind| lacks.iter().any(|(lacked, _)| *lacked == kind);
+    let mut counter = declared.counter.filter(|_| !lost(&lacks, OperationKind::Increment));
+    if let Some(range) = counter {
+        counter = questions.bounds(range);
+        if counter.is_none() {
+            let words = "its counters do not reach 2147483647";
+            lacks.extend(together(OperationKind::Increment).iter().map(|kind| (*kind, words.to_owned())));
+        }
+    }
+    lacks.sort();
+    lacks.dedup_by_key(|(kind, _)| *kind);
+    let native = declared.native.kinds().filter(|kind| !lost(&lacks, *kind)).collect::<Vec<_>>();
+    questions.clean();
+    let capabilities = Capabilities { native: OperationSet::of(&native), counter, ..declared };
+    Ok(Box::new(Asked { store, capabilities, lacks }))
+}
+
+/// Operations none of which is of use without the others.
+fn together(kind: OperationKind) -> Vec<OperationKind> {
+    const TOGETHER: [[OperationKind; 2]; 3] = [
+        [OperationKind::GetVersioned, OperationKind::CompareAndSet],
+        [OperationKind::Increment, OperationKind::GetCounter],
+        [OperationKind::IncrementField, OperationKind::GetFields],
+    ];
+    TOGETHER.iter().find(|pair| pair.contains(&kind)).map_or(vec![kind], |pair| pair.to_vec())
+}
+
+/// A server that was asked.
+struct Asked {
+    store: Box<dyn Store>,
+    capabilities: Capabilities,
+    /// What it was expected to have, and what it says instead.
+    lacks: Vec<(OperationKind, String)>,
+}
+
+impl Store for Asked {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn lacks(&self, kind: OperationKind) -> Option<&str> {
+        let found = self.lacks.iter().find(|(lacked, _)| *lacked == kind);
+        found.map(|(_, words)| words.as_str()).or_else(|| self.store.lacks(kind))
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        self.store.session(plan)
+    }
+
+    fn threading(&self) -> Threading {
+        self.store.threading()
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let mut facts = self.store.facts()?;
+        if !self.lacks.is_empty() {
+            let each = self.lacks.iter().map(|(kind, words)| format!("{} ({words})", kind.name()));
+            facts.config.insert("lacks".into(), each.collect::<Vec<_>>().join("; "));
+        }
+        Ok(facts)
+    }
+
+    fn happened(&self) -> Vec<Happening> {
+        self.store.happened()
+    }
+
+    fn look(&self) {
+        self.store.look();
+    }
+
+    fn resent(&self) -> u64 {
+        self.store.resent()
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        self.store.flush()
+    }
+
+    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
+        self.store.compact(patience)
+    }
+
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+        self.store.reduce(reduction, patience)
+    }
+}
+
+#[cfg(test)]
+mod tests;

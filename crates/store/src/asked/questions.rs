@@ -1,0 +1,172 @@
+//! The questions: one operation each, with what it needs before it.
+
+use super::KEY_PREFIX;
+use crate::{
+    BlockingClient, Counter, Expected, Operation, OperationKind, Overflow, OwnedFailure, OwnedReply, Store, StoreError,
+};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long one answer may take. A server that does not know a command may say nothing at all.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const VALUE: &[u8] = b"a value";
+
+/// A server's refusal in its words.
+type Refusal = String;
+
+/// One server, and the keys written there so far.
+pub(super) struct Questions<'a> {
+    store: &'a dyn Store,
+    client: Option<BlockingClient>,
+    prefix: String,
+    written: Vec<Vec<u8>>,
+}
+
+impl<'a> Questions<'a> {
+    pub(super) fn new(store: &'a dyn Store) -> Questions<'a> {
+        // Of this moment and this process, so that nobody else writes the same keys, and none is there already.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
+        let prefix = format!("{KEY_PREFIX}{:016x}:", now ^ u64::from(std::process::id()).rotate_left(40));
+        Questions { store, client: None, prefix, written: Vec::new() }
+    }
+
+    /// Get, put and delete.
+    pub(super) fn basics(&mut self) -> Result<(), (OperationKind, Refusal)> {
+        let key = self.key("a");
+        let none = self.key("none");
+        for operation in [
+            Operation::Get { key: &none },
+            Operation::Put { key: &key, value: VALUE },
+            Operation::Get { key: &key },
+            Operation::Delete { key: &none },
+        ] {
+            self.ask(&operation).map_err(|words| (operation.kind(), words))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the server has an operation beside the basic ones; if not, why.
+    ///
+    /// # Errors
+    /// When it does not even answer a get any more: then nothing is known.
+    pub(super) fn has(&mut self, kind: OperationKind) -> Result<Result<(), Refusal>, StoreError> {
+        let answer = self.tries(kind);
+        if answer.is_err() {
+            let key = self.key("a");
+            self.ask(&Operation::Get { key: &key }).map_err(|words| {
+                StoreError::Session(format!("the server does not answer any more, after it was asked for {}: {words}", kind.name()))
+            })?;
+        }
+        Ok(answer)
+    }
+
+    fn tries(&mut self, kind: OperationKind) -> Result<(), Refusal> {
+        let (there, none) = (self.key("a"), self.key("none"));
+        let fresh = self.key(kind.name());
+        match kind {
+            OperationKind::GetVersioned | OperationKind::CompareAndSet => self.swaps(&there, &fresh)?,
+            OperationKind::Append => {
+                self.ask(&Operation::Append { key: &fresh, value: VALUE })?;
+                self.ask(&Operation::Append { key: &fresh, value: VALUE })?;
+            }
+            OperationKind::Increment => {
+                self.ask(&Operation::Increment { key: &fresh, by: 5 })?;
+                self.ask(&Operation::Increment { key: &fresh, by: -2 })?;
+            }
+            OperationKind::GetCounter => drop(self.ask(&Operation::GetCounter { key: &none })?),
+            OperationKind::IncrementField => drop(self.ask(&Operation::IncrementField { key: &fresh, field: b"f", by: 1 })?),
+            OperationKind::GetFields => drop(self.ask(&Operation::GetFields { key: &none })?),
+            OperationKind::GetMany => drop(self.ask(&Operation::GetMany { keys: &[&there, &none] })?),
+            OperationKind::PutMany => {
+                let other = self.key("put_many too");
+                self.ask(&Operation::PutMany { pairs: &[(&fresh, VALUE), (&other, VALUE)] })?;
+            }
+            OperationKind::Scan => drop(self.ask(&Operation::Scan { start: &there, limit: 1 })?),
+            OperationKind::Get | OperationKind::Put | OperationKind::Delete => {}
+        }
+        Ok(())
+    }
+
+    /// Each way to compare: with what is absent, with what was read, and with what is there no more.
+    fn swaps(&mut self, there: &[u8], fresh: &[u8]) -> Result<(), Refusal> {
+        let read = self.ask(&Operation::GetVersioned { key: there })?;
+        let (version, value) = match read {
+            OwnedReply::Versioned { version, value } => (version, value),
+            _ => (1, VALUE.to_vec()),
+        };
+        let was = Expected::Present { version, value: &value };
+        self.ask(&Operation::CompareAndSet { key: fresh, expected: was, value: VALUE })?;
+        self.ask(&Operation::CompareAndSet { key: there, expected: was, value: VALUE })?;
+        self.ask(&Operation::CompareAndSet { key: fresh, expected: Expected::Absent, value: VALUE }).map(drop)
+    }
+
+    /// How far counters really go, and what they do beyond; `None`: not even to 31 bits.
+    pub(super) fn bounds(&mut self, declared: Counter) -> Option<Counter> {
+        let below = self.count("lower", -1);
+        let min = if below == Ok(-1) { declared.min.min(-1) } else { 0 };
+        let reached = [declared.max, i64::from(u32::MAX), i64::from(i32::MAX)];
+        let max = reached.into_iter().find(|max| *max <= declared.max && self.count(&format!("to {max}"), *max) == Ok(*max))?;
+        let key = format!("to {max}");
+        let overflow = match self.count(&key, 1) {
+            Err(_) => Overflow::Refused,
+            Ok(beyond) if beyond == max => Overflow::Saturates,
+            Ok(beyond) if beyond == min && self.count(&key, -1) == Ok(max) => Overflow::Wraps,
+            Ok(_) => Overflow::Undefined,
+        };
+        Some(Counter { min, max, overflow })
+    }
+
+    fn count(&mut self, name: &str, by: i64) -> Result<i64, Refusal> {
+        let key = self.key(name);
+        match self.ask(&Operation::Increment { key: &key, by })? {
+            OwnedReply::Number(number) => Ok(number),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    /// Deletes everything that was written. What cannot be deleted now was refused or lost before.
+    pub(super) fn clean(&mut self) {
+        let mut written = std::mem::take(&mut self.written);
+        written.sort_unstable();
+        written.dedup();
+        for key in written {
+            let _ = self.ask(&Operation::Delete { key: &key });
+        }
+    }
+
+    fn key(&self, name: &str) -> Vec<u8> {
+        format!("{}{name}", self.prefix).into_bytes()
+    }
+
+    /// Sends one operation. A connection that broke is made anew for the next.
+    fn ask(&mut self, operation: &Operation<'_>) -> Result<OwnedReply, Refusal> {
+        match operation {
+            Operation::Put { key, .. }
+            | Operation::CompareAndSet { key, .. }
+            | Operation::Append { key, .. }
+            | Operation::Increment { key, .. }
+            | Operation::IncrementField { key, .. } => self.written.push(key.to_vec()),
+            Operation::PutMany { pairs } => self.written.extend(pairs.iter().map(|(key, _)| key.to_vec())),
+            _ => {}
+        }
+        let mut client = match self.client.take() {
+            Some(client) => client,
+            None => BlockingClient::open(self.store, 1, PATIENCE).map_err(|error| error.to_string())?,
+        };
+        client.believe(1 << 20);
+        let reply = client.execute(operation).map_err(|error| error.to_string())?;
+        match reply {
+            OwnedReply::Failed(OwnedFailure::Refused(words)) => {
+                self.client = Some(client);
+                Err(words)
+            }
+            OwnedReply::Failed(OwnedFailure::ConnectionLost(words)) => Err(words),
+            OwnedReply::Failed(OwnedFailure::Protocol(words)) => Err(format!("its answer is not one to this request: expected {words}")),
+            OwnedReply::Failed(OwnedFailure::Deadline) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
+            reply => {
+                self.client = Some(client);
+                Ok(reply)
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! A reply that never ends, or announces more than any memory holds, is not believed: it fails at once, and little is held of it. On
+//! every protocol this project speaks itself, and on HTTP.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use store::{BlockingClient, Endpoint, Opener, Operation, OwnedFailure, OwnedReply, Store};
+use study::Spec;
+
+/// Bytes held, and the most that were.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+struct Watched;
+
+fn grew(size: usize) {
+    let held = HELD.fetch_add(size, Ordering::Relaxed) + size;
+    PEAK.fetch_max(held, Ordering::Relaxed);
+}
+
+// SAFETY: everything is passed on to the system's allocator; the counters are not on the heap.
+unsafe impl GlobalAlloc for Watched {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        grew(layout.size());
+        // SAFETY: as the caller promised.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as the caller promised.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        grew(size);
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as the caller promised.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Watched = Watched;
+
+/// What is believed of a reply's keys and values, bytes.
+const BELIEVED: u64 = 1000;
+
+/// What may be held of it: the mebibyte of room, twice while a buffer grows, and what the client itself needs.
+const HELD_AT_MOST: usize = 8 << 20;
+
+/// An answer to what a client has sent: the bytes before the endless part, and what is then repeated. Nothing repeated: it ends.
+type Script = fn(&[u8]) -> (Vec<u8>, &'static [u8]);
+
+fn serve(script: Script) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || converse(stream, script));
+        }
+    });
+    port
+}
+
+fn converse(mut stream: TcpStream, script: Script) {
+    let mut request = vec![0; 64 << 10];
+    while let Ok(size @ 1..) = stream.read(&mut request) {
+        let (answer, endless) = script(&request[..size]);
+        if stream.write_all(&answer).is_err() {
+            return;
+        }
+        if !endless.is_empty() {
+            let block = endless.repeat((64 << 10) / endless.len());
+            // Four gigabytes, or until the client has had enough.
+            for _ in 0..(4usize << 30) / block.len() {
+                if stream.write_all(&block).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn store(spec: &str, port: u16) -> Box<dyn Store> {
+    let spec: Spec = spec.parse().unwrap();
+    let Opener::Server { connect, .. } = kvtrial_stores::find(&spec.name).unwrap().opener else { panic!("{spec}") };
+    connect(&spec, &Endpoint::loopback(port)).unwrap_or_else(|error| panic!("{spec}: {error}"))
+}
+
+/// What becomes of an operation that is answered so.
+fn failure(spec: &str, script: Script, operation: &Operation<'_>) -> String {
+    let store = store(spec, serve(script));
+    let mut client = BlockingClient::open(&*store, 1, Duration::from_secs(60)).unwrap();
+    client.believe(BELIEVED);
+    let before = HELD.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let start = Instant::now();
+    let reply = client.execute(operation).unwrap();
+    let held = PEAK.load(Ordering::Relaxed) - before;
+    assert!(held < HELD_AT_MOST, "{spec} {operation:?}: {held} bytes were held");
+    assert!(start.elapsed() < Duration::from_secs(30), "{spec} {operation:?}: {:?}", start.elapsed());
+    match reply {
+        OwnedReply::Failed(OwnedFailure::Protocol(words)) => words,
+        other => panic!("{spec} {operation:?}: {other:?}"),
+    }
+}
+
+const GET: Operation<'static> = Operation::Get { key: b"k" };
+
+/// The head of a reply by the first words of its request.
+fn resp(request: &[u8]) -> (Vec<u8>, &'static [u8]) {
+    let has = |word: &[u8]| request.windows(word.len()).any(|part| part == word);
+    let bulk = |text: &str| format!("${}\r\n{text}\r\n", text.len()).into_bytes();
+    match () {
+        _ if has(b"INFO") => (bulk("redis_version:7.0.0\r\n"), b""),
+        _ if has(b"CONFIG") => (b"*0\r\n".to_vec(), b""),
+        _ if has(b"SCRIPT") => (bulk(&"0".repeat(40)), b""),
+        _ if has(b"MGET") => (b"*2\r\n$-1\r\n$3221225472\r\n".to_vec(), b"v"),
+        _ if has(b"GET\r\n$4\r\nline") => (b"+".to_vec(), b"v"),
+        _ if has(b"GET\r\n$5\r\nerror") => (b"-ERR ".to_vec(), b"v"),
+        _ if has(b"HGETALL\r\n$4\r\nmany") => (b"*4294967294\r\n".to_vec(), b"$1\r\na\r\n"),
+        _ if has(b"HGETALL\r\n$4\r\ndeep") => (Vec::new(), b"*2\r\n"),
+        _ => (b"$3221225472\r\n".to_vec(), b"v"),
+    }
+}
+
+fn memcached(request: &[u8]) -> (Vec<u8>, &'static [u8]) {
+    match request {
+        b"version\r\n" => (b"VERSION 1.6.18\r\n".to_vec(), b""),
+        b"stats settings\r\n" => (b"STAT item_size_max 1073741824\r\nEND\r\n".to_vec(), b""),
+        [b'm', b'g', b' ', b'e', ..] => (b"VA 1 O0000\r\n".to_vec(), b"HD\r\n"),
+        [b'm', b'g', ..] => (b"VA 1000000000 O0000\r\n".to_vec(), b"v"),
+        _ if request.windows(4).any(|part| part == b"many") => (Vec::new(), b"VALUE k 0 1\r\nv\r\n"),
+        _ => (b"VALUE k 0 1000000000\r\n".to_vec(), b"v"),
+    }
+}
+
+fn tyrant(request: &[u8]) -> (Vec<u8>, &'static [u8]) {
+    let sized = |size: u32| [&[0][..], &size.to_be_bytes()].concat();
+    match request {
+        [0xC8, 0x88] => ([&sized(10)[..], b"version\t1\n"].concat(), b""),
+        [0xC8, 0x31, ..] => ([&sized(1)[..], &1u32.to_be_bytes(), &2_000_000_000u32.to_be_bytes()].concat(), b"v"),
+        _ => (sized(2_000_000_000), b"v"),
+    }
+}
+
+fn handlersocket(request: &[u8]) -> (Vec<u8>, &'static [u8]) {
+    match request.first() {
+        Some(b'P' | b'A') => (b"0\t1\n".repeat(request.iter().filter(|byte| **byte == b'\n').count()), b""),
+        _ => (b"0\t3\tk\t".to_vec(), b"v"),
+    }
+}
+
+fn http(request: &[u8], head: &str, endless: &'static [u8]) -> (Vec<u8>, &'static [u8]) {
+    let whole = |body: &str| {
+        (format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes(), &b""[..])
+    };
+    match request {
+        _ if request.starts_with(b"GET / ") => whole(r#"{"couchdb":"Welcome","version":"3"}"#),
+        _ if request.starts_with(b"PUT /kvtrial ") => (b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}".to_vec(), b""),
+        _ if request.starts_with(b"GET /version") => whole(r#"{"etcdserver":"3.4.23","etcdcluster":"3.4.0"}"#),
+        _ if request.windows(10).any(|part| part == b"count_only") => whole("{}"),
+        _ => (format!("HTTP/1.1 200 OK\r\n{head}").into_bytes(), endless),
+    }
+}
+
+#[test]
+fn no_reply_is_believed_beyond_what_can_come_whatever_it_announces_and_however_long_it_goes_on() {
+    let many = Operation::GetMany { keys: &[b"k", b"many"] };
+    let announced = |bytes: &str, words: String| {
+        assert!(words.contains("announces a reply of") && words.contains(bytes) && words.contains("more than the 1050576"), "{words}");
+    };
+    announced("3221225486 bytes", failure("redis", resp, &GET));
+    announced("3221225", failure("redis", resp, &many));
+    announced("2147", failure("redis", resp, &Operation::GetFields { key: b"many" }));
+    announced("1000000021 bytes", failure("memcached", memcached, &GET));
+    announced("bytes", failure("memcached", memcached, &Operation::GetMany { keys: &[b"endless"] }));
+    announced("1000000024 bytes", failure("memcached,protocol=text", memcached, &GET));
+    announced("bytes", failure("memcached,protocol=text", memcached, &many));
+    announced("2000000005 bytes", failure("tyrant", tyrant, &GET));
+    announced("2000000", failure("tyrant", tyrant, &many));
+    announced("bytes", failure("handlersocket", handlersocket, &GET));
+    // What is no protocol at all is seen before it is large.
+    assert!(failure("redis", resp, &Operation::Get { key: b"line" }).contains("a line of less than 64 KiB"));
+    assert!(failure("redis", resp, &Operation::Get { key: b"error" }).contains("a line of less than 64 KiB"));
+    assert!(failure("redis", resp, &Operation::GetFields { key: b"deep" }).contains("an array of strings"));
+}
+
+#[cfg(feature = "full")]
+#[test]
+fn no_http_body_is_believed_beyond_what_can_come_nor_headers_without_end() {
+    for spec in ["couchdb", "etcd"] {
+        let long = |request: &[u8]| http(request, "Content-Length: 3221225472\r\n\r\n", b"v");
+        assert!(failure(spec, long, &GET).contains("announces a reply of 3221225472 bytes, more than the 1050576"));
+        let chunks = |request: &[u8]| http(request, "Transfer-Encoding: chunked\r\n\r\n", b"4\r\nvvvv\r\n");
+        assert!(failure(spec, chunks, &GET).contains("more than the 1050576"));
+        let until_closed = |request: &[u8]| http(request, "Connection: close\r\n\r\n", b"v");
+        assert!(failure(spec, until_closed, &GET).contains("more than the 1050576"));
+        let headers = |request: &[u8]| http(request, "", b"X-Again: and again\r\n");
+        failure(spec, headers, &GET);
+        let one_header = |request: &[u8]| http(request, "X-Again: ", b"and again ");
+        failure(spec, one_header, &GET);
+    }
+}
+
+#[test]
+fn what_is_asked_before_the_run_is_bounded_too() {
+    let endless = |request: &[u8]| match request {
+        b"version\r\n" => (b"VERSION 1.6.18\r\n".to_vec(), &b""[..]),
+        _ => (Vec::new(), &b"STAT a b\r\n"[..]),
+    };
+    let before = HELD.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let port = serve(endless);
+    let Opener::Server { connect, .. } = kvtrial_stores::find("memcached").unwrap().opener else { panic!() };
+    let _ = connect(&"memcached".parse().unwrap(), &Endpoint::loopback(port));
+    let held = PEAK.load(Ordering::Relaxed) - before;
+    assert!(held < 64 << 20, "{held} bytes were held");
+}
