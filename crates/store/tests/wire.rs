@@ -262,12 +262,42 @@ fn a_length_that_is_a_lie_costs_no_memory() {
     let mut peers = Peers::new(1, 1);
     peers.get(0, "k");
     peers.poll(Until::Now);
-    let before = wire_peer::resident_bytes();
-    for part in [&b"4000000000:"[..], &[b'x'; 1000], &[b'x'; 1000]] {
+    let (resident, mapped) = (wire_peer::resident_bytes(), wire_peer::mapped_bytes());
+    for part in [&b"2000000000:"[..], &[b'x'; 1000], &[b'x'; 1000]] {
         peers.send(0, part);
         assert!(peers.poll(Until::Now).is_empty());
     }
     // Reserved but untouched memory is not resident, so look at what is mapped as well.
-    assert!(wire_peer::mapped_bytes() < 1 << 31, "{}", wire_peer::mapped_bytes());
-    assert!(wire_peer::resident_bytes() < before + (16 << 20));
+    assert!(wire_peer::mapped_bytes() < mapped + (1 << 30), "{}", wire_peer::mapped_bytes());
+    assert!(wire_peer::resident_bytes() < resident + (16 << 20));
+}
+
+#[test]
+fn a_reply_larger_than_any_that_can_come_fails_when_it_is_announced_or_has_grown_so_large() {
+    let mut peers = Peers::new(1, 2);
+    peers.session.believe(1000);
+    let most = 2000 + (1 << 20);
+    peers.get(0, "k");
+    peers.get(1, "k");
+    peers.poll(Until::Now);
+    peers.send(0, format!("1:a{most}:").as_bytes());
+    let words = format!("announces a reply of {} bytes, more than the {most} it can have here", most + 8);
+    assert_eq!(peers.poll(Until::Now), [(0, answer_of("a")), (1, Answer::Protocol(words))]);
+    assert!(peers.hung_up(0));
+    // One that just fits is taken, over a new connection.
+    peers.get(0, "k");
+    peers.poll(Until::Now);
+    peers.accept(0);
+    let fits = most - 8;
+    peers.send(0, format!("{fits}:").as_bytes());
+    let mut answers = Vec::new();
+    let block = vec![b'x'; 1 << 14];
+    for start in (0..fits).step_by(block.len()) {
+        peers.send(0, &block[..block.len().min(fits - start)]);
+        answers.extend(peers.poll(Until::Now));
+    }
+    while answers.is_empty() {
+        answers.extend(peers.poll(Until::Now));
+    }
+    assert!(answers == [(0, Answer::Value("x".repeat(fits).into()))]);
 }

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
@@ -77,21 +77,22 @@ impl Http {
     }
 
     /// The whole body, unless it announces, or turns out to have, more than is believed.
-    async fn body(&self, body: Incoming) -> Result<Bytes, HttpError> {
+    async fn body(&self, mut body: Incoming) -> Result<Bytes, HttpError> {
         let announced = body.size_hint().lower();
         if announced > self.most_bytes as u64 {
             return Err(HttpError::Protocol(too_large(announced, self.most_bytes)));
         }
-        match Limited::new(body, self.most_bytes).collect().await {
-            Ok(whole) => Ok(whole.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => {
-                Err(HttpError::Protocol(too_large(self.most_bytes as u64 + 1, self.most_bytes)))
+        // Into one piece at once: a body of chunks of a byte would take many times its size in pieces.
+        let mut whole = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let Ok(part) = frame.map_err(failed)?.into_data() else { continue };
+            let bytes = whole.len() + part.len();
+            if bytes > self.most_bytes {
+                return Err(HttpError::Protocol(too_large(bytes, self.most_bytes)));
             }
-            Err(error) => Err(match error.downcast::<hyper::Error>() {
-                Ok(error) => failed(*error),
-                Err(error) => HttpError::Lost(error.to_string()),
-            }),
+            whole.extend_from_slice(&part);
         }
+        Ok(whole.into())
     }
 
     /// Sends a request and reads the whole answer.

@@ -217,10 +217,17 @@ fn a_speaker_of_the_text_protocol_is_asked_what_it_knows_and_named_as_such() {
         for stream in listener.incoming().flatten() {
             std::thread::spawn(move || {
                 use std::io::{BufRead, BufReader, Write};
-                for line in BufReader::new(&stream).lines().map_while(Result::ok) {
+                let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+                while let Some(line) = lines.next() {
                     let answer = match line.split(' ').next() {
+                        Some("set" | "add") => {
+                            lines.next();
+                            "STORED\r\n"
+                        }
+                        Some("delete") => "DELETED\r\n",
                         Some("version") => "VERSION 1.2.0\r\n",
-                        Some("incr") => "NOT_FOUND\r\n",
+                        Some("incr") => &format!("{}\r\n", line.split(' ').next_back().unwrap()),
+                        Some("decr") => "0\r\n",
                         Some("get") => "END\r\n",
                         _ => "ERROR\r\n",
                     };

@@ -138,7 +138,8 @@ impl<'a> Questions<'a> {
         format!("{}{name}", self.prefix).into_bytes()
     }
 
-    /// Sends one operation. A connection that broke is made anew for the next.
+    /// Sends one operation. After a failure the next gets a new connection: a server may answer a request it does not know twice, or
+    /// take the value behind it for another.
     fn ask(&mut self, operation: &Operation<'_>) -> Result<OwnedReply, Refusal> {
         match operation {
             Operation::Put { key, .. }
@@ -156,11 +157,7 @@ impl<'a> Questions<'a> {
         client.believe(1 << 20);
         let reply = client.execute(operation).map_err(|error| error.to_string())?;
         match reply {
-            OwnedReply::Failed(OwnedFailure::Refused(words)) => {
-                self.client = Some(client);
-                Err(words)
-            }
-            OwnedReply::Failed(OwnedFailure::ConnectionLost(words)) => Err(words),
+            OwnedReply::Failed(OwnedFailure::Refused(words) | OwnedFailure::ConnectionLost(words)) => Err(words),
             OwnedReply::Failed(OwnedFailure::Protocol(words)) => Err(format!("its answer is not one to this request: expected {words}")),
             OwnedReply::Failed(OwnedFailure::Deadline) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
             reply => {
