@@ -13,10 +13,8 @@ const DEBIAN_1K: &str = "sha256:68feb5060a6d9f728165362a625509d52ab91a5abcf6de1f
 
 /// How `kvtrial check` finds a store: the status of each case by its name, and all it printed.
 fn check(spec: &str) -> (Option<i32>, Vec<(String, Value)>, String) {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_kvtrial"))
-        .args(["check", spec, "--json"])
-        .output()
-        .unwrap();
+    let output =
+        std::process::Command::new(env!("CARGO_BIN_EXE_kvtrial")).args(["check", spec, "--json"]).output().unwrap();
     let said = String::from_utf8_lossy(&[output.stdout.clone(), output.stderr].concat()).into_owned();
     let reports: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
     let cases = reports[spec]["cases"].as_array().unwrap().iter();
@@ -60,7 +58,8 @@ fn get_set_and_del_are_enough_however_the_server_takes_what_it_does_not_know() {
         let spec = format!("redis://127.0.0.1:{}", server.port());
         let (status, cases, said) = check(&spec);
         assert_eq!(status, Some(0), "{others:?} {said}");
-        let words = if others == Unknown::Refused { "unknown command 'APPEND'" } else { "the server closed the connection" };
+        let words =
+            if others == Unknown::Refused { "unknown command 'APPEND'" } else { "the server closed the connection" };
         let why = why_skipped(&cases, "appending creates a missing key");
         assert!(why.contains("not native: append (asked for it, the server says: ") && why.contains(words), "{why}");
         let config = fans(&spec);
@@ -73,7 +72,10 @@ fn get_set_and_del_are_enough_however_the_server_takes_what_it_does_not_know() {
 
 #[test]
 fn a_command_that_is_missing_takes_its_operations_with_it_and_nothing_else() {
-    let all = ["GET", "SET", "DEL", "APPEND", "INCRBY", "HINCRBY", "HGETALL", "MGET", "MSET", "SCRIPT", "EVALSHA", "INFO", "CONFIG", "PING"];
+    let all = [
+        "GET", "SET", "DEL", "APPEND", "INCRBY", "HINCRBY", "HGETALL", "MGET", "MSET", "SCRIPT", "EVALSHA", "INFO",
+        "CONFIG", "PING",
+    ];
     for (missing, gone) in [
         ("INFO", &[][..]),
         ("PING", &[]),
@@ -87,9 +89,13 @@ fn a_command_that_is_missing_takes_its_operations_with_it_and_nothing_else() {
         let server = LyingServer::start_small(knows).unwrap();
         let (status, cases, said) = check(&format!("redis://127.0.0.1:{}", server.port()));
         assert_eq!(status, Some(0), "{missing}: {said}");
-        let skipped: String =
-            cases.iter().filter_map(|(_, case)| case["why"].as_str().filter(|why| why.contains("the server says"))).collect();
-        for kind in ["get_versioned", "compare_and_set", "get_many", "put_many", "append", "increment_field", "get_fields"] {
+        let skipped: String = cases
+            .iter()
+            .filter_map(|(_, case)| case["why"].as_str().filter(|why| why.contains("the server says")))
+            .collect();
+        for kind in
+            ["get_versioned", "compare_and_set", "get_many", "put_many", "append", "increment_field", "get_fields"]
+        {
             let is_gone = skipped.contains(&format!("{kind} (asked"));
             assert_eq!(is_gone, gone.contains(&kind), "{missing} {kind}: {skipped}");
         }
@@ -98,7 +104,8 @@ fn a_command_that_is_missing_takes_its_operations_with_it_and_nothing_else() {
 
 #[test]
 fn a_server_that_is_silent_at_what_it_does_not_know_is_waited_for_once_a_command() {
-    let commands = &["GET", "SET", "DEL", "APPEND", "INCRBY", "HINCRBY", "HGETALL", "MGET", "INFO", "CONFIG", "SCRIPT", "EVALSHA"];
+    let commands =
+        &["GET", "SET", "DEL", "APPEND", "INCRBY", "HINCRBY", "HGETALL", "MGET", "INFO", "CONFIG", "SCRIPT", "EVALSHA"];
     let server = LyingServer::start_small(Knows { commands, others: Unknown::Silence }).unwrap();
     let (status, cases, said) = check(&format!("redis://127.0.0.1:{}", server.port()));
     assert_eq!(status, Some(0), "{said}");
@@ -111,5 +118,9 @@ fn a_server_without_set_is_refused_and_told_what_it_needs() {
     let spec = format!("redis://127.0.0.1:{}", server.port());
     let ran = Desk::new().run(&format!("fans -s {spec} --data debian-1k --no-baselines"));
     assert_eq!(ran.status, 2, "{}", ran.said());
-    assert!(ran.said().contains("every store needs put, and this server has none: ERR unknown command 'SET'"), "{}", ran.said());
+    assert!(
+        ran.said().contains("every store needs put, and this server has none: ERR unknown command 'SET'"),
+        "{}",
+        ran.said()
+    );
 }

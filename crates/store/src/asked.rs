@@ -8,7 +8,8 @@
 mod questions;
 
 use crate::{
-    Capabilities, Facts, Group, Happening, OperationKind, OperationSet, Reduction, Session, SessionPlan, Store, StoreError, Threading,
+    Capabilities, Facts, Group, Happening, OperationKind, OperationSet, Reduction, Session, SessionPlan, Store,
+    StoreError, Threading,
 };
 use questions::Questions;
 use std::time::Duration;

@@ -5,8 +5,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use store::{BlockingClient, Endpoint, Opener, Operation, OwnedFailure, OwnedReply, Store};
 use study::Spec;
@@ -166,7 +166,9 @@ fn http(request: &[u8], head: &str, endless: &'static [u8]) -> (Vec<u8>, &'stati
     };
     match request {
         _ if request.starts_with(b"GET / ") => whole(r#"{"couchdb":"Welcome","version":"3"}"#),
-        _ if request.starts_with(b"PUT /kvtrial ") => (b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}".to_vec(), b""),
+        _ if request.starts_with(b"PUT /kvtrial ") => {
+            (b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}".to_vec(), b"")
+        }
         _ if request.starts_with(b"GET /version") => whole(r#"{"etcdserver":"3.4.23","etcdcluster":"3.4.0"}"#),
         _ if request.windows(10).any(|part| part == b"count_only") => whole("{}"),
         _ => (format!("HTTP/1.1 200 OK\r\n{head}").into_bytes(), endless),
@@ -177,7 +179,10 @@ fn http(request: &[u8], head: &str, endless: &'static [u8]) -> (Vec<u8>, &'stati
 fn no_reply_is_believed_beyond_what_can_come_whatever_it_announces_and_however_long_it_goes_on() {
     let many = Operation::GetMany { keys: &[b"k", b"many"] };
     let announced = |bytes: &str, words: String| {
-        assert!(words.contains("announces a reply of") && words.contains(bytes) && words.contains("more than the 1050576"), "{words}");
+        assert!(
+            words.contains("announces a reply of") && words.contains(bytes) && words.contains("more than the 1050576"),
+            "{words}"
+        );
     };
     announced("3221225487 bytes", failure("redis", resp, &GET));
     announced("3221225", failure("redis", resp, &many));

@@ -54,7 +54,10 @@ impl<'a> Questions<'a> {
         if answer.is_err() {
             let key = self.key("a");
             self.ask(&Operation::Get { key: &key }).map_err(|words| {
-                StoreError::Session(format!("the server does not answer any more, after it was asked for {}: {words}", kind.name()))
+                StoreError::Session(format!(
+                    "the server does not answer any more, after it was asked for {}: {words}",
+                    kind.name()
+                ))
             })?;
         }
         Ok(answer)
@@ -74,7 +77,9 @@ impl<'a> Questions<'a> {
                 self.ask(&Operation::Increment { key: &fresh, by: -2 })?;
             }
             OperationKind::GetCounter => drop(self.ask(&Operation::GetCounter { key: &none })?),
-            OperationKind::IncrementField => drop(self.ask(&Operation::IncrementField { key: &fresh, field: b"f", by: 1 })?),
+            OperationKind::IncrementField => {
+                drop(self.ask(&Operation::IncrementField { key: &fresh, field: b"f", by: 1 })?)
+            }
             OperationKind::GetFields => drop(self.ask(&Operation::GetFields { key: &none })?),
             OperationKind::GetMany => drop(self.ask(&Operation::GetMany { keys: &[&there, &none] })?),
             OperationKind::PutMany => {
@@ -105,7 +110,9 @@ impl<'a> Questions<'a> {
         let below = self.count("lower", -1);
         let min = if below == Ok(-1) { declared.min.min(-1) } else { 0 };
         let reached = [declared.max, i64::from(u32::MAX), i64::from(i32::MAX)];
-        let max = reached.into_iter().find(|max| *max <= declared.max && self.count(&format!("to {max}"), *max) == Ok(*max))?;
+        let max = reached
+            .into_iter()
+            .find(|max| *max <= declared.max && self.count(&format!("to {max}"), *max) == Ok(*max))?;
         let key = format!("to {max}");
         let overflow = match self.count(&key, 1) {
             Err(_) => Overflow::Refused,
@@ -158,7 +165,9 @@ impl<'a> Questions<'a> {
         let reply = client.execute(operation).map_err(|error| error.to_string())?;
         match reply {
             OwnedReply::Failed(OwnedFailure::Refused(words) | OwnedFailure::ConnectionLost(words)) => Err(words),
-            OwnedReply::Failed(OwnedFailure::Protocol(words)) => Err(format!("its answer is not one to this request: expected {words}")),
+            OwnedReply::Failed(OwnedFailure::Protocol(words)) => {
+                Err(format!("its answer is not one to this request: expected {words}"))
+            }
             OwnedReply::Failed(OwnedFailure::Deadline) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
             reply => {
                 self.client = Some(client);

@@ -3,8 +3,8 @@
 use super::asked;
 use crate::immediate::{Immediate, SyncStore};
 use crate::{
-    Capabilities, Counter, Expected, Facts, Failure, Operation, OperationKind, OperationSet, Overflow, Reply, RowBuffer, Session, SessionPlan,
-    Store, StoreError, Threading,
+    Capabilities, Counter, Expected, Facts, Failure, Operation, OperationKind, OperationSet, Overflow, Reply,
+    RowBuffer, Session, SessionPlan, Store, StoreError, Threading,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -126,10 +126,14 @@ fn a_store_that_has_all_it_declares_keeps_it_and_nothing_is_left_in_it() {
 
 #[test]
 fn what_is_refused_is_taken_out_with_what_is_of_no_use_without_it_and_said_in_the_servers_words() {
-    let odd = Odd::new(&[OperationKind::CompareAndSet, OperationKind::GetFields, OperationKind::Scan], i64::checked_add);
+    let odd =
+        Odd::new(&[OperationKind::CompareAndSet, OperationKind::GetFields, OperationKind::Scan], i64::checked_add);
     let store = asked(Box::new(odd.clone()), "odd").unwrap();
-    let gone: Vec<_> =
-        OperationKind::ALL.into_iter().filter(|kind| !store.capabilities().has(*kind)).map(OperationKind::name).collect();
+    let gone: Vec<_> = OperationKind::ALL
+        .into_iter()
+        .filter(|kind| !store.capabilities().has(*kind))
+        .map(OperationKind::name)
+        .collect();
     assert_eq!(gone, ["get_versioned", "increment_field", "get_fields", "compare_and_set", "scan"]);
     assert_eq!(store.lacks(OperationKind::GetVersioned), Some("unknown command"));
     assert_eq!(store.lacks(OperationKind::Append), None);

@@ -1,7 +1,7 @@
 //! RESP2.
 
-use super::{Knows, Unknown};
 use super::dialect::{Action, Answer, Condition, Counter, Dialect, Missing, Parsed, Request, decimal, line_end};
+use super::{Knows, Unknown};
 
 pub struct Resp {
     /// Where it does not know everything.
