@@ -3,9 +3,10 @@
 use crate::charts::rate;
 use crate::figures;
 use crate::identity::label;
+use crate::sweep_words::sweep_sentences;
 use crate::view::Grouped;
-use analysis::{Better, Group, Rank};
-use stats::Bootstrap;
+use analysis::{Better, Group, Metric, Rank};
+use stats::{Bootstrap, Estimate};
 use study::{Cell, Status, Study};
 
 /// The headline and what else is to be said, most important first.
@@ -22,7 +23,7 @@ pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -
         (Some(tune), _, _) => report::tune_words(study, tune),
         (None, [], []) => vec!["This study has no cells.".to_owned()],
         (None, [], [one]) => part_sentences(one),
-        (None, [], several) => sweep_sentences(several),
+        (None, [], several) => sweep_sentences(study, several),
         (None, searches, _) => searches.iter().map(rate::sentence).collect(),
     };
     if studies > 1 {
@@ -47,11 +48,23 @@ fn no_result(study: &Study) -> String {
     }
 }
 
+/// What each group shows, those with something to rank first; then what is void.
 fn part_sentences(part: &Grouped<'_>) -> Vec<String> {
-    part.groups.iter().filter(|group| group.class != "baseline").filter_map(group_sentence).collect()
+    let groups = || part.groups.iter().filter(|group| group.class != "baseline");
+    let mut sentences: Vec<String> =
+        groups().filter(|group| listed(group).len() > 1).flat_map(group_sentences).collect();
+    sentences.extend(groups().filter_map(alone));
+    sentences.extend(void(&part.part.cells));
+    sentences
 }
 
-fn class(group: &Group<'_>) -> String {
+/// The cells of a group with figures to be believed, best first.
+pub(crate) fn listed<'a>(group: &Group<'a>) -> Vec<&'a Cell> {
+    group.places.iter().filter(|place| place.rank.is_listed()).map(|place| place.cell).collect()
+}
+
+/// `embedded stores with durability os`.
+pub(crate) fn class(group: &Group<'_>) -> String {
     let class = match group.class {
         "embedded" => "embedded stores",
         "network" => "stores on a server",
@@ -61,97 +74,144 @@ fn class(group: &Group<'_>) -> String {
     group.durability.map_or(class.into(), |durability| format!("{class} with durability {durability}"))
 }
 
-/// `lmdb` is best of its group, or several are not told apart. `None` when the group has no ranked cell.
-fn group_sentence(group: &Group<'_>) -> Option<String> {
-    let ranked: Vec<&Cell> =
-        group.places.iter().filter(|place| place.rank != Rank::Unranked).map(|place| place.cell).collect();
-    let leaders: Vec<&Cell> = group
-        .places
-        .iter()
-        .filter(|place| matches!(place.rank, Rank::At(1) | Rank::Tied(1)))
-        .map(|place| place.cell)
-        .collect();
-    let (first, metric) = (*ranked.first()?, group.metric);
-    let figure = metric.of_cell(first)?;
-    let shown = figures::with_interval(&figure, metric.unit());
-    let trials = figure.n;
-    if ranked.len() == 1 {
-        let word = figures::title(metric).to_lowercase();
-        return Some(format!("{}: {word} {shown}; no other of the {} to compare it with.", label(first), class(group)));
+/// What a group of several shows: the winner and by how much, what cannot be separated, the figures.
+fn group_sentences(group: &Group<'_>) -> Vec<String> {
+    let cells = listed(group);
+    let leaders: Vec<&Cell> = group.places.iter().filter(|place| place.rank.leads()).map(|place| place.cell).collect();
+    let (first, second) = (cells[0], cells[1]);
+    let of = format!("{} {}", cells.len(), class(group));
+    let mut sentences = match leaders.as_slice() {
+        [] => {
+            let least = cells.iter().map(|cell| group.metric.samples(cell).len()).min().unwrap_or_default();
+            let trials = if least == 1 { "1 trial".into() } else { format!("{least} trials") };
+            vec![format!(
+                "No order is shown of {of}: {trials} per store are too few, --repeats {} or more can. Listed by median: {}.",
+                stats::FEWEST_TRIALS,
+                medians(group, &cells)
+            )]
+        }
+        [winner] => {
+            let ahead = lead(group, winner, second);
+            vec![format!("{} is {} of {of}{ahead}.", label(winner), best(group)), figures_of(group, winner, second)]
+        }
+        all if all.len() == cells.len() => {
+            vec![format!("No difference is shown between {of}: {}.", medians(group, &cells))]
+        }
+        several => {
+            let names = joined(several);
+            let behind = joined(&cells[several.len()..]);
+            vec![
+                format!("{names} lead {of}, ahead of {behind}; these trials cannot separate them from each other."),
+                format!("Medians: {}.", medians(group, several)),
+            ]
+        }
+    };
+    let tied: Vec<String> = ties(group).iter().map(|tie| joined(tie)).collect();
+    if !tied.is_empty() && leaders.len() == 1 {
+        sentences.push(format!("Not proven: any order of {}.", tied.join("; of ")));
     }
-    if leaders.len() > 1 {
-        let names = listed(&leaders.iter().map(|cell| label(cell)).collect::<Vec<_>>());
-        let rest =
-            if leaders.len() == ranked.len() { String::new() } else { format!(" They lead the {}.", class(group)) };
-        return Some(format!(
-            "No difference between {names} at {trials} trials each.{rest} {}: {shown}.",
-            label(first)
-        ));
-    }
-    let word = match (metric.better(), metric.unit()) {
-        (Better::Higher, _) => "does the most",
-        (_, analysis::Unit::Nanoseconds) => "answers fastest",
-        _ => "is fastest",
-    };
-    let next = ranked[1];
-    let ratio = match metric.better() {
-        Better::Lower => stats::median_ratio(&metric.samples(next), &metric.samples(first), Bootstrap::default()),
-        Better::Higher => stats::median_ratio(&metric.samples(first), &metric.samples(next), Bootstrap::default()),
-    };
-    let than = match ratio {
-        Some(ratio) if ratio.level > 0.0 => format!("{:.2}x to {:.2}x ahead of {}", ratio.low, ratio.high, label(next)),
-        Some(ratio) => format!("{:.2}x ahead of {} in one trial, without an interval", ratio.value, label(next)),
-        None => format!("ahead of {}", label(next)),
-    };
-    Some(format!("{} {word} of {} {}, {than}. It has {shown}.", label(first), ranked.len(), class(group)))
+    sentences.extend(report::order_unseen(group).filter(|_| !group.within_ties.is_empty() && first != second));
+    sentences
 }
 
-/// A class with the number of combinations it appears in, and how often each store led.
-type Tally = (String, usize, Vec<(String, usize)>);
+/// `the fastest`.
+pub(crate) fn best(group: &Group<'_>) -> &'static str {
+    match group.metric {
+        Metric::OpsPerS => "the one that does the most",
+        Metric::P99 => "the one that answers soonest",
+        _ => "the fastest",
+    }
+}
 
-/// In how many combinations which store was best, for each group that appears in several.
-fn sweep_sentences(parts: &[Grouped<'_>]) -> Vec<String> {
-    let mut tallies: Vec<Tally> = Vec::new();
-    for part in parts {
-        for group in part.groups.iter().filter(|group| group.class != "baseline") {
-            let leaders: Vec<String> = group
-                .places
-                .iter()
-                .filter(|place| matches!(place.rank, Rank::At(1) | Rank::Tied(1)))
-                .map(|place| label(place.cell))
-                .collect();
-            if leaders.is_empty() {
-                continue;
-            }
-            let name = class(group);
-            let at = tallies.iter().position(|tally| tally.0 == name).unwrap_or_else(|| {
-                tallies.push((name, 0, Vec::new()));
-                tallies.len() - 1
-            });
-            let tally = &mut tallies[at];
-            tally.1 += 1;
-            for leader in leaders {
-                match tally.2.iter_mut().find(|known| known.0 == leader) {
-                    Some(known) => known.1 += 1,
-                    None => tally.2.push((leader, 1)),
-                }
-            }
+/// `: sqlite, the next, takes 2.1 times as long`.
+fn lead(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
+    let Some(ratio) = ratio(group, winner, next) else { return String::new() };
+    let (next, times) = (label(next), format!("{:.2}", ratio.value));
+    match group.metric {
+        Metric::OpsPerS => format!(", {times} times as much as {next}, the next"),
+        Metric::P99 => format!(": {next}, the next, takes {times} times as long at the 99th percentile"),
+        _ => format!(": {next}, the next, takes {times} times as long"),
+    }
+}
+
+/// How many times worse the second is.
+fn ratio(group: &Group<'_>, better: &Cell, worse: &Cell) -> Option<Estimate> {
+    let (of_better, of_worse) = (group.metric.samples(better), group.metric.samples(worse));
+    match group.metric.better() {
+        Better::Lower => stats::median_ratio(&of_worse, &of_better, Bootstrap::default()),
+        Better::Higher => stats::median_ratio(&of_better, &of_worse, Bootstrap::default()),
+    }
+}
+
+/// The figures behind the headline, with their intervals.
+fn figures_of(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
+    let Some(figure) = group.metric.of_cell(winner) else { return String::new() };
+    let shown = figures::with_interval(&figure, group.metric.unit());
+    let times = ratio(group, winner, next).filter(|ratio| ratio.level > 0.0).map_or(String::new(), |ratio| {
+        format!(
+            " The ratio to {} lies from {:.2} to {:.2} ({:.0} %).",
+            label(next),
+            ratio.low,
+            ratio.high,
+            100.0 * ratio.level
+        )
+    });
+    format!("{}: {shown}.{times}", label(winner))
+}
+
+/// `lmdb 1.19 s, sqlite 2.46 s`; of many the first.
+fn medians(group: &Group<'_>, cells: &[&Cell]) -> String {
+    const MOST: usize = 6;
+    let figure = |cell: &&Cell| {
+        let figure = group.metric.of_cell(cell)?;
+        Some(format!("{} {}", label(cell), figures::value(figure.value, group.metric.unit())))
+    };
+    let shown: Vec<String> = cells.iter().take(MOST).filter_map(figure).collect();
+    let more = if cells.len() > MOST { format!(" and {} more", cells.len() - MOST) } else { String::new() };
+    shown.join(", ") + &more
+}
+
+/// Cells that share a place other than the first.
+fn ties<'a>(group: &Group<'a>) -> Vec<Vec<&'a Cell>> {
+    let mut ties: Vec<(usize, Vec<&Cell>)> = Vec::new();
+    for place in &group.places {
+        let Rank::Tied(at) = place.rank else { continue };
+        match ties.last_mut() {
+            Some((known, cells)) if *known == at => cells.push(place.cell),
+            _ => ties.push((at, vec![place.cell])),
         }
     }
-    let sentence = |(class, combinations, mut leaders): Tally| {
-        leaders.sort_by_key(|leader| std::cmp::Reverse(leader.1));
-        let (best, times) = leaders.first().cloned().unwrap_or_default();
-        let others: Vec<String> =
-            leaders.iter().skip(1).take(3).map(|(name, times)| format!("{name} in {times}")).collect();
-        let also = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
-        format!(
-            "Of the {class}, {best} is first, or not told apart from it, in {times} of {combinations} combinations{also}."
-        )
-    };
-    tallies.into_iter().map(sentence).collect()
+    ties.into_iter().map(|(_, cells)| cells).collect()
 }
 
-fn listed(names: &[String]) -> String {
+/// A store that is alone in its class.
+fn alone(group: &Group<'_>) -> Option<String> {
+    let [cell] = listed(group)[..] else { return None };
+    let figure = group.metric.of_cell(cell)?;
+    let word = figures::title(group.metric).to_lowercase();
+    let shown = figures::with_interval(&figure, group.metric.unit());
+    Some(format!("{}: {word} {shown}; no other of the {} to compare it with.", label(cell), class(group)))
+}
+
+/// Which cells are void, and why.
+fn void(cells: &[&Cell]) -> Option<String> {
+    const MOST: usize = 3;
+    let void: Vec<&&Cell> = cells.iter().filter(|cell| cell.verdict.status == Status::Void).collect();
+    let why = |cell: &&&Cell| match cell.verdict.reasons.first() {
+        Some(reason) => format!("{} ({})", label(cell), reason.kind.name().replace('_', " ")),
+        None => label(cell),
+    };
+    let named: Vec<String> = void.iter().take(MOST).map(why).collect();
+    let more = if void.len() > MOST { format!(" and {} more", void.len() - MOST) } else { String::new() };
+    (!named.is_empty()).then(|| format!("Void, so not ranked: {}{more}.", named.join(", ")))
+}
+
+pub(crate) fn joined(cells: &[&Cell]) -> String {
+    listed_names(&cells.iter().map(|cell| label(cell)).collect::<Vec<_>>())
+}
+
+/// `a, b and c`.
+pub(crate) fn listed_names(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [one] => one.clone(),

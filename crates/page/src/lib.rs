@@ -20,6 +20,7 @@ mod notices;
 mod plots;
 mod reproduce;
 mod sections;
+mod sweep_words;
 mod view;
 
 pub use chart::{Chart, DataTable};

@@ -21,12 +21,61 @@ fn the_page_is_below_one_and_a_half_megabytes_before_data() {
 fn the_headline_says_who_is_best_and_by_how_much_or_that_there_is_no_difference() {
     let study = sample::usual();
     let html = report(&study).html();
-    assert!(html.contains("lmdb is fastest of 3 embedded stores with durability os, "), "{}", &html[..3000]);
+    let headline = headline_of(&html);
+    assert!(
+        headline.starts_with("lmdb is the fastest of 3 embedded stores with durability os: ")
+            && headline.contains(", the next, takes ")
+            && headline.ends_with(" times as long."),
+        "{headline}"
+    );
     let mut twins = sample::usual();
     twins.cells.retain(|cell| cell.store == "sqlite" || cell.store == "redb");
     twins.cells[1].trials = twins.cells[0].trials.clone();
     twins.cells.iter_mut().for_each(analysis::summarise);
-    assert!(report(&twins).html().contains("No difference between sqlite and redb at 3 trials each."));
+    let html = report(&twins).html();
+    assert!(
+        headline_of(&html).starts_with("No difference is shown between 2 embedded stores with durability os: "),
+        "{}",
+        headline_of(&html)
+    );
+    for cell in &mut twins.cells {
+        cell.trials.truncate(2);
+        analysis::summarise(cell);
+    }
+    let html = report(&twins).html();
+    assert!(
+        headline_of(&html).contains("2 trials per store are too few, --repeats 3 or more can."),
+        "{}",
+        headline_of(&html)
+    );
+}
+
+fn headline_of(html: &str) -> &str {
+    let (_, rest) = html.split_once("<p class=\"headline\">").unwrap();
+    rest.split_once("</p>").unwrap().0
+}
+
+#[test]
+fn a_sweep_of_one_store_names_the_value_at_which_it_is_best() {
+    let batch = |batch: &str, time_s: f64| {
+        let params = [("batch", batch.to_owned())];
+        sample::Sample { store: "sqlite", class: "embedded", params: &params, time_s, trials: 5, points: 6 }.cell(7)
+    };
+    let study = Study { cells: vec![batch("1000", 3.0), batch("2000", 1.0), batch("4000", 2.0)], ..sample::usual() };
+    let html = report(&study).html();
+    assert!(
+        headline_of(&html).starts_with("sqlite is at its best at batch=2000: ")
+            && headline_of(&html).ends_with("ahead of all 2 others."),
+        "{}",
+        headline_of(&html)
+    );
+    let study = Study { cells: vec![batch("1000", 1.0), batch("2000", 1.0), batch("4000", 1.0)], ..sample::usual() };
+    let html = report(&study).html();
+    assert!(
+        headline_of(&html).starts_with("For sqlite no combination is shown to be the best"),
+        "{}",
+        headline_of(&html)
+    );
 }
 
 #[test]
