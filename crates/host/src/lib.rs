@@ -3,11 +3,12 @@
 //! * [`open`] opens a store for a trial; [`OpenStore`] is the store with the server and directory behind it.
 //! * [`interrupt`] turns signals into a flag, and guarantees that nothing is left behind even when nobody looks at the flag.
 //! * [`facts`](fn@facts), [`NoiseMeter`], [`ProcessUse`]: the machine before, what disturbed it during, what kvtrial used itself.
+//! * [`worker`]: processes of kvtrial's own that carry out trials: a nursery, and the workers forked from it.
 //!
 //! No orphan, ever. A server runs in the foreground in a session of its own and is killed by the kernel when kvtrial ends in
 //! whatever way; it is stopped and its directory removed when its [`OpenStore`] is dropped (also by a panic), when kvtrial is
 //! interrupted, and when the process exits without dropping. After a SIGKILL a small guard process clears away; should it have been
-//! killed too, the next start does.
+//! killed too, the next start does. Workers end with kvtrial in the same way, and are killed before their directory is removed.
 //!
 //! What never lives here: a particular store (adapters write plans, this crate carries them out), the timed loop, printing, exiting.
 

@@ -106,7 +106,8 @@ fn phases(
         };
         let (mut curve, mut stalls) = (outcome.curve(), outcome.stalls());
         outcome.growth.clear(); // the curve says it in less
-        if let Some(growth) = growth {
+        // A store that does not answer is not asked what it did: that would take another deadline.
+        if let Some(growth) = growth.filter(|_| outcome.end != End::Unanswered) {
             growth.explain(outcome.elapsed, &mut curve, &mut stalls);
         }
         let mut flush = Duration::ZERO;

@@ -1,0 +1,81 @@
+//! A server of the user's, and a proxy before it whose connections can be cut.
+
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The proxy, and the server behind it.
+pub struct Proxy {
+    name: String,
+    port: u16,
+    server: Child,
+    connections: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Proxy {
+    /// Starts `redis` or `memcached` on a port of its own.
+    pub fn to(name: &str) -> Proxy {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let text = free.to_string();
+        let (program, args) = match name {
+            "redis" => ("redis-server", vec!["--port", &text, "--save", "", "--bind", "127.0.0.1"]),
+            _ => ("memcached", vec!["-p", &text, "-l", "127.0.0.1", "-u", "nobody"]),
+        };
+        let server = Command::new(program)
+            .args(args)
+            .current_dir(std::env::temp_dir())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", free)).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{name} does not listen");
+            thread::sleep(Duration::from_millis(5));
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let connections: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+        let kept = Arc::clone(&connections);
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", free)) else { return };
+                for (mut from, mut to) in [
+                    (client.try_clone().unwrap(), server.try_clone().unwrap()),
+                    (server.try_clone().unwrap(), client.try_clone().unwrap()),
+                ] {
+                    thread::spawn(move || {
+                        let _ = std::io::copy(&mut from, &mut to);
+                        let _ = to.shutdown(Shutdown::Both);
+                    });
+                }
+                kept.lock().unwrap().push(client);
+            }
+        });
+        Proxy { name: name.into(), port, server, connections }
+    }
+
+    /// How kvtrial reaches it.
+    pub fn spec(&self) -> String {
+        format!("{}://127.0.0.1:{}", self.name, self.port)
+    }
+
+    /// Closes the youngest connection, or all.
+    pub fn cut(&self, all: bool) {
+        let connections = self.connections.lock().unwrap();
+        let first = if all { 0 } else { connections.len() - 1 };
+        for connection in &connections[first..] {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.server.kill().unwrap();
+        self.server.wait().unwrap();
+    }
+}

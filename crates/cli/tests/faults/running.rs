@@ -1,0 +1,235 @@
+//! A kvtrial that runs, seen from outside: its processes, when it is at work, how it ends, what it leaves.
+
+use crate::common::{Desk, Ran};
+use std::fs;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long a busy machine may take to get a trial under way, and to end one where the claim is not about time.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// One process as `/proc` shows it.
+#[derive(Clone, Debug)]
+pub struct Process {
+    pub pid: i32,
+    parent: i32,
+    session: i32,
+    state: char,
+    command: String,
+}
+
+fn process(pid: i32) -> Option<Process> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().collect();
+    let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    Some(Process {
+        pid,
+        state: fields[0].chars().next()?,
+        parent: fields[1].parse().ok()?,
+        session: fields[3].parse().ok()?,
+        command: String::from_utf8_lossy(&command).replace('\0', " "),
+    })
+}
+
+fn processes() -> Vec<Process> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?)).collect()
+}
+
+/// Time the client threads of a worker have used, in ticks.
+fn client_ticks(worker: i32) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{worker}/task")).into_iter().flatten().flatten();
+    let read = |thread: fs::DirEntry| {
+        let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
+        let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().collect();
+        let client = stat.contains("(client-");
+        client.then(|| Some(fields[11].parse::<u64>().ok()? + fields[12].parse::<u64>().ok()?)).flatten()
+    };
+    threads.filter_map(read).sum()
+}
+
+/// A running kvtrial.
+pub struct Running {
+    pub desk: Desk,
+    words: String,
+    child: Child,
+    path: String,
+    /// Everything it was seen to have started, and the shared memory that has.
+    seen: Vec<i32>,
+    shared: Vec<PathBuf>,
+}
+
+/// What it came to.
+pub struct Over {
+    pub ran: Ran,
+    pub status: ExitStatus,
+    pub took: Duration,
+    pub words: String,
+    path: String,
+    pub desk: Desk,
+}
+
+impl Running {
+    /// Starts `kvtrial run WORDS --out out`; `how` may limit it, or give it a terminal.
+    pub fn start(words: &str, how: impl FnOnce(&mut Command)) -> Running {
+        let desk = Desk::new();
+        testkit::tyrant_server::install(desk.path()).unwrap();
+        let path = format!("{}:{}", desk.path().display(), std::env::var("PATH").unwrap());
+        let words = format!("run {words} --no-baselines --out out");
+        let mut command = desk.command(&words);
+        command.env("PATH", &path);
+        // A test that was itself started by nohup hands the ignored hang-up on.
+        // SAFETY: signal is safe to call between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGHUP, libc::SIG_DFL);
+                Ok(())
+            })
+        };
+        how(&mut command);
+        let child = command.spawn().unwrap();
+        Running { desk, words, child, path, seen: Vec::new(), shared: Vec::new() }
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.child.id().cast_signed()
+    }
+
+    fn children(&self) -> Vec<Process> {
+        processes().into_iter().filter(|process| process.parent == self.pid()).collect()
+    }
+
+    pub fn nursery(&self) -> Option<Process> {
+        self.children().into_iter().find(|child| child.command.trim_end().ends_with(" nursery"))
+    }
+
+    pub fn guard(&self) -> Option<Process> {
+        self.children().into_iter().find(|child| child.command.contains("kvtrial-guard"))
+    }
+
+    /// The program of the private server: it leads a session of its own.
+    pub fn server(&self) -> Option<Process> {
+        self.children().into_iter().find(|child| child.session == child.pid)
+    }
+
+    pub fn worker(&self) -> Option<Process> {
+        let nursery = self.nursery()?.pid;
+        processes().into_iter().find(|process| process.parent == nursery && process.state != 'Z')
+    }
+
+    /// Waits until a worker's clients have worked for a while, and notes what runs then.
+    pub fn until_busy(&mut self) -> Process {
+        let begun = Instant::now();
+        loop {
+            if let Some(worker) = self.worker().filter(|worker| client_ticks(worker.pid) >= 4) {
+                self.note();
+                return worker;
+            }
+            if let Some(status) = self.child.try_wait().unwrap() {
+                let mut said = String::new();
+                let stderr = self.child.stderr.as_mut().unwrap();
+                std::io::Read::read_to_string(stderr, &mut said).unwrap();
+                panic!("{}: ended before it was at work: {status}\n{said}", self.words);
+            }
+            assert!(begun.elapsed() < PATIENCE, "{}: no worker was at work", self.words);
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Notes every process and every piece of shared memory of this kvtrial.
+    fn note(&mut self) {
+        let all = processes();
+        let mut known = vec![self.pid()];
+        loop {
+            let more: Vec<i32> = all
+                .iter()
+                .filter(|one| {
+                    !known.contains(&one.pid) && (known.contains(&one.parent) || known[1..].contains(&one.session))
+                })
+                .map(|one| one.pid)
+                .collect();
+            if more.is_empty() {
+                break;
+            }
+            known.extend(more);
+        }
+        for pid in &known[1..] {
+            let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+            let shared = maps.lines().filter_map(|line| line.split_once("/dev/shm/"));
+            // A PostgreSQL that is killed leaves its own to its next start; the test of the private servers looks at it.
+            let shared = shared.filter(|(_, name)| !name.starts_with("PostgreSQL."));
+            self.shared.extend(shared.map(|(_, name)| Path::new("/dev/shm").join(name.trim())));
+        }
+        self.seen.extend(known);
+    }
+
+    /// Waits for its end; nothing it was seen to have may be left a moment later.
+    pub fn ended(mut self, struck: Instant) -> Over {
+        while self.child.try_wait().unwrap().is_none() {
+            if struck.elapsed() > PATIENCE {
+                let all = processes();
+                let left: Vec<&Process> = all.iter().filter(|one| self.seen.contains(&one.pid)).collect();
+                self.child.kill().unwrap();
+                panic!("{}: did not end within {PATIENCE:?}; there were {left:#?}", self.words);
+            }
+            sleep(Duration::from_millis(2));
+        }
+        let took = struck.elapsed();
+        let (pid, words) = (self.pid(), self.words.clone());
+        let left = || -> Vec<String> {
+            let alive = self.seen.iter().filter(|one| **one != pid).filter_map(|one| process(*one));
+            let alive = alive.filter(|one| one.state != 'Z').map(|one| format!("process {one:?}"));
+            let shared = self.shared.iter().filter(|path| path.exists());
+            let files = self.desk.left_behind();
+            let paths = shared.chain(&files).map(|path| path.display().to_string());
+            alive.chain(paths).collect()
+        };
+        let begun = Instant::now();
+        while !left().is_empty() && begun.elapsed() < Duration::from_secs(5) {
+            sleep(Duration::from_millis(10));
+        }
+        assert!(left().is_empty(), "{words}: left behind: {:#?}", left());
+        let output = self.child.wait_with_output().unwrap();
+        let status = output.status;
+        let ran = self.desk.finished(output);
+        Over { ran, status, took, words, path: self.path, desk: self.desk }
+    }
+}
+
+impl Over {
+    /// Whether it ended by this signal.
+    pub fn was_ended_by(&self, signal: i32) -> bool {
+        self.status.signal() == Some(signal)
+    }
+
+    /// Count and example of the first of these reasons the cell has.
+    pub fn reason(&self, kinds: &[&str]) -> String {
+        let found = kinds.iter().find_map(|kind| self.ran.why(kind));
+        found.unwrap_or_else(|| panic!("{}: none of {kinds:?}\n{}", self.words, self.ran.said())).1
+    }
+
+    /// The study can be read and gone on with: the same words with `--resume` bring it to its end. Of one without a finished trial
+    /// nothing may have been kept.
+    pub fn resumes(&self) -> Ran {
+        let kept = self.desk.path().join("out").exists();
+        let resume = if kept { " --resume" } else { "" };
+        assert!(kept || self.ran.status == 130, "{}: {}", self.words, self.ran.said());
+        let mut command = self.desk.command(&format!("{}{resume}", self.words));
+        let ran = self.desk.finished(command.env("PATH", &self.path).output().unwrap());
+        assert!([0, 1].contains(&ran.status), "{} --resume: {}", self.words, ran.said());
+        let trials = ran.only()["trials"].as_array().unwrap().len();
+        assert!(trials >= 1, "{} --resume: no trial\n{}", self.words, ran.said());
+        assert!(self.desk.left_behind().is_empty(), "{:?}", self.desk.left_behind());
+        ran
+    }
+}
+
+/// Sends a signal.
+pub fn strike(pid: i32, signal: i32) -> Instant {
+    // SAFETY: signalling a process the test has started.
+    assert_eq!(unsafe { libc::kill(pid, signal) }, 0, "process {pid} is gone");
+    Instant::now()
+}
