@@ -12,6 +12,9 @@ const LEAST_NS: u64 = 10_000_000;
 /// disk, a wait for the disk is no stall.
 const TIMES_P99: f64 = 50.0;
 
+/// An interval is judged by its rate only where so many operations are usual in it: of fewer, chance alone leaves some out.
+const LEAST_OPERATIONS: f64 = 20.0;
+
 /// Intervals in a row that are part of one stall.
 struct Stretch {
     from_s: f64,
@@ -22,7 +25,7 @@ struct Stretch {
 
 /// The stalls a trial's series shows, in order; neighbouring intervals make one.
 ///
-/// An interval is part of a stall when its rate is below a tenth of the median rate, or when its largest response time is at least
+/// An interval is part of a stall when its rate is below a tenth of the median rate (and 20 operations would have been usual), or when its largest response time is at least
 /// 10 ms and 50 times the median of all intervals' 99th percentiles. The last interval of a trial is often cut short; rates are per
 /// second of its own length. `at_s` is the beginning of the first interval, `duration_s` the longest response where that was long,
 /// else the intervals' length; `records` is not known and 0. A cause is not looked for: it takes evidence from outside of the series.
@@ -33,7 +36,9 @@ pub fn stalls(series: &[SeriesPoint]) -> Vec<Stall> {
     let long_ns = LEAST_NS.max((TIMES_P99 * stats::median(&p99s).unwrap_or_default()) as u64);
     let mut found: Vec<Stretch> = Vec::new();
     for (at, point) in series.iter().enumerate() {
-        if rates[at] >= RATE_SHARE * usual_rate && point.max_ns < long_ns {
+        let usual = usual_rate * length_s(series, at);
+        let slow = usual >= LEAST_OPERATIONS && rates[at] < RATE_SHARE * usual_rate;
+        if !slow && point.max_ns < long_ns {
             continue;
         }
         let from_s = point.at_s - length_s(series, at);
@@ -61,14 +66,19 @@ impl Stretch {
             duration_s: if self.max_ns >= long_ns { longest_s } else { length_s },
             lost_operations: (usual - self.operations as f64).max(0.0) as u64,
             evidence: format!(
-                "{:.0} % of the usual rate between {:.0} s and {:.0} s, longest response {longest_s:.3} s",
+                "{:.0} % of the usual rate between {} s and {} s, longest response {longest_s:.3} s",
                 100.0 * self.operations as f64 / usual.max(1.0),
-                self.from_s,
-                self.to_s
+                tenths(self.from_s),
+                tenths(self.to_s)
             ),
             ..Stall::default()
         }
     }
+}
+
+/// Rounded to tenths: `4`, `0.3`.
+fn tenths(seconds: f64) -> f64 {
+    (10.0 * seconds).round() / 10.0
 }
 
 fn length_s(series: &[SeriesPoint], at: usize) -> f64 {
@@ -119,6 +129,23 @@ mod tests {
     fn a_store_that_always_waits_for_its_disk_does_not_stall_by_waiting() {
         assert!(stalls(&series(&[(100, 12_000, 40_000); 10])).is_empty());
         assert!(stalls(&[]).is_empty());
+    }
+
+    #[test]
+    fn short_intervals_with_few_operations_each_do_not_stall_by_chance() {
+        let at = |(at, operations): (usize, u64)| SeriesPoint {
+            at_s: (at + 1) as f64 / 10.0,
+            operations,
+            p99_ns: 900_000,
+            max_ns: 1_000_000,
+            ..SeriesPoint::default()
+        };
+        let rare = [3, 1, 0, 4, 0, 2, 3, 0, 3, 2].into_iter().enumerate().map(at);
+        assert!(stalls(&rare.collect::<Vec<_>>()).is_empty());
+        let many = [300, 310, 0, 290, 305].into_iter().enumerate().map(at);
+        let found = stalls(&many.collect::<Vec<_>>());
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].evidence.contains("between 0.2 s and 0.3 s"), "{found:?}");
     }
 
     #[test]

@@ -8,10 +8,13 @@
     light: {
       paper: '#ffffff', ink: '#1b1f24', muted: '#57606a', line: '#d0d7de', faint: '#eef1f4', bad: '#b3261e', stall: 'rgba(179,38,30,0.16)', baseline: '#7a828c',
       c0: '#0072b2', c1: '#d55e00', c2: '#008a63', c3: '#b0578d', c4: '#a87400', c5: '#2f8fc7', c6: '#5b4b9a', c7: '#7f5539',
+      // Layers of a cost budget, light to dark from the inside out; no store has these.
+      l0: '#c3cad1', l1: '#94a3ae', l2: '#5d7280', l3: '#2a3b47', m0: '#b9ae9a', m1: '#857b68', m2: '#4d4638',
     },
     dark: {
       paper: '#14181d', ink: '#e8ebee', muted: '#a5afba', line: '#3a424c', faint: '#232a31', bad: '#ff8a80', stall: 'rgba(255,138,128,0.22)', baseline: '#99a3ae',
       c0: '#56b4e9', c1: '#ff9452', c2: '#2fc79a', c3: '#e59bc6', c4: '#f0c541', c5: '#8fd0ff', c6: '#b3a4f0', c7: '#cfa283',
+      l0: '#4a545d', l1: '#718089', l2: '#a3b3bd', l3: '#dfe8ee', m0: '#5b5548', m1: '#968b76', m2: '#d3c7ae',
     },
   };
   const COLOUR_KEYS = new Set(['color', 'borderColor', 'backgroundColor']);

@@ -115,7 +115,7 @@ fn a_search_for_a_rate_shows_its_curve_and_ranks_only_the_closed_loop() {
     let study = sample::searched();
     let html = report(&study).html();
     assert!(html.contains("redis-unix keeps p99&lt;2ms up to 21.0k/s (20.1k/s to 22.0k/s, 94 % interval, n = 5)"));
-    assert_eq!(html.matches("<figure id=\"ranking-").count(), 1);
+    assert_eq!(html.matches("<figure id=\"chart-ranking-").count(), 1);
 }
 
 #[cfg(feature = "plots")]
@@ -142,5 +142,5 @@ fn a_large_study_has_plots_of_its_findings_and_all_charts_in_the_page() {
     assert!(names.iter().any(|name| name.ends_with("-against-clients")), "{names:?}");
     assert!(names.iter().all(|name| !name.contains("over-time")) && names.len() <= 8, "{names:?}");
     // Rate over time of each of the four numbers of clients.
-    assert_eq!(report.html().matches("<figure id=\"rate-over-time").count(), 4);
+    assert_eq!(report.html().matches("<figure id=\"chart-rate-over-time").count(), 4);
 }

@@ -89,6 +89,10 @@ const COLUMNS: &[Column] = &[
     Column::text("logical_bytes", |cell| counter(cell, cell.logical_bytes)),
     Column::text("answer_digest", |cell| cell.answer.digest.clone()),
     Column::text("measure", |cell| Metric::ranking(cell).field().into()),
+    Column::text("durability_source", |cell| {
+        let source = cell.durability_source.and_then(|source| serde_json::to_value(source).ok());
+        source.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+    }),
 ];
 
 /// Of a cell that was not run nothing is known, not even a 0.

@@ -8,10 +8,11 @@ use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::order;
 use crate::originals;
 use crate::phases;
+use crate::promise::promise;
 use crate::reasons;
 use crate::units;
 use analysis::{Group, Metric, Part, Place, Rank, baseline, cost, spread};
-use study::{Cell, Durability, Quantity, Status, Study};
+use study::{Cell, Quantity, Status, Study};
 
 const COLUMNS: [Column; 9] = [
     Column { title: "", side: Side::Left, gap: 1 },
@@ -153,19 +154,13 @@ fn heading(group: &Group<'_>) -> String {
         "distributed" => "Distributed: several servers each",
         other => other,
     };
-    let promise = match group.durability {
-        None => return class.into(),
-        Some(Durability::None) => "none (may lose all)",
-        Some(Durability::Os) => "os (survives a kill)",
-        Some(Durability::Second) => "second (may lose 1 s)",
-        Some(Durability::Commit) => "commit (loses nothing)",
-    };
+    let Some(promise) = promise(group) else { return class.into() };
     let ranked = match group.metric {
         Metric::OpsPerS => " · ranked by OP/S",
         Metric::P99 => " · ranked by P99",
         _ => "",
     };
-    format!("{class} · durability {promise}{ranked}")
+    format!("{class} · {promise}{ranked}")
 }
 
 fn rows(group: &Group<'_>, cells: &[&Cell], emulations: &Emulations) -> Vec<Row> {

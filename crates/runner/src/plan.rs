@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::StoreInfo;
-use study::{Cell, HostFacts, Measure, SCHEMA, Sampled, Spec, Study, TrialOrder, Varied};
+use study::{Cell, DurabilitySource, HostFacts, Measure, SCHEMA, Sampled, Spec, Study, Target, TrialOrder, Varied};
 
 /// A store of the plan.
 #[derive(Clone)]
@@ -120,6 +120,10 @@ impl Plan {
                 .durability(&planned.spec)
                 .ok()
                 .map(|_| planned.info.declared(&planned.spec).durability),
+            durability_source: Some(match planned.spec.target {
+                Target::Server(_) => DurabilitySource::AsTheServerSays,
+                _ => DurabilitySource::SetByKvtrial,
+            }),
             input: self.shelf.own_input(&planned.params),
             ..Cell::default()
         }

@@ -1,6 +1,8 @@
 //! All trials of one combination of job, store and parameters.
 
-use crate::{Answer, Budget, CurvePoint, Durability, Latencies, Measure, Quantity, Stall, TrialRecord, Verdict};
+use crate::{
+    Answer, Budget, CurvePoint, Durability, DurabilitySource, Latencies, Measure, Quantity, Stall, TrialRecord, Verdict,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -43,6 +45,8 @@ pub struct Cell {
     pub emulated: Vec<String>,
     /// Durability level in effect.
     pub durability: Option<Durability>,
+    /// Who says so; `None` in studies of earlier builds.
+    pub durability_source: Option<DurabilitySource>,
     /// What was really measured, e.g. `Redis` or `FerretDB`.
     pub product: String,
     /// Its version, as it says itself.
@@ -131,6 +135,14 @@ impl Cell {
     /// Whether any trial that counts was finished.
     pub fn was_run(&self) -> bool {
         self.counted().next().is_some()
+    }
+
+    /// Whether its durability level is only what the user's own server says. Earlier builds did not write it down; a URL tells.
+    pub fn durability_is_claimed(&self) -> bool {
+        match self.durability_source {
+            Some(source) => source == DurabilitySource::AsTheServerSays,
+            None => !self.baseline && self.store.contains("://"),
+        }
     }
 
     /// Trials that count, in the order they ran.

@@ -36,6 +36,16 @@ impl fmt::Display for Durability {
     }
 }
 
+/// Where the word on a durability level comes from. That a level holds is shown only by crashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DurabilitySource {
+    /// kvtrial configured the store for it, and read the setting back where the store can be asked.
+    SetByKvtrial,
+    /// The user's own server, named by a URL, says so (or is taken to, where its protocol cannot tell). kvtrial has not shown it.
+    AsTheServerSays,
+}
+
 /// A word that is not a durability level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown durability '{0}': use none, os, second or commit")]

@@ -25,7 +25,7 @@ mod verdict;
 pub use answer::Answer;
 pub use budget::{Budget, BudgetPart, Layer, SlowBaseline};
 pub use cell::{Cell, CellKey, PhaseSummary};
-pub use durability::{Durability, UnknownDurability};
+pub use durability::{Durability, DurabilitySource, UnknownDurability};
 pub use growth::{CurvePoint, Stall};
 pub use host::{HostFacts, Noise};
 pub use latency::{Latencies, LatencySummary, PERCENTILES};

@@ -11,7 +11,7 @@ use study::{Budget, BudgetPart, Cell, Layer};
 /// Sentences above one chart.
 const MOST_WORDS: usize = 12;
 /// Colours of bars that are several layers at once.
-const TOGETHER: [&str; 3] = ["$c3", "$c6", "$c7"];
+const TOGETHER: [&str; 3] = ["$m1", "$m2", "$m0"];
 
 /// What the bars' lengths mean.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,10 +84,10 @@ fn names(rows: &[Row<'_>]) -> Vec<String> {
 
 fn colour(name: &str, names: &[String]) -> &'static str {
     let of_layer = |layer: Layer| match layer {
-        Layer::Generator => "$baseline",
-        Layer::Client => "$c4",
-        Layer::Wire => "$c0",
-        Layer::Store => "$c1",
+        Layer::Generator => "$l0",
+        Layer::Client => "$l1",
+        Layer::Wire => "$l2",
+        Layer::Store => "$l3",
     };
     if let Some(layer) = Layer::ALL.into_iter().find(|layer| layer.name() == name) {
         return of_layer(layer);
@@ -181,6 +181,9 @@ mod tests {
             .collect();
         let distinct: std::collections::BTreeSet<_> = colours.iter().collect();
         assert_eq!((colours.len(), distinct.len()), (4, 4), "{colours:?}");
+        // Stores have `$c0` to `$c7` and `$baseline`: a layer that looks like one would be taken for it.
+        let of_stores = |colour: &&&str| colour.starts_with("$c") || **colour == "$baseline";
+        assert_eq!(colours.iter().filter(of_stores).count(), 0, "{colours:?}");
     }
 
     #[test]

@@ -53,7 +53,8 @@ pub(super) struct Facets<'a> {
     scales: Vec<String>,
     series: Vec<Value>,
     tops: Vec<f64>,
-    least: f64,
+    /// Lowest figure of each picture.
+    floors: Vec<f64>,
     words: Vec<String>,
 }
 
@@ -68,7 +69,7 @@ impl<'a> Facets<'a> {
             scales: Vec::new(),
             series: Vec::new(),
             tops: Vec::new(),
-            least: f64::INFINITY,
+            floors: Vec::new(),
             words: Vec::new(),
         }
     }
@@ -77,6 +78,7 @@ impl<'a> Facets<'a> {
         self.titles.push(title.to_owned());
         self.scales.push(scale.to_owned());
         self.tops.push(0.0);
+        self.floors.push(f64::INFINITY);
     }
 
     pub fn line(&mut self, name: &str, mut line: Value, points: Vec<Point<'_>>) {
@@ -87,7 +89,7 @@ impl<'a> Facets<'a> {
         sorted.sort_by_key(|point| self.along.values.iter().position(|value| value == point.value));
         for point in &sorted {
             self.tops[at] = self.tops[at].max(point.interval.map_or(point.figure, |it| it.1.max(point.figure)));
-            self.least = self.least.min(point.figure);
+            self.floors[at] = self.floors[at].min(point.interval.map_or(point.figure, |it| it.0.min(point.figure)));
         }
         if let (Some(first), Some(last)) = (sorted.first(), sorted.last()) {
             let value = |point: &Point<'_>| figures::value(point.figure, self.unit);
@@ -136,13 +138,15 @@ impl<'a> Facets<'a> {
             note +=
                 " So many lines are drawn without points and intervals, which would hide them; the figures have both.";
         }
-        let top_of = |at: usize| {
-            let same = self.scales.iter().zip(&self.tops).filter(|(scale, _)| **scale == self.scales[at]);
-            same.map(|(_, top)| *top).fold(0.0, f64::max)
+        // Pictures that share a scale have the same ends, whatever kind of axis it is.
+        let ends_of = |at: usize| {
+            let same = (0..self.titles.len()).filter(|other| self.scales[*other] == self.scales[at]);
+            same.fold((f64::INFINITY, 0.0f64), |(low, high), it| (low.min(self.floors[it]), high.max(self.tops[it])))
         };
         let most = self.tops.iter().copied().fold(0.0, f64::max);
+        let least = self.floors.iter().copied().filter(|floor| *floor > 0.0).fold(f64::INFINITY, f64::min);
         // Lines that differ a hundredfold would lie on the ground.
-        let logarithmic = most > 60.0 * self.least;
+        let logarithmic = most > 60.0 * least;
         let unit = figures::chart_unit(self.unit);
         let x = |at: usize| {
             let axis = match self.along.numbers() {
@@ -165,9 +169,18 @@ impl<'a> Facets<'a> {
         let y = |at: usize| {
             let mut axis = json!({ "type": if logarithmic { "log" } else { "value" }, "gridIndex": at, "splitNumber": 4,
                                    "axisLabel": { "formatter": format!("@{unit}.axis") } });
-            if !logarithmic {
-                axis["min"] = 0.into();
-                axis["max"] = rounded_up(top_of(at)).into();
+            let (low, high) = ends_of(at);
+            match logarithmic {
+                true if high > 0.0 => {
+                    let floor = power_below(if low > 0.0 { low } else { least });
+                    axis["min"] = floor.into();
+                    axis["max"] = (10.0 * power_below(high.next_down()).max(floor)).into();
+                }
+                true => {}
+                false => {
+                    axis["min"] = 0.into();
+                    axis["max"] = rounded_up(high).into();
+                }
             }
             axis
         };
@@ -194,6 +207,11 @@ impl<'a> Facets<'a> {
     }
 }
 
+/// The power of ten at or below a positive number.
+fn power_below(number: f64) -> f64 {
+    10f64.powf(number.log10().floor())
+}
+
 /// The next of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten.
 fn rounded_up(top: f64) -> f64 {
     if top <= 0.0 {
@@ -207,7 +225,40 @@ fn rounded_up(top: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{number, rounded_up};
+    use super::{Axis, Facets, Point, number, rounded_up};
+    use crate::chart::DataTable;
+    use analysis::Unit;
+    use serde_json::json;
+
+    /// Four pictures, two of each operation, with these figures.
+    fn ends(figures: [f64; 4]) -> Vec<(String, serde_json::Value, serde_json::Value)> {
+        let along = Axis { key: "clients".into(), values: vec!["1".into(), "2".into()] };
+        let mut facets = Facets::new(&along, Unit::Nanoseconds);
+        for (at, figure) in figures.into_iter().enumerate() {
+            facets.begin(&at.to_string(), if at < 2 { "get" } else { "put" });
+            let point = |value| Point { value, figure, interval: None };
+            facets.line("redis", json!({ "type": "line" }), vec![point("1"), point("2")]);
+        }
+        let option = facets.chart("t".into(), "n".into(), DataTable::default()).map(|chart| chart.option);
+        let axes = option.unwrap_or_default()["yAxis"].as_array().cloned().unwrap_or_default();
+        axes.iter().map(|y| (y["type"].to_string(), y["min"].clone(), y["max"].clone())).collect()
+    }
+
+    #[test]
+    fn pictures_of_one_operation_have_one_scale_on_either_kind_of_axis() {
+        for (figures, kind) in [([100.0, 700.0, 20.0, 30.0], "\"value\""), ([100.0, 70_000.0, 20.0, 3e6], "\"log\"")] {
+            let ends = ends(figures);
+            assert_eq!(ends.len(), 4);
+            assert!(ends.iter().all(|end| end.0 == kind && end.1.is_number() && end.2.is_number()), "{ends:?}");
+            assert!(ends[0] == ends[1] && ends[2] == ends[3] && ends[0] != ends[2], "{ends:?}");
+            for (figure, (_, least, most)) in figures.iter().zip(&ends) {
+                assert!(
+                    least.as_f64() <= Some(*figure) && Some(*figure) <= most.as_f64(),
+                    "{figure} of {least} to {most}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn sizes_are_numbers_and_words_are_not() {

@@ -45,17 +45,7 @@ pub(crate) fn heading(group: &Group<'_>) -> String {
         "distributed" => "Distributed: several servers each",
         other => other,
     };
-    group.durability.map_or(class.into(), |durability| format!("{class} · durability {}", promise(durability)))
-}
-
-/// A durability level and what it means.
-pub(crate) fn promise(durability: study::Durability) -> &'static str {
-    match durability {
-        study::Durability::None => "none (may lose all)",
-        study::Durability::Os => "os (survives a kill)",
-        study::Durability::Second => "second (may lose 1 s)",
-        study::Durability::Commit => "commit (loses nothing)",
-    }
+    report::promise(group).map_or(class.into(), |promise| format!("{class} · {promise}"))
 }
 
 /// Single trials drawn of each of so many cells.

@@ -51,7 +51,8 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
 
 fn row(cell: &Cell, standing: &Standing, varies: bool) -> Markup {
     let counter = |figure: u64| if cell.verdict.status == Status::NotRun { "–".into() } else { figure.to_string() };
-    let durability = standing.durability.map_or(String::new(), |it| format!(", {it}"));
+    let says = if cell.durability_is_claimed() { ", as the server says" } else { "" };
+    let durability = standing.durability.map_or(String::new(), |it| format!(", {it}{says}"));
     html! {
         tr class=[(cell.verdict.status == Status::Void).then_some("void")] {
             th scope="row" {

@@ -36,9 +36,11 @@ fn body(section: &Section, part: &SectionPart) -> Markup {
 }
 
 fn figure(chart: &Chart) -> Markup {
-    let caption = format!("{}-title", chart.id);
+    // Sections have names of the same kind.
+    let id = format!("chart-{}", chart.id);
+    let caption = format!("{id}-title");
     html! {
-        figure id=(chart.id) aria-labelledby=(caption) {
+        figure id=(id) aria-labelledby=(caption) {
             figcaption {
                 h3 id=(caption) { (chart.title) }
                 @if !chart.note.is_empty() { p.note { (chart.note) } }

@@ -2,6 +2,7 @@
 
 use crate::markdown::{code, escaped};
 use crate::order;
+use crate::promise::promise;
 use crate::units;
 use analysis::Group;
 use std::fmt::Write;
@@ -40,7 +41,7 @@ pub fn study_markdown(study: &Study) -> String {
 }
 
 fn table(text: &mut String, label: &str, group: &Group<'_>) {
-    let durability = group.durability.map(|level| format!(", durability {level}")).unwrap_or_default();
+    let durability = promise(group).map(|promise| format!(", {promise}")).unwrap_or_default();
     let label = if label.is_empty() { String::new() } else { format!("{label}: ") };
     let _ = writeln!(text, "\n**{}**\n", escaped(&format!("{label}{}{durability}", group.class)));
     let _ = writeln!(text, "| | store | time | op/s | p99 | verdict |\n|--:|---|--:|--:|--:|---|");
