@@ -100,7 +100,7 @@ pub struct RunArguments {
     #[arg(long = "vary", value_name = "KEY=VALUES", value_parser = key_value, help_heading = SWEEP)]
     pub vary: Vec<(String, String)>,
     /// Of all combinations of --vary, only this many, drawn at random by the seed
-    #[arg(long, value_name = "N", requires = "vary", value_parser = clap::value_parser!(u32).range(1..), help_heading = SWEEP)]
+    #[arg(long, value_name = "N", requires = "vary", value_parser = whole(1, u32::MAX), help_heading = SWEEP)]
     pub sample: Option<u32>,
     /// Order of the trials. rising runs them as they are named, to show how that misleads
     #[arg(long, value_enum, default_value_t = Order::Random, help_heading = SWEEP)]
@@ -115,13 +115,13 @@ pub struct RunArguments {
     #[arg(long, value_name = "FILE", help_heading = WHAT)]
     pub plan: Option<PathBuf>,
     /// Connections, or handles of an embedded library [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = LOAD)]
+    #[arg(long, value_name = "N", value_parser = whole(1, 100_000), help_heading = LOAD)]
     pub clients: Option<u32>,
     /// Operations each client may have in flight [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = LOAD)]
+    #[arg(long, value_name = "N", value_parser = whole(1, 100_000), help_heading = LOAD)]
     pub pipeline: Option<u32>,
     /// Threads that drive the clients [default: one a client for libraries, else half the processors]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = LOAD)]
+    #[arg(long, value_name = "N", value_parser = whole(1, 4096), help_heading = LOAD)]
     pub threads: Option<u32>,
     /// Open loop: send this many operations a second, whatever the replies do [default: closed loop]
     #[arg(long, value_name = "OPS_PER_S", value_parser = rate, help_heading = LOAD)]
@@ -137,14 +137,14 @@ pub struct RunArguments {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = LOAD)]
     pub deadline: Duration,
     /// Time one operation in so many [default: every one]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = LOAD)]
+    #[arg(long, value_name = "N", value_parser = whole(1, 1_000_000), help_heading = LOAD)]
     pub time_one_in: Option<u32>,
     /// Counted trials of each store; 3 or more can show an order [default: 5, or as few as 2 where more would take the study beyond
     /// about half a minute; with --vary 3; with --quick 2]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = TRIALS)]
+    #[arg(long, value_name = "N", value_parser = whole(1, 10_000), help_heading = TRIALS)]
     pub repeats: Option<u32>,
     /// Trials of each store that are run first and not counted [default: 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000), help_heading = TRIALS)]
+    #[arg(long, value_name = "N", value_parser = whole(0, 10_000), help_heading = TRIALS)]
     pub warmups: Option<u32>,
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 42, help_heading = TRIALS)]
@@ -201,10 +201,10 @@ pub struct TuneArguments {
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
     /// Connections of the default setting
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 100_000))]
     pub clients: u32,
     /// Operations in flight of each client of the default setting
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 100_000))]
     pub pipeline: u32,
     /// Longest wait for any reply
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
@@ -331,9 +331,20 @@ fn scale(text: &str) -> Result<Scale, String> {
 }
 
 fn rate(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => Err("use a number of operations per second above 0, such as 1000".into()),
+    match data::count::number(text) {
+        Some(rate) if rate > 0.0 => Ok(rate),
+        _ => Err("use a number of operations per second above 0, such as 1000 or 50k".into()),
+    }
+}
+
+/// A whole number from `least` to `most`, also as `10k`.
+fn whole(least: u32, most: u32) -> impl Fn(&str) -> Result<u32, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number = data::count::whole(text).and_then(|number| u32::try_from(number).ok());
+        number.filter(|number| (least..=most).contains(number)).ok_or_else(|| match most {
+            u32::MAX => format!("use a whole number from {least}, such as 16 or 10k"),
+            most => format!("use a whole number from {least} to {most}, such as 16 or 10k"),
+        })
     }
 }
 
@@ -354,7 +365,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Arguments, duration, key_value, rate};
+    use super::{Arguments, duration, key_value, rate, whole};
     use clap::CommandFactory;
     use std::time::Duration;
 
@@ -369,6 +380,8 @@ mod tests {
         assert_eq!(duration("2m").unwrap(), Duration::from_secs(120));
         assert!(duration("-1s").unwrap_err().contains("10s") && duration("1h").is_err() && duration("s").is_err());
         assert!(rate("0").is_err() && rate("inf").is_err() && rate("1e3").unwrap() == 1000.0);
+        assert_eq!((rate("50k"), whole(1, 100_000)("10k")), (Ok(50_000.0), Ok(10_000)));
+        assert!(whole(1, 100)("10k").unwrap_err().contains("1 to 100") && whole(1, 9)("0").is_err());
         assert_eq!(key_value("a=b=c").unwrap(), ("a".into(), "b=c".into()));
         assert!(key_value("=x").is_err());
     }

@@ -16,9 +16,15 @@ fn refused(desk: &Desk, words: &str) -> String {
 #[test]
 fn unknown_names_are_answered_with_the_known_ones() {
     let desk = Desk::new();
-    assert!(refused(&desk, "run fan").contains("fans"));
-    assert!(refused(&desk, "run fans -s rediss").contains("redis-unix"));
-    assert!(refused(&desk, "run fans -s ram --set polcy=cas").contains("policy"));
+    assert!(refused(&desk, "run fan").contains("Did you mean fans?"));
+    let message = refused(&desk, "run fans -s rediss");
+    assert!(message.contains("Did you mean redis?") && message.contains("redis-unix"), "{message}");
+    assert!(refused(&desk, "run fans -s ram --set polcy=cas").contains("Did you mean policy?"));
+    assert!(refused(&desk, "run fans -s ram --vary polcy=cas,lock").contains("Did you mean policy?"));
+    assert!(refused(&desk, "run fans -s redis,io-thread=2").contains("Did you mean io-threads?"));
+    assert!(refused(&desk, "query fan libc6").contains("Did you mean fans?"));
+    let message = refused(&desk, "run fans -s redis,appendonly=yes");
+    assert!(message.contains("What survives a crash is chosen by durability=none,"), "{message}");
     assert!(refused(&desk, "run fans -s ram --set policy=casual").contains("partition"));
     assert!(refused(&desk, "run fans -s sqlite,durability=always").contains("none, os, second or commit"));
     assert!(refused(&desk, "run fans -s redis,durabilty=commit").contains("durability"));
@@ -68,6 +74,67 @@ fn nobody_listening_is_told_with_the_address() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let message = refused(&Desk::new(), &format!("run fans -s redis --port {port} --no-baselines"));
     assert!(message.contains(&format!("127.0.0.1:{port}")), "{message}");
+    assert!(message.contains("start the server, or correct host and port"), "{message}");
+}
+
+#[test]
+fn numbers_may_have_the_letters_people_write_and_a_study_says_the_same_number() {
+    let desk = Desk::new();
+    let words = "ycsb -s null --no-baselines --repeats 1 --clients 0.002k --set records=1k --set operations=1KiB --vary value=0.1k,200";
+    let ran = desk.run(words);
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let params: Vec<_> = ran.cells().iter().map(|cell| cell["params"].clone()).collect();
+    for (params, value) in params.iter().zip(["100", "200"]) {
+        assert_eq!((&params["records"], &params["operations"]), (&"1000".into(), &"1024".into()), "{params}");
+        assert_eq!((&params["clients"], &params["value"]), (&"2".into(), &value.into()), "{params}");
+    }
+    let message = refused(&desk, "run ycsb -s null --set records=many");
+    assert!(message.contains("records=many"), "{message}");
+    let made = desk.kvtrial("run fans -s null --data gen:0.1k:7 --no-baselines --repeats 1 --out made");
+    assert_eq!(made.status, 0, "{}", made.said());
+}
+
+#[test]
+fn input_of_another_job_is_told_with_that_job_and_a_byte_order_mark_is_no_input() {
+    let desk = Desk::new();
+    let documents = "\u{feff}{\"_id\": \"a\", \"n\": 1}\n{\"_id\": \"b\", \"n\": 2}\n";
+    desk.file("orders.jsonl", documents);
+    let message = refused(&desk, "run fans -s ram --data orders.jsonl");
+    assert!(message.contains("run bulk --data") && message.contains("line 1"), "{message}");
+    let ran = desk.run("bulk -s ram --data orders.jsonl --no-baselines --repeats 1");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    assert_eq!(ran.study.unwrap()["input"]["documents"], 2);
+}
+
+#[test]
+fn a_mistyped_directory_is_refused_and_a_new_one_is_announced() {
+    let desk = Desk::new();
+    let rest = "--no-baselines --repeats 1 --set records=100 --set operations=100";
+    for words in ["-s lmdb --base nowhere/data", "-s lmdb:nowhere/data"] {
+        let message = refused(&desk, &format!("run ycsb {words} {rest}"));
+        assert!(message.contains("there is no directory nowhere") && message.contains("mkdir -p nowhere"), "{message}");
+        assert!(!desk.path().join("nowhere").exists(), "made in silence");
+    }
+    for (at, words) in ["-s lmdb --base fresh", "-s lmdb:own"].into_iter().enumerate() {
+        let ran = desk.kvtrial(&format!("run ycsb {words} {rest} --out study{at}"));
+        assert_eq!(ran.status, 0, "{}", ran.said());
+        let said = ran.stderr.lines().filter(|line| line.contains("was not there and is made")).count();
+        assert_eq!(said, 1, "{}", ran.said());
+    }
+}
+
+#[test]
+fn every_error_of_a_file_or_library_names_the_remedy() {
+    let desk = Desk::new();
+    desk.file("afile", "not a directory");
+    let rest = "--no-baselines --repeats 1 --set records=100 --set operations=100";
+    let message = refused(&desk, &format!("run ycsb -s ram {rest} --out afile"));
+    assert!(message.contains("it is a file. Choose a directory"), "{message}");
+    let message = refused(&desk, &format!("run ycsb -s leveldb,lib=afile {rest}"));
+    assert!(message.contains("lib=afile") && message.contains("leave lib= out"), "{message}");
+    assert_eq!(desk.run(&format!("ycsb -s ram {rest}")).status, 0);
+    let message = refused(&desk, "report out --format csv --out nowhere/x.csv");
+    assert!(message.contains("nowhere/x.csv") && message.contains("Name a file you may write"), "{message}");
 }
 
 #[test]

@@ -8,11 +8,13 @@
 //! * [`splitmix`], [`wyrand`]: random numbers whose bytes are fixed for ever, and fast ones.
 //! * [`weights`]: draws by integer weights, what the generators are made of.
 //! * [`zipf`], [`scramble`]: popularity over keys that exist, and its spread over the key space.
+//! * [`count`]: numbers as people write them, `1M`.
 //! * [`digest`]: sha256 over lines in byte order.
 //!
 //! What never lives here: a store, an operation, a clock, anything that depends on what a store answered.
 
 pub mod append;
+pub mod count;
 pub mod digest;
 pub mod docs;
 mod error;

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Lines one by one, without their line ends (`\n` or `\r\n`), checked to be UTF-8. One buffer, reused.
@@ -43,11 +44,16 @@ impl Lines {
     fn over(source_name: &str, raw: impl Read + 'static) -> Result<Lines, DataError> {
         let mut raw = BufReader::with_capacity(64 << 10, raw);
         let head = raw.fill_buf().map_err(|error| unreadable(source_name, &error))?;
-        let input: Box<dyn BufRead> = if head.starts_with(&GZIP_MAGIC) {
+        let mut input: Box<dyn BufRead> = if head.starts_with(&GZIP_MAGIC) {
             Box::new(BufReader::with_capacity(64 << 10, MultiGzDecoder::new(raw)))
         } else {
             Box::new(raw)
         };
+        // Editors on Windows put a mark before the text that is no part of it.
+        let start = input.fill_buf().map_err(|error| unreadable(source_name, &error))?;
+        if start.starts_with(BYTE_ORDER_MARK) {
+            input.consume(BYTE_ORDER_MARK.len());
+        }
         Ok(Lines { source_name: source_name.into(), input, line: Vec::new(), number: 0 })
     }
 
@@ -141,6 +147,15 @@ mod tests {
         let expected = [(1, "one"), (2, "two"), (3, ""), (4, "last without end")].map(|(n, s)| (n, s.to_owned()));
         assert_eq!(all(Lines::open(&plain).unwrap()), expected);
         assert_eq!(all(Lines::open(&packed).unwrap()), expected);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let marked = directory.path().join("marked.jsonl");
+        std::fs::write(&marked, "\u{feff}{\"_id\": 1}\nnext \u{feff}\n").unwrap();
+        let expected = [(1, "{\"_id\": 1}"), (2, "next \u{feff}")].map(|(n, s)| (n, s.to_owned()));
+        assert_eq!(all(Lines::open(&marked).unwrap()), expected);
     }
 
     #[test]

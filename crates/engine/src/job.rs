@@ -108,6 +108,11 @@ pub trait Job: Send + Sync {
         None
     }
 
+    /// What the user should know of the input before anything slow is done with it: a sentence each.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Key and value bytes it will leave in a store, when it is known before the run: less than that room is too little.
     fn logical_bytes(&self) -> u64 {
         0

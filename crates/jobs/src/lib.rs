@@ -37,14 +37,22 @@ pub fn params(info: &JobInfo, set: &[(String, String)]) -> Result<Params, JobErr
         let Some(param) = params.get_mut(name) else {
             let known: Vec<&str> = info.params.iter().map(|param| param.name).collect();
             return Err(JobError(format!(
-                "{} has no parameter '{name}'; it has {}",
+                "{} has no parameter '{name}'.{} It has {}",
                 info.name,
+                study::did_you_mean(name, known.iter().copied()),
                 if known.is_empty() { "none".into() } else { known.join(", ") }
             )));
         };
-        value.clone_into(param);
+        *param = value_of(info, name, value);
     }
     Ok(params)
+}
+
+/// The value of a parameter as the job reads it: numbers may be written `1M` or `64KiB` where a number is due.
+pub fn value_of(info: &JobInfo, name: &str, value: &str) -> String {
+    let param = info.params.iter().find(|param| param.name == name);
+    let numeric = param.is_some_and(|param| param.default.replace('_', "").parse::<f64>().is_ok());
+    if numeric { data::count::plain(value) } else { value.to_owned() }
 }
 
 /// A job with its input read and its parameters checked. `data`: as `--data` names it; `set`: as `--set` gives them.

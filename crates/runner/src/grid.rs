@@ -33,10 +33,7 @@ fn range(whole: &str, from: &str, rest: &str) -> Result<Vec<String>, String> {
         Some(at) => (&rest[..at], Some((rest.as_bytes()[at], &rest[at + 1..]))),
         None => (rest, None),
     };
-    let number = |text: &str| {
-        let number = text.replace('_', "").parse::<f64>().ok();
-        number.filter(|number| number.is_finite()).ok_or_else(|| wrong("has an end or a step that is no number"))
-    };
+    let number = |text: &str| data::count::number(text).ok_or_else(|| wrong("has an end or a step that is no number"));
     let (from, to) = (number(from)?, number(to)?);
     let (by, factor) = match step {
         None => (1.0, false),

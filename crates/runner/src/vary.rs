@@ -53,7 +53,7 @@ fn wrong(key: impl Into<String>, problem: impl Into<String>) -> VaryError {
 pub fn axes(job: &JobInfo, stores: &[PlannedStore], vary: &[(String, String)]) -> Result<Vec<Axis>, VaryError> {
     let mut axes: Vec<Axis> = Vec::new();
     for (key, text) in vary {
-        let values = grid::values(text).map_err(|problem| wrong(key, problem))?;
+        let mut values = grid::values(text).map_err(|problem| wrong(key, problem))?;
         if axes.iter().any(|axis| axis.key == *key) {
             return Err(wrong(key, "it is varied twice; give all its values in one --vary"));
         }
@@ -66,6 +66,11 @@ pub fn axes(job: &JobInfo, stores: &[PlannedStore], vary: &[(String, String)]) -
         } else {
             return Err(unknown(key, job, stores));
         };
+        let param = job.params.iter().find(|param| param.name == key);
+        let numeric = owner == Owner::Engine || param.is_some_and(|param| param.default.parse::<f64>().is_ok());
+        if numeric {
+            values.iter_mut().for_each(|value| *value = data::count::plain(value));
+        }
         let axis = Axis { key: key.clone(), owner, values };
         check(&axis, stores)?;
         axes.push(axis);
@@ -86,7 +91,10 @@ fn unknown(key: &str, job: &JobInfo, stores: &[PlannedStore]) -> VaryError {
         let options = store.info.options.iter().map(|option| option.name);
         known += &format!("; {} has {}", store.info.name, names(&mut std::iter::once("durability").chain(options)));
     }
-    wrong(key, format!("nothing here has that key. {known}"))
+    let job_keys = job.params.iter().map(|param| param.name);
+    let store_keys = stores.iter().flat_map(|store| store.info.options).map(|option| option.name);
+    let all = job_keys.chain(ENGINE.iter().map(|(name, _)| *name)).chain(store_keys).chain(["durability"]);
+    wrong(key, format!("nothing here has that key.{} {known}", study::did_you_mean(key, all)))
 }
 
 /// The name of the store's option that a key means, if the store has it.
@@ -142,13 +150,18 @@ fn taken(axis: &Axis, value: &str, store: &PlannedStore) -> Option<Result<Spec, 
 fn turn_engine(settings: &mut Settings, key: &str, value: &str) -> Result<(), VaryError> {
     let range = ENGINE.iter().find(|(name, _)| *name == key).map_or("", |(_, range)| range);
     let refused = || wrong(format!("{key}={value}"), format!("use {range}"));
-    let whole = |most: u32| value.parse::<u32>().ok().filter(|n| (1..=most).contains(n)).ok_or_else(refused);
+    let whole = |most: u32| {
+        data::count::whole(value)
+            .and_then(|n| u32::try_from(n).ok())
+            .filter(|n| (1..=most).contains(n))
+            .ok_or_else(refused)
+    };
     match key {
         "clients" => settings.clients = whole(100_000)?,
         "pipeline" => settings.pipeline = whole(100_000)?,
         "threads" => settings.threads = Some(whole(4096)?),
         _ => {
-            let rate = value.parse::<f64>().ok().filter(|rate| rate.is_finite() && *rate > 0.0).ok_or_else(refused)?;
+            let rate = data::count::number(value).filter(|rate| rate.is_finite() && *rate > 0.0).ok_or_else(refused)?;
             settings.arrivals = match settings.arrivals {
                 Arrivals::Poisson { .. } => Arrivals::Poisson { ops_per_s: rate },
                 _ => Arrivals::Fixed { ops_per_s: rate },

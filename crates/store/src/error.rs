@@ -63,6 +63,40 @@ pub enum StoreError {
 impl StoreError {
     /// An error of opening or connecting.
     pub fn open(what: impl ToString, problem: impl ToString) -> StoreError {
-        StoreError::Open { what: what.to_string(), problem: problem.to_string() }
+        let problem = problem.to_string();
+        let remedy = remedy(&problem).map_or(String::new(), |remedy| format!(". {remedy}"));
+        StoreError::Open { what: what.to_string(), problem: problem + &remedy }
+    }
+}
+
+/// What to do where the system says no more than what failed.
+fn remedy(problem: &str) -> Option<&'static str> {
+    let says = |words: &[&str]| words.iter().any(|words| problem.contains(words));
+    if says(&["onnection refused"]) {
+        Some("Nothing listens there: start the server, or correct host and port")
+    } else if says(&["failed to lookup address", "Name or service not known", "nodename nor servname"]) {
+        Some("Correct the name of the host")
+    } else if says(&["timed out", "No route to host", "Network is unreachable"]) {
+        Some("Correct host and port, or let a firewall pass them")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StoreError;
+
+    #[test]
+    fn a_server_that_cannot_be_reached_is_answered_with_what_to_do() {
+        for (problem, remedy) in [
+            ("Connection refused (os error 111)", "start the server, or correct host and port"),
+            ("failed to lookup address information: Name or service not known", "name of the host"),
+            ("connection timed out", "firewall"),
+        ] {
+            let words = StoreError::open("redis://h:1", problem).to_string();
+            assert!(words.starts_with(&format!("redis://h:1: {problem}. ")) && words.contains(remedy), "{words}");
+        }
+        assert_eq!(StoreError::open("x", "wrong password").to_string(), "x: wrong password");
     }
 }

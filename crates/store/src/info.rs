@@ -78,6 +78,24 @@ pub struct StoreInfo {
     pub opener: Opener,
 }
 
+/// What servers and engines call the settings kvtrial derives from `durability=`.
+const SAFETY_SETTINGS: [&str; 14] = [
+    "appendonly",
+    "appendfsync",
+    "save",
+    "fsync",
+    "sync",
+    "synchronous",
+    "synchronous_commit",
+    "innodb_flush_log_at_trx_commit",
+    "sync_binlog",
+    "journal",
+    "journal_mode",
+    "wal",
+    "nosync",
+    "flush_log_at_commit",
+];
+
 impl StoreInfo {
     /// The level a spec asks for, or the default.
     ///
@@ -133,12 +151,17 @@ impl StoreInfo {
             let Some(option) = self.options.iter().find(|option| option.name == name) else {
                 let known: Vec<_> = self.options.iter().map(|option| option.name).collect();
                 let layers: Vec<_> = layers::ALL.iter().map(layers::Layer::name).collect();
+                let all = known.iter().chain(&layers).chain(&["durability"]).copied();
+                let meant = match SAFETY_SETTINGS.contains(&name.to_lowercase().as_str()) {
+                    true => format!(" What survives a crash is chosen by {}.", self.durability_choice()),
+                    false => study::did_you_mean(name, all),
+                };
                 let layers = layers.join(", ");
                 return Err(self.unsupported(if known.is_empty() {
-                    format!("it has no option '{name}' (it has only durability=, and as every store {layers}=)")
+                    format!("it has no option '{name}'.{meant} It has only durability=, and as every store {layers}=")
                 } else {
                     format!(
-                        "it has no option '{name}'; it has durability, {}, and as every store {layers}",
+                        "it has no option '{name}'.{meant} It has durability, {}, and as every store {layers}",
                         known.join(", ")
                     )
                 }));
@@ -150,6 +173,15 @@ impl StoreInfo {
             }
         }
         Ok(())
+    }
+
+    /// `durability=none, second or commit`.
+    fn durability_choice(&self) -> String {
+        let levels: Vec<&str> = self.durabilities.iter().map(|level| level.name()).collect();
+        match levels.as_slice() {
+            [some @ .., last] if !some.is_empty() => format!("durability={} or {last}", some.join(", ")),
+            one => format!("durability={}", one.concat()),
+        }
     }
 
     fn unsupported(&self, problem: String) -> StoreError {

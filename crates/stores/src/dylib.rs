@@ -59,7 +59,13 @@ impl<F: Sync> Dylib<F> {
             let _ = self.get(None);
         }
         self.get(Some(path)).map_err(|problem| {
-            let (Problem::Alone(words) | Problem::NotLoaded(words)) = problem;
+            let words = match problem {
+                Problem::Alone(words) => words,
+                Problem::NotLoaded(words) => format!(
+                    "{words}. Name the file of a build of {} that this system can load, or leave lib= out for the system's {}",
+                    info.name, self.names[0]
+                ),
+            };
             StoreError::open(format!("lib={path}"), words)
         })
     }

@@ -14,7 +14,8 @@ pub fn check(arguments: &CheckArguments) -> Result<u8, Failure> {
     let mut reports: BTreeMap<String, Report> = BTreeMap::new();
     for spec in specs {
         let info = target::resolve(&spec)?;
-        let open = host::open(info, &spec, &arguments.base.clone().unwrap_or_else(host::default_base))?;
+        target::own_path(info, &spec)?;
+        let open = host::open(info, &spec, &target::base(arguments.base.as_deref())?)?;
         let facts = open.facts()?;
         if !arguments.json {
             print(&format!("{spec}: {} {}\n", facts.product, facts.version))?;

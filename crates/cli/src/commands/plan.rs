@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use engine::{Arrivals, Settings, Timing};
 use runner::{KeysFound, Plan, PlannedCell, PlannedStore, Shelf, Variation};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 use store::Class;
 use study::{Spec, Target, TrialOrder};
@@ -23,11 +24,9 @@ const STEP_SECONDS: f64 = 5.0;
 
 /// Everything the study needs, checked; nothing is started or written.
 pub fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
-    let Some(job) = jobs::find(&arguments.job) else {
-        let known: Vec<&str> = jobs::all().map(|job| job.name).collect();
-        return Err(Failure::usage(format!("there is no job '{}'; there are: {}", arguments.job, known.join(", "))));
-    };
+    let job = target::job(&arguments.job)?;
     let stores = planned_stores(arguments)?;
+    let base = target::base(arguments.base.as_deref())?;
     let mut set = match &arguments.plan {
         Some(path) => plan_file(job, path)?,
         None => Vec::new(),
@@ -53,7 +52,7 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
     let settings = settings(arguments)?;
     let cells = variation.cells(&stores, &params, settings)?;
     let mut shelf = Shelf::new(job, arguments.data.clone(), arguments.seed);
-    let cells = suited(cells, &mut shelf, arguments)?;
+    let cells = suited(cells, &mut shelf, arguments, &base)?;
     let left: Vec<PlannedStore> =
         stores.into_iter().filter(|store| cells.iter().any(|cell| cell.info.name == store.info.name)).collect();
     Ok(Plan {
@@ -71,7 +70,7 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
         patience: (arguments.repeats.is_none() && !arguments.quick && arguments.vary.is_empty()).then_some(PATIENCE),
         warmups: arguments.warmups.unwrap_or(WARMUPS),
         seed: arguments.seed,
-        base: arguments.base.clone().unwrap_or_else(host::default_base),
+        base,
         keys_found: if arguments.overwrite { KeysFound::Delete } else { KeysFound::Refuse },
         execution: super::nursery::execution(),
     })
@@ -129,7 +128,10 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure
         match planned.iter_mut().find(|planned| planned.spec == spec) {
             Some(known) if known.baseline => {} // asked for by name and there already
             Some(_) => return Err(Failure::usage(format!("store '{spec}' is named twice"))),
-            None => planned.push(PlannedStore { info, spec, baseline: false }),
+            None => {
+                target::own_path(info, &spec)?;
+                planned.push(PlannedStore { info, spec, baseline: false });
+            }
         }
     }
     if planned.is_empty() {
@@ -156,13 +158,23 @@ fn baselines(specs: &[Spec]) -> Result<Vec<&'static str>, Failure> {
 /// Reads the input of every combination, and leaves out what kvtrial added itself and the job cannot be done on; what the user
 /// named is refused. Nothing is started or made for that. What a user's own server can do is known only once it was asked: it is
 /// checked when it is opened.
-fn suited(cells: Vec<PlannedCell>, shelf: &mut Shelf, arguments: &RunArguments) -> Result<Vec<PlannedCell>, Failure> {
+fn suited(
+    cells: Vec<PlannedCell>,
+    shelf: &mut Shelf,
+    arguments: &RunArguments,
+    base: &Path,
+) -> Result<Vec<PlannedCell>, Failure> {
     let named = target::specs(&arguments.stores, arguments.host.as_deref(), arguments.port)?;
     let named = |spec: &Spec| named.iter().any(|one| one.name == spec.name && one.target == spec.target);
     let mut left = Vec::with_capacity(cells.len());
     let mut told = BTreeSet::new();
     for planned in cells {
         let job = shelf.add(&planned.params).map_err(|problem| Failure::usage(about(&planned, problem)))?;
+        for warning in job.warnings() {
+            if told.insert(warning.clone()) {
+                eprintln!("kvtrial: {warning}");
+            }
+        }
         host::check(planned.info, &planned.spec)?;
         let known = !matches!(planned.spec.target, Target::Server(_));
         match job.suits(&planned.info.declared(&planned.spec)) {
@@ -175,8 +187,7 @@ fn suited(cells: Vec<PlannedCell>, shelf: &mut Shelf, arguments: &RunArguments) 
                 }
             }
             _ => {
-                let base = arguments.base.clone().unwrap_or_else(host::default_base);
-                super::room::check(job.as_ref(), planned.info, &planned.spec, &base)?;
+                super::room::check(job.as_ref(), planned.info, &planned.spec, base)?;
                 left.push(planned);
             }
         }

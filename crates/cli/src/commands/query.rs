@@ -16,13 +16,12 @@ const BATCH: usize = 1000;
 
 /// Asks, and prints the answer as one line of JSON.
 pub fn query(arguments: &QueryArguments) -> Result<u8, Failure> {
-    let job = jobs::find(&arguments.job)
-        .ok_or_else(|| Failure::usage(format!("there is no job '{}'; see 'kvtrial jobs'", arguments.job)))?;
+    let job = target::job(&arguments.job)?;
     let question = job.query.ok_or_else(|| Failure::usage(format!("the job '{}' has no question to ask", job.name)))?;
     let spec: Spec = arguments.store.parse()?;
     let info = target::resolve(&spec)?;
-    let base = arguments.base.clone().unwrap_or_else(host::default_base);
-    let open = host::Opening::new(base).only_to_read().open(info, &spec)?;
+    target::own_path(info, &spec)?;
+    let open = host::Opening::new(target::base(arguments.base.as_deref())?).only_to_read().open(info, &spec)?;
     match spec.target {
         Target::Private => fill(job, open.store(), arguments)?,
         _ if arguments.data.is_some() && arguments.top.is_none() => {

@@ -26,7 +26,12 @@ pub fn report(arguments: &ReportArguments) -> Result<u8, Failure> {
         },
         Some(path) => File::create(path)
             .and_then(|file| write(&study, arguments.format, &mut BufWriter::new(file)))
-            .map_err(|error| Failure::usage(format!("--out {}: {error}", path.display())))?,
+            .map_err(|error| {
+                Failure::usage(format!(
+                    "--out {}: {error}. Name a file you may write, in a directory that is there",
+                    path.display()
+                ))
+            })?,
     }
     Ok(failure::GOOD)
 }

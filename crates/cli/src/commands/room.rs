@@ -22,14 +22,10 @@ pub fn check(job: &dyn Job, info: &StoreInfo, spec: &Spec, base: &Path) -> Resul
     match free {
         Some(free) if free < needed => Err(Failure::usage(format!(
             "-s {spec}: the job leaves at least {} of keys and values, and {} of {what} are free; make it smaller (--data, --scale), or {}",
-            size(needed),
-            size(free),
+            report::units::bytes(needed),
+            report::units::bytes(free),
             if in_memory { "free some memory" } else { "name a larger disk with --base DIR" }
         ))),
         _ => Ok(()),
     }
-}
-
-fn size(bytes: u64) -> String {
-    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }

@@ -123,7 +123,7 @@ fn pairs(spec: &str, arguments: &SelftestArguments) -> Result<Pairs, Failure> {
         pairs: arguments.pairs,
         repeats: arguments.repeats,
         slowdown: 0.05,
-        base: arguments.base.clone().unwrap_or_else(host::default_base),
+        base: target::base(arguments.base.as_deref())?,
         seed: arguments.seed,
         execution: super::nursery::execution(),
     })

@@ -1,14 +1,20 @@
 //! From `-s`, `--host` and `--port` to adapters.
 
 use crate::failure::Failure;
-use store::{Probe, StoreInfo};
+use std::path::{Path, PathBuf};
+use store::{Class, Probe, StoreInfo};
 use study::{Address, Authority, Spec, Target};
 
 /// The adapter a spec names, if it can be had on this machine.
 pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, Failure> {
     let Some(info) = stores::find(&spec.name) else {
-        let near: Vec<&str> = stores::all().map(|info| info.name).collect();
-        return Err(Failure::usage(format!("there is no store '{}'; there are: {}", spec.name, near.join(", "))));
+        let known: Vec<&str> = stores::all().map(|info| info.name).collect();
+        let meant = study::did_you_mean(&spec.name, known.iter().copied());
+        return Err(Failure::usage(format!(
+            "there is no store '{}'.{meant} There are: {}",
+            spec.name,
+            known.join(", ")
+        )));
     };
     info.check_options(spec)?;
     if spec.options.contains_key("lib") {
@@ -28,6 +34,54 @@ pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, Failure> {
             Err(Failure::usage(format!("{}: {what} not found; install it with: {}", info.name, info.install)))
         }
     }
+}
+
+/// The job of that name.
+pub fn job(name: &str) -> Result<&'static engine::JobInfo, Failure> {
+    jobs::find(name).ok_or_else(|| {
+        let known: Vec<&str> = jobs::all().map(|job| job.name).collect();
+        let meant = study::did_you_mean(name, known.iter().copied());
+        Failure::usage(format!("there is no job '{name}'.{meant} There are: {}", known.join(", ")))
+    })
+}
+
+/// Where private stores keep their data: `--base`, else the system's temporary directory. A directory that is not there is made where
+/// its parent is, and that is said; a path without a parent was mistyped.
+pub fn base(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let Some(path) = named else { return Ok(host::default_base()) };
+    fresh("--base ", path)?;
+    if !path.exists() {
+        let failed =
+            |error| Failure::usage(format!("--base {}: {error}; name a directory you may write to", path.display()));
+        std::fs::create_dir(path).map_err(failed)?;
+    }
+    Ok(path.to_owned())
+}
+
+/// The user's own directory of an embedded store, as [`base`].
+pub fn own_path(info: &StoreInfo, spec: &Spec) -> Result<(), Failure> {
+    match &spec.target {
+        Target::Path(path) if info.class == Class::Embedded => fresh(&format!("-s {}:", info.name), path),
+        _ => Ok(()),
+    }
+}
+
+/// Says that a directory will be made, and refuses to make its parents: they tell that the path was mistyped.
+fn fresh(what: &str, path: &Path) -> Result<(), Failure> {
+    let shown = path.display();
+    if path.exists() {
+        return Ok(());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if parent.is_dir() {
+        eprintln!("kvtrial: {what}{shown} was not there and is made");
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{what}{shown}: there is no directory {}; correct the path, or make it first with: mkdir -p {}",
+        parent.display(),
+        parent.display()
+    )))
 }
 
 /// Reads specs; `--host` and `--port` turn the one private spec into the user's own server.
@@ -68,6 +122,7 @@ mod tests {
     #[test]
     fn an_unknown_store_is_answered_with_the_known_ones() {
         let error = resolve(&"rediss".parse().unwrap()).err().unwrap();
-        assert!(error.message.contains("redis-unix") && error.status == 2, "{}", error.message);
+        let words = &error.message;
+        assert!(words.contains("Did you mean redis?") && words.contains("redis-unix") && error.status == 2, "{words}");
     }
 }

@@ -21,8 +21,7 @@ const PIPELINE: [u32; 4] = [1, 4, 16, 64];
 
 /// Searches and reports.
 pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
-    let job = jobs::find(&arguments.job)
-        .ok_or_else(|| Failure::usage(format!("there is no job '{}'; see 'kvtrial jobs'", arguments.job)))?;
+    let job = target::job(&arguments.job)?;
     let store = store(arguments)?;
     let params = jobs::params(job, &arguments.set)?;
     let settings = Settings {
@@ -204,7 +203,7 @@ fn plan(
         patience: None,
         warmups: 0,
         seed: arguments.seed,
-        base: arguments.base.clone().unwrap_or_else(host::default_base),
+        base: target::base(arguments.base.as_deref())?,
         keys_found: KeysFound::Refuse,
         execution: super::nursery::execution(),
     })

@@ -76,7 +76,7 @@ impl Events {
     pub fn load(source: &str) -> Result<Events, DataError> {
         let source_name = source.to_owned();
         if let Some(numbers) = source.strip_prefix("gen:") {
-            let numbers: Option<Vec<u64>> = numbers.split(':').map(|word| word.parse().ok()).collect();
+            let numbers: Option<Vec<u64>> = numbers.split(':').map(crate::count::whole).collect();
             return match numbers.as_deref() {
                 Some(&[keys @ 1..=0x100_0000_0000, seed]) => {
                     let source = Source::generated(Generator::new(keys, seed));

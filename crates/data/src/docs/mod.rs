@@ -84,7 +84,7 @@ impl DocSet {
     }
 
     fn generate(mut self, scheme: &IdScheme) -> Result<DocSet, DataError> {
-        let numbers: Option<Vec<u64>> = self.source_name[4..].split(':').map(|word| word.parse().ok()).collect();
+        let numbers: Option<Vec<u64>> = self.source_name[4..].split(':').map(crate::count::whole).collect();
         let (count, seed) = match numbers.as_deref() {
             Some(&[count, seed]) if (1..=u64::from(u32::MAX)).contains(&count) => (count, seed),
             _ => {

@@ -35,6 +35,8 @@ pub struct FanSet {
     mentions: Vec<u32>,
     /// Mentions left out because the profile named the page before.
     repeated: u64,
+    /// The last profile that named each page, from 1; only while the input is read.
+    named_in: Vec<u32>,
     /// Of all lines read.
     text_bytes: u64,
     digest: String,
@@ -86,7 +88,7 @@ impl FanSet {
     }
 
     fn generate(source: &str) -> Result<FanSet, DataError> {
-        let numbers: Option<Vec<u64>> = source[4..].split(':').map(|word| word.parse().ok()).collect();
+        let numbers: Option<Vec<u64>> = source[4..].split(':').map(crate::count::whole).collect();
         let Some([profiles, seed]) = numbers.as_deref() else {
             return Err(DataError::whole(
                 source,
@@ -117,6 +119,14 @@ impl FanSet {
             if line.trim_ascii().is_empty() {
                 continue;
             }
+            if read == 0 && line.trim_ascii_start().starts_with('{') && line.contains("\":") {
+                return Err(set.error(
+                    Spot::of(number, line.as_bytes(), 0),
+                    "this is a JSON document, and no profile with its pages",
+                    "JSON documents are the input of the job bulk ('kvtrial run bulk --data FILE'); fans takes profiles: name, tab, \
+                     pages separated by spaces",
+                ));
+            }
             match *format.get_or_insert_with(|| detect(line)) {
                 Format::Tsv => tsv::profile(&mut set, number, line)?,
                 Format::Bracket => bracket::profile(&mut set, number, line)?,
@@ -137,6 +147,7 @@ impl FanSet {
         (self.text_bytes, self.digest) = (text.bytes, text.digest.finish());
         self.mentions.shrink_to_fit();
         self.ends.shrink_to_fit();
+        self.named_in = Vec::new();
         Ok(self)
     }
 
@@ -155,8 +166,11 @@ impl FanSet {
         let Some(id) = self.pages.intern(page) else {
             return Err(self.error(spot(), "page names exceed 4 GiB", "use fewer profiles"));
         };
-        let start = self.ends.last().map_or(0, |&end| end as usize);
-        if self.mentions[start..].contains(&id) {
+        let profile = self.ends.len() as u32 + 1;
+        if self.named_in.len() <= id as usize {
+            self.named_in.resize(id as usize + 1, 0);
+        }
+        if std::mem::replace(&mut self.named_in[id as usize], profile) == profile {
             self.repeated += 1;
         } else {
             self.mentions.push(id);

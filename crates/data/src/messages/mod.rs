@@ -46,7 +46,7 @@ impl Terms {
         let mut reader =
             Reader { terms: Terms { source_name: source.into(), ..Terms::default() }, ..Reader::default() };
         if let Some(numbers) = source.strip_prefix("gen:") {
-            let numbers: Option<Vec<u64>> = numbers.split(':').map(|word| word.parse().ok()).collect();
+            let numbers: Option<Vec<u64>> = numbers.split(':').map(crate::count::whole).collect();
             let Some(&[messages @ 1..=u64::MAX, seed]) = numbers.as_deref() else {
                 let remedy = "write gen:MESSAGES:SEED, as in gen:100000:42";
                 return Err(DataError::whole(source, "two numbers must follow gen:", remedy));

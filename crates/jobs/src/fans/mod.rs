@@ -112,6 +112,23 @@ struct Fans {
     variant: Variant,
 }
 
+/// From here a profile takes longer than all others of a usual input together.
+const MANY_PAGES: usize = 10_000;
+/// What a partner and its count take in a record, at least.
+const COUNT_BYTES: u64 = 12;
+
+/// Number and pages of the profile with the most.
+fn largest(set: &FanSet) -> (usize, usize) {
+    let each = (0..set.profiles()).map(|profile| (profile, set.profile(profile).len()));
+    each.max_by_key(|(_, pages)| *pages).unwrap_or_default()
+}
+
+/// `1.1 GiB`, `10.9 TiB`.
+fn size(bytes: u64) -> String {
+    let gib = bytes as f64 / f64::from(1 << 30);
+    if gib < 1024.0 { format!("{gib:.1} GiB") } else { format!("{:.1} TiB", gib / 1024.0) }
+}
+
 fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
     let param = |name: &str| request.params.get(name).map_or("", String::as_str);
     let policy = Policy::parse(param("policy"))?;
@@ -132,7 +149,25 @@ impl Job for Fans {
             ("mentions".into(), set.mentions().len().into()),
             ("pages".into(), set.pages.len().into()),
             ("repeated_mentions_dropped".into(), set.repeated().into()),
+            ("largest_profile".into(), largest(set).1.into()),
         ])
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let set = &self.input.set;
+        let (number, pages) = largest(set);
+        if pages < MANY_PAGES {
+            return Vec::new();
+        }
+        let counts = (pages as u64).saturating_mul(pages as u64);
+        vec![format!(
+            "{}: profile {} of {} has {pages} pages. Each of them counts all others, so this profile alone is {counts} counts: hours of \
+             work and {} of values or more. Leave it out or split it",
+            set.source_name(),
+            number + 1,
+            set.profiles(),
+            size(counts.saturating_mul(COUNT_BYTES)),
+        )]
     }
 
     fn suits(&self, store: &Capabilities) -> Result<Vec<&'static str>, JobError> {
@@ -167,5 +202,32 @@ impl Job for Fans {
 
     fn known_digest(&self) -> Option<String> {
         Some(self.input.summary().digest.clone())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::JOB;
+
+    #[test]
+    fn one_profile_of_very_many_pages_is_warned_of_with_what_it_will_cost() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("wide.tsv");
+        let warnings = |pages: usize| {
+            let names: Vec<String> = (0..pages).map(|page| format!("p{page}")).collect();
+            std::fs::write(&path, format!("one\ta b\ntwo\t{} p0\n", names.join(" "))).unwrap();
+            let job = crate::prepare(&JOB, Some(path.display().to_string()), &[], 42).unwrap();
+            assert_eq!(job.input()["largest_profile"], pages);
+            assert_eq!(job.input()["repeated_mentions_dropped"], 1);
+            job.warnings()
+        };
+        assert!(warnings(9_999).is_empty());
+        // A million pages, each compared with all before it, would have been read for hours in silence.
+        let found = warnings(1_000_000);
+        assert_eq!(found.len(), 1);
+        for words in ["profile 2 of 2 has 1000000 pages", "1000000000000 counts", "10.9 TiB"] {
+            assert!(found[0].contains(words), "{words}: {found:?}");
+        }
     }
 }

@@ -7,7 +7,11 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// The directory cannot be made or written to.
-    #[error("cannot use {} for the study: {source}. Choose a directory you may write to with --out", path.display())]
+    #[error(
+        "cannot use {} for the study: {}. Choose a directory you may write to with --out",
+        path.display(),
+        if path.is_file() { "it is a file".to_owned() } else { source.to_string() }
+    )]
     Unusable {
         /// The directory.
         path: PathBuf,

@@ -246,8 +246,12 @@ fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) 
     let text = || ::report::comparison_text(comparison, gates, colour());
     match &arguments.out {
         Some(path) => {
-            std::fs::write(path, formatted(arguments.format)?)
-                .map_err(|error| Failure::usage(format!("--out {}: {error}", path.display())))?;
+            std::fs::write(path, formatted(arguments.format)?).map_err(|error| {
+                Failure::usage(format!(
+                    "--out {}: {error}. Name a file you may write, in a directory that is there",
+                    path.display()
+                ))
+            })?;
             print(&text())
         }
         None if arguments.format == ComparisonFormat::Text => print(&text()),

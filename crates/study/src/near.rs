@@ -1,0 +1,28 @@
+//! The word that was probably meant.
+
+/// How far a mistyped word may be from the one meant, as a share of the longer one: two letters of five.
+const FARTHEST: f64 = 0.4;
+
+/// Which of the known words was probably meant: the one fewest letters away, an exchange of two neighbours counted once. `None` when
+/// none is near.
+///
+/// ```
+/// # use kvtrial_study as study;
+/// assert_eq!(study::near("rediss", ["null", "redis", "redis-unix"]), Some("redis"));
+/// assert_eq!(study::near("durabilty", ["durability", "threads"]), Some("durability"));
+/// assert_eq!(study::near("cassandra", ["null", "redis"]), None);
+/// ```
+pub fn near<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let distance = |known: &str| strsim::damerau_levenshtein(&word, known);
+    let all = known.into_iter().map(|known| (distance(known), known));
+    let within = |(distance, known): &(usize, &str)| {
+        *distance as f64 <= FARTHEST * word.chars().count().max(known.chars().count()) as f64
+    };
+    all.filter(within).min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
+}
+
+/// The same as a question to put behind an error: ` Did you mean redis?`, or nothing.
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    near(word, known).map_or(String::new(), |known| format!(" Did you mean {known}?"))
+}
