@@ -163,7 +163,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let cut = directory.path().join("cut.gz");
         std::fs::write(&cut, [0x1f, 0x8b, 8, 0, 0]).unwrap();
-        let error = Lines::open(&cut).unwrap().next_line().unwrap_err().to_string();
+        let error = Lines::open(&cut).err().unwrap().to_string();
         assert!(error.contains("cut.gz") && error.contains("gzip -t"), "{error}");
         let error = Lines::open(directory.path()).err().unwrap().to_string();
         assert!(error.contains("directory"), "{error}");
