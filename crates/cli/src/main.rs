@@ -26,6 +26,7 @@ fn main() -> ExitCode {
     }
     stores::echo_served_by(commands::echo::command_line());
     terminal::choose(arguments.color);
+    report::fit_terminal();
     if let Err(error) = host::interrupt::install(|| std::process::exit(failure::INTERRUPTED.into())) {
         eprintln!("kvtrial: signals cannot be handled: {error}");
         return ExitCode::from(failure::USAGE);

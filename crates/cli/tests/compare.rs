@@ -227,3 +227,42 @@ fn a_run_of_fixed_time_is_ranked_by_its_rate() {
     assert_eq!(ran.cell("lmdb")["measure"], "ops_per_s", "{}", ran.said());
     assert!(ran.stdout.contains("ranked by OP/S"), "{}", ran.said());
 }
+
+#[test]
+fn the_page_of_before_and_after_has_both_and_begins_with_what_was_found() {
+    let desk = before_and_after(9.0);
+    let ran = desk.kvtrial("compare before:redb after:redb --format html --out page");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    assert!(
+        ran.stdout.contains("Report: page/report.html") && ran.stdout.contains(" slower than before"),
+        "{}",
+        ran.said()
+    );
+    let html = std::fs::read_to_string(desk.path().join("page/report.html")).unwrap();
+    let headline = html.split("<p class=\"headline\">").nth(1).and_then(|rest| rest.split("</p>").next()).unwrap();
+    assert!(headline.starts_with("redb: after is ") && headline.contains(" slower than before (p "), "{headline}");
+    assert!(html.contains("redb · before") && html.contains("redb · after") && !html.contains("sqlite · after"));
+    // A gate ends it as it ends the text.
+    let ran = desk.kvtrial("compare before after --format html --out both --fail-if p99>+5%");
+    assert_eq!(ran.status, 3, "{}", ran.said());
+    let html = std::fs::read_to_string(desk.path().join("both/report.html")).unwrap();
+    assert!(html.contains("FAILED  redb p99&gt;+5%") && html.contains("sqlite · after"));
+}
+
+#[test]
+fn sixty_columns_are_enough_and_no_word_is_cut() {
+    let desk = before_and_after(9.0);
+    let narrow = |words: &str| {
+        let output = desk.command(words).env("COLUMNS", "60").output().unwrap();
+        let ran = desk.finished(output);
+        assert!(ran.stdout.lines().all(|line| line.chars().count() <= 60), "{}", ran.stdout);
+        ran.stdout
+    };
+    let table = narrow("report before --format text");
+    for store in golden().cells.iter().map(|cell| cell.store.clone()) {
+        assert!(table.lines().any(|line| line.split_whitespace().any(|word| word == store)), "{store}: {table}");
+    }
+    assert!(table.contains("VERDICT") && table.contains("only where there is room"), "{table}");
+    narrow("compare before after");
+    narrow("stores");
+}

@@ -30,6 +30,8 @@ pub struct Report<'a> {
     pub(crate) sections: Vec<Section>,
     pub(crate) headline: Headline,
     pub(crate) standings: Vec<Standing>,
+    /// What a comparison of the studies found, a sentence each.
+    pub(crate) findings: Vec<String>,
 }
 
 /// Cells with the same parameters, in the groups that may be ranked. Ranking tests every pair of them, so it is done once.
@@ -69,7 +71,12 @@ impl<'a> Report<'a> {
         let sections = sections::all(&study, &grouped, &Identities::of(&study));
         let headline = headline(&study, named.len(), &grouped);
         let standings = standings(&study, &grouped);
-        Report { named, sections, headline, standings, study }
+        Report { named, sections, headline, standings, study, findings: Vec::new() }
+    }
+
+    /// The same with what a comparison of its studies found, a sentence each, before everything else.
+    pub fn with_findings(self, findings: Vec<String>) -> Report<'a> {
+        Report { findings, ..self }
     }
 }
 

@@ -79,6 +79,31 @@ fn a_sweep_of_one_store_names_the_value_at_which_it_is_best() {
 }
 
 #[test]
+fn no_id_is_there_twice_and_every_link_within_the_page_has_its_place() {
+    for study in [sample::usual(), sample::troubled(), sample::tuned()] {
+        let html = report(&study).html();
+        let body = &html[html.find("<body").unwrap()..];
+        let of = |attribute: &str| -> Vec<&str> {
+            body.split(attribute).skip(1).map(|rest| rest.split('"').next().unwrap()).collect()
+        };
+        let ids = of(" id=\"");
+        let mut unique = ids.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert!(ids.len() > 20 && unique.len() == ids.len(), "{} of {} are unique: {ids:?}", unique.len(), ids.len());
+        let links = of(" href=\"#");
+        assert!(links.len() > 5 && links.iter().all(|link| ids.contains(link)), "{links:?}");
+    }
+}
+
+#[test]
+fn what_a_comparison_found_comes_first() {
+    let study = sample::usual();
+    let html = report(&study).with_findings(vec!["after is 1.20x to 1.30x slower than before".into()]).html();
+    assert!(html.contains("<p class=\"headline\">after is 1.20x to 1.30x slower than before</p>"));
+}
+
+#[test]
 fn a_void_cell_is_shown_with_its_reason_and_has_no_bar() {
     let study = sample::troubled();
     let html = report(&study).html();

@@ -1,5 +1,6 @@
 //! Lines and columns of plain text, coloured or not.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Whether to use terminal colours. The caller decides: colour on a terminal only, and never when `NO_COLOR` is set.
@@ -11,8 +12,28 @@ pub enum Colour {
     Always,
 }
 
-/// Every line fits this many columns.
+/// No line takes more columns than these, however wide the terminal: longer ones are hard to read.
 pub(crate) const WIDTH: usize = 80;
+/// Narrower than this nothing is laid out.
+const NARROWEST: usize = 40;
+
+/// Columns lines may take now.
+static COLUMNS: AtomicUsize = AtomicUsize::new(WIDTH);
+
+/// Lets all that is written from now on fit the terminal on standard output; where that is none, `COLUMNS` if it is set, else 80.
+pub fn fit_terminal() {
+    let terminal = console::Term::stdout();
+    let of_terminal = terminal.is_term().then(|| usize::from(terminal.size().1)).filter(|columns| *columns > 0);
+    let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+    if let Some(columns) = of_terminal.or_else(said) {
+        COLUMNS.store(columns.clamp(NARROWEST, WIDTH), Relaxed);
+    }
+}
+
+/// Every line fits this many columns.
+pub(crate) fn columns() -> usize {
+    COLUMNS.load(Relaxed)
+}
 
 /// How a piece of text is to look where there is colour. Meaning never rests on colour alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,29 +74,59 @@ pub(crate) struct Column {
     pub gap: usize,
 }
 
+/// The stretched column is never narrower.
+const LEAST_STRETCH: usize = 8;
+
 /// One row: a text and a style for every column.
 pub(crate) type Row = Vec<(String, Style)>;
 
-/// A table whose first stretchable column takes what the others leave of [`WIDTH`], folding longer texts.
+/// A table whose stretchable column takes what the others leave of a line, folding longer texts.
 pub(crate) struct Table {
     columns: Vec<Column>,
     widths: Vec<usize>,
     stretch: usize,
+    hidden: Vec<usize>,
 }
 
 impl Table {
     /// Fits the columns to all rows; the column at index `stretch` gets at most what is left.
     pub(crate) fn fit<'a>(columns: &[Column], stretch: usize, rows: impl Iterator<Item = &'a Row>) -> Table {
+        Table::fit_without(columns, stretch, &[], rows)
+    }
+
+    /// The same; on a narrow terminal without the columns of `spare`, as many of them as it takes, in that order, to cut no word.
+    pub(crate) fn fit_without<'a>(
+        columns: &[Column],
+        stretch: usize,
+        spare: &[usize],
+        rows: impl Iterator<Item = &'a Row>,
+    ) -> Table {
+        let mut longest_word = LEAST_STRETCH;
         let mut widths: Vec<usize> = columns.iter().map(|column| width(column.title)).collect();
         for row in rows {
+            let words = row[stretch].0.split([' ', ',']);
+            longest_word = words.map(|word| width(word) + 1).fold(longest_word, usize::max);
             for (widest, (text, _)) in widths.iter_mut().zip(row) {
                 *widest = (*widest).max(width(text));
             }
         }
-        let gaps: usize = columns.iter().map(|column| column.gap).sum();
-        let others: usize = widths.iter().sum::<usize>() - widths[stretch];
-        widths[stretch] = widths[stretch].min(WIDTH.saturating_sub(gaps + others)).max(8);
-        Table { columns: columns.to_vec(), widths, stretch }
+        let line = self::columns();
+        let left = |hidden: &[usize]| {
+            let shown = (0..columns.len()).filter(|at| !hidden.contains(at));
+            let taken: usize = shown.map(|at| columns[at].gap + if at == stretch { 0 } else { widths[at] }).sum();
+            line.saturating_sub(taken)
+        };
+        let needed = longest_word.min(widths[stretch]);
+        let least = if line < WIDTH { (0..spare.len()).find(|n| left(&spare[..*n]) >= needed) } else { Some(0) };
+        let hidden = spare[..least.unwrap_or(spare.len())].to_vec();
+        widths[stretch] = widths[stretch].min(left(&hidden)).max(LEAST_STRETCH);
+        Table { columns: columns.to_vec(), widths, stretch, hidden }
+    }
+
+    /// Titles of the columns that are left out.
+    pub(crate) fn left_out(&self) -> Vec<&'static str> {
+        let titles = self.hidden.iter().map(|at| self.columns[*at].title);
+        titles.filter(|title| !title.is_empty()).collect()
     }
 
     /// The line of titles.
@@ -99,6 +150,9 @@ impl Table {
     fn line(&self, row: &Row, stretched: Option<&str>, colour: Colour) -> String {
         let mut line = String::new();
         for (at, ((text, style), column)) in row.iter().zip(&self.columns).enumerate() {
+            if self.hidden.contains(&at) {
+                continue;
+            }
             let text = if at == self.stretch { stretched.unwrap_or(text) } else { text };
             let blanks = " ".repeat(self.widths[at].saturating_sub(width(text)));
             line += &" ".repeat(column.gap);
@@ -110,11 +164,11 @@ impl Table {
     }
 }
 
-/// Text in lines of at most [`WIDTH`] columns, the first indented by `first`, the others by `rest` blanks; each ends in `\n`.
+/// Text in lines that fit, the first indented by `first`, the others by `rest` blanks; each ends in `\n`.
 pub(crate) fn paragraph(text: &str, first: usize, rest: usize, style: Style, colour: Colour) -> String {
     let mut lines = String::new();
     let indented = format!("{}{text}", "\u{1}".repeat(first.saturating_sub(rest)));
-    for (at, line) in fold(&indented, WIDTH - rest).iter().enumerate() {
+    for (at, line) in fold(&indented, columns() - rest).iter().enumerate() {
         let blanks = if at == 0 { first } else { rest };
         lines += &" ".repeat(blanks);
         lines += &paint(line.trim_start_matches('\u{1}'), style, colour);

@@ -1,7 +1,7 @@
 //! A sweep at a glance: a row for each store, a column for each value of a varied key.
 
 use crate::figure::Figure;
-use crate::layout::{Colour, Style, WIDTH, paint, paragraph};
+use crate::layout::{Colour, Style, columns, paint, paragraph};
 use analysis::{Better, Shown, separate};
 use std::collections::HashSet;
 use study::{Cell, Measure, Quantity, Study, TrialOrder, Varied};
@@ -132,7 +132,7 @@ fn table(study: &Study, across: &Varied, figure: Figure, colour: Colour) -> Stri
     let mut text = String::new();
     let mut from = 0;
     while from < widths.len() {
-        let mut room = WIDTH.saturating_sub(label_width + 3);
+        let mut room = columns().saturating_sub(label_width + 3);
         let fitting =
             widths[from..].iter().take_while(|width| room.checked_sub(**width).map(|left| room = left).is_some());
         let to = from + fitting.count().max(1);

@@ -1,7 +1,7 @@
 //! A plot made of characters: figures of several lines over the values of a parameter.
 
 use crate::figure::Figure;
-use crate::layout::{Colour, Style, WIDTH, paint, shortened, width};
+use crate::layout::{Colour, Style, columns, paint, shortened, width};
 use crate::units;
 
 /// Rows between the highest figure and the axis.
@@ -19,7 +19,7 @@ pub(crate) struct Line {
     pub(crate) points: Vec<(usize, f64)>,
 }
 
-/// The plot, at most [`WIDTH`] columns wide. Each line has a letter, `*` is where several meet.
+/// The plot, as wide as a line. Each line has a letter, `*` is where several meet.
 pub(crate) fn plot(what: Figure, parameter: &str, values: &[String], lines: &[Line], colour: Colour) -> String {
     let figures = || lines.iter().flat_map(|line| line.points.iter().map(|point| point.1)).filter(|it| *it > 0.0);
     let (lowest, highest) = (figures().fold(f64::INFINITY, f64::min), figures().fold(0.0, f64::max));
@@ -27,10 +27,10 @@ pub(crate) fn plot(what: Figure, parameter: &str, values: &[String], lines: &[Li
         return String::new();
     }
     let scale = if highest / lowest > LOGARITHMIC { Scale::Log { lowest, highest } } else { Scale::Linear { highest } };
-    let step = ((WIDTH - FIGURES - 4) / values.len()).clamp(1, STEP);
-    let at = |value: usize| value * (WIDTH - FIGURES - 4).min(step * values.len()) / values.len() + step / 2;
+    let step = ((columns() - FIGURES - 4) / values.len()).clamp(1, STEP);
+    let at = |value: usize| value * (columns() - FIGURES - 4).min(step * values.len()) / values.len() + step / 2;
 
-    let mut grid = vec![vec![' '; WIDTH - FIGURES - 4]; ROWS + 1];
+    let mut grid = vec![vec![' '; columns() - FIGURES - 4]; ROWS + 1];
     for (line, letter) in lines.iter().zip(letters()) {
         for &(value, figure) in line.points.iter().filter(|point| point.1 > 0.0) {
             let place = &mut grid[ROWS - scale.row(figure)][at(value)];
@@ -54,7 +54,7 @@ pub(crate) fn plot(what: Figure, parameter: &str, values: &[String], lines: &[Li
             format!("  {} {} at {}", what.best(), what.shown(figure), shortened(&values[value], 12))
         });
         let best = best.unwrap_or_default();
-        let name = shortened(&line.name, WIDTH - FIGURES - 4 - width(&best));
+        let name = shortened(&line.name, columns() - FIGURES - 4 - width(&best));
         text += &format!(" {:>FIGURES$}  {name}{best}\n", paint(&letter.to_string(), Style::Plain, colour));
     }
     text
@@ -80,7 +80,7 @@ fn axis(parameter: &str, values: &[String], at: impl Fn(usize) -> usize) -> Stri
     let mut free = 0;
     for (index, value) in values.iter().enumerate() {
         let begin = at(index).saturating_sub(width(value) / 2);
-        if begin >= free && begin + width(value) + FIGURES + 3 <= WIDTH {
+        if begin >= free && begin + width(value) + FIGURES + 3 <= columns() {
             line += &" ".repeat(begin - width(&line));
             line += value;
             free = width(&line) + 1;

@@ -64,7 +64,8 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
     let columns = &COLUMNS[..if limits { COLUMNS.len() } else { WITHOUT_LIMITS }];
     let folded: Vec<(&StoreRow, Reach)> = fold_twins(stores);
     let rows: Vec<Row> = folded.iter().map(|(store, reach)| row(store, *reach)).collect();
-    let table = Table::fit(columns, FOUND, rows.iter());
+    let spare: &[usize] = if limits { &[4, 3] } else { &[] };
+    let table = Table::fit_without(columns, FOUND, spare, rows.iter());
     // Operations any of the stores has.
     let known: Vec<&str> =
         stores.iter().filter_map(|store| store.native.as_ref()).flatten().fold(Vec::new(), |mut known, name| {

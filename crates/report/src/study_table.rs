@@ -26,6 +26,8 @@ const COLUMNS: [Column; 9] = [
     Column { title: "VERDICT", side: Side::Left, gap: 2 },
 ];
 const STORE: usize = 1;
+/// What a narrow terminal does without first: x RAM, x NULL, the interval.
+const SPARE: [usize; 3] = [7, 6, 3];
 
 /// The whole study in at most 80 columns: a table for every combination of parameters that vary, baselines first, classes and
 /// durability levels apart, fastest first, void cells last and unranked with their reasons beneath; then whether the stores agree,
@@ -43,7 +45,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         .iter()
         .map(|(part, groups)| groups.iter().map(|group| rows(group, &part.cells, &emulations)).collect())
         .collect();
-    let table = Table::fit(&COLUMNS, STORE, drawn.iter().flatten().flatten());
+    let table = Table::fit_without(&COLUMNS, STORE, &SPARE, drawn.iter().flatten().flatten());
     for ((part, groups), rows) in grouped.iter().zip(&drawn) {
         text.push('\n');
         if !part.label.is_empty() {
@@ -87,7 +89,12 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
             text += &section;
         }
     }
-    let legend = legend(study, grouped.iter().flat_map(|(_, groups)| groups));
+    let mut legend = legend(study, grouped.iter().flat_map(|(_, groups)| groups));
+    if let [first, more @ ..] = table.left_out().as_slice() {
+        legend.retain(|(word, _)| word != first && !more.contains(word));
+        let names = [more, &[*first]].concat().join(" and ");
+        legend.push(("", format!("{names}: only where there is room; study.json and report.html have them")));
+    }
     text += if legend.is_empty() { "" } else { "\n" };
     for (word, meaning) in legend {
         text += &paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour);

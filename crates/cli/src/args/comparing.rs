@@ -37,8 +37,8 @@ pub struct CompareArguments {
     /// Format of the result
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = ComparisonFormat::Text)]
     pub format: ComparisonFormat,
-    /// Write the result to a file; text is still printed
-    #[arg(long, value_name = "FILE")]
+    /// Write the result to a file; text is still printed. html is written into this directory [default: kvtrial-comparison]
+    #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
 }
 
@@ -47,6 +47,8 @@ pub struct CompareArguments {
 pub enum ComparisonFormat {
     /// For a terminal
     Text,
+    /// report.html of both, one laid over the other, with what was found, and plots/
+    Html,
     /// GitHub-flavoured Markdown
     Markdown,
     /// JUnit XML

@@ -16,9 +16,13 @@ pub fn write(directory: &Path, study: &Study) -> Result<(), Failure> {
 
 /// Writes the report of these studies into a directory, which is made if need be.
 pub fn write_all(directory: &Path, studies: Vec<Named<'_>>) -> Result<(), Failure> {
-    let report = Report::new(studies);
+    write_report(directory, &Report::new(studies))
+}
+
+/// Writes a report into a directory, which is made if need be.
+pub fn write_report(directory: &Path, report: &Report<'_>) -> Result<(), Failure> {
     save(directory, PAGE, report.html().as_bytes())?;
-    plots(directory, &report)
+    plots(directory, report)
 }
 
 #[cfg(feature = "plots")]

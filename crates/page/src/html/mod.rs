@@ -123,8 +123,14 @@ fn opening(report: &Report<'_>, title: &str) -> Markup {
     html! {
         header {
             h1 { (title) }
-            p.headline { (&headline.sentence) }
-            @for sentence in &headline.more { p { (sentence) } }
+            @if let [first, more @ ..] = report.findings.as_slice() {
+                p.headline { (first) }
+                @for finding in more { p { (finding) } }
+            }
+            @else {
+                p.headline { (&headline.sentence) }
+                @for sentence in &headline.more { p { (sentence) } }
+            }
             p.facts { (facts.join(" · ")) }
             @if !study.host.cpu.is_empty() {
                 p.facts { (study.host.cpu) " · " (study.host.cpus) " processors · " (report::units::bytes(study.host.memory_bytes)) " · " (study.host.kernel) " · " (study.started_at) }

@@ -42,6 +42,23 @@ pub fn comparison_text(comparison: &Comparison, gates: &[Gate], colour: Colour) 
     text
 }
 
+/// What was found, a sentence each: the pairs by what they are ranked by, what could not be compared, and what the gates say.
+pub fn comparison_sentences(comparison: &Comparison, gates: &[Gate]) -> Vec<String> {
+    let of_pair = |pair: &Pair| {
+        let heading = if pair.cell.is_empty() { String::new() } else { format!("{}: ", pair.cell) };
+        match (words::obstacle(pair), pair.headline().or(pair.contrasts.first())) {
+            (Some(obstacle), _) => Some(format!("{}: {obstacle}.", pair.title())),
+            (None, Some(headline)) => Some(format!("{heading}{}.", words::sentence(pair, headline))),
+            (None, None) => None,
+        }
+    };
+    let pairs = comparison.pairs.iter().filter_map(of_pair);
+    let alone = comparison.alone.iter().map(|alone| format!("Only {} has {}.", alone.source, alone.cell));
+    let unranked = comparison.void.iter().map(|it| words::not_compared(&it.cell, it.status, &it.reasons) + ".");
+    let judged = comparison.judgements.iter().map(|it| words::judgement(it, metric(it, gates)));
+    pairs.chain(alone).chain(unranked).chain(judged).collect()
+}
+
 fn repeats(n: u32) -> String {
     if n == 1 { "1 repeat".into() } else { format!("{n} repeats") }
 }
@@ -77,7 +94,7 @@ fn row(contrast: &Contrast) -> Row {
 
 fn table(comparison: &Comparison) -> Table {
     let all: Vec<Row> = comparison.pairs.iter().flat_map(rows).collect();
-    Table::fit(&COLUMNS, 0, all.iter())
+    Table::fit_without(&COLUMNS, 0, &[4], all.iter())
 }
 
 /// A pair of which only the ranked figure was compared takes one line.

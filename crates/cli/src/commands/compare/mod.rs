@@ -6,9 +6,11 @@ use crate::args::{CompareArguments, ComparisonFormat};
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, print};
 use analysis::{
-    Across, Allowed, Alone, Bound, Candidates, Comparison, Gate, Matched, Metric, Outcome, Subject, Unlike, VoidCell,
+    Across, Allowed, Alone, Bound, Candidates, Comparison, Gate, Matched, Metric, Outcome, Source, Subject, Unlike,
+    VoidCell,
 };
 use operand::Operand;
+use std::path::PathBuf;
 use study::{Cell, Study};
 
 /// Compares and returns the exit status.
@@ -23,7 +25,11 @@ pub fn compare(arguments: &CompareArguments) -> Result<u8, Failure> {
         [a, b] => between(a, b, &gates, arguments)?,
         _ => return Err(Failure::usage(USAGE)),
     };
-    write(&comparison, &gates, arguments)?;
+    if arguments.format == ComparisonFormat::Html {
+        html(&comparison, &gates, operands, arguments)?;
+    } else {
+        write(&comparison, &gates, arguments)?;
+    }
     if let Some(problem) = absent {
         return Err(Failure::usage(problem));
     }
@@ -236,8 +242,45 @@ fn metrics(arguments: &CompareArguments, default: Vec<Metric>) -> Result<Vec<Met
     Ok(metrics)
 }
 
+/// The page of what was compared, with what was found at its top; the text is printed too.
+fn html(
+    comparison: &Comparison,
+    gates: &[Gate],
+    operands: Vec<Operand>,
+    arguments: &CompareArguments,
+) -> Result<(), Failure> {
+    let mut studies: Vec<(Source, Study)> = Vec::new();
+    for operand in operands {
+        let mut study = operand.study;
+        if let Some(selector) = &operand.selector {
+            let named: Vec<_> = analysis::select(&study, selector)
+                .map_err(|error| Failure::usage(format!("{}: {error}", operand.source.path)))?
+                .into_iter()
+                .map(Cell::key)
+                .collect();
+            study.cells.retain(|cell| named.contains(&cell.key()) || cell.baseline);
+        }
+        match studies.iter_mut().find(|(source, _)| source.path == operand.source.path) {
+            // Two cells of one study.
+            Some((_, known)) => {
+                study.cells.retain(|cell| !known.cells.iter().any(|other| other.key() == cell.key()));
+                known.cells.append(&mut study.cells);
+            }
+            None => studies.push((operand.source, study)),
+        }
+    }
+    let named = studies.iter().map(|(source, study)| page::Named { label: source.name.clone(), study }).collect();
+    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("kvtrial-comparison"));
+    let found = ::report::comparison_sentences(comparison, gates);
+    super::page::write_report(&out, &page::Report::new(named).with_findings(found))?;
+    print(&::report::comparison_text(comparison, gates, colour()))?;
+    print(&format!("Report: {}\n", out.join(super::page::PAGE).display()))
+}
+
 fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) -> Result<(), Failure> {
     let formatted = |format| match format {
+        // A directory, written by `html`.
+        ComparisonFormat::Html => Ok(String::new()),
         ComparisonFormat::Text => Ok(::report::comparison_text(comparison, gates, ::report::Colour::Never)),
         ComparisonFormat::Markdown => Ok(::report::comparison_markdown(comparison, gates)),
         ComparisonFormat::Junit => Ok(::report::comparison_junit(comparison, gates)),
