@@ -1,6 +1,6 @@
 //! What an operation's time went into, as a bar a store and as a sentence.
 
-use crate::layout::{Colour, FIXED_BLANK, Style, paragraph, width};
+use crate::layout::{Colour, FIXED_BLANK, Style, columns, paragraph, width};
 use crate::units;
 use std::borrow::Cow;
 use study::{Budget, BudgetPart, Cell, Layer, SlowBaseline};
@@ -32,9 +32,10 @@ pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String 
         .collect();
     let mut text = paragraph(&format!("Time of an operation: {}", legend.join(", ")), 1, 3, Style::Plain, colour);
     let name = budgets.iter().map(|(cell, _)| width(&short(cell))).max().unwrap_or_default();
+    let most = BAR.min(columns().saturating_sub(name + 15));
     for (cell, budget) in &budgets {
         let time = units::duration(budget.time_per_operation_ns.value * 1e-9);
-        text += &format!("   {:name$}  {time:>8}  {}\n", short(cell), bar(budget));
+        text += &format!("   {:name$}  {time:>8}  {}\n", short(cell), bar(budget, most));
     }
     text
 }
@@ -59,12 +60,13 @@ fn sign(layer: Layer) -> char {
 }
 
 /// Each part rounds its end, not its length, so that the bar is as long as the sum.
-fn bar(budget: &Budget) -> String {
+/// The bar, `most` columns for the whole.
+fn bar(budget: &Budget, most: usize) -> String {
     let whole: f64 = budget.parts.iter().map(|part| part.bar_ns).sum();
     let (mut bar, mut up_to_ns) = (String::new(), 0.0);
     for part in &budget.parts {
         up_to_ns += part.bar_ns;
-        let end = (BAR as f64 * up_to_ns / whole.max(f64::MIN_POSITIVE)).round() as usize;
+        let end = (most as f64 * up_to_ns / whole.max(f64::MIN_POSITIVE)).round() as usize;
         bar.extend(std::iter::repeat_n(sign(outermost(part)), end.saturating_sub(width(&bar))));
     }
     bar

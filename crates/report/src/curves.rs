@@ -1,7 +1,7 @@
 //! Curves in the terminal: the rate over time, and over the values of a parameter that was varied.
 
 use crate::figure::Figure;
-use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::layout::{Colour, Column, Row, Side, Style, Table, WIDTH, columns, paragraph};
 use crate::plot::{Line, plot};
 use crate::spark::sparkline;
 use crate::units;
@@ -15,6 +15,9 @@ const FEWEST: usize = 5;
 const MOST_LINES: usize = 24;
 const MOST_PLOTS: usize = 4;
 const BARS: usize = 32;
+const FEWEST_BARS: usize = 12;
+/// What a narrow terminal does without first: the lowest rate, the highest.
+const SPARE: [usize; 2] = [3, 4];
 
 const COLUMNS: [Column; 5] = [
     Column { title: "STORE", side: Side::Left, gap: 3 },
@@ -34,7 +37,7 @@ pub(crate) fn over_time(study: &Study, colour: Colour) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let table = Table::fit(&COLUMNS, 0, rows.iter());
+    let table = Table::fit_without(&COLUMNS, 0, &SPARE, rows.iter());
     let mut text = table.titles(colour);
     text.extend(rows.iter().map(|row| table.row(row, colour)));
     text + &more(hidden, "cells", colour)
@@ -58,7 +61,7 @@ fn row(cell: &Cell, varied: &BTreeMap<&str, BTreeSet<&str>>) -> Option<Row> {
     let params = varied.keys().filter_map(|name| Some(format!(" {name}={}", cell.params.get(*name)?)));
     Some(vec![
         (cell.store.clone() + &params.collect::<String>(), Style::Plain),
-        (sparkline(&rates, BARS), Style::Plain),
+        (sparkline(&rates, (columns() + BARS).saturating_sub(WIDTH).max(FEWEST_BARS)), Style::Plain),
         (units::duration(trial.makespan_s), Style::Plain),
         (units::count(lowest), Style::Plain),
         (units::count(highest), Style::Plain),

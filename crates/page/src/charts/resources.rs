@@ -7,6 +7,9 @@ use crate::identity::{Identities, label};
 use analysis::{Metric, Unit};
 use study::{Cell, Quantity};
 
+/// Less than this on disk is a directory, a socket or a lock file: the store keeps nothing there.
+const LEAST_BYTES: f64 = 65_536.0;
+
 /// Charts of one part, one for each resource any of its cells has a figure of.
 pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Vec<Chart> {
     let draw = |resource: &Resource| chart(resource, cells, part, identities);
@@ -33,7 +36,7 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Ve
             title: "Bytes on disk",
             note: "After the job, below the store's directory.",
             unit: Unit::Bytes,
-            figure: |cell| Metric::Disk.of_cell(cell).filter(|bytes| bytes.value > 0.0),
+            figure: |cell| Metric::Disk.of_cell(cell).filter(|bytes| bytes.value >= LEAST_BYTES),
         },
         Resource {
             title: "Bytes a record",
@@ -102,6 +105,6 @@ fn scaled(it: Quantity, factor: f64) -> Quantity {
 fn bytes_per_record(cell: &Cell) -> Option<Quantity> {
     let fact = |name: &str| cell.answer.facts.get(name)?.as_f64().filter(|it| *it > 0.0);
     let records = ["records", "keys", "pages", "documents", "rows"].into_iter().find_map(fact)?;
-    let disk = cell.disk_bytes.filter(|bytes| bytes.value > 0.0);
+    let disk = cell.disk_bytes.filter(|bytes| bytes.value >= LEAST_BYTES);
     Some(scaled(disk.or(cell.server_rss_bytes)?, 1.0 / records))
 }
