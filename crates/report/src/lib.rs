@@ -13,6 +13,7 @@
 
 mod advice;
 mod answers;
+mod batches;
 mod budget;
 mod comparison;
 mod csv;

@@ -1,6 +1,7 @@
 //! The study as a table for a terminal.
 
 use crate::answers;
+use crate::batches::{self, Batches};
 use crate::budget;
 use crate::curves;
 use crate::footnotes::{self, Emulations};
@@ -28,6 +29,7 @@ const COLUMNS: [Column; 9] = [
 const STORE: usize = 1;
 /// What a narrow terminal does without first: x RAM, x NULL, the interval.
 const SPARE: [usize; 3] = [7, 6, 3];
+const RATE: usize = 4;
 
 /// The whole study in at most 80 columns: a table for every combination of parameters that vary, baselines first, classes and
 /// durability levels apart, fastest first, void cells last and unranked with their reasons beneath; then whether the stores agree,
@@ -40,12 +42,20 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     let all: Vec<&Cell> = study.cells.iter().collect();
     let emulations = Emulations::of(&all);
     let widespread = reasons::widespread(study);
+    let batches = Batches::of(study);
 
     let drawn: Vec<Vec<Vec<Row>>> = grouped
         .iter()
-        .map(|(part, groups)| groups.iter().map(|group| rows(group, &part.cells, &emulations)).collect())
+        .map(|(part, groups)| groups.iter().map(|group| rows(group, &part.cells, &emulations, batches)).collect())
         .collect();
-    let table = Table::fit_without(&COLUMNS, STORE, &SPARE, drawn.iter().flatten().flatten());
+    let mut columns = COLUMNS;
+    columns[RATE].title = batches.map_or(columns[RATE].title, Batches::title);
+    let table = Table::fit_without(&columns, STORE, &SPARE, drawn.iter().flatten().flatten());
+    for (part, _) in grouped.iter().filter(|(part, _)| !answers::all_agree(&part.cells)) {
+        let whom = if part.label.is_empty() { String::new() } else { format!("{}: ", part.label) };
+        let disagreement = answers::agreement(&part.cells).unwrap_or_default();
+        text += &paragraph(&format!("{whom}{disagreement}"), 1, 3, Style::Bad, colour);
+    }
     for ((part, groups), rows) in grouped.iter().zip(&drawn) {
         text.push('\n');
         if !part.label.is_empty() {
@@ -170,12 +180,18 @@ fn heading(group: &Group<'_>) -> String {
     format!("{class} · {promise}{ranked}")
 }
 
-fn rows(group: &Group<'_>, cells: &[&Cell], emulations: &Emulations) -> Vec<Row> {
+fn rows(group: &Group<'_>, cells: &[&Cell], emulations: &Emulations, batches: Option<Batches>) -> Vec<Row> {
     let (null, ram) = (baseline(cells, "null"), baseline(cells, "ram"));
-    group.places.iter().map(|place| row(place, null, ram, emulations)).collect()
+    group.places.iter().map(|place| row(place, null, ram, emulations, batches)).collect()
 }
 
-fn row(place: &Place<'_>, null: Option<&Cell>, ram: Option<&Cell>, emulations: &Emulations) -> Row {
+fn row(
+    place: &Place<'_>,
+    null: Option<&Cell>,
+    ram: Option<&Cell>,
+    emulations: &Emulations,
+    batches: Option<Batches>,
+) -> Row {
     let cell = place.cell;
     let (style, verdict) = match cell.verdict.status {
         Status::NotRun => (Style::Dim, Style::Warning),
@@ -191,7 +207,7 @@ fn row(place: &Place<'_>, null: Option<&Cell>, ram: Option<&Cell>, emulations: &
         (footnotes::store_label(cell, &emulations.mark(cell)), style),
         (or_dash(cell.makespan_s.map(|makespan| units::duration(makespan.value))), style),
         (interval.unwrap_or_default(), Style::Dim),
-        (or_dash(cell.ops_per_s.map(|rate| units::count(rate.value))), style),
+        (or_dash(batches::rate(cell, batches).map(units::count)), style),
         (or_dash(cell.p99_ns.map(|p99| units::duration(p99.value * 1e-9))), style),
         (or_dash(cost(cell, null).map(units::ratio)), style),
         (or_dash(cost(cell, ram).map(units::ratio)), style),
@@ -211,9 +227,9 @@ fn interval(figure: &Quantity) -> Option<String> {
 
 fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String {
     let mut text = String::new();
-    if let Some(agreement) = answers::agreement(cells) {
-        let style = if answers::all_agree(cells) { Style::Good } else { Style::Bad };
-        text += &paragraph(&agreement, 1, 3, style, colour);
+    // That they disagree stands above the tables.
+    if let Some(agreement) = answers::agreement(cells).filter(|_| answers::all_agree(cells)) {
+        text += &paragraph(&agreement, 1, 3, Style::Good, colour);
     }
     let places: Vec<&Place<'_>> = groups.iter().flat_map(|group| &group.places).collect();
     let ranked: Vec<&Cell> = places.iter().filter(|place| place.rank.is_listed()).map(|place| place.cell).collect();
@@ -256,6 +272,9 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
     let mut legend = vec![("TIME", time)];
     if ranked_by(Metric::OpsPerS) {
         legend.push(("OP/S", "ranks the stores, as every trial was given the same time".into()));
+    }
+    if let Some(batches) = Batches::of(study) {
+        legend.push((batches.title(), batches.meaning()));
     }
     legend.push(("P99", p99.into()));
     if ranked_by(Metric::P99) {

@@ -70,9 +70,36 @@ fn stores_that_disagree_are_told_in_capitals() {
         "page libc6 has 3,811 fans instead of 3,839",
     );
     let table = plain(&study);
-    assert!(table.contains("THE STORES DISAGREE. Answer sha256:9c6e0f1a52c4b7d8… on ram, lmdb, fjall;"), "{table}");
+    let disagreement = table.find("THE STORES DISAGREE. Answer sha256:9c6e0f1a52c4b7d8… on ram, lmdb, fjall;");
+    assert!(disagreement.unwrap() < table.find("STORE ").unwrap(), "above every figure: {table}");
     assert!(table.contains("Updates lost, 6,172,835 times: page libc6 has 3,811 fans instead of 3,839"), "{table}");
     assert!(table.contains("policy=cas"), "{table}");
+}
+
+#[test]
+fn rates_of_a_job_of_batches_count_documents_and_p99_is_said_to_be_that_of_a_batch() {
+    let mut study = sample::fans();
+    study.cells.truncate(5);
+    study.input.insert("documents".into(), 50_000.into());
+    for trial in study.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
+        let (operations, elapsed_s) = (50, trial.makespan_s);
+        (trial.operations, trial.ops_per_s) = (operations, operations as f64 / elapsed_s);
+        let load = study::PhaseRecord {
+            name: "load".into(),
+            timed: true,
+            elapsed_s,
+            operations,
+            records: 50_000,
+            ..study::PhaseRecord::default()
+        };
+        trial.phases = vec![load];
+    }
+    study.cells.iter_mut().for_each(analysis::summarise);
+    let table = plain(&study);
+    // 50,000 documents in 2.21 s; operations were 22.6 per second.
+    let lmdb = table.lines().find(|line| line.contains(" lmdb ")).unwrap();
+    assert!(table.contains("DOCS/S") && !table.contains("OP/S ") && lmdb.contains("22.6k"), "{table}");
+    assert!(table.contains("P99 is that of a batch"), "{table}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A store against itself: how often are equal stores called different, and how surely is a small slowdown found?
 //!
 //! Each pair is a study as `kvtrial run` makes it, of one store named twice: every trial on a fresh start, in the study's balanced
-//! random order, compared by the rank test `kvtrial` compares stores with. Of equal stores 5 in 100 pairs must come out as
+//! random order, compared by a rank test, whose level is known exactly whatever the noise (the rule of tables and comparisons,
+//! [`stats::separations`], errs on the safe side, so it could not show that there are too many). Of equal stores 5 in 100 pairs must come out as
 //! different at 5 %, no more, whatever else the machine does. With the second store slowed down by a layer that burns time
 //! ([`store::layers::burn`]), the pairs that come out as different are the power.
 
