@@ -26,13 +26,17 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
     let of =
         |status: Status| -> Vec<&Cell> { study.cells.iter().filter(|cell| cell.verdict.status == status).collect() };
     let (void, degraded, unrun) = (of(Status::Void), of(Status::Degraded), of(Status::NotRun));
+    // Before all else: whose answers differ did not do the same work.
+    for disagreement in disagreements(study) {
+        add(Weight::Bad, disagreement);
+    }
     if !void.is_empty() {
         add(
             Weight::Bad,
             format!(
                 "{} void: an answer was wrong, missing or refused. Shown, never ranked: {}.",
                 cells(void.len()),
-                names(&void)
+                reasoned(&void)
             ),
         );
     }
@@ -46,9 +50,6 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
         let why = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
         let was = if unrun.len() == 1 { "1 cell was".into() } else { format!("{} cells were", unrun.len()) };
         add(Weight::Warning, format!("{was} not run, so nothing is known of them{why}: {}.", names(&unrun)));
-    }
-    for disagreement in disagreements(study) {
-        add(Weight::Bad, disagreement);
     }
     let failed = study.selftest.as_ref().map_or(0, |selftest| selftest.proofs.len() - selftest.holding());
     if failed > 0 {
@@ -89,9 +90,21 @@ fn cells(n: usize) -> String {
 }
 
 fn names(cells: &[&Cell]) -> String {
+    listed(cells, label)
+}
+
+/// `redis (refused), sqlite (wrong value)`.
+fn reasoned(cells: &[&Cell]) -> String {
+    listed(cells, |cell| match cell.verdict.reasons.first() {
+        Some(reason) => format!("{} ({})", label(cell), reason.kind.name().replace('_', " ")),
+        None => label(cell),
+    })
+}
+
+fn listed(cells: &[&Cell], name: impl Fn(&Cell) -> String) -> String {
     let mut names: Vec<String> = Vec::new();
     for cell in cells {
-        let name = label(cell);
+        let name = name(cell);
         if !names.contains(&name) {
             names.push(name);
         }
@@ -106,8 +119,7 @@ fn names(cells: &[&Cell]) -> String {
 fn disagreements(study: &Study) -> Vec<String> {
     let mut found = Vec::new();
     for part in analysis::parts(study) {
-        let answered: Vec<&&Cell> =
-            part.cells.iter().filter(|cell| cell.verdict.is_ranked() && !cell.answer.digest.is_empty()).collect();
+        let answered: Vec<&&Cell> = part.cells.iter().filter(|cell| !cell.answer.digest.is_empty()).collect();
         let Some(first) = answered.first() else { continue };
         if let Some(other) = answered.iter().find(|cell| cell.answer.digest != first.answer.digest) {
             found.push(format!(

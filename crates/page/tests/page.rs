@@ -111,6 +111,20 @@ fn a_void_cell_is_shown_with_its_reason_and_has_no_bar() {
 }
 
 #[test]
+fn stores_that_disagree_are_named_before_every_other_notice_also_where_one_is_void_for_it() {
+    let mut study = sample::troubled();
+    let answered =
+        study.cells.iter().position(|cell| !cell.baseline && cell.verdict.status == study::Status::Void).unwrap();
+    for (at, cell) in study.cells.iter_mut().enumerate() {
+        cell.answer.digest = if at == answered { "sha256:ff".into() } else { "sha256:00".into() };
+    }
+    let html = report(&study).html();
+    let (_, notices) = html.split_once("What to know first").unwrap();
+    let first = notices.find("The stores disagree: ").unwrap();
+    assert!(first < notices.find(" void: ").unwrap(), "{}", &notices[..2000]);
+}
+
+#[test]
 fn a_budget_is_drawn_and_told_and_a_bar_of_two_layers_says_so() {
     let study = sample::usual();
     let html = report(&study).html();

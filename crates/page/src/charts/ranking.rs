@@ -183,7 +183,10 @@ fn table(group: &Group<'_>) -> DataTable {
             self::place(place.rank),
             figure.map_or("–".into(), |it| figures::value(it.value, metric.unit())),
             figure.map_or("–".into(), |it| figures::interval(&it, metric.unit())),
-            cell.verdict.status.to_string(),
+            match cell.verdict.reasons.first() {
+                Some(reason) => format!("{} ({})", cell.verdict.status, reason.kind.name().replace('_', " ")),
+                None => cell.verdict.status.to_string(),
+            },
         ]);
     }
     table

@@ -60,10 +60,18 @@ fn table(text: &mut String, label: &str, group: &Group<'_>) {
             or_dash(cell.makespan_s.map(|it| interval(&it, &units::duration))),
             or_dash(cell.ops_per_s.map(|it| interval(&it, &units::count))),
             or_dash(cell.p99_ns.map(|it| interval(&it, &|ns| units::duration(ns * 1e-9)))),
-            cell.verdict.status,
+            verdict(cell),
         );
     }
     if let Some(sentence) = order::unseen(group) {
         let _ = writeln!(text, "\n{}", escaped(&sentence));
+    }
+}
+
+/// The verdict with its first reason, beside the cell; all of them stand beneath.
+fn verdict(cell: &study::Cell) -> String {
+    match cell.verdict.reasons.first() {
+        Some(reason) => format!("{} ({})", cell.verdict.status, reason.kind.name().replace('_', " ")),
+        None => cell.verdict.status.to_string(),
     }
 }
