@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -45,11 +46,15 @@ fn first_line_within(program: &Path, args: &[&str], timeout: Duration) -> Option
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        // Of its own, so that what it starts can be ended with it.
+        .process_group(0)
         .spawn()
         .ok()?;
     let line = read_line(&mut child, deadline);
-    // Does nothing to a child that has been waited for; ends one that hangs.
-    let _ = child.kill();
+    // Ends one that hangs, and whatever it has started: a program may be a script. The group has the id of its first process until the
+    // last is gone, and that first one has not been waited for, so the id is nobody else's.
+    // SAFETY: killpg touches no memory.
+    unsafe { libc::killpg(child.id().cast_signed(), libc::SIGKILL) };
     let _ = child.wait();
     line
 }
@@ -61,12 +66,28 @@ fn read_line(child: &mut Child, deadline: Instant) -> Option<String> {
     });
     let line = (texts.next()??).or(texts.next()??)?;
     loop {
-        match child.try_wait().ok()? {
-            Some(status) => return status.success().then_some(line),
+        match success(child) {
+            Some(success) => return success.then_some(line),
             None if Instant::now() >= deadline => return None,
             None => thread::sleep(Duration::from_millis(1)),
         }
     }
+}
+
+/// Whether a child that has ended did so well. It stays to be waited for.
+fn success(child: &Child) -> Option<bool> {
+    // SAFETY: siginfo_t is plain data for which all zeros is valid; waitid only writes into it.
+    let (result, info) = unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        (libc::waitid(libc::P_PID, child.id(), &mut info, flags), info)
+    };
+    if result != 0 {
+        return Some(false);
+    }
+    // SAFETY: waitid has filled the fields of a child's siginfo, or left them zero: it still runs.
+    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
+    (pid != 0).then_some(info.si_code == libc::CLD_EXITED && status == 0)
 }
 
 /// Reads to the end on a thread of its own: a program that hangs with its output open cannot hold us.
@@ -166,5 +187,25 @@ mod tests {
         assert_eq!(first_line_within(Path::new(SH), &["-c", "echo v; exec sleep 20"], timeout), None);
         assert_eq!(first_line_within(Path::new(SH), &["-c", "while :; do echo y; done"], timeout), None);
         assert!(start.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn what_a_hanging_program_has_started_is_ended_with_it() {
+        let dir = directory("children");
+        let pid_file = dir.join("pid");
+        let script = format!("sleep 1000 & echo $! > {}; wait", pid_file.display());
+        assert_eq!(first_line_within(Path::new(SH), &["-c", &script], Duration::from_millis(500)), None);
+        let pid = fs::read_to_string(&pid_file).unwrap();
+        let process = Path::new("/proc").join(pid.trim());
+        let is_gone = || match fs::read_to_string(process.join("stat")) {
+            Ok(stat) => stat.contains(") Z "),
+            Err(_) => true,
+        };
+        let limit = Instant::now() + Duration::from_secs(5);
+        while !is_gone() {
+            assert!(Instant::now() < limit, "process {} still runs", pid.trim());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        fs::remove_dir_all(dir).unwrap();
     }
 }
