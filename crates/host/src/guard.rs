@@ -4,6 +4,7 @@
 //! not been ended properly: their processes are killed and their directories removed. Without it (no `/bin/sh`) servers still
 //! die with kvtrial, and the next start removes the directories.
 
+use crate::process::Pid;
 use crate::tree::MARK;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -12,11 +13,23 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// `$1` is the name of the mark; places are read line by line.
+/// `$1` is the name of the mark; then lines are read: places, `+PID` of a process started, `-PID` of one that has been cleared away after.
+/// A killed process may leave System V memory.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM QUIT
 mark=$1; shift
-while IFS= read -r place; do set -- "$@" "$place"; done
+started=
+while IFS= read -r line; do
+    case $line in
+    +*) started="$started ${line#+}" ;;
+    -*)
+        left=
+        for process in $started; do [ "$process" = "${line#-}" ] || left="$left $process"; done
+        started=$left
+        ;;
+    *) set -- "$@" "$line" ;;
+    esac
+done
 for place do
     [ -d "$place" ] || continue
     tries=0
@@ -36,19 +49,36 @@ for place do
         sleep 0.02
     done
 done
+[ "$started" ] || exit 0
+while read -r key id rights bytes maker user attached rest; do
+    case " $started " in *" $maker "*) [ "$attached" = 0 ] && ipcrm -m "$id" ;; esac
+done < /proc/sysvipc/shm
 "#;
 
 /// Tells the guard of a place; starts it with the first.
 pub fn watch(place: &Path) {
+    let path = place.as_os_str().as_bytes();
+    if path.starts_with(b"/") && !path.contains(&b'\n') {
+        tell(path);
+    }
+}
+
+/// Tells the guard of a process that was started in a place.
+pub fn note(pid: Pid) {
+    tell(format!("+{pid}").as_bytes());
+}
+
+/// Tells the guard that a process needs no clearing away after any more.
+pub fn forget(pid: Pid) {
+    tell(format!("-{pid}").as_bytes());
+}
+
+fn tell(line: &[u8]) {
     static GUARD: OnceLock<Option<Mutex<ChildStdin>>> = OnceLock::new();
     let Some(guard) = GUARD.get_or_init(|| start().map(Mutex::new)) else { return };
-    let path = place.as_os_str().as_bytes();
-    if path.contains(&b'\n') {
-        return;
-    }
     let mut guard = guard.lock().unwrap_or_else(PoisonError::into_inner);
     // A guard that somebody has ended is missed only when kvtrial is killed too.
-    let _ = guard.write_all(&[path, b"\n"].concat());
+    let _ = guard.write_all(&[line, b"\n"].concat());
 }
 
 /// In a process group of its own, so that what is typed at the terminal does not reach it.

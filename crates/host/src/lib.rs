@@ -32,6 +32,7 @@ mod room;
 mod secret;
 mod server;
 mod settle;
+mod sysv;
 mod throttle;
 mod tree;
 mod usage;

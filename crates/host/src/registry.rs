@@ -3,9 +3,9 @@
 //! Processes are started and reaped under one lock only: no process can start after [`end_all`], and no id is signalled after
 //! the kernel may have given it to somebody else.
 
-use crate::guard;
 use crate::process::{self, Ending, Pid};
 use crate::tree::{self, Process};
+use crate::{guard, sysv};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -71,6 +71,7 @@ pub fn spawn(id: PlaceId, command: Command, cpus: Vec<usize>) -> io::Result<Pid>
     let entry = registry.entries.iter_mut().find(|entry| entry.id == id).ok_or_else(ended)?;
     let pid = process::spawn(command, cpus)?;
     entry.roots.push(pid);
+    guard::note(pid);
     Ok(pid)
 }
 
@@ -78,6 +79,7 @@ pub fn spawn(id: PlaceId, command: Command, cpus: Vec<usize>) -> io::Result<Pid>
 pub fn forget(id: PlaceId, pid: Pid) {
     if let Some(entry) = registry().entries.iter_mut().find(|entry| entry.id == id) {
         process::reap(pid);
+        guard::forget(pid);
         entry.roots.retain(|root| *root != pid);
     }
 }
@@ -176,6 +178,8 @@ impl Entry {
             }
             thread::sleep(Duration::from_millis(2));
         }
+        sysv::remove_made_by(&roots);
+        self.roots.iter().for_each(|root| guard::forget(*root));
         remove(&self.root)
     }
 }

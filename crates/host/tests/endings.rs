@@ -104,6 +104,18 @@ impl Running {
     }
 
     fn start_from(role: &str, base: tempfile::TempDir, mut command: Command) -> Running {
+        // As at a login, whatever this test was started by (`nohup` ignores hang-ups for its children).
+        // SAFETY: signal touches no memory and may be called between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGHUP, libc::SIG_DFL);
+                Ok(())
+            });
+        }
+        Running::spawn(role, base, command)
+    }
+
+    fn spawn(role: &str, base: tempfile::TempDir, mut command: Command) -> Running {
         let mut child = command
             .args(["--exact", "stand_in", "--ignored", "--nocapture"])
             .env(ROLE, role)
@@ -161,6 +173,14 @@ impl Running {
         unsafe { libc::kill(guards[0], libc::SIGKILL) };
     }
 
+    /// Segments of shared memory that its processes have made.
+    fn shared_memory(&self) -> Vec<String> {
+        let segments = std::fs::read_to_string("/proc/sysvipc/shm").unwrap();
+        let made_by = |line: &str| line.split_whitespace().nth(4).and_then(|field| field.parse().ok());
+        let ours = |line: &&str| made_by(line).is_some_and(|pid: i32| self.processes.contains(&pid));
+        segments.lines().skip(1).filter(ours).map(str::to_owned).collect()
+    }
+
     /// Every process gone, within a moment.
     fn assert_no_process(&self) {
         assert!(!self.processes.is_empty());
@@ -173,6 +193,13 @@ impl Running {
 
     fn assert_nothing_left(&self) {
         self.assert_no_process();
+        let start = Instant::now();
+        while (!names_in(self.base.path()).is_empty() || !self.shared_memory().is_empty())
+            && start.elapsed() < Duration::from_secs(5)
+        {
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(self.shared_memory(), [""; 0]);
         assert_eq!(names_in(self.base.path()), [""; 0]);
     }
 }
@@ -193,6 +220,25 @@ fn after_the_first_signal_a_run_that_obeys_ends_by_itself_and_leaves_nothing() {
         assert_eq!(running.wait().code(), Some(0), "signal {signal}");
         running.assert_nothing_left();
     }
+}
+
+#[test]
+fn a_run_started_by_nohup_goes_on_when_its_terminal_is_closed() {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    // SAFETY: signal touches no memory and may be called between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGHUP, libc::SIG_IGN);
+            Ok(())
+        });
+    }
+    let mut running = Running::spawn("obeys", base(), command);
+    running.signal(libc::SIGHUP);
+    thread::sleep(Duration::from_millis(500));
+    assert_eq!(running.child.try_wait().unwrap(), None, "it goes on");
+    running.signal(libc::SIGTERM);
+    assert_eq!(running.wait().code(), Some(0));
+    running.assert_nothing_left();
 }
 
 #[test]
@@ -248,6 +294,7 @@ fn an_exit_without_dropping_anything_leaves_nothing() {
 #[test]
 fn sigkill_leaves_nothing() {
     let mut running = Running::start("ignores");
+    assert!(!running.shared_memory().is_empty(), "PostgreSQL makes some");
     running.signal(libc::SIGKILL);
     running.wait();
     running.assert_nothing_left();

@@ -9,7 +9,7 @@
 //! | `none` | `fsync=off synchronous_commit=off full_page_writes=off` | 0.6 s at a kill, anything at a power cut |
 //!
 //! The protocol pipelines, so the slots of a client share one connection. On the user's server the tables live in a schema
-//! `kvtrial` of the URL's database and are made anew; nothing else is touched.
+//! `kvtrial` of the URL's database; nothing else is touched. With rows in them a run needs `--overwrite`.
 
 #[cfg(feature = "postgres")]
 mod client;
@@ -132,6 +132,8 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     run = settings(run, &["max_connections=1000", "logging_collector=off", "log_min_messages=warning"]);
     run = settings(run, durability_settings(spec.durability.unwrap_or(DURABILITIES[0])));
     run = setting(run, &format!("port={port}"));
+    // Not in /dev/shm, where a server that is killed leaves it: in its own directory, which is removed.
+    run = setting(run, "dynamic_shared_memory_type=mmap");
     for (name, value) in spec.options.iter().filter(|(name, _)| *name != "layout") {
         run = setting(run, &format!("{name}={value}"));
     }

@@ -32,6 +32,13 @@ fn on_the_users_own_server_only_our_schema_is_touched() {
 }
 
 #[test]
+fn nothing_of_a_server_lies_where_its_end_would_leave_it() {
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", rig().pid())).unwrap();
+    assert!(maps.contains("postgres"), "{maps}");
+    assert!(!maps.contains("/dev/shm/"), "{maps}");
+}
+
+#[test]
 fn what_a_deadlock_undid_is_sent_again_and_counted() {
     // PostgreSQL looks for a deadlock once a second and undoes one of those in it: with more than two, again and again.
     common::deadlocks(rig(), 2);

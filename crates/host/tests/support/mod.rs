@@ -120,6 +120,8 @@ pub fn postgres_plan(_: &Spec, place: &Place) -> Result<ServerPlan, StoreError> 
         "",
         "-c",
         "fsync=off",
+        "-c",
+        "dynamic_shared_memory_type=mmap",
     ]);
     Ok(ServerPlan {
         directories: vec!["data".into(), "run/sockets".into()],
