@@ -55,6 +55,13 @@ pub(crate) fn carry_out(
     setup: &TrialSetup,
     link: &mut dyn Link,
 ) -> Result<(), Refusal> {
+    let failed = |error: store::StoreError| Refusal::Keys(error.to_string());
+    if let Some(rows) = store.own_rows().map_err(failed)? {
+        if keys.action == Action::Look && rows > 0 {
+            return Err(Refusal::ForeignData { count: rows, example: "in tables that an earlier run has left".into() });
+        }
+        return store.clear().map_err(failed);
+    }
     for params in &keys.params {
         let job = (bench.job)(params).map_err(|error| Refusal::Job(error.0))?;
         let trial = job.trial(setup);

@@ -80,3 +80,38 @@ pub fn apply(spec: &Spec, mut store: Box<dyn Store>) -> Result<Box<dyn Store>, S
     }
     Ok(store)
 }
+
+#[cfg(test)]
+mod tests {
+    /// The names of the functions in a trait or an implementation that begins with this line.
+    fn functions<'a>(source: &'a str, head: &str) -> Vec<&'a str> {
+        let body = source.split(head).nth(1).unwrap_or_else(|| panic!("{head} is not there"));
+        let body = body.split("\n}\n").next().unwrap_or_default();
+        let names = body.lines().filter_map(|line| line.strip_prefix("    fn ")?.split(['(', '<']).next());
+        names.collect()
+    }
+
+    /// Layers call what is beneath them by the same names, so a function a layer lacks is one that ends at it: what is beneath has it,
+    /// and nobody asks.
+    #[test]
+    fn every_layer_passes_on_every_function_of_a_store_and_of_a_session() {
+        let traits = include_str!("session.rs");
+        let (store, session) = (functions(traits, "pub trait Store:"), functions(traits, "pub trait Session {"));
+        assert!(
+            store.contains(&"facts") && store.contains(&"resent") && session.contains(&"rest"),
+            "{store:?} {session:?}"
+        );
+        let burn = include_str!("layers/burn.rs");
+        assert_eq!(sorted(functions(burn, "impl Store for Burning {")), sorted(store.clone()));
+        assert_eq!(sorted(functions(burn, "impl Session for BurningSession {")), sorted(session.clone()));
+        assert_eq!(sorted(functions(include_str!("layers/cache.rs"), "impl Store for Cached {")), sorted(store));
+        let told: Vec<&str> = session.into_iter().filter(|name| !["expect", "rest"].contains(name)).collect();
+        let cached = functions(include_str!("layers/cache/session.rs"), "impl Session for CachedSession {");
+        assert_eq!(sorted(cached), sorted(told));
+    }
+
+    fn sorted(mut names: Vec<&str>) -> Vec<&str> {
+        names.sort_unstable();
+        names
+    }
+}

@@ -199,6 +199,23 @@ pub trait Store: Send + Sync {
         0
     }
 
+    /// Rows in the tables that the adapter has made for itself, when it has such tables: in a store of the user's they are of an earlier
+    /// run. `None`: keys lie among those of others.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
+        Ok(None)
+    }
+
+    /// Makes those tables anew. Connecting never does that to tables with rows.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    fn clear(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Makes everything acknowledged as durable as the level asked for demands; counted inside the makespan.
     ///
     /// # Errors

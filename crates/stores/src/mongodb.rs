@@ -19,7 +19,7 @@
 //! Keys are stored as `_id` strings, those that are no plain text in hexadecimal digits: FerretDB looks up only strings through its
 //! index. Their order is not the order of the keys' bytes, so scans are not native. The protocol does not pipeline: each slot
 //! has a connection, in one pool a session. On the user's server the collections `kvtrial_kv`, `kvtrial_counters` and `kvtrial_fields`
-//! are made anew in the database of the URL (or in `kvtrial`); nothing else is touched.
+//! are kvtrial's in the database of the URL (or in `kvtrial`); nothing else is touched. With documents in them a run needs `--overwrite`.
 
 #[cfg(feature = "mongodb")]
 mod client;

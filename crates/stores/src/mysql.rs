@@ -7,7 +7,8 @@
 //! | `none` | 0, no doublewrite buffer, no sync at all (MariaDB) | a second at a kill, anything at a power cut |
 //!
 //! The protocol does not pipeline, so each slot has a connection of its own. On the user's server the tables `kvtrial_kv`,
-//! `kvtrial_counters` and `kvtrial_fields` are made anew in the database of the URL (or in `kvtrial`); nothing else is touched.
+//! `kvtrial_counters` and `kvtrial_fields` are kvtrial's in the database of the URL (or in `kvtrial`); nothing else is touched. With
+//! rows in them a run needs `--overwrite`.
 
 #[cfg(feature = "mysql")]
 mod client;

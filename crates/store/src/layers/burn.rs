@@ -6,8 +6,8 @@
 
 use super::Layer;
 use crate::{
-    Capabilities, Executor, Facts, Group, Happening, Operation, OperationKind, OptionInfo, Reduction, Reply, Session,
-    SessionPlan, Sink, Slot, Store, StoreError, Threading, Until,
+    Capabilities, Executor, Facts, Group, Happening, Heed, Operation, OperationKind, OptionInfo, Reduction, Reply,
+    Session, SessionPlan, Sink, Slot, Store, StoreError, Threading, Until,
 };
 use std::str::FromStr;
 use std::task::{Context, Poll};
@@ -100,6 +100,14 @@ impl Store for Burning {
         self.store.resent()
     }
 
+    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
+        self.store.own_rows()
+    }
+
+    fn clear(&self) -> Result<(), StoreError> {
+        self.store.clear()
+    }
+
     fn flush(&self) -> Result<(), StoreError> {
         self.store.flush()
     }
@@ -180,6 +188,14 @@ impl Session for BurningSession {
 
     fn poll(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>> {
         self.session.poll(cx, until, sink)
+    }
+
+    fn expect(&mut self, slot: Slot, kind: OperationKind, key: &[u8]) -> Heed {
+        self.session.expect(slot, kind, key)
+    }
+
+    fn rest(&mut self, slot: Slot) {
+        self.session.rest(slot);
     }
 
     fn executor(&self) -> Executor {

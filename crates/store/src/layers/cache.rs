@@ -145,6 +145,14 @@ impl Store for Cached {
         self.store.resent()
     }
 
+    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
+        self.store.own_rows()
+    }
+
+    fn clear(&self) -> Result<(), StoreError> {
+        self.store.clear()
+    }
+
     fn flush(&self) -> Result<(), StoreError> {
         self.write_all()?;
         self.store.flush()

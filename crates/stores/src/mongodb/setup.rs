@@ -63,7 +63,7 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
     let identity = brief(endpoint, SETUP_TIMEOUT, async {
         let database = enter(&place, options.clone(), &database).await?;
         let work = async {
-            make_collections(&database, spec.target == Target::Private).await?;
+            make_collections(&database).await?;
             identity(&database).await
         };
         let identity = work.await.map_err(|error| StoreError::open(&place, error));
@@ -134,15 +134,11 @@ async fn enter(place: &str, options: ClientOptions, database: &str) -> Result<Da
     }
 }
 
-/// On a private server collections that are there already (after a restart) stay; on the user's, ours are made anew.
-async fn make_collections(database: &Database, private: bool) -> mongodb::error::Result<()> {
+/// Collections that are there already stay, whoever's their documents are: nobody has said yet that they may go.
+async fn make_collections(database: &Database) -> mongodb::error::Result<()> {
     let existing = database.list_collection_names().await?;
     for name in COLLECTIONS {
-        let exists = existing.iter().any(|other| other == name);
-        if exists && !private {
-            database.collection::<Document>(name).drop().await?;
-        }
-        if !exists || !private {
+        if !existing.iter().any(|other| other == name) {
             database.create_collection(name).await?;
         }
     }
@@ -189,6 +185,18 @@ fn flatten(prefix: &str, document: &Document, config: &mut BTreeMap<String, Stri
             Bson::String(text) => drop(config.insert(path, text.clone())),
             other => drop(config.insert(path, other.to_string())),
         }
+    }
+}
+
+impl MongoDb {
+    /// Asks the server something on a connection of its own.
+    fn ask<T>(&self, question: impl AsyncFnOnce(&Database) -> mongodb::error::Result<T>) -> Result<T, StoreError> {
+        brief(&self.place, SETUP_TIMEOUT, async {
+            let database = enter(&self.place, self.options.clone(), &self.database).await?;
+            let answer = question(&database).await;
+            database.client().clone().shutdown().immediate(true).await;
+            answer.map_err(|error| StoreError::open(&self.place, error))
+        })
     }
 }
 
@@ -248,6 +256,25 @@ impl Store for MongoDb {
         config.insert("connections".into(), connections);
         config.insert("driver".into(), "mongodb".into());
         Ok(Facts { product: identity.product.into(), version, config })
+    }
+
+    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
+        self.ask(async |database| {
+            let mut rows = 0;
+            for name in COLLECTIONS {
+                rows += database.collection::<Document>(name).count_documents(doc! {}).await?;
+            }
+            Ok(Some(rows))
+        })
+    }
+
+    fn clear(&self) -> Result<(), StoreError> {
+        self.ask(async |database| {
+            for name in COLLECTIONS {
+                database.collection::<Document>(name).drop().await?;
+            }
+            make_collections(database).await
+        })
     }
 
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {

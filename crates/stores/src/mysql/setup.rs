@@ -10,7 +10,7 @@ use store::asynchronous::{Async, brief};
 use store::{
     Capabilities, Endpoint, Facts, Group, Reduction, Resent, Session, SessionPlan, Store, StoreError, Threading,
 };
-use study::{Address, Durability, Spec, Target};
+use study::{Address, Durability, Spec};
 
 /// How long a server may take to let us in: a server that is starting is asked again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -58,7 +58,7 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
     let place = endpoint.to_string();
     let settings = brief(endpoint, SETUP_TIMEOUT, async {
         let mut conn = enter(&place, opts(endpoint, None)).await?;
-        let result = make_tables(&mut conn, &database, spec.target == Target::Private).await;
+        let result = make_tables(&mut conn, &database).await;
         let settings = match result {
             Ok(()) => settings(&mut conn).await,
             Err(error) => Err(error),
@@ -107,16 +107,12 @@ pub(super) async fn enter(place: &str, opts: Opts) -> Result<Conn, StoreError> {
     }
 }
 
-/// On a private server tables that are there already (after a restart) stay; on the user's, ours are made anew.
-async fn make_tables(conn: &mut Conn, database: &str, private: bool) -> mysql_async::Result<()> {
+/// Tables that are there already stay, whoever's their rows are: nobody has said yet that they may go.
+async fn make_tables(conn: &mut Conn, database: &str) -> mysql_async::Result<()> {
     let database = database.replace('`', "``");
     conn.query_drop(format!("CREATE DATABASE IF NOT EXISTS `{database}`")).await?;
     for (table, columns) in TABLES {
-        let name = format!("`{database}`.{table}");
-        if !private {
-            conn.query_drop(format!("DROP TABLE IF EXISTS {name}")).await?;
-        }
-        conn.query_drop(format!("CREATE TABLE IF NOT EXISTS {name} ({columns}) ENGINE=InnoDB")).await?;
+        conn.query_drop(format!("CREATE TABLE IF NOT EXISTS `{database}`.{table} ({columns}) ENGINE=InnoDB")).await?;
     }
     Ok(())
 }
@@ -185,6 +181,22 @@ impl Store for MySql {
         config.insert("connections".into(), "one a slot (the protocol does not pipeline)".into());
         config.insert("driver".into(), "mysql_async".into());
         Ok(Facts { product, version: number(&version).to_owned(), config })
+    }
+
+    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
+        let counts = TABLES.map(|(table, _)| format!("(SELECT COUNT(*) FROM {table})")).join(" + ");
+        let rows = self.ask(SETUP_TIMEOUT, async |conn| conn.query_first::<u64, _>(format!("SELECT {counts}")).await)?;
+        Ok(Some(rows.unwrap_or(0)))
+    }
+
+    fn clear(&self) -> Result<(), StoreError> {
+        self.ask(SETUP_TIMEOUT, async |conn| {
+            for (table, columns) in TABLES {
+                conn.query_drop(format!("DROP TABLE IF EXISTS {table}")).await?;
+                conn.query_drop(format!("CREATE TABLE {table} ({columns}) ENGINE=InnoDB")).await?;
+            }
+            Ok(())
+        })
     }
 
     /// InnoDB rewrites the table and swaps the files.

@@ -53,7 +53,7 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
     let place = endpoint.to_string();
     let settings = brief(endpoint, SETUP_TIMEOUT, async {
         let client = enter(&place, &config).await?;
-        let made = client.batch_execute(&make_tables(layout, spec.target == Target::Private)).await;
+        let made = make_tables(&client, layout, spec.target == Target::Private).await;
         made.map_err(|error| StoreError::open(endpoint, words(&error)))?;
         settings(&place, &client).await
     })?;
@@ -122,8 +122,21 @@ pub(super) async fn open(config: &Config) -> Result<tokio_postgres::Client, toki
     Ok(client)
 }
 
-/// On a private server tables that are there already (after a restart) stay; on the user's, ours are made anew.
-fn make_tables(layout: Layout, private: bool) -> String {
+/// Tables with rows stay, whoever's they are: nobody has said yet that they may go. On the user's server empty ones are made anew, for
+/// they may be of another layout.
+async fn make_tables(client: &tokio_postgres::Client, layout: Layout, private: bool) -> Result<(), tokio_postgres::Error> {
+    client.batch_execute(&tables(layout, "")).await?;
+    if !private && rows(client, layout).await? == 0 {
+        client.batch_execute(&tables(layout, DROP)).await?;
+    }
+    Ok(())
+}
+
+/// What a statement that makes a table anew begins with.
+const DROP: &str = "DROP TABLE IF EXISTS kvtrial.";
+
+/// The statements that make the tables, each behind `before` and its name if there is such a text.
+fn tables(layout: Layout, before: &str) -> String {
     let mut text = String::from("SET client_min_messages = warning; CREATE SCHEMA IF NOT EXISTS kvtrial;");
     if layout == Layout::Hstore {
         text += "CREATE EXTENSION IF NOT EXISTS hstore SCHEMA kvtrial;";
@@ -131,12 +144,19 @@ fn make_tables(layout: Layout, private: bool) -> String {
         text.push(';');
     }
     for (table, columns) in layout.tables() {
-        if !private {
-            text += &format!("DROP TABLE IF EXISTS kvtrial.{table};");
+        if !before.is_empty() {
+            text += &format!("{before}{table};");
         }
         text += &format!("CREATE TABLE IF NOT EXISTS kvtrial.{table} ({columns});");
     }
     text
+}
+
+/// Rows in all of the tables.
+async fn rows(client: &tokio_postgres::Client, layout: Layout) -> Result<u64, tokio_postgres::Error> {
+    let counts = layout.tables().map(|(table, _)| format!("(SELECT count(*) FROM kvtrial.{table})"));
+    let row = client.query_one(&format!("SELECT {}", counts.join(" + ")), &[]).await?;
+    row.try_get::<_, i64>(0).map(i64::unsigned_abs)
 }
 
 async fn settings(place: &str, client: &tokio_postgres::Client) -> Result<BTreeMap<String, String>, StoreError> {
@@ -220,6 +240,14 @@ impl Store for Postgres {
         config.insert("layout".into(), layout.into());
         config.insert("values".into(), values.into());
         Ok(Facts { product: "PostgreSQL".into(), version, config })
+    }
+
+    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
+        self.ask(SETUP_TIMEOUT, async |client| rows(client, self.layout).await).map(Some)
+    }
+
+    fn clear(&self) -> Result<(), StoreError> {
+        self.ask(SETUP_TIMEOUT, async |client| client.batch_execute(&tables(self.layout, DROP)).await)
     }
 
     /// Rewrites table and index into new files; the checkpoint lets go of the old ones.
