@@ -13,6 +13,8 @@ mod sessions;
 mod swaps;
 mod values;
 
+pub use sessions::delete_keys;
+
 use crate::fault::Stop;
 use crate::subject::Subject;
 use store::OperationKind;

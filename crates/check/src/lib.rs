@@ -20,7 +20,7 @@ pub use report::{CaseResult, CaseStatus, Finding, Report, is_failed, is_passed, 
 
 use cases::Case;
 use fault::{Stop, guarded};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::{Keeps, OperationKind, Store};
 use subject::Subject;
@@ -30,7 +30,7 @@ use subject::Subject;
 pub const KEY_PREFIX: &str = "kvtrial-check:";
 
 /// How a check is done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// How long one operation may take; a store that takes longer counts as frozen, and the check ends.
     pub timeout: Duration,
@@ -41,6 +41,8 @@ pub struct Options {
     /// Makes the keys and values of this check its own. By default taken from the clock, so that neither a check of the same
     /// server at the same time nor the keys an interrupted one left behind disturb it.
     pub seed: u64,
+    /// Ends the check when it is set: the case under way and those behind it are skipped, and its keys are deleted.
+    pub stop: Option<&'static AtomicBool>,
 }
 
 impl Default for Options {
@@ -51,6 +53,7 @@ impl Default for Options {
             largest_value_bytes: 64 << 20,
             idle: Duration::from_secs(1),
             seed: now.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(32),
+            stop: None,
         }
     }
 }
@@ -79,6 +82,10 @@ pub fn run(store: &dyn Store, options: &Options, observer: &mut dyn FnMut(&CaseR
         observer(&result);
         report.cases.push(result);
     }
+    if subject.is_stopped() {
+        // Nobody waits for what the store says to it.
+        let _ = cases::delete_keys(&subject);
+    }
     report.operations = subject.operations.load(Ordering::Relaxed);
     report
 }
@@ -96,7 +103,12 @@ fn try_case(case: &Case, subject: &Subject<'_>, given_up: &mut Option<String>) -
     if !missing.is_empty() {
         return CaseStatus::Skipped { why: format!("not native: {}", missing.join(", ")) };
     }
-    match guarded(|| (case.run)(subject)) {
+    let outcome = guarded(|| (case.run)(subject));
+    if subject.is_stopped() {
+        *given_up = Some("the check was interrupted".into());
+        return CaseStatus::Skipped { why: "the check was interrupted".into() };
+    }
+    match outcome {
         Ok(()) => CaseStatus::Passed,
         Err(Stop::Skipped(why)) => CaseStatus::Skipped { why },
         Err(Stop::Failed(reason)) => {

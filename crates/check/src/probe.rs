@@ -152,6 +152,9 @@ impl<'a> Probe<'a> {
 
     /// Sends operations and waits for their replies, failures among them.
     pub fn send(&mut self, operations: &[Operation<'_>]) -> Result<Vec<OwnedReply>, Stop> {
+        if self.subject.is_stopped() {
+            return Err(Stop::Skipped("the check was interrupted".into()));
+        }
         for operation in operations {
             self.enter(operation);
         }

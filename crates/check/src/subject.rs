@@ -5,7 +5,8 @@ use crate::gate::Gate;
 use crate::ledger::Ledger;
 use crate::probe::Probe;
 use crate::{Options, value};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use store::{BlockingClient, Capabilities, Store};
 use study::ReasonKind;
 
@@ -23,6 +24,19 @@ impl<'a> Subject<'a> {
         let tag = value::hash(&options.seed.to_le_bytes()) & 0xFF_FFFF;
         let prefix = format!("{}{tag:06x}:", crate::KEY_PREFIX);
         Subject { store, options, ledger: Ledger::default(), operations: AtomicU64::new(0), prefix }
+    }
+
+    /// Whether somebody has asked for the end of the check.
+    pub fn is_stopped(&self) -> bool {
+        self.options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// Waits, but not beyond the end of the check.
+    pub fn rest(&self, time: Duration) {
+        let end = Instant::now() + time;
+        while !self.is_stopped() && Instant::now() < end {
+            std::thread::sleep(end.saturating_duration_since(Instant::now()).min(Duration::from_millis(20)));
+        }
     }
 
     /// What the store declares.
@@ -53,7 +67,7 @@ impl<'a> Subject<'a> {
     /// A new connection with up to `pipeline` operations in flight.
     pub fn probe_with(&self, pipeline: u32) -> Result<Probe<'_>, Stop> {
         match BlockingClient::open(self.store, pipeline, self.options.timeout) {
-            Ok(client) => Ok(Probe::new(self, client)),
+            Ok(client) => Ok(Probe::new(self, client.until(self.options.stop))),
             Err(error) => Err(Stop::keyless(ReasonKind::NotStarted, error.to_string())),
         }
     }

@@ -24,7 +24,7 @@ fn connect(protocol: Protocol, endpoint: &Endpoint) -> Box<dyn Store> {
 }
 
 fn options() -> Options {
-    Options { timeout: TIMEOUT, largest_value_bytes: 4 << 20, idle: Duration::from_millis(50), seed: 42 }
+    Options { timeout: TIMEOUT, largest_value_bytes: 4 << 20, idle: Duration::from_millis(50), seed: 42, stop: None }
 }
 
 fn check(protocol: Protocol, rules: Vec<Rule>) -> (Report, LyingServer) {

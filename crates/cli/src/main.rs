@@ -4,6 +4,8 @@
 //!
 //! What never lives here: a store, a job, a measurement, a table.
 
+#![warn(clippy::print_stdout, clippy::print_stderr)] // they panic when nobody reads; `terminal` does not
+
 mod args;
 mod commands;
 mod failure;
@@ -14,6 +16,7 @@ use args::{Arguments, Command};
 use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
+use terminal::note;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse(); // prints help and usage errors itself and exits with 0 or 2
@@ -28,7 +31,7 @@ fn main() -> ExitCode {
     terminal::choose(arguments.color);
     report::fit_terminal();
     if let Err(error) = host::interrupt::install(|| std::process::exit(failure::INTERRUPTED.into())) {
-        eprintln!("kvtrial: signals cannot be handled: {error}");
+        note(&format!("kvtrial: signals cannot be handled: {error}"));
         return ExitCode::from(failure::USAGE);
     }
     host::raise_open_files();
@@ -51,7 +54,7 @@ fn main() -> ExitCode {
     match result {
         Ok(status) => ExitCode::from(status),
         Err(Failure { message, status }) => {
-            eprintln!("kvtrial: {message}");
+            note(&format!("kvtrial: {message}"));
             ExitCode::from(status)
         }
     }

@@ -18,7 +18,7 @@ impl Offence {
     /// An offence that has to do with no key.
     #[cold]
     pub fn at_large(kind: ReasonKind, seen: String) -> Offence {
-        Offence(Box::new(Reason { kind, count: 1, example: seen }))
+        Offence(Box::new(Reason { kind, count: 1, example: study::visible(&seen).into_owned() }))
     }
 
     /// What kind of wrong.

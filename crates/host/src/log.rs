@@ -30,6 +30,7 @@ impl Logs {
     pub fn quote(&self) -> String {
         let text: String = self.files.iter().filter_map(|log| tail(log).ok()).collect();
         let text = if self.secret.reveal().is_empty() { text } else { text.replace(self.secret.reveal(), "***") };
+        let text = study::visible(&text.replace('\r', "")).into_owned();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let last = &lines[lines.len().saturating_sub(QUOTED_LINES)..];
         if last.is_empty() { String::new() } else { format!("; its log ends:\n  {}", last.join("\n  ")) }
@@ -66,7 +67,7 @@ mod tests {
         let expected: Vec<String> = (99_985..100_000).map(|number| format!("\n  line {number}")).collect();
         assert_eq!(quoted, format!("; its log ends:{}", expected.concat()));
         std::fs::write(&binary, b"a\xff\0b").unwrap();
-        assert!(end_of(&[long, binary]).ends_with("line 99999\n  a\u{fffd}\0b"));
+        assert!(end_of(&[long, binary]).ends_with("line 99999\n  a\u{fffd}\\u0000b"));
         assert_eq!(end_of(&[dir.path().join("missing")]), "");
     }
 

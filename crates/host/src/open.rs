@@ -188,7 +188,10 @@ impl Whereabouts {
     /// # Errors
     /// When the store cannot be reached or refuses.
     pub fn facts(&self, store: &dyn Store) -> Result<Facts, StoreError> {
-        let mut facts = store.facts()?;
+        let said = store.facts()?;
+        let seen = |text: &str| study::visible(text).into_owned();
+        let config = said.config.iter().map(|(name, value)| (seen(name), seen(value))).collect();
+        let mut facts = Facts { product: seen(&said.product), version: seen(&said.version), config };
         if self.endpoint().is_some_and(|endpoint| endpoint.tcp().is_some() && endpoint.password.is_none()) {
             facts.config.insert("access".into(), "any user of this machine: a port without a password".into());
         }

@@ -118,6 +118,7 @@ impl Report<'_> {
 }
 
 fn plot(name: &str, svg: String, fonts: &Arc<usvg::fontdb::Database>) -> Result<Plot, PlotError> {
+    let svg = study::visible(&svg).into_owned();
     let png = png(&svg, fonts).map_err(|detail| PlotError::Pixels { chart: name.to_owned(), detail })?;
     Ok(Plot { name: name.to_owned(), svg, png })
 }

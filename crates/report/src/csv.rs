@@ -116,5 +116,10 @@ fn line(text: &mut String, fields: impl Iterator<Item = String>) {
 
 /// A field as RFC 4180 has it: in quotes where it holds a comma, a quote or the end of a line.
 pub(crate) fn field(text: &str) -> String {
-    if text.contains([',', '"', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    let text = &study::visible(text);
+    if text.contains([',', '"', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.clone().into_owned()
+    }
 }

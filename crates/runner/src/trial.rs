@@ -140,7 +140,7 @@ fn conclude(
     record.disk_bytes = looks.disk_bytes;
     record.server = looks.server.map(|used| ServerUse { cpu_s: measured.server_cpu_s, ..used });
     measured.fill(&mut record);
-    record.answer = finish.answer;
+    record.answer = finish.answer.seen();
     record.verdict = judge::verdict(Evidence {
         outcomes: &measured.outcomes,
         answer: &record.answer,

@@ -4,8 +4,11 @@
 
 use crate::{Operation, OwnedFailure, OwnedReply, Reply, Session, SessionPlan, Sink, Slot, Store, StoreError, Until};
 use std::future::poll_fn;
-
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+/// How often a client that waits looks whether it is to go on.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// One connection (or library handle), used one call at a time.
 ///
@@ -14,6 +17,7 @@ pub struct BlockingClient {
     session: Box<dyn Session>,
     pipeline: u32,
     timeout: Duration,
+    stop: Option<&'static AtomicBool>,
     state: State,
 }
 
@@ -34,7 +38,12 @@ impl BlockingClient {
         let pipeline = pipeline.max(1);
         let mut session = store.session(SessionPlan { clients: 1, pipeline })?;
         session.believe(store.capabilities().max_value_bytes as u64);
-        Ok(BlockingClient { session, pipeline, timeout, state: State::Idle })
+        Ok(BlockingClient { session, pipeline, timeout, stop: None, state: State::Idle })
+    }
+
+    /// The same, that waits for nothing more once this flag is set: what has no reply then comes back as if its time were over.
+    pub fn until(self, stop: Option<&'static AtomicBool>) -> BlockingClient {
+        BlockingClient { stop, ..self }
     }
 
     /// Replies hold at most so many bytes of keys and values; without this, as many as the store's longest value has.
@@ -89,10 +98,13 @@ impl BlockingClient {
             }
             let Some(oldest) = inbox.in_flight.iter().flatten().map(|(_, sent)| *sent).min() else { break };
             let deadline = oldest + self.timeout;
-            if Instant::now() >= deadline {
+            let now = Instant::now();
+            let is_stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+            if now >= deadline || is_stopped {
                 break;
             }
-            poll_fn(|cx| self.session.poll(cx, Until::At(deadline), &mut inbox)).await?;
+            let until = if self.stop.is_some() { deadline.min(now + LOOK) } else { deadline };
+            poll_fn(|cx| self.session.poll(cx, Until::At(until), &mut inbox)).await?;
             if let Some(slot) = inbox.unasked {
                 return Err(StoreError::Session(format!("a reply nobody asked for came on slot {slot}")));
             }

@@ -1,6 +1,7 @@
 //! What can go wrong around a store, with the remedy.
 
 use std::path::PathBuf;
+use study::visible;
 
 /// A store that cannot be had, started, opened or used. Messages name what to do; passwords never appear.
 #[derive(Debug, thiserror::Error)]
@@ -63,9 +64,9 @@ pub enum StoreError {
 impl StoreError {
     /// An error of opening or connecting.
     pub fn open(what: impl ToString, problem: impl ToString) -> StoreError {
-        let problem = problem.to_string();
+        let (what, problem) = (what.to_string(), visible(&problem.to_string()).into_owned());
         let remedy = remedy(&problem).map_or(String::new(), |remedy| format!(". {remedy}"));
-        StoreError::Open { what: what.to_string(), problem: problem + &remedy }
+        StoreError::Open { what: visible(&what).into_owned(), problem: problem + &remedy }
     }
 }
 

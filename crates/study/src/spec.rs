@@ -1,6 +1,6 @@
 //! Store specs: `redis`, `redis-unix`, `lmdb:/data/x`, `redis://:pw@10.0.0.5:6379/0`, `redis,durability=commit`.
 
-use crate::Durability;
+use crate::{Durability, is_hidden, visible};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -124,13 +124,16 @@ impl FromStr for Spec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Spec, SpecError> {
-        let fail = |problem: String| SpecError { spec: redact(text), problem };
-        // Options start at the first comma behind the password: a password may hold commas, host and path may not.
-        let head_end = match text.find("://").and(text.rfind('@')) {
-            Some(at) => text[at..].find(',').map_or(text.len(), |comma| at + comma),
-            None => text.find(',').unwrap_or(text.len()),
+        let fail = |problem: String| SpecError {
+            spec: visible(&redact(text)).into_owned(),
+            problem: visible(&problem).into_owned(),
         };
-        let (head, tail) = text.split_at(head_end);
+        if text.contains(is_hidden) || text.contains(['\n', '\t']) {
+            return Err(fail(
+                "it has characters that cannot be seen; a blank or a sign was probably copied with it".into(),
+            ));
+        }
+        let (head, tail) = text.split_at(head_end(text));
         let (name, target) = if let Some((scheme, rest)) = head.split_once("://") {
             (scheme, Target::Server(authority(rest).map_err(fail)?))
         } else if let Some((name, path)) = head.split_once(':') {
@@ -172,6 +175,13 @@ fn authority(rest: &str) -> Result<Authority, String> {
             None => (Some(login), None),
         },
     };
+    if place.split_once('?').is_some_and(|(path, rest)| !path.starts_with('/') || rest.contains('=')) {
+        return Err(
+            "an address has no parameters (?name=value); write a login as 'redis://user:password@host:6379/0' and \
+                    options behind a comma"
+                .into(),
+        );
+    }
     let (address, database) = if place.starts_with('/') {
         let (path, database) = place.split_once('?').map_or((place, None), |(path, name)| (path, Some(name)));
         (Address::Unix(PathBuf::from(path)), database)
@@ -181,7 +191,13 @@ fn authority(rest: &str) -> Result<Authority, String> {
         let (host, port) = match host_port[bracket..].rfind(':') {
             Some(colon) => {
                 let digits = &host_port[bracket + colon + 1..];
-                let port = digits.parse().map_err(|_| format!("'{digits}' is not a port; use 1 to 65535"))?;
+                let port = digits.parse().map_err(|_| match digits.parse::<u64>() {
+                    Ok(_) => format!("'{digits}' is not a port; use 1 to 65535"),
+                    // A password, perhaps, of a login that lacks its host.
+                    Err(_) => "what stands behind the host's colon is no port; use 1 to 65535, and write a login as \
+                               'redis://user:password@host:6379'"
+                        .to_owned(),
+                })?;
                 (&host_port[..bracket + colon], Some(port))
             }
             None => (host_port, None),
@@ -221,13 +237,68 @@ fn unescape(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The text of a spec with its password replaced.
-fn redact(text: &str) -> String {
-    let Some(start) = text.find("://").map(|at| at + 3) else { return text.to_owned() };
-    let Some(end) = text.rfind('@') else { return text.to_owned() };
-    match text[start..end.max(start)].find(':') {
-        Some(colon) => format!("{}:***{}", &text[..start + colon], &text[end..]),
-        None => text.to_owned(),
+/// The text of a spec with whatever may be a password in it replaced: also one that stands where it is not understood.
+pub fn redact(text: &str) -> String {
+    let (head, tail) = text.split_at(head_end(text));
+    let head = match head.split_once("://") {
+        Some((scheme, rest)) => {
+            let (login, place) = rest.rfind('@').map_or((None, rest), |at| (Some(&rest[..at]), &rest[at + 1..]));
+            let login = login.map(|login| match login.split_once(':') {
+                Some((user, _)) => format!("{user}:{HIDDEN}@"),
+                None => format!("{login}@"),
+            });
+            format!("{scheme}://{}{}", login.unwrap_or_default(), redact_place(place))
+        }
+        // A login without a scheme: `redis:user:password@host`.
+        None => match (head.split_once(':'), head.rfind('@')) {
+            (Some((name, rest)), Some(at)) if at > name.len() && !head[..at].contains('/') && !rest.is_empty() => {
+                format!("{name}:{HIDDEN}{}", &head[at..])
+            }
+            _ => head.to_owned(),
+        },
+    };
+    let options = tail.split(',').map(|option| match option.split_once('=') {
+        Some((name, _)) if is_secret(name) => format!("{name}={HIDDEN}"),
+        _ => option.to_owned(),
+    });
+    head + &options.collect::<Vec<_>>().join(",")
+}
+
+/// What stands for a password.
+const HIDDEN: &str = "***";
+
+/// Host, port and what follows; the values of parameters may be passwords, and so may what stands in the place of the port.
+fn redact_place(place: &str) -> String {
+    let (place, parameters) = place.split_once('?').map_or((place, None), |(place, rest)| (place, Some(rest)));
+    let host_end = place.find('/').unwrap_or(place.len());
+    let bracket = place[..host_end].rfind(']').unwrap_or(0);
+    let mut text = match place[bracket..host_end].rfind(':') {
+        Some(colon) if place[bracket + colon + 1..host_end].parse::<u32>().is_err() => {
+            format!("{}:{HIDDEN}{}", &place[..bracket + colon], &place[host_end..])
+        }
+        _ => place.to_owned(),
+    };
+    if let Some(parameters) = parameters {
+        let hidden = parameters.split('&').map(|parameter| match parameter.split_once('=') {
+            Some((name, _)) => format!("{name}={HIDDEN}"),
+            None => parameter.to_owned(),
+        });
+        text += &format!("?{}", hidden.collect::<Vec<_>>().join("&"));
+    }
+    text
+}
+
+/// Whether an option of this name is likely to hold a password.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["pass", "pwd", "secret", "token", "auth", "credential", "apikey", "api_key"].iter().any(|part| name.contains(part))
+}
+
+/// Where the options start: at the first comma behind the password, which may hold commas; host and path may not.
+fn head_end(text: &str) -> usize {
+    match text.find("://").and(text.rfind('@')) {
+        Some(at) => text[at..].find(',').map_or(text.len(), |comma| at + comma),
+        None => text.find(',').unwrap_or(text.len()),
     }
 }
 
@@ -262,7 +333,7 @@ impl fmt::Display for Spec {
             text += &format!(",durability={level}");
         }
         for (key, value) in &self.options {
-            text += &format!(",{key}={value}");
+            text += &format!(",{key}={}", if is_secret(key) { HIDDEN } else { value });
         }
         f.pad(&text)
     }
@@ -271,7 +342,7 @@ impl fmt::Display for Spec {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Address, Spec, Target};
+    use super::{Address, Spec, Target, redact};
     use crate::Durability;
     use std::path::PathBuf;
 
@@ -325,7 +396,33 @@ mod tests {
         assert!(error.contains("1 to 65535") && !error.contains("secret"), "{error}");
         let error = "redis,durability=always".parse::<Spec>().unwrap_err().to_string();
         assert!(error.contains("none, os, second or commit"), "{error}");
+        for (text, shown) in [
+            ("redis://host?password=tulip", "redis://host?password=***"),
+            ("redis://host:6379/0?user=ann&password=tulip", "redis://host:6379/0?user=***&password=***"),
+            ("redis-unix:///run/redis.sock?password=tulip", "redis-unix:///run/redis.sock?password=***"),
+            ("redis://ann:tulip", "redis://ann:***"),
+            ("redis://ann:tulip@host?password=tulip", "redis://ann:***@host?password=***"),
+            ("redis://:tulip,1@host:99999,password=tulip", "redis://:***@host:99999,password=***"),
+        ] {
+            let error = text.parse::<Spec>().unwrap_err();
+            assert_eq!(error.spec, shown);
+            assert!(!error.to_string().contains("tulip"), "{error}");
+        }
+        assert_eq!(redact("redis:ann:tulip@host:6379"), "redis:***@host:6379");
+        assert_eq!(redact("lmdb:/data/a@b"), "lmdb:/data/a@b");
+        let spec: Spec = "redis,requirepass=tulip,hz=10".parse().unwrap();
+        assert_eq!(spec.to_string(), "redis,hz=10,requirepass=***");
         let error = "redis,fast".parse::<Spec>().unwrap_err().to_string();
         assert!(error.contains("fast=VALUE"), "{error}");
+    }
+
+    #[test]
+    fn characters_that_cannot_be_seen_are_refused_and_shown() {
+        for (text, shown) in
+            [("redis\u{202e}", "redis\\u202e"), ("redis,x=\x1b]0;a\x07", "\\u001b]0;a\\u0007"), ("re\ndis", "seen")]
+        {
+            let error = text.parse::<Spec>().unwrap_err().to_string();
+            assert!(error.contains(shown) && !error.contains(crate::is_hidden), "{error:?}");
+        }
     }
 }

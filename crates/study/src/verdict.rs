@@ -1,6 +1,8 @@
 //! Whether a trial or a cell may be believed, and why not.
 
+use crate::visible;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 
 /// The four verdicts. The later one outweighs the earlier.
@@ -132,6 +134,16 @@ pub struct Verdict {
     pub reasons: Vec<Reason>,
 }
 
+impl Reason {
+    /// The same with every character of its example to be seen: it is often in a server's words.
+    fn seen(self) -> Reason {
+        match visible(&self.example) {
+            Cow::Borrowed(_) => self,
+            Cow::Owned(example) => Reason { example, ..self },
+        }
+    }
+}
+
 impl Verdict {
     /// The verdict these reasons lead to, valid when there are none; reasons of one kind are merged, the first example stays.
     pub fn of(reasons: impl IntoIterator<Item = Reason>) -> Verdict {
@@ -147,11 +159,12 @@ impl Verdict {
 
     /// The verdict on what never ran, whatever kept it from running.
     pub fn not_run(why: Reason) -> Verdict {
-        Verdict { status: Status::NotRun, reasons: vec![why] }
+        Verdict { status: Status::NotRun, reasons: vec![why.seen()] }
     }
 
     /// Adds one reason.
     pub fn add(&mut self, reason: Reason) {
+        let reason = reason.seen();
         self.status = self.status.max(reason.kind.status());
         match self.reasons.binary_search_by_key(&reason.kind, |known| known.kind) {
             Ok(at) => self.reasons[at].count = self.reasons[at].count.saturating_add(reason.count),

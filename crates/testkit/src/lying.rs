@@ -80,6 +80,8 @@ pub enum Lie {
     Error,
     /// A value of gigabytes is announced, and sent for as long as the client listens.
     Endless,
+    /// The same, in words that tell a terminal what to do: a title, a bell, a turn of the direction of writing.
+    CommandingError,
     /// Bytes that are not the protocol.
     Garbage,
     /// The end of the connection instead of an answer.

@@ -5,11 +5,15 @@ use crate::fault::Stop;
 use crate::probe::Must;
 use crate::subject::Subject;
 use crate::value;
-use store::{Operation, OwnedFailure, OwnedReply};
+use std::time::Duration;
+use store::{BlockingClient, Operation, OwnedFailure, OwnedReply};
 use study::ReasonKind;
 
 /// Keys deleted in one batch.
 const BATCH: usize = 256;
+
+/// How long one delete may take when somebody waits for the end of the check.
+const LAST_PATIENCE: Duration = Duration::from_millis(500);
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -58,7 +62,7 @@ fn left_idle(subject: &Subject<'_>) -> Result<(), Stop> {
     let value = value::of(&key, 1, 100);
     let mut probe = subject.probe()?;
     probe.put(&key, &value)?;
-    std::thread::sleep(subject.options.idle);
+    subject.rest(subject.options.idle);
     probe.holds(&key, &value)
 }
 
@@ -67,6 +71,16 @@ fn states_its_version(subject: &Subject<'_>) -> Result<(), Stop> {
     if facts.product.is_empty() || facts.version.is_empty() {
         let seen = format!("product '{}', version '{}'", facts.product, facts.version);
         return Err(Stop::keyless(ReasonKind::WrongReply, seen));
+    }
+    Ok(())
+}
+
+/// Deletes what a check that was interrupted has written.
+pub fn delete_keys(subject: &Subject<'_>) -> Result<(), store::StoreError> {
+    let mut client = BlockingClient::open(subject.store, 16, LAST_PATIENCE.min(subject.options.timeout))?;
+    for batch in subject.ledger.keys().chunks(BATCH) {
+        let operations: Vec<_> = batch.iter().map(|key| Operation::Delete { key }).collect();
+        client.pipelined(&operations)?;
     }
     Ok(())
 }

@@ -3,14 +3,15 @@
 use super::target;
 use crate::args::CheckArguments;
 use crate::failure::{self, Failure};
-use crate::terminal::print;
+use crate::terminal::{note, print};
 use check::{Finding, Options, Report};
 use std::collections::BTreeMap;
 
 /// Checks each store and prints what was found.
 pub fn check(arguments: &CheckArguments) -> Result<u8, Failure> {
     let specs = target::specs(&arguments.stores, None, None)?;
-    let options = Options { timeout: arguments.deadline, ..Options::default() };
+    let stop = Some(host::interrupt::flag());
+    let options = Options { timeout: arguments.deadline, stop, ..Options::default() };
     let mut reports: BTreeMap<String, Report> = BTreeMap::new();
     for spec in specs {
         let info = target::resolve(&spec)?;
@@ -22,12 +23,16 @@ pub fn check(arguments: &CheckArguments) -> Result<u8, Failure> {
         }
         let mut unprinted = Ok(());
         let report = ::check::run(open.store(), &options, &mut |case| {
-            host::interrupt::progress();
-            if !arguments.json && unprinted.is_ok() {
+            if !arguments.json && unprinted.is_ok() && !host::interrupt::requested() {
                 unprinted = print(&case.to_string());
             }
         });
         unprinted?;
+        if host::interrupt::requested() {
+            open.close()?;
+            note(&format!("Interrupted: {spec} was not checked to the end"));
+            return Ok(failure::INTERRUPTED);
+        }
         if !arguments.json {
             let mut summary = String::new();
             report.summary(&mut summary)?;
@@ -35,9 +40,6 @@ pub fn check(arguments: &CheckArguments) -> Result<u8, Failure> {
         }
         open.close()?;
         reports.insert(spec.to_string(), report);
-        if host::interrupt::requested() {
-            return Ok(failure::INTERRUPTED);
-        }
     }
     if arguments.json {
         print(&format!("{:#}\n", serde_json::to_value(&reports)?))?;

@@ -2,6 +2,7 @@
 
 use crate::args::EchoArguments;
 use crate::failure;
+use crate::terminal::note;
 use echo::Listen;
 use std::process::ExitCode;
 use store::CommandLine;
@@ -22,7 +23,7 @@ pub fn serve(arguments: &EchoArguments) -> ExitCode {
     match echo::serve(&listen) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("kvtrial echo-server: {error}");
+            note(&format!("kvtrial echo-server: {error}"));
             ExitCode::from(failure::USAGE)
         }
     }

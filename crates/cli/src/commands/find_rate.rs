@@ -5,7 +5,7 @@ use super::page;
 use super::run::{NOTHING_KEPT, untrusted, write_cells};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
-use crate::terminal::{colour, print};
+use crate::terminal::{colour, note, print};
 use report::StudyDir;
 use runner::Plan;
 use runner::search::{Bound, Lab, RateOptions, find_rates};
@@ -25,7 +25,7 @@ pub fn find_rate(plan: &Plan, directory: StudyDir, bound: Bound, arguments: &Run
     let seconds = plan.cells.iter().find_map(|cell| cell.settings.duration).map(|time| time.as_secs_f64());
     let time =
         seconds.map_or(String::new(), |seconds| format!(", {} and more", report::clock(seconds * f64::from(trials))));
-    eprintln!("kvtrial: the highest rate with {bound} is searched in about {trials} trials{time}");
+    note(&format!("kvtrial: the highest rate with {bound} is searched in about {trials} trials{time}"));
 
     let out = directory.path().to_owned();
     let mut notebook = Notebook::new(directory, plan);
@@ -43,7 +43,7 @@ pub fn find_rate(plan: &Plan, directory: StudyDir, bound: Bound, arguments: &Run
     })?;
     let Closed::Kept(study) = closed else {
         found?;
-        eprintln!("{NOTHING_KEPT}");
+        note(NOTHING_KEPT);
         return Ok(failure::INTERRUPTED);
     };
     found?;
@@ -51,7 +51,7 @@ pub fn find_rate(plan: &Plan, directory: StudyDir, bound: Bound, arguments: &Run
     write_cells(&out, &study)?;
     print(&report::rate_search(&study, colour()))?;
     if host::interrupt::requested() {
-        eprintln!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display());
+        note(&format!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display()));
         return Ok(failure::INTERRUPTED);
     }
     page::write(&out, &study)?;

@@ -115,14 +115,14 @@ impl Observer for Notebook {
         self.progress.finish();
         let fewest = stats::FEWEST_TRIALS;
         if (repeats as usize) < fewest {
-            eprintln!(
+            terminal::note(&format!(
                 "kvtrial: {repeats} trials per store, too few to put them in order: another would have taken the study well beyond half a \
                  minute; --repeats {fewest} runs it"
-            );
+            ));
         } else {
-            eprintln!(
+            terminal::note(&format!(
                 "kvtrial: {repeats} trials per store: another would have taken the study beyond half a minute; --repeats N says how many"
-            );
+            ));
         }
         self.directory.amend(|study| study.repeats = repeats).map_err(|error| error.to_string())
     }

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use ::page::{Named, Report};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use study::Study;
 
@@ -28,6 +29,12 @@ pub fn write_report(directory: &Path, report: &Report<'_>) -> Result<(), Failure
 #[cfg(feature = "plots")]
 fn plots(directory: &Path, report: &Report<'_>) -> Result<(), Failure> {
     let plots = directory.join("plots");
+    if plots.is_symlink() {
+        return Err(Failure::usage(format!(
+            "{}: it is a link, and nothing is written where it leads; remove it. The study itself is kept",
+            plots.display()
+        )));
+    }
     for plot in report.plots()? {
         save(&plots, &format!("{}.svg", plot.name), plot.svg.as_bytes())?;
         save(&plots, &format!("{}.png", plot.name), &plot.png)?;
@@ -43,6 +50,6 @@ fn plots(_: &Path, _: &Report<'_>) -> Result<(), Failure> {
 fn save(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
     let path = directory.join(name);
     fs::create_dir_all(directory)
-        .and_then(|()| fs::write(&path, bytes))
+        .and_then(|()| report::replace_file(&path, |file| file.write_all(bytes)))
         .map_err(|error| Failure::usage(format!("{}: {error}. The study itself is kept", path.display())))
 }

@@ -3,6 +3,7 @@
 use super::target;
 use crate::args::{Order, RunArguments};
 use crate::failure::Failure;
+use crate::terminal::note;
 use engine::{Arrivals, Settings, Timing};
 use runner::{KeysFound, Plan, PlannedCell, PlannedStore, Shelf, Variation};
 use std::collections::BTreeSet;
@@ -183,7 +184,7 @@ fn suited(
             }
             Err(problem) if known => {
                 if told.insert(planned.spec.to_string()) {
-                    eprintln!("kvtrial: {} is left out: {}", planned.label(), problem);
+                    note(&format!("kvtrial: {} is left out: {}", planned.label(), problem));
                 }
             }
             _ => {
@@ -216,7 +217,7 @@ fn plan_file(job: &engine::JobInfo, path: &std::path::Path) -> Result<Vec<(Strin
     let parse = job.plan.ok_or_else(|| Failure::usage(format!("{} takes no --plan; use --set", job.name)))?;
     let read = parse(&text).map_err(|error| Failure::usage(format!("--plan {}: {error}", path.display())))?;
     for note in read.notes {
-        eprintln!("kvtrial: --plan {}: {note}", path.display());
+        crate::terminal::note(&format!("kvtrial: --plan {}: {note}", path.display()));
     }
     Ok(read.params)
 }

@@ -2,6 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
+use crate::terminal::note;
 use engine::{JobInfo, Preset};
 use store::Probe;
 use study::{PresetRecord, Spec};
@@ -58,10 +59,10 @@ pub fn apply(arguments: &mut RunArguments) -> Result<Option<PresetRecord>, Failu
     arguments.set = set;
     let record = preset.record(scale, overridden);
     for scaled in &record.scaled {
-        eprintln!(
+        note(&format!(
             "kvtrial: scaled by {}: {} {} instead of {}",
             record.scale, scaled.here, scaled.what, scaled.original
-        );
+        ));
     }
     Ok(Some(record))
 }
@@ -84,12 +85,14 @@ fn available(specs: &[&str]) -> Vec<String> {
         match stores::find(&name).map(|info| ((info.probe)(), info.install)) {
             Some((Probe::Found(_), _)) => found.push(text.to_owned()),
             Some((Probe::NotFound(what), install)) => {
-                eprintln!("kvtrial: {text} is left out: {what} not found; install it with: {install}");
+                note(&format!("kvtrial: {text} is left out: {what} not found; install it with: {install}"));
             }
             Some((Probe::NotBuilt(feature), _)) => {
-                eprintln!("kvtrial: {text} is left out: build it with: cargo build --release --features {feature}");
+                note(&format!(
+                    "kvtrial: {text} is left out: build it with: cargo build --release --features {feature}"
+                ));
             }
-            None => eprintln!("kvtrial: {text} is left out: this version does not have it"),
+            None => note(&format!("kvtrial: {text} is left out: this version does not have it")),
         }
     }
     found

@@ -3,7 +3,7 @@
 use super::target;
 use crate::args::QueryArguments;
 use crate::failure::{self, Failure};
-use crate::terminal::print;
+use crate::terminal::{note, print};
 use engine::{End, Holds, JobInfo, QueryInfo, Settings, TrialSetup, run_phase};
 use std::time::Duration;
 use store::{BlockingClient, Keeps, Operation, OperationKind, OwnedReply, Store};
@@ -128,7 +128,7 @@ fn fill(job: &'static JobInfo, store: &dyn Store, arguments: &QueryArguments) ->
     if capabilities.keeps == Keeps::Nothing {
         return Err(Failure::usage("this store keeps nothing, so there is nothing to ask; try -s ram"));
     }
-    eprintln!("kvtrial: the store is private and new, so the job {} is run on it first", job.name);
+    note(&format!("kvtrial: the store is private and new, so the job {} is run on it first", job.name));
     let settings = Settings::default();
     let prepared = jobs::prepare(job, arguments.data.clone(), &[], settings.seed)?;
     prepared.suits(&capabilities)?;

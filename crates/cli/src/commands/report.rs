@@ -3,10 +3,10 @@
 use super::page;
 use crate::args::{ReportArguments, StudyFormat};
 use crate::failure::{self, Failure};
-use crate::terminal::{colour, print};
+use crate::terminal::{colour, has_a_reader, print, shown};
 use ::page::Named;
 use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use study::Study;
 
@@ -21,7 +21,7 @@ pub fn report(arguments: &ReportArguments) -> Result<u8, Failure> {
     let study = ::report::read_study(study)?;
     match &arguments.out {
         None => match write(&study, arguments.format, &mut BufWriter::new(io::stdout().lock())) {
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => return Err(Failure::usage(error)),
+            Err(error) if has_a_reader(&error) => return Err(Failure::usage(format!("standard output: {error}"))),
             _ => {}
         },
         Some(path) => File::create(path)
@@ -75,7 +75,7 @@ fn labels(paths: &[PathBuf]) -> Vec<String> {
 fn write(study: &Study, format: StudyFormat, out: &mut impl Write) -> io::Result<()> {
     match format {
         StudyFormat::Html => Ok(()), // a directory, written by `html`
-        StudyFormat::Text => out.write_all(::report::study_table(study, colour()).as_bytes()),
+        StudyFormat::Text => out.write_all(shown(&::report::study_table(study, colour())).as_bytes()),
         StudyFormat::Markdown => out.write_all(::report::study_markdown(study).as_bytes()),
         StudyFormat::Csv => ::report::write_trials_csv(study, out),
         StudyFormat::CellsCsv => out.write_all(::report::cells_csv(study).as_bytes()),

@@ -5,13 +5,13 @@ use super::plan::plan;
 use super::{page, preset, selftest};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
-use crate::terminal::{colour, print};
+use crate::terminal::{colour, note, print};
 use report::StudyDir;
 use runner::{Ending, Plan};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use study::{Spec, Status, Study, TrialOrder};
+use study::{Status, Study, TrialOrder};
 
 /// Runs a study and returns the exit status.
 pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
@@ -39,7 +39,7 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
     })?;
     let Closed::Kept(study) = closed else {
         ending?;
-        eprintln!("{NOTHING_KEPT}");
+        note(NOTHING_KEPT);
         return Ok(failure::INTERRUPTED);
     };
     write_cells(&out, &study)?;
@@ -51,10 +51,10 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
     print(&report::study_table(&study, colour()))?;
     print(&report::sweep_table(&study, colour()))?;
     if ending == Ending::Interrupted {
-        eprintln!(
+        note(&format!(
             "Interrupted. What was finished is in {0}; go on with the same command and --out {0} --resume",
             out.display()
-        );
+        ));
         return Ok(failure::INTERRUPTED);
     }
     page::write(&out, &study)?;
@@ -68,15 +68,10 @@ pub const NOTHING_KEPT: &str = "Interrupted before a trial was finished: nothing
 /// The cells and the trials for spreadsheets.
 pub fn write_cells(out: &Path, study: &Study) -> Result<(), Failure> {
     let cells = out.join("cells.csv");
-    std::fs::write(&cells, report::cells_csv(study))
+    report::replace_file(&cells, |file| file.write_all(report::cells_csv(study).as_bytes()))
         .map_err(|error| Failure::usage(format!("{}: {error}", cells.display())))?;
     let trials = out.join("trials.csv");
-    std::fs::File::create(&trials)
-        .and_then(|file| {
-            let mut file = BufWriter::new(file);
-            report::write_trials_csv(study, &mut file)?;
-            file.flush()
-        })
+    report::replace_file(&trials, |file| report::write_trials_csv(study, file))
         .map_err(|error| Failure::usage(format!("{}: {error}", trials.display())))
 }
 
@@ -87,7 +82,7 @@ fn announce(plan: &Plan, recorded: usize) {
     }
     for varied in &plan.varied {
         for who in &varied.not_taken {
-            eprintln!("kvtrial: --vary {}: {who}", varied.key);
+            note(&format!("kvtrial: --vary {}: {who}", varied.key));
         }
     }
     let trials = (plan.turns().len()).saturating_sub(recorded);
@@ -100,7 +95,7 @@ fn announce(plan: &Plan, recorded: usize) {
     let least = seconds / cells.max(1) as f64 * trials as f64;
     let least = if least > 0.0 { format!(", at least {}", report::clock(least)) } else { String::new() };
     let done = if recorded > 0 { format!(" ({recorded} are recorded)") } else { String::new() };
-    eprintln!("kvtrial: {cells} cells, {trials} trials to run in {order} order{least}{done}");
+    note(&format!("kvtrial: {cells} cells, {trials} trials to run in {order} order{least}{done}"));
 }
 
 /// Cells that are void or were not run decide, then `--strict`.
@@ -119,9 +114,9 @@ fn status(study: &Study, strict: bool) -> u8 {
 pub fn untrusted(study: &Study) -> bool {
     let failed = study.selftest.as_ref().map_or(0, |selftest| selftest.proofs.len() - selftest.holding());
     if failed > 0 {
-        eprintln!(
+        note(&format!(
             "kvtrial: --strict: {failed} proofs of the self-test failed on this machine; 'kvtrial selftest' shows them"
-        );
+        ));
     }
     failed > 0 || study.cells.iter().any(|cell| cell.verdict.status == Status::Degraded)
 }
@@ -138,9 +133,6 @@ pub fn default_directory(unix_s: u64) -> PathBuf {
 
 /// The command line as it may be written down: passwords in specs are hidden.
 pub fn redacted_command() -> Vec<String> {
-    let hide = |text: String| match text.parse::<Spec>() {
-        Ok(spec) if text.contains("://") => spec.to_string(),
-        _ => text,
-    };
-    std::env::args().enumerate().map(|(at, text)| if at == 0 { "kvtrial".into() } else { hide(text) }).collect()
+    let shown = |(at, text): (usize, String)| if at == 0 { "kvtrial".into() } else { study::redact(&text) };
+    std::env::args().enumerate().map(shown).collect()
 }

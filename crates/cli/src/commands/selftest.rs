@@ -2,7 +2,7 @@
 
 use super::target;
 use crate::failure::{self, Failure};
-use crate::terminal::print;
+use crate::terminal::{note, print};
 use clap::Args;
 use selftest::aa::{Pairs, REPEATS};
 use selftest::{Identity, Scope};
@@ -57,7 +57,7 @@ pub fn selftest(arguments: &SelftestArguments) -> Result<u8, Failure> {
     if let Some(pairs) = pairs {
         let mut progress = |done: u32, of: u32| {
             if done.is_multiple_of(10) || done == of {
-                eprintln!("kvtrial: {done} of {of} pairs");
+                note(&format!("kvtrial: {done} of {of} pairs"));
             }
         };
         let Some(proofs) = pairs.prove(stop, &mut progress).map_err(Failure::usage)? else {
@@ -92,7 +92,7 @@ pub fn for_study() -> Option<Selftest> {
         return Some(known);
     }
     if std::io::stderr().is_terminal() {
-        eprintln!("kvtrial: checking itself on this machine, once; 'kvtrial selftest' proves more");
+        note(&format!("kvtrial: checking itself on this machine, once; 'kvtrial selftest' proves more"));
     }
     let made = selftest::run(Scope::Quick, &identity, host::interrupt::flag(), &mut |_| {})?;
     remember(&made);
@@ -105,9 +105,9 @@ fn identity() -> Identity {
 
 fn remember(result: &Selftest) {
     if let Err(error) = selftest::remember(result) {
-        eprintln!(
+        note(&format!(
             "kvtrial: the result is not kept for later studies: {error}; set XDG_CACHE_HOME to a directory of yours"
-        );
+        ));
     }
 }
 

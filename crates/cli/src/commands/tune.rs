@@ -5,7 +5,7 @@ use super::run::{NOTHING_KEPT, default_directory, redacted_command, write_cells}
 use super::{page, selftest, target};
 use crate::args::TuneArguments;
 use crate::failure::{self, Failure};
-use crate::terminal::{colour, print};
+use crate::terminal::{colour, note, print};
 use engine::{JobInfo, Params, Settings};
 use report::StudyDir;
 use runner::search::{Lab, Objective, TuneError, TuneOptions, tune};
@@ -46,13 +46,13 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
     let directory = StudyDir::create(&out, study)?;
     let keys: Vec<String> = axes.iter().map(|axis| format!("{} ({})", axis.key, axis.values.len())).collect();
     let all = axes.iter().fold(1u64, |all, axis| all.saturating_mul(axis.values.len() as u64));
-    eprintln!(
+    note(&format!(
         "kvtrial: {} is searched for the best {} within {}: {all} settings of {}",
         store.spec,
         objective.name(),
         report::clock(arguments.budget.as_secs_f64()),
         keys.join(", ")
-    );
+    ));
 
     let begun = Instant::now();
     let mut notebook = Notebook::new(directory, &plan);
@@ -72,11 +72,11 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
     })?;
     let tuned = match tuned {
         Err(TuneError::Interrupted) if matches!(closed, Closed::Nothing) => {
-            eprintln!("{NOTHING_KEPT}");
+            note(NOTHING_KEPT);
             return Ok(failure::INTERRUPTED);
         }
         Err(TuneError::Interrupted) => {
-            eprintln!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display());
+            note(&format!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display()));
             return Ok(failure::INTERRUPTED);
         }
         Err(TuneError::Void(problem)) => {

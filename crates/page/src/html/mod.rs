@@ -13,12 +13,17 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 
 impl Report<'_> {
     /// The page: one file that needs nothing else and asks nothing of any network. Embeds the study as downloads when they are not
     /// too large.
     pub fn html(&self) -> String {
-        page(self).into_string()
+        let page = page(self).into_string();
+        match study::visible(&page) {
+            Cow::Borrowed(_) => page,
+            Cow::Owned(page) => page,
+        }
     }
 }
 

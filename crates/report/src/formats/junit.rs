@@ -129,16 +129,16 @@ impl Case {
 /// Text for elements and attributes. Characters XML 1.0 cannot hold become `?`.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in study::visible(text).chars() {
         match letter {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => {
+            '\t' | '\n' => {
                 let _ = write!(out, "&#{};", u32::from(letter));
             }
-            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('?'),
+            '\u{fffe}' | '\u{ffff}' => out.push('?'),
             other => out.push(other),
         }
     }

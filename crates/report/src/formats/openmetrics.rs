@@ -100,7 +100,7 @@ fn labels(cell: &Cell) -> String {
         ("params", &params.join(" ")),
     ]
     .map(|(name, value)| {
-        format!("{name}=\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+        format!("{name}=\"{}\"", study::visible(value).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
     })
     .join(",")
 }

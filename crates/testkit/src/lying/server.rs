@@ -273,6 +273,9 @@ fn answer<D: Dialect>(
     if lie == Some(Lie::Error) {
         truth = Answer::Refused("out of memory");
     }
+    if lie == Some(Lie::CommandingError) {
+        truth = Answer::Refused("\x1b]0;mine\x07\x1b[2J\x1b[31mred \u{202e}dilav\u{9b}5m");
+    }
     let start = out.len();
     dialect.render(form, &truth, out);
     let half = start + (out.len() - start) / 2;
