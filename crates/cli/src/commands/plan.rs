@@ -173,7 +173,7 @@ fn suited(
         let job = shelf.add(&planned.params).map_err(|problem| Failure::usage(about(&planned, problem)))?;
         for warning in job.warnings() {
             if told.insert(warning.clone()) {
-                eprintln!("kvtrial: {warning}");
+                crate::terminal::note(&format!("kvtrial: {warning}"));
             }
         }
         host::check(planned.info, &planned.spec)?;

@@ -74,7 +74,7 @@ fn fresh(what: &str, path: &Path) -> Result<(), Failure> {
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if parent.is_dir() {
-        eprintln!("kvtrial: {what}{shown} was not there and is made");
+        crate::terminal::note(&format!("kvtrial: {what}{shown} was not there and is made"));
         return Ok(());
     }
     Err(Failure::usage(format!(
