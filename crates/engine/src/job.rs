@@ -176,6 +176,11 @@ pub trait Trial: Send + Sync {
         None
     }
 
+    /// Keys that are in the store after the last phase, counters and records of counters among them; `None`: it does not know.
+    fn keys_left(&self) -> Option<u64> {
+        None
+    }
+
     /// Key and value bytes the job left in the store, when it knows.
     fn logical_bytes(&self) -> u64 {
         0

@@ -14,6 +14,7 @@ mod clean;
 mod execution;
 pub mod grid;
 mod growth;
+mod holding;
 mod judge;
 mod measured;
 mod message;

@@ -2,6 +2,7 @@
 
 use crate::clean;
 use crate::growth::Watch;
+use crate::holding;
 use crate::message::{Assignment, Finish, Opened, Order, PhaseDone, Refusal, Report, UnderWay};
 use engine::{End, Job, JobError, Params, Phase, Progress, Trial, TrialSetup, run_phase};
 use host::ProcessUse;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::{Keeps, Store, StoreInfo};
+use study::Target;
 
 /// Who hears what a worker says.
 pub(crate) trait Link {
@@ -65,7 +67,10 @@ fn on_store(
     ProcessUse::reset_peak();
     let complete = phases(store, trial.as_ref(), assignment, bench, link);
     // An answer of half a job would only repeat what the reasons say already.
-    let (answer, answer_reasons) = if complete { trial.answer() } else { Default::default() };
+    let (answer, mut answer_reasons) = if complete { trial.answer() } else { Default::default() };
+    if complete && keeps == Keeps::Everything && assignment.spec.target == Target::Private {
+        answer_reasons.extend(holding::reasons(store, trial.as_ref()));
+    }
     Ok(Finish {
         complete,
         answer,

@@ -121,5 +121,7 @@ pub use owned::{OwnedFailure, OwnedReply};
 pub use reply::{Failure, Reply, RowBuffer, Rows};
 pub use resent::Resent;
 pub use server::{CommandLine, Place, ServerPlan};
-pub use session::{Executor, Facts, Happening, Heed, Session, SessionPlan, Sink, Slot, Store, Threading, Until};
+pub use session::{
+    Executor, Facts, Happening, Heed, Holding, Session, SessionPlan, Sink, Slot, Store, Threading, Until,
+};
 pub use whole::{FieldPath, Group, Reduction, Support};

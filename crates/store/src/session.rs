@@ -156,6 +156,17 @@ pub struct Happening {
     pub detail: String,
 }
 
+/// What a store says it holds, as far as it can say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Holding {
+    /// Keys, counters and records of counters, each once.
+    pub keys: Option<u64>,
+    /// Keys it gave up to make room, since it was started.
+    pub evicted: u64,
+    /// Keys whose time was over, since it was started.
+    pub expired: u64,
+}
+
 /// An opened store, shared by all threads of a trial.
 pub trait Store: Send + Sync {
     /// What it can do natively, and its limits.
@@ -214,6 +225,14 @@ pub trait Store: Send + Sync {
     /// When the store cannot be reached or refuses.
     fn clear(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// What it says it holds: asked at the end of a trial of a private store, outside of the clock.
+    ///
+    /// # Errors
+    /// When it cannot be reached, or refuses.
+    fn holding(&self) -> Result<Holding, StoreError> {
+        Ok(Holding::default())
     }
 
     /// Makes everything acknowledged as durable as the level asked for demands; counted inside the makespan.

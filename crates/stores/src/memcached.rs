@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use store::wire::{self, Talk, ascii};
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Happening, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
+    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Happening, Holding, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
     Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
 };
 use study::{Durability, Spec, Target};
@@ -277,6 +277,10 @@ impl Store for Memcached {
         facts(&self.endpoint)
     }
 
+    fn holding(&self) -> Result<Holding, StoreError> {
+        holding(&self.endpoint)
+    }
+
     fn look(&self) {
         self.growth.lock().unwrap_or_else(PoisonError::into_inner).look(&self.endpoint);
     }
@@ -289,6 +293,24 @@ impl Store for Memcached {
 /// Settings that matter for speed and safety.
 const SETTINGS: [&str; 9] =
     ["hashpower_init", "maxbytes", "maxconns", "evictions", "item_size_max", "num_threads", "growth_factor", "chunk_size", "lru_crawler"];
+
+/// What a server says it holds.
+fn holding(endpoint: &Endpoint) -> Result<Holding, StoreError> {
+    let mut talk = Talk::open(endpoint, Meta::new())?;
+    let statistics = talk.ask(b"stats\r\n", |input| {
+        let whole = input.ends_with(b"END\r\n") || input.ends_with(b"ERROR\r\n");
+        Ok(whole.then(|| String::from_utf8_lossy(input).into_owned()))
+    })?;
+    let count = |wanted: &str| {
+        let mut all = statistics.lines().filter_map(|line| line.strip_prefix("STAT ")?.split_once(' '));
+        all.find(|(name, _)| *name == wanted).and_then(|(_, number)| number.trim().parse().ok())
+    };
+    Ok(Holding {
+        keys: count("curr_items"),
+        evicted: count("evictions").unwrap_or(0),
+        expired: count("expired_unfetched").unwrap_or(0),
+    })
+}
 
 /// Asks a server for its version and settings, by commands of both protocols.
 fn facts(endpoint: &Endpoint) -> Result<Facts, StoreError> {

@@ -13,7 +13,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    BUILT_IN, Capabilities, Class, Counter, Expected, Facts, Opener, OptionInfo, Operation, OperationKind, OperationSet, Overflow, Probe, Reply,
+    BUILT_IN, Capabilities, Class, Counter, Expected, Facts, Holding, Opener, OptionInfo, Operation, OperationKind, OperationSet, Overflow, Probe, Reply,
     RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::{Durability, Spec};
@@ -112,6 +112,12 @@ impl Store for Ram {
     fn facts(&self) -> Result<Facts, StoreError> {
         let config = [("shards".to_owned(), self.map.shards.len().to_string())].into();
         Ok(Facts { product: "ram".into(), version: env!("CARGO_PKG_VERSION").into(), config })
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        let shards = self.map.shards.iter().map(|shard| shard.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let keys = shards.map(|tables| tables.values.len() + tables.counts.counters.len() + tables.counts.fields.len());
+        Ok(Holding { keys: Some(keys.sum::<usize>() as u64), ..Holding::default() })
     }
 }
 

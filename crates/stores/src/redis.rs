@@ -8,7 +8,7 @@ mod resp;
 use resp::Script;
 pub(crate) use resp::{Login, Resp};
 use store::{
-    Capabilities, Class, Counter, Endpoint, Facts, Happening, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, Probe,
+    Capabilities, Class, Counter, Endpoint, Facts, Happening, Holding, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, Probe,
     ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, CommandLine, programs, wire,
 };
 use std::path::PathBuf;
@@ -226,6 +226,10 @@ impl Store for Redis {
 
     fn facts(&self) -> Result<Facts, StoreError> {
         facts::Server::ask(&self.endpoint, self.known).map(|server| server.facts)
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        facts::holding(&self.endpoint)
     }
 
     fn happened(&self) -> Vec<Happening> {

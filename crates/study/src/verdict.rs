@@ -62,6 +62,8 @@ pub enum ReasonKind {
     NotStarted,
     /// A setting asked for did not take effect in the server.
     SettingNotInEffect,
+    /// The store itself dropped keys the job had written: it needed room, or let them expire.
+    Evicted,
     /// Degraded: the client's threads were near their limit; the client may be what was measured.
     ClientSaturated,
     /// Degraded: client threads waited for a processor.

@@ -123,6 +123,10 @@ impl Trial for AppendTrial<'_> {
         Some(self.job.events.len() * RECORD_BYTES as u64)
     }
 
+    fn keys_left(&self) -> Option<u64> {
+        Some(self.job.events.keys())
+    }
+
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
         if index >= self.job.events.keys() {
             return false;

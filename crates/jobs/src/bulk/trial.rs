@@ -165,6 +165,10 @@ impl Trial for BulkTrial<'_> {
         Some((rows * row).max(self.batch * (self.input.longest_id + ROW_ROOM_BYTES)) as u64)
     }
 
+    fn keys_left(&self) -> Option<u64> {
+        Some(self.input.documents.len() as u64)
+    }
+
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
         if index >= self.input.documents.len() as u64 {
             return false;

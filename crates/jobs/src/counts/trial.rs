@@ -141,6 +141,10 @@ impl Trial for CountTrial<'_> {
         Some(COUNT_BYTES)
     }
 
+    fn keys_left(&self) -> Option<u64> {
+        Some(self.job.terms.names.len() as u64)
+    }
+
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
         let terms = &self.job.terms.names;
         if index >= terms.len() as u64 {

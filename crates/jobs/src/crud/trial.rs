@@ -75,6 +75,10 @@ impl Trial for CrudTrial<'_> {
         Some(ROW_BYTES)
     }
 
+    fn keys_left(&self) -> Option<u64> {
+        Some(0)
+    }
+
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
         if index >= u64::from(self.rows) {
             return false;

@@ -110,6 +110,22 @@ impl Trial for FansTrial<'_> {
         Some(if self.variant == Variant::Counters { 3 * largest } else { largest })
     }
 
+    fn keys_left(&self) -> Option<u64> {
+        let pages = self.input.set.pages.len() as u32;
+        let mut partners = self.input.partners();
+        let records = match self.variant {
+            Variant::Blob => 0,
+            // A page that was never met with another has no record of partners.
+            Variant::Counters => (0..pages)
+                .filter(|&page| {
+                    partners.count(page);
+                    !partners.met().is_empty()
+                })
+                .count() as u64,
+        };
+        Some(u64::from(pages) + records)
+    }
+
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
         let pages = &self.input.set.pages;
         let kinds = if self.variant == Variant::Counters { 2 } else { 1 };

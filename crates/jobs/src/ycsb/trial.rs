@@ -91,6 +91,10 @@ impl Trial for YcsbTrial<'_> {
         Some(u64::from(self.workload.scan_max) * row as u64)
     }
 
+    fn keys_left(&self) -> Option<u64> {
+        Some(self.ledger.ids().into())
+    }
+
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
         let planned = u64::from(self.workload.records) + u64::from(self.inserts.unwrap_or(0));
         if index >= planned.max(u64::from(self.ledger.ids())) {

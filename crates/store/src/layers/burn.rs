@@ -6,7 +6,7 @@
 
 use super::Layer;
 use crate::{
-    Capabilities, Executor, Facts, Group, Happening, Heed, Operation, OperationKind, OptionInfo, Reduction, Reply,
+    Capabilities, Executor, Facts, Group, Happening, Heed, Holding, Operation, OperationKind, OptionInfo, Reduction, Reply,
     Session, SessionPlan, Sink, Slot, Store, StoreError, Threading, Until,
 };
 use std::str::FromStr;
@@ -106,6 +106,10 @@ impl Store for Burning {
 
     fn clear(&self) -> Result<(), StoreError> {
         self.store.clear()
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        self.store.holding()
     }
 
     fn flush(&self) -> Result<(), StoreError> {

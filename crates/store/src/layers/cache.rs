@@ -20,8 +20,8 @@ mod session;
 
 use super::Layer;
 use crate::{
-    Capabilities, Facts, Group, Happening, OperationKind, OperationSet, OptionInfo, Reduction, Session, SessionPlan,
-    Store, StoreError, Threading, size,
+    Capabilities, Facts, Group, Happening, Holding, OperationKind, OperationSet, OptionInfo, Reduction, Session,
+    SessionPlan, Store, StoreError, Threading, size,
 };
 use flusher::Flusher;
 use memory::Memory;
@@ -151,6 +151,11 @@ impl Store for Cached {
 
     fn clear(&self) -> Result<(), StoreError> {
         self.store.clear()
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        self.write_all()?;
+        self.store.holding()
     }
 
     fn flush(&self) -> Result<(), StoreError> {

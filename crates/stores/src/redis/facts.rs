@@ -4,7 +4,7 @@ use super::item::{Found, Item, item};
 use super::resp::{Login, Resp, SCRIPT, Script, is_login, request};
 use std::collections::BTreeMap;
 use store::wire::Talk;
-use store::{Endpoint, Facts, StoreError};
+use store::{Endpoint, Facts, Holding, StoreError};
 use study::Durability;
 
 /// Settings that matter for speed and safety.
@@ -117,6 +117,21 @@ impl Line<'_> {
             Err(error) => Ok(Answer::Refused(error.to_string())),
         }
     }
+}
+
+/// What it says it holds. One that has no DBSIZE does not say.
+pub(super) fn holding(endpoint: &Endpoint) -> Result<Holding, StoreError> {
+    let mut talk = Talk::open(endpoint, Resp::new(Login::of(endpoint)))?;
+    let mut holding = Holding::default();
+    if let Answer::Texts(texts) = ask(&mut talk, b"DBSIZE", &[])? {
+        holding.keys = texts.first().and_then(|number| number.parse().ok());
+    }
+    if let Answer::Texts(texts) = ask(&mut talk, b"INFO", &[b"stats"])? {
+        let info = texts.concat();
+        let count = |name: &str| field(&info, name).and_then(|number| number.trim().parse().ok()).unwrap_or(0);
+        (holding.evicted, holding.expired) = (count("evicted_keys"), count("expired_keys"));
+    }
+    Ok(holding)
 }
 
 /// Product and version; relatives of Redis also state the Redis version they resemble.

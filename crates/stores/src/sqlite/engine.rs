@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Expected, Facts, Group, Operation, Probe, Reduction, Reply, Session, SessionPlan, Store, StoreError,
+    Capabilities, Expected, Facts, Holding, Group, Operation, Probe, Reduction, Reply, Session, SessionPlan, Store, StoreError,
     Threading,
 };
 use study::{Durability, Spec};
@@ -46,6 +46,9 @@ const SET_PRESENT: &str = "UPDATE kvtrial_values SET value = ?2 WHERE key = ?1 A
 const SCAN: &str = "SELECT key, value FROM kvtrial_values WHERE key >= ?1 ORDER BY key LIMIT ?2";
 
 // Values are blobs; as blobs JSON functions would take them for SQLite's own binary form.
+/// Keys of all kinds.
+const COUNT: &str = "SELECT (SELECT count(*) FROM kvtrial_values) + (SELECT count(*) FROM kvtrial_counters) \
+    + (SELECT count(DISTINCT key) FROM kvtrial_fields)";
 const REDUCE: &str = "SELECT json_extract(document, ?1), count(*), sum(json_extract(document, ?2))
     FROM (SELECT CAST(value AS TEXT) AS document FROM kvtrial_values) GROUP BY 1";
 
@@ -186,6 +189,12 @@ impl Store for Sqlite {
         };
         facts.config.insert("synchronous".into(), synchronous);
         Ok(facts)
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        let keys = first.query_row(COUNT, (), |row| row.get::<_, i64>(0)).map_err(|error| self.file.trouble(error))?;
+        Ok(Holding { keys: Some(keys.cast_unsigned()), ..Holding::default() })
     }
 
     /// Rewrites the file, and folds the log, through which the new file went, into it.

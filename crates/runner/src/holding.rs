@@ -1,0 +1,90 @@
+//! What a private store says it holds at the end, against what the job left there.
+
+use engine::Trial;
+use store::Store;
+use study::{Reason, ReasonKind};
+
+/// What is wrong with it; nothing where the store or the job cannot say. Not for a store of the user's: it may hold other keys.
+pub(crate) fn reasons(store: &dyn Store, trial: &dyn Trial) -> Vec<Reason> {
+    let reason = |kind, count, example: String| Reason { kind, count, example };
+    let held = match store.holding() {
+        Ok(held) => held,
+        Err(error) => {
+            return vec![reason(
+                ReasonKind::ConnectionLost,
+                1,
+                format!("{error} (while: asking how many keys it holds)"),
+            )];
+        }
+    };
+    let mut reasons = Vec::new();
+    if held.evicted + held.expired > 0 {
+        let example =
+            format!("the store counts {} keys evicted and {} expired; give it more memory", held.evicted, held.expired);
+        reasons.push(reason(ReasonKind::Evicted, held.evicted + held.expired, example));
+    }
+    if let (Some(keys), Some(left)) = (held.keys, trial.keys_left()) {
+        let example = format!("the store says it holds {keys} keys, {left} were left there");
+        match keys.cmp(&left) {
+            std::cmp::Ordering::Greater => reasons.push(reason(ReasonKind::ForeignData, keys - left, example)),
+            std::cmp::Ordering::Less => reasons.push(reason(ReasonKind::LostUpdates, left - keys, example)),
+            std::cmp::Ordering::Equal => {}
+        }
+    }
+    reasons
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::reasons;
+    use engine::{Trial, TrialSetup};
+    use store::{Capabilities, Facts, Holding, Session, SessionPlan, Store, StoreError, Threading};
+    use study::ReasonKind;
+
+    /// A store that only says what it holds.
+    struct Says(Holding);
+
+    impl Store for Says {
+        fn capabilities(&self) -> &Capabilities {
+            &Capabilities::BASIC
+        }
+
+        fn session(&self, _: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+            Err(StoreError::Session("it only says what it holds".into()))
+        }
+
+        fn threading(&self) -> Threading {
+            Threading::Shared
+        }
+
+        fn facts(&self) -> Result<Facts, StoreError> {
+            Ok(Facts::default())
+        }
+
+        fn holding(&self) -> Result<Holding, StoreError> {
+            Ok(self.0)
+        }
+    }
+
+    fn found(held: Holding, trial: &dyn Trial) -> Vec<(ReasonKind, u64)> {
+        reasons(&Says(held), trial).into_iter().map(|reason| (reason.kind, reason.count)).collect()
+    }
+
+    #[test]
+    fn keys_nobody_wrote_keys_that_are_gone_and_keys_the_store_dropped_are_counted() {
+        for (job, left) in [("ycsb", 100_000), ("crud", 0), ("counts", 236_135), ("fans", 13_194), ("append", 20_000)] {
+            let job = jobs::prepare(jobs::find(job).unwrap(), None, &[], 42).unwrap();
+            let trial = job.trial(&TrialSetup { slots: 1, capabilities: Capabilities::BASIC, seed: 42 });
+            let keys = |keys| Holding { keys: Some(keys), ..Holding::default() };
+            assert_eq!(found(keys(left), &*trial), []);
+            assert_eq!(found(keys(left + 10_000), &*trial), [(ReasonKind::ForeignData, 10_000)]);
+            assert_eq!(found(Holding::default(), &*trial), [], "a store that cannot say");
+            if left > 0 {
+                assert_eq!(found(keys(left - 3), &*trial), [(ReasonKind::LostUpdates, 3)]);
+            }
+            let dropped = Holding { keys: Some(left), evicted: 5, expired: 2 };
+            assert_eq!(found(dropped, &*trial), [(ReasonKind::Evicted, 7)]);
+        }
+    }
+}
