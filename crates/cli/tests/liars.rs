@@ -146,3 +146,44 @@ fn one_wrong_value_in_a_million_is_found() {
     assert_eq!(count, 1, "{example}");
     assert!(example.contains(&*String::from_utf8_lossy(&told[0].key)), "{example}");
 }
+
+/// A server that tells this lie whenever it can: the cell is void for this reason.
+fn assert_liar(job: &str, rules: Vec<Rule>, lie: Lie, more: &[&str], kind: &str) {
+    let server = LyingServer::start(Protocol::Resp, rules).unwrap();
+    let ran = run_once(job, &url(Protocol::Resp, server.port()), more);
+    let told = server.told().into_iter().filter(|told| told.lie == lie).count();
+    assert!(told > 0, "{lie:?} was not told\n{}", ran.said());
+    assert_eq!((ran.verdict(), ran.status), ("void", 1), "{lie:?} was told {told} times\n{}", ran.said());
+    assert!(ran.why(kind).is_some(), "{lie:?} was told {told} times: {}", ran.only()["verdict"]);
+}
+
+#[test]
+fn one_register_for_all_rows_makes_crud_void() {
+    let rule = Rule::new(Lie::OneRegister, Target::Gets, When::Every(1));
+    assert_liar("crud", vec![rule], Lie::OneRegister, &["--set", "rows=500"], "wrong_key");
+}
+
+#[test]
+fn old_versions_told_only_while_their_key_is_written_make_a_run_void() {
+    let more = [&["--clients", "32"][..], &MIX[..], &["--set", "records=20"][..]].concat();
+    for lie in [Lie::FirstValueWhileWriting, Lie::BackAndForthWhileWriting] {
+        let late = Rule::new(Lie::Late(Duration::from_millis(5)), Target::Puts, When::Every(4));
+        let rules = vec![late, Rule::new(lie, Target::Gets, When::Every(1))];
+        assert_liar("ycsb", rules, lie, &more, "stale_value");
+    }
+}
+
+#[test]
+fn numbers_that_increments_did_not_come_to_make_counts_void() {
+    let more = ["--data", "gen:500:42", "--clients", "4", "--pipeline", "4"];
+    for when in [When::Every(2), When::Nth(6000)] {
+        let rule = Rule::new(Lie::RepeatedNumber, Target::Increments, when);
+        assert_liar("counts", vec![rule], Lie::RepeatedNumber, &more, "wrong_number");
+    }
+}
+
+#[test]
+fn seven_bytes_after_every_append_make_append_void() {
+    let rule = Rule::new(Lie::SevenBytes, Target::Appends, When::Every(1));
+    assert_liar("append", vec![rule], Lie::SevenBytes, &["--data", "gen:1000:7", "--clients", "4"], "wrong_number");
+}

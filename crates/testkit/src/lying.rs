@@ -55,6 +55,16 @@ pub enum Lie {
     AnotherKeysValue,
     /// The value this key had before its last change.
     StaleValue,
+    /// The value that was put last, whatever its key: as if there was one register for all.
+    OneRegister,
+    /// The first value this key ever had, while a write of the key waits for its answer.
+    FirstValueWhileWriting,
+    /// The value this key had before its last change and the last one, in turns, while a write of the key waits for its answer.
+    BackAndForthWhileWriting,
+    /// The number that another increment of the counter was answered.
+    RepeatedNumber,
+    /// After an append: 7 bytes, whatever there is.
+    SevenBytes,
     /// The value without its last byte, announced with that length.
     TruncatedValue,
     /// "There is no such key."
@@ -95,6 +105,10 @@ pub enum Target {
     Gets,
     /// Writes of one value.
     Puts,
+    /// Increments of a counter.
+    Increments,
+    /// Appends to a value.
+    Appends,
 }
 
 /// Which of these requests.

@@ -14,12 +14,15 @@ pub struct Map {
     entries: BTreeMap<Vec<u8>, Entry>,
     fields: BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, i64>>,
     version: u64,
+    /// The value put last, of whatever key.
+    last: Vec<u8>,
 }
 
 struct Entry {
     value: Vec<u8>,
     version: u64,
     previous: Option<Vec<u8>>,
+    first: Vec<u8>,
 }
 
 impl Map {
@@ -79,6 +82,18 @@ impl Map {
         entry.previous.clone().filter(|previous| previous.len() >= TELLING_BYTES && *previous != entry.value)
     }
 
+    /// The value that was put last, if that is another than this key's.
+    pub fn last_put(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let own = &self.entries.get(key)?.value;
+        Some(self.last.clone()).filter(|last| last != own)
+    }
+
+    /// The first value `key` had, if it has another now.
+    pub fn first(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let entry = self.entries.get(key)?;
+        Some(entry.first.clone()).filter(|first| *first != entry.value)
+    }
+
     /// A value of another key than this.
     pub fn another(&self, key: &[u8]) -> Option<Vec<u8>> {
         let own = &self.entries.get(key)?.value;
@@ -88,8 +103,10 @@ impl Map {
 
     fn put(&mut self, key: &[u8], value: Vec<u8>) {
         self.version += 1;
-        let previous = self.entries.remove(key).map(|entry| entry.value);
-        self.entries.insert(key.to_vec(), Entry { value, version: self.version, previous });
+        let before = self.entries.remove(key);
+        let (previous, first) = before.map_or((None, value.clone()), |entry| (Some(entry.value), entry.first));
+        self.last.clone_from(&value);
+        self.entries.insert(key.to_vec(), Entry { value, version: self.version, previous, first });
     }
 
     fn put_if(&mut self, key: &[u8], value: &[u8], condition: &Condition) -> Answer {

@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -39,6 +39,9 @@ struct Shared {
     told: Mutex<Vec<Told>>,
     /// Until when it is at work, where it serves [`Lie::InTurn`].
     busy_until: Mutex<Option<Instant>>,
+    /// Keys whose put was carried out and waits for its answer.
+    writing: Mutex<Vec<Vec<u8>>>,
+    turns: AtomicU64,
     ends: AtomicBool,
 }
 
@@ -101,6 +104,8 @@ impl LyingServer {
             rules,
             told: Mutex::default(),
             busy_until: Mutex::default(),
+            writing: Mutex::default(),
+            turns: AtomicU64::new(0),
             ends: AtomicBool::new(false),
         });
         let for_thread = Arc::clone(&shared);
@@ -261,7 +266,7 @@ fn answer<D: Dialect>(
         if drops.is_none() {
             let mut other = None;
             lies = due(action, shared, |lie| {
-                other = false_value(lie, action, &truth, &map);
+                other = false_value(lie, action, &truth, &map, shared);
                 lie != Lie::DropsPut && (other.is_some() || !is_about_values(lie))
             });
             if let (Some(_), Some(other)) = (lies, other) {
@@ -284,7 +289,13 @@ fn answer<D: Dialect>(
             let late = out.split_off(start);
             let _ = line.write_all(out);
             *out = late;
+            let key = if let Action::Put { key, .. } = action { Some(key) } else { None };
+            lock(&shared.writing).extend(key.cloned());
             wait(shared, Instant::now() + time);
+            let mut writing = lock(&shared.writing);
+            if let Some(own) = writing.iter().position(|other| Some(other) == key) {
+                writing.swap_remove(own);
+            }
         }
         Some(Lie::InTurn(time)) => {
             let done = {
@@ -337,6 +348,8 @@ fn due(action: &Action, shared: &Shared, mut possible: impl FnMut(Lie) -> bool) 
     let (target, key) = match action {
         Action::Get { key } => (Target::Gets, key),
         Action::Put { key, .. } => (Target::Puts, key),
+        Action::Add { key, .. } => (Target::Increments, key),
+        Action::Append { key, .. } => (Target::Appends, key),
         _ => return None,
     };
     let mut fitting = shared.rules.iter().filter(|rule| rule.fits(target, key));
@@ -346,16 +359,41 @@ fn due(action: &Action, shared: &Shared, mut possible: impl FnMut(Lie) -> bool) 
 }
 
 fn is_about_values(lie: Lie) -> bool {
-    matches!(lie, Lie::WrongBytes | Lie::AnotherKeysValue | Lie::StaleValue | Lie::TruncatedValue | Lie::Denied)
+    matches!(
+        lie,
+        Lie::WrongBytes
+            | Lie::AnotherKeysValue
+            | Lie::StaleValue
+            | Lie::OneRegister
+            | Lie::FirstValueWhileWriting
+            | Lie::BackAndForthWhileWriting
+            | Lie::RepeatedNumber
+            | Lie::SevenBytes
+            | Lie::TruncatedValue
+            | Lie::Denied
+    )
 }
 
 /// The answer a lie about values makes of a hit, when it can.
-fn false_value(lie: Lie, action: &Action, truth: &Answer, map: &Map) -> Option<Answer> {
+fn false_value(lie: Lie, action: &Action, truth: &Answer, map: &Map, shared: &Shared) -> Option<Answer> {
+    match (lie, action, truth) {
+        (Lie::RepeatedNumber, Action::Add { .. }, Answer::Number(number @ 2..)) => {
+            return Some(Answer::Number(number - 1));
+        }
+        (Lie::SevenBytes, Action::Append { .. }, Answer::Number(_)) => return Some(Answer::Number(7)),
+        _ => {}
+    }
+    let is_written = |key: &Vec<u8>| lock(&shared.writing).contains(key);
     let (Action::Get { key }, Answer::Value { value, version }) = (action, truth) else { return None };
     let value = match lie {
         Lie::Denied => return Some(Answer::Missing),
         Lie::AnotherKeysValue => map.another(key)?,
         Lie::StaleValue => map.previous(key)?,
+        Lie::OneRegister => map.last_put(key)?,
+        Lie::FirstValueWhileWriting if is_written(key) => map.first(key)?,
+        Lie::BackAndForthWhileWriting if is_written(key) && shared.turns.fetch_add(1, Ordering::Relaxed) % 2 == 0 => {
+            map.previous(key)?
+        }
         Lie::WrongBytes | Lie::TruncatedValue if value.is_empty() => return None,
         Lie::WrongBytes => {
             let mut value = value.clone();
