@@ -67,6 +67,10 @@ pub(crate) fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ReasonKind::SettingNotInEffect => {
             ("setting not in effect", "the server did not take it: check its version and its configuration file")
         }
+        ReasonKind::Evicted => (
+            "keys dropped by the store itself",
+            "it needed room, or let them expire: give it more memory, or switch eviction and expiry off",
+        ),
         ReasonKind::ClientSaturated => {
             ("client at its limit", "kvtrial itself may be what was measured: give it more threads, or more processors")
         }

@@ -6,8 +6,8 @@
 
 use super::Layer;
 use crate::{
-    Capabilities, Executor, Facts, Group, Happening, Heed, Holding, Operation, OperationKind, OptionInfo, Reduction, Reply,
-    Session, SessionPlan, Sink, Slot, Store, StoreError, Threading, Until,
+    Capabilities, Executor, Facts, Group, Happening, Heed, Holding, Operation, OperationKind, OptionInfo, Reduction,
+    Reply, Session, SessionPlan, Sink, Slot, Store, StoreError, Threading, Until,
 };
 use std::str::FromStr;
 use std::task::{Context, Poll};
