@@ -171,6 +171,47 @@ fn what_a_frozen_server_could_not_be_sent_in_time_is_counted() {
     assert!(count > 500 && example.contains("--deadline"), "{count}: {example}");
 }
 
+/// Processes that do nothing, on every processor; they end when this is dropped.
+struct Strangers(Vec<Child>);
+
+impl Strangers {
+    fn everywhere() -> Strangers {
+        let busy = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let cpus = std::thread::available_parallelism().map_or(2, usize::from);
+        Strangers((0..cpus).map(|_| busy()).collect())
+    }
+}
+
+impl Drop for Strangers {
+    fn drop(&mut self) {
+        for stranger in &mut self.0 {
+            let _ = stranger.kill();
+            let _ = stranger.wait();
+        }
+    }
+}
+
+#[test]
+fn the_users_own_server_on_this_machine_is_measured_and_doubted_like_a_private_one() {
+    let redis = Redis::start();
+    let strangers = Strangers::everywhere();
+    let ran = run_once("ycsb", &redis.url(), &["--set workload=c --set records=200 --set seconds=1"]);
+    drop(strangers);
+    let trial = &ran.only()["trials"][0];
+    assert!(trial["server"]["cpu_s"].as_f64().unwrap() > 0.01, "{trial}");
+    assert!(trial["server"]["peak_rss_bytes"].as_u64().unwrap() > 1_000_000, "{trial}");
+    assert!(trial["noise"].get("judged").is_none(), "{trial}");
+    assert!(ran.verdict() == "degraded" && ran.why("other_load").is_some(), "{}", ran.only()["verdict"]);
+}
+
+#[test]
+fn a_trial_too_short_to_judge_says_so() {
+    let redis = Redis::start();
+    let ran = run_once("ycsb", &redis.url(), &["--set workload=c --set records=200 --set seconds=0.05"]);
+    assert_eq!(ran.only()["trials"][0]["noise"]["judged"], "too_short", "{}", ran.said());
+    assert!(ran.stdout.contains("Too short to judge"), "{}", ran.said());
+}
+
 #[test]
 fn a_full_server_is_void_with_the_refused_writes_counted() {
     let more = ["--set", "records=5000", "--set", "value=1000", "--set", "operations=2000", "--set", "workload=a"];

@@ -22,6 +22,7 @@ mod facts;
 mod guard;
 pub mod interrupt;
 mod lease;
+mod listener;
 mod log;
 mod noise;
 mod open;

@@ -2,6 +2,7 @@
 
 use crate::disk::allocated_bytes;
 use crate::lease::Lease;
+use crate::listener::listeners;
 use crate::process::{Ending, Pid, signal};
 use crate::server::{Recipe, Server};
 use crate::settle::settle;
@@ -111,7 +112,10 @@ impl Opening {
                 (Reached::Endpoint(server.endpoint().clone()), Behind::Server(server))
             }
             (Opener::Server { usual_port, .. }, Target::Server(authority)) => {
-                (Reached::Endpoint(Endpoint::of(authority, usual_port)), Behind::Users)
+                let endpoint = Endpoint::of(authority, usual_port);
+                let found = listeners(&endpoint.address);
+                let behind = if found.is_empty() { Behind::Users } else { Behind::UsersHere(found) };
+                (Reached::Endpoint(endpoint), behind)
             }
             (Opener::Server { usual_port, .. }, Target::Path(_)) => {
                 let name = info.name;
@@ -208,6 +212,8 @@ impl Whereabouts {
 enum Behind {
     /// The user's own directory or server: never stopped, never removed, not measured.
     Users,
+    /// The user's own server on this machine, whose listening processes were found: never stopped, never removed, but measured.
+    UsersHere(Vec<Pid>),
     /// A private directory.
     Directory(Lease),
     /// A private server.
@@ -224,7 +230,7 @@ impl Behind {
 
     fn whereabouts(&self, reached: Reached) -> Whereabouts {
         let (directory, logs) = match self {
-            Behind::Users => (None, Vec::new()),
+            Behind::Users | Behind::UsersHere(_) => (None, Vec::new()),
             Behind::Directory(lease) => (Some(lease.store().to_owned()), Vec::new()),
             Behind::Server(server) => (Some(server.lease().store().to_owned()), server.logs().to_owned()),
         };
@@ -264,17 +270,26 @@ impl Premises {
         &self.whereabouts
     }
 
-    /// What the private server has used since it was started, all its processes together: CPU seconds, and the peak resident
+    /// What the server has used since it was started, be it private or the user's own on this machine, all its processes together: CPU
+    /// seconds, and the peak resident
     /// set (of several processes: their proportional sets, so that memory they share counts once, plus what each was larger at
-    /// its own peak). `None` when there is no private server. Looks through `/proc`, which takes milliseconds of kvtrial's own time:
+    /// its own peak). `None` when there is no server, or it was not found. Looks through `/proc`, which takes milliseconds of kvtrial's own time:
     /// call it outside of what is timed and outside of what kvtrial's own use is taken of.
     pub fn usage(&self) -> Option<ServerUse> {
-        self.server().map(|server| tree::usage(&server.lease().settled_members()))
+        match &self.behind {
+            Behind::Server(server) => Some(tree::usage(&server.lease().settled_members())),
+            Behind::UsersHere(listeners) => Some(tree::usage(&tree::family(&tree::processes(), listeners))),
+            Behind::Users | Behind::Directory(_) => None,
+        }
     }
 
     /// The CPU seconds of [`usage`](Premises::usage) alone, for less: memory is not looked at.
     pub fn server_cpu_s(&self) -> Option<f64> {
-        self.server().map(|server| tree::cpu_s(&server.lease().settled_members()))
+        match &self.behind {
+            Behind::Server(server) => Some(tree::cpu_s(&server.lease().settled_members())),
+            Behind::UsersHere(listeners) => Some(tree::cpu_s(&tree::family(&tree::processes(), listeners))),
+            Behind::Users | Behind::Directory(_) => None,
+        }
     }
 
     /// Bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
@@ -329,7 +344,7 @@ impl Premises {
     pub fn close(self) -> Result<(), StoreError> {
         drop(self.thaw);
         match &self.behind {
-            Behind::Users => Ok(()),
+            Behind::Users | Behind::UsersHere(_) => Ok(()),
             Behind::Directory(lease) => lease.end(),
             Behind::Server(server) => server.stop(),
         }

@@ -104,6 +104,23 @@ pub fn members(all: &[Process], roots: &[Pid], place: &Path) -> Vec<Process> {
     }
 }
 
+/// Of `all`, these processes and their descendants: a server of the user's. Its session and group may be those of the user's shell, so they
+/// say nothing.
+pub fn family(all: &[Process], roots: &[Pid]) -> Vec<Process> {
+    let mut known: Vec<Pid> = roots.to_vec();
+    loop {
+        let before = known.len();
+        for process in all.iter().filter(|process| process.pid != own_pid()) {
+            if known.contains(&process.parent) && !known.contains(&process.pid) {
+                known.push(process.pid);
+            }
+        }
+        if known.len() == before {
+            return all.iter().filter(|process| known.contains(&process.pid)).cloned().collect();
+        }
+    }
+}
+
 /// The living processes that carry the mark of a place whose kvtrial is gone, whoever their parents are now.
 pub fn marked(all: &[Process], place: &Path) -> Vec<Pid> {
     let living = all.iter().filter(|process| process.state != b'Z' && process.pid != own_pid());

@@ -2,7 +2,7 @@
 
 use crate::layout::FIXED_BLANK;
 use crate::units;
-use study::{Cell, Study};
+use study::{Cell, Judged, Study};
 
 /// The spec without the durability its heading states.
 fn spec(cell: &Cell) -> String {
@@ -122,6 +122,24 @@ pub(crate) fn crashes<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 
     cells.iter().filter_map(|cell| {
         let lost = cell.store_config.get("cache_crash_loses")?;
         Some(format!("On {} a crash would lose {lost}.", cell.store))
+    })
+}
+
+/// Stores none of whose trials could be judged for what else used the processors, a sentence for each cause.
+pub(crate) fn unjudged<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
+    let causes = [
+        (Judged::TooShort, "Too short to judge whether other programs disturbed them (trials under 0.25 s)"),
+        (Judged::ServerNotFound, "Not judged for other load, because the process of the server was not found"),
+    ];
+    causes.into_iter().filter_map(|(judged, words)| {
+        let unjudged = |cell: &&&Cell| {
+            !cell.baseline
+                && cell.counted().next().is_some()
+                && cell.counted().all(|trial| trial.noise.judged == judged)
+        };
+        let mut names: Vec<&str> = cells.iter().filter(unjudged).map(|cell| cell.store.as_str()).collect();
+        names.dedup();
+        (!names.is_empty()).then(|| format!("{words}: {}.", names.join(", ")))
     })
 }
 

@@ -241,6 +241,7 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String 
     }
     for note in footnotes::crashes(cells)
         .chain(footnotes::stalls(cells))
+        .chain(footnotes::unjudged(cells))
         .chain(footnotes::resent(cells))
         .chain(footnotes::outliers(cells))
     {

@@ -54,13 +54,41 @@ pub fn setting_changes(setting: &BTreeMap<String, String>, default: &BTreeMap<St
     if changed.is_empty() { "the default".into() } else { changed.join(" ") }
 }
 
+/// What the trials of the final comparison show of the best setting of the search.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// That it is better than the default.
+    Better,
+    /// That it is worse.
+    Worse,
+    /// Neither.
+    Nothing,
+}
+
+/// A p-value must be below this, and 1 outside the interval: in studies of earlier versions the two could contradict each other.
+const ALPHA: f64 = 0.05;
+
+fn shown(tune: &Tune) -> Shown {
+    let (Some(gain), Some(p)) = (tune.gain, tune.gain_p) else { return Shown::Nothing };
+    match gain {
+        _ if p >= ALPHA || gain.level <= 0.0 => Shown::Nothing,
+        _ if gain.low > 1.0 => Shown::Better,
+        _ if gain.high < 1.0 => Shown::Worse,
+        _ => Shown::Nothing,
+    }
+}
+
 fn best(study: &Study, tune: &Tune) -> String {
     let store = study.cells.first().map_or("", |cell| cell.store.split(',').next().unwrap_or(""));
-    match setting_changes(&tune.best, &tune.default).as_str() {
-        "the default" => {
-            format!("No setting of {store} was found that is better than the default in {}.", tune.objective)
+    let objective = &tune.objective;
+    match (setting_changes(&tune.best, &tune.default).as_str(), shown(tune)) {
+        ("the default", _) => {
+            format!("No setting of {store} was found that is better than the default in {objective}.")
         }
-        changed => format!("The best setting found for {store}, by {}: {changed}", tune.objective),
+        (changed, Shown::Better) => format!("The best setting found for {store}, by {objective}: {changed}"),
+        (changed, Shown::Worse | Shown::Nothing) => format!(
+            "No setting of {store} was shown to be better than the default in {objective}. First in the search was: {changed}"
+        ),
     }
 }
 
@@ -78,12 +106,13 @@ fn gain(tune: &Tune) -> String {
         );
     }
     let interval = format!("{:.2}x to {:.2}x, {:.0} %", gain.low, gain.high, gain.level * 100.0);
-    if gain.low > 1.0 {
-        format!("{what} is {:.2}x as good as the default ({interval}; {measured}).", gain.value)
-    } else if gain.high < 1.0 {
-        format!("{what} is worse than the default: {:.2}x ({interval}; {measured}).", gain.value)
-    } else {
-        format!("{what} was not told apart from the default: {:.2}x ({interval}; {measured}).", gain.value)
+    match shown(tune) {
+        Shown::Better => format!("{what} is {:.2}x as good as the default ({interval}; {measured}).", gain.value),
+        Shown::Worse => format!("{what} is worse than the default: {:.2}x ({interval}; {measured}).", gain.value),
+        Shown::Nothing => format!(
+            "{what} was {:.2}x as good as the default ({interval}; {measured}): that may be chance, and a larger --budget says more.",
+            gain.value
+        ),
     }
 }
 
@@ -218,8 +247,20 @@ mod tests {
     #[test]
     fn chance_is_called_chance() {
         let (study, mut tune) = tuned();
-        tune.gain = Some(Quantity { value: 1.02, low: 0.97, high: 1.08, level: 0.95, n: 9 });
-        assert!(tune_text(&study, &tune, Colour::Never).contains("not told apart"));
+        // The second as an earlier version had it: the p-value of one procedure beside the interval of another.
+        for (low, high, p) in [(0.97, 1.08, 0.4), (0.94, 2.53, 0.020), (1.01, 2.0, 0.06)] {
+            tune.gain = Some(Quantity { value: 1.02, low, high, level: 0.95, n: 9 });
+            tune.gain_p = Some(p);
+            let text = tune_text(&study, &tune, Colour::Never);
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains("that may be chance") && !words.contains("The best setting found"), "{text}");
+            assert!(
+                words.contains(
+                    "No setting of redis-unix was shown to be better than the default in ops_per_s. First in the search was: clients=8"
+                ),
+                "{text}"
+            );
+        }
         tune.best = tune.default.clone();
         assert!(tune_text(&study, &tune, Colour::Never).contains("No setting of redis-unix"));
     }

@@ -1,13 +1,11 @@
 //! What the phases of a trial came to, as they are reported one after the other.
 
 use crate::message::PhaseDone;
+use crate::trust::NEEDED_S;
 use engine::{Counts, Histograms, Outcome};
 use host::{NoiseMeter, Premises, ProcessUse};
 use std::time::Duration;
-use study::{CurvePoint, PhaseRecord, Reason, ReasonKind, SeriesPoint, Stall, TrialRecord};
-
-/// Shortest time of which the machine's own counters say how noisy it was.
-const NOISE_NEEDS_S: f64 = 0.25;
+use study::{CurvePoint, Judged, Noise, PhaseRecord, Reason, ReasonKind, SeriesPoint, Stall, TrialRecord};
 
 /// Meters read when a phase begins.
 pub(crate) struct Meter {
@@ -45,7 +43,7 @@ pub(crate) struct Measured {
     thread_load: f64,
     run_delay: f64,
     threads: u32,
-    noise: study::Noise,
+    noise: Noise,
 }
 
 impl Measured {
@@ -120,7 +118,10 @@ impl Measured {
         record.client_run_delay = self.run_delay;
         record.client_threads = self.threads;
         // The kernel counts in ticks of 10 ms: of a shorter time they say nothing.
-        record.noise = if self.timed_s < NOISE_NEEDS_S { study::Noise::default() } else { self.noise };
+        record.noise = match self.timed_s < NEEDED_S {
+            true => Noise { judged: Judged::TooShort, ..Noise::default() },
+            false => self.noise,
+        };
         record.phases = std::mem::take(&mut self.phases);
         record.series = std::mem::take(&mut self.series);
         record.curve = std::mem::take(&mut self.curve);

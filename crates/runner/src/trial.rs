@@ -7,12 +7,12 @@ use crate::measured::{Measured, Meter};
 use crate::message::{Assignment, Finish, Opened, Refusal, Report};
 use crate::plan::{Plan, PlannedCell};
 use crate::run::{Observer, RunError};
-use crate::trust::{Circumstances, ForeignServer};
+use crate::trust::Circumstances;
 use host::Premises;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Facts, StoreError};
-use study::{Durability, Reason, ReasonKind, ServerUse, Target, TrialRecord, Verdict};
+use study::{Durability, Judged, Reason, ReasonKind, ServerUse, Target, TrialRecord, Verdict};
 
 /// What is known of a cell's store once it was opened.
 #[derive(Clone, Debug)]
@@ -140,6 +140,10 @@ fn conclude(
     record.disk_bytes = looks.disk_bytes;
     record.server = looks.server.map(|used| ServerUse { cpu_s: measured.server_cpu_s, ..used });
     measured.fill(&mut record);
+    let users_here = matches!(planned.spec.target, Target::Server(_)) && planned.spec.echo_baseline().is_some();
+    if users_here && record.server.is_none() && record.noise.judged.is_yes() {
+        record.noise.judged = Judged::ServerNotFound;
+    }
     record.answer = finish.answer.seen();
     record.verdict = judge::verdict(Evidence {
         outcomes: &measured.outcomes,
@@ -153,10 +157,6 @@ fn conclude(
             settings: &planned.settings,
             latencies: &record.latency_ns,
             noise: record.noise,
-            foreign_server: match planned.spec.target {
-                Target::Server(_) if planned.spec.echo_baseline().is_some() => ForeignServer::Here,
-                _ => ForeignServer::Elsewhere,
-            },
             timed_s: measured.timed_s,
             client_load: record.client_thread_load,
             client_run_delay: record.client_run_delay,

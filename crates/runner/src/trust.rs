@@ -4,7 +4,7 @@
 
 use engine::{Arrivals, Settings};
 use store::Class;
-use study::{Latencies, Noise, Reason, ReasonKind};
+use study::{Judged, Latencies, Noise, Reason, ReasonKind};
 
 /// Share of a processor from which a client thread is at its limit.
 const CLIENT_LOAD_LIMIT: f64 = 0.95;
@@ -20,7 +20,7 @@ const THROTTLED_LIMIT: f64 = 0.01;
 /// Open loop: how late the client itself may send one operation in a hundred before its schedule is doubted.
 const LAG_LIMIT_NS: u64 = 1_000_000;
 /// Shorter trials say too little about loads, which the kernel counts in ticks of 10 ms.
-const NEEDED_S: f64 = 0.25;
+pub(crate) const NEEDED_S: f64 = 0.25;
 
 /// What the times of a trial are judged by.
 pub(crate) struct Circumstances<'a> {
@@ -28,8 +28,6 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) latencies: &'a Latencies,
     pub(crate) noise: Noise,
-    /// Whether a server runs here that kvtrial did not start: its load cannot be told from others'.
-    pub(crate) foreign_server: ForeignServer,
     /// Time of the timed phases, seconds.
     pub(crate) timed_s: f64,
     /// Largest share of a processor one client thread used.
@@ -41,15 +39,6 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) cpus: u32,
     /// Processor seconds of the private server by the time, where there is one.
     pub(crate) server_load: Option<f64>,
-}
-
-/// Where the server of a trial runs, if kvtrial did not start it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ForeignServer {
-    /// There is none on this machine.
-    Elsewhere,
-    /// On this machine.
-    Here,
 }
 
 /// Every reason to doubt the times.
@@ -121,7 +110,7 @@ fn stolen(seen: &Circumstances<'_>) -> Doubt {
 
 fn disturbed(seen: &Circumstances<'_>) -> Doubt {
     let share = seen.noise.other_load;
-    if share <= OTHER_LOAD_LIMIT || seen.foreign_server == ForeignServer::Here {
+    if share <= OTHER_LOAD_LIMIT || seen.noise.judged != Judged::Yes {
         return None;
     }
     Some((ReasonKind::OtherLoad, format!("other processes used {} of the processors", percent(share))))
@@ -146,11 +135,11 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Circumstances, ForeignServer, doubts};
+    use super::{Circumstances, doubts};
     use engine::{Arrivals, Settings, Timing};
     use std::time::Duration;
     use store::Class;
-    use study::{Latencies, LatencySummary, Noise, ReasonKind};
+    use study::{Judged, Latencies, LatencySummary, Noise, ReasonKind};
 
     const SETTINGS: Settings = Settings {
         clients: 16,
@@ -170,7 +159,6 @@ mod tests {
             settings,
             latencies,
             noise: Noise::default(),
-            foreign_server: ForeignServer::Elsewhere,
             timed_s: 2.0,
             client_load: 0.99,
             client_run_delay: 0.05,
@@ -249,14 +237,14 @@ mod tests {
     fn a_noisy_or_throttled_machine_is_named() {
         let latencies = Latencies::default();
         let with = |noise| Circumstances { client_load: 0.5, noise, ..busy(&SETTINGS, &latencies) };
-        let quiet = Noise { steal: 0.03, other_load: 0.15, throttled: 0.01, heat_events: 0 };
+        let quiet = Noise { steal: 0.03, other_load: 0.15, throttled: 0.01, ..Noise::default() };
         assert!(kinds(&with(quiet)).is_empty());
         assert_eq!(kinds(&with(Noise { steal: 0.031, ..quiet })), [ReasonKind::Steal]);
         assert_eq!(kinds(&with(Noise { other_load: 0.16, ..quiet })), [ReasonKind::OtherLoad]);
         assert_eq!(kinds(&with(Noise { throttled: 0.02, ..quiet })), [ReasonKind::Throttled]);
         assert_eq!(kinds(&with(Noise { heat_events: 1, ..quiet })), [ReasonKind::Throttled]);
-        // The user's own server on this machine cannot be told from other load.
-        let own = Circumstances { foreign_server: ForeignServer::Here, ..with(Noise { other_load: 0.6, ..quiet }) };
-        assert!(kinds(&own).is_empty());
+        // The work of a server on this machine that was not found is in it.
+        let own = Noise { other_load: 0.6, judged: Judged::ServerNotFound, ..quiet };
+        assert!(kinds(&with(own)).is_empty());
     }
 }

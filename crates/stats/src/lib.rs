@@ -50,5 +50,5 @@ pub use order::{median, quantile};
 pub use outlier::{OUTLIER_SCORE, modified_z_scores};
 pub use permutation::{Permutations, Statistic, permutation_test, rank_test_above, sign_test_above};
 pub use proportion::proportion;
-pub use ratio::median_ratio;
+pub use ratio::{median_ratio, rank_ratio};
 pub use separation::{FEWEST_TRIALS, Separation, Trials, separations};

@@ -42,4 +42,27 @@ pub struct Noise {
     pub throttled: f64,
     /// Times a processor lowered its clock because of heat.
     pub heat_events: u64,
+    /// Whether these shares could be judged at all.
+    #[serde(skip_serializing_if = "Judged::is_yes")]
+    pub judged: Judged,
+}
+
+/// Whether a trial could be judged for what else used the processors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judged {
+    /// It was.
+    #[default]
+    Yes,
+    /// It was too short: the kernel counts in ticks of 10 ms. Nothing is known of other load, steal and quotas.
+    TooShort,
+    /// The server is on this machine, but its processes were not found: `other_load` holds its own work too.
+    ServerNotFound,
+}
+
+impl Judged {
+    /// Whether it was.
+    pub fn is_yes(&self) -> bool {
+        *self == Judged::Yes
+    }
 }

@@ -29,7 +29,7 @@ pub use budget::{Budget, BudgetPart, Layer, SlowBaseline};
 pub use cell::{Cell, CellKey, PhaseSummary};
 pub use durability::{Durability, DurabilitySource, UnknownDurability};
 pub use growth::{CurvePoint, Stall};
-pub use host::{HostFacts, Noise};
+pub use host::{HostFacts, Judged, Noise};
 pub use latency::{Latencies, LatencySummary, PERCENTILES};
 pub use measure::Measure;
 pub use near::{did_you_mean, near};

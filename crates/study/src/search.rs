@@ -83,9 +83,9 @@ pub struct Tune {
     /// The best setting of the search.
     pub best: BTreeMap<String, String>,
     /// How many times better the best is than the default, from trials of their own that took turns after the search: above 1 is
-    /// better.
+    /// better. By ranks, as its p-value: 1 is outside the interval of 95 % just when that is below 0.05.
     pub gain: Option<Quantity>,
-    /// Two-sided permutation test on the same trials.
+    /// Two-sided permutation test of ranks on the same trials.
     pub gain_p: Option<f64>,
     /// Settings that no other beats in throughput, p99 and bytes per record together.
     pub pareto: Vec<TunedSetting>,

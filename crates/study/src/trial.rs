@@ -96,7 +96,8 @@ pub struct TrialRecord {
     pub client_threads: u32,
     /// Client's peak resident set in bytes.
     pub client_rss_bytes: u64,
-    /// Server process use, when kvtrial started the server (or the store is embedded: then it is in the client's figures).
+    /// Server process use, of a private server or one of the user's that was found on this machine (an embedded store's is in the
+    /// client's figures).
     pub server: Option<ServerUse>,
     /// Bytes on disk after the job, when the store's directory is ours.
     pub disk_bytes: Option<u64>,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use study::{
-    Budget, BudgetPart, Cell, CurvePoint, Durability, Latencies, LatencySummary, Layer, Original, PhaseRecord,
-    PhaseSummary, PresetRecord, Proof, Quantity, RatePoint, RateSearch, Reason, ReasonKind, Sampled, Scaled, Selftest,
-    SeriesPoint, ServerUse, SlowBaseline, Stall, Study, TrialRecord, Tune, TuneEffect, TuneRound, TunedKey,
-    TunedSetting, Varied, Verdict,
+    Budget, BudgetPart, Cell, CurvePoint, Durability, Judged, Latencies, LatencySummary, Layer, Noise, Original,
+    PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RatePoint, RateSearch, Reason, ReasonKind, Sampled,
+    Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study, TrialRecord, Tune, TuneEffect, TuneRound,
+    TunedKey, TunedSetting, Varied, Verdict,
 };
 
 pub fn study() -> Study {
@@ -97,6 +97,7 @@ fn cell(figure: Quantity) -> Cell {
         trials: vec![TrialRecord {
             order: 1,
             latency_ns: latencies(),
+            noise: Noise { judged: Judged::TooShort, ..Noise::default() },
             server: Some(ServerUse::default()),
             disk_bytes: Some(1),
             phases: vec![PhaseRecord { disk_bytes: Some(1), ..PhaseRecord::default() }],

@@ -9,7 +9,7 @@ use crate::run::RunError;
 use crate::vary::{Axis, Variation, VaryError};
 use data::splitmix::Rng;
 use engine::{Params, Settings};
-use stats::{Bootstrap, Permutations, Statistic};
+use stats::{Permutations, Statistic};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,8 +17,8 @@ use study::{Quantity, Status, TrialRecord, Tune, TuneEffect, TunedKey, TunedSett
 
 /// Share of the budget for the search; the rest is for comparing its best with the default.
 const SEARCH_SHARE: f64 = 0.6;
-/// Pairs of the final comparison: no more are needed, fewer say nothing.
-const MOST_PAIRS: u32 = 30;
+/// Pairs of the final comparison: no more are needed, and of so many the rank test is exact.
+const MOST_PAIRS: u32 = 20;
 /// Beyond this share of the budget a running trial is stopped.
 const HARD_SHARE: f64 = 1.05;
 /// Trials of the default there must be time for: the first, two settings in the search, and two pairs behind it.
@@ -287,15 +287,15 @@ impl Tuner<'_, '_, '_> {
             }
         }
         let [default, best] = &scores;
-        tune.gain = stats::median_ratio(best, default, Bootstrap::default()).map(|ratio| Quantity {
+        // One procedure: 1 is outside the interval just when p is below 0.05.
+        tune.gain = stats::rank_ratio(best, default, 0.95).map(|ratio| Quantity {
             value: ratio.value,
             low: ratio.low,
             high: ratio.high,
             level: ratio.level,
             n: ratio.n as u32,
         });
-        let logs = |scores: &[f64]| scores.iter().map(|score| score.ln()).collect::<Vec<_>>();
-        tune.gain_p = stats::permutation_test(&logs(best), &logs(default), Statistic::Rank, Permutations::default());
+        tune.gain_p = stats::permutation_test(best, default, Statistic::Rank, Permutations::default());
         Ok(())
     }
 
