@@ -11,7 +11,7 @@ use crate::{
     Capabilities, Facts, Group, Happening, OperationKind, OperationSet, Reduction, Session, SessionPlan, Store,
     StoreError, Threading,
 };
-use questions::Questions;
+use questions::{Counters, Questions};
 use std::time::Duration;
 
 /// What all keys tried begin with.
@@ -29,14 +29,20 @@ pub fn asked(store: Box<dyn Store>, name: &str) -> Result<Box<dyn Store>, StoreE
         problem: format!("every store needs {}, and this server has none: {words}", kind.name()),
     })?;
     let mut lacks: Vec<(OperationKind, String)> = Vec::new();
-    for kind in declared.native.kinds().filter(|kind| !OperationSet::BASIC.has(*kind)) {
+    let counters = if declared.native.has(OperationKind::GetCounter) { questions.counters() } else { Counters::Among };
+    let is_asked = |kind: OperationKind| {
+        let counts =
+            together(kind).contains(&OperationKind::GetCounter) || together(kind).contains(&OperationKind::GetFields);
+        !OperationSet::BASIC.has(kind) && !(counts && counters == Counters::Apart)
+    };
+    for kind in declared.native.kinds().filter(|kind| is_asked(*kind)) {
         if let Err(words) = questions.has(kind)? {
             lacks.extend(together(kind).iter().map(|kind| (*kind, words.clone())));
         }
     }
     let lost = |lacks: &[(OperationKind, String)], kind| lacks.iter().any(|(lacked, _)| *lacked == kind);
     let mut counter = declared.counter.filter(|_| !lost(&lacks, OperationKind::Increment));
-    if let Some(range) = counter {
+    if let Some(range) = counter.filter(|_| counters == Counters::Among) {
         counter = questions.bounds(range);
         if counter.is_none() {
             let words = "its counters do not reach 2147483647";

@@ -11,6 +11,16 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 const VALUE: &[u8] = b"a value";
 
+/// Where counters are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counters {
+    /// Among the values: a delete takes a counter away.
+    Among,
+    /// In a place of their own, where no operation would take away what was counted to try it. The adapter has made that place, so it
+    /// knows what counting does there.
+    Apart,
+}
+
 /// A server's refusal in its words.
 type Refusal = String;
 
@@ -43,6 +53,15 @@ impl<'a> Questions<'a> {
             self.ask(&operation).map_err(|words| (operation.kind(), words))?;
         }
         Ok(())
+    }
+
+    /// Where it keeps counters: a value that is no counter is none only where counters are apart.
+    pub(super) fn counters(&mut self) -> Counters {
+        let there = self.key("a");
+        match self.ask(&Operation::GetCounter { key: &there }) {
+            Ok(OwnedReply::Missing) => Counters::Apart,
+            _ => Counters::Among,
+        }
     }
 
     /// Whether the server has an operation beside the basic ones; if not, why.

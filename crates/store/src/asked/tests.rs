@@ -17,13 +17,15 @@ type Count = fn(i64, i64) -> Option<i64>;
 struct Odd {
     refused: &'static [OperationKind],
     count: Count,
+    /// Counters are in a place of their own, and not deleted.
+    apart: bool,
     values: Arc<Mutex<BTreeMap<Vec<u8>, Vec<u8>>>>,
     counters: Arc<Mutex<BTreeMap<Vec<u8>, i64>>>,
 }
 
 impl Odd {
     fn new(refused: &'static [OperationKind], count: Count) -> Odd {
-        Odd { refused, count, values: Arc::default(), counters: Arc::default() }
+        Odd { refused, count, apart: false, values: Arc::default(), counters: Arc::default() }
     }
 
     fn is_empty(&self) -> bool {
@@ -85,7 +87,7 @@ impl SyncStore for Handle {
             }
             Operation::CompareAndSet { .. } => Reply::Conflict,
             Operation::Delete { key } => {
-                let was = values.remove(key).is_some() | counters.remove(key).is_some();
+                let was = values.remove(key).is_some() | (!self.odd.apart && counters.remove(key).is_some());
                 if was { Reply::Done } else { Reply::Missing }
             }
             Operation::Increment { key, by } | Operation::IncrementField { key, by, .. } => {
@@ -102,7 +104,8 @@ impl SyncStore for Handle {
                 values.extend(pairs.iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
                 Reply::Done
             }
-            Operation::GetCounter { .. } => Reply::Missing,
+            Operation::GetCounter { key } if self.odd.apart || !values.contains_key(key) => Reply::Missing,
+            Operation::GetCounter { .. } => Reply::Failed(Failure::Refused("no counter")),
             Operation::GetMany { .. } | Operation::Scan { .. } | Operation::GetFields { .. } => {
                 self.rows.clear();
                 Reply::Rows(self.rows.rows())
@@ -161,6 +164,14 @@ fn counters_are_declared_as_far_as_they_go_and_with_what_they_do_beyond() {
         assert_eq!(store.capabilities().has(OperationKind::Increment), expected.is_some(), "case {number}");
         assert!(odd.is_empty(), "case {number}");
     }
+}
+
+#[test]
+fn counters_that_no_delete_would_take_away_are_not_tried() {
+    let odd = Odd { apart: true, ..Odd::new(&[], |_, _| None) };
+    let store = asked(Box::new(odd.clone()), "odd").unwrap();
+    assert_eq!(*store.capabilities(), DECLARED);
+    assert!(odd.is_empty());
 }
 
 #[test]
