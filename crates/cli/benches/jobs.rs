@@ -143,14 +143,30 @@ fn crud_memcached(directory: &Path) {
     say(what, (0..ROUNDS).map(ratio).collect(), "", ">= 1.5");
 }
 
-/// A private server as kvtrial starts it, on the last processor, and its socket.
-fn private_server(spec: &str, directory: &Path) -> (host::OpenStore, PathBuf) {
+/// A private server as kvtrial starts it, on the last processor: its socket, its user and the user's password.
+struct Private {
+    _open: host::OpenStore,
+    socket: PathBuf,
+    user: String,
+    password: String,
+}
+
+impl Private {
+    /// For kvtrial, as the user's own server.
+    fn url(&self, store: &str) -> String {
+        format!("{store}://{}:{}@{}", self.user, self.password, self.socket.display())
+    }
+}
+
+fn private_server(spec: &str, directory: &Path) -> Private {
     // The user the server runs as has to pass through the directory.
     let _ = std::fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o755));
     let spec: study::Spec = spec.parse().unwrap();
     let opening = host::Opening::new(directory).server_cpus(&[last_cpu().parse().unwrap()]);
     let open = opening.open(stores::find(&spec.name).unwrap(), &spec).unwrap();
-    (open, socket_below(directory).unwrap())
+    let login = open.endpoint().unwrap();
+    let (user, password) = (login.user.clone().unwrap(), login.password.as_ref().unwrap().reveal().to_owned());
+    Private { socket: socket_below(directory).unwrap(), user, password, _open: open }
 }
 
 fn socket_below(directory: &Path) -> Option<PathBuf> {
@@ -189,17 +205,18 @@ fn fresh<T>(empty: &dyn Fn(), side: impl FnOnce() -> T) -> T {
 }
 
 fn crud_postgres(directory: &Path) {
-    let (_server, socket) = private_server("postgres-unix,durability=none", directory);
-    let place = socket.parent().unwrap().to_str().unwrap();
+    let server = private_server("postgres-unix,durability=none", directory);
+    let place = server.socket.parent().unwrap().to_str().unwrap();
     let sql = |text: &str| {
         let mut psql = Command::new("psql");
-        output(psql.args(["-h", place, "-U", "postgres", "-q", "-v", "ON_ERROR_STOP=1", "-c", text]))
+        psql.env("PGPASSWORD", &server.password).args(["-h", place, "-U", &server.user, "-d", "postgres"]);
+        output(psql.args(["-q", "-v", "ON_ERROR_STOP=1", "-c", text]))
     };
     let script = directory.join("select.sql");
     // The parameter takes the column's type, bytea, whose text form is the key itself.
     let select = format!("\\set k random(0, {})\nSELECT v FROM kvtrial.kv WHERE k = :k;\n", SQL_ROWS - 1);
     std::fs::write(&script, select).unwrap();
-    let url = format!("postgres-unix://postgres@{}", socket.display());
+    let url = server.url("postgres-unix");
     selects_per_s(&url, directory); // makes the table
     let pgbench = || {
         sql(&format!(
@@ -209,7 +226,8 @@ fn crud_postgres(directory: &Path) {
         ));
         sql("VACUUM ANALYZE kvtrial.kv");
         let mut pgbench = Command::new("taskset");
-        pgbench.args(["-c", "0", "pgbench", "-n", "-M", "prepared", "-j", "1", "-h", place, "-U", "postgres", "-f"]);
+        pgbench.env("PGPASSWORD", &server.password);
+        pgbench.args(["-c", "0", "pgbench", "-n", "-M", "prepared", "-j", "1", "-h", place, "-U", &server.user, "-f"]);
         pgbench.arg(&script).args(["-c", &SQL_CLIENTS.to_string(), "-t", &(SQL_ROWS / SQL_CLIENTS).to_string()]);
         number_after(&output(pgbench.arg("postgres")), "tps =")
     };
@@ -238,21 +256,30 @@ end
 ";
 
 fn crud_mariadb(directory: &Path) {
-    let (_server, socket) = private_server("mysql-unix,durability=none", directory);
-    let socket = socket.to_str().unwrap();
+    let server = private_server("mysql-unix,durability=none", directory);
+    let socket = server.socket.to_str().unwrap();
     let sql = |text: &str| {
         let mut client = Command::new("mariadb");
-        output(client.args(["-S", socket, "-u", "root", "kvtrial", "-e", text]))
+        output(client.env("MYSQL_PWD", &server.password).args([
+            "-S",
+            socket,
+            "-u",
+            &server.user,
+            "kvtrial",
+            "-e",
+            text,
+        ]))
     };
     let script = directory.join("select.lua");
     std::fs::write(&script, SYSBENCH.replace("ROWS", &SQL_ROWS.to_string())).unwrap();
-    let url = format!("mysql-unix://root@{socket}");
+    let url = server.url("mysql-unix");
     selects_per_s(&url, directory); // makes the table
     let sysbench = || {
         let rows = SQL_ROWS - 1;
         sql(&format!("INSERT INTO kvtrial_kv SELECT seq, '1234567890ABCDEF' FROM seq_0_to_{rows} ORDER BY RAND()"));
         let mut sysbench = Command::new("taskset");
-        sysbench.args(["-c", "0", "sysbench", script.to_str().unwrap(), "--db-driver=mysql", "--mysql-user=root"]);
+        sysbench.args(["-c", "0", "sysbench", script.to_str().unwrap(), "--db-driver=mysql"]);
+        sysbench.args([format!("--mysql-user={}", server.user), format!("--mysql-password={}", server.password)]);
         sysbench.args(["--mysql-db=kvtrial", &format!("--mysql-socket={socket}"), "--time=0"]);
         sysbench.args([format!("--threads={SQL_CLIENTS}"), format!("--events={SQL_ROWS}"), "run".into()]);
         let report = output(&mut sysbench);
