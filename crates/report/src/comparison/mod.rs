@@ -94,7 +94,7 @@ fn row(contrast: &Contrast) -> Row {
 
 fn table(comparison: &Comparison) -> Table {
     let all: Vec<Row> = comparison.pairs.iter().flat_map(rows).collect();
-    Table::fit_without(&COLUMNS, 0, &[4], all.iter())
+    Table::fit_without(&COLUMNS, 0, &[4, 1, 2], all.iter())
 }
 
 /// A pair of which only the ranked figure was compared takes one line.
