@@ -60,9 +60,9 @@ fn a_study_is_seen_while_it_runs_and_leaves_nothing_but_the_table() {
 fn an_interrupted_study_leaves_the_terminal_clean_and_says_how_to_go_on() {
     let desk = Desk::new();
     let mut interrupted = false;
-    let words = "run ycsb -s ram --no-baselines --set seconds=20 --out out";
+    let words = "run ycsb -s ram --no-baselines --set seconds=2 --repeats 20 --out out";
     let screens = at_a_terminal(&desk, words, &[], |screen, script| {
-        if !interrupted && screen.contains("run ") && screen.contains(" op/s") {
+        if !interrupted && screen.contains("trial 2 of") && screen.contains(" op/s") {
             interrupted = true;
             let kvtrial = std::fs::read_to_string(format!("/proc/{script}/task/{script}/children")).unwrap();
             Command::new("kill").arg("-INT").args(kvtrial.split_whitespace()).status().unwrap();

@@ -207,7 +207,7 @@ fn assert_not_run(desk: &Desk, ran: &common::Ran, store: &str, kind: &str) {
     let escaped = kind.replace('_', "\\_");
     assert!(markdown.contains(&format!("- `{store}` was not run: {escaped}")), "{markdown}");
     let row = markdown.lines().find(|line| line.starts_with('|') && line.contains(store)).unwrap();
-    assert!(row.ends_with("| not run |"), "{row}");
+    assert!(row.ends_with(&format!("| not run ({}) |", kind.replace('_', " "))), "{row}");
     let junit = shown("junit");
     let case = junit.split("<testcase ").find(|case| case.contains(&format!("name=\"{store}\""))).unwrap();
     assert!(case.contains("<skipped message=\"not run: ") && case.contains("<system-out>not_run "), "{case}");

@@ -172,7 +172,7 @@ impl Whereabouts {
             }
             (Opener::Server { connect, .. }, Reached::Endpoint(endpoint)) => {
                 let store = connect(spec, endpoint)?;
-                if self.asking == Asking::Asked { asked(store, info.name)? } else { store }
+                if self.asking == Asking::Asked { asked(store, &format!("{}://{endpoint}", info.name))? } else { store }
             }
             (_, other) => return Err(StoreError::Session(format!("{} is not reached by {other:?}", info.name))),
         };

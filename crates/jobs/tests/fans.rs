@@ -384,7 +384,7 @@ fn wrong_parameters_are_refused_with_the_possible_ones() {
     };
     assert_eq!(refusal("policy", "hope"), "policy=hope is not possible; use partition, cas, lock or none");
     assert_eq!(refusal("variant", "xml"), "variant=xml is not possible; use blob or counters");
-    assert_eq!(refusal("polcy", "cas"), "fans has no parameter 'polcy'; it has policy, variant");
+    assert_eq!(refusal("polcy", "cas"), "fans has no parameter 'polcy'. Did you mean policy? It has policy, variant");
 }
 
 #[test]

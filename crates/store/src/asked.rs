@@ -8,8 +8,8 @@
 mod questions;
 
 use crate::{
-    Capabilities, Facts, Group, Happening, OperationKind, OperationSet, Reduction, Session, SessionPlan, Store,
-    StoreError, Threading,
+    Capabilities, Facts, Group, Happening, Holding, OperationKind, OperationSet, Reduction, Session, SessionPlan,
+    Store, StoreError, Threading,
 };
 use questions::{Counters, Questions};
 use std::time::Duration;
@@ -112,6 +112,18 @@ impl Store for Asked {
 
     fn resent(&self) -> u64 {
         self.store.resent()
+    }
+
+    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
+        self.store.own_rows()
+    }
+
+    fn clear(&self) -> Result<(), StoreError> {
+        self.store.clear()
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        self.store.holding()
     }
 
     fn flush(&self) -> Result<(), StoreError> {

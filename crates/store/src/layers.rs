@@ -104,7 +104,12 @@ mod tests {
         let burn = include_str!("layers/burn.rs");
         assert_eq!(sorted(functions(burn, "impl Store for Burning {")), sorted(store.clone()));
         assert_eq!(sorted(functions(burn, "impl Session for BurningSession {")), sorted(session.clone()));
-        assert_eq!(sorted(functions(include_str!("layers/cache.rs"), "impl Store for Cached {")), sorted(store));
+        assert_eq!(
+            sorted(functions(include_str!("layers/cache.rs"), "impl Store for Cached {")),
+            sorted(store.clone())
+        );
+        // What a server of the user's was asked is no layer, but stands before the store as one.
+        assert_eq!(sorted(functions(include_str!("asked.rs"), "impl Store for Asked {")), sorted(store));
         let told: Vec<&str> = session.into_iter().filter(|name| !["expect", "rest"].contains(name)).collect();
         let cached = functions(include_str!("layers/cache/session.rs"), "impl Session for CachedSession {");
         assert_eq!(sorted(cached), sorted(told));

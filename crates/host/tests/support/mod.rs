@@ -6,9 +6,10 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Class, CommandLine, Endpoint, Opener, OptionInfo, Place, Probe, ServerPlan, Session, SessionPlan,
-    Store, StoreError, StoreInfo, Threading, programs,
+    Capabilities, Class, CommandLine, Endpoint, Opener, Operation, OptionInfo, Place, Probe, Reply, ServerPlan,
+    Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
 };
 use study::{Address, Durability, Spec};
 
@@ -45,8 +46,8 @@ impl Store for Answering {
         &Capabilities::BASIC
     }
 
-    fn session(&self, _: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        Err(StoreError::Session("not for use".into()))
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        Immediate::session(plan, || Ok(Empty))
     }
 
     fn threading(&self) -> Threading {
@@ -55,6 +56,15 @@ impl Store for Answering {
 
     fn facts(&self) -> Result<store::Facts, StoreError> {
         Ok(store::Facts::default())
+    }
+}
+
+/// Takes everything and has nothing.
+struct Empty;
+
+impl SyncStore for Empty {
+    fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_> {
+        if matches!(operation, Operation::Get { .. }) { Reply::Missing } else { Reply::Done }
     }
 }
 
