@@ -20,6 +20,8 @@ macro_rules! adapters {
 mod cabinet;
 mod dylib;
 mod embedded;
+#[cfg(test)]
+mod fuzz;
 #[cfg(feature = "http")]
 mod http;
 mod log_structured;

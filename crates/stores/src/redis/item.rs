@@ -58,18 +58,18 @@ pub(super) fn item(input: &[u8], at: usize) -> Found<'_> {
                 }
             }
             Length::Is(-1, end) => Found::Item { item: Item::Nil, end },
-            Length::Incomplete => Found::Incomplete { at_least: 2 },
+            Length::Incomplete => Found::Incomplete { at_least: line_rest(input) },
             _ => Found::Broken("a length of 0 to 4 GiB, or -1"),
         },
         b':' => match length(input, at + 1) {
             Length::Is(number, end) => Found::Item { item: Item::Number(number), end },
-            Length::Incomplete => Found::Incomplete { at_least: 2 },
+            Length::Incomplete => Found::Incomplete { at_least: line_rest(input) },
             Length::Broken => Found::Broken("a number"),
         },
         b'*' => match length(input, at + 1) {
             Length::Is(items @ 0..=0xffff_ffff, end) => Found::Item { item: Item::Array(items as usize), end },
             Length::Is(-1, end) => Found::Item { item: Item::Nil, end },
-            Length::Incomplete => Found::Incomplete { at_least: 2 },
+            Length::Incomplete => Found::Incomplete { at_least: line_rest(input) },
             _ => Found::Broken("a number of items"),
         },
         b'+' | b'-' => match line_end(&input[at + 1..], LINE_BYTES) {
@@ -83,6 +83,11 @@ pub(super) fn item(input: &[u8], at: usize) -> Found<'_> {
         },
         _ => Found::Broken("a RESP2 reply, which starts with one of + - : $ *"),
     }
+}
+
+/// Bytes that end the line under way, at least.
+fn line_rest(input: &[u8]) -> usize {
+    if input.ends_with(b"\r") { 1 } else { 2 }
 }
 
 /// A whole string of 10 to 999 bytes at the start of the input: the reply most often read, without the general way's detours.

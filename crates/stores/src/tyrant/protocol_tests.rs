@@ -141,3 +141,22 @@ proptest! {
         assert_eq!(codec.decode(expect, &reply), Decoded::Reply { reply: Reply::Value(&value), consumed });
     }
 }
+
+#[test]
+fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_alike() {
+    crate::fuzz::assault(
+        || Tyrant::new(Endian::Little),
+        &[
+            (Operation::Get { key: b"k" }, |_| b"\0\0\0\0\x05hello".to_vec()),
+            (Operation::Get { key: b"k" }, |_| b"\x01".to_vec()),
+            (Operation::GetCounter { key: b"k" }, |_| b"\0\0\0\0\x04\x11\0\0\0".to_vec()),
+            (Operation::Put { key: b"k", value: b"v" }, |_| b"\0".to_vec()),
+            (Operation::Increment { key: b"k", by: 1 }, |_| b"\0\0\0\0\x11".to_vec()),
+            (Operation::GetMany { keys: &[b"a", b"b"] }, |_| {
+                b"\0\0\0\0\x02\0\0\0\x01\0\0\0\x01aA\0\0\0\x01\0\0\0\0b".to_vec()
+            }),
+            (Operation::GetMany { keys: &[] }, |_| b"\0\0\0\0\0\0\0\0\x07".to_vec()),
+            (Operation::PutMany { pairs: &[(b"a", b"1"), (b"b", b"2")] }, |_| b"\0\0\0\0\0".to_vec()),
+        ],
+    );
+}

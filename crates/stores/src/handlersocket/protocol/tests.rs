@@ -180,3 +180,25 @@ proptest! {
         assert_eq!(back, bytes);
     }
 }
+
+#[test]
+fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_alike() {
+    let expected = Expected::Present { version: 7, value: b"" };
+    crate::fuzz::assault(
+        codec,
+        &[
+            (Operation::Get { key: b"k" }, |_| b"0\t2\tk\thel\x01Jlo\n".to_vec()),
+            (Operation::Get { key: b"k" }, |_| b"0\t2\n".to_vec()),
+            (Operation::GetVersioned { key: b"k" }, |_| b"0\t3\tk\tv\t77\n".to_vec()),
+            (Operation::GetCounter { key: b"k" }, |_| b"0\t2\tk\t17\n".to_vec()),
+            (Operation::Put { key: b"k", value: b"v" }, |_| b"0\t1\t1\n1\t1\t121\n".to_vec()),
+            (Operation::Put { key: b"k", value: b"v" }, |_| b"2\t1\tunauth\n2\t1\tunauth\n".to_vec()),
+            (Operation::Delete { key: b"k" }, |_| b"0\t1\t0\n".to_vec()),
+            (Operation::Increment { key: b"k", by: 4 }, |_| b"1\t1\t121\n0\t1\t13\n".to_vec()),
+            (Operation::CompareAndSet { key: b"k", expected, value: b"v" }, |_| b"0\t1\t1\n".to_vec()),
+            (Operation::GetMany { keys: &[b"a", b"b"] }, |_| b"0\t2\ta\tA\tb\t\n".to_vec()),
+            (Operation::PutMany { pairs: &[(b"a", b"1"), (b"b", b"2")] }, |_| b"0\t1\t0\n0\t1\n0\t1\t1\n1\t1\t121\n".to_vec()),
+            (Operation::Scan { start: b"a", limit: 3 }, |_| b"0\t2\ta\tA\tb\tB\n".to_vec()),
+        ],
+    );
+}

@@ -238,3 +238,30 @@ fn an_append_that_is_not_stored_is_a_refusal() {
     let Decoded::Reply { reply, .. } = codec.decode(expect, b"HD OAAAA\r\nNS OAAAB\r\n") else { panic!() };
     assert!(matches!(reply, Reply::Failed(Failure::Refused(words)) if words.contains("not stored")));
 }
+
+#[test]
+fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_alike() {
+    fn token(token: u32) -> String {
+        String::from_utf8(token_text(token).to_vec()).unwrap()
+    }
+    let keys: &'static [&'static [u8]] = &[b"a", b"b", b"c"];
+    crate::fuzz::assault(
+        Meta::new,
+        &[
+            (Operation::Get { key: b"k" }, |expect| format!("VA 5 O{}\r\nhello\r\n", token(expect.detail)).into_bytes()),
+            (Operation::Get { key: b"k" }, |_| b"EN\r\n".to_vec()),
+            (Operation::GetVersioned { key: b"k" }, |expect| format!("VA 2 c77 O{}\r\nhi\r\n", token(expect.detail)).into_bytes()),
+            (Operation::Put { key: b"k", value: b"v" }, |expect| format!("HD O{}\r\n", token(expect.detail)).into_bytes()),
+            (Operation::Put { key: b"k", value: b"v" }, |_| b"SERVER_ERROR out of memory\r\n".to_vec()),
+            (Operation::Delete { key: b"k" }, |expect| format!("NF O{}\r\n", token(expect.detail)).into_bytes()),
+            (Operation::Increment { key: b"k", by: 1 }, |expect| format!("VA 2 O{}\r\n17\r\n", token(expect.detail)).into_bytes()),
+            (Operation::Append { key: b"k", value: b"v" }, |expect| {
+                format!("NS O{}\r\nHD O{}\r\n", token(expect.detail), token(expect.detail + 1)).into_bytes()
+            }),
+            (Operation::GetMany { keys }, |expect| {
+                format!("VA 1 O{}\r\nA\r\nVA 0 O{}\r\n\r\nMN\r\n", token(expect.detail), token(expect.detail + 2)).into_bytes()
+            }),
+            (Operation::PutMany { pairs: &[(b"a", b"1"), (b"b", b"2")] }, |_| b"MN\r\n".to_vec()),
+        ],
+    );
+}

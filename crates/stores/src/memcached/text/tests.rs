@@ -186,3 +186,27 @@ proptest! {
         assert_eq!(codec.decode(expect, &input), Decoded::Reply { reply: Reply::Value(&value), consumed: whole });
     }
 }
+
+#[test]
+fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_alike() {
+    let expected = Expected::Present { version: 7, value: b"" };
+    crate::fuzz::assault(
+        Text::default,
+        &[
+            (Operation::Get { key: b"k" }, |_| b"VALUE k 0 5\r\nhello\r\nEND\r\n".to_vec()),
+            (Operation::Get { key: b"k" }, |_| b"END\r\n".to_vec()),
+            (Operation::GetVersioned { key: b"k" }, |_| b"VALUE k 0 2 77\r\nhi\r\nEND\r\n".to_vec()),
+            (Operation::GetCounter { key: b"k" }, |_| b"VALUE k 0 3\r\n17 \r\nEND\r\n".to_vec()),
+            (Operation::Put { key: b"k", value: b"v" }, |_| b"STORED\r\n".to_vec()),
+            (Operation::Put { key: b"k", value: b"v" }, |_| b"SERVER_ERROR out of memory\r\n".to_vec()),
+            (Operation::Delete { key: b"k" }, |_| b"NOT_FOUND\r\n".to_vec()),
+            (Operation::Increment { key: b"k", by: 1 }, |_| b"NOT_STORED\r\n17\r\n".to_vec()),
+            (Operation::Append { key: b"k", value: b"v" }, |_| b"STORED\r\nSTORED\r\n".to_vec()),
+            (Operation::CompareAndSet { key: b"k", expected, value: b"v" }, |_| b"EXISTS\r\n".to_vec()),
+            (Operation::GetMany { keys: &[b"a", b"\0", b"c"] }, |_| b"VALUE a 0 1\r\nA\r\nVALUE ~AA== 0 0\r\n\r\nEND\r\n".to_vec()),
+            (Operation::GetMany { keys: &[] }, |_| b"VERSION 1.4\r\n".to_vec()),
+            (Operation::PutMany { pairs: &[(b"a", b"1"), (b"b", b"2")] }, |_| b"STORED\r\nNOT_STORED\r\n".to_vec()),
+            (Operation::Get { key: b"" }, |_| b"VERSION 1.4\r\n".to_vec()),
+        ],
+    );
+}

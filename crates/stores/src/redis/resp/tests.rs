@@ -205,3 +205,24 @@ fn a_reply_of_another_type_is_not_taken_for_an_answer() {
         assert!(text.starts_with("Broken"), "{kind:?} {}: {text}", input.escape_ascii());
     }
 }
+
+#[test]
+fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_alike() {
+    let expected = Expected::Present { version: 1, value: b"old" };
+    crate::fuzz::assault(
+        || Resp::new(Login::default()),
+        &[
+            (Operation::Get { key: b"k" }, |_| b"$12\r\nhello\r\nworld\r\n".to_vec()),
+            (Operation::Get { key: b"k" }, |_| b"$-1\r\n".to_vec()),
+            (Operation::GetCounter { key: b"k" }, |_| b"$2\r\n17\r\n".to_vec()),
+            (Operation::Put { key: b"k", value: b"v" }, |_| b"+OK\r\n".to_vec()),
+            (Operation::Put { key: b"k", value: b"v" }, |_| b"-OOM command not allowed\r\n".to_vec()),
+            (Operation::Append { key: b"k", value: b"v" }, |_| b":4\r\n".to_vec()),
+            (Operation::IncrementField { key: b"k", field: b"f", by: -3 }, |_| b":-9223372036854775808\r\n".to_vec()),
+            (Operation::GetFields { key: b"k" }, |_| b"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$2\r\n22\r\n".to_vec()),
+            (Operation::GetMany { keys: &[b"a", b"b", b"c"] }, |_| b"*3\r\n$1\r\nA\r\n$-1\r\n$0\r\n\r\n".to_vec()),
+            (Operation::GetMany { keys: &[] }, |_| b"+PONG\r\n".to_vec()),
+            (Operation::CompareAndSet { key: b"k", expected, value: b"v" }, |_| b":0\r\n".to_vec()),
+        ],
+    );
+}
