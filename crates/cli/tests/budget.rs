@@ -31,7 +31,9 @@ fn a_server_is_taken_apart_by_an_echo_server_behind_the_same_kind_of_socket() {
     let redis = ran.cell("redis-unix");
     let found = parts(redis);
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["generator", "client", "wire", "store"]);
+    // Where the noise made the echo server slower than Redis, wire and store cannot be split, and that is said.
+    let is_split = names == ["generator", "client", "wire", "store"];
+    assert!(is_split || names == ["generator", "client", "wire + store"], "{names:?}");
     // The layers are the whole, and the whole is the time by the operations.
     let sum_ns: f64 = found.iter().map(|(_, bar_ns)| bar_ns).sum();
     let trial = &redis["trials"][0];
@@ -48,7 +50,7 @@ fn a_server_is_taken_apart_by_an_echo_server_behind_the_same_kind_of_socket() {
     assert_eq!(parts(echo).len(), 3);
     assert!(ran.cell("null").get("budget").is_none(), "null is a layer, not made of layers");
     assert!(ran.stdout.contains("Time of an operation: · generator, ░ client, ▒ wire, █ store"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("wire (echo-unix)"), "{}", ran.stdout);
+    assert!(ran.stdout.contains(if is_split { "wire (echo-unix)" } else { "wire + store" }), "{}", ran.stdout);
     assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
 }
 

@@ -265,6 +265,8 @@ fn connections_cut(program: &str, job: &str, all: bool) {
     let words = format!("{} --clients 4", long(job, &proxy.spec())).replace("seconds=40", "seconds=2");
     let mut running = Running::start(&words, unlimited);
     running.until_busy();
+    // Not between two phases, when the connections of the one are closed and those of the other not there yet: loading is short.
+    std::thread::sleep(Duration::from_millis(300));
     let struck = Instant::now();
     proxy.cut(all);
     let over = running.ended(struck);

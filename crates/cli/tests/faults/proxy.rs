@@ -1,7 +1,9 @@
 //! A server of the user's, and a proxy before it whose connections can be cut.
 
+use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +13,13 @@ pub struct Proxy {
     name: String,
     port: u16,
     server: Child,
-    connections: Arc<Mutex<Vec<TcpStream>>>,
+    connections: Arc<Mutex<Vec<Connection>>>,
+}
+
+/// A connection of a client's, and the bytes that went through it.
+struct Connection {
+    client: TcpStream,
+    bytes: Arc<AtomicU64>,
 }
 
 impl Proxy {
@@ -38,21 +46,29 @@ impl Proxy {
         }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let connections: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+        let connections: Arc<Mutex<Vec<Connection>>> = Arc::default();
         let kept = Arc::clone(&connections);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", free)) else { return };
+                let bytes = Arc::new(AtomicU64::new(0));
                 for (mut from, mut to) in [
                     (client.try_clone().unwrap(), server.try_clone().unwrap()),
                     (server.try_clone().unwrap(), client.try_clone().unwrap()),
                 ] {
+                    let bytes = Arc::clone(&bytes);
                     thread::spawn(move || {
-                        let _ = std::io::copy(&mut from, &mut to);
+                        let mut buffer = vec![0; 64 << 10];
+                        while let Ok(got @ 1..) = from.read(&mut buffer) {
+                            bytes.fetch_add(got as u64, Ordering::Relaxed);
+                            if to.write_all(&buffer[..got]).is_err() {
+                                break;
+                            }
+                        }
                         let _ = to.shutdown(Shutdown::Both);
                     });
                 }
-                kept.lock().unwrap().push(client);
+                kept.lock().unwrap().push(Connection { client, bytes });
             }
         });
         Proxy { name: name.into(), port, server, connections }
@@ -63,12 +79,13 @@ impl Proxy {
         format!("{}://127.0.0.1:{}", self.name, self.port)
     }
 
-    /// Closes the youngest connection, or all.
+    /// Closes the connection most bytes went through, which is at work, or all.
     pub fn cut(&self, all: bool) {
         let connections = self.connections.lock().unwrap();
-        let first = if all { 0 } else { connections.len() - 1 };
-        for connection in &connections[first..] {
-            let _ = connection.shutdown(Shutdown::Both);
+        let busiest = connections.iter().max_by_key(|connection| connection.bytes.load(Ordering::Relaxed));
+        let one = busiest.into_iter().filter(|_| !all);
+        for connection in one.chain(connections.iter().filter(|_| all)) {
+            let _ = connection.client.shutdown(Shutdown::Both);
         }
     }
 }
