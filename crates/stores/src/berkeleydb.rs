@@ -40,7 +40,11 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
         OptionInfo { name: "method", values: &["btree", "hash"], help: "how values are laid out" },
         OptionInfo { name: "cache_size", values: &[], help: "memory for pages [64MiB]" },
         OptionInfo { name: "page_size", values: &[], help: "bytes of a page, a power of two [4096]" },
-        OptionInfo { name: "record", values: &[], help: "mean bytes of key and value, for the fill factor of a hash [40]" },
+        OptionInfo {
+            name: "record",
+            values: &[],
+            help: "mean bytes of key and value, for the fill factor of a hash [40]",
+        },
         OptionInfo { name: "ffactor", values: &[], help: "fill factor of a hash [(page_size - 32) / (record + 8)]" },
     ],
     install: "apt-get install libdb5.3",

@@ -34,7 +34,8 @@ use store::{
 };
 use study::{Durability, Spec};
 
-const INSTALL: &str = "npm install -g pouchdb-server (or name the program in KVTRIAL_POUCHDB), or give the URL of a CouchDB";
+const INSTALL: &str =
+    "npm install -g pouchdb-server (or name the program in KVTRIAL_POUCHDB), or give the URL of a CouchDB";
 const USUAL_PORT: u16 = 5984;
 
 /// Environment variable with the path of a PouchDB Server program.
@@ -106,7 +107,9 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
     if spec.durability == Some(Durability::Commit) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
-            problem: "a private server is PouchDB Server, which never syncs; durability=commit needs the URL of a CouchDB".into(),
+            problem:
+                "a private server is PouchDB Server, which never syncs; durability=commit needs the URL of a CouchDB"
+                    .into(),
         });
     }
     let program = program().ok_or_else(|| StoreError::NotFound {

@@ -5,7 +5,8 @@ use crate::redis::{self, Login, Resp};
 use std::sync::OnceLock;
 use store::wire::{self, Talk};
 use store::{
-    BUILT_IN, Capabilities, Class, CommandLine, Endpoint, Facts, Opener, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
+    BUILT_IN, Capabilities, Class, CommandLine, Endpoint, Facts, Opener, Place, Probe, ServerPlan, Session,
+    SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::{Durability, Spec};
 
@@ -37,7 +38,6 @@ const COMMON: StoreInfo = StoreInfo {
     probe,
     opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 6377 },
 };
-
 
 /// How the private server is reached.
 #[derive(Clone, Copy)]

@@ -28,8 +28,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     opener: Opener::Embedded(engine::open),
 }];
 
-const CAPABILITIES: Capabilities =
-    Capabilities { min_key_bytes: 1, max_key_bytes: 65_535, ..embedded::CAPABILITIES };
+const CAPABILITIES: Capabilities = Capabilities { min_key_bytes: 1, max_key_bytes: 65_535, ..embedded::CAPABILITIES };
 
 #[cfg(not(feature = "fjall"))]
 embedded::not_built!("fjall");

@@ -26,8 +26,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::wire::{self, Talk};
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
-    Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
+    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo,
+    Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
 };
 use study::{Durability, Spec, Target};
 
@@ -82,7 +82,11 @@ fn program() -> Option<PathBuf> {
 }
 
 fn plugin() -> Option<PathBuf> {
-    PLUGINS.map(Path::new).into_iter().find(|directory| directory.join("handlersocket.so").is_file()).map(Path::to_owned)
+    PLUGINS
+        .map(Path::new)
+        .into_iter()
+        .find(|directory| directory.join("handlersocket.so").is_file())
+        .map(Path::to_owned)
 }
 
 fn probe() -> Probe {
@@ -105,7 +109,8 @@ CREATE TABLE IF NOT EXISTS kvtrial.kvtrial_counters (k VARBINARY(1536) NOT NULL 
 ";
 
 fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
-    let not_found = |what: &str| StoreError::NotFound { store: spec.name.clone(), what: what.into(), install: INSTALL.into() };
+    let not_found =
+        |what: &str| StoreError::NotFound { store: spec.name.clone(), what: what.into(), install: INSTALL.into() };
     let server = program().ok_or_else(|| not_found("mariadbd"))?;
     let installer = programs::find(&["mariadb-install-db"], &[]).ok_or_else(|| not_found("mariadb-install-db"))?;
     let plugins = plugin().ok_or_else(|| not_found("MariaDB's plugin handlersocket.so"))?;

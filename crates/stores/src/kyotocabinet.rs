@@ -22,8 +22,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use store::{
-    Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Store,
-    StoreError, StoreInfo,
+    Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Store, StoreError,
+    StoreInfo,
 };
 use study::{Durability, Spec};
 
@@ -50,8 +50,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     opener: Opener::Embedded(open),
 }];
 
-static LIBRARY: Dylib<KyotoCabinet> =
-    Dylib::new(&["libkyotocabinet.so.16", "libkyotocabinet.so"], KyotoCabinet::load);
+static LIBRARY: Dylib<KyotoCabinet> = Dylib::new(&["libkyotocabinet.so.16", "libkyotocabinet.so"], KyotoCabinet::load);
 
 const NATIVE: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::GetVersioned,
@@ -87,7 +86,10 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let library = LIBRARY.of(info, spec)?;
     let path = place(directory, "kch")?;
     if path.as_os_str().as_bytes().contains(&b'#') {
-        return Err(StoreError::open(path.display(), "Kyoto Cabinet takes no path with '#' in it; use another directory"));
+        return Err(StoreError::open(
+            path.display(),
+            "Kyoto Cabinet takes no path with '#' in it; use another directory",
+        ));
     }
     let name = [path.as_os_str().as_bytes(), parameters.as_bytes()].concat();
     let database =

@@ -22,7 +22,11 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     durabilities: &[Durability::Os, Durability::Commit],
     options: &[
         LIB,
-        OptionInfo { name: "write_buffer_size", values: &[], help: "writes kept in memory before a table is written [4MiB]" },
+        OptionInfo {
+            name: "write_buffer_size",
+            values: &[],
+            help: "writes kept in memory before a table is written [4MiB]",
+        },
         OptionInfo { name: "block_cache", values: &[], help: "memory for blocks [8MiB]" },
         OptionInfo { name: "compression", values: &["snappy", "none"], help: "compression of tables" },
     ],

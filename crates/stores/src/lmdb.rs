@@ -28,8 +28,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 }];
 
 /// As LMDB is compiled in; the longest key is read back when it is opened.
-const CAPABILITIES: Capabilities =
-    Capabilities { min_key_bytes: 1, max_key_bytes: 511, ..embedded::CAPABILITIES };
+const CAPABILITIES: Capabilities = Capabilities { min_key_bytes: 1, max_key_bytes: 511, ..embedded::CAPABILITIES };
 
 #[cfg(not(feature = "lmdb"))]
 embedded::not_built!("lmdb");
@@ -70,11 +69,8 @@ mod engine {
         for map_bytes in MAP_BYTES {
             match Lmdb::open(&path, map_bytes, durability) {
                 Ok(engine) => {
-                    let capabilities = Capabilities {
-                        max_key_bytes: engine.env.max_key_size(),
-                        durability,
-                        ..super::CAPABILITIES
-                    };
+                    let capabilities =
+                        Capabilities { max_key_bytes: engine.env.max_key_size(), durability, ..super::CAPABILITIES };
                     return Opened::store(Ok(engine), &path, capabilities);
                 }
                 Err(error) => trouble = StoreError::open(path.display(), error),

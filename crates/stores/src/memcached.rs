@@ -27,8 +27,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use store::wire::{self, Talk, ascii};
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Happening, Holding, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
-    Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
+    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Happening, Holding, Opener, OperationKind,
+    OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
+    Threading, programs,
 };
 use study::{Durability, Spec, Target};
 
@@ -46,10 +47,22 @@ const OPTIONS: &[OptionInfo] = &[
         values: &["meta", "text"],
         help: "text: the classic commands, also of other servers by URL, such as memcachedb and Flare",
     },
-    OptionInfo { name: "memory", values: &[], help: "MiB for data; a full server drops what was not used for long [1024]" },
+    OptionInfo {
+        name: "memory",
+        values: &[],
+        help: "MiB for data; a full server drops what was not used for long [1024]",
+    },
     OptionInfo { name: "item", values: &[], help: "largest item with key and overhead, e.g. 8m, up to 1024m [1m]" },
-    OptionInfo { name: "growth_factor", values: &[], help: "ratio of the sizes of items kept together, above 1 to 16 [1.25]" },
-    OptionInfo { name: "hashpower", values: &[], help: "the hash table begins with 2 to this power buckets, 12 to 32 [16]" },
+    OptionInfo {
+        name: "growth_factor",
+        values: &[],
+        help: "ratio of the sizes of items kept together, above 1 to 16 [1.25]",
+    },
+    OptionInfo {
+        name: "hashpower",
+        values: &[],
+        help: "the hash table begins with 2 to this power buckets, 12 to 32 [16]",
+    },
     OptionInfo { name: "threads", values: &[], help: "worker threads of the server [4]" },
 ];
 
@@ -146,8 +159,12 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     })?;
     let number = |name: &str, usual: &str, largest: u64| match spec.options.get(name) {
         None => Ok(usual.to_owned()),
-        Some(text) if ascii::parse_u64(text.as_bytes()).is_some_and(|number| (1..=largest).contains(&number)) => Ok(text.clone()),
-        Some(text) => Err(unsupported(spec, format!("{name}={text} is not possible; use a number from 1 to {largest}"))),
+        Some(text) if ascii::parse_u64(text.as_bytes()).is_some_and(|number| (1..=largest).contains(&number)) => {
+            Ok(text.clone())
+        }
+        Some(text) => {
+            Err(unsupported(spec, format!("{name}={text} is not possible; use a number from 1 to {largest}")))
+        }
     };
     // UDP off; connections enough for any run, as the server otherwise stops accepting without a word.
     let mut run = CommandLine::new(program)
@@ -242,7 +259,9 @@ fn knows_meta_commands(spec: &Spec, endpoint: &Endpoint) -> Result<(), StoreErro
         Ok(words) => Err(format!("it answers {words}")),
         Err(error) => Err(error.to_string()),
     }
-    .map_err(|words| unsupported(spec, format!("this server knows no meta commands ({words}); add protocol=text to its URL")))
+    .map_err(|words| {
+        unsupported(spec, format!("this server knows no meta commands ({words}); add protocol=text to its URL"))
+    })
 }
 
 /// A server asked in the classic commands: memcached itself, or by URL whatever speaks them.
@@ -291,8 +310,17 @@ impl Store for Memcached {
 }
 
 /// Settings that matter for speed and safety.
-const SETTINGS: [&str; 9] =
-    ["hashpower_init", "maxbytes", "maxconns", "evictions", "item_size_max", "num_threads", "growth_factor", "chunk_size", "lru_crawler"];
+const SETTINGS: [&str; 9] = [
+    "hashpower_init",
+    "maxbytes",
+    "maxconns",
+    "evictions",
+    "item_size_max",
+    "num_threads",
+    "growth_factor",
+    "chunk_size",
+    "lru_crawler",
+];
 
 /// What a server says it holds.
 fn holding(endpoint: &Endpoint) -> Result<Holding, StoreError> {

@@ -30,7 +30,10 @@ mod setup;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use store::{Capabilities, Class, CommandLine, Counter, OperationKind, OperationSet, Overflow, Endpoint, Opener, Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs};
+use store::{
+    Capabilities, Class, CommandLine, Counter, Endpoint, Opener, OperationKind, OperationSet, Overflow, Place, Probe,
+    ServerPlan, StoreError, StoreInfo, Support, programs,
+};
 use study::{Durability, Spec};
 
 const INSTALL: &str = "install mongod (https://www.mongodb.com/try/download/community), or run tools/ferretd/build.sh (Go) and \
@@ -114,7 +117,11 @@ pub static STORES: &[StoreInfo] = &[
     StoreInfo {
         name: "mongodb-unix",
         summary: "MongoDB over a unix socket (durability commit, second), else FerretDB (commit, os)",
-        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: USUAL_PORT },
+        opener: Opener::Server {
+            plan: |spec, place| plan(spec, place, Transport::Unix),
+            connect,
+            usual_port: USUAL_PORT,
+        },
         ..TCP
     },
 ];
@@ -190,7 +197,9 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
             };
             (run, format!("mongodb-{port}.sock"))
         }
-        Some(Program::Ferretd(_)) if level == Durability::Second => return Err(unsupported("FerretDB", "commit or os")),
+        Some(Program::Ferretd(_)) if level == Durability::Second => {
+            return Err(unsupported("FerretDB", "commit or os"));
+        }
         Some(Program::Ferretd(path)) => {
             let pragma = if level == Durability::Commit { "" } else { "?_pragma=synchronous(off)" };
             let run = CommandLine::new(path).arg("sqlite");

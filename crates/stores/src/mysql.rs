@@ -19,7 +19,8 @@ use crate::mariadb;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Capabilities, Class, Counter, OperationKind, OperationSet, Overflow, CommandLine, Endpoint, Opener, OptionInfo, Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
+    Capabilities, Class, CommandLine, Counter, Endpoint, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
+    Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec};
 
@@ -52,7 +53,11 @@ const TCP: StoreInfo = StoreInfo {
     durabilities: DURABILITIES,
     options: &[
         OptionInfo { name: "innodb_buffer_pool_size", values: &[], help: "memory for pages, bytes [134217728]" },
-        OptionInfo { name: "innodb_flush_method", values: &["O_DIRECT", "fsync"], help: "how files are written (not at durability=none)" },
+        OptionInfo {
+            name: "innodb_flush_method",
+            values: &["O_DIRECT", "fsync"],
+            help: "how files are written (not at durability=none)",
+        },
         OptionInfo { name: "innodb_log_file_size", values: &[], help: "bytes of the log [100663296]" },
     ],
     install: INSTALL,
@@ -136,7 +141,8 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     if !cfg!(feature = "mysql") {
         return Err(not_built(spec));
     }
-    let not_found = |what: &str| StoreError::NotFound { store: spec.name.clone(), what: what.into(), install: INSTALL.into() };
+    let not_found =
+        |what: &str| StoreError::NotFound { store: spec.name.clone(), what: what.into(), install: INSTALL.into() };
     let server = programs::find(&SERVERS, &[]).ok_or_else(|| not_found("mariadbd or mysqld"))?;
     let product = Product::of_version(&version(&server).unwrap_or_default());
     let data = place.directory.join("data");
@@ -204,9 +210,11 @@ fn durability_args(level: Durability, product: Product) -> &'static [&'static st
         (Durability::None, Product::MariaDb) => {
             &["--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite", "--innodb-flush-method=nosync"]
         }
-        (Durability::None, Product::MySql) => {
-            &["--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite", "--innodb-flush-method=O_DIRECT_NO_FSYNC"]
-        }
+        (Durability::None, Product::MySql) => &[
+            "--innodb-flush-log-at-trx-commit=0",
+            "--skip-innodb-doublewrite",
+            "--innodb-flush-method=O_DIRECT_NO_FSYNC",
+        ],
     }
 }
 

@@ -19,12 +19,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Endpoint, Opener, OperationKind, OperationSet, OptionInfo, Place, Probe, ServerPlan, Store, StoreError, StoreInfo,
-    programs,
+    Capabilities, Class, CommandLine, Endpoint, Opener, OperationKind, OperationSet, OptionInfo, Place, Probe,
+    ServerPlan, Store, StoreError, StoreInfo, programs,
 };
 use study::{Durability, Spec, Target};
 
-const INSTALL: &str = "unpack MySQL 8.0 (with its lib/plugin) and name its bin/mysqld in KVTRIAL_MYSQLD, or by program=PATH";
+const INSTALL: &str =
+    "unpack MySQL 8.0 (with its lib/plugin) and name its bin/mysqld in KVTRIAL_MYSQLD, or by program=PATH";
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::None];
 
 /// Environment variable with the path of a `mysqld` that has the plugin.
@@ -95,9 +96,9 @@ fn program(spec: &Spec) -> Option<PathBuf> {
 fn plugins(program: &Path) -> Option<PathBuf> {
     let base = program.parent()?.parent()?;
     let found = ["lib/plugin", "lib/mysql/plugin", "lib64/mysql/plugin"].map(|below| base.join(below));
-    found.into_iter().find(|directory| {
-        directory.join("libmemcached.so").is_file() && directory.join("innodb_engine.so").is_file()
-    })
+    found
+        .into_iter()
+        .find(|directory| directory.join("libmemcached.so").is_file() && directory.join("innodb_engine.so").is_file())
 }
 
 fn probe() -> Probe {
@@ -136,7 +137,13 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         .arg(option("--socket", &place.directory.join("mysql.sock")))
         .arg(option("--tmpdir", &place.directory))
         .arg(option("--plugin-dir", &plugins))
-        .args(["--skip-networking", "--skip-log-bin", "--mysqlx=OFF", "--performance-schema=OFF", "--max-connections=200"])
+        .args([
+            "--skip-networking",
+            "--skip-log-bin",
+            "--mysqlx=OFF",
+            "--performance-schema=OFF",
+            "--max-connections=200",
+        ])
         .arg("--plugin-load-add=daemon_memcached=libmemcached.so")
         .args(durability_args(spec.durability.unwrap_or(DURABILITIES[0])));
     if let Some(bytes) = spec.options.get("innodb_buffer_pool_size") {
@@ -184,9 +191,11 @@ fn durability_args(level: Durability) -> &'static [&'static str] {
     match level {
         Durability::Commit => &["--innodb-flush-log-at-trx-commit=1"],
         Durability::Second | Durability::Os => &["--innodb-flush-log-at-trx-commit=2"],
-        Durability::None => {
-            &["--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite", "--innodb-flush-method=O_DIRECT_NO_FSYNC"]
-        }
+        Durability::None => &[
+            "--innodb-flush-log-at-trx-commit=0",
+            "--skip-innodb-doublewrite",
+            "--innodb-flush-method=O_DIRECT_NO_FSYNC",
+        ],
     }
 }
 

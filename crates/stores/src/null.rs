@@ -2,8 +2,8 @@
 
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    BUILT_IN, Capabilities, Class, Counter, Facts, Keeps, Opener, Operation, OperationKind, OperationSet, Overflow, Probe, Reply, RowBuffer,
-    Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
+    BUILT_IN, Capabilities, Class, Counter, Facts, Keeps, Opener, Operation, OperationKind, OperationSet, Overflow,
+    Probe, Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::Durability;
 

@@ -19,7 +19,10 @@ mod setup;
 
 use std::path::PathBuf;
 use std::time::Duration;
-use store::{Capabilities, Class, CommandLine, Counter, OperationKind, OperationSet, Overflow, Endpoint, Opener, OptionInfo, Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs};
+use store::{
+    Capabilities, Class, CommandLine, Counter, Endpoint, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
+    Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
+};
 use study::{Durability, Spec};
 
 const INSTALL: &str = "apt-get install postgresql";
@@ -64,7 +67,11 @@ pub static STORES: &[StoreInfo] = &[
     StoreInfo {
         name: "postgres-unix",
         summary: "PostgreSQL over a unix socket",
-        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: USUAL_PORT },
+        opener: Opener::Server {
+            plan: |spec, place| plan(spec, place, Transport::Unix),
+            connect,
+            usual_port: USUAL_PORT,
+        },
         ..TCP
     },
 ];
@@ -76,7 +83,11 @@ const OPTIONS: &[OptionInfo] = &[
         help: "how values lie: bytes in a column, text in an hstore, or text in a jsonb document",
     },
     OptionInfo { name: "shared_buffers", values: &[], help: "memory for pages, e.g. 512MB [128MB]" },
-    OptionInfo { name: "wal_compression", values: &["off", "on"], help: "whether page images in the log are compressed" },
+    OptionInfo {
+        name: "wal_compression",
+        values: &["off", "on"],
+        help: "whether page images in the log are compressed",
+    },
     OptionInfo { name: "jit", values: &["on", "off"], help: "whether costly queries are compiled" },
 ];
 
@@ -119,7 +130,14 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     let password = place.directory.join("password");
     // Its own sync takes longest of all; what it made is brought to the disk before the clock with everything else.
     let prepare = CommandLine::new(found("initdb")?)
-        .args(["--auth=scram-sha-256", "--username=postgres", "--no-locale", "--encoding=UTF8", "--no-sync", "--pwfile"])
+        .args([
+            "--auth=scram-sha-256",
+            "--username=postgres",
+            "--no-locale",
+            "--encoding=UTF8",
+            "--no-sync",
+            "--pwfile",
+        ])
         .arg(&password)
         .arg("-D")
         .arg(&data);
@@ -148,7 +166,8 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
             Endpoint::unix(place.directory.join(format!(".s.PGSQL.{port}")))
         }
     };
-    let endpoint = Endpoint { database: Some("postgres".into()), ..endpoint.with_login("postgres", place.secret.clone()) };
+    let endpoint =
+        Endpoint { database: Some("postgres".into()), ..endpoint.with_login("postgres", place.secret.clone()) };
     Ok(ServerPlan {
         files: vec![(password, place.secret.reveal().to_owned())],
         prepare: vec![prepare],

@@ -13,8 +13,8 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    BUILT_IN, Capabilities, Class, Counter, Expected, Facts, Holding, Opener, OptionInfo, Operation, OperationKind, OperationSet, Overflow, Probe, Reply,
-    RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
+    BUILT_IN, Capabilities, Class, Counter, Expected, Facts, Holding, Opener, Operation, OperationKind, OperationSet,
+    OptionInfo, Overflow, Probe, Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::{Durability, Spec};
 
@@ -30,7 +30,11 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
             values: &["sharded", "lines", "std", "hashbrown", "indexmap", "griddle", "btree"],
             help: "sharded: many small hash tables with a lock each; lines: kvtrial's own, a cache line a record; else one map of that library behind one lock",
         },
-        OptionInfo { name: "shards", values: &["64", "4096"], help: "tables of map=sharded; more of them rehash less at once" },
+        OptionInfo {
+            name: "shards",
+            values: &["64", "4096"],
+            help: "tables of map=sharded; more of them rehash less at once",
+        },
     ],
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",

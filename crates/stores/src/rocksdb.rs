@@ -27,7 +27,11 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[
         LIB,
-        OptionInfo { name: "write_buffer_size", values: &[], help: "writes kept in memory before a table is written [64MiB]" },
+        OptionInfo {
+            name: "write_buffer_size",
+            values: &[],
+            help: "writes kept in memory before a table is written [64MiB]",
+        },
         OptionInfo { name: "block_cache", values: &[], help: "memory for blocks [8MiB]" },
         OptionInfo { name: "compression", values: &["snappy", "none", "lz4", "zstd"], help: "compression of tables" },
     ],
@@ -73,7 +77,10 @@ fn facts(tree: &Tree) -> Facts {
         lines.into_iter().find(|(known, _)| *known == name).map_or("unknown", |(_, value)| value).to_owned()
     };
     let compression = read("compression");
-    let compression = COMPRESSIONS.iter().find(|(.., kept)| *kept == compression).map_or(compression.clone(), |(_, name, _)| (*name).into());
+    let compression = COMPRESSIONS
+        .iter()
+        .find(|(.., kept)| *kept == compression)
+        .map_or(compression.clone(), |(_, name, _)| (*name).into());
     let version = match read("rocksdb_version") {
         unknown if unknown == "unknown" => tree.version().to_owned(),
         version => version,

@@ -37,7 +37,11 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
         },
         OptionInfo { name: "cache_size", values: &[], help: "memory for pages, of each client, e.g. 64MiB [2000KiB]" },
         OptionInfo { name: "mmap", values: &[], help: "how much of the file is read through memory, e.g. 1GiB [0]" },
-        OptionInfo { name: "wal_autocheckpoint", values: &[], help: "pages of the log that are folded into the file [1000]" },
+        OptionInfo {
+            name: "wal_autocheckpoint",
+            values: &[],
+            help: "pages of the log that are folded into the file [1000]",
+        },
     ],
     install: BUILT_IN,
     licence: "public domain",

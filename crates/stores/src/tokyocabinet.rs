@@ -36,10 +36,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     class: Class::Embedded,
     summary: "hash table in a mapped file, of 2009",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
-    options: &[
-        LIB,
-        OptionInfo { name: "bnum", values: &[], help: "buckets of a new file [1000000]" },
-    ],
+    options: &[LIB, OptionInfo { name: "bnum", values: &[], help: "buckets of a new file [1000000]" }],
     install: "apt-get install libtokyocabinet9",
     licence: "LGPL-2.1-or-later",
     declares,

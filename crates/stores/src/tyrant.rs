@@ -13,8 +13,8 @@ mod protocol;
 use protocol::{Endian, MAX_ARGUMENT_BYTES, STATISTICS_REQUEST, Tyrant, statistics};
 use std::collections::BTreeMap;
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
-    Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs, wire,
+    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo,
+    Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs, wire,
 };
 use study::{Durability, Spec, Target};
 
@@ -82,10 +82,12 @@ fn probe() -> Probe {
     let Some(program) = programs::find(&[PROGRAM], &[]) else { return Probe::NotFound(PROGRAM.into()) };
     // "Tokyo Tyrant version 1.1.41 (323:0.91) for Linux"
     match programs::version_line(&program, &["--version"]) {
-        Some(line) => match line.strip_prefix("Tokyo Tyrant version ").and_then(|rest| rest.split_whitespace().next()) {
-            Some(version) => Probe::Found(format!("Tokyo Tyrant {version}")),
-            None => Probe::Found(line),
-        },
+        Some(line) => {
+            match line.strip_prefix("Tokyo Tyrant version ").and_then(|rest| rest.split_whitespace().next()) {
+                Some(version) => Probe::Found(format!("Tokyo Tyrant {version}")),
+                None => Probe::Found(line),
+            }
+        }
         None => Probe::NotFound(format!("{} does not state its version", program.display())),
     }
 }
@@ -169,7 +171,8 @@ impl Store for Server {
     fn facts(&self) -> Result<Facts, StoreError> {
         let mut statistics = ask(&self.endpoint)?;
         let version = statistics.remove("version").unwrap_or_else(|| "unknown".into());
-        let config = statistics.into_iter().filter(|(name, _)| ["type", "path", "protver", "bigend"].contains(&&name[..]));
+        let config =
+            statistics.into_iter().filter(|(name, _)| ["type", "path", "protver", "bigend"].contains(&&name[..]));
         Ok(Facts { product: "Tokyo Tyrant".into(), version, config: config.collect() })
     }
 }

@@ -2,8 +2,8 @@
 
 use super::library::{
     AUTO_COMMIT, BTREE, BUFFER_SMALL, BerkeleyDb, CREATE, DBT_PARTIAL, Dbt, FIRST, FORCE, FREE_SPACE, HASH,
-    LOCK_MINWRITE, LOG_AUTO_REMOVE, NEXT, NOT_FOUND, Object, RMW, Region, SET_RANGE, THREAD, TRANSACTIONAL,
-    TXN_NOSYNC, TXN_WRITE_NOSYNC, cursor, db, env, txn,
+    LOCK_MINWRITE, LOG_AUTO_REMOVE, NEXT, NOT_FOUND, Object, RMW, Region, SET_RANGE, THREAD, TRANSACTIONAL, TXN_NOSYNC,
+    TXN_WRITE_NOSYNC, cursor, db, env, txn,
 };
 use crate::embedded::Fault;
 use crate::transactional::{Engine, More, Read, Space, Write};

@@ -117,7 +117,16 @@ mod tests {
     #[test]
     fn every_value_comes_back_from_its_document() {
         let all: Vec<u8> = (0..=255).collect();
-        for value in [&b""[..], b"{\"a\":1}", "µ\u{2028}\u{10ffff}\t\n".as_bytes(), b"\x00", b"\x7f", "\u{ffff}".as_bytes(), b"\xff\xfe", &all] {
+        for value in [
+            &b""[..],
+            b"{\"a\":1}",
+            "µ\u{2028}\u{10ffff}\t\n".as_bytes(),
+            b"\x00",
+            b"\x7f",
+            "\u{ffff}".as_bytes(),
+            b"\xff\xfe",
+            &all,
+        ] {
             let mut body = Vec::new();
             write(&mut body, "k", Some("1-a"), value);
             let document: Document = serde_json::from_slice(&body).unwrap();

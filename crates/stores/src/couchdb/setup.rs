@@ -1,8 +1,8 @@
 //! Connecting: who answers, and the database.
 
+use super::CAPABILITIES;
 use super::client::Client;
 use super::document::in_url;
-use super::CAPABILITIES;
 use super::whole;
 use crate::http::{Bytes, Http, Method};
 use serde::Deserialize;
@@ -94,7 +94,9 @@ impl Store for CouchDb {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        Async::session(plan, async |_| Ok(Client::new(open(&self.endpoint).await?, self.database.clone(), self.resent.clone())))
+        Async::session(plan, async |_| {
+            Ok(Client::new(open(&self.endpoint).await?, self.database.clone(), self.resent.clone()))
+        })
     }
 
     fn threading(&self) -> Threading {

@@ -87,7 +87,9 @@ pub(super) fn reduce(couch: &CouchDb, reduction: &Reduction, patience: Duration)
         (count, sum) if (0.0..EXACT).contains(&count) && sum.abs() < EXACT && sum.fract() == 0.0 => {
             Ok(Group { key: row.key, count: count as u64, sum: sum as i64 })
         }
-        (_, sum) => Err(StoreError::open(endpoint, format!("the sum of group {} is {sum}, which is not exact", row.key))),
+        (_, sum) => {
+            Err(StoreError::open(endpoint, format!("the sum of group {} is {sum}, which is not exact", row.key)))
+        }
     };
     rows.into_iter().map(group).collect()
 }

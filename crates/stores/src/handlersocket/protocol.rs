@@ -126,7 +126,9 @@ impl HandlerSocket {
         let start = if self.ends.len() > 1 { self.ends[self.ends.len() - 2] + 1 } else { 0 };
         let last = Line::of(&input[start..self.ends.last().copied().unwrap_or(0)])?;
         match expect.kind {
-            _ if expect.detail == TOO_LONG => Ok(refused("the key is longer than its column: the server would cut it off")),
+            _ if expect.detail == TOO_LONG => {
+                Ok(refused("the key is longer than its column: the server would cut it off"))
+            }
             OperationKind::Put | OperationKind::PutMany => self.put_reply(input),
             OperationKind::GetMany | OperationKind::Scan => self.rows_reply(expect, &last),
             OperationKind::CompareAndSet if last.failed_with(DUPLICATE) => Ok(Reply::Conflict),
@@ -249,7 +251,9 @@ impl Codec for HandlerSocket {
     }
 
     fn hello_reply<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
-        let Some(end) = input.iter().position(|byte| *byte == b'\n') else { return Decoded::Incomplete { at_least: 1 } };
+        let Some(end) = input.iter().position(|byte| *byte == b'\n') else {
+            return Decoded::Incomplete { at_least: 1 };
+        };
         match Line::of(&input[..end]) {
             Ok(line) if line.is_good() => Decoded::Reply { reply: Reply::Done, consumed: end + 1 },
             Ok(line) => {

@@ -142,9 +142,8 @@ impl Database {
             let room = into.capacity();
             // SAFETY: the buffer has that much room; the library fills as much of it as the value has, and says how long the
             // value is.
-            let bytes = unsafe {
-                (self.library.functions.dbgetbuf)(self.db, key.as_ptr(), key.len(), into.as_mut_ptr(), room)
-            };
+            let bytes =
+                unsafe { (self.library.functions.dbgetbuf)(self.db, key.as_ptr(), key.len(), into.as_mut_ptr(), room) };
             let Ok(bytes) = usize::try_from(bytes) else { return self.done_unless(0, &[NO_RECORD]) };
             if bytes <= room {
                 // SAFETY: so many bytes were written.

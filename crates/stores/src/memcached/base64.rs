@@ -47,7 +47,8 @@ pub(super) fn digit(number: u32) -> u8 {
 mod tests {
     #[test]
     fn the_examples_of_the_standard_come_out() {
-        let examples = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE=")];
+        let examples =
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE=")];
         for (text, expected) in examples {
             let mut out = Vec::new();
             super::push(&mut out, text.as_bytes());

@@ -64,7 +64,9 @@ impl Growth {
             let line = statistics.lines().find_map(|line| line.strip_prefix("STAT ")?.strip_prefix(name))?;
             line.trim().parse().ok()
         };
-        let (Some(power), Some(expanding)) = (number("hash_power_level "), number("hash_is_expanding ")) else { return };
+        let (Some(power), Some(expanding)) = (number("hash_power_level "), number("hash_is_expanding ")) else {
+            return;
+        };
         let seen = Seen { at, power, is_expanding: expanding > 0 };
         let Some(last) = self.last.replace(seen) else { return };
         if power == last.power && !last.is_expanding && !seen.is_expanding {
@@ -76,7 +78,9 @@ impl Growth {
             Some(Happening { start: Some(start), duration, detail: known, .. }) if *start + *duration == last.at => {
                 (*duration, *known) = (at - *start, detail);
             }
-            _ => self.happened.push(Happening { cause: "rehash", start: Some(last.at), duration: at - last.at, detail }),
+            _ => {
+                self.happened.push(Happening { cause: "rehash", start: Some(last.at), duration: at - last.at, detail })
+            }
         }
     }
 }

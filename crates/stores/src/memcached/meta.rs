@@ -83,9 +83,9 @@ impl Codec for Meta {
                 out.extend_from_slice(b"mn\r\n");
             }
             // Not native, so never asked; whoever asks nevertheless gets the server's refusal.
-            Operation::IncrementField { .. }
-            | Operation::GetFields { .. }
-            | Operation::Scan { .. } => out.extend_from_slice(b"unsupported\r\n"),
+            Operation::IncrementField { .. } | Operation::GetFields { .. } | Operation::Scan { .. } => {
+                out.extend_from_slice(b"unsupported\r\n")
+            }
         }
         Expect { kind: operation.kind(), detail: token }
     }
@@ -264,7 +264,9 @@ impl<'a> Answer<'a> {
             [b'E', b'X', ..] => Status::Exists,
             [b'N', b'S', ..] => Status::NotStored,
             b"MN" => Status::End,
-            words if [&b"ERROR"[..], b"CLIENT_ERROR ", b"SERVER_ERROR "].iter().any(|start| words.starts_with(start)) => {
+            words
+                if [&b"ERROR"[..], b"CLIENT_ERROR ", b"SERVER_ERROR "].iter().any(|start| words.starts_with(start)) =>
+            {
                 answer.status = Status::Error(words);
                 return Ok(answer);
             }

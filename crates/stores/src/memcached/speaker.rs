@@ -5,8 +5,8 @@ use super::{ITEM_BYTES, value_bytes};
 use std::collections::BTreeMap;
 use store::wire;
 use store::{
-    Capabilities, Counter, Endpoint, Facts, OperationKind, OperationSet, Overflow, Session, SessionPlan, Store, StoreError,
-    Threading,
+    Capabilities, Counter, Endpoint, Facts, OperationKind, OperationSet, Overflow, Session, SessionPlan, Store,
+    StoreError, Threading,
 };
 
 /// A server that speaks memcached's classic text protocol.

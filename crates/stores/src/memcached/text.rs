@@ -66,7 +66,9 @@ impl Codec for Text {
                 push_u64(&mut amount, by.unsigned_abs());
                 word(out, if by < 0 { b"decr " } else { b"incr " }, key, &amount);
             }
-            Operation::CompareAndSet { key, expected: Expected::Absent, value } => store(out, b"add ", key, value, None),
+            Operation::CompareAndSet { key, expected: Expected::Absent, value } => {
+                store(out, b"add ", key, value, None)
+            }
             Operation::CompareAndSet { key, expected: Expected::Present { version, .. }, value } => {
                 store(out, b"cas ", key, value, Some(version));
             }
@@ -91,7 +93,9 @@ impl Codec for Text {
     fn decode<'a>(&'a mut self, expect: Expect, input: &'a [u8]) -> Decoded<'a> {
         let decoded = match expect.kind {
             _ if expect.detail == NO_SUCH_KEY => not_asked(input),
-            OperationKind::Get | OperationKind::GetVersioned | OperationKind::GetCounter => self.one(expect.kind, input),
+            OperationKind::Get | OperationKind::GetVersioned | OperationKind::GetCounter => {
+                self.one(expect.kind, input)
+            }
             OperationKind::GetMany => self.many(expect.detail, input),
             OperationKind::PutMany => put_many(expect.detail, input),
             OperationKind::Append | OperationKind::Increment => second(expect.kind, input),

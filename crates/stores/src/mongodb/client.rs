@@ -62,7 +62,8 @@ impl Slot {
 
 impl AsyncClient for Slot {
     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
-        let reads = matches!(operation, Operation::Get { .. } | Operation::GetMany { .. } | Operation::GetCounter { .. });
+        let reads =
+            matches!(operation, Operation::Get { .. } | Operation::GetMany { .. } | Operation::GetCounter { .. });
         let _turn = match &self.turn {
             Some(turn) if !reads => turn.acquire().await.ok(), // never closed
             _ => None,
@@ -94,7 +95,9 @@ fn fail(error: &Error, out: &mut ReplyBuffer) -> Answer {
     match &*error.kind {
         ErrorKind::Command(command) if LEAVING.contains(&command.code) => out.connection_lost(&command.message),
         ErrorKind::Command(command) => out.refused(format_args!("{} ({})", command.message, command.code)),
-        ErrorKind::Write(WriteFailure::WriteError(write)) => out.refused(format_args!("{} ({})", write.message, write.code)),
+        ErrorKind::Write(WriteFailure::WriteError(write)) => {
+            out.refused(format_args!("{} ({})", write.message, write.code))
+        }
         ErrorKind::Write(_)
         | ErrorKind::InvalidArgument { .. }
         | ErrorKind::BsonSerialization(_)
@@ -115,8 +118,12 @@ const ENCODED: char = '\u{F8FF}';
 /// digits behind [`ENCODED`]; no two keys become the same.
 pub(super) fn id(key: &[u8]) -> String {
     match std::str::from_utf8(key) {
-        Ok(text) if !text.starts_with(ENCODED) && !text.contains(|character: char| character.is_control()) => text.to_owned(),
-        _ => std::iter::once(ENCODED).chain(key.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hex_digit)).collect(),
+        Ok(text) if !text.starts_with(ENCODED) && !text.contains(|character: char| character.is_control()) => {
+            text.to_owned()
+        }
+        _ => {
+            std::iter::once(ENCODED).chain(key.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hex_digit)).collect()
+        }
     }
 }
 
@@ -185,7 +192,9 @@ impl Slot {
             Operation::GetCounter { key } => number(self.counters.find_one(doc! { "_id": id(key) }).await?, out),
             Operation::IncrementField { key, field, by } => {
                 let first = doc! { "k": id(key), "f": binary(field) };
-                let counted = add(&self.fields, field_id(key, field), doc! { "$inc": { "n": by }, "$setOnInsert": first }).await?;
+                let counted =
+                    add(&self.fields, field_id(key, field), doc! { "$inc": { "n": by }, "$setOnInsert": first })
+                        .await?;
                 number(counted, out)
             }
             Operation::GetFields { key } => {

@@ -4,8 +4,8 @@
 //! every value must come back byte for byte, so where an object's JSON is not written the usual way, the bytes are kept beside it:
 //! `{_id, o, v}`.
 
-use super::{MAX_VALUE_BYTES, Product};
 use super::client::{id, raw};
+use super::{MAX_VALUE_BYTES, Product};
 use mongodb::bson::raw::{RawBsonRef, RawDocument, cstr};
 use mongodb::bson::{Bson, Document, RawDocumentBuf, doc};
 use std::borrow::Cow;

@@ -6,15 +6,15 @@ use super::{DURABILITIES, Product, USUAL_PORT, ferretd_version};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::{ClientOptions, Credential, ServerAddress, WriteConcern};
 use mongodb::{Client, Database};
-use std::sync::Arc;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
 use store::asynchronous::{Async, brief};
 use store::{
     Capabilities, Endpoint, Facts, Group, Reduction, Resent, Session, SessionPlan, Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec, Target};
+use tokio::sync::Semaphore;
 
 /// How long a server may take to let us in: a server that is starting is asked again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -78,7 +78,17 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
         Some(_) => (CONNECTIONS_OF_FERRETDB, Some(Arc::new(Semaphore::new(1)))),
         None => (u32::MAX, None),
     };
-    Ok(Box::new(MongoDb { product, most_connections, turn, options, database, place, target: spec.target.clone(), capabilities, resent: Resent::default() }))
+    Ok(Box::new(MongoDb {
+        product,
+        most_connections,
+        turn,
+        options,
+        database,
+        place,
+        target: spec.target.clone(),
+        capabilities,
+        resent: Resent::default(),
+    }))
 }
 
 /// MongoDB's level is the client's choice. Of a FerretDB that we have not started we only know that it writes.
@@ -93,13 +103,16 @@ fn durability(spec: &Spec, identity: &Identity) -> Durability {
 
 fn with_concern(mut options: ClientOptions, durability: Durability) -> ClientOptions {
     let journal = durability == Durability::Commit;
-    options.write_concern = Some(WriteConcern::builder().w(mongodb::options::Acknowledgment::Nodes(1)).journal(journal).build());
+    options.write_concern =
+        Some(WriteConcern::builder().w(mongodb::options::Acknowledgment::Nodes(1)).journal(journal).build());
     options
 }
 
 fn options(endpoint: &Endpoint) -> ClientOptions {
     let address = match &endpoint.address {
-        Address::Tcp { host, port } => ServerAddress::Tcp { host: host.clone(), port: Some(port.unwrap_or(USUAL_PORT)) },
+        Address::Tcp { host, port } => {
+            ServerAddress::Tcp { host: host.clone(), port: Some(port.unwrap_or(USUAL_PORT)) }
+        }
         Address::Unix(path) => ServerAddress::Unix { path: path.clone() },
     };
     let credential = endpoint.user.clone().map(|user| {
@@ -302,7 +315,11 @@ impl Store for MongoDb {
 }
 
 /// What the aggregation makes of the pairs.
-async fn aggregate(database: &Database, product: Product, reduction: &Reduction) -> mongodb::error::Result<Vec<Document>> {
+async fn aggregate(
+    database: &Database,
+    product: Product,
+    reduction: &Reduction,
+) -> mongodb::error::Result<Vec<Document>> {
     let mut made = Vec::new();
     for &figures in Figures::of(product) {
         let stages = pipeline(reduction, figures);

@@ -91,7 +91,9 @@ impl Client {
             _ => self.link = None,
         }
         match error {
-            Error::Server(_) | Error::Io(_) | Error::Driver(DriverError::ConnectionClosed) => out.connection_lost(error),
+            Error::Server(_) | Error::Io(_) | Error::Driver(DriverError::ConnectionClosed) => {
+                out.connection_lost(error)
+            }
             other => out.protocol(other),
         }
     }

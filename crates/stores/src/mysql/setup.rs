@@ -185,7 +185,8 @@ impl Store for MySql {
 
     fn own_rows(&self) -> Result<Option<u64>, StoreError> {
         let counts = TABLES.map(|(table, _)| format!("(SELECT COUNT(*) FROM {table})")).join(" + ");
-        let rows = self.ask(SETUP_TIMEOUT, async |conn| conn.query_first::<u64, _>(format!("SELECT {counts}")).await)?;
+        let rows =
+            self.ask(SETUP_TIMEOUT, async |conn| conn.query_first::<u64, _>(format!("SELECT {counts}")).await)?;
         Ok(Some(rows.unwrap_or(0)))
     }
 
@@ -213,7 +214,8 @@ impl Store for MySql {
             field(reduction.sum.sql_json())
         );
         let rows: Vec<(Vec<u8>, u64, i64)> = self.ask(patience, async |conn| conn.query(query).await)?;
-        let group = |(key, count, sum)| Group { key: String::from_utf8_lossy(&Vec::<u8>::from(key)).into_owned(), count, sum };
+        let group =
+            |(key, count, sum)| Group { key: String::from_utf8_lossy(&Vec::<u8>::from(key)).into_owned(), count, sum };
         Ok(rows.into_iter().map(group).collect())
     }
 }

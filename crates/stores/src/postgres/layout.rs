@@ -53,8 +53,7 @@ mod statements {
     use tokio_postgres::types::Type;
 
     /// The extension's functions may be in any schema of the user's.
-    pub(in crate::postgres) const HSTORE_IN_SIGHT: &str =
-        "SELECT set_config('search_path', quote_ident(nspname) || ', public', false) \
+    pub(in crate::postgres) const HSTORE_IN_SIGHT: &str = "SELECT set_config('search_path', quote_ident(nspname) || ', public', false) \
          FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'hstore'";
 
     /// Statements prepared when a connection is opened.
@@ -105,8 +104,12 @@ mod statements {
                     ("counters", "k bytea PRIMARY KEY, n bigint NOT NULL"),
                     ("fields", "k bytea, f bytea, n bigint NOT NULL, PRIMARY KEY (k, f)"),
                 ],
-                Layout::Hstore => ["kv", "counters", "fields"].map(|name| (name, "k bytea PRIMARY KEY, h hstore NOT NULL")),
-                Layout::Jsonb => ["kv", "counters", "fields"].map(|name| (name, "k bytea PRIMARY KEY, j jsonb NOT NULL")),
+                Layout::Hstore => {
+                    ["kv", "counters", "fields"].map(|name| (name, "k bytea PRIMARY KEY, h hstore NOT NULL"))
+                }
+                Layout::Jsonb => {
+                    ["kv", "counters", "fields"].map(|name| (name, "k bytea PRIMARY KEY, j jsonb NOT NULL"))
+                }
             }
         }
 
@@ -120,7 +123,10 @@ mod statements {
         }
 
         /// Makes a new connection ready for the statements.
-        pub(in crate::postgres) async fn ready(self, client: &tokio_postgres::Client) -> Result<(), tokio_postgres::Error> {
+        pub(in crate::postgres) async fn ready(
+            self,
+            client: &tokio_postgres::Client,
+        ) -> Result<(), tokio_postgres::Error> {
             match self {
                 Layout::Hstore => client.batch_execute(HSTORE_IN_SIGHT).await,
                 Layout::Table | Layout::Jsonb => Ok(()),

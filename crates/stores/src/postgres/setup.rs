@@ -124,7 +124,11 @@ pub(super) async fn open(config: &Config) -> Result<tokio_postgres::Client, toki
 
 /// Tables with rows stay, whoever's they are: nobody has said yet that they may go. On the user's server empty ones are made anew, for
 /// they may be of another layout.
-async fn make_tables(client: &tokio_postgres::Client, layout: Layout, private: bool) -> Result<(), tokio_postgres::Error> {
+async fn make_tables(
+    client: &tokio_postgres::Client,
+    layout: Layout,
+    private: bool,
+) -> Result<(), tokio_postgres::Error> {
     client.batch_execute(&tables(layout, "")).await?;
     if !private && rows(client, layout).await? == 0 {
         client.batch_execute(&tables(layout, DROP)).await?;

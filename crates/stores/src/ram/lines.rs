@@ -43,7 +43,8 @@ impl Store for Lines {
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
-        let says = [("map", "lines"), ("library", "kvtrial's own: a cache line a record, extendible hashing, huge pages")];
+        let says =
+            [("map", "lines"), ("library", "kvtrial's own: a cache line a record, extendible hashing, huge pages")];
         let config = says.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         Ok(Facts { product: "ram".into(), version: env!("CARGO_PKG_VERSION").into(), config })
     }
@@ -191,9 +192,7 @@ impl Maps {
                 let (value, counter) = (values.delete(hash, key), counters.delete(counters.hash(key), key));
                 if value || counter { Reply::Done } else { Reply::Missing }
             }
-            Operation::Increment { key, by } => {
-                Reply::Number(counters.add(counters.hash(key), key, by))
-            }
+            Operation::Increment { key, by } => Reply::Number(counters.add(counters.hash(key), key, by)),
             Operation::GetCounter { key } => match count(counters.get(counters.hash(key), key)) {
                 Some(count) => Reply::Number(count),
                 None => Reply::Missing,

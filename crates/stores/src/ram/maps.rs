@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Counter, Facts, Happening, Operation, OperationKind, OperationSet, Overflow, Reply, Session, SessionPlan,
-    Store, StoreError, Threading,
+    Capabilities, Counter, Facts, Happening, Operation, OperationKind, OperationSet, Overflow, Reply, Session,
+    SessionPlan, Store, StoreError, Threading,
 };
 
 /// What such a store has itself.
@@ -101,13 +101,17 @@ pub fn open(library: &str) -> Result<Box<dyn Store>, StoreError> {
     type Tree<V> = BTreeMap<Key, V>;
     Ok(match library {
         "std" => Box::new(MapStore::<Std<Vec<u8>>, Std<i64>>::new("std", "HashMap of Rust's standard library")),
-        "hashbrown" => Box::new(MapStore::<Brown<Vec<u8>>, Brown<i64>>::new("hashbrown", "hashbrown 0.17 (SwissTable)")),
+        "hashbrown" => {
+            Box::new(MapStore::<Brown<Vec<u8>>, Brown<i64>>::new("hashbrown", "hashbrown 0.17 (SwissTable)"))
+        }
         "indexmap" => Box::new(MapStore::<Index<Vec<u8>>, Index<i64>>::new("indexmap", "indexmap 2")),
         "griddle" => {
             Box::new(MapStore::<Griddle<Vec<u8>>, Griddle<i64>>::new("griddle", "griddle 0.6 (grows step by step)"))
         }
         "btree" => Box::new(MapStore::<Tree<Vec<u8>>, Tree<i64>>::new("btree", "BTreeMap of Rust's standard library")),
-        other => return Err(StoreError::Unsupported { store: "ram".into(), problem: format!("map={other} is unknown") }),
+        other => {
+            return Err(StoreError::Unsupported { store: "ram".into(), problem: format!("map={other} is unknown") });
+        }
     })
 }
 

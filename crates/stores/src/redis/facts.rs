@@ -105,7 +105,9 @@ impl Line<'_> {
             None => Talk::open(self.endpoint, Resp::new(Login::of(self.endpoint).with(Script::Left)))?,
         };
         match ask(&mut talk, command, args) {
-            Ok(Answer::Refused(words)) if self.known == Known::Product && command == b"INFO" || is_login(words.as_bytes()) => {
+            Ok(Answer::Refused(words))
+                if self.known == Known::Product && command == b"INFO" || is_login(words.as_bytes()) =>
+            {
                 Err(StoreError::open(self.endpoint, words))
             }
             Ok(answer) => {
@@ -206,6 +208,9 @@ mod tests {
     #[test]
     fn the_product_is_named_as_the_server_names_itself() {
         assert_eq!(product("# Server\r\nredis_version:7.0.15\r\n"), ("Redis", "7.0.15"));
-        assert_eq!(product("redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.1\r\n"), ("Valkey", "8.1.1"));
+        assert_eq!(
+            product("redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.1\r\n"),
+            ("Valkey", "8.1.1")
+        );
     }
 }

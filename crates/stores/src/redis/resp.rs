@@ -158,7 +158,9 @@ impl Resp {
                 number(out, by);
             }
             Operation::GetFields { key } => request(out, b"HGETALL", &[key]),
-            Operation::CompareAndSet { key, expected: Expected::Absent, value } => request(out, b"SET", &[key, value, b"NX"]),
+            Operation::CompareAndSet { key, expected: Expected::Absent, value } => {
+                request(out, b"SET", &[key, value, b"NX"])
+            }
             Operation::CompareAndSet { key, expected: Expected::Present { value: expected, .. }, value } => {
                 detail = 1;
                 request(out, b"EVALSHA", &[SCRIPT_SHA1.as_bytes(), b"1", key, expected, value]);
@@ -201,7 +203,9 @@ impl Resp {
             (OperationKind::Get, Item::Bulk(value)) => Reply::Value(value),
             (OperationKind::GetVersioned, Item::Bulk(value)) => Reply::Versioned { value, version: 0 },
             (OperationKind::Get | OperationKind::GetVersioned | OperationKind::GetCounter, Item::Nil) => Reply::Missing,
-            (OperationKind::Put | OperationKind::PutMany | OperationKind::CompareAndSet, Item::Line(b"OK")) => Reply::Done,
+            (OperationKind::Put | OperationKind::PutMany | OperationKind::CompareAndSet, Item::Line(b"OK")) => {
+                Reply::Done
+            }
             (OperationKind::Delete, Item::Number(0)) => Reply::Missing,
             (OperationKind::Delete, Item::Number(1)) => Reply::Done,
             (OperationKind::Append, Item::Number(length @ 0..)) => Reply::Number(length),
@@ -295,7 +299,9 @@ fn refused(words: &[u8]) -> Reply<'_> {
 
 /// Whether an error means that nothing will work without logging in, or at all.
 pub(super) fn is_login(words: &[u8]) -> bool {
-    [&b"NOAUTH"[..], b"WRONGPASS", b"ERR max number of clients", b"LOADING", b"DENIED"].iter().any(|start| words.starts_with(start))
+    [&b"NOAUTH"[..], b"WRONGPASS", b"ERR max number of clients", b"LOADING", b"DENIED"]
+        .iter()
+        .any(|start| words.starts_with(start))
 }
 
 /// Writes a request of a command and its arguments.

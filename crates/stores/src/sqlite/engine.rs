@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Expected, Facts, Holding, Group, Operation, Probe, Reduction, Reply, Session, SessionPlan, Store, StoreError,
-    Threading,
+    Capabilities, Expected, Facts, Group, Holding, Operation, Probe, Reduction, Reply, Session, SessionPlan, Store,
+    StoreError, Threading,
 };
 use study::{Durability, Spec};
 
@@ -117,8 +117,7 @@ struct Database {
 
 impl Database {
     fn connect(&self) -> Result<Connection, StoreError> {
-        let flags =
-            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = || -> rusqlite::Result<Connection> {
             let connection = Connection::open_with_flags(&self.path, flags)?;
             connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -170,8 +169,7 @@ impl Store for Sqlite {
                 })
                 .map_err(|error| self.file.trouble(error))
         };
-        let mut facts =
-            Facts { product: "SQLite".into(), version: rusqlite::version().into(), ..Facts::default() };
+        let mut facts = Facts { product: "SQLite".into(), version: rusqlite::version().into(), ..Facts::default() };
         for name in ["journal_mode", "page_size", "cache_size", "wal_autocheckpoint", "mmap_size"] {
             facts.config.insert(name.into(), pragma(name)?);
         }
@@ -209,9 +207,8 @@ impl Store for Sqlite {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         let groups = || -> rusqlite::Result<Vec<Group>> {
             let mut statement = first.prepare(REDUCE)?;
-            let group = |row: &Row<'_>| {
-                Ok(Group { key: row.get(0)?, count: row.get::<_, i64>(1)? as u64, sum: row.get(2)? })
-            };
+            let group =
+                |row: &Row<'_>| Ok(Group { key: row.get(0)?, count: row.get::<_, i64>(1)? as u64, sum: row.get(2)? });
             statement.query_map((reduction.group.sql_json(), reduction.sum.sql_json()), group)?.collect()
         };
         groups().map_err(|error| self.file.trouble(error))

@@ -100,7 +100,12 @@ unsafe impl Sync for Database {}
 
 impl Database {
     /// Opens or creates a file, with that many buckets when it is new.
-    pub fn open(library: &'static TokyoCabinet, path: &Path, buckets: u64, mode: Transactions) -> Result<Database, Fault> {
+    pub fn open(
+        library: &'static TokyoCabinet,
+        path: &Path,
+        buckets: u64,
+        mode: Transactions,
+    ) -> Result<Database, Fault> {
         let path = CString::new(path.as_os_str().as_bytes())?;
         // SAFETY: makes an object, which `Database` deletes when dropped.
         let hdb = unsafe { (library.functions.new)() };
@@ -113,7 +118,13 @@ impl Database {
         // SAFETY: the object is alive and not yet open; the path ends with NUL.
         let opened = unsafe {
             (functions.setmutex)(hdb)
-                && (functions.tune)(hdb, i64::try_from(buckets).unwrap_or(i64::MAX), TUNE_DEFAULT, TUNE_DEFAULT, TUNE_LARGE)
+                && (functions.tune)(
+                    hdb,
+                    i64::try_from(buckets).unwrap_or(i64::MAX),
+                    TUNE_DEFAULT,
+                    TUNE_DEFAULT,
+                    TUNE_LARGE,
+                )
                 && (functions.open)(hdb, path.as_ptr(), OPEN_WRITER | OPEN_CREATE | sync)
         };
         if opened { Ok(database) } else { Err(database.fault()) }
@@ -284,7 +295,12 @@ struct Exchange<'a> {
 ///
 /// # Safety
 /// Called by `tchdbputproc` only, with the record's value and the address of an [`Exchange`].
-unsafe extern "C" fn exchange_if_equal(old: Bytes, old_bytes: c_int, new_bytes: *mut c_int, exchange: *mut c_void) -> *mut c_void {
+unsafe extern "C" fn exchange_if_equal(
+    old: Bytes,
+    old_bytes: c_int,
+    new_bytes: *mut c_int,
+    exchange: *mut c_void,
+) -> *mut c_void {
     // SAFETY: see above. The library frees what is returned; a region of one byte stands for an empty value.
     unsafe {
         let exchange = &*exchange.cast::<Exchange<'_>>();

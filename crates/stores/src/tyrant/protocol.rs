@@ -100,11 +100,13 @@ impl Tyrant {
 
     fn counter(&self, value: &[u8]) -> Option<i64> {
         let bytes = value.try_into().ok()?;
-        Some(match self.endian {
-            Endian::Little => i32::from_le_bytes(bytes),
-            Endian::Big => i32::from_be_bytes(bytes),
-        }
-        .into())
+        Some(
+            match self.endian {
+                Endian::Little => i32::from_le_bytes(bytes),
+                Endian::Big => i32::from_be_bytes(bytes),
+            }
+            .into(),
+        )
     }
 }
 

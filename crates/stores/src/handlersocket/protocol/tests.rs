@@ -24,11 +24,17 @@ fn requests_are_the_lines_of_the_protocol() {
         (Operation::Get { key: b"k" }, r"1\t=\t1\tk\n"),
         (Operation::GetVersioned { key: b"\0" }, r"3\t=\t1\t\x01@\n"),
         (Operation::GetCounter { key: b"" }, r"5\t=\t1\t\n"),
-        (Operation::Put { key: b"k", value: b"\t\n" }, r"2\t=\t1\tk\t1\t0\tU\t\x01I\x01J\t101\n3\t+\t3\tk\t\x01I\x01J\t102\n"),
+        (
+            Operation::Put { key: b"k", value: b"\t\n" },
+            r"2\t=\t1\tk\t1\t0\tU\t\x01I\x01J\t101\n3\t+\t3\tk\t\x01I\x01J\t102\n",
+        ),
         (Operation::Delete { key: b"k" }, r"2\t=\t1\tk\t1\t0\tD\n"),
         (Operation::Increment { key: b"k", by: -5 }, r"5\t+\t2\tk\t0\n4\t=\t1\tk\t1\t0\t+?\t-5\n"),
         (Operation::CompareAndSet { key: b"k", expected: Expected::Absent, value: b"v" }, r"3\t+\t3\tk\tv\t101\n"),
-        (Operation::CompareAndSet { key: b"k", expected: present, value: b"" }, r"2\t=\t1\tk\t1\t0\tF\t=\t0\t77\tU\t\t101\n"),
+        (
+            Operation::CompareAndSet { key: b"k", expected: present, value: b"" },
+            r"2\t=\t1\tk\t1\t0\tF\t=\t0\t77\tU\t\t101\n",
+        ),
         (Operation::GetMany { keys: &[b"a", b"", b"c"] }, r"1\t=\t1\t\t3\t0\t@\t0\t3\ta\t\tc\n"),
         (Operation::GetMany { keys: &[] }, r"1\t=\t1\t\n"),
         (Operation::PutMany { pairs: &[] }, r"1\t=\t1\t\n"),
@@ -77,7 +83,8 @@ fn replies_fed_one_byte_at_a_time_are_incomplete_until_they_are_whole() {
     let add = Operation::Increment { key: b"k", by: 7 };
     let delete = Operation::Delete { key: b"k" };
     let insert = Operation::CompareAndSet { key: b"k", expected: Expected::Absent, value: b"v" };
-    let swap = Operation::CompareAndSet { key: b"k", expected: Expected::Present { version: 1, value: b"" }, value: b"v" };
+    let swap =
+        Operation::CompareAndSet { key: b"k", expected: Expected::Present { version: 1, value: b"" }, value: b"v" };
     let many = Operation::GetMany { keys: &[b"1", b"2", b"3"] };
     let puts = Operation::PutMany { pairs: &[(b"a", b"1"), (b"b", b"2")] };
     let scan = Operation::Scan { start: b"", limit: 5 };
@@ -144,7 +151,8 @@ fn a_reply_to_another_request_or_of_another_kind_is_not_taken_for_an_answer() {
 #[test]
 fn replies_behind_one_another_are_each_found() {
     let mut codec = codec();
-    let expects: Vec<Expect> = [b"a", b"b", b"c"].map(|key| codec.encode(&Operation::Get { key }, &mut Vec::new())).into();
+    let expects: Vec<Expect> =
+        [b"a", b"b", b"c"].map(|key| codec.encode(&Operation::Get { key }, &mut Vec::new())).into();
     let mut input = &b"0\t2\ta\t1\n0\t2\n0\t2\tc\t3\n"[..];
     for (expect, reply) in expects.into_iter().zip([Reply::Value(b"1"), Reply::Missing, Reply::Value(b"3")]) {
         let Decoded::Reply { reply: found, consumed } = codec.decode(expect, input) else { panic!() };
@@ -197,7 +205,9 @@ fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_ali
             (Operation::Increment { key: b"k", by: 4 }, |_| b"1\t1\t121\n0\t1\t13\n".to_vec()),
             (Operation::CompareAndSet { key: b"k", expected, value: b"v" }, |_| b"0\t1\t1\n".to_vec()),
             (Operation::GetMany { keys: &[b"a", b"b"] }, |_| b"0\t2\ta\tA\tb\t\n".to_vec()),
-            (Operation::PutMany { pairs: &[(b"a", b"1"), (b"b", b"2")] }, |_| b"0\t1\t0\n0\t1\n0\t1\t1\n1\t1\t121\n".to_vec()),
+            (Operation::PutMany { pairs: &[(b"a", b"1"), (b"b", b"2")] }, |_| {
+                b"0\t1\t0\n0\t1\n0\t1\t1\n1\t1\t121\n".to_vec()
+            }),
             (Operation::Scan { start: b"a", limit: 3 }, |_| b"0\t2\ta\tA\tb\tB\n".to_vec()),
         ],
     );

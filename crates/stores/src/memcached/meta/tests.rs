@@ -24,7 +24,8 @@ fn requests(mut input: &[u8]) -> Vec<Request> {
         let words: Vec<&[u8]> = input[..end].split(|&byte| byte == b' ').collect();
         input = &input[end + 2..];
         let command = String::from_utf8(words[0].to_vec()).unwrap();
-        let mut flags: Vec<String> = words.iter().skip(2).map(|word| String::from_utf8(word.to_vec()).unwrap()).collect();
+        let mut flags: Vec<String> =
+            words.iter().skip(2).map(|word| String::from_utf8(word.to_vec()).unwrap()).collect();
         let mut value = None;
         if command == "ms" {
             let size: usize = flags.remove(0).parse().unwrap();
@@ -34,7 +35,10 @@ fn requests(mut input: &[u8]) -> Vec<Request> {
         let encoded = flags.iter().position(|flag| flag == "b").map(|at| flags.remove(at)).is_some();
         let key = words.get(1).copied().unwrap_or_default();
         let key = if encoded { from_base64(key) } else { key.to_vec() };
-        let token = flags.iter().position(|flag| flag.starts_with('O')).map_or(String::new(), |at| flags.remove(at)[1..].into());
+        let token = flags
+            .iter()
+            .position(|flag| flag.starts_with('O'))
+            .map_or(String::new(), |at| flags.remove(at)[1..].into());
         found.push(Request { command, key, value, flags, token });
     }
     found
@@ -187,7 +191,9 @@ fn rows_of_get_many_are_named_by_the_keys_asked_without_the_missing() {
     let first = codec.encode(&Operation::GetMany { keys: &[b"a", b"bb", b"ccc"] }, &mut out);
     let second = codec.encode(&Operation::GetMany { keys: &[b"d"] }, &mut out);
     let rows = |decoded: Decoded<'_>| match decoded {
-        Decoded::Reply { reply: Reply::Rows(rows), .. } => rows.iter().map(|(key, value)| [key, value].concat()).collect::<Vec<_>>(),
+        Decoded::Reply { reply: Reply::Rows(rows), .. } => {
+            rows.iter().map(|(key, value)| [key, value].concat()).collect::<Vec<_>>()
+        }
         other => panic!("{other:?}"),
     };
     let input = b"VA 1 OAAAA\r\n1\r\nVA 1 OAAAC\r\n3\r\nMN\r\n";
@@ -248,18 +254,27 @@ fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_ali
     crate::fuzz::assault(
         Meta::new,
         &[
-            (Operation::Get { key: b"k" }, |expect| format!("VA 5 O{}\r\nhello\r\n", token(expect.detail)).into_bytes()),
+            (Operation::Get { key: b"k" }, |expect| {
+                format!("VA 5 O{}\r\nhello\r\n", token(expect.detail)).into_bytes()
+            }),
             (Operation::Get { key: b"k" }, |_| b"EN\r\n".to_vec()),
-            (Operation::GetVersioned { key: b"k" }, |expect| format!("VA 2 c77 O{}\r\nhi\r\n", token(expect.detail)).into_bytes()),
-            (Operation::Put { key: b"k", value: b"v" }, |expect| format!("HD O{}\r\n", token(expect.detail)).into_bytes()),
+            (Operation::GetVersioned { key: b"k" }, |expect| {
+                format!("VA 2 c77 O{}\r\nhi\r\n", token(expect.detail)).into_bytes()
+            }),
+            (Operation::Put { key: b"k", value: b"v" }, |expect| {
+                format!("HD O{}\r\n", token(expect.detail)).into_bytes()
+            }),
             (Operation::Put { key: b"k", value: b"v" }, |_| b"SERVER_ERROR out of memory\r\n".to_vec()),
             (Operation::Delete { key: b"k" }, |expect| format!("NF O{}\r\n", token(expect.detail)).into_bytes()),
-            (Operation::Increment { key: b"k", by: 1 }, |expect| format!("VA 2 O{}\r\n17\r\n", token(expect.detail)).into_bytes()),
+            (Operation::Increment { key: b"k", by: 1 }, |expect| {
+                format!("VA 2 O{}\r\n17\r\n", token(expect.detail)).into_bytes()
+            }),
             (Operation::Append { key: b"k", value: b"v" }, |expect| {
                 format!("NS O{}\r\nHD O{}\r\n", token(expect.detail), token(expect.detail + 1)).into_bytes()
             }),
             (Operation::GetMany { keys }, |expect| {
-                format!("VA 1 O{}\r\nA\r\nVA 0 O{}\r\n\r\nMN\r\n", token(expect.detail), token(expect.detail + 2)).into_bytes()
+                format!("VA 1 O{}\r\nA\r\nVA 0 O{}\r\n\r\nMN\r\n", token(expect.detail), token(expect.detail + 2))
+                    .into_bytes()
             }),
             (Operation::PutMany { pairs: &[(b"a", b"1"), (b"b", b"2")] }, |_| b"MN\r\n".to_vec()),
         ],

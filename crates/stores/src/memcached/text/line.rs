@@ -12,7 +12,11 @@ const LINE_BYTES: usize = 4 << 10;
 /// What one line says; a value with what is behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Says<'a> {
-    Value { key: &'a [u8], value: &'a [u8], version: Option<u64> },
+    Value {
+        key: &'a [u8],
+        value: &'a [u8],
+        version: Option<u64>,
+    },
     End,
     Stored,
     NotStored,
@@ -40,7 +44,11 @@ impl<'a> Line<'a> {
         let Some(end) = line_end(input, LINE_BYTES) else {
             let known = input.first().is_none_or(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
             let broken = input.len() > LINE_BYTES || !known;
-            return Err(if broken { Decoded::Broken("a line of a reply") } else { Decoded::Incomplete { at_least: 1 } });
+            return Err(if broken {
+                Decoded::Broken("a line of a reply")
+            } else {
+                Decoded::Incomplete { at_least: 1 }
+            });
         };
         let line = &input[..end];
         let mut consumed = end + 2;

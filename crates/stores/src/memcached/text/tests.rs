@@ -86,7 +86,11 @@ fn replies_fed_one_byte_at_a_time_are_incomplete_until_they_are_whole() {
         (&get, b"VALUE k 0 0\r\n\r\nEND\r\n", "Value([])"),
         (&get, b"END\r\n", "Missing"),
         (&get, b"SERVER_ERROR out of memory\r\n", "Refused(\"SERVER_ERROR out of memory\")"),
-        (&Operation::GetVersioned { key: b"k" }, b"VALUE k 32 1 18446744073709551615\r\nx\r\nEND\r\n", "18446744073709551615"),
+        (
+            &Operation::GetVersioned { key: b"k" },
+            b"VALUE k 32 1 18446744073709551615\r\nx\r\nEND\r\n",
+            "18446744073709551615",
+        ),
         (&Operation::GetCounter { key: b"k" }, b"VALUE k 0 3\r\n7  \r\nEND\r\n", "Number(7)"),
         (&put, b"STORED\r\n", "Done"),
         (&put, b"NOT_STORED\r\n", "Refused"),
@@ -203,7 +207,9 @@ fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_ali
             (Operation::Increment { key: b"k", by: 1 }, |_| b"NOT_STORED\r\n17\r\n".to_vec()),
             (Operation::Append { key: b"k", value: b"v" }, |_| b"STORED\r\nSTORED\r\n".to_vec()),
             (Operation::CompareAndSet { key: b"k", expected, value: b"v" }, |_| b"EXISTS\r\n".to_vec()),
-            (Operation::GetMany { keys: &[b"a", b"\0", b"c"] }, |_| b"VALUE a 0 1\r\nA\r\nVALUE ~AA== 0 0\r\n\r\nEND\r\n".to_vec()),
+            (Operation::GetMany { keys: &[b"a", b"\0", b"c"] }, |_| {
+                b"VALUE a 0 1\r\nA\r\nVALUE ~AA== 0 0\r\n\r\nEND\r\n".to_vec()
+            }),
             (Operation::GetMany { keys: &[] }, |_| b"VERSION 1.4\r\n".to_vec()),
             (Operation::PutMany { pairs: &[(b"a", b"1"), (b"b", b"2")] }, |_| b"STORED\r\nNOT_STORED\r\n".to_vec()),
             (Operation::Get { key: b"" }, |_| b"VERSION 1.4\r\n".to_vec()),

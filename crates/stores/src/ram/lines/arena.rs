@@ -121,7 +121,8 @@ impl Arena {
 
     #[cold]
     fn release(&mut self, block: NonNull<u8>) {
-        let owner = |&(start, bytes): &(NonNull<u8>, usize)| block >= start && block.addr().get() < start.addr().get() + bytes;
+        let owner =
+            |&(start, bytes): &(NonNull<u8>, usize)| block >= start && block.addr().get() < start.addr().get() + bytes;
         if let Some(at) = self.reserved.iter().position(owner) {
             let (start, bytes) = self.reserved.swap_remove(at);
             // SAFETY: the mapping holds this block alone, and nothing uses it any more.

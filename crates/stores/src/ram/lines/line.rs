@@ -210,4 +210,3 @@ fn write(out: &mut [u8], parts: [&[u8]; 3]) {
         at += part.len();
     }
 }
-

@@ -10,7 +10,8 @@ use store::{Expected, Failure, Operation, OperationKind, Reply};
 fn arguments(mut input: &[u8]) -> Vec<Vec<Vec<u8>>> {
     fn line(input: &mut &[u8], sign: u8) -> usize {
         assert_eq!(input[0], sign);
-        let text = std::str::from_utf8(input).unwrap_or_else(|error| std::str::from_utf8(&input[..error.valid_up_to()]).unwrap());
+        let text = std::str::from_utf8(input)
+            .unwrap_or_else(|error| std::str::from_utf8(&input[..error.valid_up_to()]).unwrap());
         let (digits, _) = text[1..].split_once("\r\n").unwrap();
         *input = &input[1 + digits.len() + 2..];
         digits.parse().unwrap()
@@ -111,7 +112,11 @@ fn codec_that_asked(count: u32) -> Resp {
 }
 
 fn decoded(kind: OperationKind, detail: u32, input: &[u8]) -> String {
-    format!("{:?}", codec_that_asked(if kind == OperationKind::GetMany { detail } else { 0 }).decode(Expect { kind, detail }, input))
+    format!(
+        "{:?}",
+        codec_that_asked(if kind == OperationKind::GetMany { detail } else { 0 })
+            .decode(Expect { kind, detail }, input)
+    )
 }
 
 #[test]
@@ -147,7 +152,10 @@ fn replies_fed_one_byte_at_a_time_are_incomplete_until_they_are_whole() {
             match codec.decode(Expect { kind: *kind, detail: *detail }, &whole[..end]) {
                 Decoded::Incomplete { at_least } => {
                     // More than is there would make the transport wait for ever; only the smallest hint may be a guess.
-                    assert!(at_least >= 1 && (at_least <= 4 || end + at_least <= whole.len()), "{kind:?} {end}: {at_least}");
+                    assert!(
+                        at_least >= 1 && (at_least <= 4 || end + at_least <= whole.len()),
+                        "{kind:?} {end}: {at_least}"
+                    );
                 }
                 other => panic!("{kind:?} cut at {end}: {other:?}"),
             }
@@ -165,12 +173,17 @@ fn rows_of_get_many_are_named_by_the_keys_asked_without_the_missing() {
     let second = codec.encode(&Operation::GetMany { keys: &[b"d"] }, &mut out);
     let third = codec.encode(&Operation::GetMany { keys: &[b"e"] }, &mut out);
     let rows = |decoded: Decoded<'_>| match decoded {
-        Decoded::Reply { reply: Reply::Rows(rows), .. } => rows.iter().map(|(key, value)| [key, value].concat()).collect::<Vec<_>>(),
+        Decoded::Reply { reply: Reply::Rows(rows), .. } => {
+            rows.iter().map(|(key, value)| [key, value].concat()).collect::<Vec<_>>()
+        }
         other => panic!("{other:?}"),
     };
     assert_eq!(rows(codec.decode(first, b"*3\r\n$1\r\n1\r\n$-1\r\n$1\r\n3\r\n")), [b"a1".to_vec(), b"ccc3".to_vec()]);
     // A refusal takes its keys with it.
-    assert!(matches!(codec.decode(second, b"-ERR\r\n"), Decoded::Reply { reply: Reply::Failed(Failure::Refused("ERR")), .. }));
+    assert!(matches!(
+        codec.decode(second, b"-ERR\r\n"),
+        Decoded::Reply { reply: Reply::Failed(Failure::Refused("ERR")), .. }
+    ));
     assert_eq!(rows(codec.decode(third, b"*1\r\n$1\r\n5\r\n")), [b"e5".to_vec()]);
 }
 
