@@ -5,7 +5,7 @@ mod common;
 
 use common::Desk;
 use serde_json::Value;
-use testkit::lying::{Knows, LyingServer, Unknown};
+use testkit::lying::{Knows, LyingServer, Protocol, Unknown};
 use testkit::tyrant_server::{Listen, TyrantServer};
 
 /// Of an unrelated script: `crates/jobs/tests/answers`.
@@ -123,4 +123,29 @@ fn a_server_without_set_is_refused_and_told_what_it_needs() {
         "{}",
         ran.said()
     );
+}
+
+#[test]
+fn keys_are_looked_for_and_cleared_many_a_round_trip_even_where_the_trial_has_one_in_flight() {
+    const RECORDS: u64 = 2000;
+    for (protocol, scheme) in
+        [(Protocol::Resp, "redis"), (Protocol::Memcached, "memcached"), (Protocol::Tyrant, "tyrant")]
+    {
+        let reads = |repeats: u32| {
+            let server = LyingServer::start(protocol, Vec::new()).unwrap();
+            let spec = format!("{scheme}://127.0.0.1:{}", server.port());
+            let words = format!(
+                "ycsb -s {spec} --set records={RECORDS} --set operations=100 --no-baselines --warmups 0 --clients 1 --repeats {repeats}"
+            );
+            let ran = Desk::new().run(&words);
+            assert!(ran.is_ranked(&spec), "{}", ran.said());
+            server.reads()
+        };
+        let (one, three) = (reads(1), reads(3));
+        // Loading and reading back take a round trip a key in each trial; what is asked of the server before a trial takes some.
+        let (trial, sweep) = (2 * RECORDS + 100, RECORDS.div_ceil(64));
+        let few = 150;
+        assert!((trial..trial + sweep + few).contains(&one), "{scheme}: {one}");
+        assert!((3 * trial..3 * (trial + sweep + few)).contains(&three), "{scheme}: {three}");
+    }
 }

@@ -3,10 +3,12 @@
 use crate::message::{Action, Assignment, Keys, Refusal, Report, UnderWay};
 use crate::plan::{KeysFound, Plan, PlannedCell};
 use crate::work::{Bench, Link};
-use engine::{Offence, Params, Phase, Step, Trial, TrialSetup, Worker, run_phase};
+use engine::{Arrivals, Offence, Params, Phase, Progress, Settings, Step, Trial, TrialSetup, Worker, run_phase};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use store::{Operation, Reply, Slot, Store};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+use store::{Operation, Reply, Slot, Store, Sweep, Swept};
 use study::{Answer, Reason, ReasonKind, Spec, Target};
 
 /// Stores of the user's, with the parameters of the trial that last left its keys there.
@@ -46,7 +48,7 @@ impl UsersStores {
     }
 }
 
-/// Looks for keys, or deletes them.
+/// Looks for keys, or deletes them; how many were deleted.
 pub(crate) fn carry_out(
     keys: &Keys,
     store: &dyn Store,
@@ -54,34 +56,72 @@ pub(crate) fn carry_out(
     bench: &Bench<'_>,
     setup: &TrialSetup,
     link: &mut dyn Link,
-) -> Result<(), Refusal> {
+) -> Result<u64, Refusal> {
     let failed = |error: store::StoreError| Refusal::Keys(error.to_string());
     if let Some(rows) = store.own_rows().map_err(failed)? {
         if keys.action == Action::Look && rows > 0 {
             return Err(Refusal::ForeignData { count: rows, example: "in tables that an earlier run has left".into() });
         }
-        return store.clear().map_err(failed);
+        return store.clear().map_err(failed).map(|()| rows);
     }
+    let mut deleted = 0;
     for params in &keys.params {
         let job = (bench.job)(params).map_err(|error| Refusal::Job(error.0))?;
         let trial = job.trial(setup);
-        let clean = Clean { trial: trial.as_ref(), action: keys.action, slots: setup.slots };
-        let under_way = clean.phases().first().map(UnderWay::of);
-        let mut watch = |progress| {
-            if let Some(under_way) = &under_way {
-                link.say(Report::Progress(under_way.clone(), progress));
-            }
+        let settings = many_at_once(&assignment.settings);
+        let clean = Clean {
+            trial: trial.as_ref(),
+            action: keys.action,
+            slots: settings.slots(),
+            count: count(trial.as_ref()),
+            deleted: AtomicU64::new(0),
         };
-        let outcome = run_phase(store, &clean, 0, &assignment.settings, bench.stop, &mut watch)
-            .map_err(|error| Refusal::Keys(error.to_string()))?;
-        let Some(found) = outcome.offences.into_reasons().into_iter().next() else { continue };
-        let (count, example) = (found.count, found.example);
-        return Err(match found.kind {
-            ReasonKind::ForeignData => Refusal::ForeignData { count, example },
-            _ => Refusal::Unsuited(format!("its keys could not be looked through: {example}")),
-        });
+        let under_way = UnderWay::of(&clean.phase());
+        let mut watch = |progress| link.say(Report::Progress(under_way.clone(), progress));
+        let swept = clean.in_batches(store, bench, &mut watch).map_err(failed)?;
+        match swept {
+            Some(swept) if keys.action == Action::Look && swept.there > 0 => {
+                return Err(Refusal::ForeignData { count: swept.there, example: clean.named(swept.first) });
+            }
+            Some(swept) => deleted += swept.there,
+            None => {
+                clean.one_by_one(store, &settings, bench, &mut watch)?;
+                deleted += clean.deleted.into_inner();
+            }
+        }
     }
-    Ok(())
+    Ok(deleted)
+}
+
+/// Operations in flight while keys are looked for or deleted, whatever the trial has: a round trip a key takes minutes.
+const AT_ONCE: u32 = 64;
+
+/// Keys of one request, where a store has requests for many.
+const BATCH: u64 = 1000;
+
+/// The settings of the trial, with more in flight.
+fn many_at_once(settings: &Settings) -> Settings {
+    let pipeline = settings.pipeline.max(AT_ONCE.div_ceil(settings.clients.max(1)));
+    Settings { pipeline, arrivals: Arrivals::Closed, duration: None, ..*settings }
+}
+
+/// How many keys a trial has: found by halving, for it says only whether there is one of a number.
+fn count(trial: &dyn Trial) -> u64 {
+    let mut key = Vec::new();
+    let mut has = |index| {
+        key.clear();
+        trial.key(index, &mut key)
+    };
+    let mut above = 1;
+    while above < 1 << 40 && has(above - 1) {
+        above *= 2;
+    }
+    let (mut known, mut beyond) = (above / 2, above);
+    while known < beyond {
+        let middle = known + (beyond - known) / 2;
+        if has(middle) { known = middle + 1 } else { beyond = middle }
+    }
+    known
 }
 
 /// One untimed phase over all keys of a trial.
@@ -89,12 +129,77 @@ struct Clean<'a> {
     trial: &'a dyn Trial,
     action: Action,
     slots: u32,
+    /// Keys of the trial.
+    count: u64,
+    deleted: AtomicU64,
+}
+
+impl Clean<'_> {
+    fn phase(&self) -> Phase {
+        let name = if self.action == Action::Look { "looking for foreign data" } else { "clearing" };
+        Phase { name, timed: false, operations: Some(self.count) }
+    }
+
+    /// Many keys a request, if the store has such requests. Stops where the user wants no more.
+    fn in_batches(
+        &self,
+        store: &dyn Store,
+        bench: &Bench<'_>,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<Option<Swept>, store::StoreError> {
+        let sweep = if self.action == Action::Look { Sweep::Look } else { Sweep::Delete };
+        let (start, mut all) = (Instant::now(), Swept::default());
+        for from in (0..self.count.max(1)).step_by(BATCH as usize) {
+            let keys: Vec<Vec<u8>> = (from..self.count.min(from + BATCH)).map(|index| self.key_of(index)).collect();
+            let lent: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+            let Some(swept) = store.sweep(sweep, &lent)? else { return Ok(None) };
+            all.there += swept.there;
+            all.first = all.first.or(swept.first.map(|place| from as usize + place));
+            let operations = from + keys.len() as u64;
+            watch(Progress { operations, errors: 0, p99_ns: None, elapsed: start.elapsed() });
+            if bench.stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        Ok(Some(all))
+    }
+
+    /// An operation a key, many in flight.
+    fn one_by_one(
+        &self,
+        store: &dyn Store,
+        settings: &Settings,
+        bench: &Bench<'_>,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<(), Refusal> {
+        let outcome =
+            run_phase(store, self, 0, settings, bench.stop, watch).map_err(|error| Refusal::Keys(error.to_string()))?;
+        let Some(found) = outcome.offences.into_reasons().into_iter().next() else { return Ok(()) };
+        let (count, example) = (found.count, found.example);
+        Err(match found.kind {
+            ReasonKind::ForeignData => Refusal::ForeignData { count, example },
+            _ => Refusal::Unsuited(format!("its keys could not be looked through: {example}")),
+        })
+    }
+
+    fn key_of(&self, index: u64) -> Vec<u8> {
+        let mut key = Vec::new();
+        self.trial.key(index, &mut key);
+        key
+    }
+
+    /// The key of a number, as an example.
+    fn named(&self, index: Option<usize>) -> String {
+        index.map_or_else(String::new, |index| {
+            let key = self.key_of(index as u64);
+            Offence::new(ReasonKind::ForeignData, &key, "it is there").into_reason().example
+        })
+    }
 }
 
 impl Trial for Clean<'_> {
     fn phases(&self) -> Vec<Phase> {
-        let name = if self.action == Action::Look { "looking for foreign data" } else { "clearing" };
-        vec![Phase { name, timed: false, operations: None }]
+        vec![self.phase()]
     }
 
     fn worker(&self, _: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
@@ -135,11 +240,61 @@ impl Worker for CleanWorker<'_> {
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let key = &self.keys[slot as usize];
         match (self.clean.action, reply) {
-            (_, Reply::Missing) | (Action::Delete, Reply::Done) => Ok(()),
+            (_, Reply::Missing) => Ok(()),
+            (Action::Delete, Reply::Done) => {
+                self.clean.deleted.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
             (Action::Look, Reply::Value(value)) => {
                 Err(Offence::new(ReasonKind::ForeignData, key, format!("a value of {} bytes", value.len())))
             }
             (_, other) => Err(Offence::failed(key, other)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AT_ONCE, count, many_at_once};
+    use engine::{Phase, Settings, Trial, Worker};
+    use std::ops::Range;
+    use store::Slot;
+    use study::{Answer, Reason};
+
+    struct Keys(u64);
+
+    impl Trial for Keys {
+        fn phases(&self) -> Vec<Phase> {
+            Vec::new()
+        }
+
+        fn worker(&self, _: usize, _: Range<Slot>) -> Box<dyn Worker + '_> {
+            unreachable!("nothing is carried out here")
+        }
+
+        fn answer(&self) -> (Answer, Vec<Reason>) {
+            (Answer::default(), Vec::new())
+        }
+
+        fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+            out.push(b'k');
+            index < self.0
+        }
+    }
+
+    #[test]
+    fn keys_are_counted_without_going_through_them() {
+        for keys in [0, 1, 2, 3, 4, 7, 8, 9, 1000, 208_000_000] {
+            assert_eq!(count(&Keys(keys)), keys);
+        }
+    }
+
+    #[test]
+    fn keys_are_deleted_many_at_once_whatever_the_trial_has_in_flight() {
+        for (clients, pipeline) in [(1, 1), (3, 1), (50, 1), (50, 16), (1, 256)] {
+            let settings = many_at_once(&Settings { clients, pipeline, ..Settings::default() });
+            assert_eq!(settings.clients, clients);
+            assert!(settings.slots() >= AT_ONCE && settings.pipeline >= pipeline);
         }
     }
 }

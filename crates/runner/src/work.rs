@@ -61,7 +61,7 @@ fn on_store(
     let keeps = capabilities.keeps;
     let setup = TrialSetup { slots: assignment.settings.slots(), capabilities, seed: assignment.seed };
     if let Some(keys) = &assignment.keys {
-        clean::carry_out(keys, store, assignment, bench, &setup, link)?;
+        clean::carry_out(keys, store, assignment, bench, &setup, link).map(drop)?;
     }
     let trial = job.trial(&setup);
     ProcessUse::reset_peak();

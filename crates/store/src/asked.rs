@@ -9,7 +9,7 @@ mod questions;
 
 use crate::{
     Capabilities, Facts, Group, Happening, Holding, OperationKind, OperationSet, Reduction, Session, SessionPlan,
-    Store, StoreError, Threading,
+    Store, StoreError, Sweep, Swept, Threading,
 };
 use questions::{Counters, Questions};
 use std::time::Duration;
@@ -120,6 +120,10 @@ impl Store for Asked {
 
     fn clear(&self) -> Result<(), StoreError> {
         self.store.clear()
+    }
+
+    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
+        self.store.sweep(sweep, keys)
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

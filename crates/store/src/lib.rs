@@ -108,6 +108,7 @@ mod server;
 mod session;
 
 pub mod size;
+mod sweep;
 mod whole;
 pub mod wire;
 
@@ -124,4 +125,5 @@ pub use server::{CommandLine, Place, ServerPlan};
 pub use session::{
     Executor, Facts, Happening, Heed, Holding, Session, SessionPlan, Sink, Slot, Store, Threading, Until,
 };
+pub use sweep::{Sweep, Swept};
 pub use whole::{FieldPath, Group, Reduction, Support};

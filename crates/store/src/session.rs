@@ -1,6 +1,6 @@
 //! An opened store, and one worker thread's handle on it.
 
-use crate::{Capabilities, Group, Operation, OperationKind, Reduction, Reply, StoreError};
+use crate::{Capabilities, Group, Operation, OperationKind, Reduction, Reply, StoreError, Sweep, Swept};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -225,6 +225,16 @@ pub trait Store: Send + Sync {
     /// When the store cannot be reached or refuses.
     fn clear(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// Looks for these keys, or deletes those of them that are there, in a few requests: values, counters and records of counters.
+    /// `None`: it has no such requests, and keys are asked for one by one, many in flight.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
+        let _ = (sweep, keys);
+        Ok(None)
     }
 
     /// What it says it holds: asked at the end of a trial of a private store, outside of the clock.

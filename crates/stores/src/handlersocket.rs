@@ -17,7 +17,7 @@ mod line;
 mod protocol;
 
 use crate::mariadb;
-use protocol::{Greeting, HandlerSocket, KEY_BYTES};
+use protocol::{Greeting, HandlerSocket, KEY_BYTES, push_sweep, swept};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::wire::{self, Talk};
 use store::{
     Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo,
-    Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
+    Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Sweep, Swept, Threading,
+    programs,
 };
 use study::{Durability, Spec, Target};
 
@@ -40,6 +41,9 @@ const PLUGINS: [&str; 3] = ["/usr/lib/mysql/plugin", "/usr/lib64/mysql/plugin", 
 
 /// kvtrial's own limit: a value, its escapes and the server's copies of it take memory several times.
 const MAX_VALUE_BYTES: usize = 16 << 20;
+
+/// Keys asked for in one go: the answers of so many fit a socket's buffer while the requests are sent.
+const SWEPT_AT_ONCE: usize = 250;
 
 /// Numbers a connection has for the versions of what it writes.
 const VERSIONS: u64 = 1 << 32;
@@ -240,6 +244,22 @@ impl Store for Rows {
 
     fn threading(&self) -> Threading {
         Threading::Shared
+    }
+
+    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
+        if keys.iter().any(|key| key.len() > KEY_BYTES) {
+            return Ok(None); // the server would cut it off, and find another; the codec refuses it
+        }
+        let mut talk = Talk::open(&self.endpoint, self.codec())?;
+        let mut all = Swept::default();
+        for (number, keys) in keys.chunks(SWEPT_AT_ONCE).enumerate() {
+            let mut request = Vec::new();
+            push_sweep(&mut request, sweep, keys);
+            let found = talk.ask(&request, |input| swept(sweep, keys.len(), input))?;
+            all.there += found.there;
+            all.first = all.first.or(found.first.map(|place| number * SWEPT_AT_ONCE + place));
+        }
+        Ok(Some(all))
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {

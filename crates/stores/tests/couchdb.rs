@@ -55,3 +55,8 @@ fn on_the_users_own_server_another_database_is_not_touched_and_no_view_stays() {
     assert_eq!(view, Got::Missing);
     assert_eq!(private.get(b"the user's"), Got::Value(b"data".to_vec()));
 }
+
+#[test]
+fn many_documents_are_looked_for_and_deleted_in_two_requests_and_those_that_are_not_there_are_no_matter() {
+    common::sweeps(&Rig::start("couchdb"));
+}

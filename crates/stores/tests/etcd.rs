@@ -61,3 +61,8 @@ fn the_users_own_server_keeps_its_history() {
     let error = host::open(common::info("etcd"), &asked, &std::env::temp_dir()).unwrap_err().to_string();
     assert!(error.contains("durability=os is for a private server"), "{error}");
 }
+
+#[test]
+fn many_keys_are_looked_for_and_deleted_in_transactions() {
+    common::sweeps(&Rig::start("etcd,durability=os"));
+}

@@ -87,3 +87,24 @@ fn sql(statement: &str) -> String {
 fn wr_port() -> String {
     rig().argument("--loose-handlersocket-port-wr=")
 }
+
+#[test]
+fn many_keys_are_looked_for_and_deleted_at_once_their_counters_too() {
+    let rig = Rig::start("handlersocket,durability=none");
+    common::sweeps(&rig);
+    let mut client = rig.client(1, 4);
+    for key in [&b"counter"[..], b"both"] {
+        assert_eq!(client.call(Operation::Increment { key, by: 7 }), Got::Number(7));
+    }
+    assert_eq!(client.put(b"both", b"v"), Got::Done);
+    let keys: [&[u8]; 4] = [b"none", b"counter", b"both", b"nor this"];
+    let found = Some(store::Swept { there: 2, first: Some(1) });
+    for sweep in [store::Sweep::Look, store::Sweep::Delete] {
+        assert_eq!(rig.store().sweep(sweep, &keys).unwrap(), found, "{sweep:?}");
+    }
+    assert_eq!(client.call(Operation::GetCounter { key: b"counter" }), Got::Missing);
+    assert_eq!(client.call(Operation::Increment { key: b"both", by: 1 }), Got::Number(1));
+    assert_eq!(client.get(b"both"), Got::Missing);
+    let longer = vec![b'k'; 1537];
+    assert_eq!(rig.store().sweep(store::Sweep::Delete, &[&longer]).unwrap(), None, "it would be cut off");
+}

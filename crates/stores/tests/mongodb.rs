@@ -42,3 +42,9 @@ fn a_stand_in_is_named_as_such() {
     let facts = rig().store().facts().unwrap();
     assert_eq!(facts.product, if is_ferretdb() { "FerretDB" } else { "MongoDB" });
 }
+
+#[test]
+fn on_the_users_own_server_only_our_collections_are_touched() {
+    let rig = Rig::start(if is_ferretdb() { "mongodb,durability=os" } else { "mongodb,durability=second" });
+    common::as_the_users_own(&rig, &format!("mongodb://127.0.0.1:{}/kvtrial_another", rig.port()));
+}

@@ -28,7 +28,9 @@ fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
 fn on_the_users_own_server_only_our_schema_is_touched() {
     // The private server's other database: schemas of one are not seen in the other.
     let (password, socket) = (rig().password(), rig().socket(".s.PGSQL.5432"));
-    common::as_the_users_own(rig(), &format!("postgres-unix://postgres:{password}@{socket}?template1"));
+    let url = format!("postgres-unix://postgres:{password}@{socket}?template1");
+    common::as_the_users_own(rig(), &url);
+    common::with_its_own_level(&url, "none");
 }
 
 #[test]

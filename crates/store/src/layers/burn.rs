@@ -7,7 +7,7 @@
 use super::Layer;
 use crate::{
     Capabilities, Executor, Facts, Group, Happening, Heed, Holding, Operation, OperationKind, OptionInfo, Reduction,
-    Reply, Session, SessionPlan, Sink, Slot, Store, StoreError, Threading, Until,
+    Reply, Session, SessionPlan, Sink, Slot, Store, StoreError, Sweep, Swept, Threading, Until,
 };
 use std::str::FromStr;
 use std::task::{Context, Poll};
@@ -106,6 +106,10 @@ impl Store for Burning {
 
     fn clear(&self) -> Result<(), StoreError> {
         self.store.clear()
+    }
+
+    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
+        self.store.sweep(sweep, keys)
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

@@ -21,7 +21,7 @@ mod session;
 use super::Layer;
 use crate::{
     Capabilities, Facts, Group, Happening, Holding, OperationKind, OperationSet, OptionInfo, Reduction, Session,
-    SessionPlan, Store, StoreError, Threading, size,
+    SessionPlan, Store, StoreError, Sweep, Swept, Threading, size,
 };
 use flusher::Flusher;
 use memory::Memory;
@@ -151,6 +151,10 @@ impl Store for Cached {
 
     fn clear(&self) -> Result<(), StoreError> {
         self.store.clear()
+    }
+
+    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
+        self.store.sweep(sweep, keys)
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Group, Reduction, Resent, Session, SessionPlan, Store, StoreError, Threading,
+    Capabilities, Endpoint, Facts, Group, Reduction, Resent, Session, SessionPlan, Store, StoreError, Sweep, Swept,
+    Threading,
 };
 use study::{Durability, Spec, Target};
 
@@ -105,6 +106,10 @@ impl Store for CouchDb {
 
     fn resent(&self) -> u64 {
         self.resent.count()
+    }
+
+    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
+        whole::sweep(self, sweep, keys).map(Some)
     }
 
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {

@@ -1,16 +1,19 @@
 //! What is asked of a database as a whole: compaction, and a view that counts and sums.
 
-use super::document::{in_url, quoted};
+use super::document::{id_of, in_url, quoted};
 use super::setup::{CouchDb, ask, open};
 use crate::http::{Http, Method};
 use serde::Deserialize;
 use std::time::Duration;
 use store::asynchronous::brief;
-use store::{FieldPath, Group, Reduction, StoreError};
+use store::{FieldPath, Group, Reduction, StoreError, Sweep, Swept};
 use study::Target;
 
 /// How often is asked whether compaction still runs, and an index that is being built is asked for again.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long a request about many keys may take.
+const SWEEP_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Largest number JavaScript counts to without rounding.
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -44,6 +47,67 @@ struct Stats {
 struct Revision {
     #[serde(alias = "_rev")]
     rev: String,
+}
+
+/// What `_all_docs` says of an `_id` that it was asked for.
+#[derive(Deserialize)]
+struct Found {
+    rows: Vec<Known>,
+}
+
+#[derive(Deserialize)]
+struct Known {
+    /// Not there where it has never been.
+    value: Option<Latest>,
+}
+
+#[derive(Deserialize)]
+struct Latest {
+    rev: String,
+    #[serde(default)]
+    deleted: bool,
+}
+
+/// What `_bulk_docs` says of a document.
+#[derive(Deserialize)]
+struct Ended {
+    #[serde(default)]
+    id: String,
+    error: Option<String>,
+}
+
+/// Looks for documents in one request, which tells their revisions, and deletes those that are there in another.
+pub(super) fn sweep(couch: &CouchDb, sweep: Sweep, keys: &[&[u8]]) -> Result<Swept, StoreError> {
+    let (endpoint, database) = (&couch.endpoint, &couch.database);
+    let nonsense = |error: serde_json::Error| StoreError::open(endpoint, error);
+    let ids: Vec<String> = keys.iter().map(|key| id_of(key)).collect();
+    brief(endpoint, SWEEP_PATIENCE, async {
+        let mut http = open(endpoint).await?;
+        let asked = serde_json::json!({ "keys": ids }).to_string().into_bytes();
+        let found = ask(&mut http, endpoint, Method::POST, &format!("{database}/_all_docs"), asked, &[200]).await?;
+        let found: Found = serde_json::from_slice(&found).map_err(nonsense)?;
+        if found.rows.len() != ids.len() {
+            let problem = format!("{} keys were asked for, {} answered", ids.len(), found.rows.len());
+            return Err(StoreError::open(endpoint, problem));
+        }
+        let (mut swept, mut ends) = (Swept::default(), Vec::new());
+        for (place, (id, known)) in ids.iter().zip(found.rows).enumerate() {
+            if let Some(latest) = known.value.filter(|latest| !latest.deleted) {
+                swept.count(place);
+                ends.push(serde_json::json!({ "_id": id, "_rev": latest.rev, "_deleted": true }));
+            }
+        }
+        if sweep == Sweep::Look || ends.is_empty() {
+            return Ok(swept);
+        }
+        let body = serde_json::json!({ "docs": ends }).to_string().into_bytes();
+        let said = ask(&mut http, endpoint, Method::POST, &format!("{database}/_bulk_docs"), body, &[201, 202]).await?;
+        let said: Vec<Ended> = serde_json::from_slice(&said).map_err(nonsense)?;
+        match said.into_iter().find_map(|one| one.error.map(|error| (one.id, error))) {
+            None => Ok(swept),
+            Some((id, error)) => Err(StoreError::open(endpoint, format!("deleting {id}: {error}"))),
+        }
+    })
 }
 
 /// Rewrites the database's file and waits for the end of it.

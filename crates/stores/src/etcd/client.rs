@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
-use store::{Expected, Operation};
+use store::{Expected, Operation, Sweep, Swept};
 
 /// The server's limit of operations in a transaction.
 const TRANSACTION_OPERATIONS: usize = 128;
@@ -32,6 +32,15 @@ enum Trouble {
 impl From<HttpError> for Trouble {
     fn from(error: HttpError) -> Trouble {
         Trouble::Http(error)
+    }
+}
+
+impl Trouble {
+    fn words(self) -> String {
+        match self {
+            Trouble::Http(HttpError::Lost(words) | HttpError::Protocol(words)) => words,
+            Trouble::Refused(words) | Trouble::Nonsense(words) => words,
+        }
     }
 }
 
@@ -67,6 +76,7 @@ struct Transaction {
 #[derive(Deserialize)]
 struct Response {
     response_range: Option<Found>,
+    response_delete_range: Option<Deleted>,
 }
 
 #[derive(Deserialize)]
@@ -174,6 +184,29 @@ impl Client {
             }
             _ => return Err(Trouble::Refused("not native to this store".into())),
         })
+    }
+
+    /// Looks for keys, or deletes them, as many a request as a transaction takes.
+    pub(super) async fn sweep(&mut self, sweep: Sweep, keys: &[&[u8]]) -> Result<Swept, String> {
+        let mut swept = Swept::default();
+        for (number, keys) in keys.chunks(TRANSACTION_OPERATIONS).enumerate() {
+            let each = keys.iter().map(|key| match sweep {
+                Sweep::Look => format!(r#"{{"request_range":{{"key":"{}","keys_only":true}}}}"#, BASE64.encode(key)),
+                Sweep::Delete => format!(r#"{{"request_delete_range":{}}}"#, range(key)),
+            });
+            let answered = self.transaction(each).await.map_err(|trouble| trouble.words())?;
+            if answered.responses.len() != keys.len() {
+                return Err(format!("{} keys were asked for, {} answered", keys.len(), answered.responses.len()));
+            }
+            for (place, response) in answered.responses.iter().enumerate() {
+                let found = response.response_range.as_ref().is_some_and(|found| !found.kvs.is_empty());
+                let deleted = response.response_delete_range.as_ref();
+                if found || deleted.is_some_and(|deleted| !matches!(deleted.deleted.as_str(), "" | "0")) {
+                    swept.count(number * TRANSACTION_OPERATIONS + place);
+                }
+            }
+        }
+        Ok(swept)
     }
 
     async fn range(&mut self, body: &str) -> Result<Vec<Pair>, Trouble> {

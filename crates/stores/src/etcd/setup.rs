@@ -7,11 +7,14 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
-use store::{Capabilities, Endpoint, Facts, Session, SessionPlan, Store, StoreError, Threading};
+use store::{Capabilities, Endpoint, Facts, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading};
 use study::{Spec, Target};
 
 /// How long a server may take to let us in: a server that is starting is asked again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long requests about a thousand keys may take.
+const SWEEP_PATIENCE: Duration = Duration::from_secs(60);
 
 struct Etcd {
     endpoint: Endpoint,
@@ -92,6 +95,14 @@ impl Store for Etcd {
 
     fn threading(&self) -> Threading {
         Threading::Shared
+    }
+
+    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
+        brief(&self.endpoint, SWEEP_PATIENCE, async {
+            let mut client = Client::new(open(&self.endpoint).await?);
+            let swept = client.sweep(sweep, keys).await;
+            swept.map(Some).map_err(|words| StoreError::open(&self.endpoint, words))
+        })
     }
 
     /// Forgets the history of all keys, then rewrites the file.

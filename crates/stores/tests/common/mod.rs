@@ -9,7 +9,8 @@ use std::future::poll_fn;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use store::{
-    Capabilities, Failure, Operation, OperationKind, Reply, Session, SessionPlan, Sink, Slot, Store, StoreInfo, Until,
+    Capabilities, Failure, Operation, OperationKind, Reply, Session, SessionPlan, Sink, Slot, Store, StoreInfo, Sweep,
+    Until,
 };
 use study::Spec;
 
@@ -258,6 +259,30 @@ pub fn reduces(rig: &Rig) {
     assert_eq!(client.get(b"document 1"), Got::Missing);
 }
 
+/// Many keys at once, of which some are there: found, counted, and deleted with no other.
+pub fn sweeps(rig: &Rig) {
+    let mut client = rig.client(1, 4);
+    let key = |n: u32| {
+        if n % 2 == 0 { format!("key {n}").into_bytes() } else { [&[1, b'\t'], &n.to_be_bytes()[..]].concat() }
+    };
+    let keys: Vec<Vec<u8>> = (0..1000).map(key).collect();
+    for key in &keys[10..310] {
+        assert_eq!(client.put(key, b"v"), Got::Done);
+    }
+    assert_eq!(client.put(b"another", b"stays"), Got::Done);
+    let lent: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let found = Some(store::Swept { there: 300, first: Some(10) });
+    let none = Some(store::Swept::default());
+    for (sweep, expected) in [(Sweep::Look, found), (Sweep::Delete, found), (Sweep::Look, none), (Sweep::Delete, none)]
+    {
+        assert_eq!(rig.store().sweep(sweep, &lent).unwrap(), expected, "{sweep:?}");
+    }
+    assert_eq!(rig.store().sweep(Sweep::Delete, &[]).unwrap(), none);
+    assert!(keys[10..310].iter().all(|key| client.get(key) == Got::Missing));
+    assert_eq!(client.get(b"another"), Got::Value(b"stays".to_vec()));
+    assert_eq!(client.put(&keys[10], b"again"), Got::Done);
+}
+
 /// The same server reached by its URL: connecting leaves the rows of kvtrial's own tables, which are counted, and made anew only when
 /// that is asked for; the user's data stay as they are.
 pub fn as_the_users_own(rig: &Rig, url: &str) {
@@ -277,7 +302,12 @@ pub fn as_the_users_own(rig: &Rig, url: &str) {
     assert_eq!(Client::new(again.store(), 1, 1).get(b"k"), Got::Missing);
     assert_eq!(again.store().own_rows().unwrap(), Some(0));
     assert_eq!(private.get(b"the user's"), Got::Value(b"data".to_vec()));
+}
+
+/// The same: a level that the server does not have is refused with the one it has.
+pub fn with_its_own_level(url: &str, level: &str) {
     let asked: Spec = format!("{url},durability=commit").parse().unwrap();
+    let spec = &asked;
     let error = host::open(info(&spec.name), &asked, &std::env::temp_dir()).unwrap_err().to_string();
-    assert!(error.contains("durability=commit was asked for") && error.contains("none"), "{error}");
+    assert!(error.contains("durability=commit was asked for") && error.contains(level), "{error}");
 }

@@ -42,6 +42,8 @@ struct Shared {
     /// Keys whose put was carried out and waits for its answer.
     writing: Mutex<Vec<Vec<u8>>>,
     turns: AtomicU64,
+    /// Times requests were read.
+    reads: AtomicU64,
     ends: AtomicBool,
 }
 
@@ -106,6 +108,7 @@ impl LyingServer {
             busy_until: Mutex::default(),
             writing: Mutex::default(),
             turns: AtomicU64::new(0),
+            reads: AtomicU64::new(0),
             ends: AtomicBool::new(false),
         });
         let for_thread = Arc::clone(&shared);
@@ -136,6 +139,11 @@ impl LyingServer {
             Place::Tcp(port) => port,
             Place::Unix(_) => 0,
         }
+    }
+
+    /// Times it has read requests, one or several at once: round trips, over all connections.
+    pub fn reads(&self) -> u64 {
+        self.shared.reads.load(Ordering::Relaxed)
     }
 
     /// The lies told so far, oldest first.
@@ -232,7 +240,10 @@ fn receive(line: &mut Box<dyn Line>, chunk: &mut [u8], shared: &Shared) -> Optio
     while !shared.ends.load(Ordering::Relaxed) {
         match line.read(chunk) {
             Ok(0) => return None,
-            Ok(received) => return Some(received),
+            Ok(received) => {
+                shared.reads.fetch_add(1, Ordering::Relaxed);
+                return Some(received);
+            }
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
             Err(_) => return None,

@@ -50,7 +50,7 @@ fn requests_are_the_lines_of_the_protocol() {
 #[test]
 fn a_connection_begins_with_its_secret_and_the_indexes() {
     let mut out = Vec::new();
-    assert_eq!(codec().hello(&mut out), 6);
+    assert_eq!(codec().hello(&mut out), 7);
     let text = out.escape_ascii().to_string();
     assert!(text.starts_with(r"A\t1\ts3\x01J\nP\t1\tkvtrial\tkvtrial_kv\tPRIMARY\tk,v\nP\t2\t"), "{text}");
     let mut codec = codec();
