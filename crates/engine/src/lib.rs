@@ -1,11 +1,12 @@
 //! The loop: slots, closed and open loop, clock, histograms, deadlines, verification of replies, counters.
 //!
-//! A [`Job`] is read and checked once, a [`Trial`] is one execution of it, [`run_phase`] drives one phase of a trial on an opened
-//! store over any number of threads and returns an [`Outcome`].
+//! A [`Job`] is read and checked once, a [`Trial`] is one execution of it, a [`Crew`] drives its phases on an opened store over
+//! any number of threads and connections, which it keeps from phase to phase; each phase comes to an [`Outcome`].
 //!
 //! What never lives here: a particular store or job, starting processes, statistics over trials, printing.
 
 mod clock;
+mod crew;
 mod gate;
 mod growth;
 mod histogram;
@@ -21,6 +22,7 @@ mod series;
 mod settings;
 
 pub use clock::{Clock, Ticks};
+pub use crew::{Crew, run_phase};
 pub use growth::Grown;
 pub use histogram::Histogram;
 pub use job::{
@@ -30,7 +32,6 @@ pub use job::{
 pub use live::Progress;
 pub use offence::{Offence, Offences, printable};
 pub use outcome::{Counts, End, Histograms, Outcome};
-pub use phase::run_phase;
 pub use preset::{Figure, FigureMeasure, Preset, Scale, Setting};
 pub use series::Timeline;
 pub use settings::{Arrivals, Settings, Timing};

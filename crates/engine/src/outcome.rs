@@ -152,6 +152,8 @@ pub struct Outcome {
     pub thread_load: f64,
     /// Longest time one thread was ready to run but had no processor.
     pub run_delay: Duration,
+    /// Connections that broke, or that the server closed, and that were opened again.
+    pub reconnected: u64,
     /// Client threads there were.
     pub threads: u32,
 }
@@ -170,6 +172,7 @@ impl Outcome {
         self.client_cpu += other.client_cpu;
         self.thread_load = self.thread_load.max(other.thread_load);
         self.run_delay = self.run_delay.max(other.run_delay);
+        self.reconnected += other.reconnected;
         self.threads += other.threads;
     }
 

@@ -4,7 +4,7 @@ use crate::clean;
 use crate::growth::Watch;
 use crate::holding;
 use crate::message::{Assignment, Finish, Opened, Order, PhaseDone, Refusal, Report, UnderWay};
-use engine::{End, Job, JobError, Params, Phase, Progress, Trial, TrialSetup, run_phase};
+use engine::{Crew, End, Job, JobError, Params, Phase, Progress, Trial, TrialSetup};
 use host::ProcessUse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,7 +65,9 @@ fn on_store(
     }
     let trial = job.trial(&setup);
     ProcessUse::reset_peak();
-    let complete = phases(store, trial.as_ref(), assignment, bench, link);
+    let complete = Crew::over(store, trial.as_ref(), &assignment.settings, bench.stop, |crew| {
+        phases(store, trial.as_ref(), assignment, bench, link, crew)
+    });
     // An answer of half a job would only repeat what the reasons say already.
     let (answer, mut answer_reasons) = if complete { trial.answer() } else { Default::default() };
     if complete && keeps == Keeps::Everything && assignment.spec.target == Target::Private {
@@ -89,6 +91,7 @@ fn phases(
     assignment: &Assignment,
     bench: &Bench<'_>,
     link: &mut dyn Link,
+    crew: &mut Crew<'_, '_>,
 ) -> bool {
     for (index, phase) in trial.phases().iter().enumerate() {
         if link.ask(Report::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
@@ -102,7 +105,7 @@ fn phases(
             }
             link.say(Report::Progress(UnderWay::of(phase), progress));
         };
-        let mut outcome = match run_phase(store, trial, index, &assignment.settings, bench.stop, &mut watch) {
+        let mut outcome = match crew.run(index, &mut watch) {
             Ok(outcome) => outcome,
             Err(error) => {
                 link.say(Report::Broken { phase: phase.name.into(), words: error.to_string() });

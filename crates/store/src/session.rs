@@ -79,6 +79,11 @@ pub trait Session {
         let _ = slot;
     }
 
+    /// Connections that were opened again since the session was: they broke, or the server closed them while nothing was asked.
+    fn reconnected(&self) -> u64 {
+        0
+    }
+
     /// What drives the loop around this session.
     fn executor(&self) -> Executor {
         Executor::Blocking

@@ -128,19 +128,60 @@ pub struct Rule {
     target: Target,
     when: When,
     key_part: Vec<u8>,
+    mood: Mood,
     seen: AtomicU64,
+}
+
+/// When a rule holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mood {
+    Always,
+    /// On connections that have written.
+    ToWriters,
+    /// Until so many writes were carried out, over all connections.
+    BeforeWrites(u64),
+    /// From then on.
+    AfterWrites(u64),
 }
 
 impl Rule {
     /// Answers such requests with this lie.
     pub fn new(lie: Lie, target: Target, when: When) -> Rule {
-        Rule { lie, target, when, key_part: Vec::new(), seen: AtomicU64::new(0) }
+        Rule { lie, target, when, key_part: Vec::new(), mood: Mood::Always, seen: AtomicU64::new(0) }
     }
 
     /// Only requests whose key contains these bytes count.
     pub fn for_keys_with(mut self, part: impl Into<Vec<u8>>) -> Rule {
         self.key_part = part.into();
         self
+    }
+
+    /// Only on connections that have written: whoever comes by another is told the truth.
+    pub fn to_writers(mut self) -> Rule {
+        self.mood = Mood::ToWriters;
+        self
+    }
+
+    /// Only until so many writes were carried out, over all connections.
+    pub fn before_writes(mut self, writes: u64) -> Rule {
+        self.mood = Mood::BeforeWrites(writes);
+        self
+    }
+
+    /// Only from then on.
+    pub fn after_writes(mut self, writes: u64) -> Rule {
+        self.mood = Mood::AfterWrites(writes);
+        self
+    }
+
+    /// Whether it holds on a connection that carried so many of all these writes.
+    fn holds(&self, own_writes: u64, all_writes: u64) -> bool {
+        match self.mood {
+            Mood::Always => true,
+            Mood::ToWriters => own_writes > 0,
+            Mood::BeforeWrites(writes) => all_writes < writes,
+            Mood::AfterWrites(writes) => all_writes >= writes,
+        }
     }
 
     fn fits(&self, target: Target, key: &[u8]) -> bool {
@@ -165,4 +206,22 @@ pub struct Told {
     pub lie: Lie,
     /// The key of the request.
     pub key: Vec<u8>,
+}
+
+/// What was asked over one connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Visit {
+    /// Requests to write something, by key.
+    pub writes: u64,
+    /// Requests to read something, by key.
+    pub reads: u64,
+    /// Those of them that found it.
+    pub hits: u64,
+}
+
+impl Visit {
+    /// Whether nothing but questions about the server were asked.
+    pub fn is_of_control(&self) -> bool {
+        self.writes + self.reads == 0
+    }
 }

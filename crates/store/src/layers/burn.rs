@@ -206,6 +206,10 @@ impl Session for BurningSession {
         self.session.rest(slot);
     }
 
+    fn reconnected(&self) -> u64 {
+        self.session.reconnected()
+    }
+
     fn executor(&self) -> Executor {
         self.session.executor()
     }

@@ -38,13 +38,15 @@ pub(super) struct Common<F> {
     pub poller: Option<Poller>,
     /// A reply that takes more is not believed.
     pub most_bytes: usize,
+    /// Connections that were opened again.
+    pub reconnected: u64,
 }
 
 impl<F> Common<F> {
     pub fn new(endpoint: Endpoint, make_codec: F, connections: usize, poller: Option<Poller>) -> Common<F> {
         let scratch = vec![0; READ_BYTES].into_boxed_slice();
         let (buffers, most_bytes) = (Buffers::of(connections), wire_bytes(u64::MAX));
-        Common { endpoint, make_codec, buffers, scratch, answered: 0, poller, most_bytes }
+        Common { endpoint, make_codec, buffers, scratch, answered: 0, poller, most_bytes, reconnected: 0 }
     }
 }
 
@@ -231,6 +233,7 @@ impl<C: Codec> Link<C> {
                 }
                 self.watched = Interest::Read;
                 self.line = Line::Up(socket);
+                common.reconnected += 1;
             }
             Err(problem) => self.lose(Loss::Lost(format!("cannot connect again: {problem}")), common, sink),
         }

@@ -82,6 +82,10 @@ impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
             if self.common.poller.is_none() { self.poll_one(until, sink) } else { self.poll_many(until, sink) };
         Poll::Ready(polled.map_err(|error| StoreError::Session(format!("waiting for replies: {error}"))))
     }
+
+    fn reconnected(&self) -> u64 {
+        self.common.reconnected
+    }
 }
 
 impl<C: Codec, F: Fn() -> C> Wire<C, F> {

@@ -1,11 +1,11 @@
 //! The server: a thread that listens, a thread a connection, and the place where answers become lies.
 
-use super::dialect::{Action, Answer, Dialect, Parsed};
+use super::dialect::{Action, Answer, Dialect, Parsed, Request};
 use super::map::Map;
 use super::memcached::Memcached;
 use super::resp::Resp;
 use super::tyrant::Tyrant;
-use super::{Knows, Lie, Protocol, Rule, Target, Told};
+use super::{Knows, Lie, Protocol, Rule, Target, Told, Visit};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -44,6 +44,10 @@ struct Shared {
     turns: AtomicU64,
     /// Times requests were read.
     reads: AtomicU64,
+    /// What was asked over each connection, in the order they came.
+    visits: Mutex<Vec<Visit>>,
+    /// How often all connections were ended.
+    hung_up: AtomicU64,
     ends: AtomicBool,
 }
 
@@ -109,6 +113,8 @@ impl LyingServer {
             writing: Mutex::default(),
             turns: AtomicU64::new(0),
             reads: AtomicU64::new(0),
+            visits: Mutex::default(),
+            hung_up: AtomicU64::new(0),
             ends: AtomicBool::new(false),
         });
         let for_thread = Arc::clone(&shared);
@@ -119,10 +125,11 @@ impl LyingServer {
                     break;
                 }
                 let shared = Arc::clone(&for_thread);
+                let visit = shared.admit();
                 connections.push(std::thread::spawn(move || match protocol {
-                    Protocol::Resp => converse(&Resp { knows }, line, &shared),
-                    Protocol::Memcached => converse(&Memcached, line, &shared),
-                    Protocol::Tyrant => converse(&Tyrant, line, &shared),
+                    Protocol::Resp => converse(&Resp { knows }, line, visit, &shared),
+                    Protocol::Memcached => converse(&Memcached, line, visit, &shared),
+                    Protocol::Tyrant => converse(&Tyrant, line, visit, &shared),
                 }));
                 connections.retain(|connection| !connection.is_finished());
             }
@@ -149,6 +156,46 @@ impl LyingServer {
     /// The lies told so far, oldest first.
     pub fn told(&self) -> Vec<Told> {
         lock(&self.shared.told).clone()
+    }
+
+    /// What was asked over each connection so far, in the order they came.
+    pub fn visits(&self) -> Vec<Visit> {
+        lock(&self.shared.visits).clone()
+    }
+
+    /// Ends every connection that waits for a request, and returns when they have.
+    pub fn hang_up(&self) {
+        self.shared.hung_up.fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(5 * TICK);
+    }
+}
+
+impl Shared {
+    /// The number of a new connection.
+    fn admit(&self) -> usize {
+        let mut visits = lock(&self.visits);
+        visits.push(Visit::default());
+        visits.len() - 1
+    }
+
+    /// Notes what was asked over a connection, and what is answered.
+    fn note(&self, visit: usize, action: &Action, answer: &Answer) {
+        let mut visits = lock(&self.visits);
+        let visit = &mut visits[visit];
+        match action {
+            Action::Get { .. } | Action::GetMany { .. } | Action::Fields { .. } => {
+                visit.reads += 1;
+                visit.hits += u64::from(*answer != Answer::Missing);
+            }
+            Action::Say(_) => {}
+            _ => visit.writes += 1,
+        }
+    }
+
+    /// Writes over one connection, and over all.
+    fn writes(&self, visit: usize) -> (u64, u64) {
+        let visits = lock(&self.visits);
+        (visits[visit].writes, visits.iter().map(|visit| visit.writes).sum())
     }
 }
 
@@ -194,9 +241,10 @@ enum Course {
     HangsUp,
 }
 
-fn converse<D: Dialect>(dialect: &D, mut line: Box<dyn Line>, shared: &Shared) {
+fn converse<D: Dialect>(dialect: &D, mut line: Box<dyn Line>, visit: usize, shared: &Shared) {
     let (mut input, mut out) = (Vec::new(), Vec::new());
     let mut chunk = vec![0; 64 << 10];
+    let hung_up = shared.hung_up.load(Ordering::Relaxed);
     loop {
         let mut at = 0;
         loop {
@@ -208,7 +256,7 @@ fn converse<D: Dialect>(dialect: &D, mut line: Box<dyn Line>, shared: &Shared) {
                 }
                 Parsed::Request { request, consumed } => {
                     at += consumed;
-                    let course = answer(dialect, &request.action, &request.form, shared, &mut line, &mut out);
+                    let course = answer(dialect, &request, visit, shared, &mut line, &mut out);
                     if course == Course::GoesOn {
                         continue;
                     }
@@ -228,16 +276,16 @@ fn converse<D: Dialect>(dialect: &D, mut line: Box<dyn Line>, shared: &Shared) {
             return;
         }
         out.clear();
-        match receive(&mut line, &mut chunk, shared) {
+        match receive(&mut line, &mut chunk, hung_up, shared) {
             Some(received) => input.extend_from_slice(&chunk[..received]),
             None => return,
         }
     }
 }
 
-/// Waits for bytes; `None` when the client or the server ends.
-fn receive(line: &mut Box<dyn Line>, chunk: &mut [u8], shared: &Shared) -> Option<usize> {
-    while !shared.ends.load(Ordering::Relaxed) {
+/// Waits for bytes; `None` when the client or the server ends, or the server hangs up.
+fn receive(line: &mut Box<dyn Line>, chunk: &mut [u8], hung_up: u64, shared: &Shared) -> Option<usize> {
+    while !shared.ends.load(Ordering::Relaxed) && shared.hung_up.load(Ordering::Relaxed) == hung_up {
         match line.read(chunk) {
             Ok(0) => return None,
             Ok(received) => {
@@ -263,20 +311,20 @@ fn wait(shared: &Shared, until: Instant) {
 
 fn answer<D: Dialect>(
     dialect: &D,
-    action: &Action,
-    form: &D::Form,
+    Request { action, form }: &Request<D::Form>,
+    visit: usize,
     shared: &Shared,
     line: &mut Box<dyn Line>,
     out: &mut Vec<u8>,
 ) -> Course {
     let (mut truth, lie) = {
         let mut map = lock(&shared.map);
-        let drops = due(action, shared, |lie| lie == Lie::DropsPut);
+        let drops = due(action, visit, shared, |lie| lie == Lie::DropsPut);
         let mut truth = if drops.is_some() { Answer::Done } else { map.execute(action) };
         let mut lies = None;
         if drops.is_none() {
             let mut other = None;
-            lies = due(action, shared, |lie| {
+            lies = due(action, visit, shared, |lie| {
                 other = false_value(lie, action, &truth, &map, shared);
                 lie != Lie::DropsPut && (other.is_some() || !is_about_values(lie))
             });
@@ -284,6 +332,7 @@ fn answer<D: Dialect>(
                 truth = other;
             }
         }
+        shared.note(visit, action, &truth);
         (truth, drops.or(lies))
     };
     if lie == Some(Lie::Error) {
@@ -355,7 +404,7 @@ fn answer<D: Dialect>(
 }
 
 /// The first rule about this request that is due now, among the lies that are `possible`; notes that it is told.
-fn due(action: &Action, shared: &Shared, mut possible: impl FnMut(Lie) -> bool) -> Option<Lie> {
+fn due(action: &Action, visit: usize, shared: &Shared, mut possible: impl FnMut(Lie) -> bool) -> Option<Lie> {
     let (target, key) = match action {
         Action::Get { key } => (Target::Gets, key),
         Action::Put { key, .. } => (Target::Puts, key),
@@ -363,7 +412,8 @@ fn due(action: &Action, shared: &Shared, mut possible: impl FnMut(Lie) -> bool) 
         Action::Append { key, .. } => (Target::Appends, key),
         _ => return None,
     };
-    let mut fitting = shared.rules.iter().filter(|rule| rule.fits(target, key));
+    let (own, all) = shared.writes(visit);
+    let mut fitting = shared.rules.iter().filter(|rule| rule.fits(target, key) && rule.holds(own, all));
     let rule = fitting.find(|rule| possible(rule.lie) && rule.is_due())?;
     lock(&shared.told).push(Told { lie: rule.lie, key: key.clone() });
     Some(rule.lie)

@@ -176,6 +176,10 @@ impl Session for CachedSession {
         self.beneath.poll(cx, until, &mut through)
     }
 
+    fn reconnected(&self) -> u64 {
+        self.beneath.reconnected()
+    }
+
     fn executor(&self) -> Executor {
         self.beneath.executor()
     }

@@ -1,0 +1,289 @@
+//! The client threads of a trial, and the phases they run.
+
+use crate::clock::{Clock, thread_cpu};
+use crate::gate::{Gate, Start};
+use crate::growth::Growth;
+use crate::job::{Phase, Trial};
+use crate::lane::{Lane, Signals};
+use crate::live::{Live, Progress};
+use crate::outcome::{End, Outcome};
+use crate::phase::{ThreadEnd, WHOLE_STORE_PATIENCE, gather, shares, whole};
+use crate::schedule::Schedule;
+use crate::settings::{Arrivals, Settings};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
+use store::{Reply, Session, SessionPlan, Sink, Slot, Store, StoreError, Threading, Until};
+
+const NOT_STARTED: &str = "another client could not be opened";
+
+/// Runs phase `index` of a trial by itself: a [`Crew`] of its own.
+///
+/// # Errors
+/// When a session cannot be opened, or breaks as a whole.
+pub fn run_phase(
+    store: &dyn Store,
+    trial: &dyn Trial,
+    index: usize,
+    settings: &Settings,
+    stop: &AtomicBool,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Outcome, StoreError> {
+    Crew::over(store, trial, settings, stop, |crew| crew.run(index, watch))
+}
+
+/// The client threads of a trial. Connections live as long as the crew: a server cannot tell one phase from the next by them. Handles on
+/// a library live as long as a phase: they are no connections, and some libraries compact only while there is none.
+pub struct Crew<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    on: On<'env>,
+    shares: Vec<Range<u32>>,
+    members: Vec<Member<'scope>>,
+}
+
+/// What all phases have in common.
+#[derive(Clone, Copy)]
+struct On<'env> {
+    store: &'env dyn Store,
+    trial: &'env dyn Trial,
+    settings: &'env Settings,
+    stop: &'env AtomicBool,
+}
+
+impl<'env> Crew<'_, 'env> {
+    /// Carries out `work` with a crew for these phases; at its end threads and sessions are gone. `stop` ends a phase early.
+    pub fn over<T>(
+        store: &'env dyn Store,
+        trial: &'env dyn Trial,
+        settings: &'env Settings,
+        stop: &'env AtomicBool,
+        work: impl for<'scope> FnOnce(&mut Crew<'scope, 'env>) -> T,
+    ) -> T {
+        std::thread::scope(|scope| {
+            let shares = shares(settings, store.threading());
+            work(&mut Crew { scope, on: On { store, trial, settings, stop }, shares, members: Vec::new() })
+        })
+    }
+
+    /// Runs phase `index`. Sessions are opened, where there are none yet, and workers made before the clock starts. `watch` is called
+    /// about ten times a second from the calling thread.
+    ///
+    /// # Errors
+    /// When a session cannot be opened, or breaks as a whole.
+    pub fn run(&mut self, index: usize, watch: &mut dyn FnMut(Progress)) -> Result<Outcome, StoreError> {
+        let On { store, trial, settings, .. } = self.on;
+        let clock = Clock::get();
+        let phase = trial.phases().get(index).copied();
+        let begin = clock.now();
+        if let Some(result) = trial.whole(index, store, settings.deadline * WHOLE_STORE_PATIENCE) {
+            return Ok(whole(result, Duration::from_nanos(clock.ns(clock.now() - begin))));
+        }
+        let settings = match phase {
+            Some(Phase { timed: true, .. }) => *settings,
+            _ => Settings { arrivals: Arrivals::Closed, duration: None, ..*settings },
+        };
+        self.muster()?;
+        let meeting = Arc::new(Meeting::default());
+        let (sender, receiver) = channel();
+        let threads = self.members.len() as u32;
+        for (number, member) in self.members.iter().enumerate() {
+            let schedule =
+                Schedule::new(settings.arrivals, number as u32, threads, settings.duration, settings.seed, &clock);
+            let meeting = Arc::clone(&meeting);
+            let task = Task { index, settings, schedule, threads, meeting, ends: sender.clone() };
+            if let Err(SendError(task)) = member.tasks.send(task) {
+                task.meeting.gate.abort(); // the thread is gone, and missing at the end
+            }
+        }
+        drop(sender);
+        let ends = await_ends(&receiver, &meeting, threads, &clock, watch);
+        let broke = ends.len() < threads as usize || ends.iter().any(Result::is_err);
+        if broke || store.threading() == Threading::PerClient {
+            self.dismiss();
+        }
+        let ends = ends.into_iter().collect::<Result<Vec<ThreadEnd>, StoreError>>()?;
+        let operations = phase.and_then(|phase| phase.operations);
+        Ok(gather(ends, &settings, operations, &clock))
+    }
+
+    /// Starts the threads, where there are none.
+    fn muster(&mut self) -> Result<(), StoreError> {
+        let missing = self.shares.len() - self.members.len();
+        for (number, share) in self.shares.iter().enumerate().skip(self.members.len()) {
+            let (tasks, receiver) = channel();
+            let (on, share) = (self.on, share.clone());
+            let thread = std::thread::Builder::new().name(format!("client-{number}"));
+            match thread.spawn_scoped(self.scope, move || serve(on, &share, receiver)) {
+                Ok(handle) => self.members.push(Member { tasks, handle }),
+                Err(_) => {
+                    self.dismiss();
+                    return Err(StoreError::Session(format!(
+                        "{missing} client threads could not be started; use fewer --clients"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the threads and their sessions; a panic of one goes on here.
+    fn dismiss(&mut self) {
+        for Member { tasks, handle } in self.members.drain(..) {
+            drop(tasks);
+            if let Err(panic) = handle.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
+}
+
+/// A thread of a crew; it ends when nobody can send it tasks any more.
+struct Member<'scope> {
+    tasks: Sender<Task>,
+    handle: ScopedJoinHandle<'scope, ()>,
+}
+
+/// Where the threads of a phase meet whoever watches it.
+#[derive(Default)]
+struct Meeting {
+    gate: Gate,
+    live: Live,
+}
+
+/// A thread's part of a phase.
+struct Task {
+    index: usize,
+    settings: Settings,
+    schedule: Option<Schedule>,
+    threads: u32,
+    meeting: Arc<Meeting>,
+    /// Dropped when the task is over, however it was.
+    ends: Sender<Result<ThreadEnd, StoreError>>,
+}
+
+/// Opens the gate, watches, and gathers what became of the threads, those that failed first.
+fn await_ends(
+    receiver: &Receiver<Result<ThreadEnd, StoreError>>,
+    meeting: &Meeting,
+    threads: u32,
+    clock: &Clock,
+    watch: &mut dyn FnMut(Progress),
+) -> Vec<Result<ThreadEnd, StoreError>> {
+    meeting.gate.open(threads);
+    let start = clock.now();
+    let mut ends = Vec::with_capacity(threads as usize);
+    loop {
+        match receiver.recv_timeout(Duration::from_millis(100)) {
+            Ok(end) => ends.push(end),
+            Err(RecvTimeoutError::Timeout) => {
+                let elapsed = Duration::from_nanos(clock.ns(clock.now() - start));
+                watch(meeting.live.progress(elapsed));
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    // The thread that failed says why; the others only say that they were not started.
+    ends.sort_by_key(|end| matches!(end, Err(StoreError::Session(words)) if words == NOT_STARTED));
+    ends
+}
+
+/// A thread's life: one part of a phase after the other, on the session of the first.
+fn serve(on: On<'_>, clients: &Range<u32>, tasks: Receiver<Task>) {
+    precise_sleeps();
+    let mut session = None;
+    for task in tasks {
+        let ends = task.ends.clone();
+        let end = carry_out(on, clients, task, &mut session);
+        if !end.as_ref().is_ok_and(|end| end.end == End::Completed) {
+            session = None; // operations may be in flight on it
+        }
+        let _ = ends.send(end); // nobody listens any more: nothing to tell
+    }
+}
+
+/// Carries out a thread's part of a phase. The session is opened when there is none.
+fn carry_out(
+    on: On<'_>,
+    clients: &Range<u32>,
+    task: Task,
+    session: &mut Option<Box<dyn Session>>,
+) -> Result<ThreadEnd, StoreError> {
+    let On { store, trial, stop, .. } = on;
+    let Task { index, settings, schedule, threads, meeting, ends: _ } = task;
+    let place = meeting.gate.place();
+    let plan = SessionPlan { clients: clients.len() as u32, pipeline: settings.pipeline };
+    let session = match session {
+        Some(session) => {
+            look_around(session.as_mut())?;
+            session
+        }
+        none => {
+            let mut opened = store.session(plan)?;
+            let longest = store.capabilities().max_value_bytes as u64;
+            opened.believe(trial.largest_reply_bytes().unwrap_or(longest));
+            none.insert(opened)
+        }
+    };
+    let before = session.reconnected();
+    let slots = clients.start * settings.pipeline..clients.end * settings.pipeline;
+    let records = trial.records(index).filter(|_| schedule.is_none());
+    let growth = Growth::new(&Clock::get(), records, threads);
+    let signals = Signals { stop, live: &meeting.live };
+    let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), &settings, schedule, signals, growth);
+    if place.ready() == Start::Abort {
+        return Err(StoreError::Session(NOT_STARTED.into()));
+    }
+    let clock = Clock::get();
+    let (cpu, delay) = (thread_cpu(), run_delay());
+    let start = lane.start();
+    let end = session.executor().run(std::future::poll_fn(|cx| lane.turn(session.as_mut(), cx)))?;
+    let stop = clock.now();
+    lane.finish();
+    Ok(ThreadEnd {
+        start,
+        stop,
+        end,
+        cpu: thread_cpu() - cpu,
+        run_delay: run_delay().saturating_sub(delay),
+        schedule: lane.schedule.take(),
+        counts: lane.counts,
+        histograms: std::mem::take(&mut lane.histograms),
+        series: lane.series,
+        growth: lane.growth,
+        offences: std::mem::take(&mut lane.offences),
+        reconnected: session.reconnected() - before,
+    })
+}
+
+/// Lets an idle session see what became of its connections, so that one the server closed meanwhile is opened again instead of failing
+/// the operation that is sent over it. A driver's tasks have their turn, too, which they may have missed when the last phase ended.
+fn look_around(session: &mut dyn Session) -> Result<(), StoreError> {
+    let executor = session.executor();
+    // By the first a driver's tasks hear what is there, by the second they have seen to it.
+    (0..2).try_for_each(|_| executor.run(std::future::poll_fn(|cx| session.poll(cx, Until::Now, &mut Nobody))))
+}
+
+/// Waits for no reply. A bridge tells of what came unasked with the next operation.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn arrived(&mut self) {}
+
+    fn reply(&mut self, _: Slot, _: &Reply<'_>) {}
+}
+
+/// Lets this thread's sleeps end when they should: the kernel's default slack is 50 µs.
+fn precise_sleeps() {
+    // SAFETY: PR_SET_TIMERSLACK takes one number and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+/// Time this thread was ready to run but waited for a processor; zero where the kernel does not say.
+fn run_delay() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let ns = text.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+    Duration::from_nanos(ns)
+}
