@@ -17,9 +17,9 @@ const SMALL: &str = "run ycsb -s ram --no-baselines --repeats 2 --set records=10
 
 /// Characters that a terminal obeys, or that turn a line around.
 fn commands_in(text: &str) -> Vec<char> {
-    let acts = |letter: &char| {
-        (letter.is_control() && !"\n\t".contains(*letter)) || ('\u{202a}'..='\u{202e}').contains(letter)
-    };
+    let turns =
+        |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
+    let acts = |letter: &char| (letter.is_control() && !"\n\t".contains(*letter)) || turns(*letter);
     text.chars().filter(acts).collect()
 }
 
@@ -61,11 +61,24 @@ fn a_study_of_somebody_else_commands_no_terminal_either() {
     assert_eq!(desk.kvtrial(SMALL).status, 0);
     let path = desk.path().join("out/study.json");
     let study = fs::read_to_string(&path).unwrap();
-    fs::write(&path, study.replace("\"store\": \"ram\"", "\"store\": \"ram\\u001b]0;mine\\u0007\u{202e}\"")).unwrap();
-    for format in ["text", "markdown", "junit", "csv", "cells-csv", "openmetrics"] {
+    let store = "\"store\": \"ram\\u001b]0;mine\\u0007\u{202e}\u{2066}\u{7f}\u{9b}2J\"";
+    fs::write(&path, study.replace("\"store\": \"ram\"", store)).unwrap();
+    for format in ["text", "markdown", "junit", "csv", "cells-csv", "openmetrics", "json"] {
         let said = desk.kvtrial(&format!("report out --format {format}")).said().replace('\r', "");
         assert!(said.contains("mine"), "{format}: {said}");
         assert_eq!(commands_in(&said), [], "{format}: {said:?}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&desk.kvtrial("report out --format json").stdout).unwrap();
+    assert_eq!(json["cells"][0]["store"], "ram\u{1b}]0;mine\u{7}\u{202e}\u{2066}\u{7f}\u{9b}2J");
+    fs::create_dir(desk.path().join("other")).unwrap();
+    fs::copy(&path, desk.path().join("other/study.json")).unwrap();
+    for format in ["text", "markdown", "junit", "json"] {
+        let printed = desk.kvtrial(&format!("compare out other --format {format}")).said();
+        assert!(printed.contains("mine"), "{format}: {printed}");
+        desk.kvtrial(&format!("compare out other --format {format} --out compared"));
+        for text in [printed, fs::read_to_string(desk.path().join("compared")).unwrap()] {
+            assert_eq!(commands_in(&text.replace('\r', "")), [], "{format}: {text:?}");
+        }
     }
     desk.kvtrial("report out --format html --out page");
     let page = fs::read_to_string(desk.path().join("page/report.html")).unwrap();
@@ -180,6 +193,37 @@ fn links_in_the_directory_of_a_study_lead_nothing_out_of_it() {
     let ran = desk.kvtrial(&SMALL.replace("--out out", "--out other"));
     assert!(ran.status == 2 && ran.said().contains("plots") && ran.said().contains("link"), "{}", ran.said());
     assert_eq!(fs::read_dir(desk.path().join("victims")).unwrap().count(), 0);
+}
+
+#[test]
+fn no_file_that_is_named_is_written_where_a_link_leads() {
+    let desk = Desk::new();
+    assert_eq!(desk.kvtrial(SMALL).status, 0);
+    fs::create_dir(desk.path().join("other")).unwrap();
+    fs::copy(desk.path().join("out/study.json"), desk.path().join("other/study.json")).unwrap();
+    let victim = desk.file("victim", "mine");
+    let formats = ["text", "markdown", "junit", "csv", "cells-csv", "openmetrics", "json"];
+    let reports = formats.iter().map(|format| format!("report out --format {format}"));
+    let compared =
+        ["text", "markdown", "junit", "json"].iter().map(|format| format!("compare out other --format {format}"));
+    for words in reports.chain(compared).chain(["selftest --quick".to_owned()]) {
+        let link = desk.path().join("link");
+        symlink(&victim, &link).unwrap();
+        let ran = desk.kvtrial(&format!("{words} --out link"));
+        assert!([0, 1].contains(&ran.status), "{words}: {}", ran.said());
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine", "{words}");
+        assert!(!link.is_symlink() && fs::metadata(&link).unwrap().len() > 20, "{words}");
+        fs::remove_file(link).unwrap();
+    }
+    let manual = desk.path().join("manual");
+    fs::create_dir(&manual).unwrap();
+    symlink(&victim, manual.join("kvtrial.1")).unwrap();
+    assert_eq!(desk.kvtrial("man --out manual").status, 0);
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+    // A descriptor is no file that could be replaced.
+    let ran = desk.kvtrial("report out --format json --out /dev/stdout");
+    assert!(ran.status == 0 && ran.stdout.starts_with('{'), "{}", ran.said());
+    assert!(fs::symlink_metadata("/dev/stdout").unwrap().is_symlink());
 }
 
 /// A Redis of the user's, ended when dropped.

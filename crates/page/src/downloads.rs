@@ -33,7 +33,7 @@ pub(crate) fn of_study(study: &Study, label: Option<&str>, at: usize) -> Vec<Dow
     ];
     let Some([json, csv]) = ids.get(at).copied() else { return Vec::new() };
     let packed_json =
-        if trials <= report::MOST_WHOLE_TRIALS { pack(|file| Ok(serde_json::to_writer(file, study)?)) } else { None };
+        if trials <= report::MOST_WHOLE_TRIALS { pack(|file| report::write_json(file, study)) } else { None };
     let cells = report::cells_csv(study);
     vec![
         Download { id: json, name: name("study.json"), media_type: "application/json", packed: packed_json },

@@ -20,8 +20,10 @@ mod csv;
 mod curves;
 mod directory;
 mod figure;
+mod files;
 mod footnotes;
 mod formats;
+mod json;
 mod layout;
 mod markdown;
 mod order;
@@ -42,10 +44,10 @@ pub mod units;
 pub use budget::budget_sentence;
 pub use comparison::{comparison_junit, comparison_markdown, comparison_sentences, comparison_text};
 pub use csv::cells_csv;
-pub use directory::{
-    DirectoryError, MOST_WHOLE_TRIALS, StudyDir, read_figures, read_study, replace_file, save_study, write_study,
-};
+pub use directory::{DirectoryError, MOST_WHOLE_TRIALS, StudyDir, read_figures, read_study, save_study, write_study};
+pub use files::{replace_file, write_file};
 pub use formats::{study_junit, study_markdown, study_openmetrics, write_trials_csv};
+pub use json::{json, write_json};
 pub use layout::{Colour, fit_terminal};
 pub use order::unseen as order_unseen;
 pub use pivot::sweep_table;

@@ -1,9 +1,10 @@
 //! The latest result of this build on this machine, kept for the studies that follow: `kvtrial/selftest.json` in the user's cache
 //! directory (`XDG_CACHE_HOME`, else `~/.cache`).
 
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use std::{fs, io};
 use study::Selftest;
 
 /// What a result holds for: one build of kvtrial on one machine.
@@ -78,7 +79,9 @@ fn remember_in(path: &Path, result: &Selftest) -> io::Result<()> {
     }
     // Written beside and renamed, so that a reader sees a whole result.
     let fresh = path.with_extension(format!("json.{}", std::process::id()));
-    fs::write(&fresh, serde_json::to_vec_pretty(result)?)?;
+    // Not through a link somebody laid where others may write.
+    drop(fs::remove_file(&fresh));
+    File::options().write(true).create_new(true).open(&fresh)?.write_all(&serde_json::to_vec_pretty(result)?)?;
     fs::rename(&fresh, path)
 }
 

@@ -6,6 +6,7 @@ use crate::terminal::print;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use std::io::Write;
 use std::path::Path;
 
 /// Prints a page, or writes all of them to a directory.
@@ -32,7 +33,8 @@ fn write_all(command: &Command, directory: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(directory).map_err(|error| unusable(directory, error))?;
     for command in command.get_subcommands().chain([command]) {
         let path = directory.join(Man::new(command.clone()).get_filename());
-        std::fs::write(&path, page(command)?).map_err(|error| unusable(&path, error))?;
+        let page = page(command)?;
+        report::write_file(&path, |file| file.write_all(&page)).map_err(|error| unusable(&path, error))?;
     }
     Ok(())
 }

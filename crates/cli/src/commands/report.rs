@@ -5,7 +5,6 @@ use crate::args::{ReportArguments, StudyFormat};
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, has_a_reader, print, shown};
 use ::page::Named;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use study::Study;
@@ -24,14 +23,14 @@ pub fn report(arguments: &ReportArguments) -> Result<u8, Failure> {
             Err(error) if has_a_reader(&error) => return Err(Failure::usage(format!("standard output: {error}"))),
             _ => {}
         },
-        Some(path) => File::create(path)
-            .and_then(|file| write(&study, arguments.format, &mut BufWriter::new(file)))
-            .map_err(|error| {
+        Some(path) => {
+            ::report::write_file(path, |file| write(&study, arguments.format, file)).map_err(|error| {
                 Failure::usage(format!(
                     "--out {}: {error}. Name a file you may write, in a directory that is there",
                     path.display()
                 ))
-            })?,
+            })?;
+        }
     }
     Ok(failure::GOOD)
 }

@@ -6,7 +6,7 @@ use crate::terminal::{note, print};
 use clap::Args;
 use selftest::aa::{Pairs, REPEATS};
 use selftest::{Identity, Scope};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use study::{Bound, Proof, Selftest};
 
@@ -71,14 +71,15 @@ pub fn selftest(arguments: &SelftestArguments) -> Result<u8, Failure> {
         }
     }
     unprinted?;
-    let json = serde_json::to_string_pretty(&result)? + "\n";
+    let json = report::json(&result)?;
     if arguments.json {
         print(&json)?;
     } else {
         print(&format!("{} in {:.1} s\n", told(&result), result.elapsed_s))?;
     }
     if let Some(path) = &arguments.out {
-        std::fs::write(path, json).map_err(|error| Failure::usage(format!("--out {}: {error}", path.display())))?;
+        report::write_file(path, |file| file.write_all(json.as_bytes()))
+            .map_err(|error| Failure::usage(format!("--out {}: {error}", path.display())))?;
     }
     remember(&result);
     Ok(if result.passed { failure::GOOD } else { failure::VOID })

@@ -1,14 +1,14 @@
 //! How `study.json` is laid out: indented down to the fields of a cell, one line for each trial and each figure. People can read it, line
 //! tools can search it, and time series do not blow it up.
 
-use serde::Serialize;
-use serde_json::ser::{Formatter, Serializer};
+use crate::json::{Shown, write_with};
+use serde_json::ser::Formatter;
 use std::io::{self, Write};
 use study::Study;
 
 /// Writes the document with a final newline.
 pub(super) fn write(file: &mut impl Write, study: &Study) -> io::Result<()> {
-    study.serialize(&mut Serializer::with_formatter(&mut *file, Layout::default()))?;
+    write_with(file, study, Shown(Layout::default()))?;
     file.write_all(b"\n")
 }
 

@@ -51,7 +51,7 @@ impl Journal {
 
     fn append(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         self.line.clear();
-        serde_json::to_writer(&mut self.line, entry)?;
+        crate::json::write_json(&mut self.line, entry)?;
         self.line.push(b'\n');
         let written = self.file.write_all(&self.line).and_then(|()| self.file.sync_data());
         match written {

@@ -11,6 +11,7 @@ mod error;
 mod journal;
 mod reading;
 
+use crate::files::replacing;
 use analysis::summarise;
 pub use error::DirectoryError;
 use journal::Journal;
@@ -243,35 +244,6 @@ fn begin_journal(path: &Path, study: &Study, directory: &File) -> io::Result<Jou
     let journal = replacing(&fresh, &path.join(JOURNAL), |file| Journal::begin(file, study))?;
     directory.sync_all()?;
     Ok(journal)
-}
-
-/// Writes a file of a study's directory in one step. A link of that name is replaced by the file; where it leads nothing is written.
-///
-/// # Errors
-/// What the system or the writer says; what was there is untouched.
-pub fn replace_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
-    let mut fresh = path.as_os_str().to_owned();
-    fresh.push(".new");
-    replacing(Path::new(&fresh), path, |file| {
-        let mut file = BufWriter::with_capacity(1 << 16, file);
-        write(&mut file)?;
-        file.flush()
-    })
-}
-
-/// Writes a new file and renames it over the old one; what was written of it is removed when that fails. Neither name is followed
-/// where it is a link.
-fn replacing<T>(fresh: &Path, old: &Path, write: impl FnOnce(File) -> io::Result<T>) -> io::Result<T> {
-    let begun = match fs::remove_file(fresh) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => File::options().write(true).create_new(true).open(fresh),
-    };
-    let written = begun.and_then(write).and_then(|done| fs::rename(fresh, old).map(|()| done));
-    if written.is_err() {
-        // Only to give room back; that it failed is told by the first error.
-        drop(fs::remove_file(fresh));
-    }
-    written
 }
 
 /// Reads the study in a directory, finished or not, or a `study.json` by itself; changes nothing.

@@ -4,12 +4,13 @@ mod operand;
 
 use crate::args::{CompareArguments, ComparisonFormat};
 use crate::failure::{self, Failure};
-use crate::terminal::{colour, print};
+use crate::terminal::{colour, print, shown};
 use analysis::{
     Across, Allowed, Alone, Bound, Candidates, Comparison, Gate, Matched, Metric, Outcome, Source, Subject, Unlike,
     VoidCell,
 };
 use operand::Operand;
+use std::io::Write;
 use std::path::PathBuf;
 use study::{Cell, Study};
 
@@ -281,15 +282,16 @@ fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) 
     let formatted = |format| match format {
         // A directory, written by `html`.
         ComparisonFormat::Html => Ok(String::new()),
-        ComparisonFormat::Text => Ok(::report::comparison_text(comparison, gates, ::report::Colour::Never)),
+        ComparisonFormat::Text => Ok(shown(&::report::comparison_text(comparison, gates, ::report::Colour::Never))),
         ComparisonFormat::Markdown => Ok(::report::comparison_markdown(comparison, gates)),
         ComparisonFormat::Junit => Ok(::report::comparison_junit(comparison, gates)),
-        ComparisonFormat::Json => serde_json::to_string_pretty(comparison).map(|text| text + "\n"),
+        ComparisonFormat::Json => ::report::json(comparison),
     };
     let text = || ::report::comparison_text(comparison, gates, colour());
     match &arguments.out {
         Some(path) => {
-            std::fs::write(path, formatted(arguments.format)?).map_err(|error| {
+            let document = formatted(arguments.format)?;
+            ::report::write_file(path, |file| file.write_all(document.as_bytes())).map_err(|error| {
                 Failure::usage(format!(
                     "--out {}: {error}. Name a file you may write, in a directory that is there",
                     path.display()

@@ -1,0 +1,96 @@
+//! JSON that can be looked at: what a terminal would obey, or what would turn a line around, is an escape in its strings.
+
+use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
+use std::io::{self, Write};
+
+/// A layout whose strings are [`study::visible`]: any reader of JSON gets the same characters back.
+pub(crate) struct Shown<F>(pub F);
+
+/// Writes a value on one line.
+///
+/// # Errors
+/// What the writer says.
+pub fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    write_with(out, value, Shown(CompactFormatter))
+}
+
+/// A value over several lines, with a final newline.
+///
+/// # Errors
+/// It has no JSON (a map whose keys are no text).
+pub fn json(value: &impl Serialize) -> io::Result<String> {
+    let mut text = Vec::new();
+    write_with(&mut text, value, Shown(PrettyFormatter::new()))?;
+    text.push(b'\n');
+    String::from_utf8(text).map_err(io::Error::other)
+}
+
+pub(crate) fn write_with(out: &mut impl Write, value: &impl Serialize, layout: impl Formatter) -> io::Result<()> {
+    Ok(value.serialize(&mut Serializer::with_formatter(out, layout))?)
+}
+
+/// Everything of the layout within, but for what strings are made of.
+impl<F: Formatter> Formatter for Shown<F> {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        self.0.write_string_fragment(writer, &study::visible(fragment))
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_array(writer)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_array(writer)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(writer, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_array_value(writer)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object(writer)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object(writer)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(writer, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(writer)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object_value(writer)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{json, write_json};
+
+    #[test]
+    fn what_would_act_is_an_escape_and_reads_back_as_it_was() {
+        let said = "\u{1b}]0;x\u{7} \u{7f}\u{9b}2J \u{202e}txt\u{2066}\u{200f}\u{feff} \"β\"\\n\n漢";
+        let value = serde_json::json!({ said: [said, 1, {"a": null}], "empty": [] });
+        let mut compact = Vec::new();
+        write_json(&mut compact, &value).unwrap();
+        let compact = String::from_utf8(compact).unwrap();
+        let pretty = json(&value).unwrap();
+        for text in [&compact, &pretty] {
+            assert_eq!(study::visible(text), *text);
+            assert_eq!(serde_json::from_str::<serde_json::Value>(text).unwrap(), value);
+        }
+        let plain = serde_json::json!({"a": [1, {"b": "c"}], "d": {}});
+        assert_eq!(json(&plain).unwrap(), serde_json::to_string_pretty(&plain).unwrap() + "\n");
+    }
+}
