@@ -37,7 +37,7 @@ pub fn fill_budgets(study: &mut Study) {
 ///
 /// Intervals: of a difference of two medians by the MOVER method (Zou & Donner, *Construction of confidence limits about effect
 /// measures*, Statistics in Medicine 27, 2008), from the two medians' own intervals; the level claimed is the lower of the
-/// two. Bars: the running time up to each layer, never going back and never beyond the cell's own time. Cost: microseconds.
+/// two. Bars: the parts, which add up to the cell's own time. Cost: microseconds.
 pub fn budget(cell: &Cell, cells: &[&Cell]) -> Option<Budget> {
     if cell.params.contains_key("rate") {
         return None;
@@ -70,29 +70,27 @@ pub fn budget(cell: &Cell, cells: &[&Cell]) -> Option<Budget> {
     let too_slow = leave_out_slow(&mut steps);
     Some(Budget {
         time_per_operation_ns: whole,
-        parts: parts(steps, whole.value),
+        parts: parts(steps),
         too_slow,
         client_cpu_per_operation_ns: cpu_per_operation(cell, |trial| Some(trial.client_cpu_s)),
         server_cpu_per_operation_ns: cpu_per_operation(cell, |trial| trial.server.map(|server| server.cpu_s)),
     })
 }
 
-/// A baseline may seem slower by so much than what stands above it: then its layer is all of it, as far as these trials go.
-const NOISE: f64 = 0.05;
-
 /// Takes out the baselines that took longer than what stands above them, the cell or another baseline: no part can be more than the
-/// whole. Their layers go to the next part.
+/// whole, nor less than nothing. By their medians, which are the figures shown: by however little a baseline was slower, it shows
+/// nothing of what lies above it. Their layers go to the next part.
 fn leave_out_slow(steps: &mut Vec<Step<'_>>) -> Vec<SlowBaseline> {
     let mut slow = Vec::new();
     let Some(mut above) = steps.last().map(|step| step.2) else { return slow };
     for at in (0..steps.len() - 1).rev() {
         let time = steps[at].2;
-        if time.value > above.value * (1.0 + NOISE) || difference(above, time).high < 0.0 {
+        if time.value > above.value {
             let (mut layers, store, time_per_operation_ns) = steps.remove(at);
             layers.append(&mut steps[at].0);
             steps[at].0 = layers;
             slow.push(SlowBaseline { store: store.to_owned(), time_per_operation_ns });
-        } else if time.value < above.value {
+        } else {
             above = time;
         }
     }
@@ -110,23 +108,20 @@ fn own_layer(cell: &Cell) -> Layer {
     }
 }
 
-fn parts(steps: Vec<Step<'_>>, whole_ns: f64) -> Vec<BudgetPart> {
+/// None of the steps takes less than the one below it.
+fn parts(steps: Vec<Step<'_>>) -> Vec<BudgetPart> {
     let mut parts = Vec::new();
     let mut below: Option<(&str, Quantity)> = None;
-    let mut drawn_ns = 0.0;
-    let last = steps.len() - 1;
-    for (at, (layers, store, time)) in steps.into_iter().enumerate() {
+    for (layers, store, time) in steps {
         let time_ns = below.map_or(time, |(_, base)| difference(time, base));
-        let up_to_ns = if at == last { whole_ns } else { time.value.clamp(drawn_ns, whole_ns.max(drawn_ns)) };
         parts.push(BudgetPart {
             layers,
             of: store.to_owned(),
             beyond: below.map(|(store, _)| store.to_owned()),
             time_ns,
             told_apart: time_ns.low > 0.0,
-            bar_ns: (up_to_ns - drawn_ns).max(0.0),
+            bar_ns: time_ns.value,
         });
-        drawn_ns = up_to_ns;
         below = Some((store, time));
     }
     parts
@@ -272,14 +267,19 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_within_the_noise_is_not_told_apart_and_no_bar_is_negative() {
-        let quick = cell("memcached-unix", "network", &[7990.0, 8050.0, 7800.0]);
-        let found = budget(&quick, &baselines()).unwrap();
-        let store = found.parts.last().unwrap();
-        assert!(!store.told_apart && store.time_ns.value < 0.0 && store.bar_ns == 0.0, "{store:?}");
-        assert!(found.parts.iter().all(|part| part.bar_ns >= 0.0));
-        let sum: f64 = found.parts.iter().map(|part| part.bar_ns).sum();
-        assert!((sum - 7990.0).abs() < 1e-6);
+    fn a_layer_within_the_noise_has_no_shown_effect_and_no_bar_is_negative() {
+        for (median, layers) in [(8000.0, 4), (8010.0, 4), (7990.0, 3), (7999.9, 3)] {
+            let quick = cell("memcached-unix", "network", &[median, 8050.0, 7800.0]);
+            let found = budget(&quick, &baselines()).unwrap();
+            assert_eq!(found.parts.len(), layers, "{median}");
+            let store = found.parts.last().unwrap();
+            // By however little the baseline was slower, wire and store are one part.
+            assert_eq!(store.told_apart, layers == 3, "{store:?}");
+            assert_eq!(found.too_slow.is_empty(), layers == 4, "{median}");
+            assert!(found.parts.iter().all(|part| part.bar_ns >= 0.0));
+            let sum: f64 = found.parts.iter().map(|part| part.bar_ns).sum();
+            assert!((sum - median).abs() < 1e-6);
+        }
     }
 
     /// Names and lengths of the parts, and the baselines that were too slow.

@@ -92,8 +92,9 @@ pub fn differences(a: (&Study, &Cell), b: (&Study, &Cell)) -> Vec<Difference> {
     }
     compare(Condition::Kvtrial, "", study_a.kvtrial.clone(), study_b.kvtrial.clone());
     compare(Condition::Class, "", cell_a.class.clone(), cell_b.class.clone());
-    let level = |cell: &Cell| cell.durability.map_or(NONE.into(), |level| level.to_string());
-    compare(Condition::Durability, "", level(cell_a), level(cell_b));
+    if cell_a.durability != cell_b.durability {
+        compare(Condition::Durability, "", level(cell_a), level(cell_b));
+    }
     // Two products differ in these by nature; saying so helps nobody.
     if cell_a.product == cell_b.product {
         compare(Condition::StoreVersion, &cell_a.product, cell_a.store_version.clone(), cell_b.store_version.clone());
@@ -108,6 +109,11 @@ pub fn differences(a: (&Study, &Cell), b: (&Study, &Cell)) -> Vec<Difference> {
 
 /// A fact that is not there.
 const NONE: &str = "not stated";
+
+fn level(cell: &Cell) -> String {
+    let says = if cell.durability_is_claimed() { ", as the server says" } else { "" };
+    cell.durability.map_or(NONE.into(), |level| format!("{level}{says}"))
+}
 
 fn shown(value: Option<&serde_json::Value>) -> String {
     match value {

@@ -6,9 +6,58 @@ mod golden;
 mod whole;
 
 use common::Desk;
+use common::redis::Redis;
 use golden::{before_and_after, golden, keep, root};
 use roxmltree::{Document, Node};
 use std::process::Command;
+
+#[test]
+fn what_a_users_server_says_of_its_durability_is_nowhere_a_fact() {
+    let desk = Desk::new();
+    let redis = Redis::start(&desk, "appendonly yes\nappendfsync always");
+    let words = "--no-baselines --repeats 1 --warmups 0 --set records=100 --set operations=100";
+    let ran = desk.run(&format!("ycsb -s redis://127.0.0.1:{} {words}", redis.port));
+    assert_eq!(ran.verdict(), "valid", "{}", ran.said());
+    assert_eq!(
+        (&ran.only()["durability"], &ran.only()["durability_source"]),
+        (&"commit".into(), &"as_the_server_says".into())
+    );
+    let mut shown = vec![("printed", ran.stdout.clone())];
+    shown.extend(
+        ["text", "markdown"].map(|format| (format, desk.kvtrial(&format!("report out --format {format}")).stdout)),
+    );
+    let page = std::fs::read_to_string(desk.path().join("out/report.html")).unwrap();
+    let body = page.split_once("<body>").unwrap().1.split_once("<script").unwrap().0;
+    let words: Vec<&str> = body.split('<').filter_map(|piece| piece.split_once('>')).map(|(_, words)| words).collect();
+    shown.push(("html", words.join(" ")));
+    for (name, text) in shown {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let claims: Vec<&str> = text.match_indices("commit").map(|(at, _)| &text[at + "commit".len()..]).collect();
+        assert!(!claims.is_empty() && !text.contains("loses nothing"), "{name}: {text}");
+        for after in claims {
+            let claim = after.trim_start_matches([',', ' ', '(', '\\']);
+            assert!(claim.starts_with("as the server says"), "{name}: commit{}", &after[..after.len().min(80)]);
+        }
+    }
+    let table = |format: &str| desk.kvtrial(&format!("report out --format {format}")).stdout;
+    for format in ["csv", "cells-csv"] {
+        let text = table(format);
+        let mut rows = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let header = rows.next().unwrap();
+        let column = |name: &str| header.iter().position(|title| *title == name).unwrap();
+        let rows: Vec<_> = rows.collect();
+        assert!(!rows.is_empty());
+        for row in rows {
+            let said = (row[column("durability")], row[column("durability_source")]);
+            assert_eq!(said, ("commit", "as_the_server_says"), "{format}: {row:?}");
+        }
+    }
+    let metrics = table("openmetrics");
+    let rows: Vec<&str> = metrics.lines().filter(|line| line.contains("durability=\"commit\"")).collect();
+    assert!(rows.len() > 5, "{metrics}");
+    assert!(rows.iter().all(|row| row.contains("durability_source=\"as_the_server_says\"")), "{metrics}");
+    assert!(!table("junit").contains("commit"));
+}
 
 #[test]
 fn junit_is_xml_that_counts_what_it_holds() {

@@ -63,7 +63,7 @@ pub(crate) fn listed<'a>(group: &Group<'a>) -> Vec<&'a Cell> {
     group.places.iter().filter(|place| place.rank.is_listed()).map(|place| place.cell).collect()
 }
 
-/// `embedded stores with durability os`.
+/// `embedded stores with durability os`, `stores on a server with durability commit (as the server says)`.
 pub(crate) fn class(group: &Group<'_>) -> String {
     let class = match group.class {
         "embedded" => "embedded stores",
@@ -71,7 +71,7 @@ pub(crate) fn class(group: &Group<'_>) -> String {
         "distributed" => "distributed stores",
         other => other,
     };
-    group.durability.map_or(class.into(), |durability| format!("{class} with durability {durability}"))
+    report::level_in_words(group).map_or(class.into(), |level| format!("{class} with {level}"))
 }
 
 /// What a group of several shows: the winner and by how much, what cannot be separated, the figures.

@@ -23,12 +23,17 @@ pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String 
     if budgets.is_empty() {
         return String::new();
     }
-    let used =
-        |layer: &Layer| budgets.iter().any(|(_, budget)| budget.parts.iter().any(|part| outermost(part) == *layer));
+    let parts = || budgets.iter().flat_map(|(_, budget)| &budget.parts);
     let legend: Vec<String> = Layer::ALL
         .iter()
-        .filter(|layer| used(layer))
-        .map(|layer| format!("{}{FIXED_BLANK}{layer}", sign(*layer)))
+        .filter_map(|layer| {
+            let mut names: Vec<String> =
+                parts().filter(|part| outermost(part) == *layer).map(BudgetPart::name).collect();
+            names.sort_by_key(|name| (name.len(), name.clone()));
+            names.dedup();
+            let drawn = !names.is_empty();
+            drawn.then(|| format!("{}{FIXED_BLANK}{}", sign(*layer), names.join(" or ")))
+        })
         .collect();
     let mut text = paragraph(&format!("Time of an operation: {}", legend.join(", ")), 1, 3, Style::Plain, colour);
     let name = budgets.iter().map(|(cell, _)| width(&short(cell))).max().unwrap_or_default();
@@ -45,7 +50,7 @@ fn short(cell: &Cell) -> String {
     if width(name) <= NAME { name.clone() } else { name.chars().take(NAME - 1).chain(['…']).collect() }
 }
 
-/// The layer a part is drawn as: of several that were not told apart, the last.
+/// The layer a part is drawn as: of several that no baseline splits, the last.
 fn outermost(part: &BudgetPart) -> Layer {
     part.layers.last().copied().unwrap_or(Layer::Store)
 }
@@ -102,7 +107,7 @@ fn told(part: &BudgetPart, last: bool) -> String {
     let name = part.name();
     let measured_by = if last { String::new() } else { format!(" ({})", part.of) };
     if !part.told_apart {
-        return format!("{name}{measured_by} not told apart from nothing");
+        return format!("{name}{measured_by} without measurable effect");
     }
     format!("{} {name}{measured_by}", units::duration(part.bar_ns * 1e-9))
 }
@@ -171,10 +176,10 @@ mod tests {
                 part(&[Layer::Wire, Layer::Store], "redis", 5.0, 0.0),
             ],
         );
-        assert!(sentence(&far, &[]).unwrap().ends_with("wire + store not told apart from nothing."));
+        assert!(sentence(&far, &[]).unwrap().ends_with("wire + store without measurable effect."));
         let text = bars(&[&redis, &far], &[], Colour::Never);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0].trim(), "Time of an operation: · generator, ░ client, ▒ wire, █ store");
+        assert_eq!(lines[0].trim(), "Time of an operation: · generator, ░ client, ▒ wire, █ store or wire + store");
         let drawn = |line: &str, sign: char| line.chars().filter(|c| *c == sign).count();
         assert_eq!([drawn(lines[1], '░'), drawn(lines[1], '▒'), drawn(lines[1], '█')], [7, 23, 10]);
         assert_eq!(drawn(lines[2], '·'), 40, "a bar is never negative: {}", lines[2]);

@@ -90,8 +90,7 @@ const COLUMNS: &[Column] = &[
     Column::text("answer_digest", |cell| cell.answer.digest.clone()),
     Column::text("measure", |cell| Metric::ranking(cell).field().into()),
     Column::text("durability_source", |cell| {
-        let source = cell.durability_source.and_then(|source| serde_json::to_value(source).ok());
-        source.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+        cell.durability_source().map_or(String::new(), |source| source.name().into())
     }),
 ];
 

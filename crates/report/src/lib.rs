@@ -52,7 +52,7 @@ pub use layout::{Colour, fit_terminal};
 pub use order::unseen as order_unseen;
 pub use pivot::sweep_table;
 pub use progress::{Moment, Progress};
-pub use promise::promise;
+pub use promise::{level_in_words, promise};
 pub use rate_search::rate_search;
 pub use stores_table::{Presence, StoreRow, stores_json, stores_table};
 pub use study_table::study_table;

@@ -3,7 +3,7 @@
 use analysis::Group;
 use study::Durability;
 
-/// `durability commit (loses nothing)` where kvtrial set the level; what the user's own servers say is told as their word. `None` for
+/// `durability commit (loses nothing)` where kvtrial set the level; what the user's own servers say is printed as their word. `None` for
 /// baselines, which promise nothing.
 pub fn promise(group: &Group<'_>) -> Option<String> {
     let level = group.durability?;
@@ -13,17 +13,43 @@ pub fn promise(group: &Group<'_>) -> Option<String> {
         Durability::Second => "may lose 1 s",
         Durability::Commit => "loses nothing",
     };
-    let claimed = group.places.iter().filter(|place| place.cell.durability_is_claimed()).count();
-    Some(match claimed {
-        0 => format!("durability {level} ({meaning})"),
-        all if all == group.places.len() => format!("durability {level}, as the server says"),
-        _ => format!("durability {level} ({meaning}; named by a URL: as the server says)"),
+    Some(match Claim::of(group) {
+        Claim::None => format!("durability {level} ({meaning})"),
+        Claim::All => format!("durability {level}, as the server says"),
+        Claim::Some => format!("durability {level} ({meaning}; named by a URL: as the server says)"),
     })
+}
+
+/// `durability commit (as the server says)`: the level of a group within a sentence. `None` for baselines.
+pub fn level_in_words(group: &Group<'_>) -> Option<String> {
+    let level = group.durability?;
+    Some(match Claim::of(group) {
+        Claim::None => format!("durability {level}"),
+        Claim::All => format!("durability {level} (as the server says)"),
+        Claim::Some => format!("durability {level} (where named by a URL: as the server says)"),
+    })
+}
+
+/// Of how many stores of a group the level is only their own word.
+enum Claim {
+    None,
+    Some,
+    All,
+}
+
+impl Claim {
+    fn of(group: &Group<'_>) -> Claim {
+        match group.places.iter().filter(|place| place.cell.durability_is_claimed()).count() {
+            0 => Claim::None,
+            all if all == group.places.len() => Claim::All,
+            _ => Claim::Some,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::promise;
+    use super::{level_in_words, promise};
     use analysis::groups;
     use study::{Cell, Durability, DurabilitySource};
 
@@ -44,5 +70,9 @@ mod tests {
         assert_eq!(told(&[&theirs]), "durability commit, as the server says");
         assert_eq!(told(&[&old]), "durability commit, as the server says");
         assert_eq!(told(&[&ours, &theirs]), "durability commit (loses nothing; named by a URL: as the server says)");
+        let words = |cells: &[&Cell]| level_in_words(&groups(cells)[0]).unwrap_or_default();
+        assert_eq!(words(&[&ours]), "durability commit");
+        assert_eq!(words(&[&theirs]), "durability commit (as the server says)");
+        assert_eq!(words(&[&ours, &old]), "durability commit (where named by a URL: as the server says)");
     }
 }

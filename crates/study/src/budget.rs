@@ -39,7 +39,7 @@ impl fmt::Display for Layer {
     }
 }
 
-/// One part of a budget: a layer, or several that no baseline tells apart.
+/// One part of a budget: a layer, or several that no baseline splits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BudgetPart {
@@ -49,10 +49,9 @@ pub struct BudgetPart {
     pub of: String,
     /// See `of`.
     pub beyond: Option<String>,
-    /// Time an operation, nanoseconds: the difference of the two cells, with its interval. Below zero where the outer cell was
-    /// the faster one; that is never drawn.
+    /// Time an operation, nanoseconds: the difference of the two cells, with its interval. Its value is never below zero.
     pub time_ns: Quantity,
-    /// Whether the interval lies above zero. If not, the part was not told apart from nothing.
+    /// Whether the interval lies above zero. If not, these trials show no effect of the part.
     pub told_apart: bool,
     /// Length of its bar, nanoseconds: never negative, and the bars of a budget add up to its time an operation.
     pub bar_ns: f64,

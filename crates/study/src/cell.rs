@@ -145,6 +145,15 @@ impl Cell {
         }
     }
 
+    /// Whose word its durability level is; of a cell without one nobody's.
+    pub fn durability_source(&self) -> Option<DurabilitySource> {
+        self.durability?;
+        Some(match self.durability_is_claimed() {
+            true => DurabilitySource::AsTheServerSays,
+            false => DurabilitySource::SetByKvtrial,
+        })
+    }
+
     /// Trials that count, in the order they ran.
     pub fn counted(&self) -> impl Iterator<Item = &TrialRecord> {
         self.trials.iter().filter(|trial| !trial.warmup)

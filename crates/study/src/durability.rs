@@ -46,6 +46,16 @@ pub enum DurabilitySource {
     AsTheServerSays,
 }
 
+impl DurabilitySource {
+    /// The word of `study.json` and of reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            DurabilitySource::SetByKvtrial => "set_by_kvtrial",
+            DurabilitySource::AsTheServerSays => "as_the_server_says",
+        }
+    }
+}
+
 /// A word that is not a durability level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown durability '{0}': use none, os, second or commit")]

@@ -2,6 +2,8 @@
 #![allow(dead_code)] // each test file uses its part
 #![allow(clippy::unwrap_used)]
 
+pub mod redis;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

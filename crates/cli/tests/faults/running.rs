@@ -139,6 +139,12 @@ impl Running {
         }
     }
 
+    /// Number and command line of every process it was seen to have started.
+    pub fn command_lines(&self) -> Vec<(String, String)> {
+        let seen = self.seen.iter().filter_map(|pid| process(*pid));
+        seen.map(|one| (one.pid.to_string(), one.command)).collect()
+    }
+
     /// Notes every process and every piece of shared memory of this kvtrial.
     fn note(&mut self) {
         let all = processes();

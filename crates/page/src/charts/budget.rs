@@ -135,7 +135,7 @@ fn table(rows: &[Row<'_>]) -> DataTable {
     table.columns.extend(names.iter().cloned());
     let part = |budget: &Budget, name: &String| match budget.parts.iter().find(|part| part.name() == *name) {
         None => "–".into(),
-        Some(part) if !part.told_apart => "not told apart from nothing".into(),
+        Some(part) if !part.told_apart => "no measurable effect".into(),
         Some(part) => figures::with_interval(&part.time_ns, Unit::Nanoseconds),
     };
     for (cell, budget) in rows {

@@ -2,11 +2,11 @@
 
 use analysis::{Metric, Unit};
 use std::fmt::Write;
-use study::{Cell, Status, Study};
+use study::{Cell, DurabilitySource, Status, Study};
 
 /// OpenMetrics 1.0 text: every metric of every cell as a gauge in base units (seconds, bytes) with a label `statistic` of
 /// `median`, `low` and `high`; the number of counted trials; the verdict as a state set. Labels: `job`, `store`, `class`,
-/// `durability`, `params`. What is not known is not written.
+/// `durability`, `durability_source` (whose word it is), `params`. What is not known is not written.
 pub fn study_openmetrics(study: &Study) -> String {
     let mut text = String::new();
     let cells: Vec<(&Cell, String)> = study.cells.iter().map(|cell| (cell, labels(cell))).collect();
@@ -93,10 +93,11 @@ fn labels(cell: &Cell) -> String {
     let params: Vec<String> = cell.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let durability = cell.durability.map(|level| level.to_string()).unwrap_or_default();
     [
-        ("job", &cell.job),
+        ("job", cell.job.as_str()),
         ("store", &cell.store),
         ("class", &cell.class),
         ("durability", &durability),
+        ("durability_source", cell.durability_source().map_or("", DurabilitySource::name)),
         ("params", &params.join(" ")),
     ]
     .map(|(name, value)| {

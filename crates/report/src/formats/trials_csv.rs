@@ -3,32 +3,35 @@
 use crate::csv::field;
 use analysis::Metric;
 use std::io::{self, Write};
-use study::{Cell, Study, TrialRecord};
+use study::{Cell, DurabilitySource, Study, TrialRecord};
 
 /// `trials.csv`, the long form: a header, then one row for every trial and figure in the study's order, warm-ups included, as
 /// RFC 4180 has it (CRLF, quoted where needed). Columns: `job`, `store`, `params`, `class`, `durability`, `order`, `warmup`, `started_at`,
-/// `verdict`, `metric`, `value`. The unit is in the name of the metric. What is not known has no row. Rows are written one by
+/// `verdict`, `metric`, `value`, `durability_source` (whose word the level is). The unit is in the name of the metric. What is not known has no row. Rows are written one by
 /// one, so memory does not grow with the study.
 ///
 /// # Errors
 /// What the writer says.
 pub fn write_trials_csv(study: &Study, out: &mut impl Write) -> io::Result<()> {
-    out.write_all(b"job,store,params,class,durability,order,warmup,started_at,verdict,metric,value\r\n")?;
+    out.write_all(
+        b"job,store,params,class,durability,order,warmup,started_at,verdict,metric,value,durability_source\r\n",
+    )?;
     for cell in &study.cells {
         let of_cell = of_cell(cell);
+        let source = cell.durability_source().map_or("", DurabilitySource::name);
         for trial in &cell.trials {
             let TrialRecord { order, warmup, started_at, verdict, .. } = trial;
             let of_trial = format!("{of_cell},{order},{warmup},{},{}", field(started_at), verdict.status.name());
             for metric in Metric::ALL {
                 if let Some(value) = metric.of_trial(trial) {
-                    write!(out, "{of_trial},{},{value}\r\n", metric.field())?;
+                    write!(out, "{of_trial},{},{value},{source}\r\n", metric.field())?;
                 }
             }
             for (name, value) in counts(trial) {
-                write!(out, "{of_trial},{name},{value}\r\n")?;
+                write!(out, "{of_trial},{name},{value},{source}\r\n")?;
             }
             for (name, value) in [("steal", trial.noise.steal), ("other_load", trial.noise.other_load)] {
-                write!(out, "{of_trial},{name},{value}\r\n")?;
+                write!(out, "{of_trial},{name},{value},{source}\r\n")?;
             }
         }
     }

@@ -1,0 +1,43 @@
+//! A Redis of the user's.
+
+use super::Desk;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// A server on a port of its own, ended when dropped.
+pub struct Redis {
+    child: Child,
+    /// Where it listens.
+    pub port: u16,
+}
+
+impl Redis {
+    /// Starts one with these lines in its configuration; what it keeps lies on the desk.
+    pub fn start(desk: &Desk, settings: &str) -> Redis {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let settings = format!("port {port}\nbind 127.0.0.1\nsave \"\"\n{settings}\n");
+        let mut server = Command::new("redis-server");
+        server.arg(desk.file("redis.conf", settings)).current_dir(desk.path()).stdout(Stdio::null());
+        let redis = Redis { child: server.spawn().unwrap(), port };
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "redis-server does not start");
+            sleep(Duration::from_millis(10));
+        }
+        redis
+    }
+
+    /// Ends it at once.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
