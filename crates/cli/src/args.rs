@@ -46,6 +46,8 @@ pub enum Command {
     Report(ReportArguments),
     /// Ask a store the job's own question, e.g. the pages correlated with one page
     Query(QueryArguments),
+    /// Delete what a run left in your own stores: the keys of its job, and the tables made for them
+    Clear(ClearArguments),
     /// Check a store with its client for correctness: sizes, bytes, pipelines, many clients
     Check(CheckArguments),
     /// Prove the instrument on this machine; the result goes into every study made here
@@ -158,6 +160,9 @@ pub struct RunArguments {
     /// Delete the job's keys from your own store first, if it holds any
     #[arg(long, help_heading = STUDY)]
     pub overwrite: bool,
+    /// Delete what the run leaves in your own store, after the last trial; `kvtrial clear` does it later
+    #[arg(long, help_heading = STUDY)]
+    pub clear: bool,
     /// Exit with 4 when a cell is degraded, or the self-test failed on this machine
     #[arg(long, help_heading = TRIALS)]
     pub strict: bool,
@@ -251,6 +256,20 @@ pub struct QueryArguments {
     /// Where a private store keeps its data [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     pub base: Option<PathBuf>,
+}
+
+/// Options of `clear`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Only what the study says was left there is deleted. Run it where the run was started, if that named files."
+)]
+pub struct ClearArguments {
+    /// The study's directory
+    #[arg(value_name = "DIR")]
+    pub study: PathBuf,
+    /// The store with its password, which no study holds
+    #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = words::store(), hide_possible_values = true)]
+    pub stores: Vec<String>,
 }
 
 /// Options of `check`.

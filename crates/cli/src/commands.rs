@@ -1,6 +1,7 @@
 //! One module a command.
 
 pub mod check;
+pub mod clear;
 pub mod compare;
 pub mod completions;
 pub mod echo;

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => commands::compare::compare(&arguments),
         Command::Report(arguments) => commands::report::report(&arguments),
         Command::Query(arguments) => commands::query::query(&arguments),
+        Command::Clear(arguments) => commands::clear::clear(&arguments),
         Command::Check(arguments) => commands::check::check(&arguments),
         Command::Selftest(arguments) => commands::selftest::selftest(&arguments),
         Command::Stores(arguments) => commands::stores::stores(&arguments),

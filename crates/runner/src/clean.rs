@@ -1,25 +1,26 @@
 //! What is done about the job's keys in a store of the user's before a trial. Private stores are new and need none of this.
 
-use crate::message::{Action, Assignment, Keys, Refusal, Report, UnderWay};
+use crate::message::{Action, Keys, Refusal, Report, UnderWay};
 use crate::plan::{KeysFound, Plan, PlannedCell};
 use crate::work::{Bench, Link};
 use engine::{Arrivals, Offence, Params, Phase, Progress, Settings, Step, Trial, TrialSetup, Worker, run_phase};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use store::{Operation, Reply, Slot, Store, Sweep, Swept};
-use study::{Answer, Reason, ReasonKind, Spec, Target};
+use study::{Answer, Left, Reason, ReasonKind, Spec, Target};
 
 /// Stores of the user's, with the parameters of the trial that last left its keys there.
 pub(crate) struct UsersStores {
-    resumed: bool,
+    /// Where keys that are found are an earlier trial's: this study has left them there.
+    ours: BTreeSet<String>,
     last: BTreeMap<String, Params>,
 }
 
 impl UsersStores {
-    pub(crate) fn new(resumed: bool) -> UsersStores {
-        UsersStores { resumed, last: BTreeMap::new() }
+    pub(crate) fn new(left: &[Left]) -> UsersStores {
+        UsersStores { ours: left.iter().map(|left| left.store.clone()).collect(), last: BTreeMap::new() }
     }
 
     /// The first time, a store of the user's must hold none of the keys any trial will use there; later they are an earlier
@@ -28,11 +29,11 @@ impl UsersStores {
         if cell.spec.target == Target::Private {
             return None;
         }
-        let target = |spec: &Spec| Spec { durability: None, options: BTreeMap::new(), ..spec.clone() }.to_string();
+        let target = place_of;
         let place = target(&cell.spec);
         let last = self.last.insert(place.clone(), cell.params.clone());
         let action = match last {
-            None if plan.keys_found == KeysFound::Refuse && !self.resumed => Action::Look,
+            None if plan.keys_found == KeysFound::Refuse && !self.ours.contains(&place) => Action::Look,
             _ => Action::Delete,
         };
         let mut params: Vec<Params> = vec![cell.params.clone()];
@@ -48,11 +49,16 @@ impl UsersStores {
     }
 }
 
+/// Where a store of the user's is: its spec without secrets and options.
+pub fn place_of(spec: &Spec) -> String {
+    Spec { durability: None, options: BTreeMap::new(), ..spec.clone() }.to_string()
+}
+
 /// Looks for keys, or deletes them; how many were deleted.
 pub(crate) fn carry_out(
     keys: &Keys,
     store: &dyn Store,
-    assignment: &Assignment,
+    settings: &Settings,
     bench: &Bench<'_>,
     setup: &TrialSetup,
     link: &mut dyn Link,
@@ -68,7 +74,7 @@ pub(crate) fn carry_out(
     for params in &keys.params {
         let job = (bench.job)(params).map_err(|error| Refusal::Job(error.0))?;
         let trial = job.trial(setup);
-        let settings = many_at_once(&assignment.settings);
+        let settings = many_at_once(settings);
         let clean = Clean {
             trial: trial.as_ref(),
             action: keys.action,
@@ -106,7 +112,7 @@ fn many_at_once(settings: &Settings) -> Settings {
 }
 
 /// How many keys a trial has: found by halving, for it says only whether there is one of a number.
-fn count(trial: &dyn Trial) -> u64 {
+pub(crate) fn count(trial: &dyn Trial) -> u64 {
     let mut key = Vec::new();
     let mut has = |index| {
         key.clear();

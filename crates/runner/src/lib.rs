@@ -11,6 +11,7 @@
 //! What never lives here: the operation loop (engine), starting processes (host), files and tables (report), exiting (cli).
 
 mod clean;
+mod clear;
 mod execution;
 pub mod grid;
 mod growth;
@@ -29,6 +30,8 @@ mod trust;
 mod vary;
 mod work;
 
+pub use clean::place_of;
+pub use clear::{Cleared, clear};
 pub use execution::{Execution, Workers};
 pub use message::UnderWay;
 pub use nursery::serve_nursery;

@@ -84,6 +84,8 @@ pub(crate) enum Report {
     Started { pid: i32 },
     /// The store is open and the job can be done on it.
     Opened(Opened),
+    /// From now on the user's store holds keys of the job, this many at most, besides what its adapter has made there.
+    Leaves { keys: u64, made: Vec<String> },
     /// A phase is about to begin; waits for an order.
     Begins(UnderWay),
     /// About ten times a second.
@@ -137,6 +139,8 @@ pub(crate) struct Finish {
     /// The digest the answer must have, when it is known and the store keeps what it is given.
     pub(crate) known_digest: Option<String>,
     pub(crate) logical_bytes: u64,
+    /// Keys that are in the store now, where the job knows.
+    pub(crate) keys_left: Option<u64>,
     pub(crate) resent: u64,
     /// Largest resident set of the process since the first phase began.
     pub(crate) peak_rss_bytes: u64,

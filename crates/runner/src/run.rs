@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use store::StoreError;
-use study::{Cell, Reason, ReasonKind, TrialRecord};
+use study::{Cell, Left, Reason, ReasonKind, TrialRecord};
 
 /// Hears what happens while a study runs. Called between trials and ten times a second within one; never on the timed threads.
 pub trait Observer {
@@ -34,6 +34,15 @@ pub trait Observer {
     /// When the study could not be written.
     fn rounds_settled(&mut self, repeats: u32) -> Result<(), String> {
         let _ = repeats;
+        Ok(())
+    }
+
+    /// A store of the user's holds keys of the job from now on, or not any more (`keys` is 0 then, and nothing was made).
+    ///
+    /// # Errors
+    /// When the study could not be written.
+    fn leaves(&mut self, left: Left) -> Result<(), String> {
+        drop(left);
         Ok(())
     }
 
@@ -113,9 +122,9 @@ pub struct Trials<'a> {
 }
 
 impl<'a> Trials<'a> {
-    /// `resumed`: trials of this study were run before, so what a store of the user's holds of the job's keys is theirs.
-    pub fn new(plan: &'a Plan, resumed: bool) -> Trials<'a> {
-        Trials { plan, opened: BTreeSet::new(), users: UsersStores::new(resumed) }
+    /// `left`: what trials of this study have left in stores of the user's before: there the job's keys are theirs.
+    pub fn new(plan: &'a Plan, left: &[Left]) -> Trials<'a> {
+        Trials { plan, opened: BTreeSet::new(), users: UsersStores::new(left) }
     }
 
     /// Runs one trial.
@@ -135,13 +144,15 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// Runs every trial of the plan that is not in `recorded` (orders of a resumed study), until done or `stop` is set.
+/// Runs every trial of the plan that is not in `recorded` (orders of a resumed study, which has `left` something in stores of the
+/// user's), until done or `stop` is set.
 ///
 /// # Errors
 /// When a store cannot be opened at all, cannot do the job, or a trial cannot be recorded. Finished trials stay recorded.
 pub fn run(
     plan: &Plan,
     recorded: &BTreeSet<u32>,
+    left: &[Left],
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Ending, RunError> {
@@ -150,7 +161,7 @@ pub fn run(
     if plan.execution.is_apart() {
         plan.shelf.clear(); // the workers' nursery reads what they need
     }
-    let mut trials = Trials::new(plan, !recorded.is_empty());
+    let mut trials = Trials::new(plan, left);
     let start = Instant::now();
     for turn in turns {
         if recorded.contains(&turn.order) {

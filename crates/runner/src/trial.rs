@@ -1,6 +1,6 @@
 //! One trial, from the side of kvtrial: make its place, have a worker open the store and run the phases, judge, clear the place away.
 
-use crate::clean::UsersStores;
+use crate::clean::{self, UsersStores};
 use crate::execution::{Departure, Hearing, Wish};
 use crate::judge::{self, Evidence};
 use crate::measured::{Measured, Meter};
@@ -12,7 +12,7 @@ use host::Premises;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Facts, StoreError};
-use study::{Durability, Judged, Reason, ReasonKind, ServerUse, Target, TrialRecord, Verdict};
+use study::{Durability, Judged, Left, LeftCount, Reason, ReasonKind, ServerUse, Target, TrialRecord, Verdict};
 
 /// What is known of a cell's store once it was opened.
 #[derive(Clone, Debug)]
@@ -83,7 +83,8 @@ pub(crate) fn run_trial(
         settings: planned.settings,
         keys: users.keys(plan, planned),
     };
-    let mut witness = Witness::new(&premises, plan.execution.is_apart(), stop, observer);
+    let place = clean::place_of(&planned.spec);
+    let mut witness = Witness::new(place, &premises, plan.execution.is_apart(), stop, observer);
     let departure = plan.execution.carry_out(plan, planned, assignment, &mut witness);
     let seen = witness.leave();
     let finished = conclude(planned, record, seen, departure, opening, stop);
@@ -122,7 +123,10 @@ fn conclude(
     opening: Opening,
     stop: &AtomicBool,
 ) -> Result<Finished, RunError> {
-    let Seen { opened, mut measured, finish, refusal, looks, server_ending, doing } = seen;
+    let Seen { opened, mut measured, finish, refusal, left: _, unwritten, looks, server_ending, doing } = seen;
+    if let Some(problem) = unwritten {
+        return Err(RunError::Record(problem));
+    }
     if let Some(refusal) = refusal.filter(|_| server_ending.is_none()) {
         let store = planned.spec.to_string();
         return match refusal {
@@ -189,6 +193,8 @@ fn not_in_effect(planned: &PlannedCell, facts: &Facts, durability: Durability) -
 
 /// Hears what the worker reports, and looks at the server and the disk at the moments that count.
 struct Witness<'a> {
+    /// Where the store is, if it is the user's.
+    place: String,
     premises: &'a Premises,
     /// The worker is another process.
     apart: bool,
@@ -205,6 +211,10 @@ struct Seen {
     measured: Measured,
     finish: Option<Finish>,
     refusal: Option<Refusal>,
+    /// What is in the user's store.
+    left: Option<Left>,
+    /// Why that could not be written down.
+    unwritten: Option<String>,
     looks: Looks,
     /// How the server ended before it was told to, with the end of its log.
     server_ending: Option<String>,
@@ -220,17 +230,25 @@ struct Looks {
 }
 
 impl<'a> Witness<'a> {
-    fn new(premises: &'a Premises, apart: bool, stop: &'a AtomicBool, observer: &'a mut dyn Observer) -> Witness<'a> {
+    fn new(
+        place: String,
+        premises: &'a Premises,
+        apart: bool,
+        stop: &'a AtomicBool,
+        observer: &'a mut dyn Observer,
+    ) -> Witness<'a> {
         let seen = Seen {
             opened: None,
             measured: Measured::default(),
             finish: None,
             refusal: None,
+            left: None,
+            unwritten: None,
             looks: Looks::default(),
             server_ending: None,
             doing: "opening the store".into(),
         };
-        Witness { premises, apart, stop, observer, worker: None, meter: None, seen }
+        Witness { place, premises, apart, stop, observer, worker: None, meter: None, seen }
     }
 
     /// The worker is gone.
@@ -258,6 +276,11 @@ impl Hearing for Witness<'_> {
                 self.worker = Some(pid);
             }
             Report::Opened(opened) => seen.opened = Some(opened),
+            Report::Leaves { keys, made } => {
+                let left = Left { store: self.place.clone(), keys, count: LeftCount::AtMost, made };
+                seen.unwritten = self.observer.leaves(left.clone()).err();
+                seen.left = Some(left);
+            }
             Report::Begins(phase) => {
                 seen.doing.clone_from(&phase.name);
                 self.meter = Some(Meter::start(self.premises, self.apart));
@@ -270,6 +293,10 @@ impl Hearing for Witness<'_> {
             Report::Broken { phase, words } => seen.measured.broken(&phase, &words),
             Report::Finished(finish) => {
                 seen.looks = Looks { disk_bytes: self.premises.disk_bytes(), server: self.premises.usage() };
+                if let (Some(left), Some(keys)) = (&mut seen.left, finish.keys_left) {
+                    *left = Left { keys, count: LeftCount::Exact, ..left.clone() };
+                    seen.unwritten = self.observer.leaves(left.clone()).err();
+                }
                 seen.finish = Some(*finish);
                 "disconnecting".clone_into(&mut seen.doing);
             }

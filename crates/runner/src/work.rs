@@ -61,9 +61,12 @@ fn on_store(
     let keeps = capabilities.keeps;
     let setup = TrialSetup { slots: assignment.settings.slots(), capabilities, seed: assignment.seed };
     if let Some(keys) = &assignment.keys {
-        clean::carry_out(keys, store, assignment, bench, &setup, link).map(drop)?;
+        clean::carry_out(keys, store, &assignment.settings, bench, &setup, link)?;
     }
     let trial = job.trial(&setup);
+    if assignment.keys.is_some() {
+        link.say(Report::Leaves { keys: clean::count(trial.as_ref()), made: store.made() });
+    }
     ProcessUse::reset_peak();
     let complete = Crew::over(store, trial.as_ref(), &assignment.settings, bench.stop, |crew| {
         phases(store, trial.as_ref(), assignment, bench, link, crew)
@@ -79,6 +82,7 @@ fn on_store(
         answer_reasons,
         known_digest: (keeps == Keeps::Everything && complete).then(|| job.known_digest()).flatten(),
         logical_bytes: trial.logical_bytes(),
+        keys_left: trial.keys_left().filter(|_| complete),
         resent: store.resent(),
         peak_rss_bytes: ProcessUse::now().peak_rss_bytes,
     })

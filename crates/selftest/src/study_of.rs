@@ -52,7 +52,7 @@ impl SmallStudy<'_> {
             execution: self.execution.clone(),
         };
         let mut trials = Trials(vec![Vec::new(); self.stores.len()]);
-        match runner::run(&plan, &BTreeSet::new(), stop, &mut trials) {
+        match runner::run(&plan, &BTreeSet::new(), &[], stop, &mut trials) {
             Ok(Ending::Complete) => Ok(Some(trials.0)),
             Ok(Ending::Interrupted) => Ok(None),
             Err(error) => Err(error.to_string()),

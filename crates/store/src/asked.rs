@@ -122,6 +122,14 @@ impl Store for Asked {
         self.store.clear()
     }
 
+    fn made(&self) -> Vec<String> {
+        self.store.made()
+    }
+
+    fn unmake(&self) -> Result<(), StoreError> {
+        self.store.unmake()
+    }
+
     fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
         self.store.sweep(sweep, keys)
     }

@@ -232,6 +232,19 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
+    /// What the adapter has made in the server if it was not there, by kind and name: tables, collections, databases.
+    fn made(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Takes away what it has made, as far as nothing of others can be in it. Nothing else can be done with the store then.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    fn unmake(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Looks for these keys, or deletes those of them that are there, in a few requests: values, counters and records of counters.
     /// `None`: it has no such requests, and keys are asked for one by one, many in flight.
     ///

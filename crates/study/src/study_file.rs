@@ -1,6 +1,6 @@
 //! The top of `study.json`.
 
-use crate::{Cell, HostFacts, PresetRecord, RateSearch, Sampled, Selftest, TrialOrder, Tune, Varied};
+use crate::{Cell, HostFacts, Left, PresetRecord, RateSearch, Sampled, Selftest, TrialOrder, Tune, Varied};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -52,6 +52,9 @@ pub struct Study {
     /// The highest rates under a bound, of `--find-rate`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rate_search: Vec<RateSearch>,
+    /// What the run left in stores of the user's; `kvtrial clear` deletes it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<Left>,
     /// What `kvtrial tune` found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tune: Option<Tune>,

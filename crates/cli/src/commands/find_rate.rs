@@ -2,7 +2,7 @@
 
 use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::page;
-use super::run::{NOTHING_KEPT, untrusted, write_cells};
+use super::run::{NOTHING_KEPT, clear, tell_left, untrusted, write_cells};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, note, print};
@@ -33,6 +33,7 @@ pub fn find_rate(plan: &Plan, directory: StudyDir, bound: Bound, arguments: &Run
     lab.expected = trials;
     let found = find_rates(&mut lab, RateOptions { bound, rounds });
     notebook.progress.finish();
+    let cleared = if arguments.clear { clear(plan, &mut notebook) } else { failure::GOOD };
     if let Ok(searches) = &found {
         notebook.directory.amend(|study| study.rate_search.clone_from(searches))?;
     }
@@ -46,17 +47,22 @@ pub fn find_rate(plan: &Plan, directory: StudyDir, bound: Bound, arguments: &Run
         note(NOTHING_KEPT);
         return Ok(failure::INTERRUPTED);
     };
+    if found.is_err() {
+        tell_left(&study, &out);
+    }
     found?;
 
     write_cells(&out, &study)?;
     print(&report::rate_search(&study, colour()))?;
     if host::interrupt::requested() {
         note(&format!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display()));
+        tell_left(&study, &out);
         return Ok(failure::INTERRUPTED);
     }
     page::write(&out, &study)?;
     print(&format!("Study: {0}/report.html, {0}/study.json, {0}/cells.csv, {0}/plots\n", out.display()))?;
-    Ok(status(&study, arguments.strict))
+    tell_left(&study, &out);
+    Ok(if cleared == failure::GOOD { status(&study, arguments.strict) } else { cleared })
 }
 
 /// Rates beyond the edge are void by nature; only a wrong answer voids a search.

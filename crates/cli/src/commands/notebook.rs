@@ -5,7 +5,7 @@ use engine::Progress;
 use report::{DirectoryError, StudyDir};
 use runner::{About, Observer, Plan, RunError, UnderWay};
 use std::time::Duration;
-use study::{Reason, ReasonKind, Study, TrialRecord};
+use study::{Left, LeftCount, Reason, ReasonKind, Study, TrialRecord};
 
 /// Writes trials down and shows how far the study is.
 pub struct Notebook {
@@ -19,6 +19,8 @@ pub struct Notebook {
     duration: Option<Duration>,
     /// The cell that stopped the study, and why it could not be run.
     failed: Option<(usize, Reason)>,
+    /// What stores of the user's hold by now.
+    pub left: Vec<Left>,
 }
 
 impl Notebook {
@@ -34,11 +36,14 @@ impl Notebook {
         let left = turns.iter().filter(|turn| !recorded.contains(&turn.order));
         progress.plan(left.map(|turn| names[turn.cell].as_str()));
         let duration = plan.cells.first().and_then(|cell| cell.settings.duration);
-        Notebook { directory, progress, trial: (0, 0, String::new()), phase: String::new(), duration, failed: None }
+        let left = directory.study().left.clone();
+        let (trial, phase) = ((0, 0, String::new()), String::new());
+        Notebook { directory, progress, trial, phase, duration, failed: None, left }
     }
 
     /// Closes the study. Cells that were not run say why: because of `stopped`, if the study ended early, and the cell that stopped
-    /// it for a reason of its own. Of a study that ended before its first trial was finished nothing stays on disk.
+    /// it for a reason of its own. Of a study that ended before its first trial was finished nothing stays on disk, unless it has left
+    /// something in a store of the user's: then the study says what.
     ///
     /// # Errors
     /// It could not be written.
@@ -49,9 +54,12 @@ impl Notebook {
                 Some((at, why)) if *at == cell => why.clone(),
                 _ => stopped.clone(),
             });
-            if !self.directory.has_trials() {
+            if !self.directory.has_trials() && self.left.is_empty() {
                 return self.directory.abandon().map(|_| Closed::Nothing);
             }
+        }
+        if self.directory.study().left != self.left {
+            self.directory.amend(|study| study.left = self.left)?;
         }
         self.directory.close().map(Closed::Kept)
     }
@@ -129,6 +137,25 @@ impl Observer for Notebook {
 
     fn cell_failed(&mut self, cell: usize, error: &RunError) {
         self.failed = Some((cell, error.reason()));
+    }
+
+    fn leaves(&mut self, left: Left) -> Result<(), String> {
+        if left.keys == 0 && left.count == LeftCount::Exact && left.made.is_empty() {
+            self.left.retain(|known| known.store != left.store); // its job has deleted what it wrote
+            return Ok(());
+        }
+        let known = self.left.iter_mut().find(|known| known.store == left.store);
+        let is_known = known.is_some();
+        match known {
+            Some(known) => *known = left,
+            None => self.left.push(left),
+        }
+        if !is_known {
+            // On disk before the first key is written, so that it is known whatever becomes of this process.
+            let all = self.left.clone();
+            self.directory.amend(|study| study.left = all).map_err(|error| error.to_string())?;
+        }
+        Ok(())
     }
 
     fn trial_finished(&mut self, cell: usize, record: TrialRecord, about: Option<&About>) -> Result<(), String> {

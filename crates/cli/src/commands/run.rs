@@ -10,6 +10,7 @@ use report::StudyDir;
 use runner::{Ending, Plan};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 use study::{Status, Study, TrialOrder};
 
@@ -30,8 +31,10 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
     let recorded = directory.recorded();
     announce(&plan, recorded.len());
     let mut notebook = Notebook::new(directory, &plan);
-    let ending = runner::run(&plan, &recorded, host::interrupt::flag(), &mut notebook);
+    let left = notebook.left.clone();
+    let ending = runner::run(&plan, &recorded, &left, host::interrupt::flag(), &mut notebook);
     notebook.progress.finish();
+    let cleared = if arguments.clear { clear(&plan, &mut notebook) } else { failure::GOOD };
     let closed = notebook.close(match &ending {
         Ok(Ending::Complete) => None,
         Ok(Ending::Interrupted) => Some(interrupted()),
@@ -44,6 +47,7 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
     };
     write_cells(&out, &study)?;
     let ending = ending.map_err(|error| {
+        tell_left(&study, &out);
         let kept = format!("What was run before is in {0}; mend this and go on with --out {0} --resume", out.display());
         Failure::usage(format!("{error}\n{kept}"))
     })?;
@@ -55,11 +59,37 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
             "Interrupted. What was finished is in {0}; go on with the same command and --out {0} --resume",
             out.display()
         ));
+        tell_left(&study, &out);
         return Ok(failure::INTERRUPTED);
     }
     page::write(&out, &study)?;
     print(&format!("Study: {0}/report.html, {0}/study.json, {0}/cells.csv, {0}/plots\n", out.display()))?;
-    Ok(status(&study, arguments.strict))
+    tell_left(&study, &out);
+    Ok(if cleared == failure::GOOD { status(&study, arguments.strict) } else { cleared })
+}
+
+/// `--clear`, after the last trial: also of a run that was interrupted.
+/// Returns the exit status of that.
+pub fn clear(plan: &Plan, notebook: &mut Notebook) -> u8 {
+    let left = std::mem::take(&mut notebook.left);
+    // Who has interrupted the run wants its keys gone all the more; a second interrupt ends all at once.
+    let still = super::clear::delete(plan, &left, &AtomicBool::new(false), &mut |line| note(line.trim_end()));
+    let (still, status) = match still {
+        Ok(still) => (still, failure::GOOD),
+        Err((failure, still)) => {
+            note(&format!("kvtrial: {}", failure.message));
+            (still, failure.status)
+        }
+    };
+    notebook.left = still;
+    status
+}
+
+/// Says what the run has left in stores of the user's, and how to delete it.
+pub fn tell_left(study: &Study, out: &Path) {
+    for sentence in report::left_sentences(study) {
+        note(&format!("{sentence} To delete them: kvtrial clear {}", out.display()));
+    }
 }
 
 /// What is said of a study that was interrupted before its first trial was finished.

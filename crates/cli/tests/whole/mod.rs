@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use study::{
-    Budget, BudgetPart, Cell, CurvePoint, Durability, Judged, Latencies, LatencySummary, Layer, Noise, Original,
-    PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RatePoint, RateSearch, Reason, ReasonKind, Sampled,
-    Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study, TrialRecord, Tune, TuneEffect, TuneRound,
-    TunedKey, TunedSetting, Varied, Verdict,
+    Budget, BudgetPart, Cell, CurvePoint, Durability, Judged, Latencies, LatencySummary, Layer, Left, LeftCount, Noise,
+    Original, PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RatePoint, RateSearch, Reason, ReasonKind,
+    Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study, TrialRecord, Tune, TuneEffect,
+    TuneRound, TunedKey, TunedSetting, Varied, Verdict,
 };
 
 pub fn study() -> Study {
@@ -30,6 +30,12 @@ pub fn study() -> Study {
             rate: Some(figure),
             points: vec![RatePoint::default()],
             ..RateSearch::default()
+        }],
+        left: vec![Left {
+            store: "redis://h:6379".into(),
+            keys: 3,
+            count: LeftCount::AtMost,
+            made: vec!["table a.b".into()],
         }],
         tune: Some(Tune {
             objective: "p99".into(),

@@ -95,6 +95,21 @@ impl StudyDir {
             .map_err(|source| DirectoryError::Write { path: path.join(JOURNAL), source })
     }
 
+    /// Changes what a finished or interrupted study says as a whole, and nothing of its cells.
+    ///
+    /// # Errors
+    /// There is no study, it is damaged, newer, or in use, or it could not be written.
+    pub fn change(path: &Path, change: impl FnOnce(&mut Study)) -> Result<Study, DirectoryError> {
+        if !path.is_dir() {
+            return Err(DirectoryError::Absent { path: path.to_owned() });
+        }
+        let lock = lock(path)?;
+        let mut study = read_study(path)?;
+        change(&mut study);
+        let begun = StudyDir::begin(path, study, lock, Made::Before);
+        begun.map_err(|source| DirectoryError::Write { path: path.join(JOURNAL), source })?.close()
+    }
+
     fn begin(path: &Path, study: Study, lock: File, made: Made) -> io::Result<StudyDir> {
         let journal = begin_journal(path, &study, &lock)?;
         let stale = (0..study.cells.len()).collect();

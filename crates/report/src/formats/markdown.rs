@@ -1,5 +1,6 @@
 //! A study as GitHub-flavoured Markdown.
 
+use crate::left::left_sentences;
 use crate::markdown::{code, escaped};
 use crate::order;
 use crate::promise::promise;
@@ -35,6 +36,9 @@ pub fn study_markdown(study: &Study) -> String {
         .collect();
     if !reasons.is_empty() {
         let _ = writeln!(text, "\n{}", reasons.join("\n"));
+    }
+    for sentence in left_sentences(study) {
+        let _ = writeln!(text, "\n{} `kvtrial clear` with the study's directory deletes them.", escaped(&sentence));
     }
     let _ = writeln!(text, "\n{}", code(&study.command.join(" ")));
     text

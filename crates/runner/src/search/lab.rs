@@ -33,7 +33,7 @@ impl<'a> Lab<'a> {
     /// For the cells of a plan, which the study has already, and for others.
     pub fn new(plan: &'a Plan, stop: &'a AtomicBool, observer: &'a mut dyn Observer) -> Lab<'a> {
         let cells = plan.cells.iter().map(|cell| Tested { cell: plan.cell(cell), trials: Vec::new() }).collect();
-        Lab { plan, trials: Trials::new(plan, false), cells, order: 0, expected: 0, stop, observer }
+        Lab { plan, trials: Trials::new(plan, &[]), cells, order: 0, expected: 0, stop, observer }
     }
 
     /// The plan.

@@ -108,6 +108,14 @@ impl Store for Burning {
         self.store.clear()
     }
 
+    fn made(&self) -> Vec<String> {
+        self.store.made()
+    }
+
+    fn unmake(&self) -> Result<(), StoreError> {
+        self.store.unmake()
+    }
+
     fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
         self.store.sweep(sweep, keys)
     }

@@ -108,6 +108,11 @@ impl Store for CouchDb {
         self.resent.count()
     }
 
+    /// It is not unmade: it may have been there before.
+    fn made(&self) -> Vec<String> {
+        vec![format!("database {}", self.database.trim_start_matches('/'))]
+    }
+
     fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
         whole::sweep(self, sweep, keys).map(Some)
     }

@@ -290,6 +290,19 @@ impl Store for MongoDb {
         })
     }
 
+    fn made(&self) -> Vec<String> {
+        COLLECTIONS.map(|name| format!("collection {}.{name}", self.database)).to_vec()
+    }
+
+    fn unmake(&self) -> Result<(), StoreError> {
+        self.ask(async |database| {
+            for name in COLLECTIONS {
+                database.collection::<Document>(name).drop().await?;
+            }
+            Ok(())
+        })
+    }
+
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
         brief(&self.place, patience, async {
             let database = enter(&self.place, self.options.clone(), &self.database).await?;

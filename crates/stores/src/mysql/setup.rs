@@ -200,6 +200,17 @@ impl Store for MySql {
         })
     }
 
+    fn made(&self) -> Vec<String> {
+        let database = self.opts.db_name().unwrap_or_default();
+        TABLES.iter().map(|(table, _)| format!("table {database}.{table}")).collect()
+    }
+
+    /// The database stays: it may have been there before, and may be granted to somebody.
+    fn unmake(&self) -> Result<(), StoreError> {
+        let tables = TABLES.map(|(table, _)| table).join(", ");
+        self.ask(SETUP_TIMEOUT, async |conn| conn.query_drop(format!("DROP TABLE IF EXISTS {tables}")).await)
+    }
+
     /// InnoDB rewrites the table and swaps the files.
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
         self.ask(patience, async |conn| conn.query_drop("OPTIMIZE TABLE kvtrial_kv").await)

@@ -254,6 +254,21 @@ impl Store for Postgres {
         self.ask(SETUP_TIMEOUT, async |client| client.batch_execute(&tables(self.layout, DROP)).await)
     }
 
+    fn made(&self) -> Vec<String> {
+        let tables = self.layout.tables().map(|(table, _)| format!("table kvtrial.{table}"));
+        std::iter::once("schema kvtrial".to_owned()).chain(tables).collect()
+    }
+
+    /// The schema stays where there is more in it, such as tables of another layout.
+    fn unmake(&self) -> Result<(), StoreError> {
+        let drops: String = self.layout.tables().map(|(table, _)| format!("{DROP}{table};")).into_iter().collect();
+        self.ask(SETUP_TIMEOUT, async |client| {
+            client.batch_execute(&drops).await?;
+            drop(client.batch_execute("DROP SCHEMA kvtrial RESTRICT").await);
+            Ok(())
+        })
+    }
+
     /// Rewrites table and index into new files; the checkpoint lets go of the old ones.
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
         self.ask(patience, async |client| {
