@@ -249,11 +249,11 @@ fn carry_out(
         cpu: thread_cpu() - cpu,
         run_delay: run_delay().saturating_sub(delay),
         schedule: lane.schedule.take(),
-        counts: lane.counts,
-        histograms: std::mem::take(&mut lane.histograms),
-        series: lane.series,
+        counts: lane.books.counts,
+        histograms: std::mem::take(&mut lane.books.histograms),
+        series: lane.books.series,
         growth: lane.growth,
-        offences: std::mem::take(&mut lane.offences),
+        offences: std::mem::take(&mut lane.books.offences),
         reconnected: session.reconnected() - before,
     })
 }

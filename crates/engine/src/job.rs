@@ -1,5 +1,6 @@
 //! What a job is to the engine: state machines over slots, in phases, with an answer at the end.
 
+use crate::lane::{Turn, TurnEnd};
 use crate::{Offence, Preset};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -228,6 +229,15 @@ pub trait Worker {
     /// Records this worker has stored so far, for jobs whose growth is watched; others store none.
     fn stored(&self) -> u64 {
         0
+    }
+
+    /// Carries out a turn of a slot whose session answers at once. Nothing overrides it: it is here so that the engine's loop is compiled
+    /// together with this worker's [`next`](Worker::next) and [`reply`](Worker::reply), which on a store in memory are most of the time.
+    ///
+    /// # Errors
+    /// The session's.
+    fn take_turn(&mut self, slot: Slot, turn: Turn<'_, '_>) -> Result<TurnEnd, StoreError> {
+        turn.take(self, slot)
     }
 
     /// Whether the job's own work between a reply and the next operation is too small to matter (a generator). The engine then

@@ -1,24 +1,27 @@
 //! One thread's loop: slots, what they do next, when it is due, and what the replies were.
 
+mod books;
 mod closed;
 mod open;
 mod replies;
+mod turn;
 
 use crate::clock::{Clock, Ticks};
 use crate::growth::Growth;
 use crate::job::{Think, Worker};
 use crate::live::Live;
-use crate::offence::Offences;
-use crate::outcome::{Counts, End, Histograms};
+use crate::outcome::End;
 use crate::schedule::Schedule;
 use crate::series::Series;
 use crate::settings::Settings;
+use books::Books;
 use replies::Burst;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use store::{Failure, OperationKind, Reply, Session, Slot, StoreError, Until};
+pub use turn::{Turn, TurnEnd};
 
 /// Consecutive lost connections after which a store is given up.
 const GIVE_UP_AFTER: u32 = 200;
@@ -72,16 +75,12 @@ pub(crate) struct Lane<'a> {
     now: Ticks,
     next_scan: Ticks,
     published: u64,
-    lost_in_a_row: u32,
     /// Whether the session answered the last operation at once.
     at_once: bool,
     burst: Burst,
 
-    pub(crate) counts: Counts,
-    pub(crate) histograms: Histograms,
-    pub(crate) series: Series,
+    pub(crate) books: Books<'a>,
     pub(crate) growth: Growth,
-    pub(crate) offences: Offences,
 }
 
 impl<'a> Lane<'a> {
@@ -98,7 +97,6 @@ impl<'a> Lane<'a> {
         Lane {
             chained: job.think() == Think::Free,
             job,
-            signals,
             every: settings.timing.one_in(),
             until_timed: settings.timing.one_in(),
             deadline: clock.ticks(settings.deadline),
@@ -117,14 +115,11 @@ impl<'a> Lane<'a> {
             now: 0,
             next_scan: 0,
             published: 0,
-            lost_in_a_row: 0,
             at_once: true,
             burst: Burst::NONE,
-            counts: Counts::default(),
-            histograms: Histograms::default(),
-            series: Series::new(&clock, 0),
+            books: Books::new(Series::new(&clock, 0), signals.live),
+            signals,
             growth,
-            offences: Offences::default(),
             clock,
         }
     }
@@ -133,7 +128,7 @@ impl<'a> Lane<'a> {
     pub(crate) fn start(&mut self) -> Ticks {
         let now = self.clock.now();
         self.now = now;
-        self.series = Series::new(&self.clock, now);
+        self.books.series = Series::new(&self.clock, now);
         self.growth.begin(now);
         if let Some(schedule) = &mut self.schedule {
             schedule.start(now);
@@ -167,7 +162,7 @@ impl<'a> Lane<'a> {
         if self.signals.stop.load(Ordering::Relaxed) {
             return Ok(Some(End::Interrupted));
         }
-        if self.lost_in_a_row >= GIVE_UP_AFTER {
+        if self.books.lost_in_a_row >= GIVE_UP_AFTER {
             return Ok(Some(End::Unanswered));
         }
         self.ready.extend(self.waiting.drain(..));
@@ -246,10 +241,10 @@ impl<'a> Lane<'a> {
     /// Lets whoever watches know how far this thread is.
     #[inline]
     fn publish(&mut self) {
-        let new = self.counts.operations - self.published;
+        let new = self.books.counts.operations - self.published;
         if new > 0 {
             self.signals.live.add_operations(new);
-            self.published = self.counts.operations;
+            self.published = self.books.counts.operations;
         }
     }
 }

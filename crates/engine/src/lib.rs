@@ -29,6 +29,7 @@ pub use job::{
     Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, Params, Phase, PlanFile, QueryInfo, Step, Think, Trial,
     TrialSetup, Worker,
 };
+pub use lane::{Turn, TurnEnd};
 pub use live::Progress;
 pub use offence::{Offence, Offences, printable};
 pub use outcome::{Counts, End, Histograms, Outcome};

@@ -1,12 +1,9 @@
 //! Closed loop: a slot sends its next operation when it has the reply to the last.
 
+use super::turn::{TURN, Turn, TurnEnd};
 use super::{InFlight, Lane};
 use crate::job::Step;
-use crate::outcome::Counts;
 use store::{Heed, OperationKind, Reply, Session, Slot, StoreError};
-
-/// Operations of one slot before the others have their turn, where replies come at once.
-const TURN: u32 = 64;
 
 impl Lane<'_> {
     /// Gives every idle slot its next operation.
@@ -36,74 +33,35 @@ impl Lane<'_> {
         sent
     }
 
-    /// Closed loop: the slot's next operation; where replies come at once, up to [`TURN`] of them. Counts are kept in locals
-    /// within a turn: on the null store every store to memory shows.
-    #[inline]
+    /// Gives the slot its turn on a session that answers at once.
     fn run_slot(&mut self, session: &mut dyn Session, slot: Slot) -> Result<(), StoreError> {
-        let chained = self.chained && self.every == 1;
-        let mut start = if chained { self.clock.now() } else { 0 };
-        let mut tally = Counts::default();
-        let mut turns_left = TURN;
         self.look_ahead(session, slot);
-        let result = loop {
-            if turns_left == 0 {
-                self.ready.push_back(slot);
-                break Ok(());
-            }
-            turns_left -= 1;
-            match &self.job.next(slot) {
-                Step::Finished => break Ok(()),
-                Step::Wait => {
-                    self.waiting.push(slot);
-                    break Ok(());
-                }
-                Step::Operation(operation) => {
-                    let kind = operation.kind();
-                    tally.bytes_written += operation.bytes_written();
-                    self.until_timed -= 1;
-                    let timed = self.until_timed == 0;
-                    if timed {
-                        self.until_timed = self.every;
-                        if !chained {
-                            start = self.clock.now();
-                        }
-                    }
-                    match session.submit(slot, operation) {
-                        Ok(Some(ref reply)) => {
-                            if timed {
-                                self.now = self.clock.now();
-                                let ns = self.clock.ns(self.now.saturating_sub(start));
-                                self.series.note(self.now, ns, &self.histograms, self.signals.live);
-                                self.histograms.response[kind as usize].record(ns);
-                                start = self.now;
-                            }
-                            tally.add(kind, reply);
-                            if let Err(offence) = self.job.reply(slot, reply) {
-                                self.offend(offence);
-                            }
-                            if timed && self.now >= self.end {
-                                self.ready.push_back(slot); // a slow store's turn would go on for long
-                                break Ok(());
-                            }
-                        }
-                        Ok(None) => {
-                            self.at_once = false;
-                            self.took_off(slot, kind, timed);
-                            break Ok(());
-                        }
-                        Err(error) => break Err(error),
-                    }
-                }
-            }
+        let turn = Turn {
+            session,
+            books: &mut self.books,
+            clock: self.clock,
+            every: self.every,
+            until_timed: &mut self.until_timed,
+            chained: self.chained && self.every == 1,
+            now: &mut self.now,
+            end: self.end,
         };
+        let end = self.job.take_turn(slot, turn);
         session.rest(slot);
-        self.series.count(tally.operations);
-        self.counts.merge(&tally);
-        if self.growth.watches() && tally.operations > 0 {
+        if self.growth.watches() {
             self.now = self.clock.now();
-            self.growth.batch(self.now, self.job.stored(), &self.histograms);
+            self.growth.batch(self.now, self.job.stored(), &self.books.histograms);
         }
-        result
+        match end? {
+            TurnEnd::Over => self.ready.push_back(slot),
+            TurnEnd::Waits => self.waiting.push(slot),
+            TurnEnd::Finished => {}
+            TurnEnd::TookOff { kind, timed } => {
+                self.at_once = false;
+                self.took_off(slot, kind, timed);
+            }
+        }
+        Ok(())
     }
 
     /// Tells a store that heeds it the keys of a turn to come, all at once: so their lines of memory are fetched side by side.
@@ -130,7 +88,7 @@ impl Lane<'_> {
             Step::Finished => return Ok(()),
         };
         let kind = operation.kind();
-        self.counts.bytes_written += operation.bytes_written();
+        self.books.counts.bytes_written += operation.bytes_written();
         self.until_timed -= 1;
         let timed = self.until_timed == 0;
         if timed {
@@ -157,8 +115,7 @@ impl Lane<'_> {
             let start = self.now;
             self.now = self.clock.now();
             let ns = self.clock.ns(self.now.saturating_sub(start));
-            self.series.note(self.now, ns, &self.histograms, self.signals.live);
-            self.histograms.response[kind as usize].record(ns);
+            self.books.respond(kind, self.now, ns, 1);
         }
         self.complete(slot, kind, reply);
         self.ready.push_back(slot);

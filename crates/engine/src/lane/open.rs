@@ -26,9 +26,12 @@ impl Lane<'_> {
                 Step::Wait => self.waiting.push(slot),
                 Step::Operation(operation) => {
                     let kind = operation.kind();
-                    self.counts.bytes_written += operation.bytes_written();
+                    self.books.counts.bytes_written += operation.bytes_written();
                     let sent = self.clock.now();
-                    self.histograms.client_lag.record(self.clock.ns(sent.saturating_sub(due.max(self.free_since))));
+                    self.books
+                        .histograms
+                        .client_lag
+                        .record(self.clock.ns(sent.saturating_sub(due.max(self.free_since))));
                     self.in_flight[slot as usize] = InFlight { kind, timed: true, active: true, sent, due };
                     if let Some(schedule) = &mut self.schedule {
                         schedule.advance();
@@ -36,10 +39,10 @@ impl Lane<'_> {
                     match session.submit(slot, &operation)? {
                         Some(reply) => {
                             self.now = self.clock.now();
-                            self.counts.add(kind, &reply);
-                            self.series.count(1);
+                            self.books.counts.add(kind, &reply);
+                            self.books.series.count(1);
                             if let Err(offence) = self.job.reply(slot, &reply) {
-                                self.offend(offence);
+                                self.books.offend(offence);
                             }
                             self.record_open(kind, sent, due);
                             self.free_since = self.now; // this thread was in the store until now
@@ -61,9 +64,8 @@ impl Lane<'_> {
     #[inline]
     pub(super) fn record_open(&mut self, kind: OperationKind, sent: Ticks, due: Ticks) {
         let response_ns = self.clock.ns(self.now.saturating_sub(due));
-        self.histograms.service.record(self.clock.ns(self.now.saturating_sub(sent)));
-        self.histograms.send_lag.record(self.clock.ns(sent.saturating_sub(due)));
-        self.series.note(self.now, response_ns, &self.histograms, self.signals.live);
-        self.histograms.response[kind as usize].record(response_ns);
+        self.books.histograms.service.record(self.clock.ns(self.now.saturating_sub(sent)));
+        self.books.histograms.send_lag.record(self.clock.ns(sent.saturating_sub(due)));
+        self.books.respond(kind, self.now, response_ns, 1);
     }
 }

@@ -23,8 +23,8 @@ impl Lane<'_> {
     /// Closes the books.
     pub(crate) fn finish(&mut self) {
         self.record_burst();
-        self.series.take_counts(&self.histograms, self.signals.live);
-        self.growth.finish(self.clock.now(), self.job.stored(), &self.histograms);
+        self.books.close();
+        self.growth.finish(self.clock.now(), self.job.stored(), &self.books.histograms);
     }
 
     /// Records the latency of the replies since the last call.
@@ -33,8 +33,7 @@ impl Lane<'_> {
         let replies = std::mem::take(&mut burst.replies);
         if replies > 0 {
             let ns = self.clock.ns(burst.arrived.saturating_sub(burst.sent));
-            self.series.note(burst.arrived, ns, &self.histograms, self.signals.live);
-            self.histograms.response[burst.kind as usize].record_many(ns, replies);
+            self.books.respond(burst.kind, burst.arrived, ns, replies);
         }
     }
 
@@ -47,30 +46,18 @@ impl Lane<'_> {
 
     #[cold]
     fn unasked(&mut self, reply: &Reply<'_>) {
-        self.offend(Offence::new(ReasonKind::Protocol, b"", format!("a reply nobody asked for: {reply:?}")));
+        self.books.offend(Offence::new(ReasonKind::Protocol, b"", format!("a reply nobody asked for: {reply:?}")));
     }
 
     /// Counts a reply and lets the job check it.
     #[inline(always)]
     pub(super) fn complete(&mut self, slot: Slot, kind: OperationKind, reply: &Reply<'_>) {
-        self.counts.add(kind, reply);
-        self.series.count(1);
+        self.books.counts.add(kind, reply);
+        self.books.series.count(1);
         match self.job.reply(slot, reply) {
-            Ok(()) => self.lost_in_a_row = 0,
-            Err(offence) => self.offend(offence),
+            Ok(()) => self.books.lost_in_a_row = 0,
+            Err(offence) => self.books.offend(offence),
         }
-    }
-
-    /// Counts what is wrong with a reply.
-    #[cold]
-    pub(super) fn offend(&mut self, offence: Offence) {
-        self.counts.errors += 1;
-        self.series.error();
-        self.signals.live.add_error();
-        if offence.kind() == ReasonKind::ConnectionLost {
-            self.lost_in_a_row += 1;
-        }
-        self.offences.add(offence);
     }
 }
 
@@ -81,7 +68,7 @@ impl Sink for Lane<'_> {
         self.now = self.clock.now();
         self.burst.arrived = self.now;
         if self.growth.watches() {
-            self.growth.batch(self.now, self.job.stored(), &self.histograms);
+            self.growth.batch(self.now, self.job.stored(), &self.books.histograms);
         }
     }
 

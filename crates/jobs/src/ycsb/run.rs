@@ -105,6 +105,7 @@ impl<'a> Run<'a> {
 }
 
 impl Run<'_> {
+    #[inline(never)]
     fn put(&mut self, slot: Slot, id: u32) -> Step<'_> {
         let state = &mut self.slots[slot as usize];
         state.id = id;
@@ -119,6 +120,7 @@ impl Run<'_> {
     }
 
     /// The next operation, whatever it is.
+    #[inline(never)]
     fn next_other(&mut self, slot: Slot, kind: Kind) -> Step<'_> {
         let trial = self.trial;
         // A ledger without room for more keys (2^31) lets the insert be a read.
@@ -162,6 +164,7 @@ impl Run<'_> {
     }
 
     /// Judges any reply but that to a get.
+    #[inline(never)]
     fn judge_other(&self, slot: Slot, stage: Stage, reply: &Reply<'_>) -> Result<(), Offence> {
         let YcsbTrial { ledger, values, .. } = self.trial;
         let SlotState { id, write, ref sights, .. } = self.slots[slot as usize];
@@ -182,7 +185,7 @@ impl Run<'_> {
 }
 
 impl Worker for Run<'_> {
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, slot: Slot) -> Step<'_> {
         let state = &mut self.slots[slot as usize];
         if state.stage == Stage::Write {
@@ -209,7 +212,7 @@ impl Worker for Run<'_> {
         Step::Operation(Operation::Get { key: &self.key })
     }
 
-    #[inline]
+    #[inline(always)]
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let trial = self.trial;
         let state = &mut self.slots[slot as usize];

@@ -1,0 +1,101 @@
+//! A turn of one slot on a session that answers at once.
+
+use super::books::Books;
+use crate::clock::{Clock, Ticks};
+use crate::job::{Step, Worker};
+use crate::outcome::Counts;
+use store::{OperationKind, Session, Slot, StoreError};
+
+/// Operations of one slot before the others have their turn.
+pub(super) const TURN: u32 = 64;
+
+/// A turn: what a worker takes it with.
+pub struct Turn<'t, 'b> {
+    pub(super) session: &'t mut dyn Session,
+    pub(super) books: &'t mut Books<'b>,
+    pub(super) clock: Clock,
+    /// One operation in so many is timed.
+    pub(super) every: u32,
+    pub(super) until_timed: &'t mut u32,
+    /// The end of one operation is the start of the next.
+    pub(super) chained: bool,
+    pub(super) now: &'t mut Ticks,
+    pub(super) end: Ticks,
+}
+
+/// Why a turn ended.
+pub enum TurnEnd {
+    /// It was long enough; there is more to do.
+    Over,
+    /// The slot waits for another's reply.
+    Waits,
+    /// The slot has nothing more to do.
+    Finished,
+    /// The session will answer later.
+    TookOff {
+        /// The operation's kind.
+        kind: OperationKind,
+        /// Whether it is timed.
+        timed: bool,
+    },
+}
+
+impl Turn<'_, '_> {
+    /// The loop of [`Worker::take_turn`]. Compiled once per kind of worker, so that the worker's own work is part of it. Counts are kept
+    /// in locals: on the null store every store to memory shows.
+    ///
+    /// # Errors
+    /// The session's.
+    #[inline(always)]
+    pub(crate) fn take<W: Worker + ?Sized>(self, worker: &mut W, slot: Slot) -> Result<TurnEnd, StoreError> {
+        let Turn { session, books, clock, every, until_timed, chained, now, end } = self;
+        let mut start = if chained { clock.now() } else { 0 };
+        let mut left = *until_timed;
+        let mut tally = Counts::default();
+        let mut turns_left = TURN;
+        let result = loop {
+            if turns_left == 0 {
+                break Ok(TurnEnd::Over);
+            }
+            turns_left -= 1;
+            let step = worker.next(slot);
+            let operation = match &step {
+                Step::Operation(operation) => operation,
+                Step::Finished => break Ok(TurnEnd::Finished),
+                Step::Wait => break Ok(TurnEnd::Waits),
+            };
+            let kind = operation.kind();
+            tally.bytes_written += operation.bytes_written();
+            left -= 1;
+            let timed = left == 0;
+            if timed {
+                left = every;
+                if !chained {
+                    start = clock.now();
+                }
+            }
+            let submitted = session.submit(slot, operation);
+            let reply = match submitted {
+                Ok(Some(ref reply)) => reply,
+                Ok(None) => break Ok(TurnEnd::TookOff { kind, timed }),
+                Err(error) => break Err(error),
+            };
+            if timed {
+                *now = clock.now();
+                books.respond(kind, *now, clock.ns(now.saturating_sub(start)), 1);
+                start = *now;
+            }
+            tally.add(kind, reply);
+            if let Err(offence) = worker.reply(slot, reply) {
+                books.offend(offence);
+            }
+            if timed && *now >= end {
+                break Ok(TurnEnd::Over); // a slow store's turn would go on for long
+            }
+        };
+        *until_timed = left;
+        books.series.count(tally.operations);
+        books.counts.merge(&tally);
+        result
+    }
+}
