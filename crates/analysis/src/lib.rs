@@ -40,7 +40,7 @@ pub use comparison::{
 pub use conditions::{Condition, Difference, Weight, differences};
 pub use cost::{baseline, cost, spread};
 pub use gate::{Bound, Fails, GATE_LEVEL, Gate, GateError, Judgement, Outcome, judge, judge_cells};
-pub use metric::{Better, Metric, Unit};
+pub use metric::{Better, Metric, Unit, records_per_operation};
 pub use pairing::{Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
 pub use ranking::{Group, Part, Place, Rank, common_parameters, groups, parts, ranking};
 pub use separation::{Shown, separate};

@@ -13,6 +13,8 @@ pub enum Metric {
     Makespan,
     /// Completed operations per second.
     OpsPerS,
+    /// Records written or read per second, where an operation carries several: a batch of documents.
+    RecordsPerS,
     /// Median response time.
     P50,
     /// 99th percentile of response time.
@@ -53,9 +55,10 @@ pub enum Unit {
 
 impl Metric {
     /// All metrics, in the order they are reported.
-    pub const ALL: [Metric; 9] = [
+    pub const ALL: [Metric; 10] = [
         Metric::Makespan,
         Metric::OpsPerS,
+        Metric::RecordsPerS,
         Metric::P50,
         Metric::P99,
         Metric::P999,
@@ -84,6 +87,7 @@ impl Metric {
         match self {
             Metric::Makespan => "makespan",
             Metric::OpsPerS => "ops_per_s",
+            Metric::RecordsPerS => "records_per_s",
             Metric::P50 => "p50",
             Metric::P99 => "p99",
             Metric::P999 => "p99.9",
@@ -99,6 +103,7 @@ impl Metric {
         match self {
             Metric::Makespan => "makespan_s",
             Metric::OpsPerS => "ops_per_s",
+            Metric::RecordsPerS => "records_per_s",
             Metric::P50 => "p50_ns",
             Metric::P99 => "p99_ns",
             Metric::P999 => "p99_9_ns",
@@ -113,7 +118,7 @@ impl Metric {
     pub fn unit(self) -> Unit {
         match self {
             Metric::Makespan | Metric::ClientCpu | Metric::ServerCpu => Unit::Seconds,
-            Metric::OpsPerS => Unit::PerSecond,
+            Metric::OpsPerS | Metric::RecordsPerS => Unit::PerSecond,
             Metric::P50 | Metric::P99 | Metric::P999 => Unit::Nanoseconds,
             Metric::ServerRss | Metric::Disk => Unit::Bytes,
         }
@@ -122,7 +127,7 @@ impl Metric {
     /// Which way it is better.
     pub fn better(self) -> Better {
         match self {
-            Metric::OpsPerS => Better::Higher,
+            Metric::OpsPerS | Metric::RecordsPerS => Better::Higher,
             _ => Better::Lower,
         }
     }
@@ -134,7 +139,7 @@ impl Metric {
             Metric::P50 | Metric::P99 | Metric::P999 => (typical / 128.0).max(1.0),
             Metric::ServerCpu => 0.01,
             Metric::ServerRss | Metric::Disk => 4096.0,
-            Metric::Makespan | Metric::OpsPerS | Metric::ClientCpu => 0.0,
+            Metric::Makespan | Metric::OpsPerS | Metric::RecordsPerS | Metric::ClientCpu => 0.0,
         };
         if typical > 0.0 { absolute / typical } else { 0.0 }
     }
@@ -147,6 +152,7 @@ impl Metric {
         let figure = match self {
             Metric::Makespan => positive(trial.makespan_s),
             Metric::OpsPerS => positive(trial.ops_per_s),
+            Metric::RecordsPerS => records_per_operation(trial).map(|each| each * trial.ops_per_s).and_then(positive),
             Metric::P50 => percentile(response.p50),
             Metric::P99 => percentile(response.p99),
             Metric::P999 => percentile(response.p99_9),
@@ -174,9 +180,18 @@ impl Metric {
             Metric::ServerCpu => cell.server_cpu_s,
             Metric::ServerRss => cell.server_rss_bytes,
             Metric::Disk => cell.disk_bytes,
-            Metric::P50 | Metric::P999 => quantity(&self.samples(cell)),
+            Metric::RecordsPerS | Metric::P50 | Metric::P999 => quantity(&self.samples(cell)),
         }
     }
+}
+
+/// Records an operation of the timed phases carried, on average; `None` where each carried one.
+pub fn records_per_operation(trial: &TrialRecord) -> Option<f64> {
+    let timed = || trial.phases.iter().filter(|phase| phase.timed);
+    let (records, operations): (u64, u64) =
+        (timed().map(|phase| phase.records).sum(), timed().map(|phase| phase.operations).sum());
+    // What carries no records, a reduction, is an operation as well.
+    (operations > 0 && records as f64 > 1.01 * operations as f64).then(|| records as f64 / operations as f64)
 }
 
 impl fmt::Display for Metric {

@@ -174,3 +174,35 @@ fn a_preset_varies_what_its_original_varied_unless_it_is_set() {
     assert_eq!(clients("--clients 3"), [3]);
     assert_eq!(clients("--vary clients=2,6"), [2, 6]);
 }
+
+#[test]
+fn rates_of_batches_are_documents_per_second_and_times_are_those_of_a_batch_wherever_they_are_shown() {
+    let desk = Desk::new();
+    let ran = desk.run("bulk -s sqlite --vary batch=100,1000 --data gen:3000:42 --repeats 3");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    assert!(ran.stdout.contains("DOCS/S") && !ran.stdout.contains("OP/S"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("On sqlite a batch takes"), "{}", ran.stdout);
+    let trials: Vec<&str> = ran.stderr.lines().filter(|line| line.contains(": trial ")).collect();
+    assert!(!trials.is_empty() && trials.iter().all(|line| line.contains(" records/s")), "{}", ran.stderr);
+    let shown = |format: &str| desk.kvtrial(&format!("report out --format {format}")).stdout;
+    let markdown = shown("markdown");
+    assert!(markdown.contains("| documents/s | p99 of a batch |") && !markdown.contains("op/s"), "{markdown}");
+    let page = std::fs::read_to_string(desk.path().join("out/report.html")).unwrap();
+    let body = page.split_once("<body>").unwrap().1.split_once("<script").unwrap().0;
+    for words in ["Documents per second", "p99 of a batch", "An operation is a batch of documents."] {
+        assert!(body.contains(words), "{words}");
+    }
+    assert!(!body.contains("Operations per second"), "of what, the page does not say");
+    // The figure itself: documents by the time of the job.
+    let cells = shown("cells-csv");
+    let mut rows = cells.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = rows.next().unwrap();
+    let column = |name: &str| header.iter().position(|title| *title == name).unwrap();
+    for row in rows.filter(|row| row[column("store")] == "sqlite") {
+        let number = |name: &str| row[column(name)].parse::<f64>().unwrap();
+        let documents = number("records_per_s") * number("makespan_s");
+        assert!((documents / 3000.0 - 1.0).abs() < 0.01, "{documents}: {row:?}");
+    }
+    let metrics = shown("openmetrics");
+    assert!(metrics.contains("kvtrial_records_per_second{"), "{metrics}");
+}

@@ -103,8 +103,10 @@ fn the_password_of_a_users_server_is_in_nothing_that_is_kept_or_shown() {
     let desk = Desk::new();
     let mut redis = Redis::start(&desk, &format!("requirepass {PASSWORD}"));
     let spec = format!("redis://:{PASSWORD}@127.0.0.1:{}", redis.port);
-    let mut running =
-        Running::start(&format!("ycsb --set records=1000 --set seconds=30 -s {spec} --repeats 1"), |_| {});
+    let mut running = Running::start(
+        &format!("ycsb --set records=1000 --set seconds=30 -s {spec} --repeats 1 --deadline 1s"),
+        |_| {},
+    );
     running.until_busy();
     // The user has typed it into the one command line.
     let mut texts = running.command_lines();

@@ -1,7 +1,7 @@
 //! Figures as text: a value, its unit, its interval, and how many trials are behind it.
 
 use analysis::{Metric, Unit};
-use report::units;
+use report::{Batches, units};
 use study::Quantity;
 
 /// One value in its unit.
@@ -33,6 +33,7 @@ pub(crate) fn title(metric: Metric) -> &'static str {
     match metric {
         Metric::Makespan => "Time of the job",
         Metric::OpsPerS => "Operations per second",
+        Metric::RecordsPerS => "Records per second",
         Metric::P50 => "Response time, median",
         Metric::P99 => "Response time, 99th percentile",
         Metric::P999 => "Response time, 99.9th percentile",
@@ -40,6 +41,24 @@ pub(crate) fn title(metric: Metric) -> &'static str {
         Metric::ServerCpu => "Processor time of the server",
         Metric::ServerRss => "Peak memory of the server",
         Metric::Disk => "Bytes on disk",
+    }
+}
+
+/// What rates are called where operations may be batches.
+pub(crate) fn rate_title(batches: Option<Batches>) -> String {
+    match batches {
+        None => title(Metric::OpsPerS).into(),
+        Some(Batches::Documents) => "Documents per second".into(),
+        Some(Batches::Records) => title(Metric::RecordsPerS).into(),
+    }
+}
+
+/// What a metric is called in headings where operations may be batches.
+pub(crate) fn title_of(metric: Metric, batches: Option<Batches>) -> String {
+    match (metric, batches) {
+        (Metric::OpsPerS, _) => rate_title(batches),
+        (Metric::P50 | Metric::P99 | Metric::P999, Some(_)) => format!("{}, of a batch", title(metric)),
+        _ => title(metric).into(),
     }
 }
 

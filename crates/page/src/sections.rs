@@ -14,6 +14,7 @@ const POINTS_OF_A_CURVE: std::ops::RangeInclusive<usize> = 24..=300;
 
 /// All sections with something to show.
 pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identities) -> Vec<Section> {
+    let batches = report::Batches::of(study);
     let curves = study.cells.iter().filter(|cell| !cell.baseline).count().max(1);
     let points = (MOST_POINTS / curves).clamp(*POINTS_OF_A_CURVE.start(), *POINTS_OF_A_CURVE.end());
     // Cells of a search are steps to its finding, which the search's own chart shows; ranking one against the next says nothing.
@@ -84,19 +85,19 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
         Section {
             id: "latency",
             title: "Latency",
-            intro: String::new(),
+            intro: batches.map_or(String::new(), |it| format!("An operation is a batch of {}.", it.noun())),
             parts: by_part(&|it| latency::chart(&it.part.cells, &it.part.label, identities).into_iter().collect()),
         },
         Section {
             id: "time",
             title: "Over time",
-            intro: String::new(),
-            parts: by_part(&|it| time::charts(&it.part.cells, &it.part.label, identities, points)),
+            intro: batches.map_or(String::new(), |it| format!("An operation is a batch of {}.", it.noun())),
+            parts: by_part(&|it| time::charts(&it.part.cells, batches, &it.part.label, identities, points)),
         },
         Section {
             id: "resources",
             title: "Resources",
-            intro: "Medians over trials.".into(),
+            intro: batches.map_or("Medians over trials.".into(), |it| format!("Medians over trials. An operation is a batch of {}.", it.noun())),
             parts: by_part(&|it| resources::charts(&it.part.cells, &it.part.label, identities)),
         },
     ];

@@ -1,10 +1,10 @@
 //! Jobs whose operations carry several records each: their rates are told in records.
 
-use study::{Cell, Study};
+use study::{Cell, Quantity, Study};
 
 /// What the operations of a study carry several of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Batches {
+pub enum Batches {
     /// Documents: the input counts them.
     Documents,
     /// Something else.
@@ -13,8 +13,8 @@ pub(crate) enum Batches {
 
 impl Batches {
     /// `None` where every operation of every cell carries one record.
-    pub(crate) fn of(study: &Study) -> Option<Batches> {
-        let several = |cell: &Cell| each(cell).is_some_and(|each| each > 1.01);
+    pub fn of(study: &Study) -> Option<Batches> {
+        let several = |cell: &Cell| each(cell).is_some();
         study.cells.iter().any(several).then(|| match study.input.contains_key("documents") {
             true => Batches::Documents,
             false => Batches::Records,
@@ -29,26 +29,30 @@ impl Batches {
         }
     }
 
-    /// How the column is to be read.
-    pub(crate) fn meaning(self) -> String {
-        let what = match self {
+    /// What a batch is made of.
+    pub fn noun(self) -> &'static str {
+        match self {
             Batches::Documents => "documents",
             Batches::Records => "records",
-        };
-        format!("{what} per second; an operation is a batch of them, and P99 is that of a batch")
+        }
+    }
+
+    /// How the column is to be read.
+    pub(crate) fn meaning(self) -> String {
+        format!("{} per second; an operation is a batch of them, and P99 is that of a batch", self.noun())
     }
 }
 
-/// Records per operation of the timed phases.
+/// Records per operation in the cell's trials; `None` where each carries one.
 fn each(cell: &Cell) -> Option<f64> {
-    let timed = || cell.by_phase.iter().filter(|phase| phase.timed);
-    let (records, operations): (u64, u64) =
-        (timed().map(|phase| phase.records).sum(), timed().map(|phase| phase.operations).sum());
-    (records > 0 && operations > 0).then(|| records as f64 / operations as f64)
+    let each: Vec<f64> = cell.counted().filter_map(analysis::records_per_operation).collect();
+    stats::median(&each)
 }
 
 /// The rate to be shown: of records where operations carry several, else of operations.
-pub(crate) fn rate(cell: &Cell, batches: Option<Batches>) -> Option<f64> {
+pub fn shown_rate(cell: &Cell, batches: Option<Batches>) -> Option<Quantity> {
     let each = batches.and_then(|_| each(cell)).unwrap_or(1.0);
-    cell.ops_per_s.map(|rate| rate.value * each)
+    let scaled =
+        |rate: Quantity| Quantity { value: rate.value * each, low: rate.low * each, high: rate.high * each, ..rate };
+    cell.ops_per_s.map(scaled)
 }

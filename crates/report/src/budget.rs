@@ -23,6 +23,8 @@ pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String 
     if budgets.is_empty() {
         return String::new();
     }
+    let operation =
+        if budgets.iter().any(|(cell, _)| carries_batches(cell)) { "an operation (a batch)" } else { "an operation" };
     let parts = || budgets.iter().flat_map(|(_, budget)| &budget.parts);
     let legend: Vec<String> = Layer::ALL
         .iter()
@@ -35,7 +37,7 @@ pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String 
             drawn.then(|| format!("{}{FIXED_BLANK}{}", sign(*layer), names.join(" or ")))
         })
         .collect();
-    let mut text = paragraph(&format!("Time of an operation: {}", legend.join(", ")), 1, 3, Style::Plain, colour);
+    let mut text = paragraph(&format!("Time of {operation}: {}", legend.join(", ")), 1, 3, Style::Plain, colour);
     let name = budgets.iter().map(|(cell, _)| width(&short(cell))).max().unwrap_or_default();
     let most = BAR.min(columns().saturating_sub(name + 15));
     for (cell, budget) in &budgets {
@@ -43,6 +45,10 @@ pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String 
         text += &format!("   {:name$}  {time:>8}  {}\n", short(cell), bar(budget, most));
     }
     text
+}
+
+fn carries_batches(cell: &Cell) -> bool {
+    cell.counted().any(|trial| analysis::records_per_operation(trial).is_some())
 }
 
 fn short(cell: &Cell) -> String {
@@ -79,12 +85,13 @@ fn bar(budget: &Budget, most: usize) -> String {
 
 /// The sentence on a cell, if it has a budget.
 pub(crate) fn sentence(cell: &Cell, cells: &[&Cell]) -> Option<String> {
-    Some(budget_sentence(&cell.store, budget(cell, cells)?.as_ref()))
+    Some(budget_sentence(&cell.store, cell, budget(cell, cells)?.as_ref()))
 }
 
-/// A budget in words, of a store called `name`:
+/// A budget in words, of a cell called `name`:
 /// `On redis-unix an operation takes 9.13 µs: 103 ns generator (null), 1.57 µs client (ram), 5.12 µs wire (echo-unix), 2.34 µs store.`
-pub fn budget_sentence(name: &str, budget: &Budget) -> String {
+pub fn budget_sentence(name: &str, cell: &Cell, budget: &Budget) -> String {
+    let operation = if carries_batches(cell) { "a batch" } else { "an operation" };
     let last = budget.parts.len().saturating_sub(1);
     let parts: Vec<String> = budget.parts.iter().enumerate().map(|(at, part)| told(part, at == last)).collect();
     let whole = units::duration(budget.time_per_operation_ns.value * 1e-9);
@@ -98,7 +105,7 @@ pub fn budget_sentence(name: &str, budget: &Budget) -> String {
             format!(" It cannot be split further: {} took longer than what is to be measured by them.", slow.join(", "))
         }
     };
-    format!("On {name} an operation takes {whole}: {}.{unsplit}", parts.join(", "))
+    format!("On {name} {operation} takes {whole}: {}.{unsplit}", parts.join(", "))
 }
 
 /// A part, with the baseline it was measured by; the last one is the store's own. What it is said to take is what is drawn of it: all

@@ -92,6 +92,7 @@ const COLUMNS: &[Column] = &[
     Column::text("durability_source", |cell| {
         cell.durability_source().map_or(String::new(), |source| source.name().into())
     }),
+    Column::quantity("records_per_s", |cell| Metric::RecordsPerS.of_cell(cell)),
 ];
 
 /// Of a cell that was not run nothing is known, not even a 0.

@@ -207,7 +207,7 @@ fn row(
         (footnotes::store_label(cell, &emulations.mark(cell)), style),
         (or_dash(cell.makespan_s.map(|makespan| units::duration(makespan.value))), style),
         (interval.unwrap_or_default(), Style::Dim),
-        (or_dash(batches::rate(cell, batches).map(units::count)), style),
+        (or_dash(batches::shown_rate(cell, batches).map(|rate| units::count(rate.value))), style),
         (or_dash(cell.p99_ns.map(|p99| units::duration(p99.value * 1e-9))), style),
         (or_dash(cost(cell, null).map(units::ratio)), style),
         (or_dash(cost(cell, ram).map(units::ratio)), style),

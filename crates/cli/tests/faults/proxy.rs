@@ -16,6 +16,14 @@ pub struct Proxy {
     connections: Arc<Mutex<Vec<Connection>>>,
 }
 
+/// Which connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The one most bytes go through.
+    Busiest,
+    All,
+}
+
 /// A connection of a client's, and the bytes that went through it.
 struct Connection {
     client: TcpStream,
@@ -79,14 +87,36 @@ impl Proxy {
         format!("{}://127.0.0.1:{}", self.name, self.port)
     }
 
-    /// Closes the connection most bytes went through, which is at work, or all.
-    pub fn cut(&self, all: bool) {
-        let connections = self.connections.lock().unwrap();
-        let busiest = connections.iter().max_by_key(|connection| connection.bytes.load(Ordering::Relaxed));
-        let one = busiest.into_iter().filter(|_| !all);
-        for connection in one.chain(connections.iter().filter(|_| all)) {
-            let _ = connection.client.shutdown(Shutdown::Both);
+    /// Cuts connections that are at work, and says when. A connection was at work if bytes have gone through it in the last moments.
+    pub fn cut(&self, cut: Cut) -> Instant {
+        let begun = Instant::now();
+        loop {
+            let before = self.bytes();
+            thread::sleep(Duration::from_millis(50));
+            let connections = self.connections.lock().unwrap();
+            let grown = |at: usize| {
+                let now = connections[at].bytes.load(Ordering::Relaxed);
+                now - before.get(at).copied().unwrap_or_default()
+            };
+            // Not between two phases, when the connections of the one are closed and those of the other not there yet.
+            let Some(busiest) = (0..connections.len()).filter(|at| grown(*at) > 0).max_by_key(|at| grown(*at)) else {
+                assert!(begun.elapsed() < Duration::from_secs(20), "nothing goes through the proxy");
+                continue;
+            };
+            let struck = Instant::now();
+            for (at, connection) in connections.iter().enumerate() {
+                if cut == Cut::All || at == busiest {
+                    let _ = connection.client.shutdown(Shutdown::Both);
+                }
+            }
+            return struck;
         }
+    }
+
+    /// Bytes of every connection so far.
+    fn bytes(&self) -> Vec<u64> {
+        let connections = self.connections.lock().unwrap();
+        connections.iter().map(|connection| connection.bytes.load(Ordering::Relaxed)).collect()
     }
 }
 

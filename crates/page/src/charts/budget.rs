@@ -56,7 +56,7 @@ pub(crate) fn chart(cells: &[&Cell], part: &str) -> Option<Chart> {
         description: rows
             .iter()
             .take(8)
-            .map(|row| report::budget_sentence(&label(row.0), row.1))
+            .map(|row| report::budget_sentence(&label(row.0), row.0, row.1))
             .collect::<Vec<_>>()
             .join(" "),
         height: rows_height(rows.len()) + 28,
@@ -70,7 +70,7 @@ pub(crate) fn words(cells: &[&Cell]) -> Vec<String> {
     rows(cells)
         .into_iter()
         .take(MOST_WORDS)
-        .map(|(cell, budget)| report::budget_sentence(&label(cell), budget))
+        .map(|(cell, budget)| report::budget_sentence(&label(cell), cell, budget))
         .collect()
 }
 

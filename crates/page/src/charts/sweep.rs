@@ -5,6 +5,7 @@ use crate::chart::{Chart, DataTable};
 use crate::figures;
 use crate::identity::{Identities, study_label};
 use analysis::{Metric, Unit};
+use report::Batches;
 use std::collections::BTreeSet;
 use study::{Cell, Study};
 
@@ -26,10 +27,11 @@ pub(crate) fn charts(study: &Study, identities: &Identities) -> Vec<Chart> {
     metrics.extend([Metric::OpsPerS, Metric::P99]);
     let mut known = BTreeSet::new();
     metrics.retain(|metric| known.insert(*metric) && cells.iter().any(|cell| metric.of_cell(cell).is_some()));
+    let batches = Batches::of(study);
     let mut charts: Vec<Chart> =
-        metrics.into_iter().filter_map(|metric| overlay(metric, &cells, along, &others, identities)).collect();
+        metrics.into_iter().filter_map(|metric| overlay(metric, batches, &cells, along, &others, identities)).collect();
     if others.is_empty() {
-        charts.extend(by_operation(&cells, along, identities));
+        charts.extend(by_operation(&cells, batches, along, identities));
     }
     charts
 }
@@ -82,7 +84,14 @@ fn line_names(cells: &[&Cell]) -> Vec<String> {
 }
 
 /// A metric against the values: one picture for each combination of the other parameters, a line for each store.
-fn overlay(metric: Metric, cells: &[&Cell], along: &Axis, others: &[&Axis], identities: &Identities) -> Option<Chart> {
+fn overlay(
+    metric: Metric,
+    batches: Option<Batches>,
+    cells: &[&Cell],
+    along: &Axis,
+    others: &[&Axis],
+    identities: &Identities,
+) -> Option<Chart> {
     let mut combinations: Vec<String> = Vec::new();
     for cell in cells {
         let name = combination(cell, others);
@@ -92,7 +101,11 @@ fn overlay(metric: Metric, cells: &[&Cell], along: &Axis, others: &[&Axis], iden
     }
     let all = combinations.len();
     combinations.truncate(MOST_COMBINATIONS);
-    let figure = |cell: &Cell| metric.of_cell(cell).filter(|_| cell.verdict.is_ranked());
+    let of_cell = |cell: &Cell| match metric {
+        Metric::OpsPerS => report::shown_rate(cell, batches),
+        _ => metric.of_cell(cell),
+    };
+    let figure = |cell: &Cell| of_cell(cell).filter(|_| cell.verdict.is_ranked());
     let mut facets = Facets::new(along, metric.unit());
     let mut table = DataTable::new(["Store", &along.key, "Others", "Median", "Interval"]);
     for title in &combinations {
@@ -134,7 +147,7 @@ fn overlay(metric: Metric, cells: &[&Cell], along: &Axis, others: &[&Axis], iden
         String::new()
     };
     facets.chart(
-        format!("{} against {}", figures::title(metric), along.key),
+        format!("{} against {}", figures::title_of(metric, batches), along.key),
         format!("A line for each store, medians with their intervals. Void cells are left out.{drawn}"),
         table,
     )
@@ -147,20 +160,24 @@ fn combination(cell: &Cell, others: &[&Axis]) -> String {
 
 /// A grid of pictures, operations (or phases) down, stores across: rate of each timed phase where there are several, else the 99th
 /// percentile of each kind of operation. The pictures of one operation have one scale.
-fn by_operation(cells: &[&Cell], along: &Axis, identities: &Identities) -> Option<Chart> {
+fn by_operation(cells: &[&Cell], batches: Option<Batches>, along: &Axis, identities: &Identities) -> Option<Chart> {
     let phases = timed_phases(cells);
-    let (names, unit, what): (Vec<String>, Unit, &str) = if phases.len() > 1 {
-        (phases, Unit::PerSecond, "Operations per second of each phase")
+    let (names, unit, what): (Vec<String>, Unit, String) = if phases.len() > 1 {
+        (phases, Unit::PerSecond, format!("{} of each phase", figures::rate_title(batches)))
     } else {
         let operations: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.latency_ns.by_operation.keys()).collect();
-        (operations.into_iter().cloned().collect(), Unit::Nanoseconds, "99th percentile of response time by operation")
+        (
+            operations.into_iter().cloned().collect(),
+            Unit::Nanoseconds,
+            "99th percentile of response time by operation".into(),
+        )
     };
     let stores = line_names(cells);
     if names.len() < 2 || names.len() * stores.len() > MOST_FACETS {
         return None;
     }
     let figure = |cell: &Cell, name: &str| match unit {
-        Unit::PerSecond => phase_rate(cell, name),
+        Unit::PerSecond => phase_rate(cell, name, batches),
         _ => cell.latency_ns.by_operation.get(name).filter(|it| it.n > 0).map(|it| it.p99 as f64),
     };
     let mut facets = Facets::new(along, unit);
@@ -205,10 +222,11 @@ fn timed_phases(cells: &[&Cell]) -> Vec<String> {
 }
 
 /// Median over trials of a phase's rate.
-fn phase_rate(cell: &Cell, name: &str) -> Option<f64> {
+fn phase_rate(cell: &Cell, name: &str, batches: Option<Batches>) -> Option<f64> {
     let of_phase = |trial: &study::TrialRecord| {
         let phase = trial.phases.iter().find(|phase| phase.name == name && phase.elapsed_s > 0.0)?;
-        Some(phase.operations as f64 / phase.elapsed_s)
+        let done = if batches.is_some() && phase.records > 0 { phase.records } else { phase.operations };
+        Some(done as f64 / phase.elapsed_s)
     };
     stats::median(&cell.counted().filter_map(of_phase).collect::<Vec<f64>>())
 }

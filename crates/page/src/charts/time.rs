@@ -4,15 +4,22 @@ use super::thin::thinned;
 use crate::chart::{Chart, DataTable, slug};
 use crate::figures;
 use crate::identity::{Identities, label};
-use analysis::{Unit, middle_trial};
+use analysis::{Unit, middle_trial, records_per_operation};
+use report::Batches;
 use serde_json::{Value, json};
-use study::{Cell, SeriesPoint, TrialRecord};
+use study::{Cell, TrialRecord};
 
 /// Stalls marked in one chart.
 const MOST_STALLS: usize = 40;
 
 /// Charts of one part: rate, and 99th percentile, of each cell's middle trial. `most_points` is what one cell may draw.
-pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_points: usize) -> Vec<Chart> {
+pub(crate) fn charts(
+    cells: &[&Cell],
+    batches: Option<Batches>,
+    part: &str,
+    identities: &Identities,
+    most_points: usize,
+) -> Vec<Chart> {
     let drawn: Vec<(&Cell, &TrialRecord)> = cells
         .iter()
         .filter(|cell| !cell.baseline && cell.verdict.is_ranked())
@@ -22,7 +29,7 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_
     if drawn.is_empty() {
         return Vec::new();
     }
-    let rate = |trial: &TrialRecord| thinned(&rates(&trial.series), most_points, f64::min);
+    let rate = |trial: &TrialRecord| thinned(&rates(trial), most_points, f64::min);
     let p99 = |trial: &TrialRecord| {
         let known: Vec<(f64, f64)> =
             trial.series.iter().filter(|it| it.p99_ns > 0).map(|it| (it.at_s, it.p99_ns as f64)).collect();
@@ -41,14 +48,18 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_
     vec![
         chart(
             "rate",
-            "Operations per second over time",
+            &format!("{} over time", figures::rate_title(batches)),
             "The trial with the middle time of each store. Shaded: stalls, when hardly anything was answered or an answer took far longer than others.",
             Unit::PerSecond,
             &rate,
         ),
         chart(
             "p99",
-            "99th percentile of response time over time",
+            if batches.is_some() {
+                "99th percentile of response time of a batch, over time"
+            } else {
+                "99th percentile of response time over time"
+            },
             "Of the same trials. A percentile of one interval has at most 7 % error.",
             Unit::Nanoseconds,
             &p99,
@@ -56,19 +67,25 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_
     ]
 }
 
-/// End of each interval and operations per second in it.
-fn rates(series: &[SeriesPoint]) -> Vec<(f64, f64)> {
+/// End of each interval and operations per second in it; records, where an operation carries several.
+fn rates(trial: &TrialRecord) -> Vec<(f64, f64)> {
+    let each = each(trial);
     let mut from_s = 0.0;
-    let mut rates = Vec::with_capacity(series.len());
-    for point in series {
+    let mut rates = Vec::with_capacity(trial.series.len());
+    for point in &trial.series {
         let length_s = point.at_s - from_s;
         // What is left of the last interval may be too short to have a rate.
         if length_s > 1e-4 {
-            rates.push((point.at_s, point.operations as f64 / length_s));
+            rates.push((point.at_s, each * point.operations as f64 / length_s));
         }
         from_s = point.at_s;
     }
     rates
+}
+
+/// Records of an operation.
+fn each(trial: &TrialRecord) -> f64 {
+    records_per_operation(trial).unwrap_or(1.0)
 }
 
 fn option(
@@ -128,7 +145,12 @@ fn describe(title: &str, drawn: &[(&Cell, &TrialRecord)]) -> String {
         n => format!("{n} stalls"),
     };
     let each = drawn.iter().take(10).map(|(cell, trial)| {
-        format!("{}: {} on average, {}", label(cell), figures::value(trial.ops_per_s, Unit::PerSecond), stalls(trial))
+        format!(
+            "{}: {} on average, {}",
+            label(cell),
+            figures::value(each(trial) * trial.ops_per_s, Unit::PerSecond),
+            stalls(trial)
+        )
     });
     format!("{title}. {}.", each.collect::<Vec<_>>().join("; "))
 }
@@ -145,7 +167,7 @@ fn table(drawn: &[(&Cell, &TrialRecord)]) -> DataTable {
         "Stalls",
     ]);
     for (cell, trial) in drawn {
-        let lowest = rates(&trial.series).into_iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
+        let lowest = rates(trial).into_iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
         let highest = trial.series.iter().map(|it| it.p99_ns).max().unwrap_or_default();
         let longest = trial.series.iter().map(|it| it.max_ns).max().unwrap_or_default();
         let stalls: Vec<String> = trial
@@ -162,7 +184,7 @@ fn table(drawn: &[(&Cell, &TrialRecord)]) -> DataTable {
             label(cell),
             trial.order.to_string(),
             trial.series.len().to_string(),
-            figures::value(trial.ops_per_s, Unit::PerSecond),
+            figures::value(each(trial) * trial.ops_per_s, Unit::PerSecond),
             if lowest.is_finite() { figures::value(lowest, Unit::PerSecond) } else { "–".into() },
             figures::ns(highest, highest),
             figures::ns(longest, longest),

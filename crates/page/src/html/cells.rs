@@ -6,6 +6,7 @@ use crate::identity::label;
 use crate::view::{Report, Standing};
 use analysis::{Metric, Unit};
 use maud::{Markup, html};
+use report::Batches;
 use study::{Cell, Quantity, Status};
 
 /// Rows from which the table gets a filter, and a frame it scrolls in.
@@ -16,11 +17,17 @@ const MOST_REASONS: usize = 6;
 pub(super) fn section(report: &Report<'_>) -> Markup {
     let study = &*report.study;
     let many = study.cells.len() > MANY;
+    let batches = Batches::of(study);
+    let (rate, p50, p99) = match batches {
+        None => ("Operations per second".to_owned(), "p50", "p99"),
+        Some(_) => (figures::rate_title(batches), "p50 of a batch", "p99 of a batch"),
+    };
+    let batch = batches.map_or(String::new(), |it| format!(" An operation is a batch of {}.", it.noun()));
     let varies = report.standings.iter().any(|standing| !standing.part.is_empty());
     html! {
         section id="cells" aria-labelledby="cells-title" {
             h2 id="cells-title" { "All cells" }
-            p.note { "Medians over the counted trials with their intervals. A void cell's figures are shown, and mean nothing." }
+            p.note { "Medians over the counted trials with their intervals. A void cell's figures are shown, and mean nothing." (batch) }
             @if many {
                 div.tools {
                     label for="filter" { "Show only cells with" }
@@ -35,12 +42,12 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
                         th scope="col" { "Store" }
                         @if varies { th scope="col" { "Parameters" } }
                         th scope="col" { "Class" } th.num scope="col" { "Place" } th scope="col" { "Verdict" }
-                        th.num scope="col" { "Time" } th.num scope="col" { "Operations per second" } th.num scope="col" { "p50" }
-                        th.num scope="col" { "p99" } th.num scope="col" { "Hits, misses" } th.num scope="col" { "Errors, retries" }
+                        th.num scope="col" { "Time" } th.num scope="col" { (rate) } th.num scope="col" { (p50) }
+                        th.num scope="col" { (p99) } th.num scope="col" { "Hits, misses" } th.num scope="col" { "Errors, retries" }
                         th.num scope="col" { "CPU client, server" } th.num scope="col" { "Memory" } th.num scope="col" { "Disk" }
                     } }
                     tbody {
-                        @for standing in &report.standings { (row(&study.cells[standing.cell], standing, varies)) }
+                        @for standing in &report.standings { (row(&study.cells[standing.cell], standing, varies, batches)) }
                     }
                 }
             }
@@ -49,7 +56,7 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
     }
 }
 
-fn row(cell: &Cell, standing: &Standing, varies: bool) -> Markup {
+fn row(cell: &Cell, standing: &Standing, varies: bool, batches: Option<Batches>) -> Markup {
     let counter = |figure: u64| if cell.verdict.status == Status::NotRun { "–".into() } else { figure.to_string() };
     let says = if cell.durability_is_claimed() { ", as the server says" } else { "" };
     let durability = standing.durability.map_or(String::new(), |it| format!(", {it}{says}"));
@@ -65,7 +72,7 @@ fn row(cell: &Cell, standing: &Standing, varies: bool) -> Markup {
             td.num { (place(standing.rank)) }
             td { (status(cell)) }
             (quantity(cell.makespan_s, Unit::Seconds))
-            (quantity(cell.ops_per_s, Unit::PerSecond))
+            (quantity(report::shown_rate(cell, batches), Unit::PerSecond))
             (quantity(Metric::P50.of_cell(cell), Unit::Nanoseconds))
             (quantity(cell.p99_ns, Unit::Nanoseconds))
             td.num { (counter(cell.hits)) br; span.note { (counter(cell.misses)) } }

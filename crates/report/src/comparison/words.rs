@@ -45,7 +45,7 @@ fn relation(a: &str, b: &str, contrast: &Contrast) -> String {
     let times = range(&if more { ratio } else { reciprocal(&ratio) });
     let higher = |more| if more { "higher" } else { "lower" };
     match contrast.metric {
-        Metric::Makespan | Metric::OpsPerS => {
+        Metric::Makespan | Metric::OpsPerS | Metric::RecordsPerS => {
             let faster = more == (contrast.metric.better() == Better::Higher);
             format!("{b} is {times} {} than {a}", if faster { "faster" } else { "slower" })
         }
@@ -58,6 +58,7 @@ fn phrase(metric: Metric) -> &'static str {
     match metric {
         Metric::Makespan => "time",
         Metric::OpsPerS => "rate",
+        Metric::RecordsPerS => "rate of records",
         Metric::P50 => "p50",
         Metric::P99 => "p99",
         Metric::P999 => "p99.9",

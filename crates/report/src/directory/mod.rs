@@ -66,7 +66,11 @@ impl StudyDir {
             return Err(DirectoryError::Occupied { path: path.to_owned(), held: describe(path) });
         }
         let begun = StudyDir::begin(path, study, lock, made);
-        begun.map_err(|source| DirectoryError::Unusable { path: path.to_owned(), source })
+        begun.map_err(|source| {
+            // A full disk: half a beginning is no study, and in the way of the next try.
+            remove_beginning(path, made);
+            DirectoryError::Unusable { path: path.to_owned(), source }
+        })
     }
 
     /// Continues the study in a directory, if it is the one `plan` describes: the same version, seed, order, warm-ups, input,
@@ -231,10 +235,7 @@ impl StudyDir {
             let file = self.path.join(name);
             fs::remove_file(&file).map_err(|source| DirectoryError::Write { path: file, source })?;
         }
-        if self.made == Made::Here {
-            // Left where somebody else has put something into it meanwhile.
-            drop(fs::remove_dir(&self.path));
-        }
+        remove_beginning(&self.path, self.made);
         Ok(self.study)
     }
 
@@ -250,6 +251,17 @@ impl StudyDir {
         let journal = self.path.join(JOURNAL);
         fs::remove_file(&journal).map_err(|source| DirectoryError::Write { path: journal, source })?;
         Ok(self.study)
+    }
+}
+
+/// Removes the files of a study that was only begun, and the directory if it was made for it; it stays where somebody else has put
+/// something into it meanwhile. What cannot be removed is left.
+fn remove_beginning(path: &Path, made: Made) {
+    for name in [STUDY, JOURNAL] {
+        drop(fs::remove_file(path.join(name)));
+    }
+    if made == Made::Here {
+        drop(fs::remove_dir(path));
     }
 }
 

@@ -1,5 +1,6 @@
 //! A study as GitHub-flavoured Markdown.
 
+use crate::batches::{Batches, shown_rate};
 use crate::left::left_sentences;
 use crate::markdown::{code, escaped};
 use crate::order;
@@ -16,9 +17,10 @@ pub fn study_markdown(study: &Study) -> String {
     jobs.dedup();
     let input = study.input.get("name").and_then(|name| name.as_str()).map(|name| format!(" on {name}"));
     let mut text = format!("### {}\n", escaped(&format!("{}{}", jobs.join(", "), input.unwrap_or_default())));
+    let batches = Batches::of(study);
     for (part, groups) in analysis::ranking(study) {
         for group in &groups {
-            table(&mut text, &part.label, group);
+            table(&mut text, &part.label, group, batches);
         }
     }
     let reasons: Vec<String> = study
@@ -44,11 +46,16 @@ pub fn study_markdown(study: &Study) -> String {
     text
 }
 
-fn table(text: &mut String, label: &str, group: &Group<'_>) {
+fn table(text: &mut String, label: &str, group: &Group<'_>, batches: Option<Batches>) {
     let durability = promise(group).map(|promise| format!(", {promise}")).unwrap_or_default();
     let label = if label.is_empty() { String::new() } else { format!("{label}: ") };
     let _ = writeln!(text, "\n**{}**\n", escaped(&format!("{label}{}{durability}", group.class)));
-    let _ = writeln!(text, "| | store | time | op/s | p99 | verdict |\n|--:|---|--:|--:|--:|---|");
+    let (rate, p99) = match batches {
+        None => ("op/s", "p99"),
+        Some(Batches::Documents) => ("documents/s", "p99 of a batch"),
+        Some(Batches::Records) => ("records/s", "p99 of a batch"),
+    };
+    let _ = writeln!(text, "| | store | time | {rate} | {p99} | verdict |\n|--:|---|--:|--:|--:|---|");
     for place in &group.places {
         let cell = place.cell;
         let rank = place.rank.text();
@@ -62,7 +69,7 @@ fn table(text: &mut String, label: &str, group: &Group<'_>) {
             "| {rank} | {} | {} | {} | {} | {} |",
             code(&cell.store).replace('|', "\\|"),
             or_dash(cell.makespan_s.map(|it| interval(&it, &units::duration))),
-            or_dash(cell.ops_per_s.map(|it| interval(&it, &units::count))),
+            or_dash(shown_rate(cell, batches).map(|it| interval(&it, &units::count))),
             or_dash(cell.p99_ns.map(|it| interval(&it, &|ns| units::duration(ns * 1e-9)))),
             verdict(cell),
         );

@@ -65,6 +65,7 @@ fn stem(metric: Metric) -> &'static str {
     match metric {
         Metric::Makespan => "makespan",
         Metric::OpsPerS => "operations_per_second",
+        Metric::RecordsPerS => "records_per_second",
         Metric::P50 => "response_p50",
         Metric::P99 => "response_p99",
         Metric::P999 => "response_p99_9",
@@ -78,7 +79,8 @@ fn stem(metric: Metric) -> &'static str {
 fn help(metric: Metric) -> &'static str {
     match metric {
         Metric::Makespan => "Time of the timed phases of the job.",
-        Metric::OpsPerS => "Completed operations per second.",
+        Metric::OpsPerS => "Completed operations per second; an operation may be a batch.",
+        Metric::RecordsPerS => "Records written or read per second, where an operation is a batch of them.",
         Metric::P50 => "Median response time.",
         Metric::P99 => "99th percentile of response time.",
         Metric::P999 => "99.9th percentile of response time.",

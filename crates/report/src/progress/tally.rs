@@ -11,7 +11,9 @@ pub(super) struct Tally {
     /// The worst of them.
     pub(super) status: Status,
     makespans_s: Vec<f64>,
-    ops_per_s: Vec<f64>,
+    per_s: Vec<f64>,
+    /// Whether an operation carries several records.
+    batches: bool,
     p99_ns: Vec<f64>,
 }
 
@@ -21,7 +23,8 @@ impl Tally {
         self.trials += 1;
         self.status = self.status.max(trial.verdict.status);
         self.makespans_s.push(trial.makespan_s);
-        self.ops_per_s.push(trial.ops_per_s);
+        self.per_s.push(per_s(trial));
+        self.batches |= analysis::records_per_operation(trial).is_some();
         self.p99_ns.push(trial.latency_ns.response.p99 as f64);
     }
 
@@ -30,13 +33,27 @@ impl Tally {
         stats::median(&self.makespans_s).unwrap_or(0.0)
     }
 
-    pub(super) fn ops_per_s(&self) -> f64 {
-        stats::median(&self.ops_per_s).unwrap_or(0.0)
+    pub(super) fn per_s(&self) -> f64 {
+        stats::median(&self.per_s).unwrap_or(0.0)
+    }
+
+    pub(super) fn unit(&self) -> &'static str {
+        unit(self.batches)
     }
 
     pub(super) fn p99_s(&self) -> f64 {
         stats::median(&self.p99_ns).unwrap_or(0.0) * 1e-9
     }
+}
+
+/// A trial's rate: of records where an operation carries several, else of operations.
+pub(super) fn per_s(trial: &TrialRecord) -> f64 {
+    trial.ops_per_s * analysis::records_per_operation(trial).unwrap_or(1.0)
+}
+
+/// What is counted.
+pub(super) fn unit(batches: bool) -> &'static str {
+    if batches { "records/s" } else { "op/s" }
 }
 
 /// All cells so far, and the verdict on the study: how many cells are void, how many degraded.

@@ -28,11 +28,12 @@ pub(super) fn cell(name: &str, tally: &Tally, planned: u32, colour: Colour) -> S
     };
     let mark = if tally.status == Status::Void { '✗' } else { '✓' };
     format!(
-        "{} {} {:>12} {:>6} op/s  p99 {:>7}  {} {}/{planned}",
+        "{} {} {:>12} {:>6} {}  p99 {:>7}  {} {}/{planned}",
         paint(&mark.to_string(), style, colour),
         padded(name, NAME),
         units::duration(tally.makespan_s()),
-        units::count(tally.ops_per_s()),
+        units::count(tally.per_s()),
+        tally.unit(),
         units::duration(tally.p99_s()),
         paint(&format!("{:8}", tally.status), style, colour),
         tally.trials,
@@ -48,10 +49,11 @@ pub(super) fn finished((order, total): (u32, u32), store: &str, trial: &TrialRec
     }
     let warmup = if trial.warmup { " warm-up" } else { "" };
     format!(
-        "kvtrial: trial {order} of {total}, {}: {store}{warmup} {}, {} op/s, {verdict}",
+        "kvtrial: trial {order} of {total}, {}: {store}{warmup} {}, {} {}, {verdict}",
         units::clock(so_far.as_secs_f64()),
         units::duration(trial.makespan_s),
-        units::count(trial.ops_per_s),
+        units::count(super::tally::per_s(trial)),
+        super::tally::unit(analysis::records_per_operation(trial).is_some()),
     )
 }
 
