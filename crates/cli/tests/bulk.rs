@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Desk, EMBEDDED, Ran, named};
+use common::{Desk, EMBEDDED, Ran, named, words_of_page};
 
 /// `crates/jobs/tests/answers/bulk_*.json`, by `tests/oracle/bulk.py`, which shares no code with kvtrial.
 fn known(name: &str, fact: &str) -> String {
@@ -188,7 +188,7 @@ fn rates_of_batches_are_documents_per_second_and_times_are_those_of_a_batch_wher
     let markdown = shown("markdown");
     assert!(markdown.contains("| documents/s | p99 of a batch |") && !markdown.contains("op/s"), "{markdown}");
     let page = std::fs::read_to_string(desk.path().join("out/report.html")).unwrap();
-    let body = page.split_once("<body>").unwrap().1.split_once("<script").unwrap().0;
+    let body = words_of_page(&page);
     for words in ["Documents per second", "p99 of a batch", "An operation is a batch of documents."] {
         assert!(body.contains(words), "{words}");
     }

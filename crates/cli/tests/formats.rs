@@ -5,8 +5,8 @@ mod common;
 mod golden;
 mod whole;
 
-use common::Desk;
 use common::redis::Redis;
+use common::{Desk, words_of_page};
 use golden::{before_and_after, golden, keep, root};
 use roxmltree::{Document, Node};
 use std::process::Command;
@@ -27,9 +27,7 @@ fn what_a_users_server_says_of_its_durability_is_nowhere_a_fact() {
         ["text", "markdown"].map(|format| (format, desk.kvtrial(&format!("report out --format {format}")).stdout)),
     );
     let page = std::fs::read_to_string(desk.path().join("out/report.html")).unwrap();
-    let body = page.split_once("<body>").unwrap().1.split_once("<script").unwrap().0;
-    let words: Vec<&str> = body.split('<').filter_map(|piece| piece.split_once('>')).map(|(_, words)| words).collect();
-    shown.push(("html", words.join(" ")));
+    shown.push(("html", words_of_page(&page)));
     for (name, text) in shown {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let claims: Vec<&str> = text.match_indices("commit").map(|(at, _)| &text[at + "commit".len()..]).collect();

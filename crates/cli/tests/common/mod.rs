@@ -138,6 +138,19 @@ impl Ran {
     }
 }
 
+/// What a page shows without its scripts: the text between its tags.
+pub fn words_of_page(page: &str) -> String {
+    let body = page.split_once("<body>").unwrap().1;
+    let outside = body.split("<script").enumerate().map(|(at, piece)| match at {
+        0 => piece,
+        _ => piece.split_once("</script>").map_or("", |(_, after)| after),
+    });
+    let pieces: Vec<&str> = outside
+        .flat_map(|html| html.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, words)| words)))
+        .collect();
+    pieces.join(" ")
+}
+
 /// Embedded stores: what is built in and what is opened from the system's libraries.
 pub const EMBEDDED: [&str; 11] = [
     "ram",
