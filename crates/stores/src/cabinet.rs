@@ -6,7 +6,9 @@ use crate::embedded::{Buffers, Fault, Outcome};
 use std::sync::Arc;
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
-use store::{Capabilities, Expected, Facts, Operation, Reply, Session, SessionPlan, Store, StoreError, Threading};
+use store::{
+    Capabilities, Expected, Facts, Holding, Operation, Reply, Session, SessionPlan, Store, StoreError, Threading,
+};
 use study::Durability;
 
 /// An open database; any thread may call it.
@@ -37,6 +39,9 @@ pub trait Cabinet: Send + Sync + 'static {
 
     /// Stores several values together, in engines that declare it.
     fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault>;
+
+    /// Records there are.
+    fn records(&self) -> Result<u64, Fault>;
 
     /// What it says itself.
     fn facts(&self) -> Facts;
@@ -82,6 +87,10 @@ impl<C: Cabinet> Store for Opened<C> {
 
     fn facts(&self) -> Result<Facts, StoreError> {
         Ok(self.cabinet.facts())
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        Ok(Holding { keys: Some(self.cabinet.records().map_err(in_words)?), ..Holding::default() })
     }
 
     fn compact(&self, _: Duration) -> Result<(), StoreError> {

@@ -13,6 +13,7 @@
 //! have `kvtrial_kv` and `kvtrial_counters` in the database of the URL (or in `kvtrial`), where nothing else is touched. The password of
 //! the URL is the server's `handlersocket_plain_secret_wr`.
 
+mod count;
 mod line;
 mod protocol;
 
@@ -26,9 +27,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::wire::{self, Talk};
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo,
-    Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Sweep, Swept, Threading,
-    programs,
+    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Holding, Opener, OperationKind, OperationSet,
+    OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Sweep, Swept,
+    Threading, programs,
 };
 use study::{Durability, Spec, Target};
 
@@ -260,6 +261,12 @@ impl Store for Rows {
             all.first = all.first.or(found.first.map(|place| number * SWEPT_AT_ONCE + place));
         }
         Ok(Some(all))
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        let mut talk = Talk::open(&self.endpoint, self.codec())?;
+        let keys = count::rows(&mut talk, &self.greeting.database)?;
+        Ok(Holding { keys: Some(keys), ..Holding::default() })
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {

@@ -165,6 +165,10 @@ impl Cabinet for File {
         })
     }
 
+    fn records(&self) -> Result<u64, Fault> {
+        self.database.records()
+    }
+
     fn facts(&self) -> Facts {
         let transactions = match self.mode {
             Transactions::Off => "off",

@@ -18,7 +18,7 @@ mod meta;
 mod speaker;
 mod text;
 
-pub(crate) use speaker::Speaker;
+pub(crate) use speaker::{Items, Speaker};
 
 use growth::Growth;
 use meta::Meta;
@@ -266,11 +266,11 @@ fn knows_meta_commands(spec: &Spec, endpoint: &Endpoint) -> Result<(), StoreErro
 
 /// A server asked in the classic commands: memcached itself, or by URL whatever speaks them.
 fn text_speaker(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
-    let product = match spec.target {
-        Target::Server(_) => "a server speaking memcached's text protocol",
-        _ => "memcached",
+    let (product, items) = match spec.target {
+        Target::Server(_) => ("a server speaking memcached's text protocol", Items::NotSaid),
+        _ => ("memcached", Items::AllItKeeps),
     };
-    Ok(Box::new(Speaker::connect(endpoint, product, declares(spec))?))
+    Ok(Box::new(Speaker::connect(endpoint, product, items, declares(spec))?))
 }
 
 struct Memcached {

@@ -12,9 +12,11 @@
 //! The plugin takes only the lowest 32 bits of what a counter is to grow by, and says nothing (8.0.33: `incr n 1099511627776` adds 0).
 //! So counters are not declared: a job that counts does it by compare-and-set, and says so.
 //!
+//! How many rows there are cannot be asked: the plugin's `stats` count the items of the cache in front of the table, which is off.
+//!
 //! The protocol does not tell the level: the user's own server is taken to have the one asked for.
 
-use crate::memcached::Speaker;
+use crate::memcached::{Items, Speaker};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -238,6 +240,6 @@ fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreErro
         (_, Durability::Second | Durability::Os) => "2 (as started)",
         (_, Durability::None) => "0 (as started)",
     };
-    let speaker = Speaker::connect(endpoint, "MySQL, InnoDB memcached plugin", capabilities)?;
+    let speaker = Speaker::connect(endpoint, "MySQL, InnoDB memcached plugin", Items::NotSaid, capabilities)?;
     Ok(Box::new(speaker.with_fact("innodb_flush_log_at_trx_commit", level)))
 }

@@ -12,6 +12,8 @@
 //! `kvtrial` of the URL's database; nothing else is touched. With rows in them a run needs `--overwrite`.
 
 #[cfg(feature = "postgres")]
+mod bounded;
+#[cfg(feature = "postgres")]
 mod client;
 mod layout;
 #[cfg(feature = "postgres")]

@@ -130,6 +130,10 @@ impl Cabinet for File {
         self.write(|database| database.put_many(pairs))
     }
 
+    fn records(&self) -> Result<u64, Fault> {
+        self.database.records()
+    }
+
     fn facts(&self) -> Facts {
         let flushed = match self.durability {
             Durability::Commit => "at every write (Synchronize, hard)",

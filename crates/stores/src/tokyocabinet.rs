@@ -158,6 +158,10 @@ impl Cabinet for File {
         self.write(|database| puts(database).map(|()| true)).map(|_| ())
     }
 
+    fn records(&self) -> Result<u64, Fault> {
+        Ok(self.database.records())
+    }
+
     fn facts(&self) -> Facts {
         let transactions = match self.mode {
             Transactions::Off => "none",

@@ -9,8 +9,10 @@
 //! length (2 bytes, big-endian), its key and the field's name, so that no record's fields mix with another's. Deleting a key
 //! deletes what is under it in all spaces.
 
+mod held;
 mod opened;
 
+pub use held::held;
 pub use opened::Opened;
 
 use crate::embedded::{Buffers, Fault, Outcome};

@@ -13,8 +13,9 @@ mod protocol;
 use protocol::{Endian, MAX_ARGUMENT_BYTES, STATISTICS_REQUEST, Tyrant, statistics};
 use std::collections::BTreeMap;
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Opener, OperationKind, OperationSet, OptionInfo,
-    Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs, wire,
+    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Holding, Opener, OperationKind, OperationSet,
+    OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
+    programs, wire,
 };
 use study::{Durability, Spec, Target};
 
@@ -174,5 +175,10 @@ impl Store for Server {
         let config =
             statistics.into_iter().filter(|(name, _)| ["type", "path", "protver", "bigend"].contains(&&name[..]));
         Ok(Facts { product: "Tokyo Tyrant".into(), version, config: config.collect() })
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        let keys = ask(&self.endpoint)?.get("rnum").and_then(|number| number.parse().ok());
+        Ok(Holding { keys, ..Holding::default() })
     }
 }

@@ -200,6 +200,38 @@ fn no_reply_is_believed_beyond_what_can_come_whatever_it_announces_and_however_l
     assert!(failure("redis", resp, &Operation::GetFields { key: b"deep" }).contains("an array of strings"));
 }
 
+/// Answers every statement with a column of bytes, and the key `k` as the head and the endless part say.
+#[cfg(feature = "full")]
+fn postgres(request: &[u8], head: &[u8], endless: &'static [u8]) -> (Vec<u8>, &'static [u8]) {
+    const READY: &[u8] = b"Z\0\0\0\x05I";
+    const DONE: &[u8] = b"C\0\0\0\x05\0";
+    match request.first() {
+        // The length of the first message begins with nought.
+        Some(0) => ([b"R\0\0\0\x08\0\0\0\0", READY].concat(), b""),
+        Some(b'Q') => ([DONE, READY].concat(), b""),
+        Some(b'P') => {
+            // Name and statement end with nought; then come the types of the parameters.
+            let types: Vec<u8> = request[5..].splitn(3, |byte| *byte == 0).nth(2).unwrap().to_vec();
+            let types = &types[..2 + 4 * usize::from(types[1])];
+            let length = (4 + types.len() as u32).to_be_bytes();
+            let column = [&b"\0\x01v\0"[..], &[0; 6], &17_u32.to_be_bytes(), &[255; 6], &[0; 2]].concat();
+            let columns = (4 + column.len() as u32).to_be_bytes();
+            ([b"1\0\0\0\x04t", &length[..], types, b"T", &columns, &column, READY].concat(), b"")
+        }
+        _ if request.windows(5).any(|part| part == b"\0\0\0\x01k") => ([b"2\0\0\0\x04", head].concat(), endless),
+        _ => ([b"2\0\0\0\x04", DONE, READY].concat(), b""),
+    }
+}
+
+#[cfg(feature = "full")]
+#[test]
+fn no_row_of_a_database_is_believed_beyond_what_can_come_nor_rows_without_end() {
+    let long = |request: &[u8]| postgres(request, b"D\x7f\xff\xff\xff\0\x01\x7f\xff\xff\xf5", b"v");
+    assert!(failure("postgres", long, &GET).contains("announces a reply of 2147483653 bytes, more than the 1050576"));
+    let rows = |request: &[u8]| postgres(request, b"", b"D\0\0\0\x0b\0\x01\0\0\0\x01v");
+    assert!(failure("postgres", rows, &GET).contains("more than the 1050576"));
+}
+
 #[cfg(feature = "full")]
 #[test]
 fn no_http_body_is_believed_beyond_what_can_come_nor_headers_without_end() {

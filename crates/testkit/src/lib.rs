@@ -2,5 +2,6 @@
 //!
 //! What never lives here: anything users get. No crate depends on this one but for its tests.
 
+mod built;
 pub mod lying;
 pub mod tyrant_server;

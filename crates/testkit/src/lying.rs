@@ -6,6 +6,7 @@
 mod dialect;
 mod map;
 mod memcached;
+pub mod private;
 mod resp;
 mod server;
 mod tyrant;
@@ -71,6 +72,8 @@ pub enum Lie {
     Denied,
     /// "Stored", and forgotten.
     DropsPut,
+    /// The right answer, and 10,000 keys that nobody wrote.
+    KeysNobodyWrote,
     /// The right answer, later.
     Late(Duration),
     /// No lie: the right answer of a server that serves one request after the other, over all connections, each in exactly this time. What

@@ -12,12 +12,10 @@ mod conversation;
 mod text;
 
 use cabinet::Cabinet;
-use std::ffi::OsStr;
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -165,35 +163,5 @@ fn serve(stream: Stream, cabinet: &Cabinet) {
 /// # Errors
 /// When it cannot be built or linked.
 pub fn install(directory: &Path) -> Result<PathBuf, String> {
-    let program = "kvtrial-test-tyrant";
-    let test = std::env::current_exe().map_err(|error| error.to_string())?;
-    // A test's program lies in <target>/<profile>/deps.
-    let profile = test.parent().and_then(Path::parent).ok_or("this program lies in no target directory")?;
-    let path = profile.join(program);
-    match std::env::var_os("CARGO") {
-        Some(cargo) => build(&cargo, program, profile)?,
-        None if path.is_file() => {}
-        None => return Err(format!("{} is not built; run this test through cargo", path.display())),
-    }
-    let link = directory.join("ttserver");
-    std::os::unix::fs::symlink(&path, &link).map_err(|error| format!("{}: {error}", link.display()))?;
-    Ok(link)
-}
-
-/// Brings the program up to date in the profile's directory, where this test was built.
-fn build(cargo: &OsStr, program: &str, profile: &Path) -> Result<(), String> {
-    let target = profile.parent().ok_or("this program lies in no target directory")?;
-    let mut command = Command::new(cargo);
-    command
-        .args(["build", "--quiet", "--package", "kvtrial-testkit", "--bin", program])
-        .arg("--target-dir")
-        .arg(target);
-    if profile.file_name().is_some_and(|name| name == "release") {
-        command.arg("--release");
-    }
-    match command.current_dir(env!("CARGO_MANIFEST_DIR")).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("building {program}: {status}")),
-        Err(error) => Err(format!("building {program}: {error}")),
-    }
+    crate::built::install("kvtrial-test-tyrant", directory, "ttserver")
 }

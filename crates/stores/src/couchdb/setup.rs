@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Group, Reduction, Resent, Session, SessionPlan, Store, StoreError, Sweep, Swept,
-    Threading,
+    Capabilities, Endpoint, Facts, Group, Holding, Reduction, Resent, Session, SessionPlan, Store, StoreError, Sweep,
+    Swept, Threading,
 };
 use study::{Durability, Spec, Target};
 
@@ -119,6 +119,10 @@ impl Store for CouchDb {
 
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
         whole::compact(self, patience)
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        whole::holding(self)
     }
 
     fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {

@@ -6,7 +6,7 @@ use crate::http::{Http, Method};
 use serde::Deserialize;
 use std::time::Duration;
 use store::asynchronous::brief;
-use store::{FieldPath, Group, Reduction, StoreError, Sweep, Swept};
+use store::{FieldPath, Group, Holding, Reduction, StoreError, Sweep, Swept};
 use study::Target;
 
 /// How often is asked whether compaction still runs, and an index that is being built is asked for again.
@@ -23,6 +23,13 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 struct Database {
     #[serde(default)]
     compact_running: bool,
+}
+
+/// What is said of all documents: how many there are, whatever range was asked for, and those of the range.
+#[derive(Deserialize)]
+struct Documents {
+    total_rows: u64,
+    rows: Vec<serde::de::IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -108,6 +115,22 @@ pub(super) fn sweep(couch: &CouchDb, sweep: Sweep, keys: &[&[u8]]) -> Result<Swe
             Some((id, error)) => Err(StoreError::open(endpoint, format!("deleting {id}: {error}"))),
         }
     })
+}
+
+/// How long counting the documents may take.
+const COUNT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The names of views are documents too, but no records.
+const VIEWS: &str = "_all_docs?startkey=%22_design/%22&endkey=%22_design0%22";
+
+/// All documents but those that describe views.
+pub(super) fn holding(couch: &CouchDb) -> Result<Holding, StoreError> {
+    let (endpoint, path) = (&couch.endpoint, format!("{}/{VIEWS}", couch.database));
+    let all = brief(endpoint, COUNT_TIMEOUT, async {
+        ask(&mut open(endpoint).await?, endpoint, Method::GET, &path, Vec::new(), &[200]).await
+    })?;
+    let all: Documents = serde_json::from_slice(&all).map_err(|error| StoreError::open(endpoint, error))?;
+    Ok(Holding { keys: all.total_rows.checked_sub(all.rows.len() as u64), ..Holding::default() })
 }
 
 /// Rewrites the database's file and waits for the end of it.

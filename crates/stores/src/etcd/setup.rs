@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
-use store::{Capabilities, Endpoint, Facts, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading};
+use store::{Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading};
 use study::{Spec, Target};
 
 /// How long a server may take to let us in: a server that is starting is asked again.
@@ -15,6 +15,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long requests about a thousand keys may take.
 const SWEEP_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long counting its keys may take.
+const COUNT_TIMEOUT: Duration = Duration::from_secs(60);
 
 struct Etcd {
     endpoint: Endpoint,
@@ -31,6 +34,12 @@ struct Headed {
 #[derive(Deserialize)]
 struct Header {
     revision: String,
+}
+
+/// Numbers are text, and nought is left out.
+#[derive(Deserialize)]
+struct Counted {
+    count: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -66,6 +75,9 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
 
 /// A read of nothing but a number.
 const COUNT: &str = r#"{"key":"AA==","count_only":true}"#;
+
+/// How many keys there are, from the first to the last.
+const COUNT_ALL: &str = r#"{"key":"AA==","range_end":"AA==","count_only":true}"#;
 
 /// Asks something outside of sessions.
 async fn ask(http: &mut Http, endpoint: &Endpoint, path: &str, body: String) -> Result<Bytes, StoreError> {
@@ -116,6 +128,17 @@ impl Store for Etcd {
             ask(&mut http, &self.endpoint, "/v3/kv/compaction", until).await?;
             ask(&mut http, &self.endpoint, "/v3/maintenance/defragment", "{}".into()).await.map(drop)
         })
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        let counted = brief(&self.endpoint, COUNT_TIMEOUT, async {
+            let mut http = open(&self.endpoint).await?;
+            ask(&mut http, &self.endpoint, "/v3/kv/range", COUNT_ALL.into()).await
+        })?;
+        let counted: Counted =
+            serde_json::from_slice(&counted).map_err(|error| StoreError::open(&self.endpoint, error))?;
+        let keys = counted.count.map_or(Some(0), |number| number.parse().ok());
+        Ok(Holding { keys, ..Holding::default() })
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {

@@ -41,6 +41,7 @@ functions! {
         dbsync: unsafe extern "C" fn(Db, i32, *const c_void, *mut c_void) -> i32,
         dbbegintran: unsafe extern "C" fn(Db, i32) -> i32,
         dbendtran: unsafe extern "C" fn(Db, i32) -> i32,
+        dbcount: unsafe extern "C" fn(Db) -> i64,
         dbstatus: unsafe extern "C" fn(Db) -> *mut c_char,
     }
 }
@@ -212,6 +213,12 @@ impl Database {
     pub fn sync(&self) -> Result<(), Fault> {
         // SAFETY: the database is open; there is no callback.
         self.done(unsafe { (self.library.functions.dbsync)(self.db, 1, std::ptr::null(), std::ptr::null_mut()) })
+    }
+
+    /// Records there are.
+    pub fn records(&self) -> Result<u64, Fault> {
+        // SAFETY: the database is open; -1 says that it failed.
+        u64::try_from(unsafe { (self.library.functions.dbcount)(self.db) }).map_err(|_| self.fault())
     }
 
     /// What the database says of itself, by name.

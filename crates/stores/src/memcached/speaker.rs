@@ -5,15 +5,25 @@ use super::{ITEM_BYTES, value_bytes};
 use std::collections::BTreeMap;
 use store::wire;
 use store::{
-    Capabilities, Counter, Endpoint, Facts, OperationKind, OperationSet, Overflow, Session, SessionPlan, Store,
-    StoreError, Threading,
+    Capabilities, Counter, Endpoint, Facts, Holding, OperationKind, OperationSet, Overflow, Session, SessionPlan,
+    Store, StoreError, Threading,
 };
+
+/// Whether the items a server counts are those it keeps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Items {
+    /// As memcached's own are.
+    AllItKeeps,
+    /// They are of something else, or nobody knows.
+    NotSaid,
+}
 
 /// A server that speaks memcached's classic text protocol.
 pub(crate) struct Speaker {
     endpoint: Endpoint,
     capabilities: Capabilities,
     product: &'static str,
+    items: Items,
     more: BTreeMap<String, String>,
 }
 
@@ -40,13 +50,14 @@ impl Speaker {
     pub(crate) fn connect(
         endpoint: &Endpoint,
         product: &'static str,
+        items: Items,
         capabilities: Capabilities,
     ) -> Result<Speaker, StoreError> {
         let more = BTreeMap::from([
             ("protocol".to_owned(), "memcached text".to_owned()),
             ("connections".to_owned(), "one a client, shared by its slots (pipelined)".to_owned()),
         ]);
-        let speaker = Speaker { endpoint: endpoint.clone(), capabilities, product, more };
+        let speaker = Speaker { endpoint: endpoint.clone(), capabilities, product, items, more };
         super::facts(endpoint).map(|_| speaker)
     }
 
@@ -75,5 +86,12 @@ impl Store for Speaker {
         facts.product = self.product.into();
         facts.config.extend(self.more.clone());
         Ok(facts)
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        match self.items {
+            Items::AllItKeeps => super::holding(&self.endpoint),
+            Items::NotSaid => Ok(Holding::default()),
+        }
     }
 }

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Group, Reduction, Resent, Session, SessionPlan, Store, StoreError, Threading,
+    Capabilities, Endpoint, Facts, Group, Holding, Reduction, Resent, Session, SessionPlan, Store, StoreError,
+    Threading,
 };
 use study::{Address, Durability, Spec, Target};
 use tokio::sync::Semaphore;
@@ -278,6 +279,22 @@ impl Store for MongoDb {
                 rows += database.collection::<Document>(name).count_documents(doc! {}).await?;
             }
             Ok(Some(rows))
+        })
+    }
+
+    /// Counted by looking, not by the collection's statistics.
+    fn holding(&self) -> Result<Holding, StoreError> {
+        self.ask(async |database| {
+            let documents = |at: usize| database.collection::<Document>(COLLECTIONS[at]);
+            let mut keys = 0;
+            for at in [0, 1] {
+                keys += documents(at).count_documents(doc! {}).await?;
+            }
+            let mut records = documents(2).aggregate([doc! { "$group": { "_id": "$k" } }]).await?;
+            while records.advance().await? {
+                keys += 1;
+            }
+            Ok(Holding { keys: Some(keys), ..Holding::default() })
         })
     }
 

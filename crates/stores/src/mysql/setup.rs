@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Group, Reduction, Resent, Session, SessionPlan, Store, StoreError, Threading,
+    Capabilities, Endpoint, Facts, Group, Holding, Reduction, Resent, Session, SessionPlan, Store, StoreError,
+    Threading,
 };
 use study::{Address, Durability, Spec};
 
@@ -188,6 +189,13 @@ impl Store for MySql {
         let rows =
             self.ask(SETUP_TIMEOUT, async |conn| conn.query_first::<u64, _>(format!("SELECT {counts}")).await)?;
         Ok(Some(rows.unwrap_or(0)))
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        let count = "SELECT (SELECT COUNT(*) FROM kvtrial_kv) + (SELECT COUNT(*) FROM kvtrial_counters) \
+            + (SELECT COUNT(DISTINCT k) FROM kvtrial_fields)";
+        let keys = self.ask(SETUP_TIMEOUT, async |conn| conn.query_first::<u64, _>(count).await)?;
+        Ok(Holding { keys, ..Holding::default() })
     }
 
     fn clear(&self) -> Result<(), StoreError> {

@@ -1,8 +1,9 @@
 //! One slot, and the connection with its prepared statements that the slots of a client share.
 
+use super::bounded::Believed;
 use super::layout::{Layout, Sql, TYPES};
 use super::setup::{enter, open, words};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
 use store::{Expected, Operation, Resent, StoreError};
@@ -20,12 +21,15 @@ pub(super) struct Line {
     layout: Layout,
     link: RefCell<Option<Rc<Link>>>,
     opening: Mutex<()>,
+    /// What every connection is to believe, once that was said.
+    believed: Cell<Option<u64>>,
 }
 
 /// A connection and its statements.
 struct Link {
     client: tokio_postgres::Client,
     prepared: Vec<Statement>,
+    believed: Believed,
 }
 
 impl Line {
@@ -33,14 +37,15 @@ impl Line {
     pub(super) async fn open(config: Config, layout: Layout, place: &str) -> Result<Line, StoreError> {
         let link = Link::prepare(enter(place, &config).await?, layout).await;
         let link = link.map_err(|error| StoreError::open(place, words(&error)))?;
-        Ok(Line { config, layout, link: RefCell::new(Some(Rc::new(link))), opening: Mutex::new(()) })
+        let link = RefCell::new(Some(Rc::new(link)));
+        Ok(Line { config, layout, link, opening: Mutex::new(()), believed: Cell::new(None) })
     }
 
     fn current(&self) -> Option<Rc<Link>> {
         self.link.borrow().as_ref().filter(|link| !link.client.is_closed()).cloned()
     }
 
-    async fn link(&self) -> Result<Rc<Link>, Error> {
+    async fn link(&self) -> Result<Rc<Link>, Trouble> {
         if let Some(link) = self.current() {
             return Ok(link);
         }
@@ -49,9 +54,26 @@ impl Line {
         if let Some(link) = self.current() {
             return Ok(link);
         }
-        let link = Rc::new(Link::prepare(open(&self.config).await?, self.layout).await?);
+        let link = Rc::new(Link::prepare(open(&self.config).await.map_err(Trouble::Closed)?, self.layout).await?);
+        if let Some(bytes) = self.believed.get() {
+            link.believed.believe(bytes);
+        }
         *self.link.borrow_mut() = Some(link.clone());
         Ok(link)
+    }
+}
+
+/// How an operation failed.
+enum Trouble {
+    /// There is no connection, in words.
+    Closed(String),
+    /// The driver says so.
+    Driver(Error),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Trouble {
+        Trouble::Driver(error)
     }
 }
 
@@ -74,7 +96,8 @@ impl AsyncClient for Client {
         loop {
             let result = match self.line.link().await {
                 Ok(link) => link.carry_out(operation, out).await.map_err(|error| (error, Some(link))),
-                Err(error) => Err((error, None)),
+                Err(Trouble::Driver(error)) => Err((error, None)),
+                Err(Trouble::Closed(words)) => return out.connection_lost(words),
             };
             match result {
                 Ok(answer) => return answer,
@@ -86,6 +109,13 @@ impl AsyncClient for Client {
             }
         }
     }
+
+    fn believe(&mut self, largest_reply_bytes: u64) {
+        self.line.believed.set(Some(largest_reply_bytes));
+        if let Some(link) = self.line.current() {
+            link.believed.believe(largest_reply_bytes);
+        }
+    }
 }
 
 /// Whether the server undid the statement because of another one.
@@ -95,6 +125,9 @@ fn undone(error: &Error) -> bool {
 
 #[cold]
 fn fail(error: &Error, link: Option<&Link>, out: &mut ReplyBuffer) -> Answer {
+    if let Some(words) = link.and_then(|link| link.believed.broken_by()) {
+        return out.protocol(words);
+    }
     // Classes 57P (shutting down, crashed, not yet up) and 08 (connection): the connection ends.
     let last_words = error.code().is_some_and(|code| code.code().starts_with("57P") || code.code().starts_with("08"));
     let lost = link.is_none_or(|link| link.client.is_closed());
@@ -110,13 +143,13 @@ fn fail(error: &Error, link: Option<&Link>, out: &mut ReplyBuffer) -> Answer {
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 impl Link {
-    async fn prepare(client: tokio_postgres::Client, layout: Layout) -> Result<Link, Error> {
+    async fn prepare((client, believed): (tokio_postgres::Client, Believed), layout: Layout) -> Result<Link, Error> {
         layout.ready(&client).await?;
         let mut prepared = Vec::with_capacity(TYPES.len());
         for (text, types) in layout.statements().iter().zip(TYPES) {
             prepared.push(client.prepare_typed(text, types).await?);
         }
-        Ok(Link { client, prepared })
+        Ok(Link { client, prepared, believed })
     }
 
     async fn row(&self, sql: Sql, params: Params<'_>) -> Result<Option<Row>, Error> {

@@ -1,5 +1,6 @@
 //! Connecting: login, tables, settings read back.
 
+use super::bounded::{Believed, Bounded};
 use super::client::{Client, Line};
 use super::layout::{HSTORE_IN_SIGHT, Layout};
 use super::{DURABILITIES, USUAL_PORT};
@@ -9,9 +10,13 @@ use std::rc::Rc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Group, Reduction, Resent, Session, SessionPlan, Store, StoreError, Threading,
+    Capabilities, Endpoint, Facts, Group, Holding, Reduction, Resent, Session, SessionPlan, Store, StoreError,
+    Threading,
 };
 use study::{Address, Durability, Spec, Target};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_postgres::config::Host;
 use tokio_postgres::{Config, NoTls};
 
 /// How long a server may take to let us in: a server that is starting is asked again.
@@ -52,7 +57,7 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
     let layout = Layout::of(spec);
     let place = endpoint.to_string();
     let settings = brief(endpoint, SETUP_TIMEOUT, async {
-        let client = enter(&place, &config).await?;
+        let (client, _) = enter(&place, &config).await?;
         let made = make_tables(&client, layout, spec.target == Target::Private).await;
         made.map_err(|error| StoreError::open(endpoint, words(&error)))?;
         settings(&place, &client).await
@@ -105,21 +110,42 @@ fn socket(path: &Path) -> (&Path, u16) {
 }
 
 /// A connection, or why not, soon. It ends when the client is dropped.
-pub(super) async fn enter(place: &str, config: &Config) -> Result<tokio_postgres::Client, StoreError> {
+pub(super) async fn enter(place: &str, config: &Config) -> Result<(tokio_postgres::Client, Believed), StoreError> {
     match tokio::time::timeout(CONNECT_TIMEOUT, open(config)).await {
-        Ok(client) => client.map_err(|error| StoreError::open(place, words(&error))),
+        Ok(entered) => entered.map_err(|error| StoreError::open(place, error)),
         Err(_) => Err(StoreError::open(place, "no answer within 1 s")),
     }
 }
 
-pub(super) async fn open(config: &Config) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
-    let (client, connection) = config.connect(NoTls).await?;
+/// A connection whose replies are bounded; or why there is none, in words.
+pub(super) async fn open(config: &Config) -> Result<(tokio_postgres::Client, Believed), String> {
+    let port = config.get_ports().first().copied().unwrap_or(USUAL_PORT);
+    match config.get_hosts().first() {
+        Some(Host::Tcp(host)) => {
+            let socket = TcpStream::connect((host.as_str(), port)).await.map_err(|error| error.to_string())?;
+            socket.set_nodelay(true).map_err(|error| error.to_string())?;
+            speak(config, socket).await
+        }
+        Some(Host::Unix(directory)) => {
+            let socket = UnixStream::connect(directory.join(format!(".s.PGSQL.{port}"))).await;
+            speak(config, socket.map_err(|error| error.to_string())?).await
+        }
+        None => Err("no address".into()),
+    }
+}
+
+async fn speak(
+    config: &Config,
+    socket: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+) -> Result<(tokio_postgres::Client, Believed), String> {
+    let (socket, believed) = Bounded::new(socket);
+    let (client, connection) = config.connect_raw(socket, NoTls).await.map_err(|error| words(&error))?;
     // Not bound to the budget of one poll: a wake-up put off by it would be lost when the loop is left.
     tokio::spawn(tokio::task::unconstrained(async {
         // Its error is that of every operation in flight.
         let _ = connection.await;
     }));
-    Ok(client)
+    Ok((client, believed))
 }
 
 /// Tables with rows stay, whoever's they are: nobody has said yet that they may go. On the user's server empty ones are made anew, for
@@ -163,6 +189,13 @@ async fn rows(client: &tokio_postgres::Client, layout: Layout) -> Result<u64, to
     row.try_get::<_, i64>(0).map(i64::unsigned_abs)
 }
 
+/// Keys, counters and records of counters, in any layout.
+async fn keys(client: &tokio_postgres::Client) -> Result<u64, tokio_postgres::Error> {
+    let count = "SELECT (SELECT count(*) FROM kvtrial.kv) + (SELECT count(*) FROM kvtrial.counters) \
+        + (SELECT count(DISTINCT k) FROM kvtrial.fields)";
+    client.query_one(count, &[]).await?.try_get::<_, i64>(0).map(i64::unsigned_abs)
+}
+
 async fn settings(place: &str, client: &tokio_postgres::Client) -> Result<BTreeMap<String, String>, StoreError> {
     let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
     let query = format!("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ({names})");
@@ -198,7 +231,7 @@ impl Postgres {
         question: impl AsyncFnOnce(&tokio_postgres::Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
         brief(&self.place, patience, async {
-            let client = enter(&self.place, &self.config).await?;
+            let (client, _) = enter(&self.place, &self.config).await?;
             let failed = |error| StoreError::open(&self.place, words(&error));
             self.layout.ready(&client).await.map_err(failed)?;
             question(&client).await.map_err(failed)
@@ -233,7 +266,7 @@ impl Store for Postgres {
 
     fn facts(&self) -> Result<Facts, StoreError> {
         let mut config = brief(&self.place, SETUP_TIMEOUT, async {
-            let client = enter(&self.place, &self.config).await?;
+            let (client, _) = enter(&self.place, &self.config).await?;
             settings(&self.place, &client).await
         })?;
         let version = config.remove("server_version").unwrap_or_default();
@@ -248,6 +281,11 @@ impl Store for Postgres {
 
     fn own_rows(&self) -> Result<Option<u64>, StoreError> {
         self.ask(SETUP_TIMEOUT, async |client| rows(client, self.layout).await).map(Some)
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        self.ask(SETUP_TIMEOUT, async |client| keys(client).await)
+            .map(|keys| Holding { keys: Some(keys), ..Holding::default() })
     }
 
     fn clear(&self) -> Result<(), StoreError> {

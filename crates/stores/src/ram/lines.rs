@@ -7,7 +7,9 @@ mod table;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::immediate::{Heed, Immediate, SyncStore};
-use store::{Capabilities, Facts, Operation, OperationKind, Reply, Session, SessionPlan, Store, StoreError, Threading};
+use store::{
+    Capabilities, Facts, Holding, Operation, OperationKind, Reply, Session, SessionPlan, Store, StoreError, Threading,
+};
 use table::{LINE_BYTES, Table, fetch};
 
 /// Keys told at once, at most: those of a turn of the engine.
@@ -47,6 +49,11 @@ impl Store for Lines {
             [("map", "lines"), ("library", "kvtrial's own: a cache line a record, extendible hashing, huge pages")];
         let config = says.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         Ok(Facts { product: "ram".into(), version: env!("CARGO_PKG_VERSION").into(), config })
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        let maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Holding { keys: Some(maps.values.keys() + maps.counters.keys()), ..Holding::default() })
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Counter, Facts, Happening, Operation, OperationKind, OperationSet, Overflow, Reply, Session,
+    Capabilities, Counter, Facts, Happening, Holding, Operation, OperationKind, OperationSet, Overflow, Reply, Session,
     SessionPlan, Store, StoreError, Threading,
 };
 
@@ -33,6 +33,8 @@ trait Map<V>: Default + Send {
     fn take(&mut self, key: &[u8]) -> bool;
     /// Keys there is room for; a library that grows key by key always has the same.
     fn room(&self) -> usize;
+    /// Keys there are.
+    fn keys(&self) -> usize;
     /// Whether the next key needs more room.
     fn is_full(&self) -> bool;
 }
@@ -54,6 +56,10 @@ macro_rules! hash_map {
 
             fn room(&self) -> usize {
                 self.capacity()
+            }
+
+            fn keys(&self) -> usize {
+                self.len()
             }
 
             fn is_full(&self) -> bool {
@@ -85,6 +91,10 @@ impl<V: Send> Map<V> for BTreeMap<Key, V> {
 
     fn room(&self) -> usize {
         0
+    }
+
+    fn keys(&self) -> usize {
+        self.len()
     }
 
     fn is_full(&self) -> bool {
@@ -150,6 +160,11 @@ impl<M: Map<Vec<u8>> + 'static, C: Map<i64> + 'static> Store for MapStore<M, C> 
     fn facts(&self) -> Result<Facts, StoreError> {
         let config = [("map".to_owned(), self.name.to_owned()), ("library".to_owned(), self.library.to_owned())].into();
         Ok(Facts { product: "ram".into(), version: env!("CARGO_PKG_VERSION").into(), config })
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        let maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Holding { keys: Some((maps.values.keys() + maps.counters.keys()) as u64), ..Holding::default() })
     }
 
     fn happened(&self) -> Vec<Happening> {

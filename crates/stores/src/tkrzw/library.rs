@@ -42,6 +42,7 @@ functions! {
         dbm_process: unsafe extern "C" fn(Dbm, *const u8, i32, Processor, *mut c_void, bool) -> bool,
         dbm_synchronize: unsafe extern "C" fn(Dbm, bool, *const c_void, *mut c_void, *const c_char) -> bool,
         dbm_rebuild: unsafe extern "C" fn(Dbm, *const c_char) -> bool,
+        dbm_count: unsafe extern "C" fn(Dbm) -> i64,
         dbm_inspect: unsafe extern "C" fn(Dbm, *mut i32) -> *mut c_void,
     }
 }
@@ -220,6 +221,12 @@ impl Database {
     pub fn rebuild(&self) -> Result<(), Fault> {
         // SAFETY: the database is open; no parameters leave everything as it is.
         self.done(unsafe { (self.library.functions.dbm_rebuild)(self.dbm, c"".as_ptr()) })
+    }
+
+    /// Records there are.
+    pub fn records(&self) -> Result<u64, Fault> {
+        // SAFETY: the database is open; -1 says that it failed.
+        u64::try_from(unsafe { (self.library.functions.dbm_count)(self.dbm) }).map_err(|_| self.fault())
     }
 
     /// What the database says of itself, by name.

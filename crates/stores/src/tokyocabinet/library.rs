@@ -51,6 +51,7 @@ functions! {
     tranbegin: Plain,
     trancommit: Plain,
     tranabort: Plain,
+    rnum: unsafe extern "C" fn(Hdb) -> u64,
     bnum: unsafe extern "C" fn(Hdb) -> u64,
     optimize: unsafe extern "C" fn(Hdb, i64, i8, i8, u8) -> bool,
 }
@@ -133,6 +134,12 @@ impl Database {
     /// The library's version.
     pub fn version(&self) -> &str {
         &self.library.version
+    }
+
+    /// Records there are.
+    pub fn records(&self) -> u64 {
+        // SAFETY: the database is open.
+        unsafe { (self.library.functions.rnum)(self.hdb) }
     }
 
     /// Buckets of its array.

@@ -1,12 +1,12 @@
 //! An opened engine as a store.
 
-use super::{Engine, Handle, Shared};
+use super::{Engine, Handle, Shared, held};
 use crate::embedded::Fault;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use store::immediate::Immediate;
-use store::{Capabilities, Facts, Session, SessionPlan, Store, StoreError, Threading};
+use store::{Capabilities, Facts, Holding, Session, SessionPlan, Store, StoreError, Threading};
 
 /// The store over an engine.
 pub struct Opened<E> {
@@ -41,6 +41,10 @@ impl<E: Engine> Store for Opened<E> {
 
     fn facts(&self) -> Result<Facts, StoreError> {
         self.shared.engine.facts(self.capabilities.durability)
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        held(&self.shared.engine)
     }
 
     fn resent(&self) -> u64 {

@@ -38,6 +38,8 @@ pub enum Action {
     Fields {
         key: Vec<u8>,
     },
+    /// How many keys there are.
+    Count,
     /// A question about the server: these bytes are the answer.
     Say(Vec<u8>),
 }

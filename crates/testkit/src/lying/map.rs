@@ -72,7 +72,15 @@ impl Map {
                 let fields = record.map(|record| record.iter().map(|(field, count)| (field.clone(), *count)).collect());
                 Answer::Fields(fields.unwrap_or_default())
             }
+            Action::Count => Answer::Number((self.entries.len() + self.fields.len()) as i128),
             Action::Say(words) => Answer::Raw(words.clone()),
+        }
+    }
+
+    /// Puts keys that nobody asked for.
+    pub fn slip_in(&mut self, count: u32) {
+        for number in 0..count {
+            self.put(format!("nobody wrote {number}").as_bytes(), b"this".to_vec());
         }
     }
 

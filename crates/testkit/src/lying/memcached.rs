@@ -18,6 +18,8 @@ pub struct Form {
     quiet: bool,
     /// `ME` or `MA`: what is not stored is said to be so, without a reason.
     plain_refusal: bool,
+    /// Lines of statistics.
+    statistics: bool,
     /// ` O…`, as it came.
     token: Vec<u8>,
 }
@@ -37,6 +39,10 @@ impl Dialect for Memcached {
             [b"mn"] => return say("MN\r\n", whole),
             [b"version"] => return say("VERSION 1.6.18\r\n", whole),
             [b"stats", b"settings"] => return say("STAT item_size_max 33554432\r\nEND\r\n", whole),
+            [b"stats"] => {
+                let form = Form { statistics: true, ..Form::default() };
+                return Parsed::Request { request: Request { action: Action::Count, form }, consumed: whole };
+            }
             [b"stats", ..] => return say("END\r\n", whole),
             [command @ (b"mg" | b"ms" | b"md" | b"ma"), key, ref flags @ ..] => (command, key, flags.to_vec()),
             _ => return say("ERROR\r\n", whole),
@@ -65,6 +71,7 @@ impl Dialect for Memcached {
             version: flag(b'c').is_some(),
             quiet: flag(b'q').is_some(),
             plain_refusal: matches!(flag(b'M'), Some(b"E" | b"A")),
+            statistics: false,
             token: flag(b'O').map(|token| [b" O", token].concat()).unwrap_or_default(),
         };
         let action = match command {
@@ -94,6 +101,9 @@ impl Dialect for Memcached {
     fn render(&self, form: &Form, answer: &Answer, out: &mut Vec<u8>) {
         match answer {
             Answer::Value { value, version } => valued(out, form, value, Some(*version)),
+            Answer::Number(number) if form.statistics => {
+                out.extend_from_slice(format!("STAT curr_items {number}\r\nSTAT evictions 0\r\nEND\r\n").as_bytes());
+            }
             Answer::Number(number) if form.value => valued(out, form, number.to_string().as_bytes(), None),
             Answer::Done | Answer::Missing if form.quiet => {}
             Answer::Done | Answer::Number(_) => status(out, b"HD", form),

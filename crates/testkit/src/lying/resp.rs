@@ -148,6 +148,7 @@ fn action(words: &[&[u8]]) -> (Action, Form) {
             put(key, value, Condition::Value(owned(expected)), Form::Number)
         }
         (b"SCRIPT", _) => say(bulk_of(b"0000000000000000000000000000000000000000")),
+        (b"DBSIZE", []) => (Action::Count, Form::Number),
         (b"PING", _) => say(b"+PONG\r\n".to_vec()),
         (b"AUTH" | b"SELECT", _) => say(b"+OK\r\n".to_vec()),
         (b"INFO", _) => say(bulk_of(b"# Server\r\nredis_version:7.0.0\r\nrun_id:lying\r\n")),

@@ -21,6 +21,9 @@ const TICK: Duration = Duration::from_millis(20);
 /// How late a sleep may end on a busy machine.
 const WAKES_LATE: Duration = Duration::from_millis(10);
 
+/// Keys that nobody wrote.
+const SLIPPED_IN: u32 = 10_000;
+
 /// A running server; it ends when this is dropped.
 pub struct LyingServer {
     shared: Arc<Shared>,
@@ -333,6 +336,9 @@ fn answer<D: Dialect>(
             }
         }
         shared.note(visit, action, &truth);
+        if lies == Some(Lie::KeysNobodyWrote) {
+            map.slip_in(SLIPPED_IN);
+        }
         (truth, drops.or(lies))
     };
     if lie == Some(Lie::Error) {

@@ -11,6 +11,8 @@ pub enum Form {
     Status,
     /// A 32-bit number, or sized bytes.
     Result,
+    /// Statistics, one of which is the number.
+    Statistics,
     /// The elements a function returned, of which there are none.
     NoElements,
 }
@@ -55,6 +57,11 @@ impl Dialect for Tyrant {
                 if *form == Form::NoElements {
                     out.extend_from_slice(&0_u32.to_be_bytes());
                 }
+            }
+            Answer::Number(records) if *form == Form::Statistics => {
+                out.push(0);
+                let text = format!("version\t1.1.41\ntype\thash\nprotver\t0.91\nrnum\t{records}\nbigend\t0\n");
+                sized(out, text.as_bytes());
             }
             Answer::Number(number) => {
                 out.push(0);
@@ -140,9 +147,8 @@ fn parse(command: u8, reader: &mut Reader<'_>) -> Option<Parsed<Form>> {
         }
         0x80 => Action::Say([0; 9].to_vec()),
         0x88 => {
-            let mut words = vec![0];
-            sized(&mut words, b"version\t1.1.41\ntype\thash\nprotver\t0.91\nbigend\t0\n");
-            Action::Say(words)
+            form = Form::Statistics;
+            Action::Count
         }
         _ => return Some(Parsed::Broken),
     };

@@ -71,6 +71,11 @@ impl Table {
         hasher.finish()
     }
 
+    /// Keys there are.
+    pub fn keys(&self) -> u64 {
+        self.sizes.iter().map(|size| u64::from(size.used)).sum()
+    }
+
     #[inline]
     fn segment(&self, hash: u64) -> Segment {
         self.directory[(hash >> 1 >> (63 - self.depth)) as usize]
