@@ -5,6 +5,9 @@
 //! transport, not here (`tests/endless.rs`).
 #![allow(clippy::panic)]
 
+#[cfg(feature = "http")]
+pub(crate) mod http;
+
 use store::wire::{Codec, Decoded, Expect};
 use store::{Operation, OwnedReply};
 

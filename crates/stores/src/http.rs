@@ -70,6 +70,14 @@ impl Http {
         Ok(Http { endpoint: endpoint.clone(), login, sender, used: Instant::now(), most_bytes: ANSWER_BYTES })
     }
 
+    /// Speaks over a connection that is there.
+    #[cfg(test)]
+    pub(crate) async fn over(endpoint: &Endpoint, stream: UnixStream) -> Result<Http, HttpError> {
+        let sender = Some(speak(stream).await?);
+        let endpoint = endpoint.clone();
+        Ok(Http { endpoint, login: None, sender, used: Instant::now(), most_bytes: ANSWER_BYTES })
+    }
+
     /// The connection, if the server has not closed it meanwhile.
     async fn still_open(&mut self) -> Option<SendRequest<Full<Bytes>>> {
         let mut sender = self.sender.take().filter(|_| self.used.elapsed() < LONGEST_IDLE)?;

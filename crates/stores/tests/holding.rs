@@ -98,7 +98,7 @@ fn every_store_says_how_many_keys_it_holds_or_is_known_not_to() {
     });
     // At the level that waits for the disk least.
     let cheapest =
-        |info: &StoreInfo| Spec { durability: info.durabilities.last().copied(), ..Spec::private(info.name) };
+        |info: &StoreInfo| Spec { durability: info.levels_found().last().copied(), ..Spec::private(info.name) };
     let mut specs: Vec<Spec> = found.map(cheapest).collect();
     let here = |spec: &Spec| specs.iter().any(|found| found.name == spec.name);
     let more: Vec<Spec> = OPTIONS.iter().map(|text| text.parse().unwrap()).filter(here).collect();

@@ -310,3 +310,6 @@ fn refused(answered: &Answered) -> Trouble {
     };
     Trouble::Refused(format!("HTTP {}: {}", answered.status, said.trim()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -266,3 +266,6 @@ fn push(pairs: Vec<Pair>, out: &mut ReplyBuffer) -> Result<(), Trouble> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
