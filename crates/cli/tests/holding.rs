@@ -145,7 +145,7 @@ fn below(directory: &Path, name: &str) -> Option<PathBuf> {
 #[test]
 fn one_row_slipped_into_a_private_database_makes_the_cell_void() {
     let desk = Desk::new();
-    let words = once("ycsb", "sqlite", &["--set workload=c --set records=100 --set seconds=4"]);
+    let words = once("ycsb", "sqlite", &["--set workload=c --set records=100 --set seconds=10"]);
     let running = desk.command(&format!("run {words} --out out")).spawn().unwrap();
     let slip = "import sqlite3, sys; database = sqlite3.connect(sys.argv[1], timeout=10); \
         assert database.execute('SELECT count(*) FROM kvtrial_values').fetchone()[0] == 100; \

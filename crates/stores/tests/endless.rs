@@ -229,7 +229,10 @@ fn no_row_of_a_database_is_believed_beyond_what_can_come_nor_rows_without_end() 
     let long = |request: &[u8]| postgres(request, b"D\x7f\xff\xff\xff\0\x01\x7f\xff\xff\xf5", b"v");
     assert!(failure("postgres", long, &GET).contains("announces a reply of 2147483653 bytes, more than the 1050576"));
     let rows = |request: &[u8]| postgres(request, b"", b"D\0\0\0\x0b\0\x01\0\0\0\x01v");
-    assert!(failure("postgres", rows, &GET).contains("more than the 1050576"));
+    let many = Operation::GetMany { keys: &[b"k"] };
+    assert!(failure("postgres", rows, &many).contains("more than the 1050576"));
+    // Of one key two rows are one too many.
+    failure("postgres", rows, &GET);
 }
 
 #[cfg(feature = "full")]

@@ -310,6 +310,3 @@ fn refused(answered: &Answered) -> Trouble {
     };
     Trouble::Refused(format!("HTTP {}: {}", answered.status, said.trim()))
 }
-
-#[cfg(test)]
-mod tests;
