@@ -1,4 +1,4 @@
-//! What an operation's time went into: generator, client, wire, store.
+//! Where the time per operation goes: generator, client, wire, store.
 //!
 //! A layer is what the time an operation grew by when the layer was added, everything else being equal:
 //!

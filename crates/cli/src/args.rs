@@ -38,11 +38,11 @@ pub struct Arguments {
 pub enum Command {
     /// Run a job on stores, check every answer, and rank them
     Run(Box<RunArguments>),
-    /// Search the best setting of a store and job within a budget of time
+    /// Search for the best setting of a store and job within a time budget
     Tune(Box<TuneArguments>),
     /// Compare two studies, two cells, or all cells of one study; fail a build on a regression
     Compare(CompareArguments),
-    /// Write the report of a study anew, lay several studies over each other, or write another format
+    /// Write the report of a study again, overlay several studies, or write another format
     Report(ReportArguments),
     /// Ask a store the job's own question, e.g. the pages correlated with one page
     Query(QueryArguments),
@@ -122,27 +122,27 @@ pub struct RunArguments {
     /// Operations each client may have in flight [default: 1]
     #[arg(long, value_name = "N", value_parser = whole(1, 100_000), help_heading = LOAD)]
     pub pipeline: Option<u32>,
-    /// Threads that drive the clients [default: one a client for libraries, else half the processors]
+    /// Threads that drive the clients [default: one per client for libraries, else half the processors]
     #[arg(long, value_name = "N", value_parser = whole(1, 4096), help_heading = LOAD)]
     pub threads: Option<u32>,
-    /// Open loop: send this many operations a second, whatever the replies do [default: closed loop]
+    /// Open loop: send this many operations per second, whatever the replies do [default: closed loop]
     #[arg(long, value_name = "OPS_PER_S", value_parser = rate, help_heading = LOAD)]
     pub rate: Option<f64>,
     /// Open loop with random (Poisson) instead of evenly spaced arrivals
     #[arg(long, help_heading = LOAD)]
     pub poisson: bool,
-    /// Search the highest rate of random arrivals at which each store keeps this bound: p99<2ms, p99.9<500us, mean<1ms.
+    /// Search for the highest rate of random arrivals at which each store keeps this bound: p99<2ms, p99.9<500us, mean<1ms.
     /// A step lasts --set seconds= [default: 5], the edge is measured --repeats times [default: 5]
     #[arg(long, value_name = "BOUND", value_parser = bound, conflicts_with_all = ["rate", "vary", "warmups", "resume", "poisson"], help_heading = SWEEP)]
     pub find_rate: Option<Bound>,
     /// Longest wait for any reply; then the trial ends and is void
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = LOAD)]
     pub deadline: Duration,
-    /// Time one operation in so many [default: every one]
+    /// Time one operation in N [default: every one]
     #[arg(long, value_name = "N", value_parser = whole(1, 1_000_000), help_heading = LOAD)]
     pub time_one_in: Option<u32>,
     /// Counted trials of each store; 3 or more can show an order [default: 5, or as few as 2 where more would take the study beyond
-    /// about half a minute; with --vary 3; with --quick 2]
+    /// about 30 s; with --vary 3; with --quick 2]
     #[arg(long, value_name = "N", value_parser = whole(1, 10_000), help_heading = TRIALS)]
     pub repeats: Option<u32>,
     /// Trials of each store that are run first and not counted [default: 0]
@@ -184,7 +184,7 @@ pub struct RunArguments {
 pub struct TuneArguments {
     /// The job, e.g. fans; `kvtrial jobs` lists them
     pub job: String,
-    /// The store: a private one, which is started anew with every setting
+    /// The store: a private one, started again for every setting
     #[arg(short = 's', long = "store", value_name = "SPEC")]
     pub store: String,
     /// Wall time for all of it

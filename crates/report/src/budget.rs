@@ -1,4 +1,4 @@
-//! What an operation's time went into, as a bar a store and as a sentence.
+//! Where the time per operation goes, as a bar a store and as a sentence.
 
 use crate::layout::{Colour, FIXED_BLANK, Style, columns, paragraph, width};
 use crate::units;
@@ -24,7 +24,7 @@ pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String 
         return String::new();
     }
     let operation =
-        if budgets.iter().any(|(cell, _)| carries_batches(cell)) { "an operation (a batch)" } else { "an operation" };
+        if budgets.iter().any(|(cell, _)| carries_batches(cell)) { "operation (a batch)" } else { "operation" };
     let parts = || budgets.iter().flat_map(|(_, budget)| &budget.parts);
     let legend: Vec<String> = Layer::ALL
         .iter()
@@ -37,7 +37,7 @@ pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String 
             drawn.then(|| format!("{}{FIXED_BLANK}{}", sign(*layer), names.join(" or ")))
         })
         .collect();
-    let mut text = paragraph(&format!("Time of {operation}: {}", legend.join(", ")), 1, 3, Style::Plain, colour);
+    let mut text = paragraph(&format!("Time per {operation}: {}", legend.join(", ")), 1, 3, Style::Plain, colour);
     let name = budgets.iter().map(|(cell, _)| width(&short(cell))).max().unwrap_or_default();
     let most = BAR.min(columns().saturating_sub(name + 15));
     for (cell, budget) in &budgets {
@@ -186,7 +186,7 @@ mod tests {
         assert!(sentence(&far, &[]).unwrap().ends_with("wire + store without measurable effect."));
         let text = bars(&[&redis, &far], &[], Colour::Never);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0].trim(), "Time of an operation: · generator, ░ client, ▒ wire, █ store or wire + store");
+        assert_eq!(lines[0].trim(), "Time per operation: · generator, ░ client, ▒ wire, █ store or wire + store");
         let drawn = |line: &str, sign: char| line.chars().filter(|c| *c == sign).count();
         assert_eq!([drawn(lines[1], '░'), drawn(lines[1], '▒'), drawn(lines[1], '█')], [7, 23, 10]);
         assert_eq!(drawn(lines[2], '·'), 40, "a bar is never negative: {}", lines[2]);

@@ -1,4 +1,4 @@
-//! One row a cell, for spreadsheets and scripts.
+//! One row per cell, for spreadsheets and scripts.
 
 use analysis::Metric;
 use study::{Cell, Quantity, Status, Study};

@@ -165,7 +165,7 @@ pub(crate) fn stalls<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + '
         };
         let cause = longest.cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
         Some(format!(
-            "{} stood still {times} {} after {}{cause}: {}.",
+            "{} stalled {times} {} after {}{cause}: {}.",
             cell.store,
             units::duration(longest.duration_s),
             units::duration(longest.at_s),

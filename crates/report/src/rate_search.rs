@@ -41,7 +41,7 @@ pub fn rate_search(study: &Study, colour: Colour) -> String {
     }
     text.push('\n');
     let legend = "Operations were due at random moments (Poisson); response time counts from the moment each was due. \
-                  OFFERED and ANSWERED are operations a second.";
+                  OFFERED and ANSWERED are operations per second.";
     text + &paragraph(legend, 1, 3, Style::Dim, colour)
 }
 
@@ -52,7 +52,7 @@ fn sentence(search: &RateSearch) -> String {
     match (&search.rate, search.limited_by) {
         (_, RateLimit::Fault) => format!("{store}: no rate, because a trial was void: {closed}"),
         (_, RateLimit::Bound) => format!(
-            "{store} keeps {bound} at no rate, not even nearly idle ({closed} operations a second). Ask for a larger bound"
+            "{store} misses {bound} even when nearly idle ({closed} operations per second). Ask for a larger bound"
         ),
         (None, RateLimit::Interrupted) => format!("{store}: the search was interrupted"),
         (None, _) => format!("{store}: no rate was found"),

@@ -22,12 +22,12 @@ const COLUMNS: [Column; 9] = [
     Column { title: "", side: Side::Left, gap: 1 },
     Column { title: "OP/S", side: Side::Right, gap: 2 },
     Column { title: "P99", side: Side::Right, gap: 2 },
-    Column { title: "x NULL", side: Side::Right, gap: 2 },
-    Column { title: "x RAM", side: Side::Right, gap: 2 },
+    Column { title: "vs null", side: Side::Right, gap: 2 },
+    Column { title: "vs ram", side: Side::Right, gap: 2 },
     Column { title: "VERDICT", side: Side::Left, gap: 2 },
 ];
 const STORE: usize = 1;
-/// What a narrow terminal does without first: x RAM, x NULL, the interval.
+/// What a narrow terminal does without first: vs ram, vs null, the interval.
 const SPARE: [usize; 3] = [7, 6, 3];
 const RATE: usize = 4;
 
@@ -281,8 +281,8 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
     if ranked_by(Metric::P99) {
         legend.push(("", "ranks the stores, as the rate was the same for all".into()));
     }
-    let time = if ranked_by(Metric::OpsPerS) { "time an operation" } else { "time" };
-    legend.push(("x NULL", format!("{time} as a multiple of the null baseline's; x RAM likewise")));
+    let time = if ranked_by(Metric::OpsPerS) { "time per operation" } else { "time" };
+    legend.push(("vs null", format!("{time} as a multiple of the null baseline's; vs ram likewise")));
     if let Some(tied) = groups.flat_map(|group| &group.places).find_map(|place| match place.rank {
         Rank::Tied(at) => Some(at),
         _ => None,

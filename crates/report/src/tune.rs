@@ -187,7 +187,7 @@ fn did_not_matter(tune: &Tune) -> Option<String> {
             Some(format!("{} ({low:.2}x to {high:.2}x)", space.key))
         })
         .collect();
-    (!idle.is_empty()).then(|| format!("Not seen to matter (where its effect lies, 95 %): {}.", idle.join(", ")))
+    (!idle.is_empty()).then(|| format!("No measurable effect (95 % interval): {}.", idle.join(", ")))
 }
 
 #[cfg(test)]

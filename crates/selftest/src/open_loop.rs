@@ -11,7 +11,7 @@ pub(crate) fn tests() -> [Test; 4] {
     [
         Test {
             name: "stall_p99",
-            claim: "a store that freezes once is told as it was: p99 is the time the formula gives",
+            claim: "a store that freezes once is reported accurately: p99 is the time the formula gives",
             unit: "of the true p99",
             bound: Bound::between(0.98, 1.02),
             scope: Scope::Quick,
@@ -29,7 +29,7 @@ pub(crate) fn tests() -> [Test; 4] {
         },
         Test {
             name: "rate",
-            claim: "20,000 operations a second asked for are 20,000 a second sent",
+            claim: "20,000 operations per second asked for are 20,000 per second sent",
             unit: "of the rate asked for",
             bound: Bound::between(0.995, 1.005),
             scope: Scope::Full,

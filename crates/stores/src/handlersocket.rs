@@ -280,7 +280,7 @@ impl Store for Rows {
         let config = BTreeMap::from([
             (text("protocol"), text("HandlerSocket, the port for writing")),
             (text("innodb_flush_log_at_trx_commit"), text(self.level)),
-            (text("connections"), text("one a client, shared by its slots (pipelined)")),
+            (text("connections"), text("one per client, shared by its slots (pipelined)")),
         ]);
         Ok(Facts { product: "MariaDB, HandlerSocket".into(), version, config })
     }

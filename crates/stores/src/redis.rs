@@ -38,7 +38,7 @@ const OPTIONS: &[OptionInfo] = &[
         values: &["1", "2", "3", "4", "6", "8"],
         help: "threads that read and write sockets",
     },
-    OptionInfo { name: "hz", values: &[], help: "times a second the server looks after itself, 1 to 500 [10]" },
+    OptionInfo { name: "hz", values: &[], help: "times per second the server looks after itself, 1 to 500 [10]" },
     OptionInfo { name: "activerehashing", values: &["yes", "no"], help: "whether it moves a growing table while idle" },
     OptionInfo {
         name: "hash-max-listpack-entries",

@@ -1,4 +1,4 @@
-//! What an operation's time went into.
+//! Where the time per operation goes.
 
 use crate::Quantity;
 use serde::{Deserialize, Serialize};

@@ -86,7 +86,7 @@ pub struct Cell {
     pub logical_bytes: u64,
     /// Every phase that all counted trials had, in the order they ran.
     pub by_phase: Vec<PhaseSummary>,
-    /// What an operation's time went into; `None` where no baseline can say.
+    /// Where the time per operation goes; `None` where no baseline can say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// The growth curve of the counted trial whose makespan is the median.

@@ -9,7 +9,7 @@ use store::{Operation, OwnedFailure, OwnedReply};
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("the empty key is a key like others", &[], empty),
-        Case::new("keys of the longest length declared are told apart", &[], longest),
+        Case::new("keys of the longest length declared stay distinct", &[], longest),
         Case::new("a key one byte over the limit is refused or kept whole", &[], one_byte_over),
     ]
 }

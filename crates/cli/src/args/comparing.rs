@@ -47,7 +47,7 @@ pub struct CompareArguments {
 pub enum ComparisonFormat {
     /// For a terminal
     Text,
-    /// report.html of both, one laid over the other, with what was found, and plots/
+    /// report.html of both, overlaid, with what was found, and plots/
     Html,
     /// GitHub-flavoured Markdown
     Markdown,
@@ -60,7 +60,7 @@ pub enum ComparisonFormat {
 /// Options of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// A study: its directory or study.json. Several are laid over each other (html only)
+    /// A study: its directory or study.json. Several are overlaid (html only)
     #[arg(value_name = "STUDY", required = true)]
     pub studies: Vec<PathBuf>,
     /// Format
@@ -81,13 +81,13 @@ pub enum StudyFormat {
     Text,
     /// GitHub-flavoured Markdown
     Markdown,
-    /// One row a trial and figure
+    /// One row per trial and figure
     Csv,
-    /// One row a cell
+    /// One row per cell
     CellsCsv,
     /// OpenMetrics text, for Prometheus
     Openmetrics,
-    /// JUnit XML, one cell a test case
+    /// JUnit XML, one test case per cell
     Junit,
     /// study.json, summaries computed anew
     Json,

@@ -64,7 +64,7 @@ fn examples(page: &mut Roff) {
     for (line, meaning) in [
         ("kvtrial run fans", "Run the job fans on every embedded store."),
         ("kvtrial run fans -s redis-unix -s memcached-unix --pipeline 16", "The same on two servers kvtrial starts."),
-        ("kvtrial run ycsb -s redis://10.0.0.5:6379 --rate 1000", "A steady 1,000 operations a second on your own."),
+        ("kvtrial run ycsb -s redis://10.0.0.5:6379 --rate 1000", "A steady 1,000 operations per second on your own."),
         ("kvtrial check redis", "Is this store, with this client, correct?"),
     ] {
         page.control("TP", []);

@@ -129,7 +129,7 @@ impl Observer for Notebook {
             ));
         } else {
             terminal::note(&format!(
-                "kvtrial: {repeats} trials per store: another would have taken the study beyond half a minute; --repeats N says how many"
+                "kvtrial: {repeats} trials per store; one more would take over 30 s (--repeats N sets the number)"
             ));
         }
         self.directory.amend(|study| study.repeats = repeats).map_err(|error| error.to_string())

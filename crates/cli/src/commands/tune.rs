@@ -98,7 +98,7 @@ fn store(arguments: &TuneArguments) -> Result<PlannedStore, Failure> {
     let info = target::resolve(&spec)?;
     if spec.target != Target::Private {
         return Err(Failure::usage(format!(
-            "-s {spec}: every setting is tried on a store of its own, started anew; write -s {} and let the setting be yours",
+            "-s {spec}: every setting is tried on a new store of its own; write -s {} and let the setting be yours",
             info.name
         )));
     }

@@ -30,7 +30,7 @@ pub static JOB: JobInfo = JobInfo {
             name: "batch",
             default: "1000",
             values: "1 to 20000",
-            help: "documents a request; 1 puts them one by one",
+            help: "documents per request; 1 puts them one by one",
         },
         ParamInfo {
             name: "ids",

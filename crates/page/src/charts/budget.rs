@@ -44,14 +44,14 @@ pub(crate) fn chart(cells: &[&Cell], part: &str) -> Option<Chart> {
     let (scale, note) = if wide {
         (
             Scale::Share,
-            "Percent of the time an operation takes. The times themselves differ too much for one picture; they are in the figures.",
+            "Percent of the time per operation. The times themselves differ too much for one picture; they are in the figures.",
         )
     } else {
-        (Scale::Time, "Time an operation: the time of the job by its operations. The parts of a bar add up to it.")
+        (Scale::Time, "Time per operation: the time of the job divided by its operations. The parts of a bar add up to it.")
     };
     Some(Chart {
         id: slug(&format!("budget {part}")),
-        title: "What an operation's time went into".into(),
+        title: "Where the time per operation goes".into(),
         note: note.into(),
         description: rows
             .iter()
@@ -131,7 +131,7 @@ fn option(rows: &[Row<'_>], scale: Scale) -> Value {
 
 fn table(rows: &[Row<'_>]) -> DataTable {
     let names = names(rows);
-    let mut table = DataTable::new(["Store", "Time an operation"]);
+    let mut table = DataTable::new(["Store", "Time per operation"]);
     table.columns.extend(names.iter().cloned());
     let part = |budget: &Budget, name: &String| match budget.parts.iter().find(|part| part.name() == *name) {
         None => "–".into(),

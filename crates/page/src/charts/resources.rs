@@ -15,13 +15,13 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Ve
     let draw = |resource: &Resource| chart(resource, cells, part, identities);
     [
         Resource {
-            title: "Client: processor time an operation",
+            title: "Client: processor time per operation",
             note: "All threads of kvtrial. An embedded store's own work is in it.",
             unit: Unit::Nanoseconds,
             figure: |cell| per_operation(cell, cell.client_cpu_s?),
         },
         Resource {
-            title: "Server: processor time an operation",
+            title: "Server: processor time per operation",
             note: "User and system time of the server's processes.",
             unit: Unit::Nanoseconds,
             figure: |cell| per_operation(cell, cell.server_cpu_s?),

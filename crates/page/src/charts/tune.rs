@@ -46,7 +46,7 @@ fn effects(tune: &Tune) -> Option<Chart> {
         .filter(|(_, (_, it))| it.level > 0.0)
         .map(|(row, (_, it))| json!([it.value, row, it.low, it.high]))
         .collect();
-    let mut table = DataTable::new(["Value", "Times as good as the default", "Interval", "Told apart from 1"]);
+    let mut table = DataTable::new(["Value", "Times as good as the default", "Interval", "Differs from 1"]);
     for (effect, it) in &rows {
         let times = |value: f64| format!("{value:.2}x");
         let interval = if it.level > 0.0 {
@@ -67,7 +67,7 @@ fn effects(tune: &Tune) -> Option<Chart> {
         id: "tune-effects".into(),
         title: "What each value does by itself".into(),
         note: "How many times as good as its key's default, other keys held equal; right of 1 is better. Grey: 1 lies within the interval, so \
-               the value was not seen to matter."
+               the value has no measurable effect."
             .into(),
         description: format!("Times as good as the default: {}.", words.join(", ")),
         height: rows_height(rows.len()) + 10,

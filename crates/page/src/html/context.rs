@@ -38,7 +38,7 @@ fn machine(study: &Study) -> Vec<(String, String)> {
         ("Clock", host.clock.clone()),
         ("Begun", study.started_at.clone()),
         ("Seed", study.seed.to_string()),
-        ("Trials a cell", format!("{} counted, {} warm-ups", study.repeats, study.warmups)),
+        ("Trials per cell", format!("{} counted, {} warm-ups", study.repeats, study.warmups)),
         ("kvtrial", study.kvtrial.clone()),
     ]
     .map(|(name, fact)| (name.to_owned(), fact))

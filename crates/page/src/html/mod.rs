@@ -123,7 +123,7 @@ fn opening(report: &Report<'_>, title: &str) -> Markup {
     let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
     let several = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
     let mut facts =
-        vec![several(study.cells.len(), "cell"), format!("{} a cell at most", several(counted, "counted trial"))];
+        vec![several(study.cells.len(), "cell"), format!("{} per cell at most", several(counted, "counted trial"))];
     facts.extend(analysis::common_parameters(study));
     html! {
         header {

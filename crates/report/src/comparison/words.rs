@@ -29,7 +29,7 @@ pub(crate) fn sentence(pair: &Pair, contrast: &Contrast) -> String {
             match contrast.ratio.filter(|ratio| ratio.low > 1.0 || ratio.high < 1.0) {
                 Some(_) => format!("{}, it seems, but {cure}", relation(a, b, contrast)),
                 None => format!(
-                    "{a} and {b} are not told apart: {repeats} can show no difference; run both with --repeats {repeats_needed} or more"
+                    "{a} and {b} are tied: {repeats} cannot separate them; run both with --repeats {repeats_needed} or more"
                 ),
             }
         }

@@ -145,7 +145,7 @@ fn compact(mut cell: Cell) -> Cell {
 fn damaged(path: &Path, error: &serde_json::Error) -> DirectoryError {
     let directory = path.parent().unwrap_or(Path::new("."));
     let remedy = if directory.join(JOURNAL).exists() {
-        "The trials are safe in trials.jsonl beside it: name the directory instead of the file, or write study.json anew \
+        "The trials are safe in trials.jsonl beside it: name the directory instead of the file, or write study.json again \
          by continuing the study with --resume"
     } else {
         "Restore it from a copy, or start a new study in another directory with --out"

@@ -1,4 +1,4 @@
-//! One row a trial and figure, for statistics programs.
+//! One row per trial and figure, for statistics programs.
 
 use crate::csv::field;
 use analysis::Metric;

@@ -18,7 +18,7 @@ pub const LAYER: Layer = Layer {
     options: &[OptionInfo {
         name: "burn",
         values: &[],
-        help: "burns this time an operation, or share of the time (500ns, 5%)",
+        help: "burns this time per operation, or share of the time (500ns, 5%)",
     }],
     check: |_, value| value.parse::<Burn>().map(|_| ()),
     declares: |beneath| beneath,
@@ -43,7 +43,7 @@ impl FromStr for Burn {
 
     fn from_str(text: &str) -> Result<Burn, String> {
         let wrong =
-            || format!("burn={text} is not possible; use a time an operation (500ns, 2us, 1ms) or a share (5%)");
+            || format!("burn={text} is not possible; use a time per operation (500ns, 2us, 1ms) or a share (5%)");
         let number_before = |unit: &str| {
             text.strip_suffix(unit)?.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0)
         };

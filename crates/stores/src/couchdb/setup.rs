@@ -132,7 +132,7 @@ impl Store for CouchDb {
     fn facts(&self) -> Result<Facts, StoreError> {
         let text = |text: &str| text.to_owned();
         let config = BTreeMap::from([
-            (text("connections"), text("one a slot, a request at a time")),
+            (text("connections"), text("one per slot, one request at a time")),
             (text("values"), text("a string in a JSON document; in base64 where they are no plain text")),
             (text("database"), self.database.trim_start_matches('/').to_owned()),
             (text("driver"), text("hyper")),

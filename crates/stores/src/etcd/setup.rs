@@ -144,7 +144,7 @@ impl Store for Etcd {
     fn facts(&self) -> Result<Facts, StoreError> {
         let text = |text: &str| text.to_owned();
         let config = BTreeMap::from([
-            (text("connections"), text("one a slot, a request at a time")),
+            (text("connections"), text("one per slot, one request at a time")),
             (text("protocol"), text("JSON gateway: keys and values in base64 over HTTP")),
             (text("members"), text("1")),
             (text("driver"), text("hyper")),

@@ -55,7 +55,7 @@ impl Speaker {
     ) -> Result<Speaker, StoreError> {
         let more = BTreeMap::from([
             ("protocol".to_owned(), "memcached text".to_owned()),
-            ("connections".to_owned(), "one a client, shared by its slots (pipelined)".to_owned()),
+            ("connections".to_owned(), "one per client, shared by its slots (pipelined)".to_owned()),
         ]);
         let speaker = Speaker { endpoint: endpoint.clone(), capabilities, product, items, more };
         super::facts(endpoint).map(|_| speaker)

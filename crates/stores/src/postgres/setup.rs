@@ -271,7 +271,7 @@ impl Store for Postgres {
         })?;
         let version = config.remove("server_version").unwrap_or_default();
         let version = version.split_whitespace().next().unwrap_or_default().to_owned();
-        config.insert("connections".into(), "one a client, shared by its slots (pipelined)".into());
+        config.insert("connections".into(), "one per client, shared by its slots (pipelined)".into());
         config.insert("driver".into(), "tokio-postgres".into());
         let (layout, values) = self.layout.describe();
         config.insert("layout".into(), layout.into());
