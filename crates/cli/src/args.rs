@@ -122,7 +122,8 @@ pub struct RunArguments {
     /// Operations each client may have in flight [default: 1]
     #[arg(long, value_name = "N", value_parser = whole(1, 100_000), help_heading = LOAD)]
     pub pipeline: Option<u32>,
-    /// Threads that drive the clients [default: one per client for libraries, else half the processors]
+    /// Threads that drive the clients [default: one per client for libraries, 4096 at most, else half the
+    /// processors]
     #[arg(long, value_name = "N", value_parser = whole(1, 4096), help_heading = LOAD)]
     pub threads: Option<u32>,
     /// Open loop: send this many operations per second, whatever the replies do [default: closed loop]

@@ -82,3 +82,14 @@ fn a_full_disk_in_the_middle_of_a_job_voids_it_with_the_stores_own_words() {
     full_disk("bulk", "while: load");
     full_disk("append --data gen:60000:42", "disk I/O error");
 }
+
+#[test]
+fn a_hundred_thousand_clients_of_a_library_share_its_threads_and_the_run_ends() {
+    let ran = common::run_once(
+        "ycsb",
+        "null",
+        &["--set", "records=1000", "--set", "operations=200000", "--clients", "100000"],
+    );
+    assert!(ran.is_ranked("null"), "{}", ran.said());
+    assert_eq!(ran.only()["trials"][0]["client_threads"], 4096, "{}", ran.said());
+}

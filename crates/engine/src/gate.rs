@@ -19,7 +19,10 @@ struct State {
 #[derive(Default)]
 pub(crate) struct Gate {
     state: Mutex<State>,
-    changed: Condvar,
+    /// Every thread is there. Only whoever opens waits for it: were all woken by each that arrives, so many threads would take the square
+    /// of their number of wake-ups.
+    complete: Condvar,
+    opened: Condvar,
 }
 
 impl Gate {
@@ -31,18 +34,19 @@ impl Gate {
     pub(crate) fn open(&self, threads: u32) -> Start {
         let mut state = self.lock();
         while state.ready + state.failed < threads && state.start.is_none() {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.complete.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let start = if state.failed == 0 && state.start.is_none() { Start::Go } else { Start::Abort };
         state.start = Some(start);
-        self.changed.notify_all();
+        self.opened.notify_all();
         start
     }
 
     /// Sends everybody home, also those who arrive later.
     pub(crate) fn abort(&self) {
         self.lock().start = Some(Start::Abort);
-        self.changed.notify_all();
+        self.opened.notify_all();
+        self.complete.notify_one();
     }
 
     /// A thread's place at the line; dropped without [`Place::ready`], it counts as failed.
@@ -63,11 +67,11 @@ impl Place<'_> {
         self.arrived = true;
         let mut state = self.gate.lock();
         state.ready += 1;
-        self.gate.changed.notify_all();
+        self.gate.complete.notify_one();
         loop {
             match state.start {
                 Some(start) => return start,
-                None => state = self.gate.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => state = self.gate.opened.wait(state).unwrap_or_else(PoisonError::into_inner),
             }
         }
     }
@@ -77,7 +81,7 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         if !self.arrived {
             self.gate.lock().failed += 1;
-            self.gate.changed.notify_all();
+            self.gate.complete.notify_one();
         }
     }
 }

@@ -12,12 +12,16 @@ use std::time::Duration;
 use store::{StoreError, Threading};
 use study::ReasonKind;
 
+/// Threads at most, where nobody says how many: a system gives a process some ten thousand, and thousands more than it has processors
+/// only wait for each other. Clients beyond them share threads.
+pub(crate) const MOST_THREADS: u32 = 4096;
+
 /// Clients of each thread: contiguous, as even as possible.
 pub(crate) fn shares(settings: &Settings, threading: Threading) -> Vec<Range<u32>> {
     let cpus = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
     let threads = match (settings.threads, threading) {
         (Some(threads), _) => threads,
-        (None, Threading::PerClient) => settings.clients,
+        (None, Threading::PerClient) => settings.clients.min(MOST_THREADS),
         (None, Threading::Shared) => (cpus / 2).max(1),
     };
     let threads = threads.clamp(1, settings.clients.max(1));
@@ -103,6 +107,25 @@ impl ThreadEnd {
             run_delay: self.run_delay,
             reconnected: self.reconnected,
             threads: 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_THREADS, shares};
+    use crate::Settings;
+    use store::Threading;
+
+    #[test]
+    fn a_library_gets_a_thread_per_client_up_to_a_limit_and_every_client_has_one_thread() {
+        for (clients, threads, expected) in
+            [(1, None, 1), (64, None, 64), (100_000, None, MOST_THREADS), (100_000, Some(10), 10), (3, Some(8), 3)]
+        {
+            let all = shares(&Settings { clients, threads, ..Settings::default() }, Threading::PerClient);
+            assert_eq!(all.len(), expected as usize);
+            assert_eq!((all[0].start, all[all.len() - 1].end), (0, clients));
+            assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start && !pair[0].is_empty()));
         }
     }
 }

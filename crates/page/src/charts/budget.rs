@@ -47,7 +47,10 @@ pub(crate) fn chart(cells: &[&Cell], part: &str) -> Option<Chart> {
             "Percent of the time per operation. The times themselves differ too much for one picture; they are in the figures.",
         )
     } else {
-        (Scale::Time, "Time per operation: the time of the job divided by its operations. The parts of a bar add up to it.")
+        (
+            Scale::Time,
+            "Time per operation: the time of the job divided by its operations. The parts of a bar add up to it.",
+        )
     };
     Some(Chart {
         id: slug(&format!("budget {part}")),
