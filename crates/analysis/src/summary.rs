@@ -49,6 +49,8 @@ pub fn summarise(cell: &mut Cell) {
     cell.by_phase = by_phase;
     (cell.hits, cell.misses, cell.errors, cell.retries) = (hits, misses, errors, retries);
     cell.resent = resent;
+    let rates = counted.iter().filter_map(|trial| trial.read_back).map(|back| back.records_per_s);
+    cell.read_back_per_s = quantity(&rates.filter(|rate| *rate > 0.0).collect::<Vec<_>>());
     (cell.curve, cell.stalls) = growth;
     cell.answer = answer;
     cell.verdict = verdict;

@@ -170,6 +170,12 @@ pub trait Trial: Send + Sync {
         None
     }
 
+    /// Whether a phase only verifies what the phases before it left: it is shown beside the timed rate how fast a store reads back.
+    fn reads_back(&self, phase: usize) -> bool {
+        let _ = phase;
+        false
+    }
+
     /// Carries out a phase that asks something of the store as a whole (compaction, a reduction) instead of sending operations:
     /// `Some` when it is one. Called with the clock running; the store may take `patience`.
     fn whole(&self, phase: usize, store: &dyn Store, patience: Duration) -> Option<Result<(), StoreError>> {

@@ -89,6 +89,10 @@ pub(crate) fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "processor time was withheld",
             "raise the CPU quota of the container or service, or let the machine cool, and repeat",
         ),
+        ReasonKind::SlowReadBack => (
+            "read back far slower than everything before",
+            "the store may put off work until the first read, and then the timed rate leaves that work out",
+        ),
         ReasonKind::NoTrial => {
             ("no counted trial was finished", "go on with the study: the same command with --resume")
         }

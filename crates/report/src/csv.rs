@@ -93,6 +93,7 @@ const COLUMNS: &[Column] = &[
         cell.durability_source().map_or(String::new(), |source| source.name().into())
     }),
     Column::quantity("records_per_s", |cell| Metric::RecordsPerS.of_cell(cell)),
+    Column::quantity("read_back_per_s", |cell| cell.read_back_per_s),
 ];
 
 /// Of a cell that was not run nothing is known, not even a 0.

@@ -239,6 +239,9 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String 
     if let Some(sentence) = best.and_then(|place| budget::sentence(place.cell, cells)) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
+    if let Some(rates) = footnotes::read_back(cells) {
+        text += &paragraph(&rates, 1, 3, Style::Plain, colour);
+    }
     for note in footnotes::crashes(cells)
         .chain(footnotes::stalls(cells))
         .chain(footnotes::unjudged(cells))

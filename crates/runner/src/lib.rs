@@ -22,6 +22,7 @@ mod message;
 mod nursery;
 mod order;
 mod plan;
+mod put_off;
 mod run;
 pub mod search;
 mod shelf;

@@ -1,11 +1,12 @@
 //! What the phases of a trial came to, as they are reported one after the other.
 
 use crate::message::PhaseDone;
+use crate::put_off::Work;
 use crate::trust::NEEDED_S;
 use engine::{Counts, Histograms, Outcome};
 use host::{NoiseMeter, Premises, ProcessUse};
 use std::time::Duration;
-use study::{CurvePoint, Judged, Noise, PhaseRecord, Reason, ReasonKind, SeriesPoint, Stall, TrialRecord};
+use study::{CurvePoint, Judged, Noise, PhaseRecord, ReadBack, Reason, ReasonKind, SeriesPoint, Stall, TrialRecord};
 
 /// Meters read when a phase begins.
 pub(crate) struct Meter {
@@ -44,6 +45,10 @@ pub(crate) struct Measured {
     run_delay: f64,
     threads: u32,
     noise: Noise,
+    /// Records the timed phases wrote or read.
+    records: u64,
+    read_back: Option<ReadBack>,
+    reconnected: u64,
 }
 
 impl Measured {
@@ -88,17 +93,42 @@ impl Measured {
             self.run_delay = self.run_delay.max(delay.clamp(0.0, 1.0));
             self.threads = self.threads.max(outcome.threads);
         }
+        self.reconnected += outcome.reconnected;
+        let records = done.carried.unwrap_or(outcome.counts.operations);
+        let response_ns = outcome.histograms.latencies().response;
+        if phase.timed {
+            self.records += records;
+        }
+        if done.reads_back {
+            let all = self.read_back.get_or_insert_default();
+            all.operations += outcome.counts.operations;
+            all.records += records;
+            all.bytes_read += outcome.counts.bytes_read;
+            all.elapsed_s += elapsed_s;
+            all.records_per_s = all.records as f64 / all.elapsed_s.max(f64::MIN_POSITIVE);
+            all.longest_ns = all.longest_ns.max(response_ns.max);
+        }
         self.phases.push(PhaseRecord {
             name: phase.name.clone(),
             timed: phase.timed,
             elapsed_s,
             operations: outcome.counts.operations,
-            records: done.carried.unwrap_or(outcome.counts.operations),
-            response_ns: outcome.histograms.latencies().response,
+            records,
+            response_ns,
             client_cpu_s: outcome.client_cpu.as_secs_f64(),
             disk_bytes: premises.disk_bytes(),
         });
         self.outcomes.push((phase.name, outcome));
+    }
+
+    /// What the timed phases did, to hold reading back against it.
+    pub(crate) fn work(&self) -> Work {
+        Work {
+            operations: self.counts.operations,
+            records: self.records,
+            bytes: self.counts.bytes_read + self.counts.bytes_written,
+            elapsed_s: self.timed_s,
+        }
     }
 
     pub(crate) fn fill(&mut self, record: &mut TrialRecord) {
@@ -117,6 +147,8 @@ impl Measured {
         record.client_thread_load = self.thread_load;
         record.client_run_delay = self.run_delay;
         record.client_threads = self.threads;
+        record.read_back = self.read_back;
+        record.reconnected = self.reconnected;
         // The kernel counts in ticks of 10 ms: of a shorter time they say nothing.
         record.noise = match self.timed_s < NEEDED_S {
             true => Noise { judged: Judged::TooShort, ..Noise::default() },

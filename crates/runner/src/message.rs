@@ -125,6 +125,8 @@ pub(crate) struct PhaseDone {
     pub(crate) stalls: Vec<Stall>,
     /// Records the operations carried, where that is not their number.
     pub(crate) carried: Option<u64>,
+    /// Whether it only verified.
+    pub(crate) reads_back: bool,
     /// CPU seconds of the whole process meanwhile.
     pub(crate) process_cpu_s: f64,
 }

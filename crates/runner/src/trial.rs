@@ -6,6 +6,7 @@ use crate::judge::{self, Evidence};
 use crate::measured::{Measured, Meter};
 use crate::message::{Assignment, Finish, Opened, Refusal, Report};
 use crate::plan::{Plan, PlannedCell};
+use crate::put_off;
 use crate::run::{Observer, RunError};
 use crate::trust::Circumstances;
 use host::Premises;
@@ -169,6 +170,8 @@ fn conclude(
             server_load: record.server.map(|used| used.cpu_s / measured.timed_s.max(f64::MIN_POSITIVE)),
         },
     });
+    let put_off = record.read_back.and_then(|back| put_off::doubt(measured.work(), back));
+    put_off.into_iter().for_each(|found| record.verdict.add(found));
     measured.broken.into_iter().for_each(|found| record.verdict.add(found));
     if let Departure::Died(how) = departure {
         record.verdict.add(reason(ReasonKind::WorkerDied, format!("{how} (while: {doing})")));

@@ -138,6 +138,7 @@ fn phases(
             curve,
             stalls,
             carried: trial.carried(index),
+            reads_back: trial.reads_back(index),
             process_cpu_s: ProcessUse::now().cpu_s - cpu_s,
         })));
         if end != End::Completed {

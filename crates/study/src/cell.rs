@@ -74,6 +74,8 @@ pub struct Cell {
     pub retries: u64,
     /// Requests adapters sent again because the store had undone them; sum over counted trials.
     pub resent: u64,
+    /// Records read back per second.
+    pub read_back_per_s: Option<Quantity>,
     /// CPU seconds of the client.
     pub client_cpu_s: Option<Quantity>,
     /// CPU seconds of the server.

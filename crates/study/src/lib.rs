@@ -42,7 +42,7 @@ pub use selftest::{Bound, Proof, Selftest};
 pub use spec::{Address, Authority, Secret, Spec, SpecError, Target, redact};
 pub use study_file::{SCHEMA, Study};
 pub use timestamp::rfc3339;
-pub use trial::{PhaseRecord, SeriesPoint, ServerUse, TrialRecord};
+pub use trial::{PhaseRecord, ReadBack, SeriesPoint, ServerUse, TrialRecord};
 pub use varied::{Sampled, TrialOrder, Varied};
 pub use verdict::{Reason, ReasonKind, Status, Verdict};
 pub use visible::{is_hidden, visible};

@@ -42,6 +42,24 @@ pub struct PhaseRecord {
     pub disk_bytes: Option<u64>,
 }
 
+/// What reading back did, in the phases that only verify.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReadBack {
+    /// Operations completed.
+    pub operations: u64,
+    /// Records read: more than the operations where one carries several.
+    pub records: u64,
+    /// Value bytes read.
+    pub bytes_read: u64,
+    /// Wall time, from the begin of each of these phases to its end, seconds.
+    pub elapsed_s: f64,
+    /// Records per second.
+    pub records_per_s: f64,
+    /// Longest wait for a reply, ns.
+    pub longest_ns: u64,
+}
+
 /// What the server process used during the timed phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -101,6 +119,11 @@ pub struct TrialRecord {
     pub server: Option<ServerUse>,
     /// Bytes on disk after the job, when the store's directory is ours.
     pub disk_bytes: Option<u64>,
+    /// What reading back did, where there is something to read back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_back: Option<ReadBack>,
+    /// Connections that broke, or that the server closed, and that were opened again, over all phases.
+    pub reconnected: u64,
     /// What disturbed it.
     pub noise: Noise,
     /// Every phase, in order.

@@ -76,6 +76,8 @@ pub enum ReasonKind {
     OtherLoad,
     /// Degraded: processor time was withheld, by a quota or because of heat.
     Throttled,
+    /// Degraded: what was written was read back far slower than it was written, so work may have been put off until the first read.
+    SlowReadBack,
     /// Not run: the study ended, or was killed, before a counted trial of the cell was finished.
     NoTrial,
     /// Not run: the user interrupted the study before.
@@ -97,7 +99,8 @@ impl ReasonKind {
             | ReasonKind::ScheduleLag
             | ReasonKind::Steal
             | ReasonKind::OtherLoad
-            | ReasonKind::Throttled => Status::Degraded,
+            | ReasonKind::Throttled
+            | ReasonKind::SlowReadBack => Status::Degraded,
             ReasonKind::NoTrial
             | ReasonKind::Interrupted
             | ReasonKind::StudyStopped

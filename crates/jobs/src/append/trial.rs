@@ -118,6 +118,10 @@ impl Trial for AppendTrial<'_> {
         (phase == 0).then(|| self.job.events.len())
     }
 
+    fn reads_back(&self, phase: usize) -> bool {
+        phase == 1
+    }
+
     fn largest_reply_bytes(&self) -> Option<u64> {
         // All events may be of one key.
         Some(self.job.events.len() * RECORD_BYTES as u64)

@@ -158,6 +158,10 @@ impl Trial for BulkTrial<'_> {
         (Answer { digest, facts }, reasons)
     }
 
+    fn reads_back(&self, phase: usize) -> bool {
+        matches!(self.stages[phase], Stage::ReadBack)
+    }
+
     fn largest_reply_bytes(&self) -> Option<u64> {
         let row = self.input.largest + self.input.longest_id + ROW_ROOM_BYTES;
         let rows = MANY.max(PAGE as usize);

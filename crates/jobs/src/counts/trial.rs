@@ -137,6 +137,10 @@ impl Trial for CountTrial<'_> {
         (phase == 0).then_some(self.job.terms.increments.len() as u64)
     }
 
+    fn reads_back(&self, phase: usize) -> bool {
+        phase == 1
+    }
+
     fn largest_reply_bytes(&self) -> Option<u64> {
         Some(COUNT_BYTES)
     }

@@ -71,6 +71,10 @@ impl Trial for CrudTrial<'_> {
         (Answer { digest, facts: facts.into() }, Vec::new())
     }
 
+    fn reads_back(&self, phase: usize) -> bool {
+        self.stages[phase].is_check()
+    }
+
     fn largest_reply_bytes(&self) -> Option<u64> {
         Some(ROW_BYTES)
     }

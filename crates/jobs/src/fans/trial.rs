@@ -104,6 +104,10 @@ impl Trial for FansTrial<'_> {
         }
     }
 
+    fn reads_back(&self, phase: usize) -> bool {
+        phase == 1
+    }
+
     fn largest_reply_bytes(&self) -> Option<u64> {
         let largest = self.input.summary().largest_value_bytes as u64;
         // The names of a record of counters lie between sizes, which may be longer than themselves.

@@ -86,6 +86,10 @@ impl Trial for YcsbTrial<'_> {
         (Answer { digest: digest_of(ids, &verdicts.invalid), facts: facts.into() }, Vec::new())
     }
 
+    fn reads_back(&self, phase: usize) -> bool {
+        phase == 2
+    }
+
     fn largest_reply_bytes(&self) -> Option<u64> {
         let row = KEY_BYTES + self.values.size() + ROW_ROOM_BYTES;
         Some(u64::from(self.workload.scan_max) * row as u64)

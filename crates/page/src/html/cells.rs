@@ -72,7 +72,7 @@ fn row(cell: &Cell, standing: &Standing, varies: bool, batches: Option<Batches>)
             td.num { (place(standing.rank)) }
             td { (status(cell)) }
             (quantity(cell.makespan_s, Unit::Seconds))
-            (quantity(report::shown_rate(cell, batches), Unit::PerSecond))
+            (rates(cell, batches))
             (quantity(Metric::P50.of_cell(cell), Unit::Nanoseconds))
             (quantity(cell.p99_ns, Unit::Nanoseconds))
             td.num { (counter(cell.hits)) br; span.note { (counter(cell.misses)) } }
@@ -80,6 +80,18 @@ fn row(cell: &Cell, standing: &Standing, varies: bool, batches: Option<Batches>)
             td.num { (value(cell.client_cpu_s, Unit::Seconds)) br; span.note { (value(cell.server_cpu_s, Unit::Seconds)) } }
             td.num { (value(cell.server_rss_bytes, Unit::Bytes)) }
             td.num { (value(cell.disk_bytes, Unit::Bytes)) }
+        }
+    }
+}
+
+/// The timed rate, and beneath it how fast the store read back what it was given.
+fn rates(cell: &Cell, batches: Option<Batches>) -> Markup {
+    html! {
+        td.num {
+            (figure(report::shown_rate(cell, batches), Unit::PerSecond))
+            @if let Some(back) = cell.read_back_per_s {
+                br; span.note { "read back: " (figures::value(back.value, Unit::PerSecond)) " records" }
+            }
         }
     }
 }
@@ -93,16 +105,18 @@ fn value(quantity: Option<Quantity>, unit: Unit) -> String {
 }
 
 fn quantity(quantity: Option<Quantity>, unit: Unit) -> Markup {
+    html! { td.num { (figure(quantity, unit)) } }
+}
+
+fn figure(quantity: Option<Quantity>, unit: Unit) -> Markup {
     html! {
-        td.num {
-            @match quantity {
-                None => "–",
-                Some(it) => {
-                    (figures::value(it.value, unit))
-                    br;
-                    span.note { @if it.level > 0.0 { (figures::value(it.low, unit)) " to " (figures::value(it.high, unit)) br; }
-                        "n = " (it.n) @if it.level > 0.0 { ", " (format!("{:.0} %", it.level * 100.0)) } }
-                }
+        @match quantity {
+            None => "–",
+            Some(it) => {
+                (figures::value(it.value, unit))
+                br;
+                span.note { @if it.level > 0.0 { (figures::value(it.low, unit)) " to " (figures::value(it.high, unit)) br; }
+                    "n = " (it.n) @if it.level > 0.0 { ", " (format!("{:.0} %", it.level * 100.0)) } }
             }
         }
     }

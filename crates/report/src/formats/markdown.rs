@@ -74,6 +74,10 @@ fn table(text: &mut String, label: &str, group: &Group<'_>, batches: Option<Batc
             verdict(cell),
         );
     }
+    let cells: Vec<&study::Cell> = group.places.iter().map(|place| place.cell).collect();
+    if let Some(rates) = crate::footnotes::read_back(&cells) {
+        let _ = writeln!(text, "\n{}", escaped(&rates));
+    }
     if let Some(sentence) = order::unseen(group) {
         let _ = writeln!(text, "\n{}", escaped(&sentence));
     }

@@ -33,6 +33,9 @@ pub fn write_trials_csv(study: &Study, out: &mut impl Write) -> io::Result<()> {
             for (name, value) in [("steal", trial.noise.steal), ("other_load", trial.noise.other_load)] {
                 write!(out, "{of_trial},{name},{value},{source}\r\n")?;
             }
+            if let Some(back) = trial.read_back {
+                write!(out, "{of_trial},read_back_per_s,{},{source}\r\n", back.records_per_s)?;
+            }
         }
     }
     Ok(())
