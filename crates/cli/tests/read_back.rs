@@ -9,6 +9,8 @@ use std::time::Duration;
 use testkit::lying::{Lie, LyingServer, Protocol, Rule, Target, When};
 
 const ROWS: [&str; 4] = ["--data", "gen:2000:7", "--clients", "2"];
+/// Appends of that input, which has 2,000 keys.
+const APPENDS: u64 = 6049;
 
 fn append_on(rules: Vec<Rule>) -> Ran {
     let server = LyingServer::start(Protocol::Resp, rules).unwrap();
@@ -34,7 +36,7 @@ fn the_rate_of_reading_back_stands_in_the_study_the_tables_and_the_report() {
 #[test]
 fn a_server_that_only_notes_writes_and_carries_them_out_at_the_first_read_is_named() {
     // By all writes of the run it knows that what comes now is the examination.
-    let late = Rule::new(Lie::Late(Duration::from_millis(1500)), Target::Gets, When::Nth(1)).after_writes(2000);
+    let late = Rule::new(Lie::Late(Duration::from_millis(1500)), Target::Gets, When::Nth(1)).after_writes(APPENDS);
     let ran = append_on(vec![late]);
     let (count, example) = ran.why("slow_read_back").unwrap_or_else(|| panic!("{}", ran.only()["verdict"]));
     assert_eq!((ran.verdict(), count), ("degraded", 1), "{}", ran.said());
