@@ -4,6 +4,7 @@
 mod common;
 
 use common::Desk;
+use common::redis::Redis;
 
 /// Runs words that must be refused, and returns what was said.
 fn refused(desk: &Desk, words: &str) -> String {
@@ -187,6 +188,36 @@ fn a_store_that_holds_the_users_data_is_left_alone() {
     assert_eq!(ran.status, 0, "{}", ran.said());
     let ran = desk.kvtrial(&format!("query fans libc6 -s {spec}"));
     assert!(ran.status == 0 && ran.stdout.starts_with("{\"page\":\"libc6\",\"fans\":"), "{}", ran.said());
+}
+
+#[test]
+fn a_server_that_holds_keys_of_the_job_is_refused_and_keeps_all_of_them_until_overwrite_is_said() {
+    let desk = Desk::new();
+    let redis = Redis::start(&desk, "");
+    let ask = |words: &str| {
+        let mut client = std::process::Command::new("redis-cli");
+        let answer = client.args(["-p", &redis.port.to_string()]).args(words.split(' ')).output().unwrap();
+        String::from_utf8_lossy(&answer.stdout).trim().to_owned()
+    };
+    let words = format!(
+        "ycsb -s redis://127.0.0.1:{} --no-baselines --repeats 1 --warmups 0 --set records=100 --set operations=500",
+        redis.port
+    );
+    assert_eq!(desk.kvtrial(&format!("run {words} --out first")).status, 0);
+    let key = ask("RANDOMKEY");
+    assert!(!key.is_empty(), "the first run left nothing");
+    ask(&format!("SET {key} precious"));
+    ask("SET mine untouched");
+    let held = ask("DBSIZE");
+    let ran = desk.kvtrial(&format!("run {words} --out second"));
+    assert_eq!(ran.status, 2, "{}", ran.said());
+    assert!(ran.stderr.contains("already holds") && ran.stderr.contains("--overwrite"), "{}", ran.said());
+    assert_eq!((ask(&format!("GET {key}")).as_str(), ask("DBSIZE")), ("precious", held));
+    assert!(!desk.path().join("second").exists(), "nothing was run");
+    let ran = desk.kvtrial(&format!("run {words} --out third --overwrite"));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    assert_ne!(ask(&format!("GET {key}")), "precious");
+    assert_eq!(ask("GET mine"), "untouched", "no key of the job");
 }
 
 /// Checks that a cell of the study in `out` is not run for a reason, and that no format calls it anything else.

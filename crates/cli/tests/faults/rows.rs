@@ -16,7 +16,9 @@ fn long(job: &str, store: &str) -> String {
     let job = match job {
         "fans" => "fans --data gen:6000:42",
         "ycsb" => "ycsb --set records=1000 --set seconds=40",
+        "bulk" if store == "ram" => "bulk --data gen:400000:42 --set batch=1",
         "bulk" => "bulk --data gen:40000:42 --set batch=1",
+        "append" if store == "ram" => "append --data gen:1000000:42",
         _ => "append --data gen:100000:42",
     };
     format!("{job} -s {store} --repeats 1 --deadline 1s")
