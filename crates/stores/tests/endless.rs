@@ -228,7 +228,17 @@ fn postgres(request: &[u8], head: &[u8], endless: &'static [u8]) -> (Vec<u8>, &'
 fn no_row_of_a_database_is_believed_beyond_what_can_come_nor_rows_without_end() {
     let long = |request: &[u8]| postgres(request, b"D\x7f\xff\xff\xff\0\x01\x7f\xff\xff\xf5", b"v");
     assert!(failure("postgres", long, &GET).contains("announces a reply of 2147483653 bytes, more than the 1050576"));
-    let rows = |request: &[u8]| postgres(request, b"", b"D\0\0\0\x0b\0\x01\0\0\0\x01v");
+    /// A row of a thousand bytes: the driver takes ten times its size for one of a byte.
+    static ROW: [u8; 1011] = {
+        let (mut row, head) = ([b'v'; 1011], *b"D\0\0\x03\xf2\0\x01\0\0\x03\xe8");
+        let mut at = 0;
+        while at < head.len() {
+            row[at] = head[at];
+            at += 1;
+        }
+        row
+    };
+    let rows = |request: &[u8]| postgres(request, b"", &ROW);
     let many = Operation::GetMany { keys: &[b"k"] };
     assert!(failure("postgres", rows, &many).contains("more than the 1050576"));
     // Of one key two rows are one too many.
