@@ -187,3 +187,31 @@ fn seven_bytes_after_every_append_make_append_void() {
     let rule = Rule::new(Lie::SevenBytes, Target::Appends, When::Every(1));
     assert_liar("append", vec![rule], Lie::SevenBytes, &["--data", "gen:1000:7", "--clients", "4"], "wrong_number");
 }
+
+#[test]
+fn a_server_that_lies_as_long_as_a_phase_writes_and_is_right_when_it_is_read_back_is_found_in_the_midst_of_it() {
+    let jobs: [(&str, &[&str], u64); 3] = [
+        ("append", &["--data", "gen:30000:7"], 30_000),
+        ("crud", &["--set", "rows=30000"], 30_000),
+        ("bulk", &["--data", "gen:30000:7", "--set", "batch=1"], 30_000),
+    ];
+    for (job, words, writes) in jobs {
+        let words = [words, &["--clients", "4", "--pipeline", "8"]].concat();
+        let rule = Rule::new(Lie::Denied, Target::Gets, When::Every(1)).before_writes(writes);
+        assert_liar(job, vec![rule], Lie::Denied, &words, "unexpected_miss");
+    }
+}
+
+#[test]
+fn reads_in_the_midst_of_writes_are_counted_apart() {
+    let server = LyingServer::start(Protocol::Memcached, Vec::new()).unwrap();
+    let words = ["--set", "rows=20000", "--clients", "4", "--pipeline", "8"];
+    let ran = run_once("crud", &url(Protocol::Memcached, server.port()), &words);
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let trial = &ran.only()["trials"][0];
+    // Of three phases that write, about one row in a thousand each.
+    assert!((20..150).contains(&trial["checks"].as_u64().unwrap()), "{}", trial["checks"]);
+    assert_eq!(trial["operations"], 80_000);
+    assert_eq!(trial["latency_ns"]["response"]["n"], 80_000);
+    assert_eq!(trial["hits"], 20_000);
+}

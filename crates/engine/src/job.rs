@@ -205,6 +205,9 @@ pub trait Trial: Send + Sync {
 pub enum Step<'a> {
     /// Send this.
     Operation(Operation<'a>),
+    /// Send this beside the operations: a read of what was acknowledged to this slot, which the job checks like any reply. It is counted
+    /// apart, is not timed, and under open loop is no arrival.
+    Check(Operation<'a>),
     /// This slot must wait until another slot has had a reply (a lock); ask again then.
     Wait,
     /// The job has no more operations for this slot in this phase, ever. Time never ends a job: the engine alone knows the time, or

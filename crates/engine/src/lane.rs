@@ -34,9 +34,17 @@ const TICK: Duration = Duration::from_millis(100);
 struct InFlight {
     kind: OperationKind,
     timed: bool,
-    active: bool,
+    flight: Flight,
     sent: Ticks,
     due: Ticks,
+}
+
+/// What a slot has in flight.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flight {
+    Nothing,
+    Operation,
+    Check,
 }
 
 /// State shared between the threads of a phase and whoever watches it.
@@ -93,7 +101,7 @@ impl<'a> Lane<'a> {
         growth: Growth,
     ) -> Lane<'a> {
         let clock = Clock::get();
-        let idle = InFlight { kind: OperationKind::Get, timed: false, active: false, sent: 0, due: 0 };
+        let idle = InFlight { kind: OperationKind::Get, timed: false, flight: Flight::Nothing, sent: 0, due: 0 };
         Lane {
             chained: job.think() == Think::Free,
             job,
@@ -228,10 +236,15 @@ impl<'a> Lane<'a> {
         let mut passed = false;
         for slot in 0..self.in_flight.len() {
             let state = self.in_flight[slot];
-            if state.active && state.sent != 0 && self.now.saturating_sub(state.sent) > self.deadline {
-                self.in_flight[slot].active = false;
+            if state.flight != Flight::Nothing && state.sent != 0 && self.now.saturating_sub(state.sent) > self.deadline
+            {
+                self.in_flight[slot].flight = Flight::Nothing;
                 self.active -= 1;
-                self.complete(slot as Slot, state.kind, &Reply::Failed(Failure::Deadline));
+                let reply = Reply::Failed(Failure::Deadline);
+                match state.flight {
+                    Flight::Check => self.checked(slot as Slot, &reply),
+                    _ => self.complete(slot as Slot, state.kind, &reply),
+                }
                 passed = true;
             }
         }

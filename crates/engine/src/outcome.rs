@@ -27,6 +27,8 @@ pub enum End {
 pub struct Counts {
     /// Operations with a reply, good or bad.
     pub operations: u64,
+    /// Checks between them with a reply, good or bad: they are in no other figure but `errors`.
+    pub checks: u64,
     /// Reads that found their key.
     pub hits: u64,
     /// Reads that did not.
@@ -63,6 +65,7 @@ impl Counts {
     /// Adds other counts.
     pub fn merge(&mut self, other: &Counts) {
         self.operations += other.operations;
+        self.checks += other.checks;
         self.hits += other.hits;
         self.misses += other.misses;
         self.errors += other.errors;

@@ -11,6 +11,7 @@ pub mod crud;
 pub mod fans;
 pub mod fingerprint;
 mod in_order;
+mod spots;
 mod tally;
 pub mod tunables;
 pub mod ycsb;

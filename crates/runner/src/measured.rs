@@ -136,6 +136,7 @@ impl Measured {
         record.operations = self.counts.operations;
         record.ops_per_s = if record.makespan_s > 0.0 { record.operations as f64 / record.makespan_s } else { 0.0 };
         record.latency_ns = self.histograms.latencies();
+        record.checks = self.counts.checks;
         record.hits = self.counts.hits;
         record.misses = self.counts.misses;
         record.errors = self.errors;

@@ -86,6 +86,8 @@ pub struct TrialRecord {
     pub operations: u64,
     /// Operations per second over the timed phases.
     pub ops_per_s: f64,
+    /// Reads mixed into timed phases that only write, to check what was just written: counted apart, in no other figure but `errors`.
+    pub checks: u64,
     /// Latencies of the timed phases.
     pub latency_ns: Latencies,
     /// Reads that found their key.

@@ -1,7 +1,7 @@
 //! Closed loop: a slot sends its next operation when it has the reply to the last.
 
 use super::turn::{TURN, Turn, TurnEnd};
-use super::{InFlight, Lane};
+use super::{Flight, InFlight, Lane};
 use crate::job::Step;
 use store::{Heed, OperationKind, Reply, Session, Slot, StoreError};
 
@@ -36,6 +36,7 @@ impl Lane<'_> {
     /// Gives the slot its turn on a session that answers at once.
     fn run_slot(&mut self, session: &mut dyn Session, slot: Slot) -> Result<(), StoreError> {
         self.look_ahead(session, slot);
+        let done = self.books.counts.operations;
         let turn = Turn {
             session,
             books: &mut self.books,
@@ -48,7 +49,7 @@ impl Lane<'_> {
         };
         let end = self.job.take_turn(slot, turn);
         session.rest(slot);
-        if self.growth.watches() {
+        if self.growth.watches() && self.books.counts.operations > done {
             self.now = self.clock.now();
             self.growth.batch(self.now, self.job.stored(), &self.books.histograms);
         }
@@ -59,6 +60,10 @@ impl Lane<'_> {
             TurnEnd::TookOff { kind, timed } => {
                 self.at_once = false;
                 self.took_off(slot, kind, timed);
+            }
+            TurnEnd::CheckTookOff => {
+                self.at_once = false;
+                self.check_took_off(slot);
             }
         }
         Ok(())
@@ -81,6 +86,16 @@ impl Lane<'_> {
         let step = self.job.next(slot);
         let operation = match &step {
             Step::Operation(operation) => operation,
+            Step::Check(operation) => {
+                match session.submit(slot, operation)? {
+                    None => self.check_took_off(slot),
+                    Some(ref reply) => {
+                        self.checked(slot, reply);
+                        self.ready.push_back(slot);
+                    }
+                }
+                return Ok(());
+            }
             Step::Wait => {
                 self.waiting.push(slot);
                 return Ok(());
@@ -124,7 +139,16 @@ impl Lane<'_> {
     /// An operation is in flight; it is stamped when the others are that are sent with it.
     #[inline(always)]
     fn took_off(&mut self, slot: Slot, kind: OperationKind, timed: bool) {
-        self.in_flight[slot as usize] = InFlight { kind, timed, active: true, sent: 0, due: 0 };
+        self.in_flight[slot as usize] = InFlight { kind, timed, flight: Flight::Operation, sent: 0, due: 0 };
+        self.active += 1;
+        self.submitted.push(slot);
+    }
+
+    /// A check is in flight, and stamped like the operations, for its deadline.
+    #[cold]
+    pub(super) fn check_took_off(&mut self, slot: Slot) {
+        let flight = Flight::Check;
+        self.in_flight[slot as usize] = InFlight { kind: OperationKind::Get, timed: false, flight, sent: 0, due: 0 };
         self.active += 1;
         self.submitted.push(slot);
     }

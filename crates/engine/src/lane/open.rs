@@ -1,6 +1,6 @@
 //! Open loop: operations are sent when they are due, whatever the replies do.
 
-use super::{InFlight, Lane};
+use super::{Flight, InFlight, Lane};
 use crate::clock::Ticks;
 use crate::job::Step;
 use crate::schedule::Schedule;
@@ -24,6 +24,16 @@ impl Lane<'_> {
             match self.job.next(slot) {
                 Step::Finished => {} // the others may have more; what is due stays due
                 Step::Wait => self.waiting.push(slot),
+                // What is due stays due: it goes to the next slot that is free.
+                Step::Check(operation) => match session.submit(slot, &operation)? {
+                    Some(reply) => {
+                        self.checked(slot, &reply);
+                        self.now = self.clock.now();
+                        self.free_since = self.now;
+                        self.ready.push_back(slot);
+                    }
+                    None => self.check_took_off(slot),
+                },
                 Step::Operation(operation) => {
                     let kind = operation.kind();
                     self.books.counts.bytes_written += operation.bytes_written();
@@ -32,7 +42,7 @@ impl Lane<'_> {
                         .histograms
                         .client_lag
                         .record(self.clock.ns(sent.saturating_sub(due.max(self.free_since))));
-                    self.in_flight[slot as usize] = InFlight { kind, timed: true, active: true, sent, due };
+                    self.in_flight[slot as usize] = InFlight { kind, timed: true, flight: Flight::Operation, sent, due };
                     if let Some(schedule) = &mut self.schedule {
                         schedule.advance();
                     }
@@ -46,7 +56,7 @@ impl Lane<'_> {
                             }
                             self.record_open(kind, sent, due);
                             self.free_since = self.now; // this thread was in the store until now
-                            self.in_flight[slot as usize].active = false;
+                            self.in_flight[slot as usize].flight = Flight::Nothing;
                             self.ready.push_back(slot);
                         }
                         None => {

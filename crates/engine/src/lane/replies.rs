@@ -1,6 +1,6 @@
 //! What is done with a reply: timed, counted, checked by the job.
 
-use super::{InFlight, Lane};
+use super::{Flight, InFlight, Lane};
 use crate::clock::Ticks;
 use crate::offence::Offence;
 use store::{OperationKind, Reply, Sink, Slot};
@@ -44,6 +44,31 @@ impl Lane<'_> {
         self.burst = Burst { kind, sent, arrived: self.now, replies: 0 };
     }
 
+    /// A reply that is not to an operation.
+    #[cold]
+    fn beside(&mut self, slot: Slot, reply: &Reply<'_>) {
+        if self.in_flight[slot as usize].flight != Flight::Check {
+            return self.unasked(reply);
+        }
+        self.in_flight[slot as usize].flight = Flight::Nothing;
+        self.active -= 1;
+        if self.ready.is_empty() {
+            self.free_since = self.now;
+        }
+        self.checked(slot, reply);
+        self.ready.push_back(slot);
+    }
+
+    /// Counts the reply to a check and lets the job look at it.
+    #[cold]
+    pub(super) fn checked(&mut self, slot: Slot, reply: &Reply<'_>) {
+        self.books.counts.checks += 1;
+        match self.job.reply(slot, reply) {
+            Ok(()) => self.books.lost_in_a_row = 0,
+            Err(offence) => self.books.offend(offence),
+        }
+    }
+
     #[cold]
     fn unasked(&mut self, reply: &Reply<'_>) {
         self.books.offend(Offence::new(ReasonKind::Protocol, b"", format!("a reply nobody asked for: {reply:?}")));
@@ -75,10 +100,10 @@ impl Sink for Lane<'_> {
     #[inline]
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
         let state = &mut self.in_flight[slot as usize];
-        if !state.active {
-            return self.unasked(reply);
+        if state.flight != Flight::Operation {
+            return self.beside(slot, reply);
         }
-        state.active = false;
+        state.flight = Flight::Nothing;
         let InFlight { kind, timed, sent, due, .. } = *state;
         self.active -= 1;
         if self.schedule.is_some() {

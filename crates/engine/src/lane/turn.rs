@@ -38,6 +38,8 @@ pub enum TurnEnd {
         /// Whether it is timed.
         timed: bool,
     },
+    /// The session will answer a check later.
+    CheckTookOff,
 }
 
 impl Turn<'_, '_> {
@@ -63,6 +65,20 @@ impl Turn<'_, '_> {
                 Step::Operation(operation) => operation,
                 Step::Finished => break Ok(TurnEnd::Finished),
                 Step::Wait => break Ok(TurnEnd::Waits),
+                Step::Check(operation) => match session.submit(slot, operation) {
+                    Ok(Some(ref reply)) => {
+                        tally.checks += 1;
+                        if let Err(offence) = worker.reply(slot, reply) {
+                            books.offend(offence);
+                        }
+                        if chained {
+                            start = clock.now(); // its time is not the next operation's
+                        }
+                        continue;
+                    }
+                    Ok(None) => break Ok(TurnEnd::CheckTookOff),
+                    Err(error) => break Err(error),
+                },
             };
             let kind = operation.kind();
             tally.bytes_written += operation.bytes_written();

@@ -4,6 +4,7 @@ use super::Method;
 use super::lengths::Lengths;
 use super::trial::AppendTrial;
 use crate::in_order::{InOrder, belongs};
+use crate::spots::Spots;
 use data::append::{Event, KEY_BYTES, RECORD_BYTES};
 use data::splitmix::mix;
 use engine::{Offence, Step, Worker};
@@ -24,6 +25,7 @@ pub struct AppendWorker<'a> {
     slots: Vec<SlotState>,
     lengths: Lengths,
     stored: u64,
+    spots: Spots,
 }
 
 /// The events whose keys belong to this thread's slots.
@@ -57,6 +59,10 @@ enum Stage {
     Merged,
     /// The append, or the put, is in flight.
     Writing,
+    /// The value just appended to is to be read, before anything else is appended to it.
+    Looks,
+    /// It is being read.
+    Looking,
 }
 
 impl Stream<'_> {
@@ -121,6 +127,11 @@ impl<'a> AppendWorker<'a> {
         AppendWorker {
             trial,
             order: InOrder::new(slots.len()),
+            // Rewriting reads each value before it writes it.
+            spots: match (trial.keeps, trial.method) {
+                (false, _) | (_, Method::Rewrite) => Spots::none(slots.clone()),
+                _ => Spots::new(trial.job.events.len(), slots.clone()),
+            },
             slots: slots.clone().map(|_| state()).collect(),
             stream: Stream {
                 trial,
@@ -142,6 +153,10 @@ impl Worker for AppendWorker<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
         let AppendWorker { trial, stream, order, slots, .. } = self;
         let state = &mut slots[slot as usize];
+        if state.stage == Stage::Looks {
+            state.stage = Stage::Looking;
+            return Step::Check(Operation::Get { key: &state.key });
+        }
         if state.stage == Stage::Merged {
             state.stage = Stage::Writing;
             return Step::Operation(Operation::Put { key: &state.key, value: &state.value });
@@ -164,6 +179,11 @@ impl Worker for AppendWorker<'_> {
     #[inline]
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let state = &mut self.slots[slot as usize];
+        if state.stage == Stage::Looking {
+            state.stage = Stage::Idle;
+            self.order.done(slot);
+            return looked(state, reply);
+        }
         if state.stage == Stage::Reading {
             state.value.clear();
             match reply {
@@ -180,8 +200,13 @@ impl Worker for AppendWorker<'_> {
             state.stage = Stage::Merged;
             return checked;
         }
-        state.stage = Stage::Idle;
-        self.order.done(slot);
+        let stored = matches!(reply, Reply::Done | Reply::Number(_));
+        if stored && self.spots.is_due(slot, 1) {
+            state.stage = Stage::Looks;
+        } else {
+            state.stage = Stage::Idle;
+            self.order.done(slot);
+        }
         match reply {
             Reply::Done => {
                 self.stored += 1;
@@ -203,6 +228,25 @@ impl Worker for AppendWorker<'_> {
     #[inline]
     fn stored(&self) -> u64 {
         self.stored
+    }
+}
+
+/// A value read at a spot: the records of its key, of which the last was just acknowledged.
+#[cold]
+fn looked(state: &SlotState, reply: &Reply<'_>) -> Result<(), Offence> {
+    match reply {
+        Reply::Value(value) => {
+            check(&state.key, value)?;
+            if value.ends_with(&state.record) {
+                return Ok(());
+            }
+            let seen = format!("{} bytes, without the record whose append was just acknowledged", value.len());
+            Err(Offence::new(ReasonKind::StaleValue, &state.key, seen))
+        }
+        Reply::Missing => {
+            Err(Offence::new(ReasonKind::UnexpectedMiss, &state.key, "missing, after an append was acknowledged"))
+        }
+        other => Err(Offence::failed(&state.key, other)),
     }
 }
 

@@ -1,9 +1,13 @@
 //! The load: batches of documents in the order of the input, each slot its own batches.
 
+use super::read_back::difference;
 use super::trial::BulkTrial;
+use crate::spots::Spots;
+use data::docs::DocSet;
 use engine::{Offence, Step, Think, Worker};
 use std::ops::Range;
-use store::{Operation, Reply, Slot};
+use store::{Keeps, Operation, Reply, Slot};
+use study::ReasonKind;
 
 /// How documents are put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,19 +24,30 @@ pub struct Load<'a> {
     /// The next document of each slot, and how many of it are in flight.
     next: Vec<(usize, usize)>,
     pairs: Vec<(&'a [u8], &'a [u8])>,
+    spots: Spots,
+    /// The document each slot looks at next, of those it has put; `None`: it puts more.
+    looked_at: Vec<Option<usize>>,
 }
 
 impl<'a> Load<'a> {
     /// A worker for these slots of the trial.
     pub fn new(trial: &'a BulkTrial<'a>, slots: Range<Slot>) -> Load<'a> {
-        let next = slots.map(|slot| (slot as usize * trial.batch, 0)).collect();
-        Load { trial, next, pairs: Vec::with_capacity(trial.batch) }
+        let next = slots.clone().map(|slot| (slot as usize * trial.batch, 0)).collect();
+        let looked_at = vec![None; slots.len()];
+        let spots = match trial.capabilities.keeps {
+            Keeps::Everything => Spots::new(trial.input.documents.len() as u64, slots),
+            Keeps::Nothing => Spots::none(slots),
+        };
+        Load { trial, next, pairs: Vec::with_capacity(trial.batch), spots, looked_at }
     }
 }
 
 impl Worker for Load<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
         let documents = &self.trial.input.documents;
+        if let Some(at) = self.looked_at[slot as usize] {
+            return Step::Check(Operation::Get { key: documents.id(at) });
+        }
         let (first, in_flight) = &mut self.next[slot as usize];
         if *first >= documents.len() {
             return Step::Finished;
@@ -50,19 +65,41 @@ impl Worker for Load<'_> {
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let BulkTrial { input, batch, slots, .. } = self.trial;
+        if let Some(at) = self.looked_at[slot as usize].take() {
+            return looked(&input.documents, at, reply);
+        }
         let (next, in_flight) = &mut self.next[slot as usize];
-        let first = *next;
+        let (first, put) = (*next, *in_flight);
         *next += *in_flight;
         if *next % batch == 0 {
             *next += batch * (*slots as usize - 1); // this batch is whole; those of the other slots come first
         }
         match reply {
-            Reply::Done => Ok(()),
+            Reply::Done => {
+                if self.spots.is_due(slot, put as u32) {
+                    self.looked_at[slot as usize] = Some(first + self.spots.below(put));
+                }
+                Ok(())
+            }
             _ => Err(Offence::failed(input.documents.id(first), reply)),
         }
     }
 
     fn think(&self) -> Think {
         Think::Free
+    }
+}
+
+/// A document read at a spot, after its put was acknowledged.
+#[cold]
+fn looked(documents: &DocSet, at: usize, reply: &Reply<'_>) -> Result<(), Offence> {
+    let (id, expected) = (documents.id(at), documents.document(at));
+    match reply {
+        Reply::Value(value) if *value == expected => Ok(()),
+        Reply::Value(value) => Err(Offence::new(ReasonKind::WrongValue, id, difference(value, expected))),
+        Reply::Missing => {
+            Err(Offence::new(ReasonKind::UnexpectedMiss, id, "missing, after its write was acknowledged"))
+        }
+        other => Err(Offence::failed(id, other)),
     }
 }

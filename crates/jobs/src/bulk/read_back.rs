@@ -152,7 +152,7 @@ impl Worker for ReadBack<'_> {
 }
 
 /// Where a document differs from what it must be.
-fn difference(value: &[u8], expected: &[u8]) -> String {
+pub(super) fn difference(value: &[u8], expected: &[u8]) -> String {
     if value.len() != expected.len() {
         return format!("{} bytes, must be {}", value.len(), expected.len());
     }

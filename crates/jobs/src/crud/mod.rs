@@ -102,6 +102,11 @@ impl Stage {
         }
     }
 
+    /// The phase that verifies the outcome of this one.
+    fn verified_by(self) -> Option<Stage> {
+        Stage::ALL.into_iter().find(|stage| stage.verifies() == Some(self))
+    }
+
     /// What a row holds after it, behind its number; `None`: it is missing.
     fn leaves(self) -> Option<&'static [u8]> {
         match self {

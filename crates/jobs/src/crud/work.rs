@@ -3,6 +3,7 @@
 use super::rows::{Content, Decimal, decimal, row_of, share, shuffled};
 use super::trial::CrudTrial;
 use super::{INSERTED, Insert, Stage, UPDATED};
+use crate::spots::Spots;
 use engine::{Offence, Step, Think, Worker, printable};
 use std::ops::Range;
 use std::sync::PoisonError;
@@ -19,13 +20,21 @@ pub struct Work<'a> {
     key: Decimal,
     value: Content,
     wrong: Vec<(Stage, u32)>,
+    spots: Spots,
+    /// The row each slot looks at in the midst of its writes; `None`: it writes.
+    looked_at: Vec<Option<u32>>,
+    /// Whether a slot is to look at a row before its next write.
+    is_due: Vec<bool>,
 }
 
 impl<'a> Work<'a> {
     /// A worker for these slots of the trial. The rows are shuffled here, before the clock.
     pub fn new(trial: &'a CrudTrial<'a>, stage: Stage, slots: Range<Slot>) -> Work<'a> {
         let mut end = 0;
-        let places = slots
+        let writes = trial.keeps == Keeps::Everything && stage.verified_by().is_some();
+        let seed = trial.seed ^ ((stage as u64 + 1) << 56);
+        let spots = if writes { Spots::new(seed, slots.clone()) } else { Spots::none(slots.clone()) };
+        let places: Vec<(usize, usize)> = slots
             .clone()
             .map(|slot| {
                 let start = end;
@@ -33,9 +42,10 @@ impl<'a> Work<'a> {
                 (start, end)
             })
             .collect();
-        let seed = trial.seed ^ ((stage as u64 + 1) << 56);
         let order = shuffled(trial.rows, trial.slots, slots, seed);
-        Work { trial, stage, order, places, key: Decimal::default(), value: Content::default(), wrong: Vec::new() }
+        let (looked_at, is_due) = (vec![None; places.len()], vec![false; places.len()]);
+        let (key, value, wrong) = (Decimal::default(), Content::default(), Vec::new());
+        Work { trial, stage, order, places, key, value, wrong, spots, looked_at, is_due }
     }
 }
 
@@ -49,6 +59,9 @@ impl Worker for Work<'_> {
     #[inline]
     fn next(&mut self, slot: Slot) -> Step<'_> {
         let (at, end) = self.places[slot as usize];
+        if std::mem::take(&mut self.is_due[slot as usize]) {
+            return self.look(slot, at);
+        }
         if at == end {
             return Step::Finished;
         }
@@ -68,19 +81,14 @@ impl Worker for Work<'_> {
 
     #[inline]
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
+        if let Some(row) = self.looked_at[slot as usize].take() {
+            return self.check(row, self.stage.verified_by().unwrap_or(self.stage), reply);
+        }
         let at = &mut self.places[slot as usize].0;
         let row = self.order[*at];
         *at += 1;
-        let right = match (self.stage, reply) {
-            (_, Reply::Failed(_)) => false,
-            _ if self.trial.keeps == Keeps::Nothing => true,
-            (Stage::Insert | Stage::Update | Stage::Delete, Reply::Done) => true,
-            (Stage::Select, Reply::Value(value)) => decimal(row).is_in(value, INSERTED),
-            (Stage::CheckUpdate, Reply::Value(value)) => decimal(row).is_in(value, UPDATED),
-            (Stage::CheckDelete, Reply::Missing) => true,
-            _ => false,
-        };
-        if right { Ok(()) } else { Err(self.offend(row, reply)) }
+        self.is_due[slot as usize] = self.spots.is_due(slot, 1);
+        self.check(row, self.stage, reply)
     }
 
     fn think(&self) -> Think {
@@ -89,12 +97,37 @@ impl Worker for Work<'_> {
 }
 
 impl Work<'_> {
+    /// Asks for one of the slot's rows that are done.
     #[cold]
-    fn offend(&mut self, row: u32, reply: &Reply<'_>) -> Offence {
-        self.wrong.extend(self.stage.verifies().map(|stage| (stage, row)));
+    fn look(&mut self, slot: Slot, at: usize) -> Step<'_> {
+        let start = self.places[..slot as usize].last().map_or(0, |(_, end)| *end);
+        let row = self.order[start + self.spots.below(at - start)];
+        self.looked_at[slot as usize] = Some(row);
+        self.key = decimal(row);
+        Step::Check(Operation::Get { key: self.key.as_bytes() })
+    }
+
+    /// Whether a reply is what this stage must get for the row.
+    #[inline]
+    fn check(&mut self, row: u32, stage: Stage, reply: &Reply<'_>) -> Result<(), Offence> {
+        let right = match (stage, reply) {
+            (_, Reply::Failed(_)) => false,
+            _ if self.trial.keeps == Keeps::Nothing => true,
+            (Stage::Insert | Stage::Update | Stage::Delete, Reply::Done) => true,
+            (Stage::Select, Reply::Value(value)) => decimal(row).is_in(value, INSERTED),
+            (Stage::CheckUpdate, Reply::Value(value)) => decimal(row).is_in(value, UPDATED),
+            (Stage::CheckDelete, Reply::Missing) => true,
+            _ => false,
+        };
+        if right { Ok(()) } else { Err(self.offend(row, stage, reply)) }
+    }
+
+    #[cold]
+    fn offend(&mut self, row: u32, stage: Stage, reply: &Reply<'_>) -> Offence {
+        self.wrong.extend(stage.verifies().map(|stage| (stage, row)));
         let number = decimal(row);
         let key = number.as_bytes();
-        match (self.stage, reply) {
+        match (stage, reply) {
             (Stage::Insert, Reply::Conflict) => {
                 Offence::new(ReasonKind::UnexpectedHit, key, "an insert found the key there before")
             }
@@ -116,7 +149,7 @@ impl Work<'_> {
                     return Offence::new(ReasonKind::WrongKey, key, seen);
                 }
                 let mut right = Content::default();
-                let right = right.write(&number, self.stage.leaves().unwrap_or_default());
+                let right = right.write(&number, stage.leaves().unwrap_or_default());
                 let seen = format!("'{}', must be '{}'", printable(value), printable(right));
                 Offence::new(ReasonKind::WrongValue, key, seen)
             }

@@ -294,7 +294,8 @@ fn phase_of(
         Turns::Random(seed) => Some(Rng::new(seed)),
     };
     let mut idle: Vec<usize> = (0..places.len()).rev().collect();
-    let mut flying: Vec<(usize, Request)> = Vec::new();
+    // The last is what it counts as: a check is no operation.
+    let mut flying: Vec<(usize, Request, u64)> = Vec::new();
     let (mut count, mut waits) = (0, 0);
     while !idle.is_empty() || !flying.is_empty() {
         if count >= most {
@@ -310,7 +311,8 @@ fn phase_of(
             let place = idle.swap_remove(at);
             let (worker, slot) = places[place];
             match workers[worker].next(slot) {
-                Step::Operation(operation) => flying.push((place, Request::of(&operation))),
+                Step::Operation(operation) => flying.push((place, Request::of(&operation), 1)),
+                Step::Check(operation) => flying.push((place, Request::of(&operation), 0)),
                 Step::Wait => {
                     idle.push(place);
                     waits += 1;
@@ -319,9 +321,9 @@ fn phase_of(
                 Step::Finished => {}
             }
         } else {
-            let (place, request) = flying.swap_remove(at);
+            let (place, request, counts) = flying.swap_remove(at);
             let (worker, slot) = places[place];
-            count += 1;
+            count += counts;
             waits = 0;
             let response = store.answer(&request);
             if let Err(offence) = response.hand_over(|reply| workers[worker].reply(slot, reply)) {
