@@ -153,7 +153,7 @@ pub enum Finding {
     Worse,
     /// No difference was shown.
     NoDifference,
-    /// So few trials cannot show any difference, however large.
+    /// That few trials cannot show any difference, however large.
     TooFew {
         /// Repeats of each cell that can.
         repeats_needed: u32,

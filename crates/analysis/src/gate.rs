@@ -82,7 +82,7 @@ pub enum Outcome {
         /// Why.
         reason: String,
     },
-    /// So few repeats can never show it.
+    /// Too few repeats to decide.
     TooFew {
         /// Repeats that can.
         repeats_needed: u32,

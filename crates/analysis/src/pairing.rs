@@ -16,7 +16,7 @@ pub struct Matched<'a> {
 }
 
 /// Pairs the cells of two studies, baselines left out: first those equal in job, store and parameters, then those equal in job,
-/// store and the parameters that vary within their study (so that a parameter changed for a whole study is told as a difference).
+/// store and the parameters that vary within their study (so that a parameter changed for a whole study counts as a difference).
 pub fn same_cells<'a>(a: &'a Study, b: &'a Study) -> Matched<'a> {
     let mut only_a: Vec<&Cell> = a.cells.iter().filter(|cell| !cell.baseline).collect();
     let mut only_b: Vec<&Cell> = b.cells.iter().filter(|cell| !cell.baseline).collect();

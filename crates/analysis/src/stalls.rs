@@ -1,4 +1,4 @@
-//! Stretches of a trial in which the store, or the machine, stood still, as far as its series shows them.
+//! Stretches of a trial in which the store, or the machine, stalled, as far as its series shows them.
 
 use study::{SeriesPoint, Stall};
 

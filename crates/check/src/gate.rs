@@ -66,7 +66,7 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// What those are told who waited in vain.
+    /// What those hear who waited in vain.
     pub fn broken() -> Stop {
         Stop::keyless(ReasonKind::Deadline, "another client of this case did not get as far")
     }

@@ -1,4 +1,4 @@
-//! Values that can be told apart: every byte follows from the key, the version and the length.
+//! Values that are all distinct: every byte follows from the key, the version and the length.
 
 /// The value of `key` in that version: `len` pseudo-random bytes, all 256 byte values among them.
 pub fn of(key: &[u8], version: u64, len: usize) -> Vec<u8> {

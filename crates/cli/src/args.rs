@@ -63,7 +63,7 @@ pub enum Command {
     /// Be the server of the echo baselines; kvtrial starts it itself
     #[command(hide = true)]
     EchoServer(EchoArguments),
-    /// Beget worker processes for trials; kvtrial starts it itself
+    /// Fork worker processes for trials; kvtrial starts it itself
     #[command(hide = true)]
     Nursery,
 }

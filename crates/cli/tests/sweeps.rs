@@ -190,7 +190,7 @@ fn the_capacity_of_a_server_of_one_queue_is_found() {
 }
 
 #[test]
-fn a_bound_nothing_can_keep_and_one_that_is_none_are_told_apart() {
+fn a_bound_nothing_can_keep_and_one_that_is_none_are_distinct() {
     let ran =
         Desk::new().run("ycsb -s ram,burn=2ms --set records=20 --set seconds=0.1 --set workload=C --find-rate p50<1ms");
     assert_eq!(ran.status, 0, "{}", ran.said());
@@ -233,7 +233,7 @@ fn tuning_refuses_what_it_cannot_do() {
         assert_eq!(ran.status, 2, "{}", ran.said());
         ran.stderr
     };
-    assert!(message("tune ycsb -s redis://localhost:1").contains("started anew"));
+    assert!(message("tune ycsb -s redis://localhost:1").contains("a new store of its own"));
     assert!(message("tune ycsb -s ram --objective speed").contains("bytes_per_record"));
     assert!(message("tune ycsb -s ram --budget 1s --vary burn=1ms,2ms --only").contains("--budget is too small"));
 }

@@ -71,7 +71,7 @@ const ATTEMPTS: u32 = 3;
 
 /// Open loop at 1,000 reads a second on a server that is frozen meanwhile.
 struct Event {
-    /// How long the run is, and how it is told so.
+    /// How long the run is, and how that is set.
     run: Duration,
     words: &'static str,
     /// When after the start of kvtrial the server freezes, and for how long.
@@ -92,7 +92,7 @@ const MIDDLE: Event = Event {
 
 /// Reads due while the server is frozen are answered when it thaws: their response times are evenly spread from the whole time of the
 /// freeze down to nothing. One in twenty of all was due in its first twentieth of the run's time, so 95 of 100 took at most the freeze less
-/// that; likewise one in a hundred.
+/// that; one in a hundred too.
 fn the_stall_is_seen(event: &Event) {
     let mut seen = Vec::new();
     for _ in 0..ATTEMPTS {
@@ -129,30 +129,30 @@ fn stalled_run(event: &Event) -> (Ran, Duration) {
 }
 
 #[test]
-fn a_stall_of_one_second_is_told_as_it_was() {
+fn a_stall_of_one_second_is_reported_accurately() {
     the_stall_is_seen(&MIDDLE);
 }
 
 #[test]
-fn a_stall_is_told_as_it_was_when_the_run_is_as_long_as_a_time() {
+fn a_stall_is_reported_accurately_when_the_run_is_as_long_as_a_time() {
     the_stall_is_seen(&Event { words: "--clients 1 --pipeline 2000 --set seconds=4", ..MIDDLE });
 }
 
 #[test]
-fn a_stall_is_told_as_it_was_at_random_moments() {
+fn a_stall_is_reported_accurately_at_random_moments() {
     let words = "--clients 1 --pipeline 2000 --poisson --set operations=4000";
     the_stall_is_seen(&Event { words, tolerance: 0.06, ..MIDDLE });
 }
 
 #[test]
-fn a_stall_is_told_as_it_was_at_random_moments_within_a_time() {
+fn a_stall_is_reported_accurately_at_random_moments_within_a_time() {
     let words = "--clients 1 --pipeline 2000 --poisson --set seconds=4";
     the_stall_is_seen(&Event { words, tolerance: 0.06, ..MIDDLE });
 }
 
 /// The time is over while the server is frozen, and the only slot has one operation in flight: all the others are sent when it thaws.
 #[test]
-fn a_stall_at_the_end_of_the_time_is_told_as_it_was_by_one_slot() {
+fn a_stall_at_the_end_of_the_time_is_reported_accurately_by_one_slot() {
     let words = "--clients 1 --pipeline 1 --set seconds=4";
     let (after, frozen) = (Duration::from_millis(3300), Duration::from_millis(1500));
     the_stall_is_seen(&Event { words, after, frozen, tolerance: 0.03, ..MIDDLE });

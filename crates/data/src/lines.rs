@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_gz_a_directory_and_a_missing_file_are_told_apart() {
+    fn a_cut_gz_a_directory_and_a_missing_file_are_distinct() {
         let directory = tempfile::tempdir().unwrap();
         let cut = directory.path().join("cut.gz");
         std::fs::write(&cut, [0x1f, 0x8b, 8, 0, 0]).unwrap();

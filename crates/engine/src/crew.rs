@@ -146,7 +146,7 @@ struct Member<'scope> {
     handle: ScopedJoinHandle<'scope, ()>,
 }
 
-/// Where the threads of a phase meet whoever watches it.
+/// Where the threads of a phase meet its watcher.
 #[derive(Default)]
 struct Meeting {
     gate: Gate,

@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What the threads are told.
+/// What the threads hear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     Go,
@@ -19,7 +19,7 @@ struct State {
 #[derive(Default)]
 pub(crate) struct Gate {
     state: Mutex<State>,
-    /// Every thread is there. Only whoever opens waits for it: were all woken by each that arrives, so many threads would take the square
+    /// Every thread is there. Only the opener waits for it: were all woken by each that arrives, many threads would take the square
     /// of their number of wake-ups.
     complete: Condvar,
     opened: Condvar,

@@ -120,7 +120,7 @@ pub trait Job: Send + Sync {
     }
 }
 
-/// What one execution is told.
+/// What one execution gets.
 #[derive(Clone, Debug)]
 pub struct TrialSetup {
     /// Slots over all threads: clients times pipeline.

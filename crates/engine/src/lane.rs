@@ -47,7 +47,7 @@ enum Flight {
     Check,
 }
 
-/// State shared between the threads of a phase and whoever watches it.
+/// State shared between the threads of a phase and its watcher.
 pub(crate) struct Signals<'a> {
     pub(crate) stop: &'a AtomicBool,
     pub(crate) live: &'a Live,
@@ -251,7 +251,7 @@ impl<'a> Lane<'a> {
         passed
     }
 
-    /// Lets whoever watches know how far this thread is.
+    /// Lets the watcher know how far this thread is.
     #[inline]
     fn publish(&mut self) {
         let new = self.books.counts.operations - self.published;

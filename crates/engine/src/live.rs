@@ -19,7 +19,7 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
-/// Shared by the threads of a phase and whoever watches it.
+/// Shared by the threads of a phase and its watcher.
 pub(crate) struct Live {
     operations: AtomicU64,
     errors: AtomicU64,

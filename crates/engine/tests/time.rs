@@ -1,4 +1,4 @@
-//! The engine alone knows the time: what is due within it is sent or counted, whoever gives up when.
+//! The engine alone knows the time: what is due within it is sent or counted, whichever thread gives up when.
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Messages between kvtrial and a process it has started: whole ones, over a socket that keeps their boundaries.
 //!
-//! A message goes as packets, of which the first byte says whether more follow. Should the sender die in between, whoever speaks
+//! A message goes as packets, of which the first byte says whether more follow. Should the sender die in between, the one who speaks
 //! next for it begins [`anew`](Sender::send_anew), and half a message is never taken for one.
 
 use std::io;

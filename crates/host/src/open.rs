@@ -196,7 +196,7 @@ impl Whereabouts {
         let seen = |text: &str| study::visible(text).into_owned();
         let config = said.config.iter().map(|(name, value)| (seen(name), seen(value))).collect();
         let mut facts = Facts { product: seen(&said.product), version: seen(&said.version), config };
-        if self.endpoint().is_some_and(|endpoint| endpoint.tcp().is_some() && endpoint.password.is_none()) {
+        if self.endpoint().is_some_and(Endpoint::is_open_to_all) {
             facts.config.insert("access".into(), "any user of this machine: a port without a password".into());
         }
         Ok(facts)

@@ -48,7 +48,7 @@ impl Process {
                 && fs::read_link(format!("/proc/{}/cwd", self.pid)).is_ok_and(|directory| directory.starts_with(place))
     }
 
-    /// Whether it is a child of kvtrial, begotten or adopted.
+    /// Whether it is a child of kvtrial, its own or adopted.
     pub fn is_ours(&self) -> bool {
         self.parent == own_pid()
     }
@@ -84,7 +84,7 @@ fn parse(pid: Pid, stat: &str) -> Option<Process> {
     })
 }
 
-/// Of `all`, the processes of a private place that runs: the ids in `roots`, orphans adopted from there, whoever shares their
+/// Of `all`, the processes of a private place that runs: the ids in `roots`, orphans adopted from there, all that share their
 /// session or group or descends from them. Never kvtrial itself.
 pub fn members(all: &[Process], roots: &[Pid], place: &Path) -> Vec<Process> {
     let mut known: Vec<Pid> = roots.to_vec();
@@ -121,7 +121,7 @@ pub fn family(all: &[Process], roots: &[Pid]) -> Vec<Process> {
     }
 }
 
-/// The living processes that carry the mark of a place whose kvtrial is gone, whoever their parents are now.
+/// The living processes that carry the mark of a place whose kvtrial is gone, whatever their parents are now.
 pub fn marked(all: &[Process], place: &Path) -> Vec<Pid> {
     let living = all.iter().filter(|process| process.state != b'Z' && process.pid != own_pid());
     living.filter(|process| process.is_marked(place)).map(|process| process.pid).collect()

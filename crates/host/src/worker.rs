@@ -1,8 +1,8 @@
-//! Processes of kvtrial's own that do its work: a nursery, and the workers it begets.
+//! Processes of kvtrial's own that do its work: a nursery, and the workers it forks.
 //!
 //! The nursery is this program once more, with one thread. It reads what trials need, and forks a worker for each trial: that
 //! shares the memory, takes a millisecond, and gives each trial a heap nobody has used before it. A worker that dies (of SIGBUS, of
-//! the system's lack of memory, of an abort in a library) takes nobody with it. Both are killed by the kernel when whoever began them
+//! the system's lack of memory, of an abort in a library) takes nobody with it. Both are killed by the kernel when the process that began them
 //! ends in whatever way; both are in a process group of their own, so that what is typed at the terminal does not reach them.
 
 use crate::channel::{self, Receiver, Sender};
@@ -91,12 +91,12 @@ pub struct Forked {
 }
 
 impl Forked {
-    /// Begets a worker, which does `work` and ends with the status that gives. Called by a process with one thread only: another
+    /// Forks a worker, which does `work` and ends with the status that gives. Called by a process with one thread only: another
     /// could hold a lock that nobody frees in the worker.
     ///
     /// # Errors
     /// The system's, such as too little memory or too many processes.
-    pub fn beget(work: impl FnOnce() -> i32) -> io::Result<Forked> {
+    pub fn fork(work: impl FnOnce() -> i32) -> io::Result<Forked> {
         let words = Words::new()?;
         let nursery = std::process::id().cast_signed();
         // SAFETY: this process has one thread, so the child finds no lock held by a thread it does not have.
@@ -139,7 +139,7 @@ const PANICKED: i32 = 101;
 /// What a process that was just forked does first.
 fn become_worker(nursery: Pid, words: &Words) {
     // SAFETY: these calls only change this process: it ends with its parent; a file that may not grow is a refused write, not a
-    // signal, whoever started the nursery; a crash leaves no core file (writing one of a large store takes minutes); output goes into
+    // signal, however the nursery was started; a crash leaves no core file (writing one of a large store takes minutes); output goes into
     // `words`.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);

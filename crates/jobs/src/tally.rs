@@ -30,7 +30,7 @@ struct Cell {
 pub struct Difference {
     /// Pairs that should not be there, as far as they stand alone in their cells.
     pub extra: Vec<(u64, u64)>,
-    /// Pairs that are not there, likewise.
+    /// Pairs that are not there, in the same form.
     pub missing: Vec<(u64, u64)>,
     /// Wrong pairs at least. Exact where each difference stands alone in its cell.
     pub wrong: u64,

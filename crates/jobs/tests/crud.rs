@@ -101,7 +101,7 @@ fn run_with_lies(set: &str, mut lie: impl FnMut(&Request, &mut Memory) -> Option
 }
 
 #[test]
-fn an_insert_an_update_and_a_delete_that_did_nothing_are_told_apart() {
+fn an_insert_an_update_and_a_delete_that_did_nothing_are_distinct() {
     let outcome = run_with_lies("rows=200", |request, _| match request {
         Request::Put(key, value) if key == b"17" && is_insert(value) => Some(Response::Done),
         _ => None,

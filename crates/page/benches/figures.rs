@@ -112,7 +112,7 @@ fn statistics() {
     let mut study = sample::usual();
     let measured_s: f64 = study.cells.iter().flat_map(|cell| &cell.trials).map(|trial| trial.makespan_s).sum();
     let mut clock = Clock::start();
-    // Processor time is told in hundredths of a second, so: often.
+    // Processor time is counted in hundredths of a second, so: often.
     for _ in 0..ROUNDS {
         for cell in &mut study.cells {
             for trial in std::mem::take(&mut cell.trials) {

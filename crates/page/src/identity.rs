@@ -1,4 +1,4 @@
-//! How a store is told from others in every chart: one colour, symbol and dash wherever it appears.
+//! How a store is distinguished in every chart: one colour, symbol and dash wherever it appears.
 
 use crate::view::STUDY;
 use serde_json::{Value, json};

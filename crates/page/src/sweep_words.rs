@@ -7,7 +7,7 @@ use crate::view::Grouped;
 use analysis::{Better, Group, Metric, Shown, separate};
 use study::{Cell, Study};
 
-/// Stores whose best is told.
+/// Stores whose best is named.
 const STORES: usize = 4;
 /// Combinations named in a sentence; of more their number.
 const NAMED: usize = 3;

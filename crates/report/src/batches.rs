@@ -1,4 +1,4 @@
-//! Jobs whose operations carry several records each: their rates are told in records.
+//! Jobs whose operations carry several records each: their rates are in records.
 
 use study::{Cell, Quantity, Study};
 

@@ -41,7 +41,7 @@ fn leads_to_no_file(path: &Path) -> bool {
     kind.is_ok_and(|kind| kind.is_fifo() || kind.is_char_device() || kind.is_block_device() || kind.is_socket())
 }
 
-/// Whether a path is an entry of a process's open descriptors, or a link to one: what it leads to was opened by whoever started
+/// Whether a path is an entry of a process's open descriptors, or a link to one: what it leads to was opened by the program that started
 /// this process.
 fn is_descriptor(path: &Path) -> bool {
     let within = |path: &Path| {
@@ -61,7 +61,7 @@ pub(crate) fn replacing<T>(fresh: &Path, old: &Path, write: impl FnOnce(File) ->
     };
     let written = begun.and_then(write).and_then(|done| fs::rename(fresh, old).map(|()| done));
     if written.is_err() {
-        // Only to give room back; that it failed is told by the first error.
+        // Only to give room back; that it failed is in the first error.
         drop(fs::remove_file(fresh));
     }
     written

@@ -165,7 +165,7 @@ pub(crate) fn read_back(cells: &[&Cell]) -> Option<String> {
 /// Shorter stalls are in `study.json` only.
 const NOTABLE_STALL_S: f64 = 0.1;
 
-/// Stalls of the middle trial, a sentence a store: how many, and the longest with its cause where one was found.
+/// Stalls of the median trial, one sentence per store: how many, and the longest with its cause where one was found.
 pub(crate) fn stalls<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter(|cell| cell.verdict.is_ranked()).filter_map(|cell| {
         let notable = || cell.stalls.iter().filter(|stall| stall.duration_s >= NOTABLE_STALL_S);

@@ -5,7 +5,7 @@ use crate::layout::{Colour, Style, paragraph};
 use study::{Cell, Reason, ReasonKind, Status, Study, Verdict};
 
 /// Why a cell is void, degraded or was not run, beneath its row: what and how often, the first example, what to do. What is the same
-/// for many cells is told once, beneath the table.
+/// for many cells is said once, beneath the table.
 pub(crate) fn of_cell(cell: &Cell, widespread: &[ReasonKind], colour: Colour) -> String {
     let own = cell.verdict.reasons.iter().filter(|reason| !widespread.contains(&reason.kind));
     own.map(|reason| told(reason, "", 5, colour)).collect()

@@ -37,6 +37,8 @@ pub struct StoreRow {
     pub max_key_bytes: Option<u64>,
     /// Longest value; `None` when known only once the store is open.
     pub max_value_bytes: Option<u64>,
+    /// Whether any user of this machine can connect to a private one: it listens on a port and asks for no password.
+    pub open_to_all: bool,
     /// How to get it.
     pub install: String,
     /// Licence of what is measured.
@@ -122,7 +124,12 @@ enum Reach {
 /// Stores that are reached in two ways and differ in nothing else are one.
 fn fold_twins(stores: &[StoreRow]) -> Vec<(&StoreRow, Reach)> {
     let twins = |tcp: &StoreRow, unix: &StoreRow| {
-        let renamed = StoreRow { name: tcp.name.clone(), summary: tcp.summary.clone(), ..unix.clone() };
+        let renamed = StoreRow {
+            name: tcp.name.clone(),
+            summary: tcp.summary.clone(),
+            open_to_all: tcp.open_to_all,
+            ..unix.clone()
+        };
         unix.name == format!("{}-unix", tcp.name) && renamed == *tcp
     };
     let mut folded = Vec::with_capacity(stores.len());
@@ -176,6 +183,9 @@ fn notes(store: &StoreRow, known: &[&str], colour: Colour) -> String {
     }
     if !store.options.is_empty() {
         note(format!("options {}", store.options.join(", ")));
+    }
+    if store.open_to_all {
+        note("over TCP any user of this machine can connect: it asks for no password".into());
     }
     if let Some(native) = &store.native {
         note(format!("{} · licence {}", operations(native, known), store.licence));

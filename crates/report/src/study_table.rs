@@ -285,7 +285,7 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
         legend.push(("", "ranks the stores, as the rate was the same for all".into()));
     }
     let time = if ranked_by(Metric::OpsPerS) { "time per operation" } else { "time" };
-    legend.push(("vs null", format!("{time} as a multiple of the null baseline's; vs ram likewise")));
+    legend.push(("vs null", format!("{time} as a multiple of that of null; vs ram: of ram")));
     if let Some(tied) = groups.flat_map(|group| &group.places).find_map(|place| match place.rank {
         Rank::Tied(at) => Some(at),
         _ => None,

@@ -170,7 +170,7 @@ fn effects(tune: &Tune, colour: Colour) -> String {
     text
 }
 
-/// Keys none of whose values was told apart from the default, with where their effect lies.
+/// Keys none of whose values differs measurably from the default, with where their effect lies.
 fn did_not_matter(tune: &Tune) -> Option<String> {
     let known: Vec<(&TuneEffect, Quantity)> =
         tune.effects.iter().filter_map(|effect| Some((effect, effect.ratio?))).collect();

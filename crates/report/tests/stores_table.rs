@@ -1,4 +1,4 @@
-//! `kvtrial stores` as a newcomer sees it. `UPDATE_GOLDEN=1` writes the golden file anew.
+//! `kvtrial stores` as a newcomer sees it. `UPDATE_GOLDEN=1` writes the golden file again.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,6 +19,7 @@ fn store(name: &str, class: &str, presence: Presence) -> StoreRow {
         native: None,
         max_key_bytes: Some(512),
         max_value_bytes: Some(1 << 30),
+        open_to_all: false,
         install: format!("apt install {name}"),
         licence: "BSD-3-Clause".into(),
     }
@@ -68,6 +69,17 @@ fn all() -> Vec<StoreRow> {
 #[test]
 fn what_is_found_and_how_to_get_the_rest_fits_eighty_columns() {
     golden("stores.txt", &stores_table(&all(), Colour::Never));
+}
+
+#[test]
+fn a_server_that_asks_for_no_password_says_so_in_the_list_though_its_socket_is_private() {
+    let tcp = StoreRow { open_to_all: true, ..store("memcached", "network", found("memcached 1.6.18")) };
+    let unix = StoreRow { name: "memcached-unix".into(), open_to_all: false, ..tcp.clone() };
+    let table = stores_table(&[tcp, unix], Colour::Never);
+    assert!(table.contains(" memcached[-unix] "), "{table}");
+    assert!(table.contains("over TCP any user of this machine can connect: it asks for no password"), "{table}");
+    let redis = stores_table(&[store("redis", "network", found("Redis 7.0.15"))], Colour::Never);
+    assert!(!redis.contains("password"), "{redis}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The table, as a newcomer sees it. The golden files are the expected output; set `UPDATE_GOLDEN=1` to write them anew, and read
+//! The table, as a newcomer sees it. The golden files are the expected output; set `UPDATE_GOLDEN=1` to write them again, and read
 //! what changed before committing it.
 
 #![allow(clippy::unwrap_used)]

@@ -159,7 +159,7 @@ impl Measured {
         record.series = std::mem::take(&mut self.series);
         record.curve = std::mem::take(&mut self.curve);
         record.stalls = std::mem::take(&mut self.stalls);
-        // Where growth is not watched, the series alone says whether anything stood still.
+        // Where growth is not watched, the series alone says whether anything stalled.
         if record.curve.is_empty() {
             record.stalls = analysis::stalls(&record.series);
         }

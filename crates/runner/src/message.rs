@@ -66,7 +66,7 @@ pub(crate) enum Action {
     Delete,
 }
 
-/// A phase that is under way, for whoever watches.
+/// A phase that is under way, for the watcher.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnderWay {
     /// `load`, `run`, `read back`, or the job's own word.

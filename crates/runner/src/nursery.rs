@@ -1,4 +1,4 @@
-//! The nursery, from inside: one thread that reads what trials need, once, and begets a worker for each.
+//! The nursery, from inside: one thread that reads what trials need, once, and forks a worker for each.
 
 use crate::message::{Assignment, Command, Order, Report};
 use crate::shelf::Shelf;
@@ -13,7 +13,7 @@ use std::sync::mpsc;
 /// Inputs that are kept: the last ones used.
 const SHELVES: usize = 4;
 
-/// Serves until kvtrial is gone. What a worker is begotten from must have one thread: nothing here may start another.
+/// Serves until kvtrial is gone. What a worker is forked from must have one thread: nothing here may start another.
 pub fn serve_nursery() {
     let (sender, receiver) = inside();
     let mut ends = Ends { sender, receiver: Some(receiver) };
@@ -32,14 +32,14 @@ pub fn serve_nursery() {
         let wanted = std::iter::once(&assignment.params).chain(assignment.keys.iter().flat_map(|keys| &keys.params));
         wanted.for_each(|params| drop(shelf.job(params)));
         engine::Clock::get(); // calibrated once for all
-        let begotten = Forked::beget(|| {
+        let forked = Forked::fork(|| {
             let stop = Arc::new(AtomicBool::new(false));
             let mut link = ends.workers(&stop);
             let bench = Bench { info, job: &|params| shelf.job(params), stop: &stop };
             perform(&assignment, &bench, &mut link);
             0
         });
-        match begotten {
+        match forked {
             Ok(worker) => {
                 let (ending, words) = worker.ended();
                 ends.say_for_the_dead(&Report::Ended { ending, words });

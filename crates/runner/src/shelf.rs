@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// What a job read: name, bytes, digest, counts.
 pub type Input = BTreeMap<String, serde_json::Value>;
 
-/// Jobs are kept while all of them together need less than this; then the longest unused is given up and prepared anew when its
+/// Jobs are kept while all of them together need less than this; then the longest unused is given up and prepared again when its
 /// turn comes. Preparing is never under the clock.
 const KEPT_BYTES: u64 = 1 << 30;
 

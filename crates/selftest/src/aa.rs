@@ -59,7 +59,7 @@ struct Outcome {
 }
 
 impl Pairs {
-    /// Runs all pairs: a proof of the rate of false alarms, and one of the power. `hear` is told how many of how many pairs are done.
+    /// Runs all pairs: a proof of the rate of false alarms, and one of the power. `hear` hears how many of how many pairs are done.
     /// `None` when `stop` was set meanwhile.
     ///
     /// # Errors

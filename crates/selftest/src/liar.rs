@@ -91,7 +91,7 @@ impl Store for Liar {
     }
 }
 
-/// The lie is told at this chance within a phase: past the first operations, long before the last.
+/// It lies with this chance within a phase: past the first operations, long before the last.
 const TOLD_AT: u32 = 50;
 
 struct LyingSession {

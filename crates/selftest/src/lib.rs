@@ -27,7 +27,7 @@ use study::{Proof, Selftest};
 pub use test::Scope;
 use test::Test;
 
-/// Makes every proof of the scope in turn; `hear` is told of each as it is made. `None` when `stop` was set meanwhile.
+/// Makes every proof of the scope in turn; `hear` hears of each as it is made. `None` when `stop` was set meanwhile.
 ///
 /// Takes about 1 s quick and 15 s full on an idle machine; proofs that need time on a processor to themselves are tried up to
 /// three times, which can make it 45 s.

@@ -34,7 +34,7 @@ impl Default for Detection {
 pub enum Detectable {
     /// One group this many times the other; at least 1.
     Ratio(f64),
-    /// None, however large: of so few trials the spread is not known.
+    /// None, however large: of these few trials the spread is not known.
     Nothing {
         /// Trials a group that can show a difference, if it is large.
         least_repeats: usize,

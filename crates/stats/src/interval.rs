@@ -43,7 +43,7 @@ pub(crate) fn reachable_level(n: usize) -> f64 {
 /// |---|---|---|
 /// | 0 | `None` is returned | |
 /// | 1 | none: `low = high = value` | 0 |
-/// | 2, 3, 4, 5 | smallest to largest sample, the most so few can give | 0.5, 0.75, 0.875, 0.9375: exact |
+/// | 2, 3, 4, 5 | smallest to largest sample, the most they can give | 0.5, 0.75, 0.875, 0.9375: exact |
 /// | 6 and more | interpolated order statistics | 0.95 |
 ///
 /// Invariant: `min ≤ low ≤ value ≤ high ≤ max`. Cost: one sort, O(n log n): 0.1 µs for 5 samples, 20 µs for 1,000.

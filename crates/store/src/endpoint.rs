@@ -52,6 +52,11 @@ impl Endpoint {
         }
     }
 
+    /// Whether any user of the machine can connect: a port without a password.
+    pub fn is_open_to_all(&self) -> bool {
+        self.tcp().is_some() && self.password.is_none()
+    }
+
     /// Host and port of a TCP endpoint.
     pub fn tcp(&self) -> Option<(&str, u16)> {
         match &self.address {

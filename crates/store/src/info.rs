@@ -119,16 +119,24 @@ impl StoreInfo {
 
     /// Those of its levels that what is found here has: of two products behind one name each may lack some.
     pub fn levels_found(&self) -> Vec<Durability> {
-        let has = |level: &Durability| match self.opener {
-            Opener::Embedded(_) => true,
-            Opener::Server { plan, .. } => {
-                let spec = Spec::private(self.name).with_durability(*level);
-                let (directory, secret) = ("/nowhere".into(), Secret::new(""));
-                let place = Place { directory, ports: [1, 2, 3], root: false, secret };
-                !matches!(plan(&spec, &place), Err(StoreError::Unsupported { .. }))
-            }
+        let lacks = |level: Durability| {
+            let planned = self.imagined(&Spec::private(self.name).with_durability(level));
+            matches!(planned, Some(Err(StoreError::Unsupported { .. })))
         };
-        self.durabilities.iter().copied().filter(has).collect()
+        self.durabilities.iter().copied().filter(|level| !lacks(*level)).collect()
+    }
+
+    /// Whether any user of this machine can connect to a private one; of a program that is not found here it is not known.
+    pub fn is_open_to_all(&self) -> bool {
+        let planned = self.imagined(&Spec::private(self.name));
+        planned.and_then(Result::ok).is_some_and(|plan| plan.endpoint.is_open_to_all())
+    }
+
+    /// The plan of a private server that is not going to be started; `None` for a library.
+    fn imagined(&self, spec: &Spec) -> Option<Result<ServerPlan, StoreError>> {
+        let Opener::Server { plan, .. } = self.opener else { return None };
+        let (directory, secret) = ("/nowhere".into(), Secret::new("imagined"));
+        Some(plan(spec, &Place { directory, ports: [1, 2, 3], root: false, secret }))
     }
 
     /// What a store of this spec does natively, before it is opened, with the level of durability it will have.

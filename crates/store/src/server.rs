@@ -16,7 +16,7 @@ pub struct Place {
     pub ports: [u16; 3],
     /// Whether kvtrial runs as root (some servers refuse, some want an option).
     pub root: bool,
-    /// A password made for this server and no other. A server that can ask for one is told it in a file of the plan, never in
+    /// A password made for this server and no other. A server that can ask for one gets it in a file of the plan, never in
     /// its arguments, which every user of the machine can read; the plan's endpoint then carries it.
     pub secret: Secret,
 }

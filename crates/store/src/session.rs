@@ -62,7 +62,7 @@ pub trait Session {
     fn poll(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>>;
 
     /// The largest reply that can come from now on, in bytes of keys and values. A bridge to a network fails what is far larger as
-    /// [`Protocol`](crate::Failure::Protocol) (see [`believed`](crate::believed)). Until it is told, it believes what protocols can say.
+    /// [`Protocol`](crate::Failure::Protocol) (see [`believed`](crate::believed)). Until then it believes what protocols can say.
     fn believe(&mut self, largest_reply_bytes: u64) {
         let _ = largest_reply_bytes;
     }
@@ -224,7 +224,7 @@ pub trait Store: Send + Sync {
         Ok(None)
     }
 
-    /// Makes those tables anew. Connecting never does that to tables with rows.
+    /// Makes those tables again. Connecting never does that to tables with rows.
     ///
     /// # Errors
     /// When the store cannot be reached or refuses.

@@ -102,7 +102,7 @@ fn a_reply_nobody_asked_for_fails_the_next_operation_of_its_connection() {
         assert!(peers.poll(Until::Now).is_empty());
         let told = peers.try_get(0, "b");
         assert!(matches!(&told, Some(Answer::Protocol(words)) if words.contains("more than")), "{told:?}");
-        // Told once; then the connection is made anew.
+        // Said once; then the connection is made again.
         peers.get(0, "c");
         peers.poll(Until::Now);
         peers.accept(0);

@@ -11,7 +11,7 @@
 //!
 //! The key is the document's `_id`: as it is where it is printable ASCII, else `~` and hexadecimal digits. The value is the
 //! string `v` of the document, or in base64 the string `b` where it is no plain text. CouchDB changes a document only for those who
-//! know its revision: a slot uses the one it saw last of the key it read or wrote last, or asks for it when it is told of a
+//! know its revision: a slot uses the one it saw last of the key it read or wrote last, or asks for it when it hears of a
 //! conflict. So writing back what was just read is one request, overwriting anything else is three.
 //!
 //! Compaction is the server's own; counts and sums are a view with the reduce function `_stats`, built when it is asked for.

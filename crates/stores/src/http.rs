@@ -15,7 +15,7 @@ use study::Address;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
-/// A connection that was idle for so long is opened anew: servers close theirs after some seconds (Node after 5), and a request that
+/// A connection that was idle for so long is opened again: servers close theirs after some seconds (Node after 5), and a request that
 /// meets a connection being closed would be lost.
 const LONGEST_IDLE: Duration = Duration::from_secs(2);
 

@@ -159,7 +159,7 @@ impl Rule {
         self
     }
 
-    /// Only on connections that have written: whoever comes by another is told the truth.
+    /// Only on connections that have written: every other connection hears the truth.
     pub fn to_writers(mut self) -> Rule {
         self.mood = Mood::ToWriters;
         self

@@ -89,6 +89,6 @@ pub enum StudyFormat {
     Openmetrics,
     /// JUnit XML, one test case per cell
     Junit,
-    /// study.json, summaries computed anew
+    /// study.json, summaries computed again
     Json,
 }

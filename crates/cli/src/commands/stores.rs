@@ -34,6 +34,7 @@ fn row(info: &StoreInfo) -> StoreRow {
         native: Some(declared.native.kinds().map(|kind| kind.name().into()).collect()),
         max_key_bytes: u64::try_from(declared.max_key_bytes).ok(),
         max_value_bytes: u64::try_from(declared.max_value_bytes).ok(),
+        open_to_all: info.is_open_to_all(),
         install: info.install.into(),
         licence: info.licence.into(),
     }

@@ -92,7 +92,7 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
     Ok(failure::GOOD)
 }
 
-/// The store, which must be kvtrial's own to start anew.
+/// The store, which must be kvtrial's own to start again.
 fn store(arguments: &TuneArguments) -> Result<PlannedStore, Failure> {
     let spec: Spec = arguments.store.parse()?;
     let info = target::resolve(&spec)?;

@@ -55,7 +55,8 @@ pub fn server_killed(store: &str, job: &str) {
 pub fn server_frozen(store: &str, job: &str) {
     let mut running = Running::start(&long(job, store), unlimited);
     running.until_busy();
-    let struck = strike(running.server().unwrap().pid, libc::SIGSTOP);
+    // All of its processes: those of PostgreSQL answer without the first.
+    let struck = running.strike_server(libc::SIGSTOP);
     let over = running.ended(struck);
     over.reason(&["deadline", "connection_lost"]);
     assert!(over.took < Duration::from_secs(2) + SLACK, "{}: {:?}", over.words, over.took);
@@ -119,7 +120,7 @@ pub fn asked_to_end(store: &str, signal: i32) {
 pub fn terminal_closed(store: &str, _: &str) {
     let (mut master, mut slave) = (-1, -1);
     let null = std::ptr::null_mut();
-    // SAFETY: openpty writes two descriptors; they belong to nobody else. Whoever is started meanwhile must not keep the master open.
+    // SAFETY: openpty writes two descriptors; they belong to nobody else. No process started meanwhile may keep the master open.
     let (master, slave) = unsafe {
         assert_eq!(libc::openpty(&mut master, &mut slave, null, null.cast(), null.cast()), 0);
         assert_eq!(libc::fcntl(master, libc::F_SETFD, libc::FD_CLOEXEC), 0);

@@ -121,6 +121,14 @@ impl Running {
         self.children().into_iter().find(|child| child.session == child.pid)
     }
 
+    /// Sends a signal to every process of the private server.
+    pub fn strike_server(&self, signal: i32) -> Instant {
+        let session = self.server().unwrap().pid;
+        let of_server: Vec<i32> =
+            processes().into_iter().filter(|one| one.session == session).map(|one| one.pid).collect();
+        of_server.into_iter().map(|pid| strike(pid, signal)).last().unwrap()
+    }
+
     pub fn worker(&self) -> Option<Process> {
         let nursery = self.nursery()?.pid;
         processes().into_iter().find(|process| process.parent == nursery && process.state != 'Z')

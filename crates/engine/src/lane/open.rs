@@ -42,7 +42,8 @@ impl Lane<'_> {
                         .histograms
                         .client_lag
                         .record(self.clock.ns(sent.saturating_sub(due.max(self.free_since))));
-                    self.in_flight[slot as usize] = InFlight { kind, timed: true, flight: Flight::Operation, sent, due };
+                    self.in_flight[slot as usize] =
+                        InFlight { kind, timed: true, flight: Flight::Operation, sent, due };
                     if let Some(schedule) = &mut self.schedule {
                         schedule.advance();
                     }

@@ -14,7 +14,7 @@ use study::ReasonKind;
 
 /// Events made at once.
 const BLOCK: usize = 1024;
-/// A key is told to the store at least so many events before its append: a turn of the engine.
+/// A key is announced to the store at least so many events before its append: a turn of the engine.
 const AHEAD: usize = 64;
 
 /// One thread's slots.
@@ -37,7 +37,7 @@ struct Stream<'a> {
     at: usize,
     /// The first event that is not in the block.
     next_index: u64,
-    /// Where the next event is whose key is told beforehand, and the key told last.
+    /// Where the next event is whose key is announced, and the key announced last.
     next_told: usize,
     told: [u8; KEY_BYTES],
 }

@@ -84,7 +84,7 @@ impl<'a> BlobWorker<'a> {
         let (fans, checked) = match (fans, checked) {
             (Ok(fans), checked) => (fans, checked),
             (Err(error), checked) => {
-                // Not a record at all: go on as a program would that starts the page anew, so that the loss shows in
+                // Not a record at all: go on as a program would that starts the page again, so that the loss shows in
                 // the answer.
                 let _ = merger.merge(&input.names, page, list, None, &mut values.new);
                 let key = input.set.pages.get(page);

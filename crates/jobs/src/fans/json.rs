@@ -185,7 +185,7 @@ mod tests {
     use super::{Quotes, decimal, digits};
 
     #[test]
-    fn quotes_are_found_wherever_they_stand_and_escaped_ones_are_told_apart() {
+    fn quotes_are_found_wherever_they_stand_and_escaped_ones_are_distinct() {
         for length in [1, 15, 63, 64, 65, 128, 200] {
             for at in 0..length {
                 let mut bytes = vec![b'x'; length];

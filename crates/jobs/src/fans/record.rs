@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_equal_ends_and_short_names_are_told_apart() {
+    fn names_with_equal_ends_and_short_names_are_distinct() {
         let all = ["p", "aa-long-suffix", "ab-long-suffix", "b", "ab", "bb", "b-long-suffix"];
         let names = names(&all);
         let (mut merger, mut out) = (Merger::default(), Vec::new());

@@ -7,7 +7,7 @@ use data::wyrand::WyRand;
 /// Smallest value: the header.
 pub const MIN_BYTES: usize = 16;
 
-/// Places in the pool where a payload may start. So few that the pool stays in the processor's first cache; two values that share a
+/// Places in the pool where a payload may start. Few enough that the pool stays in the processor's first cache; two values that share a
 /// place still differ in their headers.
 const STARTS: usize = 1 << 12;
 

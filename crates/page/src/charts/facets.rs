@@ -122,7 +122,7 @@ impl<'a> Facets<'a> {
         }
     }
 
-    /// Whether a picture has more lines than can be told apart by their points.
+    /// Whether a picture has more lines than points can distinguish.
     fn crowded(&self) -> bool {
         let lines = |at: usize| self.series.iter().filter(|it| it["type"] == "line" && it["xAxisIndex"] == at).count();
         (0..self.titles.len()).any(|at| lines(at) > MOST_MARKED_LINES)

@@ -5,7 +5,7 @@ use crate::formats::junit::{Case, Ending, Suite};
 use analysis::{Comparison, Gate, Outcome};
 
 /// JUnit XML as Jenkins, GitLab and others read it: with gates one test case a gate and cell, a broken one a failure and one that
-/// so few repeats cannot decide an error; without, one a pair, skipped where the cells are not compared.
+/// too few repeats to decide an error; without, one a pair, skipped where the cells are not compared.
 pub fn comparison_junit(comparison: &Comparison, gates: &[Gate]) -> String {
     let cases = if comparison.judgements.is_empty() {
         comparison

@@ -44,7 +44,7 @@ pub(super) fn document(path: &Path, keep: Keep) -> Result<Study, DirectoryError>
         file.rewind().and_then(|()| file.read_to_end(&mut text)).map_err(serde_json::Error::io)?;
         parse::<Study>(&text)
     };
-    // What is wrong, and in which line, is told by reading it as a whole.
+    // What is wrong, and in which line, comes from reading it as a whole.
     match by_cell(&mut file, keep).or_else(|_| whole(&mut file)) {
         Ok(study) if study.schema > SCHEMA => Err(newer(study.schema)),
         Ok(mut study) => {

@@ -153,7 +153,7 @@ impl Progress {
         self.count(&store, trial);
         if self.lines.is_hidden() && self.unseen == Unseen::Lines {
             let line = view::finished(self.trial, &store, trial, self.study_begun.elapsed());
-            // Whoever closed standard error does not want to know.
+            // Standard error is closed: nobody wants to know.
             let _ = writeln!(std::io::stderr(), "{line}");
         }
         self.store = store;
@@ -161,7 +161,7 @@ impl Progress {
 
     /// A line above the view, on standard error; written also when there is no view.
     pub fn note(&self, line: &str) {
-        // Whoever closed standard error does not want to know.
+        // Standard error is closed: nobody wants to know.
         if self.lines.is_hidden() || self.lines.println(line).is_err() {
             let _ = writeln!(std::io::stderr(), "{line}");
         }

@@ -17,7 +17,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// Notes the operations done `elapsed` after the start of the phase; a new phase begins anew.
+    /// Notes the operations done `elapsed` after the start of the phase; a new phase starts from nothing.
     pub(super) fn note(&mut self, elapsed: Duration, operations: u64) {
         if elapsed < self.from.0 || operations < self.from.1 {
             *self = Rates::default();
@@ -50,6 +50,6 @@ mod tests {
         }
         assert_eq!(rates.so_far(), [1_000.0, 1_000.0, 0.0]);
         rates.note(Duration::from_millis(100), 5);
-        assert_eq!(rates.so_far(), [50.0], "a new phase begins anew");
+        assert_eq!(rates.so_far(), [50.0], "a new phase starts from nothing");
     }
 }

@@ -1,4 +1,4 @@
-//! Expected output in files. `UPDATE_GOLDEN=1` writes them anew; read what changed before committing it.
+//! Expected output in files. `UPDATE_GOLDEN=1` writes them again; read what changed before committing it.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! What each value does by itself: main effects by least squares on logarithms, with intervals from resampled residuals.
 //!
 //! Model: the logarithm of a setting's score is a sum of one term for each key, 0 for the key's default. So effects multiply, and
-//! what one value does is told apart from what the others of its setting did. Interactions stay in the residuals and widen the
+//! what one value does is separated from what the others of its setting did. Interactions stay in the residuals and widen the
 //! intervals (Efron and Tibshirani 1993, chapter 9: bootstrapping residuals).
 
 use data::splitmix::Rng;

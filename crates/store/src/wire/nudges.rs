@@ -1,4 +1,4 @@
-//! Ends waits that take long, so that whoever waits can look at its clock.
+//! Ends waits that take long, so that a waiting thread can look at its clock.
 //!
 //! A time limit would do the same, but the kernel sets and clears a timer for it in every call that has to wait: half a microsecond of
 //! the seven that an operation of one client takes. One periodic timer a session costs nothing in between.
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How often waits are interrupted. A nudge that comes just before a wait is lost; the next ends it.
 pub(super) const NUDGE_EVERY: Duration = Duration::from_millis(20);
 
-/// Ignored by whoever has no handler for it.
+/// Ignored where there is no handler for it.
 const SIGNAL: libc::c_int = libc::SIGURG;
 
 /// Interrupts the system calls of the thread that made it, every [`NUDGE_EVERY`], until it is dropped.
@@ -70,7 +70,7 @@ fn install_handler() -> io::Result<()> {
     if installed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Whoever started this process may have blocked the signal for it, and a nudge that is blocked ends nothing.
+/// The parent of this process may have blocked the signal for it, and a nudge that is blocked ends nothing.
 fn unblock() -> io::Result<()> {
     // SAFETY: sigset_t is plain data that sigemptyset makes an empty set; both pointers live through the calls, the old mask is not
     // asked for.

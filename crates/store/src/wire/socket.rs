@@ -138,7 +138,7 @@ fn timespec(time: Duration) -> Timespec {
 }
 
 /// An epoll instance. Sockets are registered once, edge triggered, so that the kernel does not look at each a second time when it
-/// is waited again; closing one unregisters it. Whoever is told of bytes must read until a read is not filled.
+/// is waited again; closing one unregisters it. After a report of bytes, read until a read is not filled.
 pub(super) struct Poller {
     fd: OwnedFd,
     events: Vec<epoll::Event>,

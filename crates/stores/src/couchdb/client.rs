@@ -237,7 +237,7 @@ impl Client {
         parse::<AllDocs>(&answered).map(|found| found.rows)
     }
 
-    /// `_bulk_docs`: new documents in one request; those that exist are told of as conflicts and sent again with their revisions.
+    /// `_bulk_docs`: new documents in one request; those that exist come back as conflicts and sent again with their revisions.
     async fn put_many(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<Answer, Trouble> {
         self.last = None;
         // A key given twice: the later value counts.
@@ -310,3 +310,6 @@ fn refused(answered: &Answered) -> Trouble {
     };
     Trouble::Refused(format!("HTTP {}: {}", answered.status, said.trim()))
 }
+
+#[cfg(test)]
+mod tests;

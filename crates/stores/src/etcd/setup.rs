@@ -48,7 +48,7 @@ struct Version {
 }
 
 /// Connects and asks for the version. A server does not tell how it was started: one of the user's is taken to sync, as it does
-/// unless it is told not to.
+/// unless an option forbids it.
 pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
     let asked = spec.durability.unwrap_or(DURABILITIES[0]);
     let durability = if matches!(spec.target, Target::Server(_)) { DURABILITIES[0] } else { asked };
@@ -65,7 +65,7 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
         let version: Version = serde_json::from_slice(&answered.body).map_err(|error| {
             StoreError::open(endpoint, format!("this is no etcd: it does not state its version ({error})"))
         })?;
-        // The version is told before a leader is elected; only then are reads answered.
+        // The version is there before a leader is elected; only then are reads answered.
         ask(&mut http, endpoint, "/v3/kv/range", COUNT.into()).await?;
         Ok(version.etcdserver)
     })?;

@@ -345,7 +345,7 @@ impl Codec for HandlerSocket {
                 push_u64(out, limit.into());
                 out.extend_from_slice(b"\t0\n");
             }
-            // Not native, so never asked; whoever asks nevertheless gets the server's refusal.
+            // Not native, so never asked; asked nevertheless, the server refuses.
             Operation::Append { .. } | Operation::IncrementField { .. } | Operation::GetFields { .. } => {
                 out.extend_from_slice(b"9\t?\n");
             }

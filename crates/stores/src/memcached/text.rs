@@ -82,7 +82,7 @@ impl Codec for Text {
                     out.extend_from_slice(b"version\r\n");
                 }
             }
-            // Not native, so never asked; whoever asks nevertheless gets the server's refusal.
+            // Not native, so never asked; asked nevertheless, the server refuses.
             Operation::IncrementField { .. } | Operation::GetFields { .. } | Operation::Scan { .. } => {
                 out.extend_from_slice(b"unsupported\r\n");
             }

@@ -148,7 +148,7 @@ async fn enter(place: &str, options: ClientOptions, database: &str) -> Result<Da
     }
 }
 
-/// Collections that are there already stay, whoever's their documents are: nobody has said yet that they may go.
+/// Collections that are there already stay, no matter whose their documents are: nobody has said yet that they may go.
 async fn make_collections(database: &Database) -> mongodb::error::Result<()> {
     let existing = database.list_collection_names().await?;
     for name in COLLECTIONS {

@@ -108,7 +108,7 @@ pub(super) async fn enter(place: &str, opts: Opts) -> Result<Conn, StoreError> {
     }
 }
 
-/// Tables that are there already stay, whoever's their rows are: nobody has said yet that they may go.
+/// Tables that are there already stay, no matter whose their rows are: nobody has said yet that they may go.
 async fn make_tables(conn: &mut Conn, database: &str) -> mysql_async::Result<()> {
     let database = database.replace('`', "``");
     conn.query_drop(format!("CREATE DATABASE IF NOT EXISTS `{database}`")).await?;

@@ -11,7 +11,7 @@ use study::Spec;
 /// The layouts, the default first.
 pub(super) const NAMES: &[&str] = &["table", "hstore", "jsonb"];
 
-/// kvtrial's own limit where a value becomes text: up to four times as long, and made anew as a whole by each write.
+/// kvtrial's own limit where a value becomes text: up to four times as long, and made again as a whole by each write.
 const MAX_TEXT_VALUE_BYTES: usize = 4 << 20;
 
 /// One layout.

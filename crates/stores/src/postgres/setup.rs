@@ -148,7 +148,7 @@ async fn speak(
     Ok((client, believed))
 }
 
-/// Tables with rows stay, whoever's they are: nobody has said yet that they may go. On the user's server empty ones are made anew, for
+/// Tables with rows stay, no matter whose they are: nobody has said yet that they may go. On the user's server empty ones are made again, for
 /// they may be of another layout.
 async fn make_tables(
     client: &tokio_postgres::Client,
@@ -162,7 +162,7 @@ async fn make_tables(
     Ok(())
 }
 
-/// What a statement that makes a table anew begins with.
+/// What a statement that makes a table again begins with.
 const DROP: &str = "DROP TABLE IF EXISTS kvtrial.";
 
 /// The statements that make the tables, each behind `before` and its name if there is such a text.

@@ -1,4 +1,4 @@
-//! A map made for this: a record is a cache line, memory is in huge pages, growth is a segment at a time, and keys that are told
+//! A map made for this: a record is a cache line, memory is in huge pages, growth is a segment at a time, and keys that are announced
 //! beforehand are fetched while others are worked on. One map behind one lock; told of keys, a client keeps the lock for its turn.
 
 mod arena;

@@ -18,7 +18,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-/// A growing map is told of at most so often; the first ones are of little use.
+/// A growing map is reported at most so often; the first ones are of little use.
 const TOLD: usize = 1000;
 
 type Key = Box<[u8]>;

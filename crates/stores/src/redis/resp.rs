@@ -187,7 +187,7 @@ impl Resp {
                     }
                 }
             }
-            // Not native, so never asked; whoever asks nevertheless gets the server's refusal.
+            // Not native, so never asked; asked nevertheless, the server refuses.
             Operation::Scan { .. } => request(out, b"RANGE", &[]),
         }
         Expect { kind: operation.kind(), detail }

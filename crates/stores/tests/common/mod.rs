@@ -283,7 +283,7 @@ pub fn sweeps(rig: &Rig) {
     assert_eq!(client.put(&keys[10], b"again"), Got::Done);
 }
 
-/// The same server reached by its URL: connecting leaves the rows of kvtrial's own tables, which are counted, and made anew only when
+/// The same server reached by its URL: connecting leaves the rows of kvtrial's own tables, which are counted, and made again only when
 /// that is asked for; the user's data stay as they are.
 pub fn as_the_users_own(rig: &Rig, url: &str) {
     let mut private = rig.client(1, 1);

@@ -265,7 +265,11 @@ fn converse<D: Dialect>(dialect: &D, mut line: Box<dyn Line>, visit: usize, shar
                     }
                     let _ = line.write_all(&out);
                     if course == Course::Floods {
-                        while !shared.ends.load(Ordering::Relaxed) && line.write_all(&chunk).is_ok() {}
+                        while line.write_all(&chunk).is_ok() {
+                            if shared.ends.load(Ordering::Relaxed) {
+                                break;
+                            }
+                        }
                     }
                     if course == Course::Stalls {
                         wait(shared, Instant::now() + Duration::from_secs(3600));
@@ -409,7 +413,7 @@ fn answer<D: Dialect>(
     Course::GoesOn
 }
 
-/// The first rule about this request that is due now, among the lies that are `possible`; notes that it is told.
+/// The first rule about this request that is due now, among the lies that are `possible`; notes that it was used.
 fn due(action: &Action, visit: usize, shared: &Shared, mut possible: impl FnMut(Lie) -> bool) -> Option<Lie> {
     let (target, key) = match action {
         Action::Get { key } => (Target::Gets, key),

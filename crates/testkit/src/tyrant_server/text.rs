@@ -1,5 +1,5 @@
 //! The commands of memcached as Tokyo Tyrant 1.1.41 knows them: `gets` is `get`, so no reply has a version; there is no `cas`; a counter
-//! beyond 63 bits is nought again; and whoever sends a command it does not know, and nothing more, is hung up on without a word.
+//! beyond 63 bits is nought again; and a client that sends a command it does not know, and nothing more, is hung up on without a word.
 
 use super::cabinet::Cabinet;
 use std::io::{BufRead, Error, ErrorKind, Read, Result, Write};

@@ -315,7 +315,7 @@ fn status(comparison: &Comparison, gates: &[Gate]) -> Result<u8, Failure> {
         _ => None,
     }) {
         return Err(Failure::usage(format!(
-            "--fail-if can never be sure with so few trials: measure with --repeats {repeats} or more"
+            "--fail-if cannot decide with these few trials: measure with --repeats {repeats} or more"
         )));
     }
     let void = comparison.pairs.iter().flat_map(|pair| [&pair.verdict_a, &pair.verdict_b]).any(|it| !it.is_ranked());

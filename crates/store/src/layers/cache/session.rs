@@ -143,7 +143,7 @@ impl CachedSession {
     }
 }
 
-/// What is told beforehand ([`Session::expect`]) is not passed on: what is asked of the store is what is not in the cache, and when.
+/// What is announced ([`Session::expect`]) is not passed on: what is asked of the store is what is not in the cache, and when.
 impl Session for CachedSession {
     fn believe(&mut self, largest_reply_bytes: u64) {
         self.beneath.believe(largest_reply_bytes);

@@ -116,7 +116,7 @@ fn memory_and_store_together_answer_as_one_map() {
         let answer = memory.begin(&operation).unwrap_or_else(|| {
             let found = store.get(&key).cloned();
             if random(4) == 0 {
-                // Somebody else is told first, and somebody writes.
+                // Somebody else hears it first, and somebody writes.
                 let get = Operation::Get { key: &key };
                 assert_eq!(memory.begin(&get), None);
                 memory.fetched(&get, Ok(found.as_deref()));

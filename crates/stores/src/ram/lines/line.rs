@@ -27,7 +27,7 @@ pub(super) struct Line {
     pub(super) form: Form,
     /// Bytes of the value of a whole line.
     value_bytes: u8,
-    /// Bits of the hash: most other keys are told apart by them.
+    /// Bits of the hash: they rule out most other keys.
     pub(super) tag: u16,
     key_bytes: u32,
     body: Body,

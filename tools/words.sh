@@ -1,0 +1,12 @@
+#!/bin/sh
+# Words that must not come back (docs/style.md), looked for in every text a person reads: documents, sources, expected output.
+set -eu
+cd "$(dirname "$0")/.."
+words='told apart|is told|are told|as it was told|so few|whoever|stood still|not seen to|the middle trial|begotten|beget|begets|stop to grow|by the operation|x NULL|x RAM'
+found=$(git grep -nIiwE "$words" -- . ':!CHANGELOG.md' ':!docs/style.md' ':!tools/words.sh' ':!data' ':!tests' ':!*vendor*' ':!crates/cli/tests/terminal.rs' || true)
+if [ -n "$found" ]; then
+    echo "words a native reader stumbles over (docs/style.md has better ones):"
+    echo "$found"
+    exit 1
+fi
+echo "words: none of those that must not come back"
