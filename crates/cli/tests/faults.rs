@@ -55,6 +55,12 @@ const MATRIX: &[Row] = &[
         ],
     },
     Row {
+        fault: "server of the user's killed",
+        one: rows::users_server_killed,
+        always: &[(&["redis", "memcached"], YCSB)],
+        full: &[(&["redis", "memcached"], &["fans", "bulk", "append"])],
+    },
+    Row {
         fault: "worker killed",
         one: rows::worker_killed,
         always: &[(&["lmdb"], JOBS), (&["ram", "sqlite", "kyotocabinet", "redis-unix", "rocksdb"], YCSB)],
@@ -237,6 +243,17 @@ fn a_server_that_is_frozen_ends_the_cell_at_the_deadline() {
 #[ignore = "all servers and jobs: minutes"]
 fn a_server_that_is_frozen_ends_the_cell_at_the_deadline_everywhere() {
     full(&["server frozen"]);
+}
+
+#[test]
+fn a_server_of_the_users_that_dies_ends_the_cell_at_the_deadline() {
+    always(&["server of the user's killed"]);
+}
+
+#[test]
+#[ignore = "all jobs: a minute"]
+fn a_server_of_the_users_that_dies_ends_the_cell_at_the_deadline_everywhere() {
+    full(&["server of the user's killed"]);
 }
 
 #[test]

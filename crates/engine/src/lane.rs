@@ -23,7 +23,7 @@ use std::time::Duration;
 use store::{Failure, OperationKind, Reply, Session, Slot, StoreError, Until};
 pub use turn::{Turn, TurnEnd};
 
-/// Consecutive lost connections after which a store is given up.
+/// Consecutive lost connections after which a store is given up, if the deadline has not passed before.
 const GIVE_UP_AFTER: u32 = 200;
 /// Waits are cut short by this much and finished by looking at the clock: sleeps wake late, clocks do not.
 const SPIN: Duration = Duration::from_micros(60);
@@ -82,6 +82,8 @@ pub(crate) struct Lane<'a> {
     submitted: Vec<Slot>,
     now: Ticks,
     next_scan: Ticks,
+    /// While connections are lost: until when a good reply must have come.
+    lost_end: Ticks,
     published: u64,
     /// Whether the session answered the last operation at once.
     at_once: bool,
@@ -122,6 +124,7 @@ impl<'a> Lane<'a> {
             submitted: Vec::with_capacity(slots as usize),
             now: 0,
             next_scan: 0,
+            lost_end: Ticks::MAX,
             published: 0,
             at_once: true,
             burst: Burst::NONE,
@@ -170,11 +173,11 @@ impl<'a> Lane<'a> {
         if self.signals.stop.load(Ordering::Relaxed) {
             return Ok(Some(End::Interrupted));
         }
-        if self.books.lost_in_a_row >= GIVE_UP_AFTER {
-            return Ok(Some(End::Unanswered));
-        }
         self.ready.extend(self.waiting.drain(..));
         self.now = self.clock.now();
+        if self.is_lost() {
+            return Ok(Some(End::Unanswered));
+        }
         if self.now >= self.next_scan && self.deadline_passed() {
             return Ok(Some(End::Unanswered));
         }
@@ -188,6 +191,16 @@ impl<'a> Lane<'a> {
             return Ok(Some(End::Completed));
         }
         Ok(None)
+    }
+
+    /// Whether connections are lost, and nothing good was answered, too often or for longer than any reply may take.
+    fn is_lost(&mut self) -> bool {
+        if self.books.lost_in_a_row == 0 {
+            self.lost_end = Ticks::MAX;
+        } else if self.lost_end == Ticks::MAX {
+            self.lost_end = self.now.saturating_add(self.deadline);
+        }
+        self.books.lost_in_a_row >= GIVE_UP_AFTER || self.now > self.lost_end
     }
 
     /// Whether nothing more will be sent, given that nothing is in flight.

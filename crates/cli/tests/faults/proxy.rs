@@ -98,6 +98,18 @@ impl Proxy {
         format!("{}://127.0.0.1:{}", self.name, self.port)
     }
 
+    /// Ends the server once the job writes; what connects afterwards is refused.
+    pub fn kill_server(&mut self) -> Instant {
+        let begun = Instant::now();
+        while self.writes.load(Ordering::Relaxed) < AT_WORK {
+            assert!(begun.elapsed() < Duration::from_secs(20), "nothing is written through the proxy");
+            thread::sleep(Duration::from_millis(5));
+        }
+        let struck = Instant::now();
+        self.server.kill().unwrap();
+        struck
+    }
+
     /// Cuts connections once the job writes, and says when. A connection is at work if bytes have gone through it in the last moments.
     pub fn cut(&self, cut: Cut) -> Instant {
         let begun = Instant::now();

@@ -261,3 +261,15 @@ pub fn connections_cut(program: &str, job: &str, cut: Cut) {
     over.reason(&["connection_lost"]);
     void_and_resumable(&over);
 }
+
+/// A server of the user's that dies: nobody says so, but nothing answers any more.
+pub fn users_server_killed(program: &str, job: &str) {
+    let mut proxy = Proxy::to(program);
+    let mut running = Running::start(&format!("{} --clients 4", long(job, &proxy.spec())), unlimited);
+    running.until_busy();
+    let struck = proxy.kill_server();
+    let over = running.ended(struck);
+    over.reason(&["connection_lost"]);
+    assert!(over.took < Duration::from_secs(2) + SLACK, "{}: {:?}", over.words, over.took);
+    assert_eq!((over.ran.status, over.ran.verdict()), (1, "void"), "{}: {}", over.words, over.ran.said());
+}
