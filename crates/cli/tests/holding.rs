@@ -48,7 +48,7 @@ fn ten_thousand_keys_nobody_wrote_make_a_cell_void_on_every_protocol() {
         assert_eq!((honest.status, honest.is_ranked(store)), (0, true), "{store}: {}", honest.said());
         let ran = lied_to(store, Some(Lie::KeysNobodyWrote));
         assert_eq!((ran.verdict(), ran.status), ("void", 1), "{store}: {}", ran.said());
-        let (count, example) = ran.why("foreign_data").unwrap();
+        let (count, example) = ran.why("foreign_data").unwrap_or_else(|| panic!("{}", ran.said()));
         assert_eq!(count, 10_000, "{store}: {example}");
         assert!(example.contains("it holds 10300 keys, 300 were left there"), "{store}: {example}");
     }
@@ -164,6 +164,6 @@ fn one_row_slipped_into_a_private_database_makes_the_cell_void() {
     }
     let ran = desk.finished(running.wait_with_output().unwrap());
     assert_eq!((ran.verdict(), ran.status), ("void", 1), "{}", ran.said());
-    let (count, example) = ran.why("foreign_data").unwrap();
+    let (count, example) = ran.why("foreign_data").unwrap_or_else(|| panic!("{}", ran.said()));
     assert_eq!((count, &example[..]), (1, "the store says it holds 101 keys, 100 were left there"));
 }

@@ -5,7 +5,7 @@ use crate::lease::Lease;
 use crate::listener::listeners;
 use crate::process::{Ending, Pid, signal};
 use crate::server::{Recipe, Server};
-use crate::settle::settle;
+use crate::settle::{Handles, settle};
 use crate::tree;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
@@ -166,7 +166,7 @@ impl Whereabouts {
             (Opener::Embedded(open), Reached::Directory(directory)) => {
                 let store = open(spec, directory)?;
                 if self.directory.is_some() {
-                    settle(directory).map_err(|(path, source)| StoreError::Io { path, source })?;
+                    settle(directory, Handles::Kept).map_err(|(path, source)| StoreError::Io { path, source })?;
                 }
                 store
             }

@@ -118,7 +118,8 @@ impl Recipe<'_> {
         let logs = Logs::new(logs, place.secret.clone());
         let server = Server { pid, stop_signal: plan.stop_signal, logs, endpoint: plan.endpoint.clone(), lease };
         let store = self.await_ready(&server, &plan, &ports)?;
-        settle::settle(server.lease.store()).map_err(|(path, source)| StoreError::Io { path, source })?;
+        settle::settle(server.lease.store(), settle::Handles::Closed)
+            .map_err(|(path, source)| StoreError::Io { path, source })?;
         Ok((server, store))
     }
 

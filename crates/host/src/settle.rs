@@ -6,6 +6,16 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+/// What is done with the handles on files once these are on the disk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Handles {
+    /// They are closed.
+    Closed,
+    /// They stay open as long as this process, which has a store open there: by POSIX, closing any handle on a file gives up every lock
+    /// the process has on it, and with them the store's.
+    Kept,
+}
+
 /// Writes everything below a directory to the disk, and returns when it is there: what setting a server up wrote can then neither be
 /// lost with what the server acknowledges, nor be written in the time that is measured.
 ///
@@ -14,7 +24,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// The system's, with the file: what the disk does not take.
-pub fn settle(directory: &Path) -> Result<(), (PathBuf, io::Error)> {
+pub fn settle(directory: &Path, handles: Handles) -> Result<(), (PathBuf, io::Error)> {
     let mut begun = Vec::new();
     let mut paths = vec![directory.to_owned()];
     while let Some(path) = paths.pop() {
@@ -34,10 +44,10 @@ pub fn settle(directory: &Path) -> Result<(), (PathBuf, io::Error)> {
             Err(error) => return Err((path, error)),
         }
         if begun.len() >= MOST_OPEN_FILES {
-            finish(&mut begun)?;
+            finish(&mut begun, handles)?;
         }
     }
-    finish(&mut begun)
+    finish(&mut begun, handles)
 }
 
 /// Files open at once: well below what any system allows.
@@ -53,7 +63,7 @@ fn begin(file: &File) {
     unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
-fn finish(begun: &mut Vec<(PathBuf, File)>) -> Result<(), (PathBuf, io::Error)> {
+fn finish(begun: &mut Vec<(PathBuf, File)>, handles: Handles) -> Result<(), (PathBuf, io::Error)> {
     for (path, file) in begun.drain(..) {
         match file.sync_all() {
             // A file system that has nothing to sync says so.
@@ -61,13 +71,17 @@ fn finish(begun: &mut Vec<(PathBuf, File)>) -> Result<(), (PathBuf, io::Error)> 
             Err(error) => return Err((path, error)),
             Ok(()) => {}
         }
+        if handles == Handles::Kept {
+            std::mem::forget(file);
+        }
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::settle;
+    use super::{Handles, settle};
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -75,7 +89,31 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(directory.path().join("socket")).unwrap();
         symlink("/no/such/file", directory.path().join("link")).unwrap();
-        settle(directory.path()).unwrap();
-        settle(&directory.path().join("gone")).unwrap();
+        settle(directory.path(), Handles::Closed).unwrap();
+        settle(&directory.path().join("gone"), Handles::Closed).unwrap();
+    }
+
+    /// Whether another process may lock the file of a store that has it locked here.
+    fn is_locked_against_others(file: &std::path::Path) -> bool {
+        let tries = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)";
+        !std::process::Command::new("python3").args(["-c", tries]).arg(file).output().unwrap().status.success()
+    }
+
+    #[test]
+    fn a_store_that_is_open_here_keeps_the_locks_on_its_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store");
+        let file = std::fs::File::create(&path).unwrap();
+        // SAFETY: the lock is plain data; the call touches nothing else.
+        let locked = unsafe {
+            let mut lock: libc::flock = std::mem::zeroed();
+            lock.l_type = libc::F_WRLCK as libc::c_short;
+            libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &lock)
+        };
+        assert_eq!(locked, 0);
+        settle(directory.path(), Handles::Kept).unwrap();
+        assert!(is_locked_against_others(&path));
+        settle(directory.path(), Handles::Closed).unwrap();
+        assert!(!is_locked_against_others(&path), "the test can fail");
     }
 }
