@@ -48,7 +48,7 @@ impl Worker for MixWorker {
         let wide = u128::from(self.state) * u128::from(self.state ^ 0xe703_7ed1_a0b4_28db);
         let random = (wide >> 64) as u64 ^ wide as u64;
         self.key[8..].copy_from_slice(&random.to_le_bytes());
-        Step::Operation(if random % 20 == 0 {
+        Step::Operation(if random.is_multiple_of(20) {
             Operation::Put { key: &self.key, value: &[b'v'; 64] }
         } else {
             Operation::Get { key: &self.key }

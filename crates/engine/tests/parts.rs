@@ -37,8 +37,8 @@ fn count(outcome: &mut Outcome, latency_ns: u64, number: u64) {
     outcome.histograms.send_lag.record(latency_ns / 3);
     outcome.histograms.client_lag.record(latency_ns / 7);
     outcome.histograms.response[(number % kinds) as usize].record(latency_ns);
-    if number % 97 == 0 {
-        let kind = if number % 2 == 0 { ReasonKind::WrongValue } else { ReasonKind::StaleValue };
+    if number.is_multiple_of(97) {
+        let kind = if number.is_multiple_of(2) { ReasonKind::WrongValue } else { ReasonKind::StaleValue };
         outcome.offences.add(Offence::at_large(kind, "seen".into()));
     }
 }

@@ -62,7 +62,7 @@ fn largest_reversal_ns(hand_overs: u64, stop: &AtomicBool) -> u64 {
                     let mut waited = 0u32;
                     while turn.load(Ordering::Acquire) != mine {
                         waited += 1;
-                        if waited % 256 == 0 {
+                        if waited.is_multiple_of(256) {
                             if stop.load(Ordering::Relaxed) || Instant::now() > end {
                                 return;
                             }

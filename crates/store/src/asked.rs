@@ -33,7 +33,7 @@ pub fn asked(store: Box<dyn Store>, name: &str) -> Result<Box<dyn Store>, StoreE
     let is_asked = |kind: OperationKind| {
         let counts =
             together(kind).contains(&OperationKind::GetCounter) || together(kind).contains(&OperationKind::GetFields);
-        !OperationSet::BASIC.has(kind) && !(counts && counters == Counters::Apart)
+        !(OperationSet::BASIC.has(kind) || counts && counters == Counters::Apart)
     };
     for kind in declared.native.kinds().filter(|kind| is_asked(*kind)) {
         if let Err(words) = questions.has(kind)? {

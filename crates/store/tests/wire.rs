@@ -240,7 +240,7 @@ fn a_server_that_answers_and_hangs_up_each_time_is_reached_each_time() {
 fn a_server_that_is_not_there_or_does_not_greet_is_an_error_with_its_address() {
     let directory = wire_peer::directory();
     let path = directory.path().join("none.sock");
-    let error = wire_peer::session(&Endpoint::unix(&path), 1, 1, || Letters::greeting()).err().unwrap().to_string();
+    let error = wire_peer::session(&Endpoint::unix(&path), 1, 1, Letters::greeting).err().unwrap().to_string();
     assert!(error.contains("none.sock") && error.contains("No such file"), "{error}");
     let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let server = std::thread::spawn(move || {
@@ -251,7 +251,7 @@ fn a_server_that_is_not_there_or_does_not_greet_is_an_error_with_its_address() {
         }
     });
     for words in ["closed the connection", "not the protocol", "says no", "more than it was asked"] {
-        let error = wire_peer::session(&Endpoint::unix(&path), 1, 1, || Letters::greeting()).err().unwrap().to_string();
+        let error = wire_peer::session(&Endpoint::unix(&path), 1, 1, Letters::greeting).err().unwrap().to_string();
         assert!(error.contains(words) && error.contains("none.sock"), "{error}");
     }
     server.join().unwrap();

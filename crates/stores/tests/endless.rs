@@ -160,6 +160,7 @@ fn handlersocket(request: &[u8]) -> (Vec<u8>, &'static [u8]) {
     }
 }
 
+#[cfg(feature = "full")]
 fn http(request: &[u8], head: &str, endless: &'static [u8]) -> (Vec<u8>, &'static [u8]) {
     let whole = |body: &str| {
         (format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes(), &b""[..])

@@ -197,7 +197,7 @@ impl Rule {
         let seen = self.seen.fetch_add(1, Ordering::Relaxed) + 1;
         match self.when {
             When::Nth(n) => seen == n,
-            When::Every(n) => seen % n.max(1) == 0,
+            When::Every(n) => seen.is_multiple_of(n.max(1)),
         }
     }
 }

@@ -68,7 +68,7 @@ fn together(subject: &Subject<'_>) -> Result<(), Stop> {
                 Owner::Nobody => return Err(Stop::wrong(ReasonKind::WrongValue, key, seen("nobody wrote this"))),
             }
             // What this client wrote here before is overwritten by now, by itself.
-            let earlier = (0..round).rev().filter(|earlier| (round - earlier) as usize % KEYS == 0);
+            let earlier = (0..round).rev().filter(|earlier| ((round - earlier) as usize).is_multiple_of(KEYS));
             if earlier.into_iter().any(|earlier| got == written(key, client, earlier)) {
                 return Err(Stop::wrong(ReasonKind::StaleValue, key, seen("this client has overwritten this")));
             }

@@ -60,7 +60,7 @@ fn misses(subject: &Subject<'_>) -> Result<(), Stop> {
     let keys: Vec<Vec<u8>> = (0..200).map(|number| subject.key(format!("now and then {number}"))).collect();
     let values: Vec<Vec<u8>> =
         keys.iter().enumerate().map(|(number, key)| value::of(key, 1, number * 7 % 300)).collect();
-    let is_hit = |at: usize| at % 3 == 0;
+    let is_hit = |at: usize| at.is_multiple_of(3);
     let script: Vec<_> = (0..keys.len())
         .filter(|at| is_hit(*at))
         .map(|at| (Operation::Put { key: &keys[at], value: &values[at] }, Must::BeDone))

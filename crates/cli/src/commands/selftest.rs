@@ -93,7 +93,7 @@ pub fn for_study() -> Option<Selftest> {
         return Some(known);
     }
     if std::io::stderr().is_terminal() {
-        note(&format!("kvtrial: checking itself on this machine, once; 'kvtrial selftest' proves more"));
+        note("kvtrial: checking itself on this machine, once; 'kvtrial selftest' proves more");
     }
     let made = selftest::run(Scope::Quick, &identity, host::interrupt::flag(), &mut |_| {})?;
     remember(&made);

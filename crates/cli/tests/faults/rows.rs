@@ -166,7 +166,7 @@ pub fn terminal_closed(store: &str, _: &str) {
 
 /// No file may grow beyond this many KiB: a full disk, to a store.
 fn limited(kib: u64, words: &str) -> Running {
-    Running::start(&words, |command| {
+    Running::start(words, |command| {
         let limit = libc::rlimit { rlim_cur: kib << 10, rlim_max: kib << 10 };
         // SAFETY: setrlimit is safe between fork and exec.
         unsafe {

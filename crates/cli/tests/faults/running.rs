@@ -126,7 +126,7 @@ impl Running {
         let session = self.server().unwrap().pid;
         let of_server: Vec<i32> =
             processes().into_iter().filter(|one| one.session == session).map(|one| one.pid).collect();
-        of_server.into_iter().map(|pid| strike(pid, signal)).last().unwrap()
+        of_server.into_iter().map(|pid| strike(pid, signal)).next_back().unwrap()
     }
 
     pub fn worker(&self) -> Option<Process> {

@@ -144,7 +144,7 @@ impl HandlerSocket {
             },
             OperationKind::Increment => {
                 let before = last.tokens().next().and_then(parse_i64).ok_or("a counter as it was before")?;
-                let by = self.asked.front().next().and_then(|text| parse_i64(text)).ok_or("an increment asked for")?;
+                let by = self.asked.front().next().and_then(parse_i64).ok_or("an increment asked for")?;
                 self.asked.pop();
                 Ok(Reply::Number(before.wrapping_add(by)))
             }
@@ -219,7 +219,7 @@ impl HandlerSocket {
             let line = Line::of(&input[start..*end])?;
             start = end + 1;
             let is_insert = number % 2 == 1;
-            if !line.is_good() && !(is_insert && line.failed_with(DUPLICATE)) {
+            if !(line.is_good() || is_insert && line.failed_with(DUPLICATE)) {
                 let words = line.words();
                 self.words = words;
                 return Ok(refused(&self.words));

@@ -233,8 +233,11 @@ impl Store for MySql {
             field(reduction.sum.sql_json())
         );
         let rows: Vec<(Vec<u8>, u64, i64)> = self.ask(patience, async |conn| conn.query(query).await)?;
-        let group =
-            |(key, count, sum)| Group { key: String::from_utf8_lossy(&Vec::<u8>::from(key)).into_owned(), count, sum };
+        let group = |(key, count, sum): (Vec<u8>, u64, i64)| Group {
+            key: String::from_utf8_lossy(&key).into_owned(),
+            count,
+            sum,
+        };
         Ok(rows.into_iter().map(group).collect())
     }
 }

@@ -263,7 +263,7 @@ pub fn reduces(rig: &Rig) {
 pub fn sweeps(rig: &Rig) {
     let mut client = rig.client(1, 4);
     let key = |n: u32| {
-        if n % 2 == 0 { format!("key {n}").into_bytes() } else { [&[1, b'\t'], &n.to_be_bytes()[..]].concat() }
+        if n.is_multiple_of(2) { format!("key {n}").into_bytes() } else { [&[1, b'\t'], &n.to_be_bytes()[..]].concat() }
     };
     let keys: Vec<Vec<u8>> = (0..1000).map(key).collect();
     for key in &keys[10..310] {

@@ -462,7 +462,9 @@ fn false_value(lie: Lie, action: &Action, truth: &Answer, map: &Map, shared: &Sh
         Lie::StaleValue => map.previous(key)?,
         Lie::OneRegister => map.last_put(key)?,
         Lie::FirstValueWhileWriting if is_written(key) => map.first(key)?,
-        Lie::BackAndForthWhileWriting if is_written(key) && shared.turns.fetch_add(1, Ordering::Relaxed) % 2 == 0 => {
+        Lie::BackAndForthWhileWriting
+            if is_written(key) && shared.turns.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) =>
+        {
             map.previous(key)?
         }
         Lie::WrongBytes | Lie::TruncatedValue if value.is_empty() => return None,

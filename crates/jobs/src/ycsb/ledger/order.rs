@@ -103,7 +103,7 @@ impl Writes {
 
     /// The same, where the oldest unfinished version may be so many steps back.
     pub fn write_among(self, steps: u64) -> Operation {
-        let steps = steps.max(WINDOW - 1).min(MAX_VERSION / 2);
+        let steps = steps.clamp(WINDOW - 1, MAX_VERSION / 2);
         Operation(self.issued() | back(self.issued(), steps) << VERSION_BITS | CROWDED)
     }
 
