@@ -221,9 +221,8 @@ fn carry_out(
             session
         }
         none => {
-            let mut opened = store.session(plan)?;
             let longest = store.capabilities().max_value_bytes as u64;
-            opened.believe(trial.largest_reply_bytes().unwrap_or(longest));
+            let opened = store.believing_session(plan, trial.largest_reply_bytes().unwrap_or(longest))?;
             none.insert(opened)
         }
     };

@@ -89,6 +89,10 @@ impl Store for Asked {
         self.store.session(plan)
     }
 
+    fn believing_session(&self, plan: SessionPlan, largest_reply_bytes: u64) -> Result<Box<dyn Session>, StoreError> {
+        self.store.believing_session(plan, largest_reply_bytes)
+    }
+
     fn threading(&self) -> Threading {
         self.store.threading()
     }

@@ -30,25 +30,34 @@ enum State {
 }
 
 impl BlockingClient {
-    /// Opens a session of one client with up to `pipeline` operations in flight (at least 1), each of which may take `timeout`.
+    /// Opens a session of one client with up to `pipeline` operations in flight (at least 1), each of which may take `timeout`. Replies
+    /// hold at most as many bytes of keys and values as the store's longest value has.
     ///
     /// # Errors
     /// When the store cannot be reached or refuses.
     pub fn open(store: &dyn Store, pipeline: u32, timeout: Duration) -> Result<BlockingClient, StoreError> {
+        let longest = store.capabilities().max_value_bytes as u64;
+        BlockingClient::believing(longest, store, pipeline, timeout)
+    }
+
+    /// The same where replies hold at most so many bytes of keys and values.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    pub fn believing(
+        largest_reply_bytes: u64,
+        store: &dyn Store,
+        pipeline: u32,
+        timeout: Duration,
+    ) -> Result<BlockingClient, StoreError> {
         let pipeline = pipeline.max(1);
-        let mut session = store.session(SessionPlan { clients: 1, pipeline })?;
-        session.believe(store.capabilities().max_value_bytes as u64);
+        let session = store.believing_session(SessionPlan { clients: 1, pipeline }, largest_reply_bytes)?;
         Ok(BlockingClient { session, pipeline, timeout, stop: None, state: State::Idle })
     }
 
     /// The same, that waits for nothing more once this flag is set: what has no reply then comes back as if its time were over.
     pub fn until(self, stop: Option<&'static AtomicBool>) -> BlockingClient {
         BlockingClient { stop, ..self }
-    }
-
-    /// Replies hold at most so many bytes of keys and values; without this, as many as the store's longest value has.
-    pub fn believe(&mut self, largest_reply_bytes: u64) {
-        self.session.believe(largest_reply_bytes);
     }
 
     /// Carries out one operation. Its failure is an [`OwnedReply::Failed`]; after [`OwnedFailure::Deadline`] the client is

@@ -190,6 +190,16 @@ pub trait Store: Send + Sync {
     /// When the store cannot be reached or refuses.
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError>;
 
+    /// The same, and [`believe`](Session::believe) at once: some drivers take their bound when they connect, and never again.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    fn believing_session(&self, plan: SessionPlan, largest_reply_bytes: u64) -> Result<Box<dyn Session>, StoreError> {
+        let mut session = self.session(plan)?;
+        session.believe(largest_reply_bytes);
+        Ok(session)
+    }
+
     /// How threads are laid out over clients.
     fn threading(&self) -> Threading;
 

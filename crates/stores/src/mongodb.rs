@@ -22,6 +22,8 @@
 //! are kvtrial's in the database of the URL (or in `kvtrial`); nothing else is touched. With documents in them a run needs `--overwrite`.
 
 #[cfg(feature = "mongodb")]
+mod bounded;
+#[cfg(feature = "mongodb")]
 mod client;
 #[cfg(feature = "mongodb")]
 mod document;

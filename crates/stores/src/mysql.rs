@@ -11,6 +11,8 @@
 //! rows in them a run needs `--overwrite`.
 
 #[cfg(feature = "mysql")]
+mod bounded;
+#[cfg(feature = "mysql")]
 mod client;
 #[cfg(feature = "mysql")]
 mod setup;

@@ -1,7 +1,12 @@
 //! A reply that never ends, or announces more than any memory holds, is not believed: it fails at once, and little is held of it. On
-//! every protocol this project speaks itself, and on HTTP.
+//! every protocol this project speaks itself, on HTTP, and through drivers as far as they allow.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[cfg(feature = "full")]
+mod endless_support;
+
+#[cfg(feature = "full")]
+use endless_support::{mongodb, mysql};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -56,29 +61,34 @@ const HELD_AT_MOST: usize = 8 << 20;
 /// An answer to what a client has sent: the bytes before the endless part, and what is then repeated. Nothing repeated: it ends.
 type Script = fn(&[u8]) -> (Vec<u8>, &'static [u8]);
 
-fn serve(script: Script) -> u16 {
+fn serve(greeting: Vec<u8>, script: Script) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || converse(stream, script));
+            let greeting = greeting.clone();
+            std::thread::spawn(move || converse(stream, &greeting, script));
         }
     });
     port
 }
 
-fn converse(mut stream: TcpStream, script: Script) {
+fn converse(mut stream: TcpStream, greeting: &[u8], script: Script) {
     let mut request = vec![0; 64 << 10];
+    if stream.write_all(greeting).is_err() {
+        return;
+    }
     while let Ok(size @ 1..) = stream.read(&mut request) {
         let (answer, endless) = script(&request[..size]);
         if stream.write_all(&answer).is_err() {
             return;
         }
         if !endless.is_empty() {
-            let block = endless.repeat((64 << 10) / endless.len());
+            let repeated = endless.repeat((64 << 10) / endless.len());
+            let block = if repeated.is_empty() { endless } else { &repeated };
             // Four gigabytes, or until the client has had enough.
             for _ in 0..(4usize << 30) / block.len() {
-                if stream.write_all(&block).is_err() {
+                if stream.write_all(block).is_err() {
                     return;
                 }
             }
@@ -97,20 +107,68 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 /// What becomes of an operation that is answered so.
 fn failure(spec: &str, script: Script, operation: &Operation<'_>) -> String {
+    failure_within(Memory::Asked(HELD_AT_MOST), spec, Vec::new(), script, operation)
+}
+
+/// Memory a client may hold at most, bytes.
+#[derive(Clone, Copy, Debug)]
+enum Memory {
+    /// That it has asked for.
+    Asked(usize),
+    /// That it has written to, too: a driver asks for what a message announces, and writes what is there.
+    #[cfg(feature = "full")]
+    Touched(usize),
+}
+
+/// What the kernel says of this process's memory.
+#[cfg(feature = "full")]
+fn resident(name: &str) -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.split_whitespace().find_map(|word| word.parse::<usize>().ok()).unwrap() << 10
+}
+
+impl Memory {
+    /// From now on the most counts; what is held now.
+    fn begin(self) -> usize {
+        match self {
+            Memory::Asked(_) => {
+                let before = HELD.load(Ordering::Relaxed);
+                PEAK.store(before, Ordering::Relaxed);
+                before
+            }
+            #[cfg(feature = "full")]
+            Memory::Touched(_) => {
+                // So the kernel's highest mark begins anew.
+                std::fs::write("/proc/self/clear_refs", "5").unwrap();
+                resident("VmRSS:")
+            }
+        }
+    }
+
+    fn check(self, before: usize, of: &str) {
+        let (held, most) = match self {
+            Memory::Asked(most) => (PEAK.load(Ordering::Relaxed) - before, most),
+            #[cfg(feature = "full")]
+            Memory::Touched(most) => (resident("VmHWM:").saturating_sub(before), most),
+        };
+        assert!(held < most, "{of}: {held} bytes were held");
+    }
+}
+
+/// The same, of a server that speaks first and a client that may hold so much.
+fn failure_within(memory: Memory, spec: &str, greeting: Vec<u8>, script: Script, operation: &Operation<'_>) -> String {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let store = store(spec, serve(script));
-    let mut client = BlockingClient::open(&*store, 1, Duration::from_secs(60)).unwrap();
-    client.believe(BELIEVED);
-    let before = HELD.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
+    let store = store(spec, serve(greeting, script));
+    let mut client = BlockingClient::believing(BELIEVED, &*store, 1, Duration::from_secs(60)).unwrap();
+    let before = memory.begin();
     let start = Instant::now();
     let reply = client.execute(operation).unwrap();
-    let held = PEAK.load(Ordering::Relaxed) - before;
-    assert!(held < HELD_AT_MOST, "{spec} {operation:?}: {held} bytes were held");
+    memory.check(before, &format!("{spec} {operation:?}"));
     assert!(start.elapsed() < Duration::from_secs(30), "{spec} {operation:?}: {:?}", start.elapsed());
     match reply {
         OwnedReply::Failed(OwnedFailure::Protocol(words)) => words,
-        other => panic!("{spec} {operation:?}: {other:?}"),
+        other => panic!("{spec} {operation:?}: {:.300}", format!("{other:?}")),
     }
 }
 
@@ -246,6 +304,66 @@ fn no_row_of_a_database_is_believed_beyond_what_can_come_nor_rows_without_end() 
     failure("postgres", rows, &GET);
 }
 
+/// Two of the largest parts of a packet, while the driver's buffer grows: it begins to believe a part when it has all of it.
+#[cfg(feature = "full")]
+const HELD_OF_MYSQL: Memory = Memory::Asked(64 << 20);
+
+/// Five times the longest message: the driver copies it, and keeps every document of it by itself, however small.
+#[cfg(feature = "full")]
+const HELD_OF_MONGODB: Memory = Memory::Touched(256 << 20);
+
+#[cfg(feature = "full")]
+#[test]
+fn no_packet_of_mysql_is_believed_beyond_what_the_driver_must_take_nor_rows_without_end() {
+    let fails = |script, held, operation| failure_within(held, "mysql", mysql::greeting(), script, operation);
+    let long = |request: &[u8]| mysql::answer(request, mysql::long);
+    let many = |request: &[u8]| mysql::answer(request, mysql::many);
+    let words = fails(long, HELD_OF_MYSQL, &GET);
+    assert!(words.contains("announces a reply of more than 16778240 bytes, more than the 1050576"), "{words}");
+    for operation in &[Operation::GetMany { keys: &[b"k"] }, Operation::Scan { start: b"k", limit: 10 }] {
+        let words = fails(many, Memory::Asked(HELD_AT_MOST), operation);
+        assert!(words.contains("announces a reply of") && words.contains("more than the 1050576"), "{words}");
+    }
+    assert!(fails(many, Memory::Asked(HELD_AT_MOST), &GET).contains("two rows of one key"));
+    assert!(
+        fails(many, Memory::Asked(HELD_AT_MOST), &Operation::GetFields { key: b"k" })
+            .contains("a counter that is no integer")
+    );
+}
+
+#[cfg(feature = "full")]
+#[test]
+fn no_message_of_mongodb_is_believed_beyond_the_longest_it_says_it_sends_nor_documents_without_end() {
+    let fails = |script, held, operation| failure_within(held, "mongodb", Vec::new(), script, operation);
+    let announced = |request: &[u8]| mongodb::answer(request, mongodb::USUAL, mongodb::announced);
+    assert!(fails(announced, Memory::Asked(HELD_AT_MOST), &GET).contains("2147483647 over maximum 48000000"));
+    let noise = |request: &[u8]| mongodb::answer(request, mongodb::USUAL, mongodb::noise);
+    fails(noise, HELD_OF_MONGODB, &GET);
+    let many = Operation::GetMany { keys: &[b"k"] };
+    for (message, script) in [
+        (&mongodb::LARGE, (|request: &[u8]| mongodb::answer(request, mongodb::USUAL, mongodb::large)) as Script),
+        (&mongodb::SMALL, |request: &[u8]| mongodb::answer(request, mongodb::USUAL, mongodb::small)),
+    ] {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(message.len() < mongodb::USUAL as usize, "made, and short enough");
+        drop(alone);
+        let words = fails(script, HELD_OF_MONGODB, &many);
+        assert!(words.contains("announces a reply of") && words.contains("more than the 1050576"), "{words}");
+    }
+    let batches = |request: &[u8]| mongodb::answer(request, mongodb::USUAL, mongodb::batches);
+    assert!(fails(batches, Memory::Asked(HELD_AT_MOST), &many).contains("more than the 1050576"));
+}
+
+#[cfg(feature = "full")]
+#[test]
+fn a_server_that_says_its_messages_are_longer_than_those_of_mongodb_is_refused() {
+    let boastful = |request: &[u8]| mongodb::answer(request, i32::MAX, mongodb::announced);
+    let Opener::Server { connect, .. } = kvtrial_stores::find("mongodb").unwrap().opener else { panic!() };
+    let refusal = connect(&"mongodb".parse().unwrap(), &Endpoint::loopback(serve(Vec::new(), boastful)));
+    let words = refusal.err().expect("2 GiB were believed").to_string();
+    assert!(words.contains("up to 2147483647 bytes (maxMessageSizeBytes)"), "{words}");
+}
+
 #[cfg(feature = "full")]
 #[test]
 fn no_http_body_is_believed_beyond_what_can_come_nor_headers_without_end() {
@@ -272,7 +390,7 @@ fn what_is_asked_before_the_run_is_bounded_too() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let before = HELD.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
-    let port = serve(endless);
+    let port = serve(Vec::new(), endless);
     let Opener::Server { connect, .. } = kvtrial_stores::find("memcached").unwrap().opener else { panic!() };
     let _ = connect(&"memcached".parse().unwrap(), &Endpoint::loopback(port));
     let held = PEAK.load(Ordering::Relaxed) - before;

@@ -9,6 +9,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// How long one answer may take. A server that does not know a command may say nothing at all.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How much one answer may hold; what is asked for is short.
+const ANSWER_BYTES: u64 = 1 << 20;
+
 const VALUE: &[u8] = b"a value";
 
 /// Where counters are.
@@ -178,9 +181,10 @@ impl<'a> Questions<'a> {
         }
         let mut client = match self.client.take() {
             Some(client) => client,
-            None => BlockingClient::open(self.store, 1, PATIENCE).map_err(|error| error.to_string())?,
+            None => {
+                BlockingClient::believing(ANSWER_BYTES, self.store, 1, PATIENCE).map_err(|error| error.to_string())?
+            }
         };
-        client.believe(1 << 20);
         let reply = client.execute(operation).map_err(|error| error.to_string())?;
         match reply {
             OwnedReply::Failed(OwnedFailure::Refused(words) | OwnedFailure::ConnectionLost(words)) => Err(words),

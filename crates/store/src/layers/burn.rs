@@ -64,14 +64,23 @@ struct Burning {
     text: String,
 }
 
+impl Burning {
+    fn over(&self, session: Box<dyn Session>) -> Box<dyn Session> {
+        Box::new(BurningSession { session, burn: self.burn, last: Instant::now(), every: 1, left: 1 })
+    }
+}
+
 impl Store for Burning {
     fn capabilities(&self) -> &Capabilities {
         self.store.capabilities()
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        let session = self.store.session(plan)?;
-        Ok(Box::new(BurningSession { session, burn: self.burn, last: Instant::now(), every: 1, left: 1 }))
+        Ok(self.over(self.store.session(plan)?))
+    }
+
+    fn believing_session(&self, plan: SessionPlan, largest_reply_bytes: u64) -> Result<Box<dyn Session>, StoreError> {
+        Ok(self.over(self.store.believing_session(plan, largest_reply_bytes)?))
     }
 
     fn lacks(&self, kind: OperationKind) -> Option<&str> {

@@ -95,6 +95,10 @@ impl Cached {
         Ok(Cached { store, memory, interval, capabilities, _flusher: flusher })
     }
 
+    fn over(&self, beneath: Box<dyn Session>, plan: SessionPlan) -> Box<dyn Session> {
+        Box::new(CachedSession::new(beneath, Arc::clone(&self.memory), &self.capabilities, plan))
+    }
+
     /// Writes all that waits, and forgets what is in memory.
     fn write_all(&self) -> Result<(), StoreError> {
         self.memory.write_all().map_err(StoreError::Session)
@@ -107,8 +111,11 @@ impl Store for Cached {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        let beneath = self.store.session(plan)?;
-        Ok(Box::new(CachedSession::new(beneath, Arc::clone(&self.memory), &self.capabilities, plan)))
+        Ok(self.over(self.store.session(plan)?, plan))
+    }
+
+    fn believing_session(&self, plan: SessionPlan, largest_reply_bytes: u64) -> Result<Box<dyn Session>, StoreError> {
+        Ok(self.over(self.store.believing_session(plan, largest_reply_bytes)?, plan))
     }
 
     fn lacks(&self, kind: OperationKind) -> Option<&str> {

@@ -1,5 +1,6 @@
 //! One slot: operations as commands on three collections.
 
+use super::bounded::{ANSWER_BYTES, Tally, broken_by};
 use super::document::{holding, pair, value};
 use super::setup::COLLECTIONS;
 use mongodb::bson::raw::{RawArrayBuf, RawBsonRef, RawDocument, cstr};
@@ -8,9 +9,11 @@ use mongodb::bson::{Binary, Bson, Document, RawBinaryRef, RawDocumentBuf, doc};
 use mongodb::error::{Error, ErrorKind, Result, WriteFailure};
 use mongodb::options::ReturnDocument;
 use mongodb::{Collection, Database};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
+use store::believed::wire_bytes;
 use store::{Expected, Operation, Resent};
 use tokio::sync::Semaphore;
 
@@ -33,6 +36,8 @@ pub(super) struct Slot {
     fields: Collection<RawDocumentBuf>,
     journal: Journal,
     turn: Option<Arc<Semaphore>>,
+    /// An answer that holds more is not believed.
+    most_bytes: usize,
     resent: Resent,
 }
 
@@ -55,6 +60,7 @@ impl Slot {
             },
             database: database.clone(),
             turn,
+            most_bytes: ANSWER_BYTES,
             resent,
         }
     }
@@ -80,6 +86,10 @@ impl AsyncClient for Slot {
             }
         }
     }
+
+    fn believe(&mut self, largest_reply_bytes: u64) {
+        self.most_bytes = wire_bytes(largest_reply_bytes);
+    }
 }
 
 fn is_duplicate(error: &Error) -> bool {
@@ -92,6 +102,9 @@ fn is_duplicate(error: &Error) -> bool {
 
 #[cold]
 fn fail(error: &Error, out: &mut ReplyBuffer) -> Answer {
+    if let Some(words) = broken_by(error) {
+        return out.protocol(words);
+    }
     match &*error.kind {
         ErrorKind::Command(command) if LEAVING.contains(&command.code) => out.connection_lost(&command.message),
         ErrorKind::Command(command) => out.refused(format_args!("{} ({})", command.message, command.code)),
@@ -173,11 +186,11 @@ impl Slot {
     async fn carry_out(&self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<Answer> {
         Ok(match *operation {
             Operation::Get { key } => match self.pairs.find_one(doc! { "_id": id(key) }).await? {
-                Some(document) => out.value(&value(&document)),
+                Some(document) => out.value(&self.believed(value(&document))?),
                 None => Answer::Missing,
             },
             Operation::GetVersioned { key } => match self.pairs.find_one(doc! { "_id": id(key) }).await? {
-                Some(document) => out.versioned(&value(&document), 0),
+                Some(document) => out.versioned(&self.believed(value(&document))?, 0),
                 None => Answer::Missing,
             },
             Operation::Put { key, value } => self.put(key, value).await?,
@@ -199,9 +212,12 @@ impl Slot {
             }
             Operation::GetFields { key } => {
                 let mut cursor = self.fields.find(doc! { "k": id(key) }).await?;
+                let mut tally = Tally::new(self.most_bytes);
                 while cursor.advance().await? {
                     let row = cursor.current();
-                    out.rows.push(bytes(row, "f"), count(row).unwrap_or(0).to_string().as_bytes());
+                    let (field, count) = (bytes(row, "f"), count(row).unwrap_or(0).to_string());
+                    tally.add(field.len() + count.len())?;
+                    out.rows.push(field, count.as_bytes());
                 }
                 Answer::Rows
             }
@@ -224,6 +240,12 @@ impl Slot {
         })
     }
 
+    /// A value, if it can be believed.
+    fn believed<'a>(&self, value: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>> {
+        Tally::new(self.most_bytes).add(value.len())?;
+        Ok(value)
+    }
+
     async fn put(&self, key: &[u8], value: &[u8]) -> Result<Answer> {
         self.pairs.replace_one(doc! { "_id": id(key) }, pair(key, value)).upsert(true).await?;
         Ok(Answer::Done)
@@ -233,9 +255,12 @@ impl Slot {
         let ids: Vec<String> = keys.iter().map(|key| id(key)).collect();
         let mut cursor = self.pairs.find(doc! { "_id": { "$in": &ids } }).await?;
         let mut found: HashMap<Vec<u8>, Vec<u8>> = HashMap::with_capacity(keys.len());
+        let mut tally = Tally::new(self.most_bytes);
         while cursor.advance().await? {
             let row = cursor.current();
-            found.insert(bytes(row, "_id").to_vec(), value(row).into_owned());
+            let (id, value) = (bytes(row, "_id"), value(row));
+            tally.add(id.len() + value.len())?;
+            found.insert(id.to_vec(), value.into_owned());
         }
         for (key, id) in keys.iter().zip(&ids) {
             if let Some(value) = found.get(id.as_bytes()) {

@@ -1,5 +1,6 @@
 //! Connecting: login, collections, what the server says of itself.
 
+use super::bounded::{ANSWER_BYTES, Tally, check};
 use super::client::Slot;
 use super::document::{Figures, note, pipeline};
 use super::{DURABILITIES, Product, USUAL_PORT, ferretd_version};
@@ -137,20 +138,29 @@ fn options(endpoint: &Endpoint) -> ClientOptions {
 
 /// A client that has spoken to the server, or why not, soon.
 async fn enter(place: &str, options: ClientOptions, database: &str) -> Result<Database, StoreError> {
-    let ping = async {
+    let greet = async {
         let database = Client::with_options(options)?.database(database);
-        database.run_command(doc! { "ping": 1 }).await?;
-        Ok::<_, mongodb::error::Error>(database)
+        // The driver's own greeting; servers of every version know it by its old name.
+        let greeting = database.run_command(doc! { "isMaster": 1 }).await?;
+        Ok::<_, mongodb::error::Error>((database, greeting))
     };
-    match tokio::time::timeout(CONNECT_TIMEOUT, ping).await {
-        Ok(database) => database.map_err(|error| StoreError::open(place, error)),
-        Err(_) => Err(StoreError::open(place, "no answer within 1 s")),
-    }
+    let Ok(greeted) = tokio::time::timeout(CONNECT_TIMEOUT, greet).await else {
+        return Err(StoreError::open(place, "no answer within 1 s"));
+    };
+    let (database, greeting) = greeted.map_err(|error| StoreError::open(place, error))?;
+    check(&greeting).map_err(|words| StoreError::open(place, words))?;
+    Ok(database)
 }
 
 /// Collections that are there already stay, no matter whose their documents are: nobody has said yet that they may go.
 async fn make_collections(database: &Database) -> mongodb::error::Result<()> {
-    let existing = database.list_collection_names().await?;
+    let mut existing = Vec::new();
+    let mut tally = Tally::new(ANSWER_BYTES);
+    let mut collections = database.list_collections().await?;
+    while collections.advance().await? {
+        tally.add_document(collections.current())?;
+        existing.extend(collections.current().get_str("name").map(str::to_owned));
+    }
     for name in COLLECTIONS {
         if !existing.iter().any(|other| other == name) {
             database.create_collection(name).await?;
@@ -351,10 +361,12 @@ async fn aggregate(
     reduction: &Reduction,
 ) -> mongodb::error::Result<Vec<Document>> {
     let mut made = Vec::new();
+    let mut tally = Tally::new(ANSWER_BYTES);
     for &figures in Figures::of(product) {
         let stages = pipeline(reduction, figures);
         let mut cursor = database.collection::<Document>(COLLECTIONS[0]).aggregate(stages).await?;
         while cursor.advance().await? {
+            tally.add_document(cursor.current())?;
             made.push(cursor.deserialize_current()?);
         }
     }

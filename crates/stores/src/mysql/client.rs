@@ -1,8 +1,10 @@
 //! One slot: a connection of its own and its prepared statements.
 
+use super::bounded::{Rows, broken_by, leave, nonsense, packets_of};
 use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, DriverError, Error, Opts, Params, Row, Statement, Value};
+use mysql_async::{BinaryProtocol, Conn, DriverError, Error, Opts, Params, Row, Statement, Value};
 use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
+use store::believed::wire_bytes;
 use store::{Expected, Operation, Resent};
 
 /// InnoDB answers a deadlock by undoing one of the statements, which is then to be sent again. So often at most.
@@ -51,24 +53,29 @@ const SQL: [&str; 11] = [
 pub(super) struct Client {
     opts: Opts,
     link: Option<Link>,
+    /// An answer that takes more is not believed.
+    most_bytes: usize,
     resent: Resent,
 }
 
 struct Link {
     conn: Conn,
     prepared: [Option<Statement>; SQL.len()],
+    most_bytes: usize,
 }
 
 impl Client {
-    /// Not connected yet.
-    pub(super) fn new(opts: Opts, resent: Resent) -> Client {
-        Client { opts, link: None, resent }
+    /// Not connected yet. Packets of its connections, and answers until something else is said, have keys and values of at most so many
+    /// bytes.
+    pub(super) fn new(opts: &Opts, largest_reply_bytes: u64, resent: Resent) -> Client {
+        let most_bytes = wire_bytes(largest_reply_bytes);
+        Client { opts: packets_of(opts, most_bytes), link: None, most_bytes, resent }
     }
 
     /// Opens the connection.
     pub(super) async fn connect(&mut self) -> Result<(), Error> {
         let conn = Conn::new(self.opts.clone()).await?;
-        self.link = Some(Link { conn, prepared: [const { None }; SQL.len()] });
+        self.link = Some(Link { conn, prepared: [const { None }; SQL.len()], most_bytes: self.most_bytes });
         Ok(())
     }
 
@@ -88,12 +95,21 @@ impl Client {
             Error::Server(server) if !LAST_WORDS.contains(&server.code) => {
                 return out.refused(format_args!("{} ({})", server.message, server.code));
             }
+            Error::Other(_) => {
+                if let Some(link) = self.link.take() {
+                    leave(link.conn);
+                }
+            }
             _ => self.link = None,
+        }
+        if let Some(words) = broken_by(&error, self.most_bytes) {
+            return out.protocol(words);
         }
         match error {
             Error::Server(_) | Error::Io(_) | Error::Driver(DriverError::ConnectionClosed) => {
                 out.connection_lost(error)
             }
+            Error::Other(words) => out.protocol(words),
             other => out.protocol(other),
         }
     }
@@ -113,6 +129,13 @@ impl AsyncClient for Client {
             }
         }
     }
+
+    fn believe(&mut self, largest_reply_bytes: u64) {
+        self.most_bytes = wire_bytes(largest_reply_bytes);
+        if let Some(link) = &mut self.link {
+            link.most_bytes = self.most_bytes;
+        }
+    }
 }
 
 impl Link {
@@ -126,9 +149,18 @@ impl Link {
         }
     }
 
-    async fn row(&mut self, sql: Sql, key: &[u8]) -> Result<Option<Row>, Error> {
+    async fn rows(&mut self, sql: Sql, params: impl Into<Params> + Send) -> Result<Rows<'_, BinaryProtocol>, Error> {
         let statement = self.statement(sql).await?;
-        self.conn.exec_first(&statement, (key,)).await
+        Ok(Rows::new(self.conn.exec_iter(&statement, params).await?, self.most_bytes))
+    }
+
+    async fn row(&mut self, sql: Sql, key: &[u8]) -> Result<Option<Row>, Error> {
+        let mut rows = self.rows(sql, (key,)).await?;
+        let row = rows.next().await?;
+        if row.is_some() && rows.next().await?.is_some() {
+            return Err(nonsense("two rows of one key"));
+        }
+        Ok(row)
     }
 
     /// Runs a statement without rows; the number of rows it matched.
@@ -177,15 +209,17 @@ impl Link {
             Operation::GetCounter { key } => match self.row(Sql::GetCounter, key).await? {
                 Some(row) => match row.as_ref(0) {
                     Some(Value::Int(count)) => Answer::Number(*count),
-                    other => out.protocol(format_args!("a counter that is {other:?}")),
+                    _ => out.protocol("a counter that is no integer"),
                 },
                 None => Answer::Missing,
             },
             Operation::GetFields { key } => {
-                let statement = self.statement(Sql::GetFields).await?;
-                let rows: Vec<(Vec<u8>, i64)> = self.conn.exec(&statement, (key,)).await?;
-                for (field, count) in rows {
-                    out.rows.push(&field, count.to_string().as_bytes());
+                let mut rows = self.rows(Sql::GetFields, (key,)).await?;
+                while let Some(row) = rows.next().await? {
+                    let Some(Value::Int(count)) = row.as_ref(1) else {
+                        return Err(nonsense("a counter that is no integer"));
+                    };
+                    out.rows.push(bytes(&row, 0), count.to_string().as_bytes());
                 }
                 Answer::Rows
             }
@@ -210,9 +244,10 @@ impl Link {
                 Answer::Done
             }
             Operation::Scan { start, limit } => {
-                let statement = self.statement(Sql::Scan).await?;
-                let rows: Vec<Row> = self.conn.exec(&statement, (start, limit)).await?;
-                rows.iter().for_each(|row| out.rows.push(bytes(row, 0), bytes(row, 1)));
+                let mut rows = self.rows(Sql::Scan, (start, limit)).await?;
+                while let Some(row) = rows.next().await? {
+                    out.rows.push(bytes(&row, 0), bytes(&row, 1));
+                }
                 Answer::Rows
             }
         })
@@ -233,7 +268,10 @@ impl Link {
         for part in keys.chunks(MAX_PAIRS) {
             let query = format!("SELECT k, v FROM kvtrial_kv WHERE k IN (?{})", ", ?".repeat(part.len() - 1));
             let params = Params::Positional(part.iter().map(|key| Value::from(*key)).collect());
-            rows.extend(self.conn.exec::<Row, _, _>(query, params).await?);
+            let mut part = Rows::new(self.conn.exec_iter(query, params).await?, self.most_bytes);
+            while let Some(row) = part.next().await? {
+                rows.push(row);
+            }
         }
         rows.sort_unstable_by(|one, other| bytes(one, 0).cmp(bytes(other, 0)));
         for key in keys {

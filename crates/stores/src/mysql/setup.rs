@@ -1,5 +1,6 @@
 //! Connecting: login, tables, settings read back.
 
+use super::bounded::{all, packets_of};
 use super::client::Client;
 use super::{CAPABILITIES, DURABILITIES, Product, number};
 use mysql_async::prelude::Queryable;
@@ -16,11 +17,11 @@ use study::{Address, Durability, Spec};
 /// How long a server may take to let us in: a server that is starting is asked again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// What servers of the family have when nobody has said otherwise.
+const WAIT_TIMEOUT_S: usize = 28_800;
+
 /// How long making the tables may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// What the client takes from the server: the protocol's largest packet.
-const CLIENT_PACKET_BYTES: usize = 1 << 30;
 
 /// Settings that matter for speed and safety.
 const SETTINGS: [&str; 14] = [
@@ -89,15 +90,17 @@ fn opts(endpoint: &Endpoint, database: Option<String>) -> Opts {
         .pass(endpoint.password.as_ref().map(|password| password.reveal()))
         .db_name(database)
         .prefer_socket(false)
-        .max_allowed_packet(Some(CLIENT_PACKET_BYTES))
         // Rows matched, not rows changed: a compare-and-set to the same value has matched.
         .client_found_rows(true)
+        // For pools, which there are none of; without it the driver asks, and holds every row it gets.
+        .wait_timeout(Some(WAIT_TIMEOUT_S))
         .init(vec!["SET NAMES binary", "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"]);
     builder = match &endpoint.address {
         Address::Unix(path) => builder.socket(Some(path.display().to_string())),
         Address::Tcp { host, port } => builder.ip_or_hostname(host.as_str()).tcp_port(port.unwrap_or(3306)),
     };
-    builder.into()
+    // What is asked once has short answers.
+    packets_of(&builder.into(), 0)
 }
 
 /// A connection, or why not, soon.
@@ -121,7 +124,7 @@ async fn make_tables(conn: &mut Conn, database: &str) -> mysql_async::Result<()>
 async fn settings(conn: &mut Conn) -> mysql_async::Result<BTreeMap<String, String>> {
     let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
     let query = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names}, 'version')");
-    Ok(conn.query::<(String, String), _>(query).await?.into_iter().collect())
+    Ok(all::<(String, String), _>(conn.query_iter(query).await?).await?.into_iter().collect())
 }
 
 fn durability(settings: &BTreeMap<String, String>) -> Durability {
@@ -155,8 +158,12 @@ impl Store for MySql {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        self.believing_session(plan, self.capabilities.max_value_bytes as u64)
+    }
+
+    fn believing_session(&self, plan: SessionPlan, largest_reply_bytes: u64) -> Result<Box<dyn Session>, StoreError> {
         Async::session(plan, async |_| {
-            let mut client = Client::new(self.opts.clone(), self.resent.clone());
+            let mut client = Client::new(&self.opts, largest_reply_bytes, self.resent.clone());
             client.connect().await.map_err(|error| StoreError::open(&self.place, error))?;
             Ok(client)
         })
@@ -186,16 +193,16 @@ impl Store for MySql {
 
     fn own_rows(&self) -> Result<Option<u64>, StoreError> {
         let counts = TABLES.map(|(table, _)| format!("(SELECT COUNT(*) FROM {table})")).join(" + ");
-        let rows =
-            self.ask(SETUP_TIMEOUT, async |conn| conn.query_first::<u64, _>(format!("SELECT {counts}")).await)?;
-        Ok(Some(rows.unwrap_or(0)))
+        let rows = self
+            .ask(SETUP_TIMEOUT, async |conn| all::<u64, _>(conn.query_iter(format!("SELECT {counts}")).await?).await)?;
+        Ok(Some(rows.first().copied().unwrap_or(0)))
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {
         let count = "SELECT (SELECT COUNT(*) FROM kvtrial_kv) + (SELECT COUNT(*) FROM kvtrial_counters) \
             + (SELECT COUNT(DISTINCT k) FROM kvtrial_fields)";
-        let keys = self.ask(SETUP_TIMEOUT, async |conn| conn.query_first::<u64, _>(count).await)?;
-        Ok(Holding { keys, ..Holding::default() })
+        let keys = self.ask(SETUP_TIMEOUT, async |conn| all::<u64, _>(conn.query_iter(count).await?).await)?;
+        Ok(Holding { keys: keys.first().copied(), ..Holding::default() })
     }
 
     fn clear(&self) -> Result<(), StoreError> {
@@ -232,7 +239,8 @@ impl Store for MySql {
             field(reduction.group.sql_json()),
             field(reduction.sum.sql_json())
         );
-        let rows: Vec<(Vec<u8>, u64, i64)> = self.ask(patience, async |conn| conn.query(query).await)?;
+        let rows: Vec<(Vec<u8>, u64, i64)> =
+            self.ask(patience, async |conn| all(conn.query_iter(query).await?).await)?;
         let group = |(key, count, sum): (Vec<u8>, u64, i64)| Group {
             key: String::from_utf8_lossy(&key).into_owned(),
             count,
