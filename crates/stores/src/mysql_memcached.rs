@@ -14,8 +14,12 @@
 //!
 //! How many rows there are cannot be asked: the plugin's `stats` count the items of the cache in front of the table, which is off.
 //!
+//! SQL is spoken over a socket in the private directory only, by an account with a password; as root kvtrial runs the server as the user
+//! `mysql`. The memcached inside asks nobody for a password.
+//!
 //! The protocol does not tell the level: the user's own server is taken to have the one asked for.
 
+use crate::mariadb;
 use crate::memcached::{Items, Speaker};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -26,8 +30,8 @@ use store::{
 };
 use study::{Durability, Spec, Target};
 
-const INSTALL: &str =
-    "unpack MySQL 8.0 (with its lib/plugin) and name its bin/mysqld in KVTRIAL_MYSQLD, or by program=PATH";
+const INSTALL: &str = "unpack MySQL 8.0 (with its lib/plugin) where the user mysql may read it, and name its bin/mysqld in \
+                       KVTRIAL_MYSQLD, or by program=PATH";
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::None];
 
 /// Environment variable with the path of a `mysqld` that has the plugin.
@@ -125,15 +129,14 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     let plugins = plugins(&program)
         .ok_or_else(|| not_found(format!("lib/plugin/libmemcached.so beside {}", program.display())))?;
     let setup = place.directory.join("setup.sql");
+    let accounts = place.directory.join("accounts.sql");
     let log = place.directory.join("server.log");
     let prepare = command(&program, place)
         .arg("--initialize-insecure")
         .arg(option("--init-file", &setup))
         .arg(option("--log-error", &log));
-    // The memcached inside refuses to be root unless told so, and takes the server with it.
-    let mut daemon = if place.root { "-u root ".to_owned() } else { String::new() };
-    daemon += &format!("-I {ITEM} -c 16384 ");
-    let mut run = command(&program, place)
+    let mut daemon = format!("-I {ITEM} -c 16384 ");
+    let mut run = mariadb::locked(command(&program, place), place, &accounts)
         .arg(option("--log-error", &log))
         .arg(option("--pid-file", &place.directory.join("server.pid")))
         .arg(option("--socket", &place.directory.join("mysql.sock")))
@@ -163,8 +166,11 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         }
     };
     Ok(ServerPlan {
-        files: vec![(setup, SETUP.join("\n"))],
+        directories: vec![mariadb::NOWHERE.into()],
+        files: vec![(setup, SETUP.join("\n")), (accounts, mariadb::accounts(mariadb::Users::OF_MYSQL, &place.secret))],
         prepare: vec![prepare],
+        // The memcached inside refuses to be root, and takes the server with it.
+        user: Some(mariadb::USER),
         log: Some(log),
         start_timeout: Duration::from_secs(120),
         ..ServerPlan::new(run.arg(format!("--loose-daemon-memcached-option={daemon}")), endpoint)
@@ -174,11 +180,10 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
 /// What every start of the program has: its own place, and nothing of the machine's configuration.
 fn command(program: &Path, place: &Place) -> CommandLine {
     let base = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
-    let line = CommandLine::new(program)
+    CommandLine::new(program)
         .arg("--no-defaults")
         .arg(option("--basedir", base))
-        .arg(option("--datadir", &place.directory.join("data")));
-    if place.root { line.arg("--user=root") } else { line }
+        .arg(option("--datadir", &place.directory.join("data")))
 }
 
 /// `--name=path`

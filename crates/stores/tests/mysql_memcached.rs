@@ -4,10 +4,11 @@
 mod common;
 
 use common::{Got, Rig, suite};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-use store::{Expected, Opener, Operation, OperationKind, Place};
+use store::{CommandLine, Expected, Opener, Operation, OperationKind, Place, ServerPlan};
 use study::Spec;
 
 fn rig() -> &'static Rig {
@@ -52,13 +53,16 @@ fn what_is_put_is_a_row_that_sql_sees() {
     let mut client = rig().client(1, 1);
     assert_eq!(client.put(b"row", b"\0|\xff"), Got::Done);
     let socket = rig().socket("mysql.sock");
+    let accounts = std::fs::read_to_string(rig().socket("accounts.sql")).unwrap();
+    let (_, password) = accounts.split_once("IDENTIFIED BY '").unwrap();
+    let password = format!("-p{}", password.split_once('\'').unwrap().0);
     let statement = "SELECT hex(v) FROM kvtrial.kvtrial_kv WHERE k = 'row'";
     // The plugin answers a moment before the server does.
     let patience = Instant::now() + Duration::from_secs(60);
     loop {
         let mut client = Command::new("mariadb");
-        let output =
-            client.args(["--no-defaults", "-uroot", "-N", "-B", "-S", &socket, "-e", statement]).output().unwrap();
+        client.args(["--no-defaults", "-ukvtrial", &password, "-N", "-B", "-S", &socket, "-e", statement]);
+        let output = client.output().unwrap();
         if output.status.success() {
             return assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "007CFF");
         }
@@ -96,6 +100,46 @@ fn of_two_that_create_a_key_one_is_told_of_the_conflict() {
     let mut both = client.all(&[create, create]);
     both.sort_by_key(|got| *got == Got::Done);
     assert_eq!(both, [Got::Conflict, Got::Done]);
+}
+
+/// The plan for kvtrial as root, with a program that has the plugin beside it and is never started.
+fn plan_as_root(name: &str) -> ServerPlan {
+    let base = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(base.path().join("bin")).unwrap();
+    std::fs::create_dir_all(base.path().join("lib/plugin")).unwrap();
+    for file in ["bin/mysqld", "lib/plugin/libmemcached.so", "lib/plugin/innodb_engine.so"] {
+        std::fs::write(base.path().join(file), "").unwrap();
+    }
+    let spec: Spec = format!("{name},program={}", base.path().join("bin/mysqld").display()).parse().unwrap();
+    let Opener::Server { plan, .. } = common::info(name).opener else { panic!("no server") };
+    let place = Place { directory: "/private".into(), ports: [7; 3], root: true, secret: study::Secret::new("tulip") };
+    plan(&spec, &place).unwrap()
+}
+
+#[test]
+fn the_server_is_not_root_and_nobody_speaks_sql_to_it_without_the_password_of_the_run() {
+    for name in ["mysql-memcached", "mysql-memcached-unix"] {
+        let plan = plan_as_root(name);
+        assert_eq!(plan.user, Some("mysql"));
+        let words = |line: &CommandLine| line.args.iter().map(|arg| arg.to_str().unwrap().to_owned()).collect();
+        let (prepare, run): (Vec<String>, Vec<String>) = (words(&plan.prepare[0]), words(&plan.run));
+        for argument in prepare.iter().chain(&run) {
+            assert!(!argument.contains("--user") && !argument.contains("tulip"), "{argument}");
+        }
+        let has = |argument: &str| run.iter().any(|other| other == argument);
+        assert!(has("--skip-networking") && has("--socket=/private/mysql.sock"), "{run:?}");
+        // Statements reach no file of the machine, and the accounts are made at the start.
+        assert!(has("--secure-file-priv=/private/nowhere") && has("--local-infile=OFF"), "{run:?}");
+        assert!(plan.directories == [PathBuf::from("nowhere")] && has("--init-file=/private/accounts.sql"), "{run:?}");
+        let (_, accounts) = plan.files.iter().find(|(path, _)| path.ends_with("accounts.sql")).unwrap();
+        assert!(accounts.contains("CREATE USER IF NOT EXISTS 'kvtrial'@'%' IDENTIFIED BY 'tulip'"), "{accounts}");
+        assert!(accounts.contains("DELETE FROM mysql.user WHERE User NOT IN ('kvtrial', 'mysql."), "{accounts}");
+        // The data are made with the tables of the plugin, and nothing else.
+        assert_eq!(prepare.iter().filter(|argument| argument.starts_with("--init-file")).count(), 1);
+        assert!(prepare.contains(&"--init-file=/private/setup.sql".to_owned()), "{prepare:?}");
+        let daemon = run.iter().find(|argument| argument.starts_with("--loose-daemon-memcached-option=")).unwrap();
+        assert!(!daemon.contains("-u "), "{daemon}");
+    }
 }
 
 #[test]
