@@ -15,11 +15,11 @@ fn packet(number: usize, payload: &[u8]) -> Vec<u8> {
 
 /// What the server says first: it knows prepared statements and ends rows without an extra packet.
 pub fn greeting() -> Vec<u8> {
-    let mut payload = b"\x0a8.0.33\0\x01\0\0\012345678\0".to_vec();
+    let mut payload = b"\x0a8.0.33\0\x01\0\0\x0012345678\0".to_vec();
     payload.extend_from_slice(&0xA20B_u16.to_le_bytes());
     payload.extend_from_slice(b"\x3f\x02\0");
     payload.extend_from_slice(&0x010F_u16.to_le_bytes());
-    payload.extend_from_slice(b"\x15\0\0\0\0\0\0\0\0\0\0123456789012\0mysql_native_password\0");
+    payload.extend_from_slice(b"\x15\0\0\0\0\0\0\0\0\0\x00123456789012\0mysql_native_password\0");
     packet(0, &payload)
 }
 
