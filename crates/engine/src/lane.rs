@@ -58,7 +58,7 @@ pub(crate) struct Lane<'a> {
     clock: Clock,
     job: Box<dyn Worker + 'a>,
     signals: Signals<'a>,
-    /// One operation in so many is timed.
+    /// One operation in this many is timed.
     every: u32,
     until_timed: u32,
     chained: bool,

@@ -30,7 +30,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// One operation in so many is timed.
+    /// One operation in this many is timed.
     pub(crate) fn one_in(self) -> u32 {
         match self {
             Timing::Every => 1,

@@ -4,7 +4,7 @@ use data::splitmix::Rng;
 use std::ops::Range;
 use store::Slot;
 
-/// One record in so many is looked at, on average.
+/// On average, one record in this many is looked at.
 pub const ONE_IN: u32 = 1000;
 
 /// The spots of one thread's slots.
@@ -27,7 +27,7 @@ impl Spots {
         Spots { rng: Rng::new(0), left: vec![u32::MAX; slots.len()] }
     }
 
-    /// The slot has written so many records; whether it is to look at one of them now.
+    /// Whether the slot, having written this many records, is to look at one of them now.
     #[inline]
     pub fn is_due(&mut self, slot: Slot, records: u32) -> bool {
         let left = &mut self.left[slot as usize];

@@ -40,7 +40,7 @@ impl BlockingClient {
         BlockingClient::believing(longest, store, pipeline, timeout)
     }
 
-    /// The same where replies hold at most so many bytes of keys and values.
+    /// The same where replies hold at most this many bytes of keys and values.
     ///
     /// # Errors
     /// When the store cannot be reached or refuses.

@@ -37,7 +37,7 @@ pub fn taken_every_time(store: &str, job: &str) {
     assert!(over.took < Duration::from_secs(30), "{}: {:?}", over.words, over.took);
 }
 
-/// Runs a job on a private TCP server whose program waits until a listener of the test's has its port, so many times.
+/// Runs a job on a private TCP server whose program waits until a listener of the test's has its port; it does so as often as asked.
 fn stolen(store: &str, job: &str, times: usize) -> Over {
     let program = if store == "redis" { "redis-server" } else { "memcached" };
     let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap();

@@ -14,7 +14,7 @@ pub struct Turn<'t, 'b> {
     pub(super) session: &'t mut dyn Session,
     pub(super) books: &'t mut Books<'b>,
     pub(super) clock: Clock,
-    /// One operation in so many is timed.
+    /// One operation in this many is timed.
     pub(super) every: u32,
     pub(super) until_timed: &'t mut u32,
     /// The end of one operation is the start of the next.

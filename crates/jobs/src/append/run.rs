@@ -14,7 +14,7 @@ use study::ReasonKind;
 
 /// Events made at once.
 const BLOCK: usize = 1024;
-/// A key is announced to the store at least so many events before its append: a turn of the engine.
+/// A key is announced to the store at least this many events before its append: a turn of the engine.
 const AHEAD: usize = 64;
 
 /// One thread's slots.

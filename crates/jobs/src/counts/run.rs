@@ -14,7 +14,7 @@ use std::ops::Range;
 use store::{Operation, OperationKind, Reply, Slot};
 use study::ReasonKind;
 
-/// A term is announced to the store at least so many increments before its own: a turn of the engine.
+/// A term is announced to the store at least this many increments before its own: a turn of the engine.
 const AHEAD: usize = 64;
 
 /// One thread's slots.
