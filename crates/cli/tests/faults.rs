@@ -70,6 +70,21 @@ const MATRIX: &[Row] = &[
         ],
     },
     Row {
+        fault: "call without end",
+        one: rows::call_without_end,
+        always: &[(&["lmdb", "sqlite"], YCSB)],
+        full: &[
+            (&["lmdb", "sqlite"], &["fans", "bulk", "append"]),
+            (&["ram", "redb", "fjall", "kyotocabinet", "rocksdb"], JOBS),
+        ],
+    },
+    Row {
+        fault: "worker frozen",
+        one: rows::worker_frozen,
+        always: &[(&["ram", "lmdb", "redis-unix"], YCSB)],
+        full: &[(&["sqlite", "redb", "fjall", "kyotocabinet", "rocksdb"], YCSB)],
+    },
+    Row {
         fault: "nursery killed",
         one: rows::nursery_killed,
         always: &[(&["ram", "redis-unix"], YCSB)],
@@ -254,6 +269,28 @@ fn a_server_of_the_users_that_dies_ends_the_cell_at_the_deadline() {
 #[ignore = "all jobs: a minute"]
 fn a_server_of_the_users_that_dies_ends_the_cell_at_the_deadline_everywhere() {
     full(&["server of the user's killed"]);
+}
+
+#[test]
+fn a_call_that_never_returns_voids_its_cell_a_second_after_the_deadline_and_the_next_trial_goes_on() {
+    always(&["call without end"]);
+}
+
+#[test]
+#[ignore = "all embedded stores and jobs: minutes"]
+fn a_call_that_never_returns_voids_its_cell_a_second_after_the_deadline_everywhere() {
+    full(&["call without end"]);
+}
+
+#[test]
+fn a_worker_that_is_frozen_voids_its_cell_a_second_after_the_deadline() {
+    always(&["worker frozen"]);
+}
+
+#[test]
+#[ignore = "all embedded stores: a minute"]
+fn a_worker_that_is_frozen_voids_its_cell_a_second_after_the_deadline_everywhere() {
+    full(&["worker frozen"]);
 }
 
 #[test]

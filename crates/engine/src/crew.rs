@@ -7,7 +7,8 @@ use crate::job::{Phase, Trial};
 use crate::lane::{Lane, Signals};
 use crate::live::{Live, Progress};
 use crate::outcome::{End, Outcome};
-use crate::phase::{ThreadEnd, WHOLE_STORE_PATIENCE, gather, shares, whole};
+use crate::phase::{ThreadEnd, gather, shares, whole};
+use crate::pulse::{Pulse, Pulses};
 use crate::schedule::Schedule;
 use crate::settings::{Arrivals, Settings};
 use std::ops::Range;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{Reply, Session, SessionPlan, Sink, Slot, Store, StoreError, Threading, Until};
 
 const NOT_STARTED: &str = "another client could not be opened";
@@ -78,7 +79,7 @@ impl<'env> Crew<'_, 'env> {
         let clock = Clock::get();
         let phase = trial.phases().get(index).copied();
         let begin = clock.now();
-        if let Some(result) = trial.whole(index, store, settings.deadline * WHOLE_STORE_PATIENCE) {
+        if let Some(result) = trial.whole(index, store, settings.whole_store_deadline()) {
             return Ok(whole(result, Duration::from_nanos(clock.ns(clock.now() - begin))));
         }
         let settings = match phase {
@@ -86,14 +87,14 @@ impl<'env> Crew<'_, 'env> {
             _ => Settings { arrivals: Arrivals::Closed, duration: None, ..*settings },
         };
         self.muster()?;
-        let meeting = Arc::new(Meeting::default());
         let (sender, receiver) = channel();
         let threads = self.members.len() as u32;
+        let meeting = Arc::new(Meeting::of(threads));
         for (number, member) in self.members.iter().enumerate() {
             let schedule =
                 Schedule::new(settings.arrivals, number as u32, threads, settings.duration, settings.seed, &clock);
             let meeting = Arc::clone(&meeting);
-            let task = Task { index, settings, schedule, threads, meeting, ends: sender.clone() };
+            let task = Task { index, number, settings, schedule, threads, meeting, ends: sender.clone() };
             if let Err(SendError(task)) = member.tasks.send(task) {
                 task.meeting.gate.abort(); // the thread is gone, and missing at the end
             }
@@ -147,15 +148,24 @@ struct Member<'scope> {
 }
 
 /// Where the threads of a phase meet its watcher.
-#[derive(Default)]
 struct Meeting {
     gate: Gate,
     live: Live,
+    pulses: Vec<Pulse>,
+}
+
+impl Meeting {
+    fn of(threads: u32) -> Meeting {
+        let pulses = (0..threads).map(|_| Pulse::default()).collect();
+        Meeting { gate: Gate::default(), live: Live::default(), pulses }
+    }
 }
 
 /// A thread's part of a phase.
 struct Task {
     index: usize,
+    /// The thread's.
+    number: usize,
     settings: Settings,
     schedule: Option<Schedule>,
     threads: u32,
@@ -174,16 +184,25 @@ fn await_ends(
 ) -> Vec<Result<ThreadEnd, StoreError>> {
     meeting.gate.open(threads);
     let start = clock.now();
+    let mut pulses = Pulses::new(&meeting.pulses, Instant::now());
+    let mut look = || {
+        let elapsed = Duration::from_nanos(clock.ns(clock.now() - start));
+        watch(meeting.live.progress(elapsed, pulses.silent(Instant::now())));
+    };
+    let mut looked = false;
     let mut ends = Vec::with_capacity(threads as usize);
     loop {
         match receiver.recv_timeout(Duration::from_millis(100)) {
             Ok(end) => ends.push(end),
             Err(RecvTimeoutError::Timeout) => {
-                let elapsed = Duration::from_nanos(clock.ns(clock.now() - start));
-                watch(meeting.live.progress(elapsed));
+                look();
+                looked = true;
             }
             Err(RecvTimeoutError::Disconnected) => break,
         }
+    }
+    if looked {
+        look(); // what comes now is not the threads' doing
     }
     // The thread that failed says why; the others only say that they were not started.
     ends.sort_by_key(|end| matches!(end, Err(StoreError::Session(words)) if words == NOT_STARTED));
@@ -212,7 +231,7 @@ fn carry_out(
     session: &mut Option<Box<dyn Session>>,
 ) -> Result<ThreadEnd, StoreError> {
     let On { store, trial, stop, .. } = on;
-    let Task { index, settings, schedule, threads, meeting, ends: _ } = task;
+    let Task { index, number, settings, schedule, threads, meeting, ends: _ } = task;
     let place = meeting.gate.place();
     let plan = SessionPlan { clients: clients.len() as u32, pipeline: settings.pipeline };
     let session = match session {
@@ -230,7 +249,8 @@ fn carry_out(
     let slots = clients.start * settings.pipeline..clients.end * settings.pipeline;
     let records = trial.records(index).filter(|_| schedule.is_none());
     let growth = Growth::new(&Clock::get(), records, threads);
-    let signals = Signals { stop, live: &meeting.live };
+    let pulse = &meeting.pulses[number];
+    let signals = Signals { stop, live: &meeting.live, pulse };
     let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), &settings, schedule, signals, growth);
     if place.ready() == Start::Abort {
         return Err(StoreError::Session(NOT_STARTED.into()));
@@ -238,8 +258,10 @@ fn carry_out(
     let clock = Clock::get();
     let (cpu, delay) = (thread_cpu(), run_delay());
     let start = lane.start();
+    let alive = pulse.alive();
     let end = session.executor().run(std::future::poll_fn(|cx| lane.turn(session.as_mut(), cx)))?;
     let stop = clock.now();
+    drop(alive);
     lane.finish();
     Ok(ThreadEnd {
         start,

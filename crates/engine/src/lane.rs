@@ -11,6 +11,7 @@ use crate::growth::Growth;
 use crate::job::{Think, Worker};
 use crate::live::Live;
 use crate::outcome::End;
+use crate::pulse::Pulse;
 use crate::schedule::Schedule;
 use crate::series::Series;
 use crate::settings::Settings;
@@ -51,6 +52,8 @@ enum Flight {
 pub(crate) struct Signals<'a> {
     pub(crate) stop: &'a AtomicBool,
     pub(crate) live: &'a Live,
+    /// This thread's.
+    pub(crate) pulse: &'a Pulse,
 }
 
 /// One thread's loop.
@@ -170,6 +173,7 @@ impl<'a> Lane<'a> {
     /// Gives work to every slot that can take some. `Some` when the phase is over.
     fn dispatch(&mut self, session: &mut dyn Session) -> Result<Option<End>, StoreError> {
         self.publish();
+        self.signals.pulse.beat();
         if self.signals.stop.load(Ordering::Relaxed) {
             return Ok(Some(End::Interrupted));
         }

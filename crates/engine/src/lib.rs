@@ -17,6 +17,7 @@ mod offence;
 mod outcome;
 mod phase;
 mod preset;
+mod pulse;
 mod schedule;
 mod series;
 mod settings;

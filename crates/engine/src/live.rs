@@ -17,6 +17,9 @@ pub struct Progress {
     pub p99_ns: Option<u64>,
     /// Time since the clock was switched on.
     pub elapsed: Duration,
+    /// How long a thread has been in a call of the store, or otherwise given no sign of life: the longest of all. `None`: no thread is at
+    /// operations of its own.
+    pub silent: Option<Duration>,
 }
 
 /// Shared by the threads of a phase and its watcher.
@@ -57,7 +60,7 @@ impl Live {
     }
 
     /// All of it, `elapsed` after the start.
-    pub(crate) fn progress(&self, elapsed: Duration) -> Progress {
+    pub(crate) fn progress(&self, elapsed: Duration, silent: Option<Duration>) -> Progress {
         // Threads go on adding: what is counted is one moment's view.
         let latencies = self.latencies.each_ref().map(|count| count.load(Ordering::Relaxed));
         Progress {
@@ -65,6 +68,7 @@ impl Live {
             errors: self.errors.load(Ordering::Relaxed),
             p99_ns: coarse_p99(latencies.into_iter()),
             elapsed,
+            silent,
         }
     }
 }
@@ -78,7 +82,7 @@ mod tests {
     #[test]
     fn the_tail_so_far_is_that_of_all_threads_together() {
         let live = Live::default();
-        assert_eq!(live.progress(Duration::ZERO).p99_ns, None);
+        assert_eq!(live.progress(Duration::ZERO, None).p99_ns, None);
         let (mut fast, mut slow) = (Histogram::default(), Histogram::default());
         fast.record_many(1_000, 985);
         slow.record_many(70_000, 15);
@@ -87,7 +91,7 @@ mod tests {
             histogram.add_coarse(&mut coarse);
             (0..).zip(coarse).for_each(|(bucket, count)| live.add_latencies(bucket, count));
         }
-        let p99_ns = live.progress(Duration::ZERO).p99_ns.unwrap_or(0);
+        let p99_ns = live.progress(Duration::ZERO, None).p99_ns.unwrap_or(0);
         assert!((p99_ns as f64 / 70_000.0 - 1.0).abs() < 0.07, "{p99_ns}");
     }
 }

@@ -49,9 +49,6 @@ pub(crate) struct ThreadEnd {
     pub(crate) reconnected: u64,
 }
 
-/// Deadlines of one operation that a request to the store as a whole may take: it touches every record.
-pub(crate) const WHOLE_STORE_PATIENCE: u32 = 60;
-
 /// The outcome of a request to the store as a whole.
 pub(crate) fn whole(result: Result<(), StoreError>, elapsed: Duration) -> Outcome {
     let mut outcome = Outcome { elapsed, ..Outcome::default() };

@@ -39,6 +39,9 @@ impl Timing {
     }
 }
 
+/// Deadlines of one operation that a request to the store as a whole may take: it touches every record.
+const WHOLE_STORE_PATIENCE: u32 = 60;
+
 /// How a phase is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -80,5 +83,10 @@ impl Settings {
     /// Clients times pipeline.
     pub fn slots(&self) -> u32 {
         self.clients * self.pipeline
+    }
+
+    /// Longest wait for the reply to a request that concerns the store as a whole: opening, flushing, compacting, counting it.
+    pub fn whole_store_deadline(&self) -> Duration {
+        self.deadline * WHOLE_STORE_PATIENCE
     }
 }

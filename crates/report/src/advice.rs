@@ -41,9 +41,10 @@ pub(crate) fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "replies that are not the protocol",
             "is something else listening there, or another version? Run `kvtrial check` on this store",
         ),
-        ReasonKind::Deadline => {
-            ("operations without a reply in time", "the server froze or is far too slow; look into its log")
-        }
+        ReasonKind::Deadline => (
+            "operations without a reply in time",
+            "the store froze or is far too slow: look into its log, or raise --deadline",
+        ),
         ReasonKind::LostUpdates => {
             ("updates lost", "clients overwrote each other's work: set policy=cas, policy=lock or policy=partition")
         }

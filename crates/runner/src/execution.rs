@@ -29,14 +29,17 @@ pub struct Workers {
 
 /// How often kvtrial looks at the server and at the user's wishes while a worker works.
 const LOOK: Duration = Duration::from_millis(25);
-/// How long a worker that was told to stop may take: when the user waits, and when its server is dead.
+/// How long a worker that was told to stop may take: when the user waits, and when nothing will come of it any more.
 const GRACE: Duration = Duration::from_secs(1);
-const GRACE_OF_DEAD_SERVER: Duration = Duration::from_millis(250);
+const GRACE_OF_THE_LOST: Duration = Duration::from_millis(250);
 
 /// Hears what a worker reports, and says whether it shall go on.
 pub(crate) trait Hearing {
     /// Takes note of a report.
     fn hear(&mut self, report: Report);
+
+    /// Takes note that nothing was reported for a moment, though everything that was has been heard.
+    fn hear_nothing(&mut self);
 
     /// Whether the worker is to stop, and why.
     fn wish(&mut self) -> Wish;
@@ -50,6 +53,8 @@ pub(crate) enum Wish {
     StopForUser,
     /// The server is dead: nothing will come of it any more.
     StopForServer,
+    /// The worker gave no sign of life for too long.
+    StopForHang,
 }
 
 impl Wish {
@@ -58,7 +63,10 @@ impl Wish {
     }
 
     fn grace(self) -> Duration {
-        if self == Wish::StopForServer { GRACE_OF_DEAD_SERVER } else { GRACE }
+        match self {
+            Wish::StopForServer | Wish::StopForHang => GRACE_OF_THE_LOST,
+            Wish::GoOn | Wish::StopForUser => GRACE,
+        }
     }
 }
 
@@ -173,7 +181,10 @@ fn attend(nursery: &mut Nursery, assignment: Assignment, hearing: &mut dyn Heari
         }
         let received = nursery.receiver().map_or(Received::Closed, |receiver| receiver.receive(Some(LOOK)));
         let message = match received {
-            Received::Nothing => continue,
+            Received::Nothing => {
+                hearing.hear_nothing();
+                continue;
+            }
             Received::Closed => return lost(nursery),
             Received::Message(message) => message,
         };

@@ -1,5 +1,6 @@
 //! What a private store says it holds at the end, against what the job left there.
 
+use crate::message::Doing;
 use engine::Trial;
 use store::Store;
 use study::{Reason, ReasonKind};
@@ -10,11 +11,7 @@ pub(crate) fn reasons(store: &dyn Store, trial: &dyn Trial) -> Vec<Reason> {
     let held = match store.holding() {
         Ok(held) => held,
         Err(error) => {
-            return vec![reason(
-                ReasonKind::ConnectionLost,
-                1,
-                format!("{error} (while: asking how many keys it holds)"),
-            )];
+            return vec![reason(ReasonKind::ConnectionLost, 1, format!("{error} (while: {})", Doing::Count.name()))];
         }
     };
     let mut reasons = Vec::new();

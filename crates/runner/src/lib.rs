@@ -26,9 +26,11 @@ mod put_off;
 mod run;
 pub mod search;
 mod shelf;
+mod silence;
 mod trial;
 mod trust;
 mod vary;
+mod witness;
 mod work;
 
 pub use clean::place_of;

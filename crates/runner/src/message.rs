@@ -90,6 +90,8 @@ pub(crate) enum Report {
     Begins(UnderWay),
     /// About ten times a second.
     Progress(UnderWay, Progress),
+    /// From now on it does this, which has no progress.
+    Does(Doing),
     /// A phase is over.
     Phase(Box<PhaseDone>),
     /// A phase could not be carried out: the store's words, and what was being done.
@@ -110,6 +112,25 @@ pub(crate) struct Opened {
     pub(crate) facts: Facts,
     pub(crate) durability: Durability,
     pub(crate) emulated: Vec<String>,
+}
+
+/// What a worker does besides phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Doing {
+    /// Making what was written as safe as the store is to keep it.
+    Flush,
+    /// Asking the store how many keys it holds.
+    Count,
+}
+
+impl Doing {
+    /// As reasons name it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Doing::Flush => "flush",
+            Doing::Count => "asking how many keys it holds",
+        }
+    }
 }
 
 /// What a phase came to.

@@ -1,19 +1,18 @@
 //! One trial, from the side of kvtrial: make its place, have a worker open the store and run the phases, judge, clear the place away.
 
 use crate::clean::{self, UsersStores};
-use crate::execution::{Departure, Hearing, Wish};
+use crate::execution::Departure;
 use crate::judge::{self, Evidence};
-use crate::measured::{Measured, Meter};
-use crate::message::{Assignment, Finish, Opened, Refusal, Report};
+use crate::message::{Assignment, Opened, Refusal};
 use crate::plan::{Plan, PlannedCell};
 use crate::put_off;
 use crate::run::{Observer, RunError};
 use crate::trust::Circumstances;
-use host::Premises;
+use crate::witness::{Seen, Witness};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Facts, StoreError};
-use study::{Durability, Judged, Left, LeftCount, Reason, ReasonKind, ServerUse, Target, TrialRecord, Verdict};
+use study::{Durability, Judged, Reason, ReasonKind, ServerUse, Target, TrialRecord, Verdict};
 
 /// What is known of a cell's store once it was opened.
 #[derive(Clone, Debug)]
@@ -85,7 +84,8 @@ pub(crate) fn run_trial(
         keys: users.keys(plan, planned),
     };
     let place = clean::place_of(&planned.spec);
-    let mut witness = Witness::new(place, &premises, plan.execution.is_apart(), stop, observer);
+    let apart = plan.execution.is_apart();
+    let mut witness = Witness::new(place, &premises, apart, &planned.settings, stop, observer);
     let departure = plan.execution.carry_out(plan, planned, assignment, &mut witness);
     let seen = witness.leave();
     let finished = conclude(planned, record, seen, departure, opening, stop);
@@ -124,7 +124,7 @@ fn conclude(
     opening: Opening,
     stop: &AtomicBool,
 ) -> Result<Finished, RunError> {
-    let Seen { opened, mut measured, finish, refusal, left: _, unwritten, looks, server_ending, doing } = seen;
+    let Seen { opened, mut measured, finish, refusal, left: _, unwritten, looks, server_ending, hang, doing } = seen;
     if let Some(problem) = unwritten {
         return Err(RunError::Record(problem));
     }
@@ -173,6 +173,9 @@ fn conclude(
     let put_off = record.read_back.and_then(|back| put_off::doubt(measured.work(), back));
     put_off.into_iter().for_each(|found| record.verdict.add(found));
     measured.broken.into_iter().for_each(|found| record.verdict.add(found));
+    if let Some(words) = hang {
+        record.verdict.add(reason(ReasonKind::Deadline, words));
+    }
     if let Departure::Died(how) = departure {
         record.verdict.add(reason(ReasonKind::WorkerDied, format!("{how} (while: {doing})")));
     }
@@ -192,134 +195,6 @@ fn not_in_effect(planned: &PlannedCell, facts: &Facts, durability: Durability) -
     let level = level.map(|asked| format!("durability={asked} was asked for, the store is at {durability}"));
     let others = stores::tunables::not_in_effect(&planned.spec, &facts.config);
     level.into_iter().chain(others).map(|example| reason(ReasonKind::SettingNotInEffect, example))
-}
-
-/// Hears what the worker reports, and looks at the server and the disk at the moments that count.
-struct Witness<'a> {
-    /// Where the store is, if it is the user's.
-    place: String,
-    premises: &'a Premises,
-    /// The worker is another process.
-    apart: bool,
-    stop: &'a AtomicBool,
-    observer: &'a mut dyn Observer,
-    worker: Option<i32>,
-    meter: Option<Meter>,
-    seen: Seen,
-}
-
-/// What was heard and seen of a trial.
-struct Seen {
-    opened: Option<Opened>,
-    measured: Measured,
-    finish: Option<Finish>,
-    refusal: Option<Refusal>,
-    /// What is in the user's store.
-    left: Option<Left>,
-    /// Why that could not be written down.
-    unwritten: Option<String>,
-    looks: Looks,
-    /// How the server ended before it was told to, with the end of its log.
-    server_ending: Option<String>,
-    /// What was being done.
-    doing: String,
-}
-
-/// What was seen when all phases were over.
-#[derive(Default)]
-struct Looks {
-    disk_bytes: Option<u64>,
-    server: Option<ServerUse>,
-}
-
-impl<'a> Witness<'a> {
-    fn new(
-        place: String,
-        premises: &'a Premises,
-        apart: bool,
-        stop: &'a AtomicBool,
-        observer: &'a mut dyn Observer,
-    ) -> Witness<'a> {
-        let seen = Seen {
-            opened: None,
-            measured: Measured::default(),
-            finish: None,
-            refusal: None,
-            left: None,
-            unwritten: None,
-            looks: Looks::default(),
-            server_ending: None,
-            doing: "opening the store".into(),
-        };
-        Witness { place, premises, apart, stop, observer, worker: None, meter: None, seen }
-    }
-
-    /// The worker is gone.
-    fn leave(mut self) -> Seen {
-        self.look_at_server();
-        self.seen
-    }
-
-    fn look_at_server(&mut self) {
-        if self.seen.server_ending.is_none()
-            && let Some(ending) = self.premises.ending()
-        {
-            let (doing, log) = (&self.seen.doing, self.premises.log_end());
-            self.seen.server_ending = Some(format!("{ending} (while: {doing}){log}"));
-        }
-    }
-}
-
-impl Hearing for Witness<'_> {
-    fn hear(&mut self, report: Report) {
-        let seen = &mut self.seen;
-        match report {
-            Report::Started { pid } => {
-                self.premises.enter(pid);
-                self.worker = Some(pid);
-            }
-            Report::Opened(opened) => seen.opened = Some(opened),
-            Report::Leaves { keys, made } => {
-                let left = Left { store: self.place.clone(), keys, count: LeftCount::AtMost, made };
-                seen.unwritten = self.observer.leaves(left.clone()).err();
-                seen.left = Some(left);
-            }
-            Report::Begins(phase) => {
-                seen.doing.clone_from(&phase.name);
-                self.meter = Some(Meter::start(self.premises, self.apart));
-            }
-            Report::Progress(phase, progress) => {
-                self.observer.progress(&phase, progress);
-                seen.doing = phase.name;
-            }
-            Report::Phase(done) => seen.measured.add(*done, self.meter.take(), self.premises),
-            Report::Broken { phase, words } => seen.measured.broken(&phase, &words),
-            Report::Finished(finish) => {
-                seen.looks = Looks { disk_bytes: self.premises.disk_bytes(), server: self.premises.usage() };
-                if let (Some(left), Some(keys)) = (&mut seen.left, finish.keys_left) {
-                    *left = Left { keys, count: LeftCount::Exact, ..left.clone() };
-                    seen.unwritten = self.observer.leaves(left.clone()).err();
-                }
-                seen.finish = Some(*finish);
-                "disconnecting".clone_into(&mut seen.doing);
-            }
-            Report::Refused(refusal) => seen.refusal = Some(refusal),
-            // Its id is its own until the next trial.
-            Report::Ended { .. } => self.worker.take().into_iter().for_each(|pid| self.premises.leave(pid)),
-            Report::NotBegotten { .. } => {}
-        }
-    }
-
-    fn wish(&mut self) -> Wish {
-        self.look_at_server();
-        if self.seen.server_ending.is_some() {
-            Wish::StopForServer
-        } else if self.stop.load(Ordering::Relaxed) {
-            Wish::StopForUser
-        } else {
-            Wish::GoOn
-        }
-    }
 }
 
 fn reason(kind: ReasonKind, example: String) -> Reason {

@@ -3,7 +3,7 @@
 use crate::clean;
 use crate::growth::Watch;
 use crate::holding;
-use crate::message::{Assignment, Finish, Opened, Order, PhaseDone, Refusal, Report, UnderWay};
+use crate::message::{Assignment, Doing, Finish, Opened, Order, PhaseDone, Refusal, Report, UnderWay};
 use engine::{Crew, End, Job, JobError, Params, Phase, Progress, Trial, TrialSetup};
 use host::ProcessUse;
 use std::sync::Arc;
@@ -74,6 +74,7 @@ fn on_store(
     // An answer of half a job would only repeat what the reasons say already.
     let (answer, mut answer_reasons) = if complete { trial.answer() } else { Default::default() };
     if complete && keeps == Keeps::Everything && assignment.spec.target == Target::Private {
+        link.say(Report::Does(Doing::Count));
         answer_reasons.extend(holding::reasons(store, trial.as_ref()));
     }
     Ok(Finish {
@@ -124,9 +125,10 @@ fn phases(
         }
         let mut flush = Duration::ZERO;
         if phase.timed && outcome.end == End::Completed {
+            link.say(Report::Does(Doing::Flush));
             let begin = Instant::now();
             if let Err(error) = store.flush() {
-                link.say(Report::Broken { phase: "flush".into(), words: error.to_string() });
+                link.say(Report::Broken { phase: Doing::Flush.name().into(), words: error.to_string() });
             }
             flush = begin.elapsed();
         }

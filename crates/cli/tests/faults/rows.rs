@@ -1,7 +1,7 @@
 //! What each fault does, and what must come of it.
 
 use crate::proxy::{Cut, Proxy};
-use crate::running::{Over, Running, strike};
+use crate::running::{Over, Running, freeze_client, strike};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -71,6 +71,42 @@ pub fn worker_killed(store: &str, job: &str) {
     assert!(why.contains("SIGKILL") && why.contains("while: "), "{}: {why}", over.words);
     assert!(over.took < Duration::from_secs(1) + SLACK, "{}: {:?}", over.words, over.took);
     void_and_resumable(&over);
+}
+
+/// A library's call that never returns: one of four clients stands within it, the others go on. The next trial has another process.
+pub fn call_without_end(store: &str, job: &str) {
+    let mut running = Running::start(&format!("{} --clients 4", long(job, store)), unlimited);
+    let worker = running.until_busy();
+    let over = running.ended(freeze_client(worker.pid));
+    hung(&over);
+    void_and_resumable(&over);
+
+    let words = format!("{} --deadline 1s", short(store).replace("--repeats 1", "--repeats 2"));
+    let mut running = Running::start(&words, unlimited);
+    let worker = running.until_busy();
+    let over = running.ended(freeze_client(worker.pid));
+    over.reason(&["deadline"]);
+    let trials = over.ran.only()["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 2, "{}: {}", over.words, over.ran.said());
+    assert_ne!(trials[1]["verdict"]["status"], "void", "{}: {}", over.words, over.ran.said());
+}
+
+pub fn worker_frozen(store: &str, job: &str) {
+    let mut running = Running::start(&long(job, store), unlimited);
+    let worker = running.until_busy();
+    // Before its first word of a phase it counts as opening the store.
+    std::thread::sleep(Duration::from_millis(400));
+    let over = running.ended(strike(worker.pid, libc::SIGSTOP));
+    hung(&over);
+    void_and_resumable(&over);
+}
+
+/// It ended a second after the deadline, with what was being done.
+fn hung(over: &Over) {
+    let why = over.reason(&["deadline"]);
+    assert!(why.contains(" operations one was begun") && why.contains("while: "), "{}: {why}", over.words);
+    println!("{}: {:?}: {why}", over.words, over.took);
+    assert!(over.took < Duration::from_secs(2) + SLACK, "{}: {:?}", over.words, over.took);
 }
 
 /// A nursery that is killed takes the worker with it; the next trial has another.

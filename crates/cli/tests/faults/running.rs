@@ -248,6 +248,30 @@ impl Over {
     }
 }
 
+/// Stops one client thread of a worker within whatever call it is in; the others go on. Until the process is gone.
+pub fn freeze_client(worker: i32) -> Instant {
+    let tasks = fs::read_dir(format!("/proc/{worker}/task")).unwrap().flatten();
+    let is_client = |entry: &fs::DirEntry| {
+        fs::read_to_string(entry.path().join("comm")).is_ok_and(|name| name.trim_end() == "client-0")
+    };
+    let client = tasks.filter(is_client).find_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()).unwrap();
+    let (stopped, hears) = std::sync::mpsc::channel();
+    // Only the thread that stopped it may wait for it; a process is not gone before somebody has.
+    std::thread::spawn(move || {
+        let (mut status, none) = (0, std::ptr::null_mut::<libc::c_void>());
+        // SAFETY: traces a thread of a process the test has started; waitpid only writes the status.
+        unsafe {
+            assert_eq!(libc::ptrace(libc::PTRACE_SEIZE, client, none, none), 0, "{}", std::io::Error::last_os_error());
+            assert_eq!(libc::ptrace(libc::PTRACE_INTERRUPT, client, none, none), 0);
+            assert_eq!(libc::waitpid(client, &raw mut status, libc::__WALL), client);
+            stopped.send(libc::WIFSTOPPED(status)).unwrap();
+            libc::waitpid(client, &raw mut status, libc::__WALL);
+        }
+    });
+    assert!(hears.recv().unwrap());
+    Instant::now()
+}
+
 /// Sends a signal.
 pub fn strike(pid: i32, signal: i32) -> Instant {
     // SAFETY: signalling a process the test has started.

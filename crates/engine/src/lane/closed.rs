@@ -37,6 +37,8 @@ impl Lane<'_> {
     fn run_slot(&mut self, session: &mut dyn Session, slot: Slot) -> Result<(), StoreError> {
         self.look_ahead(session, slot);
         let done = self.books.counts.operations;
+        // A slow store's turn is cut short: signs of life are given between turns.
+        let end = self.end.min(self.now.saturating_add(self.tick));
         let turn = Turn {
             session,
             books: &mut self.books,
@@ -45,9 +47,10 @@ impl Lane<'_> {
             until_timed: &mut self.until_timed,
             chained: self.chained && self.every == 1,
             now: &mut self.now,
-            end: self.end,
+            end,
         };
         let end = self.job.take_turn(slot, turn);
+        self.signals.pulse.beat();
         session.rest(slot);
         if self.growth.watches() && self.books.counts.operations > done {
             self.now = self.clock.now();

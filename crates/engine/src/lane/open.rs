@@ -21,6 +21,7 @@ impl Lane<'_> {
                 }
             }
             let Some(slot) = self.ready.pop_front() else { return Ok(()) };
+            self.signals.pulse.beat();
             match self.job.next(slot) {
                 Step::Finished => {} // the others may have more; what is due stays due
                 Step::Wait => self.waiting.push(slot),

@@ -20,6 +20,7 @@ pub struct Turn<'t, 'b> {
     /// The end of one operation is the start of the next.
     pub(super) chained: bool,
     pub(super) now: &'t mut Ticks,
+    /// When it ends, if it has not before.
     pub(super) end: Ticks,
 }
 
@@ -73,6 +74,9 @@ impl Turn<'_, '_> {
                         }
                         if chained {
                             start = clock.now(); // its time is not the next operation's
+                            if start >= end {
+                                break Ok(TurnEnd::Over);
+                            }
                         }
                         continue;
                     }

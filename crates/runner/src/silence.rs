@@ -1,0 +1,105 @@
+//! How long a worker may give no sign of life before it is taken for hung: a call into an embedded store has no deadline of its own.
+//!
+//! While its threads are at operations each must give signs (see `Progress::silent`); what concerns the store as a whole (opening,
+//! flushing, compacting, closing it) may take as long as a server may take for it. The time before a worker is there is kvtrial's own: it
+//! reads the input.
+
+use crate::message::Report;
+use engine::{Settings, Timing};
+use std::time::{Duration, Instant};
+
+/// What is added to every limit, so that a store's own deadline, which says more, comes first.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// When the last sign was given, and of what.
+pub(crate) struct Silence {
+    deadline: Duration,
+    /// For the store as a whole.
+    whole: Duration,
+    /// For a thread that gives signs between operations; several may pass between two where not every one is timed.
+    at_operations: Duration,
+    last: Option<Sign>,
+}
+
+struct Sign {
+    at: Instant,
+    /// Threads are at operations, this many are done.
+    operations: Option<u64>,
+}
+
+impl Silence {
+    pub(crate) fn of(settings: &Settings) -> Silence {
+        let (deadline, whole) = (settings.deadline, settings.whole_store_deadline());
+        let at_operations = if settings.timing == Timing::Every { deadline } else { whole };
+        Silence { deadline, whole, at_operations, last: None }
+    }
+
+    /// Takes note of a report.
+    pub(crate) fn hear(&mut self, report: &Report, now: Instant) {
+        self.last = match report {
+            Report::Ended { .. } | Report::NotBegotten { .. } => None,
+            Report::Progress(_, progress) => Some(Sign {
+                at: progress.silent.and_then(|silent| now.checked_sub(silent)).unwrap_or(now),
+                operations: progress.silent.map(|_| progress.operations),
+            }),
+            _ => Some(Sign { at: now, operations: None }),
+        };
+    }
+
+    /// What is to be said of it, when it has lasted too long.
+    pub(crate) fn too_long(&self, now: Instant) -> Option<String> {
+        let Sign { at, operations } = self.last.as_ref()?;
+        let silent = now.saturating_duration_since(*at);
+        let silent_s = silent.as_secs_f64();
+        match operations {
+            Some(done) => (silent > self.at_operations + MARGIN).then(|| {
+                format!("after {done} operations one was begun that did not come back for {silent_s:.1} s; its process was ended")
+            }),
+            // A server's own limit for the same comes first.
+            None => (silent > self.whole + self.deadline + MARGIN).then(|| {
+                format!("the store did not come back for {silent_s:.0} s, 60 times --deadline; its process was ended")
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Silence;
+    use crate::message::{Report, UnderWay};
+    use engine::{Progress, Settings, Timing};
+    use std::time::{Duration, Instant};
+
+    fn progress(silent: Option<Duration>) -> Report {
+        let phase = UnderWay { name: "run".into(), timed: true, operations: None };
+        Report::Progress(phase, Progress { operations: 123, errors: 0, p99_ns: None, elapsed: Duration::ZERO, silent })
+    }
+
+    #[test]
+    fn a_thread_has_a_deadline_an_opening_sixty_of_them_and_reading_the_input_none() {
+        let second = Duration::from_secs(1);
+        let settings = Settings { deadline: second * 2, ..Settings::default() };
+        let begun = Instant::now();
+        let after = |silence: &Silence, seconds: u32| silence.too_long(begun + second * seconds);
+        let mut silence = Silence::of(&settings);
+        assert_eq!(after(&silence, 100_000), None, "no worker is there yet");
+        silence.hear(&Report::Started { pid: 1 }, begun);
+        assert_eq!(after(&silence, 122), None);
+        assert!(after(&silence, 124).is_some_and(|words| words.contains("124 s")));
+        // What was silent for a second when it was said has been so for three, two later.
+        silence.hear(&progress(Some(second)), begun + second);
+        assert_eq!(after(&silence, 3), None);
+        assert!(
+            after(&silence, 4).is_some_and(|words| words.contains("after 123 operations") && words.contains("4.0 s"))
+        );
+        // No thread is at operations any more.
+        silence.hear(&progress(None), begun + second);
+        assert_eq!(after(&silence, 120), None);
+        silence.hear(&Report::NotBegotten { problem: String::new() }, begun + second);
+        assert_eq!(after(&silence, 100_000), None, "nobody is there");
+        let mut sampled = Silence::of(&Settings { timing: Timing::Sampled(64), ..settings });
+        sampled.hear(&progress(Some(second)), begun + second);
+        assert_eq!(after(&sampled, 60), None, "signs stand further apart");
+        assert!(after(&sampled, 122).is_some());
+    }
+}
