@@ -20,6 +20,7 @@ pub use report::{CaseResult, CaseStatus, Finding, Report, is_failed, is_passed, 
 
 use cases::Case;
 use fault::{Stop, guarded};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::{Keeps, OperationKind, Store};
@@ -42,7 +43,7 @@ pub struct Options {
     /// server at the same time nor the keys an interrupted one left behind disturb it.
     pub seed: u64,
     /// Ends the check when it is set: the case under way and those behind it are skipped, and its keys are deleted.
-    pub stop: Option<&'static AtomicBool>,
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl Default for Options {
@@ -56,6 +57,19 @@ impl Default for Options {
             stop: None,
         }
     }
+}
+
+impl Options {
+    /// What all keys of a check with these options begin with.
+    pub fn key_prefix(&self) -> String {
+        let tag = value::hash(&self.seed.to_le_bytes()) & 0xFF_FFFF;
+        format!("{KEY_PREFIX}{tag:06x}:")
+    }
+}
+
+/// The names of all cases, in the order they are tried.
+pub fn names() -> Vec<String> {
+    cases::all().into_iter().map(|case| case.name).collect()
 }
 
 /// Checks a store. `observer` sees each case as it ends.
@@ -73,12 +87,13 @@ pub fn run(store: &dyn Store, options: &Options, observer: &mut dyn FnMut(&CaseR
     };
     let mut given_up = None;
     for case in cases::all() {
-        let start = Instant::now();
+        let (start, before) = (Instant::now(), subject.operations.load(Ordering::Relaxed));
         let status = match &given_up {
             Some(why) => CaseStatus::Skipped { why: String::clone(why) },
             None => try_case(&case, &subject, &mut given_up),
         };
-        let result = CaseResult { name: case.name, status, elapsed_s: start.elapsed().as_secs_f64() };
+        let operations = subject.operations.load(Ordering::Relaxed) - before;
+        let result = CaseResult { name: case.name, status, operations, elapsed_s: start.elapsed().as_secs_f64() };
         observer(&result);
         report.cases.push(result);
     }

@@ -33,6 +33,8 @@ pub struct CaseResult {
     /// How it ended.
     #[serde(flatten)]
     pub status: CaseStatus,
+    /// Operations sent for it.
+    pub operations: u64,
     /// How long it took, seconds.
     pub elapsed_s: f64,
 }
@@ -63,6 +65,17 @@ pub enum Finding {
 }
 
 impl Report {
+    /// Ends a report whose check did not: this came of the case that was under way, and the others were not tried.
+    pub fn cut_short(&mut self, reason: Reason) {
+        self.operations = self.cases.iter().map(|case| case.operations).sum();
+        let mut status = CaseStatus::Failed { reason };
+        for name in crate::names().into_iter().skip(self.cases.len()) {
+            let rest = CaseStatus::Skipped { why: "the check ended with the process the store was opened in".into() };
+            let status = std::mem::replace(&mut status, rest);
+            self.cases.push(CaseResult { name, status, operations: 0, elapsed_s: 0.0 });
+        }
+    }
+
     /// What the cases together say.
     pub fn finding(&self) -> Finding {
         match (self.count(is_failed), self.count(is_passed)) {
@@ -177,7 +190,7 @@ mod tests {
     use study::{Reason, ReasonKind};
 
     fn case(name: &str, status: CaseStatus) -> CaseResult {
-        CaseResult { name: name.into(), status, elapsed_s: 0.25 }
+        CaseResult { name: name.into(), status, operations: 3, elapsed_s: 0.25 }
     }
 
     fn failing() -> Report {

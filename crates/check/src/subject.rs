@@ -1,10 +1,10 @@
 //! The store under check, and what all clients of the check share.
 
+use crate::Options;
 use crate::fault::{Stop, guarded, is_final, panicked};
 use crate::gate::Gate;
 use crate::ledger::Ledger;
 use crate::probe::Probe;
-use crate::{Options, value};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use store::{BlockingClient, Capabilities, Store};
@@ -21,14 +21,13 @@ pub struct Subject<'a> {
 
 impl<'a> Subject<'a> {
     pub fn new(store: &'a dyn Store, options: &'a Options) -> Subject<'a> {
-        let tag = value::hash(&options.seed.to_le_bytes()) & 0xFF_FFFF;
-        let prefix = format!("{}{tag:06x}:", crate::KEY_PREFIX);
+        let prefix = options.key_prefix();
         Subject { store, options, ledger: Ledger::default(), operations: AtomicU64::new(0), prefix }
     }
 
     /// Whether somebody has asked for the end of the check.
     pub fn is_stopped(&self) -> bool {
-        self.options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+        self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     /// Waits, but not beyond the end of the check.
@@ -67,7 +66,7 @@ impl<'a> Subject<'a> {
     /// A new connection with up to `pipeline` operations in flight.
     pub fn probe_with(&self, pipeline: u32) -> Result<Probe<'_>, Stop> {
         match BlockingClient::open(self.store, pipeline, self.options.timeout) {
-            Ok(client) => Ok(Probe::new(self, client.until(self.options.stop))),
+            Ok(client) => Ok(Probe::new(self, client.until(self.options.stop.clone()))),
             Err(error) => Err(Stop::keyless(ReasonKind::NotStarted, error.to_string())),
         }
     }

@@ -1,5 +1,7 @@
 //! Exit status, and the message of a command that failed.
 
+use runner::RunError;
+
 /// All cells valid.
 pub const GOOD: u8 = 0;
 /// Some cell is void or was not run, or some check failed.
@@ -42,6 +44,14 @@ impl Failure {
     /// Bad usage or input.
     pub fn usage(message: impl ToString) -> Failure {
         Failure { message: message.to_string(), status: USAGE }
+    }
+}
+
+impl Failure {
+    /// A store that died, or has no answer, fails what was to be checked; all else is the user's to mend.
+    pub fn of(error: RunError) -> Failure {
+        let status = if matches!(error, RunError::Broken { .. } | RunError::Answer(_)) { VOID } else { USAGE };
+        Failure { message: error.to_string(), status }
     }
 }
 

@@ -1,14 +1,14 @@
 //! Where trials are carried out: in this process, or each in a worker process of its own.
 
-use crate::message::{Assignment, Command, Order, Report};
-use crate::plan::{Plan, PlannedCell};
+use crate::message::{Command, Errand, Order, Report};
 use crate::work::{Bench, Link, perform};
+use engine::{Job, JobError, Params};
 use host::worker::{Nursery, kill};
 use host::{Ending, Received};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use store::CommandLine;
+use store::{CommandLine, StoreInfo};
 
 /// Where trials are carried out.
 #[derive(Clone, Default)]
@@ -92,20 +92,19 @@ impl Execution {
         matches!(self, Execution::Workers(_))
     }
 
-    /// Carries out a trial.
+    /// Carries out an errand. Adapter and job are those it names; workers find them by name.
     pub(crate) fn carry_out(
         &self,
-        plan: &Plan,
-        planned: &PlannedCell,
-        assignment: Assignment,
+        errand: &Errand,
+        info: &'static StoreInfo,
+        job: &dyn Fn(&Params) -> Result<Arc<dyn Job>, JobError>,
         hearing: &mut dyn Hearing,
     ) -> Departure {
         match self {
-            Execution::Workers(workers) => workers.carry_out(assignment, hearing),
+            Execution::Workers(workers) => workers.carry_out(errand, hearing),
             Execution::InProcess => {
-                let stop = AtomicBool::new(false);
-                let bench = Bench { info: planned.info, job: &|params| plan.shelf.job(params), stop: &stop };
-                perform(&assignment, &bench, &mut Here { hearing, stop: &stop });
+                let stop = Arc::new(AtomicBool::new(false));
+                perform(errand, &Bench { info, job, stop: &stop }, &mut Here { hearing, stop: &stop });
                 Departure::Done
             }
         }
@@ -133,7 +132,7 @@ impl Link for Here<'_> {
 }
 
 impl Workers {
-    fn carry_out(&self, assignment: Assignment, hearing: &mut dyn Hearing) -> Departure {
+    fn carry_out(&self, errand: &Errand, hearing: &mut dyn Hearing) -> Departure {
         let mut kept = self.nursery.lock().unwrap_or_else(PoisonError::into_inner);
         let nursery = match kept.take().filter(|nursery| nursery.ending().is_none()) {
             Some(nursery) => nursery,
@@ -143,7 +142,7 @@ impl Workers {
             },
         };
         let nursery = kept.insert(nursery);
-        let departure = attend(nursery, assignment, hearing);
+        let departure = attend(nursery, errand, hearing);
         if nursery.ending().is_some() {
             *kept = None; // the next trial starts another
         }
@@ -151,8 +150,8 @@ impl Workers {
     }
 }
 
-/// Hands out a trial and listens until its worker has left.
-fn attend(nursery: &mut Nursery, assignment: Assignment, hearing: &mut dyn Hearing) -> Departure {
+/// Hands out an errand and listens until its worker has left.
+fn attend(nursery: &mut Nursery, errand: &Errand, hearing: &mut dyn Hearing) -> Departure {
     let lost = |nursery: &Nursery| {
         let begun = Instant::now();
         while nursery.ending().is_none() && begun.elapsed() < GRACE {
@@ -163,7 +162,7 @@ fn attend(nursery: &mut Nursery, assignment: Assignment, hearing: &mut dyn Heari
             None => "the nursery of the workers no longer listens".into(),
         })
     };
-    if !send(nursery, &Command::Trial(Box::new(assignment))) {
+    if !send(nursery, &Command::Do(Box::new(errand.clone()))) {
         return lost(nursery);
     }
     let (mut worker, mut told, mut killed): (Option<i32>, Option<Instant>, bool) = (None, None, false);

@@ -10,8 +10,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) answer: &'a Answer,
     pub(crate) answer_reasons: Vec<Reason>,
     pub(crate) known_digest: Option<String>,
-    /// How the private server ended, when it ended before it was told to.
-    pub(crate) server_ending: Option<String>,
+    /// The private server ended before it was to, or the worker gave no sign of life.
+    pub(crate) broken_off: Option<Reason>,
     pub(crate) not_sent: u64,
     pub(crate) circumstances: Circumstances<'a>,
 }
@@ -20,9 +20,7 @@ pub(crate) struct Evidence<'a> {
 pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
     let reason = |kind, count, example: String| Reason { kind, count, example };
     let mut verdict = Verdict::of([]);
-    if let Some(ending) = evidence.server_ending.take() {
-        verdict.add(reason(ReasonKind::ServerDied, 1, ending));
-    }
+    evidence.broken_off.take().into_iter().for_each(|found| verdict.add(found));
     for (phase, outcome) in evidence.outcomes {
         for mut found in outcome.offences.clone().into_reasons() {
             if phase != "run" {

@@ -4,14 +4,17 @@
 //! verdict → clear the place away.
 //!
 //! A trial has two sides that speak by messages of plain data: this side (`trial`) makes the place, watches worker and server, judges;
-//! the other (`work`) opens the store and runs the phases. The other side is a process of its own, forked from a *nursery*
+//! the other (`work`) opens the store and runs the phases. Whatever else opens a store (`errand`: a check, a question, clearing) is done so, too. The other side is a process of its own, forked from a *nursery*
 //! ([`serve_nursery`]) that has read the input, so that a store that kills its process voids one trial; or, for stores that only the
 //! caller knows, the caller's own thread ([`Execution`]).
 //!
 //! What never lives here: the operation loop (engine), starting processes (host), files and tables (report), exiting (cli).
 
+mod ask;
+mod attendant;
 mod clean;
 mod clear;
+mod errand;
 mod execution;
 pub mod grid;
 mod growth;
@@ -35,8 +38,9 @@ mod work;
 
 pub use clean::place_of;
 pub use clear::{Cleared, clear};
+pub use errand::{CheckRequest, Checking, ask, check};
 pub use execution::{Execution, Workers};
-pub use message::UnderWay;
+pub use message::{Question, UnderWay};
 pub use nursery::serve_nursery;
 pub use order::{Turn, balanced, rising};
 pub use plan::{KeysFound, Plan, PlannedCell, PlannedStore, seconds};

@@ -1,22 +1,88 @@
 //! What kvtrial and a worker say to each other: plain data, so that it can be said to a child of kvtrial or to another machine.
 //!
-//! kvtrial sends a [`Command::Trial`]; the worker answers with [`Report`]s until [`Report::Finished`] or [`Report::Refused`]. Before
-//! each phase and at the end it waits for an [`Order`], so that kvtrial can look at server and disk while nothing runs.
+//! kvtrial sends an [`Errand`]; the worker answers with [`Report`]s until it has done it, or [`Report::Refused`] it. Before each phase and at
+//! the end of a trial it waits for an [`Order`], so that kvtrial can look at server and disk while nothing runs.
 
+use crate::plan::{Plan, PlannedCell};
+use check::CaseResult;
 use engine::{Outcome, Params, Progress, Settings};
-use host::Whereabouts;
+use host::{Premises, Whereabouts};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use store::Facts;
-use study::{Answer, CurvePoint, Durability, Reason, Spec, Stall};
+use study::{Answer, CurvePoint, Durability, Reason, Spec, Stall, Target};
 
 /// From kvtrial.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Command {
-    /// Carry out a trial.
-    Trial(Box<Assignment>),
-    /// To the worker that carries one out.
+    /// Do this.
+    Do(Box<Errand>),
+    /// To the worker that is at it.
     Order(Order),
+}
+
+/// What a worker is for: whatever opens a store is done in one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Errand {
+    /// Carry out a trial.
+    Trial(Assignment),
+    /// Ask the job's own question, of a private store after the job's work.
+    Ask(Assignment, Question),
+    /// Delete the keys of the job, and what the adapter has made.
+    Clear(Assignment),
+    /// Check store and client for correctness.
+    Check(Inspection),
+}
+
+impl Errand {
+    /// The store, and where it is.
+    pub(crate) fn place(&self) -> (&Spec, &Whereabouts) {
+        match self {
+            Errand::Trial(it) | Errand::Ask(it, _) | Errand::Clear(it) => (&it.spec, &it.whereabouts),
+            Errand::Check(it) => (&it.spec, &it.whereabouts),
+        }
+    }
+
+    /// The job's part of it, if a job has one.
+    pub(crate) fn assignment(&self) -> Option<&Assignment> {
+        match self {
+            Errand::Trial(it) | Errand::Ask(it, _) | Errand::Clear(it) => Some(it),
+            Errand::Check(_) => None,
+        }
+    }
+
+    /// The parameters of the jobs whose input is needed.
+    pub(crate) fn inputs(&self) -> Vec<&Params> {
+        let Some(assignment) = self.assignment() else { return Vec::new() };
+        let of_keys = assignment.keys.iter().flat_map(|keys| &keys.params);
+        let own = match self {
+            Errand::Clear(_) => None, // only the keys are looked for
+            // Only a store that is filled first, or asked for every key, needs the job.
+            Errand::Ask(_, Question::One(_)) if assignment.spec.target != Target::Private => None,
+            _ => Some(&assignment.params),
+        };
+        own.into_iter().chain(of_keys).collect()
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Question {
+    /// What one key holds.
+    One(String),
+    /// The largest counts, so many.
+    Largest(usize),
+}
+
+/// All a worker has to know of a check.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Inspection {
+    pub(crate) spec: Spec,
+    pub(crate) whereabouts: Whereabouts,
+    /// Longest wait for a reply.
+    pub(crate) deadline: Duration,
+    /// Makes its keys its own.
+    pub(crate) seed: u64,
 }
 
 /// What a worker is to do next.
@@ -28,7 +94,7 @@ pub(crate) enum Order {
     Stop,
 }
 
-/// All a worker has to know of a trial.
+/// All a worker has to know of a trial, or of another errand with a job in it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Assignment {
     /// Name of the job.
@@ -47,6 +113,23 @@ pub(crate) struct Assignment {
     pub(crate) settings: Settings,
     /// What is done about the job's keys first, in a store of the user's.
     pub(crate) keys: Option<Keys>,
+}
+
+impl Assignment {
+    /// What a cell of a plan asks of a worker at these premises.
+    pub(crate) fn of(plan: &Plan, planned: &PlannedCell, premises: &Premises, keys: Option<Keys>) -> Assignment {
+        let (job, data, seed) = plan.shelf.source();
+        Assignment {
+            job: job.name.into(),
+            data: data.cloned(),
+            params: planned.params.clone(),
+            seed,
+            spec: planned.spec.clone(),
+            whereabouts: premises.whereabouts().clone(),
+            settings: planned.settings,
+            keys,
+        }
+    }
 }
 
 /// What is done about the keys of earlier or later trials in a store of the user's.
@@ -98,7 +181,15 @@ pub(crate) enum Report {
     Broken { phase: String, words: String },
     /// All phases are over; waits for an order, then disconnects.
     Finished(Box<Finish>),
-    /// The trial could not begin.
+    /// A case of a check is over.
+    Case(CaseResult),
+    /// All cases of a check are over.
+    Checked(Box<check::Report>),
+    /// What the store answered, in words.
+    Answered(String),
+    /// So many keys were deleted, and all else that was there.
+    Cleared { deleted: u64 },
+    /// It could not begin, or not be done.
     Refused(Refusal),
     /// Said by the nursery: how the worker ended, and its last words.
     Ended { ending: host::Ending, words: String },
@@ -121,6 +212,10 @@ pub(crate) enum Doing {
     Flush,
     /// Asking the store how many keys it holds.
     Count,
+    /// Asking the store the job's question.
+    Ask,
+    /// The cases of a check.
+    Check,
 }
 
 impl Doing {
@@ -128,6 +223,8 @@ impl Doing {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Doing::Flush => "flush",
+            Doing::Ask => "asking",
+            Doing::Check => "check",
             Doing::Count => "asking how many keys it holds",
         }
     }
@@ -169,7 +266,7 @@ pub(crate) struct Finish {
     pub(crate) peak_rss_bytes: u64,
 }
 
-/// Why a trial could not begin.
+/// Why an errand could not begin, or not be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Refusal {
     /// The store could not be opened.
@@ -180,6 +277,8 @@ pub(crate) enum Refusal {
     Unsuited(String),
     /// The store broke while the job's keys were looked for.
     Keys(String),
+    /// The answer to a question is none: no such key, or not what the job stores.
+    Answer(String),
     /// The user's store holds keys the job would overwrite.
     ForeignData { count: u64, example: String },
 }

@@ -1,14 +1,15 @@
 //! The nursery, from inside: one thread that reads what trials need, once, and forks a worker for each.
 
-use crate::message::{Assignment, Command, Order, Report};
+use crate::message::{Assignment, Command, Errand, Order, Report};
 use crate::shelf::Shelf;
 use crate::work::{Bench, Link, perform};
-use engine::JobInfo;
+use engine::{JobError, JobInfo};
 use host::worker::{Forked, inside};
 use host::{Received, Receiver, Sender};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use store::StoreInfo;
 
 /// Inputs that are kept: the last ones used.
 const SHELVES: usize = 4;
@@ -20,23 +21,22 @@ pub fn serve_nursery() {
     let mut shelves: Vec<(Key, Shelf)> = Vec::new();
     let mut _last: Option<Forked> = None;
     while let Some(command) = ends.next() {
-        let Command::Trial(assignment) = command else { continue }; // an order to one that has ended meanwhile
+        let Command::Do(errand) = command else { continue }; // an order to one that has ended meanwhile
         _last = None; // only now may its id become another's
-        let found = jobs::find(&assignment.job).zip(stores::find(&assignment.spec.name));
-        let Some((job, info)) = found else {
+        let Some((info, shelf)) = at_hand(&errand, &mut shelves) else {
             ends.say_for_the_dead(&Report::NotBegotten { problem: "it is another version of kvtrial".into() });
             continue;
         };
-        let shelf = shelf(&mut shelves, job, &assignment);
+        let no_job = || JobError("no job has a part in this".into());
+        let job = |params: &_| shelf.ok_or_else(no_job)?.job(params);
         // Read here, what all later workers share; what cannot be read is reported by the worker.
-        let wanted = std::iter::once(&assignment.params).chain(assignment.keys.iter().flat_map(|keys| &keys.params));
-        wanted.for_each(|params| drop(shelf.job(params)));
+        errand.inputs().into_iter().for_each(|params| drop(job(params)));
         engine::Clock::get(); // calibrated once for all
         let forked = Forked::fork(|| {
             let stop = Arc::new(AtomicBool::new(false));
             let mut link = ends.workers(&stop);
-            let bench = Bench { info, job: &|params| shelf.job(params), stop: &stop };
-            perform(&assignment, &bench, &mut link);
+            let bench = Bench { info, job: &job, stop: &stop };
+            perform(&errand, &bench, &mut link);
             0
         });
         match forked {
@@ -48,6 +48,14 @@ pub fn serve_nursery() {
             Err(error) => ends.say_for_the_dead(&Report::NotBegotten { problem: error.to_string() }),
         }
     }
+}
+
+/// The adapter of the errand's store, and the shelf of its job, if it has one; `None`: they are unknown here.
+fn at_hand<'a>(errand: &Errand, shelves: &'a mut Vec<(Key, Shelf)>) -> Option<(&'static StoreInfo, Option<&'a Shelf>)> {
+    let info = stores::find(&errand.place().0.name)?;
+    let Some(assignment) = errand.assignment() else { return Some((info, None)) };
+    let job = jobs::find(&assignment.job)?;
+    Some((info, Some(shelf(shelves, job, assignment))))
 }
 
 /// What an input is read for.

@@ -1,7 +1,7 @@
 //! All trials of a plan, one after the other.
 
 use crate::clean::UsersStores;
-use crate::message::UnderWay;
+use crate::message::{Refusal, UnderWay};
 use crate::plan::{Plan, PlannedCell};
 use crate::trial::{self, About, Finished, Opening, Position};
 use engine::Progress;
@@ -99,6 +99,30 @@ pub enum RunError {
     /// A trial could not be recorded.
     #[error("{0}")]
     Record(String),
+    /// A question has no answer in this store.
+    #[error("{0}")]
+    Answer(String),
+    /// The store, or the process it was opened in, died or no longer answered.
+    #[error("{store}: {}: {}", reason.kind.name(), reason.example)]
+    Broken {
+        /// The store's spec.
+        store: String,
+        /// How.
+        reason: Reason,
+    },
+}
+
+impl Refusal {
+    /// What it says of this store.
+    pub(crate) fn error(self, store: String) -> RunError {
+        match self {
+            Refusal::Store(words) | Refusal::Keys(words) => RunError::Store(StoreError::Session(words)),
+            Refusal::Job(words) => RunError::Job(engine::JobError(words)),
+            Refusal::Unsuited(problem) => RunError::Unsuited { store, problem },
+            Refusal::Answer(words) => RunError::Answer(words),
+            Refusal::ForeignData { count, example } => RunError::ForeignData { store, count, example },
+        }
+    }
 }
 
 impl RunError {
@@ -108,7 +132,10 @@ impl RunError {
             RunError::Store(error) => (ReasonKind::NotStarted, 1, error.to_string()),
             RunError::Unsuited { problem, .. } => (ReasonKind::Unsuited, 1, problem.clone()),
             RunError::ForeignData { count, example, .. } => (ReasonKind::KeysFound, *count, example.clone()),
-            RunError::Job(_) | RunError::Record(_) => (ReasonKind::StudyStopped, 1, self.to_string()),
+            RunError::Broken { reason, .. } => return reason.clone(),
+            RunError::Job(_) | RunError::Record(_) | RunError::Answer(_) => {
+                (ReasonKind::StudyStopped, 1, self.to_string())
+            }
         };
         Reason { kind, count, example }
     }

@@ -1,12 +1,14 @@
 //! One trial, from the side of kvtrial: make its place, have a worker open the store and run the phases, judge, clear the place away.
 
+use crate::attendant::Attendant;
 use crate::clean::{self, UsersStores};
 use crate::execution::Departure;
 use crate::judge::{self, Evidence};
-use crate::message::{Assignment, Opened, Refusal};
+use crate::message::{Assignment, Errand, Opened, Refusal};
 use crate::plan::{Plan, PlannedCell};
 use crate::put_off;
 use crate::run::{Observer, RunError};
+use crate::silence::Silence;
 use crate::trust::Circumstances;
 use crate::witness::{Seen, Witness};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,21 +74,12 @@ pub(crate) fn run_trial(
         Ok(premises) => premises,
         Err(error) => return not_opened(record, error, opening, stop),
     };
-    let (job, data, seed) = plan.shelf.source();
-    let assignment = Assignment {
-        job: job.name.into(),
-        data: data.cloned(),
-        params: planned.params.clone(),
-        seed,
-        spec: planned.spec.clone(),
-        whereabouts: premises.whereabouts().clone(),
-        settings: planned.settings,
-        keys: users.keys(plan, planned),
-    };
+    let errand = Errand::Trial(Assignment::of(plan, planned, &premises, users.keys(plan, planned)));
     let place = clean::place_of(&planned.spec);
+    let attendant = Attendant::new(&premises, stop, Silence::of(&planned.settings));
     let apart = plan.execution.is_apart();
-    let mut witness = Witness::new(place, &premises, apart, &planned.settings, stop, observer);
-    let departure = plan.execution.carry_out(plan, planned, assignment, &mut witness);
+    let mut witness = Witness::new(place, &premises, apart, attendant, observer);
+    let departure = plan.execution.carry_out(&errand, planned.info, &|params| plan.shelf.job(params), &mut witness);
     let seen = witness.leave();
     let finished = conclude(planned, record, seen, departure, opening, stop);
     let closed = premises.close();
@@ -124,18 +117,14 @@ fn conclude(
     opening: Opening,
     stop: &AtomicBool,
 ) -> Result<Finished, RunError> {
-    let Seen { opened, mut measured, finish, refusal, left: _, unwritten, looks, server_ending, hang, doing } = seen;
+    let Seen { opened, mut measured, finish, refusal, unwritten, looks, broken_off, doing, .. } = seen;
     if let Some(problem) = unwritten {
         return Err(RunError::Record(problem));
     }
-    if let Some(refusal) = refusal.filter(|_| server_ending.is_none()) {
-        let store = planned.spec.to_string();
+    if let Some(refusal) = refusal.filter(|_| broken_off.is_none()) {
         return match refusal {
             Refusal::Store(words) => not_opened(record, StoreError::Session(words), opening, stop),
-            Refusal::Keys(words) => Err(RunError::Store(StoreError::Session(words))),
-            Refusal::Job(words) => Err(RunError::Job(engine::JobError(words))),
-            Refusal::Unsuited(problem) => Err(RunError::Unsuited { store, problem }),
-            Refusal::ForeignData { count, example } => Err(RunError::ForeignData { store, count, example }),
+            other => Err(other.error(planned.spec.to_string())),
         };
     }
     let finish = finish.unwrap_or_default();
@@ -155,7 +144,7 @@ fn conclude(
         answer: &record.answer,
         answer_reasons: finish.answer_reasons,
         known_digest: finish.known_digest,
-        server_ending,
+        broken_off,
         not_sent: record.not_sent,
         circumstances: Circumstances {
             class: planned.info.class,
@@ -173,9 +162,6 @@ fn conclude(
     let put_off = record.read_back.and_then(|back| put_off::doubt(measured.work(), back));
     put_off.into_iter().for_each(|found| record.verdict.add(found));
     measured.broken.into_iter().for_each(|found| record.verdict.add(found));
-    if let Some(words) = hang {
-        record.verdict.add(reason(ReasonKind::Deadline, words));
-    }
     if let Departure::Died(how) = departure {
         record.verdict.add(reason(ReasonKind::WorkerDied, format!("{how} (while: {doing})")));
     }

@@ -1,9 +1,12 @@
 //! What a worker does: open the store where it is, run the phases, and say what came of it.
 
+use crate::ask;
 use crate::clean;
 use crate::growth::Watch;
 use crate::holding;
-use crate::message::{Assignment, Doing, Finish, Opened, Order, PhaseDone, Refusal, Report, UnderWay};
+use crate::message::{
+    Assignment, Doing, Errand, Finish, Inspection, Opened, Order, PhaseDone, Refusal, Report, UnderWay,
+};
 use engine::{Crew, End, Job, JobError, Params, Phase, Progress, Trial, TrialSetup};
 use host::ProcessUse;
 use std::sync::Arc;
@@ -28,24 +31,63 @@ pub(crate) struct Bench<'a> {
     /// Gives a job with its input read.
     pub(crate) job: &'a dyn Fn(&Params) -> Result<Arc<dyn Job>, JobError>,
     /// Set when the trial is to stop.
-    pub(crate) stop: &'a AtomicBool,
+    pub(crate) stop: &'a Arc<AtomicBool>,
 }
 
-/// Carries out a trial.
-pub(crate) fn perform(assignment: &Assignment, bench: &Bench<'_>, link: &mut dyn Link) {
-    let opened = assignment.whereabouts.open(bench.info, &assignment.spec);
-    let store = match opened {
+/// Carries out an errand.
+pub(crate) fn perform(errand: &Errand, bench: &Bench<'_>, link: &mut dyn Link) {
+    let (spec, whereabouts) = errand.place();
+    let store = match whereabouts.open(bench.info, spec) {
         Ok(store) => store,
         Err(error) => return link.say(Report::Refused(Refusal::Store(error.to_string()))),
     };
-    match on_store(&*store, assignment, bench, link) {
+    let store = &*store;
+    let done = match errand {
         // The store stays open until it was looked at.
-        Ok(finish) => drop(link.ask(Report::Finished(Box::new(finish)))),
-        Err(refusal) => link.say(Report::Refused(refusal)),
+        Errand::Trial(trial) => {
+            carry_out(store, trial, bench, link).map(|finish| _ = link.ask(Report::Finished(Box::new(finish))))
+        }
+        Errand::Ask(filling, question) => {
+            ask::answer(store, filling, question, bench, link).map(|words| link.say(Report::Answered(words)))
+        }
+        Errand::Clear(clearing) => clear(store, clearing, bench, link),
+        Errand::Check(inspection) => inspect(store, inspection, bench, link),
+    };
+    if let Err(refusal) = done {
+        link.say(Report::Refused(refusal));
     }
 }
 
-fn on_store(
+/// Deletes the keys of the job, and what the adapter has made.
+fn clear(store: &dyn Store, clearing: &Assignment, bench: &Bench<'_>, link: &mut dyn Link) -> Result<(), Refusal> {
+    // It is asked what it can do, as it was then: which keys a job has may rest on that.
+    let setup = TrialSetup { slots: 1, capabilities: store.capabilities().clone(), seed: clearing.seed };
+    let Some(keys) = &clearing.keys else { return Ok(()) };
+    let deleted = clean::carry_out(keys, store, &clearing.settings, bench, &setup, link)?;
+    if bench.stop.load(Ordering::Relaxed) {
+        return Ok(()); // not all may be gone
+    }
+    store.unmake().map_err(|error| Refusal::Store(error.to_string()))?;
+    link.say(Report::Cleared { deleted });
+    Ok(())
+}
+
+/// Puts store and client through the cases of a check.
+fn inspect(store: &dyn Store, inspection: &Inspection, bench: &Bench<'_>, link: &mut dyn Link) -> Result<(), Refusal> {
+    let facts = inspection.whereabouts.facts(store).map_err(|error| Refusal::Store(error.to_string()))?;
+    let durability = store.capabilities().durability;
+    link.say(Report::Opened(Opened { facts, durability, emulated: Vec::new() }));
+    link.say(Report::Does(Doing::Check));
+    let stop = Some(Arc::clone(bench.stop));
+    let options =
+        check::Options { timeout: inspection.deadline, seed: inspection.seed, stop, ..check::Options::default() };
+    let report = check::run(store, &options, &mut |case| link.say(Report::Case(case.clone())));
+    link.say(Report::Checked(Box::new(report)));
+    Ok(())
+}
+
+/// Carries out a trial.
+fn carry_out(
     store: &dyn Store,
     assignment: &Assignment,
     bench: &Bench<'_>,
@@ -68,9 +110,8 @@ fn on_store(
         link.say(Report::Leaves { keys: clean::count(trial.as_ref()), made: store.made() });
     }
     ProcessUse::reset_peak();
-    let complete = Crew::over(store, trial.as_ref(), &assignment.settings, bench.stop, |crew| {
-        phases(store, trial.as_ref(), assignment, bench, link, crew)
-    });
+    let all = trial.phases().len();
+    let complete = phases(store, trial.as_ref(), all, assignment, bench, link);
     // An answer of half a job would only repeat what the reasons say already.
     let (answer, mut answer_reasons) = if complete { trial.answer() } else { Default::default() };
     if complete && keeps == Keeps::Everything && assignment.spec.target == Target::Private {
@@ -89,16 +130,30 @@ fn on_store(
     })
 }
 
-/// Runs the phases; true when all were completed.
-fn phases(
+/// Runs the first phases of a trial, so many; true when all were completed.
+pub(crate) fn phases(
     store: &dyn Store,
     trial: &dyn Trial,
+    count: usize,
+    assignment: &Assignment,
+    bench: &Bench<'_>,
+    link: &mut dyn Link,
+) -> bool {
+    Crew::over(store, trial, &assignment.settings, bench.stop, |crew| {
+        run_phases(store, trial, count, assignment, bench, link, crew)
+    })
+}
+
+fn run_phases(
+    store: &dyn Store,
+    trial: &dyn Trial,
+    count: usize,
     assignment: &Assignment,
     bench: &Bench<'_>,
     link: &mut dyn Link,
     crew: &mut Crew<'_, '_>,
 ) -> bool {
-    for (index, phase) in trial.phases().iter().enumerate() {
+    for (index, phase) in trial.phases().iter().enumerate().take(count) {
         if link.ask(Report::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
             return false;
         }

@@ -4,6 +4,7 @@
 
 use crate::{Operation, OwnedFailure, OwnedReply, Reply, Session, SessionPlan, Sink, Slot, Store, StoreError, Until};
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ pub struct BlockingClient {
     session: Box<dyn Session>,
     pipeline: u32,
     timeout: Duration,
-    stop: Option<&'static AtomicBool>,
+    stop: Option<Arc<AtomicBool>>,
     state: State,
 }
 
@@ -56,7 +57,7 @@ impl BlockingClient {
     }
 
     /// The same, that waits for nothing more once this flag is set: what has no reply then comes back as if its time were over.
-    pub fn until(self, stop: Option<&'static AtomicBool>) -> BlockingClient {
+    pub fn until(self, stop: Option<Arc<AtomicBool>>) -> BlockingClient {
         BlockingClient { stop, ..self }
     }
 
@@ -108,7 +109,7 @@ impl BlockingClient {
             let Some(oldest) = inbox.in_flight.iter().flatten().map(|(_, sent)| *sent).min() else { break };
             let deadline = oldest + self.timeout;
             let now = Instant::now();
-            let is_stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+            let is_stopped = self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
             if now >= deadline || is_stopped {
                 break;
             }

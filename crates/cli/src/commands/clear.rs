@@ -84,7 +84,7 @@ pub fn delete(
                 hear(&format!("{}: {keys} of this run deleted\n", place.store));
             }
             Ok(runner::Cleared::Some) => {}
-            Err(error) => return Err((Failure::usage(error), still)),
+            Err(error) => return Err((Failure::of(error), still)),
         }
     }
     Ok(still)

@@ -1,7 +1,7 @@
 //! What each fault does, and what must come of it.
 
 use crate::proxy::{Cut, Proxy};
-use crate::running::{Over, Running, freeze_client, strike};
+use crate::running::{Over, Running, freeze_client, on_a_small_disk, strike};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -236,29 +236,11 @@ pub fn disk_full_at_set_up(store: &str, job: &str) {
     over.resumes();
 }
 
-/// A store that maps its files is killed by SIGBUS when the disk below is full. Needs root: a file system of this size is mounted.
+/// A store that maps its files is killed by SIGBUS when the disk below is full. Needs root.
 pub fn mapped_disk_full(store: &str, job: &str) {
     let words = format!("{job} --data gen:8000:42 -s {store} --repeats 2 --base small");
     let begun = Instant::now();
-    let over = Running::start(&words, |command| {
-        // SAFETY: unshare and mount touch no memory of ours but the strings, and are safe between fork and exec. The mount is seen
-        // by this kvtrial and what it starts, by nobody else.
-        unsafe {
-            command.pre_exec(|| {
-                let (tmpfs, none) = (c"tmpfs".as_ptr(), std::ptr::null());
-                let private = libc::MS_REC | libc::MS_PRIVATE;
-                if libc::unshare(libc::CLONE_NEWNS) != 0
-                    || libc::mount(none, c"/".as_ptr(), none, private, none.cast()) != 0
-                    || libc::mkdir(c"small".as_ptr(), 0o755) != 0
-                    || libc::mount(tmpfs, c"small".as_ptr(), tmpfs, 0, c"size=8m".as_ptr().cast()) != 0
-                {
-                    return Err(std::io::Error::last_os_error());
-                }
-                Ok(())
-            })
-        };
-    })
-    .ended(begun);
+    let over = Running::start(&words, on_a_small_disk).ended(begun);
     let why = over.reason(&["worker_died"]);
     assert!(why.contains("SIGBUS") && why.contains("while: run"), "{}: {why}", over.words);
     assert_eq!(over.ran.only()["trials"].as_array().unwrap().len(), 2, "{}", over.ran.said());

@@ -83,8 +83,12 @@ impl Running {
         let desk = Desk::new();
         lay(desk.path());
         testkit::tyrant_server::install(desk.path()).unwrap();
+        Running::at(desk, format!("run {words} --no-baselines --out out"), how)
+    }
+
+    /// Starts `kvtrial` with these words at a desk.
+    pub fn at(desk: Desk, words: String, how: impl FnOnce(&mut Command)) -> Running {
         let path = format!("{}:{}", desk.path().display(), std::env::var("PATH").unwrap());
-        let words = format!("run {words} --no-baselines --out out");
         let mut command = desk.command(&words);
         command.env("PATH", &path);
         // A test that was itself started by nohup hands the ignored hang-up on.
@@ -132,6 +136,25 @@ impl Running {
     pub fn worker(&self) -> Option<Process> {
         let nursery = self.nursery()?.pid;
         processes().into_iter().find(|process| process.parent == nursery && process.state != 'Z')
+    }
+
+    #[allow(dead_code)] // the tests of errands ask for it
+    /// Waits until there is a worker that has opened its store, as its files or its threads show, and notes what runs then.
+    pub fn until_worker(&mut self) -> Process {
+        let begun = Instant::now();
+        loop {
+            let has_store = |worker: &Process| {
+                let files = fs::read_dir(format!("/proc/{}/fd", worker.pid)).into_iter().flatten().flatten();
+                files.filter_map(|file| fs::read_link(file.path()).ok()).any(|path| path.starts_with(self.desk.path()))
+            };
+            if let Some(worker) = self.worker().filter(has_store) {
+                self.note();
+                return worker;
+            }
+            assert!(self.child.try_wait().unwrap().is_none(), "{}: ended before it was at work", self.words);
+            assert!(begun.elapsed() < PATIENCE, "{}: no worker was at work", self.words);
+            sleep(Duration::from_millis(1));
+        }
     }
 
     /// Waits until a worker's clients have worked for a while, and notes what runs then.
@@ -248,6 +271,27 @@ impl Over {
     }
 }
 
+#[allow(dead_code)] // not all tests have one
+/// Mounts a file system of 8 MiB on `small`, seen by this kvtrial and what it starts, by nobody else. Needs root.
+pub fn on_a_small_disk(command: &mut Command) {
+    // SAFETY: unshare and mount touch no memory of ours but the strings, and are safe between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            let (tmpfs, none) = (c"tmpfs".as_ptr(), std::ptr::null());
+            let private = libc::MS_REC | libc::MS_PRIVATE;
+            if libc::unshare(libc::CLONE_NEWNS) != 0
+                || libc::mount(none, c"/".as_ptr(), none, private, none.cast()) != 0
+                || libc::mkdir(c"small".as_ptr(), 0o755) != 0
+                || libc::mount(tmpfs, c"small".as_ptr(), tmpfs, 0, c"size=8m".as_ptr().cast()) != 0
+            {
+                return Err(std::io::Error::last_os_error());
+            }
+            Ok(())
+        })
+    };
+}
+
+#[allow(dead_code)] // not all tests do
 /// Stops one client thread of a worker within whatever call it is in; the others go on. Until the process is gone.
 pub fn freeze_client(worker: i32) -> Instant {
     let tasks = fs::read_dir(format!("/proc/{worker}/task")).unwrap().flatten();

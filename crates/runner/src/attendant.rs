@@ -1,0 +1,89 @@
+//! What kvtrial sees to while a worker is on an errand, whatever errand that is: its process, the server, signs of life, the user's wish.
+
+use crate::execution::Wish;
+use crate::message::Report;
+use crate::silence::Silence;
+use host::Premises;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use study::{Reason, ReasonKind};
+
+/// Stands by a worker.
+pub(crate) struct Attendant<'a> {
+    premises: &'a Premises,
+    stop: &'a AtomicBool,
+    worker: Option<i32>,
+    silence: Silence,
+    /// What is being done.
+    pub(crate) doing: String,
+    /// How the server ended before it was to, with the end of its log.
+    server_ending: Option<String>,
+    /// The worker gave no sign of life for too long.
+    hang: Option<String>,
+}
+
+impl<'a> Attendant<'a> {
+    pub(crate) fn new(premises: &'a Premises, stop: &'a AtomicBool, silence: Silence) -> Attendant<'a> {
+        let doing = "opening the store".into();
+        Attendant { premises, stop, worker: None, silence, doing, server_ending: None, hang: None }
+    }
+
+    /// Takes note of a report.
+    pub(crate) fn hear(&mut self, report: &Report) {
+        self.silence.hear(report, Instant::now());
+        match report {
+            Report::Started { pid } => {
+                self.premises.enter(*pid);
+                self.worker = Some(*pid);
+            }
+            Report::Begins(phase) | Report::Progress(phase, _) => self.doing.clone_from(&phase.name),
+            Report::Does(what) => what.name().clone_into(&mut self.doing),
+            Report::Finished(_) | Report::Answered(_) | Report::Cleared { .. } | Report::Checked(_) => {
+                "disconnecting".clone_into(&mut self.doing);
+            }
+            // Its id is its own until the next errand.
+            Report::Ended { .. } => self.worker.take().into_iter().for_each(|pid| self.premises.leave(pid)),
+            _ => {}
+        }
+    }
+
+    /// Nothing was reported for a moment.
+    pub(crate) fn hear_nothing(&mut self) {
+        if self.hang.is_none()
+            && let Some(words) = self.silence.too_long(Instant::now())
+        {
+            self.hang = Some(format!("{words} (while: {})", self.doing));
+        }
+    }
+
+    /// Whether the worker is to stop, and why.
+    pub(crate) fn wish(&mut self) -> Wish {
+        self.look_at_server();
+        if self.server_ending.is_some() {
+            Wish::StopForServer
+        } else if self.stop.load(Ordering::Relaxed) {
+            Wish::StopForUser
+        } else if self.hang.is_some() {
+            Wish::StopForHang
+        } else {
+            Wish::GoOn
+        }
+    }
+
+    /// The worker is gone: what ended its errand before its end, if anything did that it does not know itself.
+    pub(crate) fn leave(&mut self) -> Option<Reason> {
+        self.look_at_server();
+        let reason = |kind, example| Reason { kind, count: 1, example };
+        let server = self.server_ending.take().map(|words| reason(ReasonKind::ServerDied, words));
+        server.or_else(|| self.hang.take().map(|words| reason(ReasonKind::Deadline, words)))
+    }
+
+    fn look_at_server(&mut self) {
+        if self.server_ending.is_none()
+            && let Some(ending) = self.premises.ending()
+        {
+            let (doing, log) = (&self.doing, self.premises.log_end());
+            self.server_ending = Some(format!("{ending} (while: {doing}){log}"));
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Errands besides trials, from the side of kvtrial: a check, a question, deleting what a run left. Each opens its store in a worker
+//! process, so that a library that dies or hangs is named, and ends nothing but its errand.
+
+use crate::attendant::Attendant;
+use crate::execution::{Departure, Execution, Hearing, Wish};
+use crate::message::{Assignment, Errand, Inspection, Keys, Question, Refusal, Report};
+use crate::plan::{Plan, PlannedCell};
+use crate::run::RunError;
+use crate::silence::Silence;
+use check::CaseResult;
+use engine::{JobError, Params, Settings};
+use host::{Opening, Premises};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use store::{Facts, StoreInfo};
+use study::{Reason, ReasonKind, Spec, Target};
+
+/// A store that is to be checked.
+pub struct CheckRequest {
+    /// Its adapter.
+    pub info: &'static StoreInfo,
+    /// The store.
+    pub spec: Spec,
+    /// Where private directories are made.
+    pub base: PathBuf,
+    /// Longest wait for any reply.
+    pub deadline: Duration,
+}
+
+/// What is heard while a check is under way.
+pub enum Checking<'a> {
+    /// The store is open.
+    Opened(&'a Facts),
+    /// A case is over.
+    Case(&'a CaseResult),
+}
+
+/// Checks a store with its client; `None`: it was stopped before the end. A store that takes its process with it, hangs, or whose server dies,
+/// fails the case that was under way.
+///
+/// # Errors
+/// The store cannot be opened, or dies of that.
+pub fn check(
+    request: CheckRequest,
+    execution: &Execution,
+    stop: &AtomicBool,
+    hear: &mut dyn FnMut(Checking<'_>),
+) -> Result<Option<check::Report>, RunError> {
+    let CheckRequest { info, spec, base, deadline } = request;
+    let premises = Opening::new(base).premises(info, &spec).map_err(RunError::Store)?;
+    let options = check::Options::default();
+    let users = spec.target != Target::Private;
+    let whereabouts = premises.whereabouts().clone();
+    let errand = Errand::Check(Inspection { spec, whereabouts, deadline, seed: options.seed });
+    let mut report = check::Report { key_prefix: options.key_prefix(), ..check::Report::default() };
+    let (mut is_open, mut is_whole) = (false, false);
+    let settings = Settings { deadline, ..Settings::default() };
+    let sent = Sent { errand: &errand, info, plan: None, settings: &settings, premises: &premises };
+    let done = sent.out(execution, stop, &mut |said| match said {
+        Report::Opened(opened) => {
+            is_open = true;
+            hear(Checking::Opened(&opened.facts));
+        }
+        Report::Case(case) => {
+            hear(Checking::Case(&case));
+            report.cases.push(case);
+        }
+        Report::Checked(whole) => (report, is_whole) = (*whole, true),
+        _ => {}
+    });
+    match done {
+        _ if stop.load(Ordering::Relaxed) => {
+            premises.close().map_err(RunError::Store)?;
+            return Ok(None);
+        }
+        Err(RunError::Broken { mut reason, .. }) if is_open && !is_whole => {
+            if users {
+                reason.example += &format!("; keys that begin with {} may be left in it", report.key_prefix);
+            }
+            let known = report.cases.len();
+            report.cut_short(reason);
+            report.cases[known..].iter().for_each(|case| hear(Checking::Case(case)));
+        }
+        Err(error) => return Err(error),
+        Ok(()) => premises.close().map_err(RunError::Store)?,
+    }
+    Ok(Some(report))
+}
+
+/// Asks the store of the plan's only cell the job's question; of a private store after the job's work, of which `filling` hears. The answer in
+/// words; `None`: it was stopped before.
+///
+/// # Errors
+/// The store cannot be opened, breaks, or does not hold what is asked for.
+pub fn ask(
+    plan: &Plan,
+    question: Question,
+    stop: &AtomicBool,
+    filling: &mut dyn FnMut(),
+) -> Result<Option<String>, RunError> {
+    let Some(cell) = plan.cells.first() else { return Ok(None) };
+    let opening = Opening::new(&plan.base).only_to_read();
+    let premises = opening.premises(cell.info, &cell.spec).map_err(RunError::Store)?;
+    let errand = Errand::Ask(Assignment::of(plan, cell, &premises, None), question);
+    let sent =
+        Sent { errand: &errand, info: cell.info, plan: Some(plan), settings: &cell.settings, premises: &premises };
+    let (mut answer, mut offence, mut begun) = (None, None, false);
+    let done = sent.out(&plan.execution, stop, &mut |said| match said {
+        Report::Begins(_) if !std::mem::replace(&mut begun, true) => filling(),
+        Report::Phase(done) => {
+            let found = done.outcome.offences.into_reasons().into_iter().next();
+            offence = offence.take().or(found);
+        }
+        Report::Broken { phase, words } => {
+            let example = format!("{words} (while: {phase})");
+            offence = offence.take().or(Some(Reason { kind: ReasonKind::ConnectionLost, count: 1, example }));
+        }
+        Report::Answered(words) => answer = Some(words),
+        _ => {}
+    });
+    if stop.load(Ordering::Relaxed) && answer.is_none() {
+        return Ok(None);
+    }
+    if !matches!(done, Err(RunError::Broken { .. }))
+        && let Some(reason) = offence
+    {
+        return Err(RunError::Broken { store: format!("{}: the job could not fill it", cell.spec), reason });
+    }
+    done?;
+    premises.close().map_err(RunError::Store)?;
+    Ok(answer)
+}
+
+/// Deletes the job's keys from a store of the user's, and what its adapter has made there: how many keys there were, or `None` where it was
+/// stopped before all was gone.
+pub(crate) fn clear(
+    plan: &Plan,
+    cell: &PlannedCell,
+    keys: Keys,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(&crate::UnderWay, engine::Progress),
+) -> Result<Option<u64>, RunError> {
+    let premises = Opening::new(&plan.base).premises(cell.info, &cell.spec).map_err(RunError::Store)?;
+    let errand = Errand::Clear(Assignment::of(plan, cell, &premises, Some(keys)));
+    let sent =
+        Sent { errand: &errand, info: cell.info, plan: Some(plan), settings: &cell.settings, premises: &premises };
+    let mut cleared = None;
+    sent.out(&plan.execution, stop, &mut |said| match said {
+        Report::Progress(phase, moment) => progress(&phase, moment),
+        Report::Cleared { deleted } => cleared = Some(deleted),
+        _ => {}
+    })?;
+    premises.close().map_err(RunError::Store)?;
+    Ok(cleared)
+}
+
+/// An errand that is about to be sent out.
+struct Sent<'a> {
+    errand: &'a Errand,
+    info: &'static StoreInfo,
+    /// Whose job has a part in it.
+    plan: Option<&'a Plan>,
+    settings: &'a Settings,
+    premises: &'a Premises,
+}
+
+impl Sent<'_> {
+    /// Sends it out and hears what comes of it until the worker has left.
+    fn out(&self, execution: &Execution, stop: &AtomicBool, heard: &mut dyn FnMut(Report)) -> Result<(), RunError> {
+        let attendant = Attendant::new(self.premises, stop, Silence::of(self.settings));
+        let mut listening = Listening { attendant, refusal: None, heard };
+        let no_job = || JobError("no job has a part in this".into());
+        let job = |params: &Params| self.plan.ok_or_else(no_job)?.shelf.job(params);
+        let departure = execution.carry_out(self.errand, self.info, &job, &mut listening);
+        let Listening { mut attendant, refusal, .. } = listening;
+        let store = self.errand.place().0.to_string();
+        if let Some(reason) = attendant.leave() {
+            return Err(RunError::Broken { store, reason });
+        }
+        if let Departure::Died(how) = departure {
+            let example = format!("{how} (while: {})", attendant.doing);
+            return Err(RunError::Broken { store, reason: Reason { kind: ReasonKind::WorkerDied, count: 1, example } });
+        }
+        refusal.map_or(Ok(()), |refusal| Err(refusal.error(store)))
+    }
+}
+
+/// Hears a worker.
+struct Listening<'a> {
+    attendant: Attendant<'a>,
+    refusal: Option<Refusal>,
+    heard: &'a mut dyn FnMut(Report),
+}
+
+impl Hearing for Listening<'_> {
+    fn hear(&mut self, report: Report) {
+        self.attendant.hear(&report);
+        match report {
+            Report::Refused(refusal) => self.refusal = Some(refusal),
+            report => (self.heard)(report),
+        }
+    }
+
+    fn hear_nothing(&mut self) {
+        self.attendant.hear_nothing();
+    }
+
+    fn wish(&mut self) -> Wish {
+        self.attendant.wish()
+    }
+}
