@@ -3,6 +3,9 @@
 //	ferretd HANDLER URL TCP UNIX   HANDLER is sqlite or postgresql; TCP or UNIX may be empty
 //	ferretd --version
 //
+// With FERRETD_USER and FERRETD_PASSWORD in the environment, which other users of the machine cannot read, it asks for that login
+// (SCRAM, in the database FERRETD_DATABASE); without, it lets everybody in.
+//
 // Build: build.sh OUT
 package main
 
@@ -21,7 +24,7 @@ import (
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "--version" {
-		fmt.Println("FerretDB", version())
+		fmt.Println("FerretDB", version(), "(login)")
 		return
 	}
 	if len(os.Args) != 5 {
@@ -33,6 +36,9 @@ func main() {
 		Handler:       os.Args[1],
 		SQLiteURL:     os.Args[2],
 		PostgreSQLURL: os.Args[2],
+		LoginDatabase: os.Getenv("FERRETD_DATABASE"),
+		LoginUser:     os.Getenv("FERRETD_USER"),
+		LoginPassword: os.Getenv("FERRETD_PASSWORD"),
 	})
 	if err != nil {
 		log.Fatal(err)

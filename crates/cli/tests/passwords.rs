@@ -33,6 +33,12 @@ fn secrets_below(directory: &Path) -> BTreeSet<String> {
     texts.flat_map(words).collect()
 }
 
+/// Those it has handed to a server that takes them from its environment.
+fn secrets_in_the_environment_of(pid: i32) -> Option<String> {
+    let environment = String::from_utf8(fs::read(format!("/proc/{pid}/environ")).unwrap()).unwrap();
+    environment.split('\0').find_map(|pair| pair.strip_prefix("FERRETD_PASSWORD=")).map(str::to_owned)
+}
+
 /// What the page carries as downloads, unpacked.
 fn downloads(page: &str) -> Vec<String> {
     let packed = page.split("type=\"application/gzip+base64\"").skip(1);
@@ -75,11 +81,12 @@ fn assert_hidden(secrets: &BTreeSet<String>, texts: &[(String, String)]) {
 
 #[test]
 fn passwords_of_private_servers_are_in_nothing_that_is_kept_or_shown() {
-    for store in ["redis", "postgres-unix", "mysql", "handlersocket"] {
+    for store in ["redis", "postgres-unix", "mysql", "handlersocket", "mongodb"] {
         let words = format!("ycsb --set records=1000 --set seconds=30 -s {store} --repeats 1");
         let mut running = Running::start(&words, |_| {});
         running.until_busy();
-        let secrets = secrets_below(&running.desk.path().join("base"));
+        let mut secrets = secrets_below(&running.desk.path().join("base"));
+        secrets.extend(secrets_in_the_environment_of(running.server().unwrap().pid));
         assert!(!secrets.is_empty(), "{store} has no password");
         let mut texts: Vec<(String, String)> = running.command_lines();
         assert!(texts.iter().any(|(_, line)| !line.contains("kvtrial")), "{store}: no server among {texts:?}");

@@ -33,6 +33,13 @@ pub fn find(names: &[&str], extra_dirs: &[&str]) -> Option<PathBuf> {
     names.iter().find_map(|name| dirs.iter().map(|dir| dir.join(name)).find(|path| is_program(path)))
 }
 
+/// The first of these users that the machine has, in its own list; a directory service is not asked.
+pub fn user(names: &[&'static str]) -> Option<&'static str> {
+    let list = fs::read_to_string("/etc/passwd").ok()?;
+    let has = |name: &str| list.lines().any(|line| line.split(':').next() == Some(name));
+    names.iter().copied().find(|name| has(name))
+}
+
 /// The first line that `program args` prints (standard output, else standard error); `None` when it cannot be started,
 /// fails, prints nothing or takes longer than 5 s.
 pub fn version_line(program: &Path, args: &[&str]) -> Option<String> {
@@ -146,6 +153,12 @@ mod tests {
         fs::create_dir_all(dir).unwrap();
         fs::write(dir.join(name), "#!/bin/sh\necho here\n").unwrap();
         fs::set_permissions(dir.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn the_first_user_there_is_is_found() {
+        assert_eq!(super::user(&["no-such-user", "root", "nobody"]), Some("root"));
+        assert_eq!(super::user(&["no-such-user"]), None);
     }
 
     #[test]

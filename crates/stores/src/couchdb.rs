@@ -14,6 +14,9 @@
 //! know its revision: a slot uses the one it saw last of the key it read or wrote last, or asks for it when it hears of a
 //! conflict. So writing back what was just read is one request, overwriting anything else is three.
 //!
+//! A private server asks for a password. Requests carry the cookie that a login came to, which the server checks at no cost that could be
+//! measured; name and password in each request would cost it a third more. Those of the user's URL are sent with each request.
+//!
 //! Compaction is the server's own; counts and sums are a view with the reduce function `_stats`, built when it is asked for.
 //! Documents of the database in the URL (or of `kvtrial`) that are not the job's are not touched.
 
@@ -21,6 +24,8 @@
 mod client;
 #[cfg(feature = "couchdb")]
 mod document;
+#[cfg(feature = "couchdb")]
+mod login;
 #[cfg(feature = "couchdb")]
 mod setup;
 #[cfg(feature = "couchdb")]
@@ -40,6 +45,12 @@ const USUAL_PORT: u16 = 5984;
 
 /// Environment variable with the path of a PouchDB Server program.
 const POUCHDB: &str = "KVTRIAL_POUCHDB";
+
+/// The one user of a private server.
+const USER: &str = "kvtrial";
+
+/// How long a cookie lasts: longer than any run.
+const COOKIE_S: u32 = 10 * 365 * 86_400;
 
 /// The request line must stay below 16 KiB, and a byte takes three characters in it at worst.
 const MAX_KEY_BYTES: usize = 4000;
@@ -119,8 +130,13 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
     })?;
     let (data, port) = (place.directory.join("data"), place.ports[0]);
     let (config, log) = (place.directory.join("config.json"), place.directory.join("log.txt"));
-    // At its usual level it writes a line for each request.
-    let settings = serde_json::json!({ "log": { "file": log, "level": "error" } });
+    let settings = serde_json::json!({
+        // At its usual level it writes a line for each request.
+        "log": { "file": log, "level": "error" },
+        // Only this user may make a database. The server replaces the password by its hash when it starts.
+        "admins": { USER: place.secret.reveal() },
+        "couch_httpd_auth": { "timeout": COOKIE_S },
+    });
     let run = CommandLine::new(program)
         .args(["--host", "127.0.0.1", "--port"])
         .arg(port.to_string())
@@ -134,7 +150,7 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
         files: vec![(config, settings.to_string())],
         log: Some("log.txt".into()),
         start_timeout: Duration::from_secs(60),
-        ..ServerPlan::new(run, Endpoint::loopback(port))
+        ..ServerPlan::new(run, Endpoint::loopback(port).with_login(USER, place.secret.clone()))
     })
 }
 

@@ -8,12 +8,16 @@
 //! | `commit` (the server's default) | the log is synced before the answer | nothing acknowledged |
 //! | `os` | `--unsafe-no-fsync` | nothing when the process is killed; anything at a power cut |
 //!
+//! A private server asks for a password as soon as it answers: kvtrial makes its one user, `root`, and each request carries a token.
+//!
 //! Every key has a revision, so compare-and-set is a transaction on it. Batches are transactions of 128 operations and 1 MiB at
 //! most, for the server's own limits. A private server is compacted by forgetting the history of its keys and rewriting its file;
 //! the user's keeps its history, and nothing but the job's keys is touched there.
 
 #[cfg(feature = "etcd")]
 mod client;
+#[cfg(feature = "etcd")]
+mod login;
 #[cfg(feature = "etcd")]
 mod setup;
 
@@ -28,6 +32,9 @@ use study::{Durability, Spec, Target};
 const INSTALL: &str = "apt-get install etcd-server";
 const USUAL_PORT: u16 = 2379;
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Os];
+
+/// The one user of a private server. etcd asks nobody for a password before this one is there.
+const USER: &str = "root";
 
 /// kvtrial's own limit: the server's is that of a request.
 const MAX_KEY_BYTES: usize = 32 << 10;
@@ -95,14 +102,17 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
         what: "etcd".into(),
         install: INSTALL.into(),
     })?;
-    let url = |port: u16| format!("http://127.0.0.1:{port}");
-    let (clients, peers) = (url(place.ports[0]), url(place.ports[1]));
+    let clients = format!("http://127.0.0.1:{}", place.ports[0]);
+    // It has no peers: where they would speak to it is a socket in its own directory, which nobody else can pass through to.
+    let peers = "unix://peer:1";
     let mut run = CommandLine::new(program)
         .args(["--name", "kvtrial", "--data-dir"])
         .arg(place.directory.join("data"))
         .args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients])
-        .args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers])
+        .args(["--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers])
         .args(["--initial-cluster", &format!("kvtrial={peers}")])
+        // The password is random: nothing is gained by a slow hash of it, and each login would wait for it.
+        .args(["--bcrypt-cost", "4"])
         // Room for the history of a long run: old revisions are kept until they are compacted.
         .args(["--quota-backend-bytes", "8589934592", "--logger", "zap", "--log-level", "error"]);
     if spec.durability == Some(Durability::Os) {
@@ -110,7 +120,7 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
     }
     Ok(ServerPlan {
         start_timeout: Duration::from_secs(30),
-        ..ServerPlan::new(run, Endpoint::loopback(place.ports[0]))
+        ..ServerPlan::new(run, Endpoint::loopback(place.ports[0]).with_login(USER, place.secret.clone()))
     })
 }
 

@@ -1,13 +1,16 @@
 //! A small HTTP/1.1 client over `hyper`: one connection, kept open, one request at a time.
 
+mod tickets;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName};
 use hyper_util::rt::TokioIo;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::Endpoint;
 use store::believed::{too_large, wire_bytes};
@@ -19,8 +22,13 @@ use tokio::net::{TcpStream, UnixStream};
 /// meets a connection being closed would be lost.
 const LONGEST_IDLE: Duration = Duration::from_secs(2);
 
+/// The status of a request that carries no login that is known (any more).
+const UNAUTHORIZED: u16 = 401;
+
 pub(crate) use hyper::Method;
 pub(crate) use hyper::body::Bytes;
+pub(crate) use hyper::header;
+pub(crate) use tickets::{Desk, Tickets};
 
 /// What a server answered.
 pub(crate) struct Answered {
@@ -28,6 +36,8 @@ pub(crate) struct Answered {
     pub(crate) status: u16,
     /// The body, all of it.
     pub(crate) body: Bytes,
+    /// The headers.
+    pub(crate) headers: HeaderMap,
 }
 
 /// How a request failed.
@@ -44,7 +54,9 @@ pub(crate) enum HttpError {
 /// A connection to a server; opened again by the first request that finds it closed.
 pub(crate) struct Http {
     endpoint: Endpoint,
-    login: Option<String>,
+    /// The header with the login, as requests carry it.
+    login: Option<(HeaderName, String)>,
+    tickets: Option<Arc<Tickets>>,
     sender: Option<SendRequest<Full<Bytes>>>,
     used: Instant,
     /// A body that takes more is not believed.
@@ -60,22 +72,32 @@ impl Http {
         self.most_bytes = wire_bytes(largest_reply_bytes);
     }
 
-    /// Connects.
+    /// Connects. The login of the endpoint is sent with each request.
     pub(crate) async fn open(endpoint: &Endpoint) -> Result<Http, HttpError> {
         let login = endpoint.user.as_ref().map(|user| {
             let password = endpoint.password.as_ref().map(|secret| secret.reveal()).unwrap_or_default();
-            format!("Basic {}", BASE64.encode(format!("{user}:{password}")))
+            (AUTHORIZATION, format!("Basic {}", BASE64.encode(format!("{user}:{password}"))))
         });
         let sender = Some(connect(&endpoint.address).await?);
-        Ok(Http { endpoint: endpoint.clone(), login, sender, used: Instant::now(), most_bytes: ANSWER_BYTES })
+        Ok(Http { login, ..Http::new(endpoint, sender) })
+    }
+
+    /// Connects. Requests carry the last ticket there is.
+    pub(crate) async fn open_with(endpoint: &Endpoint, tickets: Option<Arc<Tickets>>) -> Result<Http, HttpError> {
+        let sender = Some(connect(&endpoint.address).await?);
+        let login = tickets.as_ref().and_then(|tickets| tickets.carried());
+        Ok(Http { login, tickets, ..Http::new(endpoint, sender) })
+    }
+
+    fn new(endpoint: &Endpoint, sender: Option<SendRequest<Full<Bytes>>>) -> Http {
+        let (endpoint, used) = (endpoint.clone(), Instant::now());
+        Http { endpoint, login: None, tickets: None, sender, used, most_bytes: ANSWER_BYTES }
     }
 
     /// Speaks over a connection that is there.
     #[cfg(test)]
     pub(crate) async fn over(endpoint: &Endpoint, stream: UnixStream) -> Result<Http, HttpError> {
-        let sender = Some(speak(stream).await?);
-        let endpoint = endpoint.clone();
-        Ok(Http { endpoint, login: None, sender, used: Instant::now(), most_bytes: ANSWER_BYTES })
+        Ok(Http::new(endpoint, Some(speak(stream).await?)))
     }
 
     /// The connection, if the server has not closed it meanwhile.
@@ -103,30 +125,40 @@ impl Http {
         Ok(whole.into())
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole answer; again, once, with a new ticket where the old one is not known any more.
     pub(crate) async fn ask(&mut self, method: Method, path: &str, json: Vec<u8>) -> Result<Answered, HttpError> {
+        let Some(tickets) = self.tickets.clone() else { return self.ask_once(method, path, json).await };
+        let json = Bytes::from(json);
+        let answered = self.ask_once(method.clone(), path, json.clone()).await?;
+        if answered.status != UNAUTHORIZED || self.take_ticket(&tickets).await?.is_some() {
+            return Ok(answered);
+        }
+        self.ask_once(method, path, json).await
+    }
+
+    async fn ask_once(&mut self, method: Method, path: &str, json: impl Into<Bytes>) -> Result<Answered, HttpError> {
         let mut request = Request::builder()
             .method(method)
             .uri(path)
             .header(HOST, self.endpoint.to_string().replace('/', "-"))
             .header(ACCEPT, "application/json")
             .header(CONTENT_TYPE, "application/json");
-        if let Some(login) = &self.login {
-            request = request.header(AUTHORIZATION, login);
+        if let Some((name, login)) = &self.login {
+            request = request.header(name, login);
         }
         let request = request
-            .body(Full::new(Bytes::from(json)))
+            .body(Full::new(json.into()))
             .map_err(|error| HttpError::Protocol(format!("a request that cannot be made: {error}")))?;
         let mut sender = match self.still_open().await {
             Some(sender) => sender,
             None => connect(&self.endpoint.address).await?,
         };
         let answer = sender.send_request(request).await.map_err(failed)?;
-        let status = answer.status().as_u16();
-        let body = self.body(answer.into_body()).await?;
+        let (head, body) = answer.into_parts();
+        let body = self.body(body).await?;
         self.sender = Some(sender);
         self.used = Instant::now();
-        Ok(Answered { status, body })
+        Ok(Answered { status: head.status.as_u16(), body, headers: head.headers })
     }
 }
 

@@ -37,6 +37,9 @@ const INSTALL: &str = "apt-get install memcached";
 const LICENCE: &str = "BSD-3-Clause";
 const DURABILITIES: &[Durability] = &[Durability::None];
 
+/// Ordinary users the server may run as when kvtrial is root: those of packages first.
+const USERS: [&str; 3] = ["memcache", "memcached", "nobody"];
+
 /// What an item takes beside key and value: header, version, terminators (measured on 1.6.18: the longest value with a key of n
 /// bytes is the item's limit less n + 59).
 const ITEM_OVERHEAD_BYTES: usize = 59;
@@ -190,23 +193,29 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         }
         run = run.arg("-o").arg(format!("hashpower={power}"));
     }
-    if place.root {
-        run = run.args(["-u", "root"]);
-    }
+    let user = programs::user(&USERS).filter(|_| place.root);
     let endpoint = match transport {
         Transport::Tcp => {
             let port = place.ports[0];
+            if place.root {
+                run = run.args(["-u", user.unwrap_or("root")]);
+            }
             run = run.args(["-l", "127.0.0.1", "-p"]).arg(port.to_string());
             Endpoint::loopback(port)
         }
         Transport::Unix => {
+            if place.root && user.is_none() {
+                run = run.args(["-u", "root"]);
+            }
             let socket = place.directory.join("memcached.sock");
             run = run.args(["-a", "0700", "-s"]).arg(&socket);
             Endpoint::unix(socket)
         }
     };
     // It keeps nothing that could be lost, and would take most of a second to end by itself.
-    Ok(ServerPlan { stop_signal: libc::SIGKILL, ..ServerPlan::new(run, endpoint) })
+    // Its socket lies in a directory, which must then be that user's.
+    let user = user.filter(|_| matches!(transport, Transport::Unix));
+    Ok(ServerPlan { user, stop_signal: libc::SIGKILL, ..ServerPlan::new(run, endpoint) })
 }
 
 /// `8m`, `512k` or plain bytes, as the server's `-I` has it.

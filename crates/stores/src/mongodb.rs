@@ -13,6 +13,8 @@
 //! | `second` | `w: 1, j: false`: the journal is synced every 100 ms | - |
 //! | `os` | - | SQLite with `synchronous=off`: written, never synced |
 //!
+//! A private FerretDB asks for a password, once for each connection; it has it from its environment. A private mongod asks for none.
+//!
 //! Values that are JSON objects are stored as objects, which the aggregation counts and sums; every other value as bytes. FerretDB
 //! is asked for counts and sums one after the other: of several in one question it answers the first.
 //!
@@ -46,6 +48,10 @@ const USUAL_PORT: u16 = 27017;
 
 /// Environment variable with the path of a FerretDB program.
 const FERRETD: &str = "KVTRIAL_FERRETD";
+
+/// The one user of a private FerretDB, and the database it is kept in.
+const USER: &str = "kvtrial";
+const DATABASE_OF_USERS: &str = "admin";
 
 const MAX_KEY_BYTES: usize = 16 << 10;
 
@@ -169,6 +175,11 @@ fn version(program: &Path) -> Option<String> {
     line.split_whitespace().find_map(|word| word.strip_prefix('v').filter(|rest| rest.contains('.')).map(str::to_owned))
 }
 
+/// Whether a FerretDB program can: that of `tools/ferretd` says so.
+fn asks_for_a_login(program: &Path) -> bool {
+    programs::version_line(program, &["--version"]).is_some_and(|line| line.ends_with("(login)"))
+}
+
 /// The version of the FerretDB program found here; as a library it does not know it itself.
 #[cfg(feature = "mongodb")]
 fn ferretd_version() -> Option<String> {
@@ -188,6 +199,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         problem: format!("{product}, found here, has no durability={level}; use {levels}"),
     };
     let port = place.ports[0];
+    let mut login = None;
     let (run, socket) = match Program::find() {
         Some(Program::Mongod(_)) if level == Durability::Os => return Err(unsupported("MongoDB", "commit or second")),
         Some(Program::Mongod(path)) => {
@@ -204,7 +216,14 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         }
         Some(Program::Ferretd(path)) => {
             let pragma = if level == Durability::Commit { "" } else { "?_pragma=synchronous(off)" };
-            let run = CommandLine::new(path).arg("sqlite");
+            let asks = asks_for_a_login(&path);
+            let mut run = CommandLine::new(path).arg("sqlite");
+            if asks {
+                let password = place.secret.reveal().to_owned();
+                let says = [("DATABASE", DATABASE_OF_USERS.into()), ("USER", USER.into()), ("PASSWORD", password)];
+                run.env.extend(says.map(|(name, value): (&str, String)| (format!("FERRETD_{name}"), value)));
+                login = Some(place.secret.clone());
+            }
             let run = run.arg(format!("file:{}/{pragma}", place.directory.join("data").display()));
             let run = match transport {
                 Transport::Tcp => run.arg(format!("127.0.0.1:{port}")).arg(""),
@@ -219,6 +238,10 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     let endpoint = match transport {
         Transport::Tcp => Endpoint::loopback(port),
         Transport::Unix => Endpoint::unix(place.directory.join(socket)),
+    };
+    let endpoint = match login {
+        Some(password) => endpoint.with_login(USER, password),
+        None => endpoint,
     };
     Ok(ServerPlan {
         directories: vec!["data".into()],

@@ -40,7 +40,7 @@ fn on_the_users_own_server_another_database_is_not_touched_and_no_view_stays() {
     let server = Rig::start("couchdb");
     let mut private = server.client(1, 1);
     assert_eq!(private.put(b"the user's", b"data"), Got::Done);
-    let spec: Spec = format!("couchdb://127.0.0.1:{}/another", server.port()).parse().unwrap();
+    let spec: Spec = format!("couchdb://{}/another", server.authority()).parse().unwrap();
     let open = host::open(common::info("couchdb"), &spec, &std::env::temp_dir()).unwrap();
     let mut client = Client::new(open.store(), 1, 1);
     assert_eq!(client.get(b"the user's"), Got::Missing);

@@ -54,7 +54,7 @@ fn compaction_takes_the_history_and_leaves_the_data() {
 
 #[test]
 fn the_users_own_server_keeps_its_history() {
-    let spec: Spec = format!("etcd://127.0.0.1:{}", rig().port()).parse().unwrap();
+    let spec: Spec = format!("etcd://{}", rig().authority()).parse().unwrap();
     let open = host::open(common::info("etcd"), &spec, &std::env::temp_dir()).unwrap();
     assert_eq!(open.store().capabilities().compaction, Support::Absent);
     let asked: Spec = format!("{spec},durability=os").parse().unwrap();
@@ -65,4 +65,39 @@ fn the_users_own_server_keeps_its_history() {
 #[test]
 fn many_keys_are_looked_for_and_deleted_in_transactions() {
     common::sweeps(&Rig::start("etcd,durability=os"));
+}
+
+#[test]
+fn a_token_that_has_ended_is_renewed_and_the_users_password_is_needed() {
+    let directory = tempfile::tempdir().unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let url = format!("http://127.0.0.1:{port}");
+    let mut etcd = std::process::Command::new("etcd");
+    etcd.current_dir(directory.path()).args(["--data-dir", "data", "--bcrypt-cost", "4", "--auth-token-ttl", "1"]);
+    etcd.args(["--listen-client-urls", &url, "--advertise-client-urls", &url, "--listen-peer-urls", "unix://peer:1"]);
+    etcd.args(["--initial-advertise-peer-urls", "unix://peer:1", "--initial-cluster", "default=unix://peer:1"]);
+    let mut server = etcd.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let store::Opener::Server { connect, .. } = common::info("etcd").opener else { panic!() };
+    let endpoint = store::Endpoint::loopback(port).with_login("root", study::Secret::new("tulip"));
+    let started = std::time::Instant::now();
+    while let Err(error) = connect(&Spec::private("etcd"), &endpoint) {
+        assert!(started.elapsed().as_secs() < 30, "{error}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let open = |login: &str| {
+        let spec: Spec = format!("etcd://{login}127.0.0.1:{port}").parse().unwrap();
+        host::open(common::info("etcd"), &spec, directory.path()).map_err(|error| error.to_string())
+    };
+    assert!(open("").unwrap_err().contains("etcd://USER:PASSWORD@HOST"));
+    assert!(open("root:rose@").unwrap_err().contains("authentication failed"));
+    let store = open("root:tulip@").unwrap();
+    let mut client = common::Client::new(store.store(), 1, 1);
+    assert_eq!(client.put(b"k", b"before"), Got::Done);
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    assert_eq!(client.get(b"k"), Got::Value(b"before".to_vec()));
+    assert_eq!(store.store().holding().unwrap().keys, Some(1));
+    server.kill().unwrap();
+    server.wait().unwrap();
 }

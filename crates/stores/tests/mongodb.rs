@@ -46,5 +46,19 @@ fn a_stand_in_is_named_as_such() {
 #[test]
 fn on_the_users_own_server_only_our_collections_are_touched() {
     let rig = Rig::start(if is_ferretdb() { "mongodb,durability=os" } else { "mongodb,durability=second" });
-    common::as_the_users_own(&rig, &format!("mongodb://127.0.0.1:{}/kvtrial_another", rig.port()));
+    let login = if is_ferretdb() { guest(&rig) } else { "" };
+    common::as_the_users_own(&rig, &format!("mongodb://{login}127.0.0.1:{}/kvtrial_another", rig.port()));
+}
+
+/// Makes a user of the other database: MongoDB looks for one there, not among those of the private server.
+fn guest(rig: &Rig) -> &'static str {
+    let made = async {
+        let private = format!("mongodb://{}/?authSource=admin&directConnection=true", rig.authority());
+        let client = mongodb::Client::with_uri_str(private).await?;
+        let command = mongodb::bson::doc! { "createUser": "guest", "pwd": "rose", "roles": [] };
+        client.database("kvtrial_another").run_command(command).await
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(made).unwrap();
+    "guest:rose@"
 }

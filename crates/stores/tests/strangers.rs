@@ -2,7 +2,7 @@
 //!
 //! A stranger is a thread of this test that has become `nobody`, which only root's can: for anybody else the part that needs it is
 //! said to be left out.
-#![cfg(all(feature = "mysql", feature = "postgres"))]
+#![cfg(all(feature = "mysql", feature = "postgres", feature = "mongodb", feature = "couchdb", feature = "etcd"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 use host::OpenStore;
@@ -150,12 +150,49 @@ fn no_stranger_gets_into_redis() {
 }
 
 #[test]
+fn no_stranger_gets_into_etcd() {
+    let words = ["user name is empty", "authentication failed"];
+    gets_in_nowhere("etcd", &[None, Some(""), Some("kvtrial")], &words);
+}
+
+#[test]
+fn no_stranger_gets_into_pouchdb() {
+    gets_in_nowhere("couchdb", &[None, Some(""), Some("root"), Some("admin")], &["unauthorized"]);
+}
+
+#[test]
+fn no_stranger_gets_into_ferretdb() {
+    let words = ["requires authentication", "Authentication failed", "no password supplied", "username"];
+    gets_in_nowhere("mongodb", &[None, Some(""), Some("root"), Some("admin")], &words);
+}
+
+#[test]
 fn no_stranger_passes_through_to_a_unix_socket() {
-    for name in ["postgres-unix", "mysql-unix", "redis-unix", "memcached-unix"] {
+    for name in ["postgres-unix", "mysql-unix", "redis-unix", "memcached-unix", "mongodb-unix"] {
         let private = Private::start(name);
         let study::Address::Unix(socket) = &private.endpoint().address else { panic!("{name}") };
         assert!(UnixStream::connect(socket).is_ok(), "{name}: who may pass can connect");
         can_read_nothing(&private);
+    }
+}
+
+/// The users a process runs as.
+fn uids(pid: i32) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap().trim().to_owned()
+}
+
+#[test]
+fn memcached_is_not_root() {
+    // SAFETY: the call has no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("not tried: only root's memcached could be root");
+        return;
+    }
+    for name in ["memcached", "memcached-unix"] {
+        let private = Private::start(name);
+        let uids = uids(private.open.server_pid().unwrap());
+        assert!(uids.split_whitespace().all(|uid| uid != "0"), "{name}: {uids}");
     }
 }
 
@@ -168,9 +205,7 @@ fn mariadb_is_not_root_and_its_statements_reach_no_file() {
     }
     for name in ["mysql", "handlersocket"] {
         let private = Private::start(name);
-        let pid = private.open.server_pid().unwrap();
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let uids = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap();
+        let uids = uids(private.open.server_pid().unwrap());
         assert!(uids.split_whitespace().all(|uid| uid != "0"), "{name}: {uids}");
         let socket =
             private.paths().into_iter().find(|path| path.extension().is_some_and(|end| end == "sock")).unwrap();
@@ -193,7 +228,9 @@ fn mariadb_is_not_root_and_its_statements_reach_no_file() {
 
 #[test]
 fn a_server_that_others_can_use_says_so() {
-    for (name, is_open) in [("memcached", true), ("memcached-unix", false), ("redis", false), ("redis-unix", false)] {
+    for (name, is_open) in
+        [("memcached", true), ("memcached-unix", false), ("redis", false), ("etcd", false), ("couchdb", false)]
+    {
         let facts = Private::start(name).open.facts().unwrap();
         assert_eq!(facts.config.get("access").is_some_and(|text| text.starts_with("any user")), is_open, "{name}");
     }

@@ -3,10 +3,11 @@
 use super::CAPABILITIES;
 use super::client::Client;
 use super::document::in_url;
-use super::whole;
-use crate::http::{Bytes, Http, Method};
+use super::{login, whole};
+use crate::http::{Bytes, Http, HttpError, Method, Tickets};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
@@ -21,6 +22,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// An open database.
 pub(super) struct CouchDb {
     pub(super) endpoint: Endpoint,
+    tickets: Option<Arc<Tickets>>,
     /// Its path: `/kvtrial`.
     pub(super) database: String,
     pub(super) target: Target,
@@ -43,11 +45,19 @@ struct Welcome {
 /// Connects, makes the database if it is not there, and finds out what answers.
 pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
     let database = format!("/{}", in_url(endpoint.database.as_deref().unwrap_or("kvtrial")));
+    // A user's server gets name and password with each request, as every server of that protocol takes them.
+    let tickets = Tickets::of(endpoint, &login::DESK).filter(|_| spec.target == Target::Private);
     let welcome = brief(endpoint, CONNECT_TIMEOUT, async {
-        let mut http = open(endpoint).await?;
+        let mut http = open(endpoint, tickets.as_ref()).await?;
+        if let Some(tickets) = &tickets {
+            login::log_in(&mut http, endpoint, tickets).await?;
+        }
         let welcome = ask(&mut http, endpoint, Method::GET, "/", Vec::new(), &[200]).await?;
         // 412: it is there already.
         ask(&mut http, endpoint, Method::PUT, &database, Vec::new(), &[201, 202, 412]).await?;
+        if spec.target == Target::Private {
+            login::lock(&mut http, endpoint, &database).await?;
+        }
         Ok(welcome)
     })?;
     let welcome: Welcome = serde_json::from_slice(&welcome)
@@ -65,11 +75,23 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
     }
     let capabilities = Capabilities { durability, ..CAPABILITIES };
     let (endpoint, target, version) = (endpoint.clone(), spec.target.clone(), welcome.version);
-    Ok(Box::new(CouchDb { endpoint, database, target, capabilities, product, version, resent: Resent::default() }))
+    let resent = Resent::default();
+    Ok(Box::new(CouchDb { endpoint, tickets, database, target, capabilities, product, version, resent }))
 }
 
-pub(super) async fn open(endpoint: &Endpoint) -> Result<Http, StoreError> {
-    Http::open(endpoint).await.map_err(|error| StoreError::open(endpoint, error))
+async fn open(endpoint: &Endpoint, tickets: Option<&Arc<Tickets>>) -> Result<Http, StoreError> {
+    let opened = match tickets {
+        Some(tickets) => Http::open_with(endpoint, Some(tickets.clone())).await,
+        None => Http::open(endpoint).await,
+    };
+    opened.map_err(|error: HttpError| StoreError::open(endpoint, error))
+}
+
+impl CouchDb {
+    /// A connection, logged in.
+    pub(super) async fn open(&self) -> Result<Http, StoreError> {
+        open(&self.endpoint, self.tickets.as_ref()).await
+    }
 }
 
 /// The body of an answer with one of these statuses.
@@ -95,9 +117,7 @@ impl Store for CouchDb {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        Async::session(plan, async |_| {
-            Ok(Client::new(open(&self.endpoint).await?, self.database.clone(), self.resent.clone()))
-        })
+        Async::session(plan, async |_| Ok(Client::new(self.open().await?, self.database.clone(), self.resent.clone())))
     }
 
     fn threading(&self) -> Threading {

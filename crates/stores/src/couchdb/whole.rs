@@ -1,7 +1,7 @@
 //! What is asked of a database as a whole: compaction, and a view that counts and sums.
 
 use super::document::{id_of, in_url, quoted};
-use super::setup::{CouchDb, ask, open};
+use super::setup::{CouchDb, ask};
 use crate::http::{Http, Method};
 use serde::Deserialize;
 use std::time::Duration;
@@ -89,7 +89,7 @@ pub(super) fn sweep(couch: &CouchDb, sweep: Sweep, keys: &[&[u8]]) -> Result<Swe
     let nonsense = |error: serde_json::Error| StoreError::open(endpoint, error);
     let ids: Vec<String> = keys.iter().map(|key| id_of(key)).collect();
     brief(endpoint, SWEEP_PATIENCE, async {
-        let mut http = open(endpoint).await?;
+        let mut http = couch.open().await?;
         let asked = serde_json::json!({ "keys": ids }).to_string().into_bytes();
         let found = ask(&mut http, endpoint, Method::POST, &format!("{database}/_all_docs"), asked, &[200]).await?;
         let found: Found = serde_json::from_slice(&found).map_err(nonsense)?;
@@ -127,7 +127,7 @@ const VIEWS: &str = "_all_docs?startkey=%22_design/%22&endkey=%22_design0%22";
 pub(super) fn holding(couch: &CouchDb) -> Result<Holding, StoreError> {
     let (endpoint, path) = (&couch.endpoint, format!("{}/{VIEWS}", couch.database));
     let all = brief(endpoint, COUNT_TIMEOUT, async {
-        ask(&mut open(endpoint).await?, endpoint, Method::GET, &path, Vec::new(), &[200]).await
+        ask(&mut couch.open().await?, endpoint, Method::GET, &path, Vec::new(), &[200]).await
     })?;
     let all: Documents = serde_json::from_slice(&all).map_err(|error| StoreError::open(endpoint, error))?;
     Ok(Holding { keys: all.total_rows.checked_sub(all.rows.len() as u64), ..Holding::default() })
@@ -137,7 +137,7 @@ pub(super) fn holding(couch: &CouchDb) -> Result<Holding, StoreError> {
 pub(super) fn compact(couch: &CouchDb, patience: Duration) -> Result<(), StoreError> {
     let (endpoint, database) = (&couch.endpoint, &couch.database);
     brief(endpoint, patience, async {
-        let mut http = open(endpoint).await?;
+        let mut http = couch.open().await?;
         ask(&mut http, endpoint, Method::POST, &format!("{database}/_compact"), Vec::new(), &[200, 202]).await?;
         loop {
             let said = ask(&mut http, endpoint, Method::GET, database, Vec::new(), &[200]).await?;
@@ -156,7 +156,7 @@ pub(super) fn reduce(couch: &CouchDb, reduction: &Reduction, patience: Duration)
     let (endpoint, database) = (&couch.endpoint, &couch.database);
     let path = format!("{database}/_design/{}", in_url(&format!("kvtrial-{}-{}", reduction.group, reduction.sum)));
     let rows = brief(endpoint, patience, async {
-        let mut http = open(endpoint).await?;
+        let mut http = couch.open().await?;
         // 409: it is there already, and what it does is in its name.
         ask(&mut http, endpoint, Method::PUT, &path, design(reduction).into_bytes(), &[201, 202, 409]).await?;
         let rows = view(&mut http, couch, &path).await?;

@@ -1,10 +1,12 @@
 //! Connecting: who answers, and at which level.
 
 use super::client::Client;
+use super::login::{self, Whose};
 use super::{DURABILITIES, capabilities};
-use crate::http::{Bytes, Http, Method};
+use crate::http::{Bytes, Http, Method, Tickets};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading};
@@ -21,6 +23,7 @@ const COUNT_TIMEOUT: Duration = Duration::from_secs(60);
 
 struct Etcd {
     endpoint: Endpoint,
+    tickets: Option<Arc<Tickets>>,
     capabilities: Capabilities,
     version: String,
 }
@@ -58,19 +61,24 @@ pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>
             problem: format!("durability={asked} is for a private server; yours has what it was started with"),
         });
     }
+    let whose = if spec.target == Target::Private { Whose::Private } else { Whose::Users };
+    let tickets = Tickets::of(endpoint, &login::DESK);
     let version = brief(endpoint, CONNECT_TIMEOUT, async {
-        let mut http = open(endpoint).await?;
+        let mut http = open(endpoint, tickets.clone()).await?;
         let answered = http.ask(Method::GET, "/version", Vec::new()).await;
         let answered = answered.map_err(|error| StoreError::open(endpoint, error))?;
         let version: Version = serde_json::from_slice(&answered.body).map_err(|error| {
             StoreError::open(endpoint, format!("this is no etcd: it does not state its version ({error})"))
         })?;
+        if let Some(tickets) = &tickets {
+            login::log_in(&mut http, endpoint, tickets, whose).await?;
+        }
         // The version is there before a leader is elected; only then are reads answered.
         ask(&mut http, endpoint, "/v3/kv/range", COUNT.into()).await?;
         Ok(version.etcdserver)
     })?;
     let capabilities = Capabilities { durability, ..capabilities(spec) };
-    Ok(Box::new(Etcd { endpoint: endpoint.clone(), capabilities, version }))
+    Ok(Box::new(Etcd { endpoint: endpoint.clone(), tickets, capabilities, version }))
 }
 
 /// A read of nothing but a number.
@@ -87,13 +95,21 @@ async fn ask(http: &mut Http, endpoint: &Endpoint, path: &str, body: String) -> 
         200 => Ok(answered.body),
         status => {
             let words = String::from_utf8_lossy(&answered.body);
-            Err(StoreError::open(endpoint, format!("HTTP {status} to {path}: {}", words.trim())))
+            let remedy =
+                if words.contains(login::NONE) { "; it asks for a login: etcd://USER:PASSWORD@HOST" } else { "" };
+            Err(StoreError::open(endpoint, format!("HTTP {status} to {path}: {}{remedy}", words.trim())))
         }
     }
 }
 
-async fn open(endpoint: &Endpoint) -> Result<Http, StoreError> {
-    Http::open(endpoint).await.map_err(|error| StoreError::open(endpoint, error))
+async fn open(endpoint: &Endpoint, tickets: Option<Arc<Tickets>>) -> Result<Http, StoreError> {
+    Http::open_with(endpoint, tickets).await.map_err(|error| StoreError::open(endpoint, error))
+}
+
+impl Etcd {
+    async fn open(&self) -> Result<Http, StoreError> {
+        open(&self.endpoint, self.tickets.clone()).await
+    }
 }
 
 impl Store for Etcd {
@@ -102,7 +118,7 @@ impl Store for Etcd {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        Async::session(plan, async |_| Ok(Client::new(open(&self.endpoint).await?)))
+        Async::session(plan, async |_| Ok(Client::new(self.open().await?)))
     }
 
     fn threading(&self) -> Threading {
@@ -111,7 +127,7 @@ impl Store for Etcd {
 
     fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
         brief(&self.endpoint, SWEEP_PATIENCE, async {
-            let mut client = Client::new(open(&self.endpoint).await?);
+            let mut client = Client::new(self.open().await?);
             let swept = client.sweep(sweep, keys).await;
             swept.map(Some).map_err(|words| StoreError::open(&self.endpoint, words))
         })
@@ -120,7 +136,7 @@ impl Store for Etcd {
     /// Forgets the history of all keys, then rewrites the file.
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
         brief(&self.endpoint, patience, async {
-            let mut http = open(&self.endpoint).await?;
+            let mut http = self.open().await?;
             let read = ask(&mut http, &self.endpoint, "/v3/kv/range", COUNT.into()).await?;
             let read: Headed =
                 serde_json::from_slice(&read).map_err(|error| StoreError::open(&self.endpoint, error))?;
@@ -132,7 +148,7 @@ impl Store for Etcd {
 
     fn holding(&self) -> Result<Holding, StoreError> {
         let counted = brief(&self.endpoint, COUNT_TIMEOUT, async {
-            let mut http = open(&self.endpoint).await?;
+            let mut http = self.open().await?;
             ask(&mut http, &self.endpoint, "/v3/kv/range", COUNT_ALL.into()).await
         })?;
         let counted: Counted =
@@ -147,6 +163,7 @@ impl Store for Etcd {
             (text("connections"), text("one per slot, one request at a time")),
             (text("protocol"), text("JSON gateway: keys and values in base64 over HTTP")),
             (text("members"), text("1")),
+            (text("login"), text(if self.tickets.is_some() { "a token with each request" } else { "none" })),
             (text("driver"), text("hyper")),
         ]);
         Ok(Facts { product: "etcd".into(), version: self.version.clone(), config })

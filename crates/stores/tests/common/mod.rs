@@ -111,6 +111,14 @@ impl Rig {
         words.find_map(|word| word.parse().ok().filter(|port| *port > 1024)).unwrap()
     }
 
+    /// The server as a user reaches it by URL: `root:…@127.0.0.1:2379`, without the login where it asks for none.
+    pub fn authority(&self) -> String {
+        let endpoint = self.open.endpoint().unwrap();
+        let login = endpoint.user.as_ref().zip(endpoint.password.as_ref());
+        let login = login.map_or(String::new(), |(user, password)| format!("{user}:{}@", password.reveal()));
+        format!("{login}127.0.0.1:{}", self.port())
+    }
+
     /// What stands behind this in the server's arguments.
     pub fn argument(&self, name: &str) -> String {
         let pid = self.open.server_pid().unwrap();

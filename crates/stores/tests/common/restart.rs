@@ -3,7 +3,7 @@
 use super::{Client, Got, info};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use store::{CommandLine, Opener, Place, Store};
@@ -14,12 +14,13 @@ struct Server {
     line: CommandLine,
     user: Option<(u32, u32)>,
     child: Child,
+    directory: PathBuf,
 }
 
 impl Server {
-    fn start(line: CommandLine, user: Option<(u32, u32)>) -> Server {
-        let child = command(&line, user).spawn().unwrap();
-        Server { line, user, child }
+    fn start(line: CommandLine, user: Option<(u32, u32)>, directory: &Path) -> Server {
+        let child = command(&line, user).current_dir(directory).spawn().unwrap();
+        Server { line, user, child, directory: directory.into() }
     }
 
     fn kill(&mut self) {
@@ -29,7 +30,7 @@ impl Server {
     }
 
     fn start_again(&mut self) {
-        self.child = command(&self.line, self.user).spawn().unwrap();
+        self.child = command(&self.line, self.user).current_dir(&self.directory).spawn().unwrap();
     }
 }
 
@@ -100,7 +101,7 @@ pub fn kill_and_come_back(spec: &str) {
     for line in &plan.prepare {
         assert!(command(line, user).status().unwrap().success(), "{line:?}");
     }
-    let mut server = Server::start(plan.run.clone(), user);
+    let mut server = Server::start(plan.run.clone(), user, directory.path());
     let store = soon("the server does not start", || {
         let started = Instant::now();
         let store = connect(&spec, &plan.endpoint).ok();
