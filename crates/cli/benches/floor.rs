@@ -4,7 +4,8 @@
 //!
 //! Sections: `sockets` (needs redis-server, taskset and a C compiler), `null`, `append`. Both sides run in turn, in the same minutes, on the
 //! first processor; servers on the last. Over sockets an operation costs the slope of the whole process's CPU time between a short and a
-//! long run, so start, load and report of either side count for nothing. Where idle processors can be told to poll before they halt
+//! long run, so start, load and report of either side count for nothing; the runs are long enough that the report's 0.4 s of CPU, which
+//! vary by a tenth, do not drown the slope. Where idle processors can be told to poll before they halt
 //! (root, paravirtual guests) both settings are measured.
 #![allow(clippy::unwrap_used)]
 
@@ -48,13 +49,13 @@ fn sockets(directory: &Path) {
     for idle in Idle::settings() {
         let idle = idle.take_effect();
         for (name, place, clients, pipeline, operations, wanted) in [
-            ("unix 50x16", &unix, 50, 16, 3_000_000, "<= 1.15"),
-            ("TCP 50x16", &tcp, 50, 16, 2_000_000, "<= 1.15"),
+            ("unix 50x16", &unix, 50, 16, 6_000_000, "<= 1.15"),
+            ("TCP 50x16", &tcp, 50, 16, 4_000_000, "<= 1.15"),
             ("unix 50x1", &unix, 50, 1, 400_000, "no goal"),
-            ("unix 1x16", &unix, 1, 16, 600_000, "<= 1.10"),
-            ("unix 1x1", &unix, 1, 1, 80_000, "<= 1.10"),
-            ("TCP 1x16", &tcp, 1, 16, 600_000, "<= 1.10"),
-            ("TCP 1x1", &tcp, 1, 1, 80_000, "<= 1.10"),
+            ("unix 1x16", &unix, 1, 16, 3_000_000, "<= 1.10"),
+            ("unix 1x1", &unix, 1, 1, 200_000, "<= 1.10"),
+            ("TCP 1x16", &tcp, 1, 16, 3_000_000, "<= 1.10"),
+            ("TCP 1x1", &tcp, 1, 1, 200_000, "<= 1.10"),
         ] {
             let load = Load { clients, pipeline };
             let mut bare_ns = Vec::new();
