@@ -1,7 +1,8 @@
 //! The job's own question to a store, from the side of the worker.
 
+use crate::bench::{Bench, Link};
 use crate::message::{Assignment, Doing, Question, Refusal, Report};
-use crate::work::{Bench, Link, phases};
+use crate::phases::phases;
 use engine::{Holds, QueryInfo, Trial, TrialSetup};
 use store::{BlockingClient, Keeps, Operation, OperationKind, OwnedReply, Store};
 use study::Target;

@@ -1,6 +1,6 @@
 //! What kvtrial sees to while a worker is on an errand, whatever errand that is: its process, the server, signs of life, the user's wish.
 
-use crate::execution::Wish;
+use crate::execution::{Departure, Wish};
 use crate::message::Report;
 use crate::silence::Silence;
 use host::Premises;
@@ -15,7 +15,7 @@ pub(crate) struct Attendant<'a> {
     worker: Option<i32>,
     silence: Silence,
     /// What is being done.
-    pub(crate) doing: String,
+    doing: String,
     /// How the server ended before it was to, with the end of its log.
     server_ending: Option<String>,
     /// The worker gave no sign of life for too long.
@@ -76,6 +76,12 @@ impl<'a> Attendant<'a> {
         let reason = |kind, example| Reason { kind, count: 1, example };
         let server = self.server_ending.take().map(|words| reason(ReasonKind::ServerDied, words));
         server.or_else(|| self.hang.take().map(|words| reason(ReasonKind::Deadline, words)))
+    }
+
+    /// How the worker died, if it did.
+    pub(crate) fn death(&self, departure: Departure) -> Option<Reason> {
+        let Departure::Died(how) = departure else { return None };
+        Some(Reason { kind: ReasonKind::WorkerDied, count: 1, example: format!("{how} (while: {})", self.doing) })
     }
 
     fn look_at_server(&mut self) {

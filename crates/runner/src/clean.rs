@@ -1,58 +1,13 @@
 //! What is done about the job's keys in a store of the user's before a trial. Private stores are new and need none of this.
 
+use crate::bench::{Bench, Link};
 use crate::message::{Action, Keys, Refusal, Report, UnderWay};
-use crate::plan::{KeysFound, Plan, PlannedCell};
-use crate::work::{Bench, Link};
-use engine::{Arrivals, Offence, Params, Phase, Progress, Settings, Step, Trial, TrialSetup, Worker, run_phase};
-use std::collections::{BTreeMap, BTreeSet};
+use engine::{Arrivals, Offence, Phase, Progress, Settings, Step, Trial, TrialSetup, Worker, run_phase};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use store::{Operation, Reply, Slot, Store, Sweep, Swept};
-use study::{Answer, Left, Reason, ReasonKind, Spec, Target};
-
-/// Stores of the user's, with the parameters of the trial that last left its keys there.
-pub(crate) struct UsersStores {
-    /// Where keys that are found are an earlier trial's: this study has left them there.
-    ours: BTreeSet<String>,
-    last: BTreeMap<String, Params>,
-}
-
-impl UsersStores {
-    pub(crate) fn new(left: &[Left]) -> UsersStores {
-        UsersStores { ours: left.iter().map(|left| left.store.clone()).collect(), last: BTreeMap::new() }
-    }
-
-    /// The first time, a store of the user's must hold none of the keys any trial will use there; later they are an earlier
-    /// trial's and deleted. `None`: the store is private.
-    pub(crate) fn keys(&mut self, plan: &Plan, cell: &PlannedCell) -> Option<Keys> {
-        if cell.spec.target == Target::Private {
-            return None;
-        }
-        let target = place_of;
-        let place = target(&cell.spec);
-        let last = self.last.insert(place.clone(), cell.params.clone());
-        let action = match last {
-            None if plan.keys_found == KeysFound::Refuse && !self.ours.contains(&place) => Action::Look,
-            _ => Action::Delete,
-        };
-        let mut params: Vec<Params> = vec![cell.params.clone()];
-        params.extend(last.clone());
-        if last.is_none() {
-            params.extend(
-                plan.cells.iter().filter(|other| target(&other.spec) == place).map(|other| other.params.clone()),
-            );
-        }
-        params.sort_unstable();
-        params.dedup();
-        Some(Keys { action, params })
-    }
-}
-
-/// Where a store of the user's is: its spec without secrets and options.
-pub fn place_of(spec: &Spec) -> String {
-    Spec { durability: None, options: BTreeMap::new(), ..spec.clone() }.to_string()
-}
+use study::{Answer, Reason, ReasonKind};
 
 /// Looks for keys, or deletes them; how many were deleted.
 pub(crate) fn carry_out(

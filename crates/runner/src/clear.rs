@@ -1,10 +1,10 @@
 //! Deletes what a run left in a store of the user's: the keys of its job, and what the adapter has made for itself.
 
-use crate::clean::place_of;
 use crate::errand;
+use crate::error::RunError;
 use crate::message::{Action, Keys, UnderWay};
 use crate::plan::{Plan, PlannedCell};
-use crate::run::RunError;
+use crate::users::place_of;
 use engine::Progress;
 use std::sync::atomic::AtomicBool;
 use study::{Left, Target};

@@ -2,10 +2,10 @@
 //! process, so that a library that dies or hangs is named, and ends nothing but its errand.
 
 use crate::attendant::Attendant;
-use crate::execution::{Departure, Execution, Hearing, Wish};
-use crate::message::{Assignment, Errand, Inspection, Keys, Question, Refusal, Report};
+use crate::error::RunError;
+use crate::execution::{Execution, Hearing, Wish};
+use crate::message::{Errand, Inspection, Keys, Question, Refusal, Report};
 use crate::plan::{Plan, PlannedCell};
-use crate::run::RunError;
 use crate::silence::Silence;
 use check::CaseResult;
 use engine::{JobError, Params, Settings};
@@ -102,7 +102,7 @@ pub fn ask(
     let Some(cell) = plan.cells.first() else { return Ok(None) };
     let opening = Opening::new(&plan.base).only_to_read();
     let premises = opening.premises(cell.info, &cell.spec).map_err(RunError::Store)?;
-    let errand = Errand::Ask(Assignment::of(plan, cell, &premises, None), question);
+    let errand = Errand::Ask(plan.assignment(cell, &premises, None), question);
     let sent =
         Sent { errand: &errand, info: cell.info, plan: Some(plan), settings: &cell.settings, premises: &premises };
     let (mut answer, mut offence, mut begun) = (None, None, false);
@@ -142,7 +142,7 @@ pub(crate) fn clear(
     progress: &mut dyn FnMut(&crate::UnderWay, engine::Progress),
 ) -> Result<Option<u64>, RunError> {
     let premises = Opening::new(&plan.base).premises(cell.info, &cell.spec).map_err(RunError::Store)?;
-    let errand = Errand::Clear(Assignment::of(plan, cell, &premises, Some(keys)));
+    let errand = Errand::Clear(plan.assignment(cell, &premises, Some(keys)));
     let sent =
         Sent { errand: &errand, info: cell.info, plan: Some(plan), settings: &cell.settings, premises: &premises };
     let mut cleared = None;
@@ -175,12 +175,8 @@ impl Sent<'_> {
         let departure = execution.carry_out(self.errand, self.info, &job, &mut listening);
         let Listening { mut attendant, refusal, .. } = listening;
         let store = self.errand.place().0.to_string();
-        if let Some(reason) = attendant.leave() {
+        if let Some(reason) = attendant.leave().or_else(|| attendant.death(departure)) {
             return Err(RunError::Broken { store, reason });
-        }
-        if let Departure::Died(how) = departure {
-            let example = format!("{how} (while: {})", attendant.doing);
-            return Err(RunError::Broken { store, reason: Reason { kind: ReasonKind::WorkerDied, count: 1, example } });
         }
         refusal.map_or(Ok(()), |refusal| Err(refusal.error(store)))
     }

@@ -1,7 +1,8 @@
 //! Where trials are carried out: in this process, or each in a worker process of its own.
 
+use crate::bench::{Bench, Link};
 use crate::message::{Command, Errand, Order, Report};
-use crate::work::{Bench, Link, perform};
+use crate::work::perform;
 use engine::{Job, JobError, Params};
 use host::worker::{Nursery, kill};
 use host::{Ending, Received};

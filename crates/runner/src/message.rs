@@ -3,10 +3,9 @@
 //! kvtrial sends an [`Errand`]; the worker answers with [`Report`]s until it has done it, or [`Report::Refused`] it. Before each phase and at
 //! the end of a trial it waits for an [`Order`], so that kvtrial can look at server and disk while nothing runs.
 
-use crate::plan::{Plan, PlannedCell};
 use check::CaseResult;
 use engine::{Outcome, Params, Progress, Settings};
-use host::{Premises, Whereabouts};
+use host::Whereabouts;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use store::Facts;
@@ -113,23 +112,6 @@ pub(crate) struct Assignment {
     pub(crate) settings: Settings,
     /// What is done about the job's keys first, in a store of the user's.
     pub(crate) keys: Option<Keys>,
-}
-
-impl Assignment {
-    /// What a cell of a plan asks of a worker at these premises.
-    pub(crate) fn of(plan: &Plan, planned: &PlannedCell, premises: &Premises, keys: Option<Keys>) -> Assignment {
-        let (job, data, seed) = plan.shelf.source();
-        Assignment {
-            job: job.name.into(),
-            data: data.cloned(),
-            params: planned.params.clone(),
-            seed,
-            spec: planned.spec.clone(),
-            whereabouts: premises.whereabouts().clone(),
-            settings: planned.settings,
-            keys,
-        }
-    }
 }
 
 /// What is done about the keys of earlier or later trials in a store of the user's.

@@ -1,8 +1,9 @@
 //! The nursery, from inside: one thread that reads what trials need, once, and forks a worker for each.
 
+use crate::bench::{Bench, Link};
 use crate::message::{Assignment, Command, Errand, Order, Report};
 use crate::shelf::Shelf;
-use crate::work::{Bench, Link, perform};
+use crate::work::perform;
 use engine::{JobError, JobInfo};
 use host::worker::{Forked, inside};
 use host::{Received, Receiver, Sender};

@@ -1,9 +1,11 @@
 //! What is going to be run.
 
 use crate::execution::Execution;
+use crate::message::{Assignment, Keys};
 use crate::order::{self, Turn};
 use crate::shelf::Shelf;
 use engine::{Arrivals, Clock, JobInfo, Params, Settings, Timing};
+use host::Premises;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -126,6 +128,21 @@ impl Plan {
             }),
             input: self.shelf.own_input(&planned.params),
             ..Cell::default()
+        }
+    }
+
+    /// What a cell asks of a worker at these premises.
+    pub(crate) fn assignment(&self, planned: &PlannedCell, premises: &Premises, keys: Option<Keys>) -> Assignment {
+        let (job, data, seed) = self.shelf.source();
+        Assignment {
+            job: job.name.into(),
+            data: data.cloned(),
+            params: planned.params.clone(),
+            seed,
+            spec: planned.spec.clone(),
+            whereabouts: premises.whereabouts().clone(),
+            settings: planned.settings,
+            keys,
         }
     }
 

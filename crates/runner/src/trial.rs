@@ -1,33 +1,22 @@
 //! One trial, from the side of kvtrial: make its place, have a worker open the store and run the phases, judge, clear the place away.
 
 use crate::attendant::Attendant;
-use crate::clean::{self, UsersStores};
-use crate::execution::Departure;
+use crate::error::RunError;
 use crate::judge::{self, Evidence};
-use crate::message::{Assignment, Errand, Opened, Refusal};
+use crate::message::{Errand, Finish, Keys, Opened, Refusal};
+use crate::observer::{About, Observer};
 use crate::plan::{Plan, PlannedCell};
 use crate::put_off;
-use crate::run::{Observer, RunError};
 use crate::silence::Silence;
 use crate::trust::Circumstances;
+use crate::users::place_of;
 use crate::witness::{Seen, Witness};
+use engine::Params;
+use host::Premises;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Facts, StoreError};
 use study::{Durability, Judged, Reason, ReasonKind, ServerUse, Target, TrialRecord, Verdict};
-
-/// What is known of a cell's store once it was opened.
-#[derive(Clone, Debug)]
-pub struct About {
-    /// Product, version, effective configuration.
-    pub facts: Facts,
-    /// Durability level in effect, as the store itself says.
-    pub durability: Durability,
-    /// Operations the job emulates on it.
-    pub emulated: Vec<String>,
-    /// Key and value bytes the job left in it.
-    pub logical_bytes: u64,
-}
 
 /// What a trial came to.
 pub struct Finished {
@@ -55,122 +44,135 @@ pub(crate) enum Opening {
     Again,
 }
 
-pub(crate) fn run_trial(
-    plan: &Plan,
-    planned: &PlannedCell,
-    position: Position,
-    opening: Opening,
-    users: &mut UsersStores,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<Finished, RunError> {
-    let record = TrialRecord {
-        order: position.order,
-        warmup: position.warmup,
-        started_at: study::rfc3339(unix_seconds()),
-        ..TrialRecord::default()
-    };
-    let premises = match host::Opening::new(&plan.base).premises(planned.info, &planned.spec) {
-        Ok(premises) => premises,
-        Err(error) => return not_opened(record, error, opening, stop),
-    };
-    let errand = Errand::Trial(Assignment::of(plan, planned, &premises, users.keys(plan, planned)));
-    let place = clean::place_of(&planned.spec);
-    let attendant = Attendant::new(&premises, stop, Silence::of(&planned.settings));
-    let apart = plan.execution.is_apart();
-    let mut witness = Witness::new(place, &premises, apart, attendant, observer);
-    let departure = plan.execution.carry_out(&errand, planned.info, &|params| plan.shelf.job(params), &mut witness);
-    let seen = witness.leave();
-    let finished = conclude(planned, record, seen, departure, opening, stop);
-    let closed = premises.close();
-    finished.map(|mut finished| {
-        if let Err(error) = closed {
-            finished.record.verdict.add(reason(ReasonKind::ServerDied, error.to_string()));
-        }
-        finished
-    })
+/// One trial of a cell, about to be run.
+pub(crate) struct TrialRun<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) cell: &'a PlannedCell,
+    pub(crate) opening: Opening,
+    pub(crate) stop: &'a AtomicBool,
 }
 
-/// A store that could not be opened: the first time it is the user's to mend.
-fn not_opened(
-    mut record: TrialRecord,
-    error: StoreError,
-    opening: Opening,
-    stop: &AtomicBool,
-) -> Result<Finished, RunError> {
-    if stop.load(Ordering::Relaxed) {
-        return Ok(Finished { record, about: None, interrupted: true });
-    }
-    if opening == Opening::First {
-        return Err(RunError::Store(error));
-    }
-    record.verdict = Verdict::of([reason(ReasonKind::NotStarted, error.to_string())]);
-    Ok(Finished { record, about: None, interrupted: false })
-}
-
-/// From what was reported to a trial with its verdict.
-fn conclude(
-    planned: &PlannedCell,
-    mut record: TrialRecord,
-    seen: Seen,
-    departure: Departure,
-    opening: Opening,
-    stop: &AtomicBool,
-) -> Result<Finished, RunError> {
-    let Seen { opened, mut measured, finish, refusal, unwritten, looks, broken_off, doing, .. } = seen;
-    if let Some(problem) = unwritten {
-        return Err(RunError::Record(problem));
-    }
-    if let Some(refusal) = refusal.filter(|_| broken_off.is_none()) {
-        return match refusal {
-            Refusal::Store(words) => not_opened(record, StoreError::Session(words), opening, stop),
-            other => Err(other.error(planned.spec.to_string())),
+impl TrialRun<'_> {
+    /// Makes the place, has the phases run there, judges what was seen, clears the place away.
+    pub(crate) fn run(
+        &self,
+        position: Position,
+        keys: Option<Keys>,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished, RunError> {
+        let record = TrialRecord {
+            order: position.order,
+            warmup: position.warmup,
+            started_at: study::rfc3339(unix_seconds()),
+            ..TrialRecord::default()
         };
+        let premises = match host::Opening::new(&self.plan.base).premises(self.cell.info, &self.cell.spec) {
+            Ok(premises) => premises,
+            Err(error) => return self.not_opened(record, error),
+        };
+        let seen = self.phases(&premises, keys, observer);
+        let finished = self.judge(record, seen);
+        let closed = premises.close();
+        finished.map(|mut finished| {
+            if let Err(error) = closed {
+                finished.record.verdict.add(reason(ReasonKind::ServerDied, error.to_string()));
+            }
+            finished
+        })
     }
-    let finish = finish.unwrap_or_default();
-    let interrupted = stop.load(Ordering::Relaxed) && !finish.complete;
-    record.resent = finish.resent;
-    record.client_rss_bytes = finish.peak_rss_bytes;
-    record.disk_bytes = looks.disk_bytes;
-    record.server = looks.server.map(|used| ServerUse { cpu_s: measured.server_cpu_s, ..used });
-    measured.fill(&mut record);
-    let users_here = matches!(planned.spec.target, Target::Server(_)) && planned.spec.echo_baseline().is_some();
-    if users_here && record.server.is_none() && record.noise.judged.is_yes() {
-        record.noise.judged = Judged::ServerNotFound;
+
+    /// Has a worker open the store at its place and run the phases; what was heard and seen of it.
+    fn phases(&self, premises: &Premises, keys: Option<Keys>, observer: &mut dyn Observer) -> Seen {
+        let TrialRun { plan, cell, stop, .. } = *self;
+        let errand = Errand::Trial(plan.assignment(cell, premises, keys));
+        let attendant = Attendant::new(premises, stop, Silence::of(&cell.settings));
+        let apart = plan.execution.is_apart();
+        let mut witness = Witness::new(place_of(&cell.spec), premises, apart, attendant, observer);
+        let job = |params: &Params| plan.shelf.job(params);
+        let departure = plan.execution.carry_out(&errand, cell.info, &job, &mut witness);
+        witness.leave(departure)
     }
-    record.answer = finish.answer.seen();
-    record.verdict = judge::verdict(Evidence {
-        outcomes: &measured.outcomes,
-        answer: &record.answer,
-        answer_reasons: finish.answer_reasons,
-        known_digest: finish.known_digest,
-        broken_off,
-        not_sent: record.not_sent,
-        circumstances: Circumstances {
-            class: planned.info.class,
-            settings: &planned.settings,
-            latencies: &record.latency_ns,
-            noise: record.noise,
-            timed_s: measured.timed_s,
-            client_load: record.client_thread_load,
-            client_run_delay: record.client_run_delay,
-            client_threads: record.client_threads,
-            cpus: host::allowed_cpus().len() as u32,
-            server_load: record.server.map(|used| used.cpu_s / measured.timed_s.max(f64::MIN_POSITIVE)),
-        },
-    });
-    let put_off = record.read_back.and_then(|back| put_off::doubt(measured.work(), back));
-    put_off.into_iter().for_each(|found| record.verdict.add(found));
-    measured.broken.into_iter().for_each(|found| record.verdict.add(found));
-    if let Departure::Died(how) = departure {
-        record.verdict.add(reason(ReasonKind::WorkerDied, format!("{how} (while: {doing})")));
+
+    /// A store that could not be opened: the first time it is the user's to mend.
+    fn not_opened(&self, mut record: TrialRecord, error: StoreError) -> Result<Finished, RunError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(Finished { record, about: None, interrupted: true });
+        }
+        if self.opening == Opening::First {
+            return Err(RunError::Store(error));
+        }
+        record.verdict = Verdict::of([reason(ReasonKind::NotStarted, error.to_string())]);
+        Ok(Finished { record, about: None, interrupted: false })
     }
-    let about = opened.map(|opened| {
-        let Opened { facts, durability, emulated } = opened;
-        not_in_effect(planned, &facts, durability).for_each(|found| record.verdict.add(found));
-        About { facts, durability, emulated, logical_bytes: finish.logical_bytes }
-    });
-    Ok(Finished { record, about, interrupted })
+
+    /// From what was heard and seen to a trial with its verdict.
+    fn judge(&self, mut record: TrialRecord, mut seen: Seen) -> Result<Finished, RunError> {
+        if let Some(problem) = seen.unwritten {
+            return Err(RunError::Record(problem));
+        }
+        if let Some(refusal) = seen.refusal.take().filter(|_| seen.broken_off.is_none()) {
+            return match refusal {
+                Refusal::Store(words) => self.not_opened(record, StoreError::Session(words)),
+                other => Err(other.error(self.cell.spec.to_string())),
+            };
+        }
+        let mut finish = seen.finish.take().unwrap_or_default();
+        let interrupted = self.stop.load(Ordering::Relaxed) && !finish.complete;
+        let logical_bytes = finish.logical_bytes;
+        let opened = seen.opened.take();
+        self.fill(&mut record, &mut finish, &mut seen);
+        self.verdict(&mut record, finish, seen);
+        let about = opened.map(|opened| {
+            let Opened { facts, durability, emulated } = opened;
+            not_in_effect(self.cell, &facts, durability).for_each(|found| record.verdict.add(found));
+            About { facts, durability, emulated, logical_bytes }
+        });
+        Ok(Finished { record, about, interrupted })
+    }
+
+    /// Writes down what was measured.
+    fn fill(&self, record: &mut TrialRecord, finish: &mut Finish, seen: &mut Seen) {
+        record.resent = finish.resent;
+        record.client_rss_bytes = finish.peak_rss_bytes;
+        record.disk_bytes = seen.looks.disk_bytes;
+        let server = seen.looks.server.take();
+        record.server = server.map(|used| ServerUse { cpu_s: seen.measured.server_cpu_s, ..used });
+        seen.measured.fill(record);
+        let spec = &self.cell.spec;
+        let users_here = matches!(spec.target, Target::Server(_)) && spec.echo_baseline().is_some();
+        if users_here && record.server.is_none() && record.noise.judged.is_yes() {
+            record.noise.judged = Judged::ServerNotFound;
+        }
+        record.answer = std::mem::take(&mut finish.answer).seen();
+    }
+
+    /// Everything that is wrong, or may be.
+    fn verdict(&self, record: &mut TrialRecord, finish: Finish, seen: Seen) {
+        let Seen { measured, broken_off, died, .. } = seen;
+        let verdict = judge::verdict(Evidence {
+            outcomes: &measured.outcomes,
+            answer: &record.answer,
+            answer_reasons: finish.answer_reasons,
+            known_digest: finish.known_digest,
+            broken_off,
+            not_sent: record.not_sent,
+            circumstances: Circumstances {
+                class: self.cell.info.class,
+                settings: &self.cell.settings,
+                latencies: &record.latency_ns,
+                noise: record.noise,
+                timed_s: measured.timed_s,
+                client_load: record.client_thread_load,
+                client_run_delay: record.client_run_delay,
+                client_threads: record.client_threads,
+                cpus: host::allowed_cpus().len() as u32,
+                server_load: record.server.map(|used| used.cpu_s / measured.timed_s.max(f64::MIN_POSITIVE)),
+            },
+        });
+        record.verdict = verdict;
+        let put_off = record.read_back.and_then(|back| put_off::doubt(measured.work(), back));
+        put_off.into_iter().chain(measured.broken).chain(died).for_each(|found| record.verdict.add(found));
+    }
 }
 
 /// Settings that were asked for, and that the store says it does not have.

@@ -1,10 +1,10 @@
 //! What is heard and seen of a trial while its worker works.
 
 use crate::attendant::Attendant;
-use crate::execution::{Hearing, Wish};
+use crate::execution::{Departure, Hearing, Wish};
 use crate::measured::{Measured, Meter};
 use crate::message::{Finish, Opened, Refusal, Report};
-use crate::run::Observer;
+use crate::observer::Observer;
 use host::Premises;
 use study::{Left, LeftCount, Reason, ServerUse};
 
@@ -35,8 +35,8 @@ pub(crate) struct Seen {
     pub(crate) looks: Looks,
     /// The server died, or the worker gave no sign of life.
     pub(crate) broken_off: Option<Reason>,
-    /// What was being done.
-    pub(crate) doing: String,
+    /// The worker died.
+    pub(crate) died: Option<Reason>,
 }
 
 /// What was seen when all phases were over.
@@ -58,9 +58,9 @@ impl<'a> Witness<'a> {
     }
 
     /// The worker is gone.
-    pub(crate) fn leave(mut self) -> Seen {
+    pub(crate) fn leave(mut self, departure: Departure) -> Seen {
         self.seen.broken_off = self.attendant.leave();
-        self.seen.doing = self.attendant.doing;
+        self.seen.died = self.attendant.death(departure);
         self.seen
     }
 }

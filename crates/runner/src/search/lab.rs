@@ -1,7 +1,9 @@
 //! Trials one at a time, on cells made as they are needed.
 
+use crate::error::RunError;
+use crate::observer::Observer;
 use crate::plan::{Plan, PlannedCell};
-use crate::run::{Observer, RunError, Trials};
+use crate::run::Trials;
 use crate::trial::Position;
 use std::sync::atomic::{AtomicBool, Ordering};
 use study::{Cell, TrialRecord};

@@ -3,8 +3,8 @@
 use super::bound::Bound;
 use super::lab::Lab;
 use super::rate::{self, Found, Load, Rounds, Seen, find_rate};
+use crate::error::RunError;
 use crate::plan::PlannedCell;
-use crate::run::RunError;
 use engine::{Arrivals, Settings};
 use std::time::Duration;
 use study::{RateLimit, RatePoint, RateSearch, ReasonKind, Status, TrialRecord};

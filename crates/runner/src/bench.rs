@@ -1,0 +1,26 @@
+//! What a worker has at hand, and who hears it.
+
+use crate::message::{Order, Report};
+use engine::{Job, JobError, Params};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use store::StoreInfo;
+
+/// Who hears what a worker says.
+pub(crate) trait Link {
+    /// Says it and goes on.
+    fn say(&mut self, report: Report);
+
+    /// Says it and waits for what to do.
+    fn ask(&mut self, report: Report) -> Order;
+}
+
+/// What a worker has at hand.
+pub(crate) struct Bench<'a> {
+    /// The store's adapter.
+    pub(crate) info: &'static StoreInfo,
+    /// Gives a job with its input read.
+    pub(crate) job: &'a dyn Fn(&Params) -> Result<Arc<dyn Job>, JobError>,
+    /// Set when the trial is to stop.
+    pub(crate) stop: &'a Arc<AtomicBool>,
+}

@@ -1,0 +1,79 @@
+//! Why a study, or another errand, could not go on.
+
+use crate::message::Refusal;
+use store::StoreError;
+use study::{Reason, ReasonKind};
+
+/// Why a study could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A store could not be opened the first time it was needed.
+    #[error("{0}")]
+    Store(StoreError),
+    /// The job cannot be done on a store.
+    #[error("{store}: {problem}")]
+    Unsuited {
+        /// The store's spec.
+        store: String,
+        /// Why, and what to set instead.
+        problem: String,
+    },
+    /// The user's store holds keys the job would overwrite.
+    #[error(
+        "{store} already holds {count} of the job's keys ({example}). Use an empty database, or --overwrite to delete those keys first"
+    )]
+    ForeignData {
+        /// The store's spec.
+        store: String,
+        /// How many.
+        count: u64,
+        /// The first.
+        example: String,
+    },
+    /// The job's input cannot be read any more.
+    #[error("{0}")]
+    Job(#[from] engine::JobError),
+    /// A trial could not be recorded.
+    #[error("{0}")]
+    Record(String),
+    /// A question has no answer in this store.
+    #[error("{0}")]
+    Answer(String),
+    /// The store, or the process it was opened in, died or no longer answered.
+    #[error("{store}: {}: {}", reason.kind.name(), reason.example)]
+    Broken {
+        /// The store's spec.
+        store: String,
+        /// How.
+        reason: Reason,
+    },
+}
+
+impl Refusal {
+    /// What it says of this store.
+    pub(crate) fn error(self, store: String) -> RunError {
+        match self {
+            Refusal::Store(words) | Refusal::Keys(words) => RunError::Store(StoreError::Session(words)),
+            Refusal::Job(words) => RunError::Job(engine::JobError(words)),
+            Refusal::Unsuited(problem) => RunError::Unsuited { store, problem },
+            Refusal::Answer(words) => RunError::Answer(words),
+            Refusal::ForeignData { count, example } => RunError::ForeignData { store, count, example },
+        }
+    }
+}
+
+impl RunError {
+    /// Why the cell it happened to was not run.
+    pub fn reason(&self) -> Reason {
+        let (kind, count, example) = match self {
+            RunError::Store(error) => (ReasonKind::NotStarted, 1, error.to_string()),
+            RunError::Unsuited { problem, .. } => (ReasonKind::Unsuited, 1, problem.clone()),
+            RunError::ForeignData { count, example, .. } => (ReasonKind::KeysFound, *count, example.clone()),
+            RunError::Broken { reason, .. } => return reason.clone(),
+            RunError::Job(_) | RunError::Record(_) | RunError::Answer(_) => {
+                (ReasonKind::StudyStopped, 1, self.to_string())
+            }
+        };
+        Reason { kind, count, example }
+    }
+}

@@ -1,0 +1,91 @@
+//! The phases of a trial, in the worker: each runs, is flushed and reported.
+
+use crate::bench::{Bench, Link};
+use crate::growth::Watch;
+use crate::message::{Assignment, Doing, Order, PhaseDone, Report, UnderWay};
+use engine::{Crew, End, Phase, Progress, Trial};
+use host::ProcessUse;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use store::Store;
+
+/// Runs the first phases of a trial, so many; true when all were completed.
+pub(crate) fn phases(
+    store: &dyn Store,
+    trial: &dyn Trial,
+    count: usize,
+    assignment: &Assignment,
+    bench: &Bench<'_>,
+    link: &mut dyn Link,
+) -> bool {
+    Crew::over(store, trial, &assignment.settings, bench.stop, |crew| {
+        run_phases(store, trial, count, assignment, bench, link, crew)
+    })
+}
+
+fn run_phases(
+    store: &dyn Store,
+    trial: &dyn Trial,
+    count: usize,
+    assignment: &Assignment,
+    bench: &Bench<'_>,
+    link: &mut dyn Link,
+    crew: &mut Crew<'_, '_>,
+) -> bool {
+    for (index, phase) in trial.phases().iter().enumerate().take(count) {
+        if link.ask(Report::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let cpu_s = ProcessUse::now().cpu_s;
+        let mut growth = trial.records(index).map(|_| Watch::begin(store, &assignment.whereabouts));
+        let mut watch = |progress: Progress| {
+            if let Some(growth) = &mut growth {
+                growth.look(progress.elapsed);
+            }
+            link.say(Report::Progress(UnderWay::of(phase), progress));
+        };
+        let mut outcome = match crew.run(index, &mut watch) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                link.say(Report::Broken { phase: phase.name.into(), words: error.to_string() });
+                return false;
+            }
+        };
+        let (mut curve, mut stalls) = (outcome.curve(), outcome.stalls());
+        outcome.growth.clear(); // the curve says it in less
+        // A store that does not answer is not asked what it did: that would take another deadline.
+        if let Some(growth) = growth.filter(|_| outcome.end != End::Unanswered) {
+            growth.explain(outcome.elapsed, &mut curve, &mut stalls);
+        }
+        let mut flush = Duration::ZERO;
+        if phase.timed && outcome.end == End::Completed {
+            link.say(Report::Does(Doing::Flush));
+            let begin = Instant::now();
+            if let Err(error) = store.flush() {
+                link.say(Report::Broken { phase: Doing::Flush.name().into(), words: error.to_string() });
+            }
+            flush = begin.elapsed();
+        }
+        let end = outcome.end;
+        link.say(Report::Phase(Box::new(PhaseDone {
+            phase: UnderWay::of(phase),
+            outcome,
+            flush,
+            curve,
+            stalls,
+            carried: trial.carried(index),
+            reads_back: trial.reads_back(index),
+            process_cpu_s: ProcessUse::now().cpu_s - cpu_s,
+        })));
+        if end != End::Completed {
+            return false;
+        }
+    }
+    true
+}
+
+impl UnderWay {
+    pub(crate) fn of(phase: &Phase) -> UnderWay {
+        UnderWay { name: phase.name.into(), timed: phase.timed, operations: phase.operations }
+    }
+}
