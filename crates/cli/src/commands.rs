@@ -1,23 +1,82 @@
-//! One module a command.
+//! One module a command, and which of them is carried out.
 
-pub mod check;
-pub mod clear;
-pub mod compare;
-pub mod completions;
-pub mod echo;
+mod check;
+mod clear;
+mod compare;
+mod completions;
+mod echo;
 mod find_rate;
-pub mod jobs;
-pub mod man;
+mod jobs;
+mod man;
 mod notebook;
 mod nursery;
 mod page;
 mod plan;
 mod preset;
-pub mod query;
-pub mod report;
-mod room;
-pub mod run;
+mod query;
+mod report;
+mod run;
 pub mod selftest;
-pub mod stores;
+mod stores;
 mod target;
-pub mod tune;
+mod tune;
+
+use crate::args::{Arguments, Command};
+use crate::failure::{self, Failure};
+use crate::terminal::{self, note};
+use std::process::ExitCode;
+
+/// Carries out a command; its exit status.
+pub fn carry_out(arguments: Arguments) -> ExitCode {
+    match arguments.command {
+        // What is left to other processes of kvtrial begins without threads and handlers of signals.
+        Command::EchoServer(arguments) => echo::serve(&arguments), // ends by a signal, like any server
+        Command::Nursery => {
+            runner::serve_nursery(); // ends with kvtrial
+            ExitCode::SUCCESS
+        }
+        command => {
+            terminal::choose(arguments.color);
+            said(prepare().and_then(|()| user_command(command)))
+        }
+    }
+}
+
+/// What all commands of users rest on.
+fn prepare() -> Result<(), Failure> {
+    ::stores::echo_served_by(echo::command_line());
+    ::report::fit_terminal();
+    host::interrupt::install(|| std::process::exit(failure::INTERRUPTED.into()))
+        .map_err(|error| Failure::usage(format!("signals cannot be handled: {error}")))?;
+    host::raise_open_files();
+    Ok(())
+}
+
+fn user_command(command: Command) -> Result<u8, Failure> {
+    let result = match command {
+        Command::Run(arguments) => run::run(*arguments),
+        Command::Tune(arguments) => tune::tune_command(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
+        Command::Query(arguments) => query::query(&arguments),
+        Command::Clear(arguments) => clear::clear(&arguments),
+        Command::Check(arguments) => check::check(&arguments),
+        Command::Selftest(arguments) => selftest::selftest(&arguments),
+        Command::Stores(arguments) => stores::stores(&arguments),
+        Command::Jobs(arguments) => jobs::jobs(&arguments),
+        Command::Completions(arguments) => completions::completions(&arguments),
+        Command::Man(arguments) => man::man(&arguments),
+        Command::EchoServer(_) | Command::Nursery => Ok(failure::GOOD), // no user's
+    };
+    // Private servers and directories are gone with their owners by now; what a forgotten one would leave is removed here.
+    host::end_all();
+    result
+}
+
+/// Says why a command failed; the exit status.
+fn said(result: Result<u8, Failure>) -> ExitCode {
+    ExitCode::from(result.unwrap_or_else(|Failure { message, status }| {
+        note(&format!("kvtrial: {message}"));
+        status
+    }))
+}

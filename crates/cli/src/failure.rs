@@ -1,6 +1,6 @@
 //! Exit status, and the message of a command that failed.
 
-use runner::RunError;
+use runner::{RequestError, Room, RunError};
 
 /// All cells valid.
 pub const GOOD: u8 = 0;
@@ -52,6 +52,22 @@ impl Failure {
     pub fn of(error: RunError) -> Failure {
         let status = if matches!(error, RunError::Broken { .. } | RunError::Answer(_)) { VOID } else { USAGE };
         Failure { message: error.to_string(), status }
+    }
+
+    /// What was asked for cannot be done.
+    pub fn of_request(error: RequestError) -> Failure {
+        let RequestError::NoRoom { store, needed_bytes, free_bytes, room } = &error else {
+            return Failure::usage(error);
+        };
+        let (what, remedy) = match room {
+            Room::Memory => ("memory", "free some memory"),
+            Room::Disk => ("disk", "name a larger disk with --base DIR"),
+        };
+        let [needed, free] = [*needed_bytes, *free_bytes].map(report::units::bytes);
+        Failure::usage(format!(
+            "-s {store}: the job leaves at least {needed} of keys and values, and {free} of {what} are free; make it smaller (--data, \
+             --scale), or {remedy}"
+        ))
     }
 }
 

@@ -12,6 +12,15 @@ use std::time::Duration;
 use store::StoreInfo;
 use study::{Cell, DurabilitySource, HostFacts, Measure, SCHEMA, Sampled, Spec, Study, Target, TrialOrder, Varied};
 
+/// Who wanted a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The user, by its name.
+    ByName,
+    /// It was added for the user.
+    Added,
+}
+
 /// A store of the plan.
 #[derive(Clone)]
 pub struct PlannedStore {
@@ -19,6 +28,8 @@ pub struct PlannedStore {
     pub info: &'static StoreInfo,
     /// As the user named it.
     pub spec: Spec,
+    /// Who wanted it.
+    pub asked: Asked,
     /// Whether it was added for comparison.
     pub baseline: bool,
 }
@@ -40,7 +51,8 @@ pub struct PlannedCell {
     pub varied: BTreeMap<String, String>,
 }
 
-/// Everything a study needs to know before it starts.
+/// Everything a study needs to know before it starts; made of a [`Request`](crate::Request).
+#[non_exhaustive]
 pub struct Plan {
     /// The job.
     pub job: &'static JobInfo,

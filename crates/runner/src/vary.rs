@@ -183,6 +183,11 @@ pub struct Variation {
 }
 
 impl Variation {
+    /// Nothing is varied: one combination.
+    pub fn none() -> Variation {
+        Variation { combinations: vec![Vec::new()], ..Variation::default() }
+    }
+
     /// Every combination of the values, the last key fastest; or `sample` of them, drawn by the seed and in that order.
     ///
     /// # Errors

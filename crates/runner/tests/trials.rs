@@ -4,7 +4,7 @@
 mod script;
 
 use kvtrial_runner::{Ending, Plan, RunError};
-use script::{Act, Diary, NAMES, let_opening, opened, plan};
+use script::{Act, Diary, NAMES, let_opening, opened, plan, plan_with_patience};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -140,7 +140,7 @@ fn a_trial_that_cannot_be_written_down_ends_the_study() {
 #[test]
 fn rounds_beyond_the_second_are_left_out_when_the_users_patience_is_over_but_not_of_a_resumed_study() {
     let base = tempfile::tempdir().unwrap();
-    let impatient = Plan { patience: Some(Duration::ZERO), ..plan(3, 1, 5, base.path()) };
+    let impatient = plan_with_patience(3, 1, 5, Some(Duration::ZERO), base.path());
     let diary = run(&impatient);
     assert_eq!((diary.settled, diary.orders()), (Some(2), (1..=9).collect()));
     let mut rest = Diary::default();

@@ -1,12 +1,14 @@
 //! One small study, run as `kvtrial run` runs it.
 
 use engine::{Progress, Settings};
-use runner::{About, Ending, Execution, KeysFound, Observer, Plan, PlannedCell, Shelf, UnderWay};
-use std::collections::{BTreeMap, BTreeSet};
+use runner::{
+    About, Asked, Ending, Execution, KeysFound, Observer, PlannedStore, Request, Rounds, UnderWay, Variation,
+};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use store::StoreInfo;
-use study::{Spec, TrialOrder, TrialRecord};
+use study::{Spec, TrialRecord};
 
 /// A study of ycsb on a few stores.
 pub(crate) struct SmallStudy<'a> {
@@ -26,31 +28,25 @@ impl SmallStudy<'_> {
         let job = &jobs::ycsb::JOB;
         let set: Vec<(String, String)> = self.set.iter().map(|(name, value)| ((*name).into(), value.clone())).collect();
         let params = jobs::params(job, &set).map_err(|error| error.to_string())?;
-        let mut shelf = Shelf::new(job, None, self.seed);
-        shelf.add(&params).map_err(|error| error.to_string())?;
-        let cell = |(info, spec): &(&'static StoreInfo, Spec)| PlannedCell {
+        let store = |(info, spec): &(&'static StoreInfo, Spec)| PlannedStore {
             info,
             spec: spec.clone(),
+            asked: Asked::ByName,
             baseline: false,
-            params: params.clone(),
-            settings: self.settings,
-            varied: BTreeMap::new(),
         };
-        let plan = Plan {
+        let request = Request {
             job,
-            shelf,
-            cells: self.stores.iter().map(cell).collect(),
-            varied: Vec::new(),
-            sampled: None,
-            order: TrialOrder::Random,
-            repeats: self.repeats,
-            patience: None,
-            warmups: 0,
+            data: None,
+            params,
+            stores: self.stores.iter().map(store).collect(),
+            settings: self.settings,
+            rounds: Rounds { repeats: self.repeats, ..Rounds::ONCE },
             seed: self.seed,
             base: PathBuf::from(self.base),
             keys_found: KeysFound::Refuse,
             execution: self.execution.clone(),
         };
+        let plan = request.study(&Variation::none(), &mut |_| {}).map_err(|error| error.to_string())?;
         let mut trials = Trials(vec![Vec::new(); self.stores.len()]);
         match runner::run(&plan, &BTreeSet::new(), &[], stop, &mut trials) {
             Ok(Ending::Complete) => Ok(Some(trials.0)),

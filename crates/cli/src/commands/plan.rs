@@ -1,16 +1,14 @@
-//! From the options of `run` to a plan.
+//! From the options of `run` to a request, and so to a plan.
 
 use super::target;
 use crate::args::{Order, RunArguments};
 use crate::failure::Failure;
 use crate::terminal::note;
 use engine::{Arrivals, Settings, Timing};
-use runner::{KeysFound, Plan, PlannedCell, PlannedStore, Shelf, Variation};
-use std::collections::BTreeSet;
-use std::path::Path;
+use runner::{Asked, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
 use std::time::Duration;
 use store::Class;
-use study::{Spec, Target, TrialOrder};
+use study::{Spec, TrialOrder};
 
 /// Trials of each store where there is time for them; fewer where more would try the user's patience.
 const REPEATS: u32 = 5;
@@ -27,7 +25,6 @@ const STEP_SECONDS: f64 = 5.0;
 pub fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
     let job = target::job(&arguments.job)?;
     let stores = planned_stores(arguments)?;
-    let base = target::base(arguments.base.as_deref())?;
     let mut set = match &arguments.plan {
         Some(path) => plan_file(job, path)?,
         None => Vec::new(),
@@ -50,31 +47,32 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
         )));
     }
     let variation = Variation::new(runner::axes(job, &stores, &arguments.vary)?, arguments.sample, arguments.seed)?;
-    let settings = settings(arguments)?;
-    let cells = variation.cells(&stores, &params, settings)?;
-    let mut shelf = Shelf::new(job, arguments.data.clone(), arguments.seed);
-    let cells = suited(cells, &mut shelf, arguments, &base)?;
-    let left: Vec<PlannedStore> =
-        stores.into_iter().filter(|store| cells.iter().any(|cell| cell.info.name == store.info.name)).collect();
-    Ok(Plan {
+    let request = Request {
         job,
-        shelf,
-        cells,
-        varied: variation.varied(&left),
-        sampled: variation.sampled,
+        data: arguments.data.clone(),
+        params,
+        stores,
+        settings: settings(arguments)?,
+        rounds: rounds(arguments),
+        seed: arguments.seed,
+        base: target::base(arguments.base.as_deref())?,
+        keys_found: if arguments.overwrite { KeysFound::Delete } else { KeysFound::Refuse },
+        execution: super::nursery::execution(),
+    };
+    request.study(&variation, &mut |words| note(&format!("kvtrial: {words}"))).map_err(Failure::of_request)
+}
+
+fn rounds(arguments: &RunArguments) -> Rounds {
+    Rounds {
         order: match arguments.order {
             Order::Random => TrialOrder::Random,
             Order::Rising => TrialOrder::Rising,
         },
+        warmups: arguments.warmups.unwrap_or(WARMUPS),
         // A search plans one trial a cell; those it adds depend on what it sees.
         repeats: if arguments.find_rate.is_some() { 1 } else { repeats(arguments) },
         patience: (arguments.repeats.is_none() && !arguments.quick && arguments.vary.is_empty()).then_some(PATIENCE),
-        warmups: arguments.warmups.unwrap_or(WARMUPS),
-        seed: arguments.seed,
-        base,
-        keys_found: if arguments.overwrite { KeysFound::Delete } else { KeysFound::Refuse },
-        execution: super::nursery::execution(),
-    })
+    }
 }
 
 /// Counted trials a cell.
@@ -113,6 +111,7 @@ fn settings(arguments: &RunArguments) -> Result<Settings, Failure> {
 /// The stores asked for, or every embedded one built in (the same on every machine), behind the baselines.
 fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure> {
     let mut specs = target::specs(&arguments.stores, arguments.host.as_deref(), arguments.port)?;
+    let asked = if specs.is_empty() { Asked::Added } else { Asked::ByName };
     if specs.is_empty() {
         let found = |info: &&store::StoreInfo| info.class == Class::Embedded && info.is_built_in();
         specs = stores::all().filter(found).map(|info| Spec::private(info.name)).collect();
@@ -121,17 +120,17 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure
     if !arguments.no_baselines && arguments.find_rate.is_none() {
         for name in baselines(&specs)? {
             let spec = Spec::private(name);
-            planned.push(PlannedStore { info: target::resolve(&spec)?, spec, baseline: true });
+            planned.push(PlannedStore { info: target::resolve(&spec)?, spec, asked: Asked::Added, baseline: true });
         }
     }
     for spec in specs {
         let info = target::resolve(&spec)?;
         match planned.iter_mut().find(|planned| planned.spec == spec) {
-            Some(known) if known.baseline => {} // asked for by name and there already
+            Some(known) if known.baseline => known.asked = asked, // and there already
             Some(_) => return Err(Failure::usage(format!("store '{spec}' is named twice"))),
             None => {
                 target::own_path(info, &spec)?;
-                planned.push(PlannedStore { info, spec, baseline: false });
+                planned.push(PlannedStore { info, spec, asked, baseline: false });
             }
         }
     }
@@ -154,60 +153,6 @@ fn baselines(specs: &[Spec]) -> Result<Vec<&'static str>, Failure> {
         }
     }
     Ok(names)
-}
-
-/// Reads the input of every combination, and leaves out what kvtrial added itself and the job cannot be done on; what the user
-/// named is refused. Nothing is started or made for that. What a user's own server can do is known only once it was asked: it is
-/// checked when it is opened.
-fn suited(
-    cells: Vec<PlannedCell>,
-    shelf: &mut Shelf,
-    arguments: &RunArguments,
-    base: &Path,
-) -> Result<Vec<PlannedCell>, Failure> {
-    let named = target::specs(&arguments.stores, arguments.host.as_deref(), arguments.port)?;
-    let named = |spec: &Spec| named.iter().any(|one| one.name == spec.name && one.target == spec.target);
-    let mut left = Vec::with_capacity(cells.len());
-    let mut told = BTreeSet::new();
-    for planned in cells {
-        let job = shelf.add(&planned.params).map_err(|problem| Failure::usage(about(&planned, problem)))?;
-        for warning in job.warnings() {
-            if told.insert(warning.clone()) {
-                crate::terminal::note(&format!("kvtrial: {warning}"));
-            }
-        }
-        host::check(planned.info, &planned.spec)?;
-        let known = !matches!(planned.spec.target, Target::Server(_));
-        match job.suits(&planned.info.declared(&planned.spec)) {
-            Err(problem) if known && named(&planned.spec) => {
-                return Err(Failure::usage(format!("-s {}: {}", planned.spec, about(&planned, problem))));
-            }
-            Err(problem) if known => {
-                if told.insert(planned.spec.to_string()) {
-                    note(&format!("kvtrial: {} is left out: {}", planned.label(), problem));
-                }
-            }
-            _ => {
-                super::room::check(job.as_ref(), planned.info, &planned.spec, base)?;
-                left.push(planned);
-            }
-        }
-    }
-    if left.is_empty() {
-        return Err(Failure::usage(
-            "the job can be done on none of the stores; name one with -s, see 'kvtrial stores'",
-        ));
-    }
-    Ok(left)
-}
-
-/// A problem, with the combination it arises in when there are several.
-fn about(cell: &PlannedCell, problem: impl std::fmt::Display) -> String {
-    if cell.varied.is_empty() {
-        return problem.to_string();
-    }
-    let varied: Vec<String> = cell.varied.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    format!("--vary: at {}: {problem}", varied.join(" "))
 }
 
 /// Parameters from a file: `key=value` lines; for ycsb a YCSB property file, whose names are translated.

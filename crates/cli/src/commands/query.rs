@@ -5,9 +5,8 @@ use crate::args::QueryArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{note, print};
 use engine::Settings;
-use runner::{KeysFound, Plan, PlannedCell, Question, Shelf};
-use std::collections::BTreeMap;
-use study::{Spec, Target, TrialOrder};
+use runner::{Asked, KeysFound, Plan, PlannedStore, Question, Request, Rounds};
+use study::{Spec, Target};
 
 /// Asks, and prints the answer as one line of JSON.
 pub fn query(arguments: &QueryArguments) -> Result<u8, Failure> {
@@ -44,21 +43,17 @@ fn plan(arguments: &QueryArguments) -> Result<Plan, Failure> {
         )));
     }
     let settings = Settings::default();
-    let params = jobs::params(job, &[])?;
-    let cell = PlannedCell { info, spec, baseline: false, params, settings, varied: BTreeMap::new() };
-    Ok(Plan {
+    let request = Request {
         job,
-        shelf: Shelf::new(job, arguments.data.clone(), settings.seed),
-        cells: vec![cell],
-        varied: Vec::new(),
-        sampled: None,
-        order: TrialOrder::Random,
-        repeats: 1,
-        patience: None,
-        warmups: 0,
+        data: arguments.data.clone(),
+        params: jobs::params(job, &[])?,
+        stores: vec![PlannedStore { info, spec, asked: Asked::ByName, baseline: false }],
+        settings,
+        rounds: Rounds::ONCE,
         seed: settings.seed,
         base: target::base(arguments.base.as_deref())?,
         keys_found: KeysFound::Refuse,
         execution: nursery::execution(),
-    })
+    };
+    request.question().map_err(Failure::of_request)
 }

@@ -9,11 +9,11 @@ use crate::terminal::{colour, note, print};
 use engine::{JobInfo, Params, Settings};
 use report::StudyDir;
 use runner::search::{Lab, Objective, TuneError, TuneOptions, tune};
-use runner::{Axis, KeysFound, Plan, PlannedStore, Shelf, Variation};
+use runner::{Asked, Axis, KeysFound, PlannedStore, Request, Rounds};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use store::Class;
-use study::{Spec, Study, Target, TrialOrder};
+use study::{Spec, Study, Target};
 
 /// Values of the engine that are tried.
 const CLIENTS: [u32; 6] = [1, 2, 4, 8, 16, 32];
@@ -38,8 +38,19 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
         None => Objective::Makespan,
     });
 
-    let shelf = Shelf::new(job, arguments.data.clone(), arguments.seed);
-    let plan = plan(job, shelf, &axes, &store, &params, settings, arguments)?;
+    let request = Request {
+        job,
+        data: arguments.data.clone(),
+        params: params.clone(),
+        stores: vec![store.clone()],
+        settings,
+        rounds: Rounds::ONCE,
+        seed: arguments.seed,
+        base: target::base(arguments.base.as_deref())?,
+        keys_found: KeysFound::Refuse,
+        execution: super::nursery::execution(),
+    };
+    let plan = request.search(&axes).map_err(Failure::of_request)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let study = Study { selftest: selftest::for_study(), ..plan.study(redacted_command(), study::rfc3339(now)) };
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
@@ -102,7 +113,7 @@ fn store(arguments: &TuneArguments) -> Result<PlannedStore, Failure> {
             info.name
         )));
     }
-    Ok(PlannedStore { info, spec, baseline: false })
+    Ok(PlannedStore { info, spec, asked: Asked::ByName, baseline: false })
 }
 
 /// What is searched: what the store, the job and the engine declare, and what the user adds or puts in its place. The value in
@@ -160,51 +171,4 @@ fn first(now: String, others: Vec<String>) -> Vec<String> {
     let mut seen = Vec::new();
     values.retain(|value| !seen.contains(value) && (seen.push(value.clone()), true).1);
     values
-}
-
-/// The study as it begins: the default setting. Every value is checked with the others at their default, so that one that cannot
-/// be used is refused before anything is started.
-fn plan(
-    job: &'static JobInfo,
-    mut shelf: Shelf,
-    axes: &[Axis],
-    store: &PlannedStore,
-    params: &Params,
-    settings: Settings,
-    arguments: &TuneArguments,
-) -> Result<Plan, Failure> {
-    let variation = Variation { axes: axes.to_vec(), ..Variation::default() };
-    let mut cells = Vec::new();
-    for (key, axis) in axes.iter().enumerate() {
-        for value in 0..axis.values.len() {
-            let mut setting = vec![0; axes.len()];
-            setting[key] = value;
-            let cell = variation.cell(&setting, store, params, settings)?;
-            let about = |problem: &dyn std::fmt::Display| {
-                Failure::usage(format!("{}={}: {problem}", axis.key, axis.values[value]))
-            };
-            let prepared = shelf.add(&cell.params).map_err(|problem| about(&problem))?;
-            host::check(cell.info, &cell.spec).map_err(|problem| about(&problem))?;
-            prepared.suits(&cell.info.declared(&cell.spec)).map_err(|problem| {
-                about(&format!("{problem}. Leave it out: --vary {}=... with the values that can be", axis.key))
-            })?;
-            cells.push(cell);
-        }
-    }
-    cells.truncate(1);
-    Ok(Plan {
-        job,
-        shelf,
-        cells,
-        varied: variation.varied(std::slice::from_ref(store)),
-        sampled: None,
-        order: TrialOrder::Random,
-        repeats: 1,
-        patience: None,
-        warmups: 0,
-        seed: arguments.seed,
-        base: target::base(arguments.base.as_deref())?,
-        keys_found: KeysFound::Refuse,
-        execution: super::nursery::execution(),
-    })
 }

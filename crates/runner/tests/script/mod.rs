@@ -1,6 +1,8 @@
 //! A store that does what a test says, and notes when it was opened and where: `ram` beneath, in this process.
 
-use kvtrial_runner::{About, Execution, KeysFound, Observer, Plan, PlannedCell, Shelf, UnderWay};
+use kvtrial_runner::{
+    About, Asked, Execution, KeysFound, Observer, Plan, PlannedStore, Request, Rounds, UnderWay, Variation,
+};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +14,7 @@ use store::{
     BUILT_IN, Capabilities, Class, Facts, Failure, Opener, Operation, OptionInfo, Probe, Reply, Session, SessionPlan,
     Sink, Store, StoreError, StoreInfo, Threading, Until,
 };
-use study::{Durability, Left, Spec, TrialOrder, TrialRecord};
+use study::{Durability, Left, Spec, TrialRecord};
 
 /// The stores of a plan, by their option `as`.
 pub const NAMES: &[&str] = &["a", "b", "c", "d"];
@@ -135,34 +137,33 @@ impl Session for ScriptedSession {
 
 /// A plan for these stores, on a small job; nothing it makes outlives `base`.
 pub fn plan(stores: usize, warmups: u32, repeats: u32, base: &Path) -> Plan {
+    plan_with_patience(stores, warmups, repeats, None, base)
+}
+
+/// The same, with rounds left out that would take longer than this.
+pub fn plan_with_patience(stores: usize, warmups: u32, repeats: u32, patience: Option<Duration>, base: &Path) -> Plan {
     let job = jobs::find("ycsb").unwrap();
     let set = [("records", "100"), ("operations", "200")].map(|(key, value)| (key.to_owned(), value.to_owned()));
     let params = jobs::params(job, &set).unwrap();
-    let mut shelf = Shelf::new(job, None, 42);
-    shelf.add(&params).unwrap();
-    let cell = |name: &&str| PlannedCell {
+    let store = |name: &&str| PlannedStore {
         info: &SCRIPTED,
         spec: format!("scripted,as={name}").parse().unwrap(),
+        asked: Asked::ByName,
         baseline: false,
-        params: params.clone(),
-        settings: engine::Settings::default(),
-        varied: BTreeMap::new(),
     };
-    Plan {
+    let request = Request {
         job,
-        shelf,
-        cells: NAMES[..stores].iter().map(cell).collect(),
-        varied: Vec::new(),
-        sampled: None,
-        order: TrialOrder::Random,
-        repeats,
-        patience: None,
-        warmups,
+        data: None,
+        params,
+        stores: NAMES[..stores].iter().map(store).collect(),
+        settings: engine::Settings::default(),
+        rounds: Rounds { warmups, repeats, patience, ..Rounds::ONCE },
         seed: 42,
         base: base.to_owned(),
         keys_found: KeysFound::Refuse,
         execution: Execution::InProcess,
-    }
+    };
+    request.study(&Variation::none(), &mut |words| panic!("{words}")).unwrap()
 }
 
 /// Writes down what it hears.
