@@ -2,7 +2,8 @@
 //! and it can be gone on with.
 //!
 //! A fault is a row of [`MATRIX`], a store and a job are its columns. Some sixty cells run with every test, all others with
-//! `./test --full` (`--ignored`).
+//! `./test --full` (`--ignored`). `KVTRIAL_CELLS="frozen: redis"` in the environment tries only the cells whose name, such as
+//! `server frozen: redis-unix, fans`, holds these words.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -14,6 +15,9 @@ mod proxy;
 mod rows;
 #[path = "faults/running.rs"]
 mod running;
+
+use std::panic;
+use std::time::Instant;
 
 /// Stores whose work is done in the worker.
 const EMBEDDED: &[&str] = &["ram", "lmdb", "sqlite", "redb", "fjall", "kyotocabinet", "rocksdb"];
@@ -107,19 +111,19 @@ const MATRIX: &[Row] = &[
     },
     Row {
         fault: "SIGINT",
-        one: |store, _| rows::asked_to_end(store, libc::SIGINT),
+        one: |store, job| rows::asked_to_end(store, job, libc::SIGINT),
         always: &[(&["ram", "redis-unix", "lmdb", "sqlite", "memcached"], YCSB)],
         full: &[(&["redb", "fjall", "kyotocabinet", "rocksdb"], YCSB), (BIG_SERVERS, YCSB)],
     },
     Row {
         fault: "SIGTERM",
-        one: |store, _| rows::asked_to_end(store, libc::SIGTERM),
+        one: |store, job| rows::asked_to_end(store, job, libc::SIGTERM),
         always: &[(&["ram", "redis-unix"], YCSB)],
         full: &[(OTHERS, YCSB), (BIG_SERVERS, YCSB)],
     },
     Row {
         fault: "SIGHUP",
-        one: |store, _| rows::asked_to_end(store, libc::SIGHUP),
+        one: |store, job| rows::asked_to_end(store, job, libc::SIGHUP),
         always: &[(&["ram", "redis-unix"], YCSB)],
         full: &[(OTHERS, YCSB), (BIG_SERVERS, YCSB)],
     },
@@ -200,21 +204,35 @@ fn row(fault: &str) -> &'static Row {
     MATRIX.iter().find(|row| row.fault == fault).unwrap_or_else(|| panic!("no fault '{fault}'"))
 }
 
-fn run(row: &Row, cells: &[(&str, &str)]) {
-    for (store, job) in cells {
-        println!("{}: {store}, {job}", row.fault);
-        (row.one)(store, job);
+/// One cell after the other; those that fail are named at the end, after all others were tried.
+fn run(faults: &[&str], blocks: fn(&Row) -> &[Block]) {
+    let mut failed = Vec::new();
+    for row in faults.iter().map(|fault| row(fault)) {
+        for (store, job) in cells(blocks(row)) {
+            let name = format!("{}: {store}, {job}", row.fault);
+            if std::env::var("KVTRIAL_CELLS").is_ok_and(|only| !name.contains(&only)) {
+                continue;
+            }
+            let begun = Instant::now();
+            let went = panic::catch_unwind(|| (row.one)(store, job));
+            let how = if went.is_ok() { "ok" } else { "FAILED" };
+            println!("{:6.1} s {how}: {name}", begun.elapsed().as_secs_f64());
+            if went.is_err() {
+                failed.push(name);
+            }
+        }
     }
+    assert!(failed.is_empty(), "failed, each as said above: {failed:#?}");
 }
 
 /// The cells of these rows that run with every test.
 fn always(faults: &[&str]) {
-    faults.iter().map(|fault| row(fault)).for_each(|row| run(row, &cells(row.always)));
+    run(faults, |row| row.always);
 }
 
 /// Their other cells.
 fn full(faults: &[&str]) {
-    faults.iter().map(|fault| row(fault)).for_each(|row| run(row, &cells(row.full)));
+    run(faults, |row| row.full);
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use store::{Happening, Store};
 use study::{CurvePoint, Stall};
 
+/// Most that a store may take to say what it does before a phase has begun, when nothing holds it up.
+const FIRST_LOOK: Duration = Duration::from_millis(500);
 /// How often the disk is measured; memory is looked at whenever progress is.
 const DISK_EVERY: Duration = Duration::from_secs(2);
 /// Most looks kept; when they are full every second one goes.
@@ -23,6 +25,8 @@ struct Look {
 pub(crate) struct Watch<'a> {
     store: &'a dyn Store,
     whereabouts: &'a Whereabouts,
+    /// How long the store may take to answer a look: as long as an operation, so that who hangs ends with those.
+    deadline: Duration,
     looks: Vec<Look>,
     begin: Instant,
     disk: (Option<u64>, Instant),
@@ -30,16 +34,20 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Begins to watch.
-    pub(crate) fn begin(store: &'a dyn Store, whereabouts: &'a Whereabouts) -> Watch<'a> {
+    pub(crate) fn begin(store: &'a dyn Store, whereabouts: &'a Whereabouts, deadline: Duration) -> Watch<'a> {
         let now = Instant::now();
         let disk = (whereabouts.disk_bytes(), now);
-        let mut watch = Watch { store, whereabouts, looks: Vec::new(), begin: now, disk };
-        watch.look(Duration::ZERO);
+        let mut watch = Watch { store, whereabouts, deadline, looks: Vec::new(), begin: now, disk };
+        watch.look_within(deadline.min(FIRST_LOOK), Duration::ZERO);
         watch
     }
 
     /// Looks, so long after the clock was switched on.
     pub(crate) fn look(&mut self, elapsed: Duration) {
+        self.look_within(self.deadline, elapsed);
+    }
+
+    fn look_within(&mut self, within: Duration, elapsed: Duration) {
         let now = Instant::now();
         self.begin = now.checked_sub(elapsed).unwrap_or(now);
         if now - self.disk.1 >= DISK_EVERY {
@@ -52,7 +60,7 @@ impl<'a> Watch<'a> {
                 at % 2 == 1
             });
         }
-        self.store.look();
+        self.store.look(within);
         let seen = Sighting::of(self.whereabouts.server_pid);
         self.looks.push(Look { at_s: elapsed.as_secs_f64(), seen, disk_bytes: self.disk.0 });
     }

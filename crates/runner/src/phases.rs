@@ -37,7 +37,8 @@ fn run_phases(
             return false;
         }
         let cpu_s = ProcessUse::now().cpu_s;
-        let mut growth = trial.records(index).map(|_| Watch::begin(store, &assignment.whereabouts));
+        let mut growth =
+            trial.records(index).map(|_| Watch::begin(store, &assignment.whereabouts, assignment.settings.deadline));
         let mut watch = |progress: Progress| {
             if let Some(growth) = &mut growth {
                 growth.look(progress.elapsed);

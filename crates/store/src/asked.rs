@@ -110,8 +110,8 @@ impl Store for Asked {
         self.store.happened()
     }
 
-    fn look(&self) {
-        self.store.look();
+    fn look(&self, within: Duration) {
+        self.store.look(within);
     }
 
     fn resent(&self) -> u64 {

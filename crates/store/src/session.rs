@@ -216,8 +216,11 @@ pub trait Store: Send + Sync {
     }
 
     /// Called now and then, by no client's thread, while a phase runs whose stalls will have to be explained: a store that tells only
-    /// what it is doing now notes it for [`happened`](Store::happened).
-    fn look(&self) {}
+    /// what it is doing now notes it for [`happened`](Store::happened). A store that does not answer holds it up for about this time
+    /// at most: the phase may be over by then.
+    fn look(&self, within: Duration) {
+        let _ = within;
+    }
 
     /// Requests the adapter has sent again of its own accord since the store was opened (see [`Resent`](crate::Resent)). They
     /// took time, and no job saw them.

@@ -24,6 +24,7 @@ use growth::Growth;
 use meta::Meta;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 use std::sync::{Mutex, PoisonError};
 use store::wire::{self, Talk, ascii};
 use store::{
@@ -309,8 +310,8 @@ impl Store for Memcached {
         holding(&self.endpoint)
     }
 
-    fn look(&self) {
-        self.growth.lock().unwrap_or_else(PoisonError::into_inner).look(&self.endpoint);
+    fn look(&self, within: Duration) {
+        self.growth.lock().unwrap_or_else(PoisonError::into_inner).look(&self.endpoint, within);
     }
 
     fn happened(&self) -> Vec<Happening> {

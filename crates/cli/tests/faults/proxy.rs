@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 pub struct Proxy {
     name: String,
     port: u16,
+    /// Where the server listens.
+    behind: u16,
     server: Child,
     connections: Arc<Mutex<Vec<Connection>>>,
     /// Pieces of requests that write.
@@ -35,30 +37,39 @@ pub enum Cut {
 struct Connection {
     client: TcpStream,
     bytes: Arc<AtomicU64>,
+    /// Set to have it closed when its next request has come, and before that is answered.
+    cut: Arc<AtomicBool>,
+    is_cut: Arc<AtomicBool>,
+}
+
+/// Starts `redis` or `memcached` on a port, and waits until it listens.
+fn serve(name: &str, port: u16) -> Child {
+    let text = port.to_string();
+    let (program, args) = match name {
+        "redis" => ("redis-server", vec!["--port", &text, "--save", "", "--bind", "127.0.0.1"]),
+        _ => ("memcached", vec!["-p", &text, "-l", "127.0.0.1", "-u", "nobody"]),
+    };
+    let server = Command::new(program)
+        .args(args)
+        .current_dir(std::env::temp_dir())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{name} does not listen");
+        thread::sleep(Duration::from_millis(5));
+    }
+    server
 }
 
 impl Proxy {
-    /// Starts `redis` or `memcached` on a port of its own.
+    /// Starts `redis` or `memcached` on a port of its own, and a proxy before it.
     pub fn to(name: &str) -> Proxy {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let text = free.to_string();
-        let (program, args) = match name {
-            "redis" => ("redis-server", vec!["--port", &text, "--save", "", "--bind", "127.0.0.1"]),
-            _ => ("memcached", vec!["-p", &text, "-l", "127.0.0.1", "-u", "nobody"]),
-        };
-        let server = Command::new(program)
-            .args(args)
-            .current_dir(std::env::temp_dir())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", free)).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{name} does not listen");
-            thread::sleep(Duration::from_millis(5));
-        }
+        let server = serve(name, free);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let connections: Arc<Mutex<Vec<Connection>>> = Arc::default();
@@ -67,12 +78,24 @@ impl Proxy {
         let written = Arc::clone(&writes);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let Ok(server) = TcpStream::connect(("127.0.0.1", free)) else { return };
+                let Ok(server) = TcpStream::connect(("127.0.0.1", free)) else { continue };
+                let (cut, is_cut) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
                 let bytes = Arc::new(AtomicU64::new(0));
-                for (mut from, mut to) in [
-                    (client.try_clone().unwrap(), server.try_clone().unwrap()),
-                    (server.try_clone().unwrap(), client.try_clone().unwrap()),
-                ] {
+                let (asked, done) = (Arc::clone(&cut), Arc::clone(&is_cut));
+                let closing = client.try_clone().unwrap();
+                // Requests: the thread sees whether it is to close the connection instead of handing one on.
+                let goes_on = move || {
+                    if asked.load(Ordering::Relaxed) {
+                        closing.shutdown(Shutdown::Both).unwrap();
+                        done.store(true, Ordering::Relaxed);
+                    }
+                    !done.load(Ordering::Relaxed)
+                };
+                let ways: [(TcpStream, TcpStream, Box<dyn Fn() -> bool + Send>); 2] = [
+                    (client.try_clone().unwrap(), server.try_clone().unwrap(), Box::new(goes_on)),
+                    (server.try_clone().unwrap(), client.try_clone().unwrap(), Box::new(|| true)),
+                ];
+                for (mut from, mut to, goes_on) in ways {
                     let (bytes, written) = (Arc::clone(&bytes), Arc::clone(&written));
                     thread::spawn(move || {
                         let mut buffer = vec![0; 64 << 10];
@@ -80,17 +103,17 @@ impl Proxy {
                             bytes.fetch_add(got as u64, Ordering::Relaxed);
                             let has = |word: &&[u8]| buffer[..got].windows(word.len()).any(|at| at == *word);
                             written.fetch_add(u64::from(WRITES.iter().any(has)), Ordering::Relaxed);
-                            if to.write_all(&buffer[..got]).is_err() {
+                            if !goes_on() || to.write_all(&buffer[..got]).is_err() {
                                 break;
                             }
                         }
                         let _ = to.shutdown(Shutdown::Both);
                     });
                 }
-                kept.lock().unwrap().push(Connection { client, bytes });
+                kept.lock().unwrap().push(Connection { client, bytes, cut, is_cut });
             }
         });
-        Proxy { name: name.into(), port, server, connections, writes }
+        Proxy { name: name.into(), port, behind: free, server, connections, writes }
     }
 
     /// How kvtrial reaches it.
@@ -110,7 +133,14 @@ impl Proxy {
         struck
     }
 
-    /// Cuts connections once the job writes, and says when. A connection is at work if bytes have gone through it in the last moments.
+    /// Starts a server where the one was that was ended; it knows nothing of what that held.
+    pub fn restart_server(&mut self) {
+        self.server.wait().unwrap();
+        self.server = serve(&self.name, self.behind);
+    }
+
+    /// Cuts connections once the job writes, and says when. A connection is at work if bytes have gone through it in the last moments; of
+    /// the busiest one a request is lost with it.
     pub fn cut(&self, cut: Cut) -> Instant {
         let begun = Instant::now();
         loop {
@@ -126,9 +156,19 @@ impl Proxy {
                 assert!(begun.elapsed() < Duration::from_secs(20), "nothing goes through the proxy");
                 continue;
             };
+            let chosen = &connections[busiest];
+            chosen.cut.store(true, Ordering::Relaxed);
+            let asked = Instant::now();
+            while !chosen.is_cut.load(Ordering::Relaxed) && asked.elapsed() < Duration::from_millis(100) {
+                thread::sleep(Duration::from_micros(100));
+            }
+            if !chosen.is_cut.load(Ordering::Relaxed) {
+                chosen.cut.store(false, Ordering::Relaxed); // its phase is over
+                continue;
+            }
             let struck = Instant::now();
-            for (at, connection) in connections.iter().enumerate() {
-                if cut == Cut::All || at == busiest {
+            if cut == Cut::All {
+                for connection in connections.iter() {
                     let _ = connection.client.shutdown(Shutdown::Both);
                 }
             }

@@ -11,6 +11,12 @@ use std::time::{Duration, Instant};
 /// How long a busy machine may take to get a trial under way, and to end one where the claim is not about time.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// From when its clients begin to work to when this test must have seen it: a part of the shortest work.
+const REACTION: Duration = Duration::from_millis(500);
+
+/// What kvtrial may need beyond the deadline it was given: to notice, to judge, to write the study, to clear away.
+const BESIDES: Duration = Duration::from_secs(1);
+
 /// One process as `/proc` shows it.
 #[derive(Clone, Debug)]
 pub struct Process {
@@ -34,9 +40,56 @@ fn process(pid: i32) -> Option<Process> {
     })
 }
 
+/// These processes and all that they have started, or that are in a session one of these has made. The sessions of the first
+/// `others` are not theirs alone.
+fn descendants(all: &[Process], mut known: Vec<i32>, others: usize) -> Vec<i32> {
+    loop {
+        let more: Vec<i32> = all
+            .iter()
+            .filter(|one| {
+                !known.contains(&one.pid) && (known.contains(&one.parent) || known[others..].contains(&one.session))
+            })
+            .map(|one| one.pid)
+            .collect();
+        if more.is_empty() {
+            return known;
+        }
+        known.extend(more);
+    }
+}
+
 fn processes() -> Vec<Process> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     entries.filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?)).collect()
+}
+
+/// Time the first thread of a process was ready to run and had no processor, so far.
+fn run_delay(pid: i32) -> Duration {
+    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
+    Duration::from_nanos(text.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0))
+}
+
+/// How long processes were ready to run but had no processor since this was begun: what a busy machine takes from them.
+#[derive(Default)]
+struct Delays {
+    first_and_last: Vec<(i32, Duration, Duration)>,
+}
+
+impl Delays {
+    fn note(&mut self, pids: impl Iterator<Item = i32>) {
+        for pid in pids {
+            let now = run_delay(pid);
+            match self.first_and_last.iter_mut().find(|known| known.0 == pid) {
+                // One that is gone has no more.
+                Some((_, _, last)) => *last = now.max(*last),
+                None => self.first_and_last.push((pid, now, now)),
+            }
+        }
+    }
+
+    fn sum(&self) -> Duration {
+        self.first_and_last.iter().map(|(_, first, last)| *last - *first).sum()
+    }
 }
 
 /// Time the client threads of a worker have used, in ticks.
@@ -60,6 +113,8 @@ pub struct Running {
     /// Everything it was seen to have started, and the shared memory that has.
     seen: Vec<i32>,
     shared: Vec<PathBuf>,
+    /// When the clients were last seen to have done nothing yet.
+    idle: Instant,
 }
 
 /// What it came to.
@@ -67,6 +122,8 @@ pub struct Over {
     pub ran: Ran,
     pub status: ExitStatus,
     pub took: Duration,
+    /// Of that, what its processes were ready to run but had no processor.
+    delayed: Duration,
     pub words: String,
     path: String,
     pub desk: Desk,
@@ -101,7 +158,7 @@ impl Running {
         };
         how(&mut command);
         let child = command.spawn().unwrap();
-        Running { desk, words, child, path, seen: Vec::new(), shared: Vec::new() }
+        Running { desk, words, child, path, seen: Vec::new(), shared: Vec::new(), idle: Instant::now() }
     }
 
     pub fn pid(&self) -> i32 {
@@ -125,12 +182,14 @@ impl Running {
         self.children().into_iter().find(|child| child.session == child.pid)
     }
 
+    /// The private server's process and all it has started, whatever sessions those have made for themselves.
+    pub fn of_server(&self) -> Vec<i32> {
+        descendants(&processes(), vec![self.server().unwrap().pid], 0)
+    }
+
     /// Sends a signal to every process of the private server.
     pub fn strike_server(&self, signal: i32) -> Instant {
-        let session = self.server().unwrap().pid;
-        let of_server: Vec<i32> =
-            processes().into_iter().filter(|one| one.session == session).map(|one| one.pid).collect();
-        of_server.into_iter().map(|pid| strike(pid, signal)).next_back().unwrap()
+        self.of_server().into_iter().map(|pid| strike(pid, signal)).next_back().unwrap()
     }
 
     pub fn worker(&self) -> Option<Process> {
@@ -157,19 +216,44 @@ impl Running {
         }
     }
 
+    /// Starts one that is at work, and says which worker does it. `words` takes how many times the work is to be done: one that was over
+    /// before this test could see it is started again with more of it.
+    pub fn at_work(words: impl Fn(u32) -> String) -> (Running, Process) {
+        for times in [1, 8, 64] {
+            let mut running = Running::start(&words(times), |_| {});
+            if let Some(worker) = running.worker_at_work()
+                && running.idle.elapsed() < REACTION
+            {
+                return (running, worker);
+            }
+            let _ = running.child.kill();
+            running.child.wait().unwrap();
+        }
+        panic!("{}: was over before it was seen to be at work", words(64));
+    }
+
     /// Waits until a worker's clients have worked for a while, and notes what runs then.
     pub fn until_busy(&mut self) -> Process {
+        if let Some(worker) = self.worker_at_work() {
+            return worker;
+        }
+        let mut said = String::new();
+        let stderr = self.child.stderr.as_mut().unwrap();
+        std::io::Read::read_to_string(stderr, &mut said).unwrap();
+        panic!("{}: ended before it was at work\n{said}", self.words);
+    }
+
+    /// The same; `None` when it ended before.
+    fn worker_at_work(&mut self) -> Option<Process> {
         let begun = Instant::now();
         loop {
             if let Some(worker) = self.worker().filter(|worker| client_ticks(worker.pid) >= 4) {
                 self.note();
-                return worker;
+                return Some(worker);
             }
-            if let Some(status) = self.child.try_wait().unwrap() {
-                let mut said = String::new();
-                let stderr = self.child.stderr.as_mut().unwrap();
-                std::io::Read::read_to_string(stderr, &mut said).unwrap();
-                panic!("{}: ended before it was at work: {status}\n{said}", self.words);
+            self.idle = Instant::now();
+            if self.child.try_wait().unwrap().is_some() {
+                return None;
             }
             assert!(begun.elapsed() < PATIENCE, "{}: no worker was at work", self.words);
             sleep(Duration::from_millis(5));
@@ -185,21 +269,7 @@ impl Running {
 
     /// Notes every process and every piece of shared memory of this kvtrial.
     fn note(&mut self) {
-        let all = processes();
-        let mut known = vec![self.pid()];
-        loop {
-            let more: Vec<i32> = all
-                .iter()
-                .filter(|one| {
-                    !known.contains(&one.pid) && (known.contains(&one.parent) || known[1..].contains(&one.session))
-                })
-                .map(|one| one.pid)
-                .collect();
-            if more.is_empty() {
-                break;
-            }
-            known.extend(more);
-        }
+        let known = descendants(&processes(), vec![self.pid()], 1);
         for pid in &known[1..] {
             let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
             let shared = maps.lines().filter_map(|line| line.split_once("/dev/shm/"));
@@ -212,7 +282,9 @@ impl Running {
 
     /// Waits for its end; nothing it was seen to have may be left a moment later.
     pub fn ended(mut self, struck: Instant) -> Over {
+        let mut delays = Delays::default();
         while self.child.try_wait().unwrap().is_none() {
+            delays.note(self.seen.iter().copied().chain([self.pid()]));
             if struck.elapsed() > PATIENCE {
                 let all = processes();
                 let left: Vec<&Process> = all.iter().filter(|one| self.seen.contains(&one.pid)).collect();
@@ -222,6 +294,7 @@ impl Running {
             sleep(Duration::from_millis(2));
         }
         let took = struck.elapsed();
+        let delayed = delays.sum();
         let (pid, words) = (self.pid(), self.words.clone());
         let left = || -> Vec<String> {
             let alive = self.seen.iter().filter(|one| **one != pid).filter_map(|one| process(*one));
@@ -239,11 +312,18 @@ impl Running {
         let output = self.child.wait_with_output().unwrap();
         let status = output.status;
         let ran = self.desk.finished(output);
-        Over { ran, status, took, words, path: self.path, desk: self.desk }
+        Over { ran, status, took, delayed, words, path: self.path, desk: self.desk }
     }
 }
 
 impl Over {
+    /// It ended within this deadline and one second: on a busy machine, one second in which its processes could run.
+    pub fn ended_within(&self, deadline: Duration) {
+        let Over { took, delayed, words, .. } = self;
+        println!("{took:9.3?} from the fault to the end, {delayed:.3?} of it without a processor");
+        assert!(*took <= deadline + BESIDES + *delayed, "{words}: {took:?}, {delayed:?} of it without a processor");
+    }
+
     /// Whether it ended by this signal.
     pub fn was_ended_by(&self, signal: i32) -> bool {
         self.status.signal() == Some(signal)
@@ -253,6 +333,19 @@ impl Over {
     pub fn reason(&self, kinds: &[&str]) -> String {
         let found = kinds.iter().find_map(|kind| self.ran.why(kind));
         found.unwrap_or_else(|| panic!("{}: none of {kinds:?}\n{}", self.words, self.ran.said())).1
+    }
+
+    /// The study goes on: one more trial of its cell, after the fault, is whole and right.
+    pub fn goes_on(&self) {
+        let before = self.ran.only()["trials"].as_array().unwrap().len();
+        let words = self.words.replace("--repeats 1", &format!("--repeats {}", before + 1));
+        assert_ne!(words, self.words);
+        let mut command = self.desk.command(&format!("{words} --resume"));
+        let ran = self.desk.finished(command.env("PATH", &self.path).output().unwrap());
+        let trials = ran.only()["trials"].as_array().unwrap();
+        assert_eq!(trials.len(), before + 1, "{words} --resume: {}", ran.said());
+        assert_ne!(trials[before]["verdict"]["status"], "void", "{words} --resume: {}", ran.said());
+        assert!(self.desk.left_behind().is_empty(), "{:?}", self.desk.left_behind());
     }
 
     /// The study can be read and gone on with: the same words with `--resume` bring it to its end. Of one without a finished trial

@@ -97,8 +97,8 @@ impl Store for Burning {
         Ok(facts)
     }
 
-    fn look(&self) {
-        self.store.look();
+    fn look(&self, within: Duration) {
+        self.store.look(within);
     }
 
     fn happened(&self) -> Vec<Happening> {

@@ -140,8 +140,8 @@ impl Store for Cached {
         Ok(facts)
     }
 
-    fn look(&self) {
-        self.store.look();
+    fn look(&self, within: Duration) {
+        self.store.look(within);
     }
 
     fn happened(&self) -> Vec<Happening> {

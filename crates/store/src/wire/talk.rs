@@ -21,9 +21,17 @@ impl Talk {
     ///
     /// # Errors
     /// When the server cannot be reached, refuses, or does not answer within [`CONNECT_TIMEOUT`].
-    pub fn open<C: Codec>(endpoint: &Endpoint, mut codec: C) -> Result<Talk, StoreError> {
+    pub fn open<C: Codec>(endpoint: &Endpoint, codec: C) -> Result<Talk, StoreError> {
+        Talk::open_until(Instant::now() + CONNECT_TIMEOUT, endpoint, codec)
+    }
+
+    /// The same for a server that has to answer until then.
+    ///
+    /// # Errors
+    /// When it cannot be reached, refuses, or does not answer in time.
+    pub fn open_until<C: Codec>(until: Instant, endpoint: &Endpoint, mut codec: C) -> Result<Talk, StoreError> {
         let socket =
-            open(endpoint, &mut codec, CONNECT_TIMEOUT).map_err(|problem| StoreError::open(endpoint, problem))?;
+            open(endpoint, &mut codec, left(until)).map_err(|problem| StoreError::open(endpoint, problem))?;
         Ok(Talk { socket, endpoint: endpoint.to_string() })
     }
 
@@ -34,9 +42,21 @@ impl Talk {
     pub fn ask<T>(
         &mut self,
         request: &[u8],
+        answer: impl FnMut(&[u8]) -> Result<Option<T>, String>,
+    ) -> Result<T, StoreError> {
+        self.ask_until(Instant::now() + CONNECT_TIMEOUT, request, answer)
+    }
+
+    /// The same for a server that has to answer until then.
+    ///
+    /// # Errors
+    /// As of [`Talk::ask`].
+    pub fn ask_until<T>(
+        &mut self,
+        deadline: Instant,
+        request: &[u8],
         mut answer: impl FnMut(&[u8]) -> Result<Option<T>, String>,
     ) -> Result<T, StoreError> {
-        let deadline = Instant::now() + CONNECT_TIMEOUT;
         let mut input = Vec::new();
         let mut ask = || {
             send(&self.socket, request, deadline)?;

@@ -3,7 +3,7 @@
 //! buckets, and moves the items later. It keeps no record of when, so it is asked now and then.
 
 use super::Meta;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use store::wire::Talk;
 use store::{Endpoint, Happening, StoreError};
 
@@ -37,19 +37,20 @@ struct Seen {
 impl Growth {
     /// Asks the server, and notes what has changed since the last time. Nothing, once it could not be asked: without this evidence a
     /// stall is explained by what was seen from outside, or not at all.
-    pub(super) fn look(&mut self, endpoint: &Endpoint) {
-        match self.ask(endpoint) {
+    pub(super) fn look(&mut self, endpoint: &Endpoint, within: Duration) {
+        match self.ask(endpoint, within) {
             Ok(statistics) => self.note(Instant::now(), &statistics),
             Err(_) => self.line = Line::Broken,
         }
     }
 
-    fn ask(&mut self, endpoint: &Endpoint) -> Result<String, StoreError> {
+    fn ask(&mut self, endpoint: &Endpoint, within: Duration) -> Result<String, StoreError> {
+        let until = Instant::now() + within;
         if let Line::Unopened = self.line {
-            self.line = Line::Open(Talk::open(endpoint, Meta::new())?);
+            self.line = Line::Open(Talk::open_until(until, endpoint, Meta::new())?);
         }
         let Line::Open(talk) = &mut self.line else { return Ok(String::new()) };
-        talk.ask(b"stats\r\n", |input| {
+        talk.ask_until(until, b"stats\r\n", |input| {
             Ok(input.ends_with(b"END\r\n").then(|| String::from_utf8_lossy(input).into_owned()))
         })
     }
