@@ -24,8 +24,8 @@ use growth::Growth;
 use meta::Meta;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use store::wire::{self, Talk, ascii};
 use store::{
     Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Happening, Holding, Opener, OperationKind,

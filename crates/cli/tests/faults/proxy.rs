@@ -23,7 +23,7 @@ pub struct Proxy {
 /// How requests that write begin, in both protocols.
 const WRITES: [&[u8]; 5] = [b"SET\r\n", b"APPEND\r\n", b"set ", b"ms ", b"append "];
 /// This many of them are the work of the job's run: what kvtrial asks beforehand, and a load of 1,000 records, write less often.
-const AT_WORK: u64 = 2000;
+const AT_WORK: u64 = 1500;
 
 /// Which connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ struct Connection {
 }
 
 /// Starts `redis` or `memcached` on a port, and waits until it listens.
-fn serve(name: &str, port: u16) -> Child {
+fn serve(name: &str, port: u16, more: &[&str]) -> Child {
     let text = port.to_string();
     let (program, args) = match name {
         "redis" => ("redis-server", vec!["--port", &text, "--save", "", "--bind", "127.0.0.1"]),
@@ -51,6 +51,7 @@ fn serve(name: &str, port: u16) -> Child {
     };
     let server = Command::new(program)
         .args(args)
+        .args(more)
         .current_dir(std::env::temp_dir())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -68,8 +69,17 @@ fn serve(name: &str, port: u16) -> Child {
 impl Proxy {
     /// Starts `redis` or `memcached` on a port of its own, and a proxy before it.
     pub fn to(name: &str) -> Proxy {
+        Proxy::to_one(name, &[])
+    }
+
+    /// The same with a server that may hold 20 MB.
+    pub fn to_small(name: &str) -> Proxy {
+        Proxy::to_one(name, if name == "redis" { &["--maxmemory", "20mb"] } else { &["-m", "20"] })
+    }
+
+    fn to_one(name: &str, more: &[&str]) -> Proxy {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let server = serve(name, free);
+        let server = serve(name, free, more);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let connections: Arc<Mutex<Vec<Connection>>> = Arc::default();
@@ -136,7 +146,7 @@ impl Proxy {
     /// Starts a server where the one was that was ended; it knows nothing of what that held.
     pub fn restart_server(&mut self) {
         self.server.wait().unwrap();
-        self.server = serve(&self.name, self.behind);
+        self.server = serve(&self.name, self.behind, &[]);
     }
 
     /// Cuts connections once the job writes, and says when. A connection is at work if bytes have gone through it in the last moments; of

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// How long a busy machine may take to get a trial under way, and to end one where the claim is not about time.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// How often it is noted what processes wait for.
+const NOTE_EVERY: Duration = Duration::from_millis(20);
+
 /// From when its clients begin to work to when this test must have seen it: a part of the shortest work.
 const REACTION: Duration = Duration::from_millis(500);
 
@@ -38,6 +41,15 @@ fn process(pid: i32) -> Option<Process> {
         session: fields[3].parse().ok()?,
         command: String::from_utf8_lossy(&command).replace('\0', " "),
     })
+}
+
+/// The processes the threads of another have started. To look at all of `/proc` again and again would be a load of its own.
+fn children(pid: i32) -> Vec<Process> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let pids: Vec<i32> =
+        lists.flat_map(|list| list.split_whitespace().map(str::parse).collect::<Vec<_>>()).flatten().collect();
+    pids.into_iter().filter_map(process).collect()
 }
 
 /// These processes and all that they have started, or that are in a session one of these has made. The sessions of the first
@@ -166,7 +178,7 @@ impl Running {
     }
 
     fn children(&self) -> Vec<Process> {
-        processes().into_iter().filter(|process| process.parent == self.pid()).collect()
+        children(self.pid())
     }
 
     pub fn nursery(&self) -> Option<Process> {
@@ -194,7 +206,7 @@ impl Running {
 
     pub fn worker(&self) -> Option<Process> {
         let nursery = self.nursery()?.pid;
-        processes().into_iter().find(|process| process.parent == nursery && process.state != 'Z')
+        children(nursery).into_iter().find(|process| process.state != 'Z')
     }
 
     #[allow(dead_code)] // the tests of errands ask for it
@@ -282,9 +294,13 @@ impl Running {
 
     /// Waits for its end; nothing it was seen to have may be left a moment later.
     pub fn ended(mut self, struck: Instant) -> Over {
-        let mut delays = Delays::default();
+        let (mut delays, mut noted) = (Delays::default(), Instant::now());
+        delays.note(self.seen.iter().copied().chain([self.pid()]));
         while self.child.try_wait().unwrap().is_none() {
-            delays.note(self.seen.iter().copied().chain([self.pid()]));
+            if noted.elapsed() >= NOTE_EVERY {
+                delays.note(self.seen.iter().copied().chain([self.pid()]));
+                noted = Instant::now();
+            }
             if struck.elapsed() > PATIENCE {
                 let all = processes();
                 let left: Vec<&Process> = all.iter().filter(|one| self.seen.contains(&one.pid)).collect();
@@ -406,6 +422,32 @@ pub fn freeze_client(worker: i32) -> Instant {
         }
     });
     assert!(hears.recv().unwrap());
+    Instant::now()
+}
+
+/// What processes may have beyond the memory they have.
+const ROOM_BYTES: u64 = 8 << 20;
+
+#[allow(dead_code)] // not all tests do
+/// Lets processes have hardly more memory than they have.
+pub fn limit_memory(pids: &[i32]) -> Instant {
+    for pid in pids {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();
+        let kib: u64 = size.trim().trim_end_matches(" kB").parse().unwrap();
+        let most = (kib << 10) + ROOM_BYTES;
+        let id =
+            |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()).unwrap();
+        // Only the user of a process may limit it: who runs a server is not root.
+        let mut command = Command::new("prlimit");
+        // SAFETY: geteuid touches no memory.
+        if id("Uid:") != unsafe { libc::geteuid() }.to_string() {
+            command = Command::new("setpriv");
+            command.args(["--reuid", id("Uid:"), "--regid", id("Gid:"), "--clear-groups", "prlimit"]);
+        }
+        command.args(["--pid", &pid.to_string(), &format!("--as={most}")]);
+        assert!(command.status().unwrap().success(), "{command:?}");
+    }
     Instant::now()
 }
 
