@@ -3,7 +3,7 @@
 use crate::fault::{Stop, difference, excerpt};
 use crate::ledger::{Ledger, Owner};
 use crate::subject::Subject;
-use engine::{Offence, printable};
+use job::{Offence, printable};
 use std::sync::atomic::Ordering;
 use store::{BlockingClient, Expected, Operation, OwnedFailure, OwnedReply};
 use study::ReasonKind;

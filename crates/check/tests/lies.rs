@@ -34,7 +34,7 @@ fn check(protocol: Protocol, rules: Vec<Rule>) -> (Report, LyingServer) {
 }
 
 fn printable(key: &[u8]) -> String {
-    engine::printable(key)
+    job::printable(key)
 }
 
 /// Tells one lie about keys with `part` in them, and demands that it is the first failure of the check, of one of these kinds,

@@ -13,8 +13,8 @@ mod lab;
 
 use data::append::{Event, Generator};
 use data::wyrand::WyRand;
-use engine::{Clock, Histogram};
 use lab::{Idle, Load, cpu_per_operation, median, ops_per_cpu_s, own_cpu, start_redis, study};
+use measure::{Clock, Histogram};
 use std::hint::black_box;
 use std::path::Path;
 use std::process::Command;

@@ -6,7 +6,7 @@ use crate::commands::selftest::SelftestArguments;
 use crate::{failure, words};
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 pub use comparing::{CompareArguments, ComparisonFormat, ReportArguments, StudyFormat};
-use engine::Scale;
+use job::Scale;
 use runner::search::{Bound, Objective};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -5,7 +5,8 @@
 mod common;
 
 use common::run_once;
-use engine::{Crew, End, Settings, TrialSetup};
+use engine::{Crew, End, Settings};
+use job::TrialSetup;
 use std::sync::atomic::AtomicBool;
 use store::{Endpoint, Opener, Store};
 use study::Spec;

@@ -1,7 +1,8 @@
 //! Operations per CPU second of the whole loop on the null store: median of interleaved slices, thread CPU time.
 //! `cargo run --release -p kvtrial-engine --example null_rate`
 
-use kvtrial_engine::{Offence, Phase, Settings, Step, Think, Timing, Trial, Worker, run_phase};
+use job::{Offence, Phase, Step, Think, Trial, Worker};
+use kvtrial_engine::{Settings, Timing, run_phase};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use store::{Opener, Operation, Reply, Slot};

@@ -1,16 +1,16 @@
 //! The client threads of a trial, and the phases they run.
 
-use crate::clock::{Clock, thread_cpu};
 use crate::gate::{Gate, Start};
 use crate::growth::Growth;
-use crate::job::{Phase, Trial};
 use crate::lane::{Lane, Signals};
-use crate::live::{Live, Progress};
 use crate::outcome::{End, Outcome};
 use crate::phase::{ThreadEnd, gather, shares, whole};
 use crate::pulse::{Pulse, Pulses};
 use crate::schedule::Schedule;
 use crate::settings::{Arrivals, Settings};
+use job::{Phase, Trial};
+use measure::{Clock, thread_cpu};
+use measure::{Live, Progress};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,8 +1,8 @@
 //! Rate and tail against records stored, and stalls: looked at once a batch of operations, never once an operation.
 
-use crate::clock::{Clock, Ticks};
-use crate::histogram::{COARSE_BUCKETS as BUCKETS, CoarseCounts, coarse_p99};
-use crate::outcome::Histograms;
+use measure::Histograms;
+use measure::{COARSE_BUCKETS as BUCKETS, CoarseCounts, coarse_p99};
+use measure::{Clock, Ticks};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use study::{CurvePoint, Stall};
@@ -229,8 +229,8 @@ impl Grown {
 #[cfg(test)]
 mod tests {
     use super::{Grown, Growth};
-    use crate::clock::Clock;
-    use crate::outcome::Histograms;
+    use measure::Clock;
+    use measure::Histograms;
     use std::time::Duration;
 
     /// Batches of 100 records a millisecond, with one of 500 ms in the middle.

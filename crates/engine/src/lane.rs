@@ -1,28 +1,25 @@
 //! One thread's loop: slots, what they do next, when it is due, and what the replies were.
 
-mod books;
 mod closed;
 mod open;
 mod replies;
-mod turn;
 
-use crate::clock::{Clock, Ticks};
 use crate::growth::Growth;
-use crate::job::{Think, Worker};
-use crate::live::Live;
 use crate::outcome::End;
 use crate::pulse::Pulse;
 use crate::schedule::Schedule;
-use crate::series::Series;
 use crate::settings::Settings;
-use books::Books;
+use job::Books;
+use job::{Think, Worker};
+use measure::Live;
+use measure::Series;
+use measure::{Clock, Ticks};
 use replies::Burst;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use store::{Failure, OperationKind, Reply, Session, Slot, StoreError, Until};
-pub use turn::{Turn, TurnEnd};
 
 /// Consecutive lost connections after which a store is given up, if the deadline has not passed before.
 const GIVE_UP_AFTER: u32 = 200;

@@ -1,12 +1,13 @@
 //! A phase over its threads: how clients are shared out among them, and how what they did becomes one outcome.
 
-use crate::clock::{Clock, Ticks};
 use crate::growth::Growth;
-use crate::offence::{Offence, Offences};
-use crate::outcome::{Counts, End, Histograms, Outcome};
+use crate::outcome::{End, Outcome};
 use crate::schedule::Schedule;
-use crate::series::Series;
 use crate::settings::{Arrivals, Settings};
+use job::{Offence, Offences};
+use measure::Series;
+use measure::{Clock, Ticks};
+use measure::{Counts, Histograms};
 use std::ops::Range;
 use std::time::Duration;
 use store::{StoreError, Threading};

@@ -1,7 +1,7 @@
 //! When operations are due under open loop.
 
-use crate::clock::{Clock, Ticks};
 use crate::settings::Arrivals;
+use measure::{Clock, Ticks};
 use std::time::Duration;
 
 /// One thread's share of the arrivals. Due times depend on the start and the seed alone, never on replies.
@@ -130,8 +130,8 @@ fn unit(state: &mut u64) -> f64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::Schedule;
-    use crate::clock::Clock;
     use crate::settings::Arrivals;
+    use measure::Clock;
     use std::time::Duration;
 
     fn dues(arrivals: Arrivals, thread: u32, threads: u32) -> Vec<f64> {

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Behaviour, Gets, Simulated};
-use kvtrial_engine::{Arrivals, Offence, Phase, Settings, Step, Timing, Trial, Worker, run_phase};
+use job::{Offence, Phase, Step, Trial, Worker};
+use kvtrial_engine::{Arrivals, Settings, Timing, run_phase};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ops::Range;

@@ -1,8 +1,10 @@
 //! What a phase did can be sent to another process, and shared out over several: nothing is lost on either way.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use engine::{Counts, End, Histograms, Offence, Outcome};
+use engine::{End, Outcome};
+use job::Offence;
 use kvtrial_engine as engine;
+use measure::{Counts, Histograms};
 use std::time::Duration;
 use study::ReasonKind;
 

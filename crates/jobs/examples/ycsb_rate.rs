@@ -1,7 +1,8 @@
 //! Requests per CPU second of the whole loop, ycsb job and engine, on the null store: median of interleaved slices,
 //! thread CPU time. `cargo run --release -p kvtrial-jobs --example ycsb_rate`
 
-use engine::{Settings, Timing, TrialSetup, run_phase};
+use engine::{Settings, Timing, run_phase};
+use job::TrialSetup;
 use kvtrial_jobs as jobs;
 use std::sync::atomic::AtomicBool;
 use store::Opener;

@@ -16,7 +16,7 @@ mod tally;
 pub mod tunables;
 pub mod ycsb;
 
-use engine::{Job, JobError, JobInfo, JobRequest, Params};
+use job::{Job, JobError, JobInfo, JobRequest, Params};
 
 /// Every job, in the order `kvtrial jobs` shows them.
 pub fn all() -> impl Iterator<Item = &'static JobInfo> {

@@ -2,7 +2,7 @@
 //! buffers grow.
 #![allow(clippy::unwrap_used)]
 
-use engine::{Step, TrialSetup};
+use job::{Step, TrialSetup};
 use kvtrial_jobs as jobs;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::HashMap;

@@ -3,8 +3,8 @@
 
 mod harness;
 
-use engine::Job;
 use harness::{Backend, Memory, Outcome, Request, Response, Turns, everything, nothing, run};
+use job::Job;
 use kvtrial_jobs as jobs;
 use std::collections::BTreeMap;
 use store::Capabilities;

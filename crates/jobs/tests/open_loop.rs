@@ -1,7 +1,8 @@
 //! Every job under open loop, on a store that is too slow or freezes: what was due is sent late and shown as late, or counted.
 #![allow(clippy::unwrap_used)]
 
-use engine::{Arrivals, End, Outcome, Settings, TrialSetup, run_phase};
+use engine::{Arrivals, End, Outcome, Settings, run_phase};
+use job::TrialSetup;
 use kvtrial_jobs as jobs;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};

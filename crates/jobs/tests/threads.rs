@@ -1,7 +1,8 @@
 //! The jobs on the real engine with real threads over the ram store: what one thread's interleaving cannot show.
 #![allow(clippy::unwrap_used)]
 
-use engine::{Settings, TrialSetup, run_phase};
+use engine::{Settings, run_phase};
+use job::TrialSetup;
 use kvtrial_jobs as jobs;
 use std::sync::atomic::AtomicBool;
 use store::{Opener, Store};

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Link};
 use crate::message::{Assignment, Doing, Question, Refusal, Report};
 use crate::phases::phases;
-use engine::{Holds, QueryInfo, Trial, TrialSetup};
+use job::{Holds, QueryInfo, Trial, TrialSetup};
 use store::{BlockingClient, Keeps, Operation, OperationKind, OwnedReply, Store};
 use study::Target;
 

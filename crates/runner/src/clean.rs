@@ -2,7 +2,9 @@
 
 use crate::bench::{Bench, Link};
 use crate::message::{Action, Keys, Refusal, Report, UnderWay};
-use engine::{Arrivals, Offence, Phase, Progress, Settings, Step, Trial, TrialSetup, Worker, run_phase};
+use engine::{Arrivals, Settings, run_phase};
+use job::{Offence, Phase, Step, Trial, TrialSetup, Worker};
+use measure::Progress;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -217,7 +219,8 @@ impl Worker for CleanWorker<'_> {
 #[cfg(test)]
 mod tests {
     use super::{AT_ONCE, count, many_at_once};
-    use engine::{Phase, Settings, Trial, Worker};
+    use engine::Settings;
+    use job::{Phase, Trial, Worker};
     use std::ops::Range;
     use store::Slot;
     use study::{Answer, Reason};

@@ -5,7 +5,7 @@ use crate::error::RunError;
 use crate::message::{Action, Keys, UnderWay};
 use crate::plan::{Plan, PlannedCell};
 use crate::users::place_of;
-use engine::Progress;
+use measure::Progress;
 use std::sync::atomic::AtomicBool;
 use study::{Left, Target};
 

@@ -8,8 +8,9 @@ use crate::message::{Errand, Inspection, Keys, Question, Refusal, Report};
 use crate::plan::{Plan, PlannedCell};
 use crate::silence::Silence;
 use check::CaseResult;
-use engine::{JobError, Params, Settings};
+use engine::Settings;
 use host::{Opening, Premises};
+use job::{JobError, Params};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -139,7 +140,7 @@ pub(crate) fn clear(
     cell: &PlannedCell,
     keys: Keys,
     stop: &AtomicBool,
-    progress: &mut dyn FnMut(&crate::UnderWay, engine::Progress),
+    progress: &mut dyn FnMut(&crate::UnderWay, measure::Progress),
 ) -> Result<Option<u64>, RunError> {
     let premises = Opening::new(&plan.base).premises(cell.info, &cell.spec).map_err(RunError::Store)?;
     let errand = Errand::Clear(plan.assignment(cell, &premises, Some(keys)));

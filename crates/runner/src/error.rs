@@ -32,7 +32,7 @@ pub enum RunError {
     },
     /// The job's input cannot be read any more.
     #[error("{0}")]
-    Job(#[from] engine::JobError),
+    Job(#[from] job::JobError),
     /// A trial could not be recorded.
     #[error("{0}")]
     Record(String),
@@ -54,7 +54,7 @@ impl Refusal {
     pub(crate) fn error(self, store: String) -> RunError {
         match self {
             Refusal::Store(words) | Refusal::Keys(words) => RunError::Store(StoreError::Session(words)),
-            Refusal::Job(words) => RunError::Job(engine::JobError(words)),
+            Refusal::Job(words) => RunError::Job(job::JobError(words)),
             Refusal::Unsuited(problem) => RunError::Unsuited { store, problem },
             Refusal::Answer(words) => RunError::Answer(words),
             Refusal::ForeignData { count, example } => RunError::ForeignData { store, count, example },

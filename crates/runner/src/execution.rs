@@ -3,9 +3,9 @@
 use crate::bench::{Bench, Link};
 use crate::message::{Command, Errand, Order, Report};
 use crate::work::perform;
-use engine::{Job, JobError, Params};
 use host::worker::{Nursery, kill};
 use host::{Ending, Received};
+use job::{Job, JobError, Params};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! What a private store says it holds at the end, against what the job left there.
 
 use crate::message::Doing;
-use engine::Trial;
+use job::Trial;
 use store::Store;
 use study::{Reason, ReasonKind};
 
@@ -35,7 +35,7 @@ pub(crate) fn reasons(store: &dyn Store, trial: &dyn Trial) -> Vec<Reason> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::reasons;
-    use engine::{Trial, TrialSetup};
+    use job::{Trial, TrialSetup};
     use store::{Capabilities, Facts, Holding, Session, SessionPlan, Store, StoreError, Threading};
     use study::ReasonKind;
 

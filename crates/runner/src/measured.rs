@@ -3,8 +3,9 @@
 use crate::message::PhaseDone;
 use crate::put_off::Work;
 use crate::trust::NEEDED_S;
-use engine::{Counts, Histograms, Outcome};
+use engine::Outcome;
 use host::{NoiseMeter, Premises, ProcessUse};
+use measure::{Counts, Histograms};
 use std::time::Duration;
 use study::{CurvePoint, Judged, Noise, PhaseRecord, ReadBack, Reason, ReasonKind, SeriesPoint, Stall, TrialRecord};
 

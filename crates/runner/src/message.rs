@@ -4,8 +4,10 @@
 //! the end of a trial it waits for an [`Order`], so that kvtrial can look at server and disk while nothing runs.
 
 use check::CaseResult;
-use engine::{Outcome, Params, Progress, Settings};
+use engine::{Outcome, Settings};
 use host::Whereabouts;
+use job::Params;
+use measure::Progress;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use store::Facts;

@@ -4,9 +4,9 @@ use crate::bench::{Bench, Link};
 use crate::message::{Assignment, Command, Errand, Order, Report};
 use crate::shelf::Shelf;
 use crate::work::perform;
-use engine::{JobError, JobInfo};
 use host::worker::{Forked, inside};
 use host::{Received, Receiver, Sender};
+use job::{JobError, JobInfo};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -32,7 +32,7 @@ pub fn serve_nursery() {
         let job = |params: &_| shelf.ok_or_else(no_job)?.job(params);
         // Read here, what all later workers share; what cannot be read is reported by the worker.
         errand.inputs().into_iter().for_each(|params| drop(job(params)));
-        engine::Clock::get(); // calibrated once for all
+        measure::Clock::get(); // calibrated once for all
         let forked = Forked::fork(|| {
             let stop = Arc::new(AtomicBool::new(false));
             let mut link = ends.workers(&stop);

@@ -2,7 +2,7 @@
 
 use crate::error::RunError;
 use crate::message::UnderWay;
-use engine::Progress;
+use measure::Progress;
 use store::Facts;
 use study::{Cell, Durability, Left, TrialRecord};
 

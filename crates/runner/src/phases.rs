@@ -3,8 +3,10 @@
 use crate::bench::{Bench, Link};
 use crate::growth::Watch;
 use crate::message::{Assignment, Doing, Order, PhaseDone, Report, UnderWay};
-use engine::{Crew, End, Phase, Progress, Trial};
+use engine::{Crew, End};
 use host::ProcessUse;
+use job::{Phase, Trial};
+use measure::Progress;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use store::Store;

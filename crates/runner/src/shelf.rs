@@ -1,7 +1,7 @@
 //! Jobs with their input read, one for each set of parameters, as many as memory may hold.
 
-use engine::{Job, JobError, JobInfo, JobRequest, Params};
 use host::ProcessUse;
+use job::{Job, JobError, JobInfo, JobRequest, Params};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;

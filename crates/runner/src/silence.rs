@@ -68,7 +68,8 @@ impl Silence {
 mod tests {
     use super::Silence;
     use crate::message::{Report, UnderWay};
-    use engine::{Progress, Settings, Timing};
+    use engine::{Settings, Timing};
+    use measure::Progress;
     use std::time::{Duration, Instant};
 
     fn progress(silent: Option<Duration>) -> Report {

@@ -2,7 +2,7 @@
 
 use crate::message::{Action, Keys};
 use crate::plan::{KeysFound, Plan, PlannedCell};
-use engine::Params;
+use job::Params;
 use std::collections::{BTreeMap, BTreeSet};
 use study::{Left, Spec, Target};
 

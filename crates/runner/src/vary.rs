@@ -2,7 +2,8 @@
 
 use crate::grid;
 use crate::plan::{PlannedCell, PlannedStore};
-use engine::{Arrivals, JobInfo, Params, Settings};
+use engine::{Arrivals, Settings};
+use job::{JobInfo, Params};
 use std::collections::{BTreeMap, BTreeSet};
 use study::{Sampled, Spec, Varied};
 

@@ -1,7 +1,7 @@
 //! The clock of latencies against the system's, and against itself on another processor.
 
 use crate::test::{Scope, Test};
-use engine::Clock;
+use measure::Clock;
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use crate::test::{Scope, Test};
 use data::wyrand::WyRand;
-use engine::Histogram;
+use measure::Histogram;
 use study::Bound;
 
 pub(crate) fn tests() -> [Test; 1] {

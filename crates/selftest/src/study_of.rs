@@ -1,6 +1,7 @@
 //! One small study, run as `kvtrial run` runs it.
 
-use engine::{Progress, Settings};
+use engine::Settings;
+use measure::Progress;
 use runner::{
     About, Asked, Ending, Execution, KeysFound, Observer, PlannedStore, Request, Rounds, UnderWay, Variation,
 };

@@ -62,7 +62,7 @@ fn together(subject: &Subject<'_>) -> Result<(), Stop> {
             match subject.ledger.owner(key, &got) {
                 Owner::SameKey => {}
                 Owner::OtherKey(other) => {
-                    let what = format!("got the value of key {}", engine::printable(&other));
+                    let what = format!("got the value of key {}", job::printable(&other));
                     return Err(Stop::wrong(ReasonKind::WrongKey, key, what));
                 }
                 Owner::Nobody => return Err(Stop::wrong(ReasonKind::WrongValue, key, seen("nobody wrote this"))),

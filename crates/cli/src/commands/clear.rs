@@ -65,7 +65,7 @@ pub fn delete(
     let total = left.len() as u32;
     for (order, place) in (1..).zip(left) {
         let mut phase = String::new();
-        let mut show = |under_way: &runner::UnderWay, moment: engine::Progress| {
+        let mut show = |under_way: &runner::UnderWay, moment: measure::Progress| {
             if phase != under_way.name {
                 phase.clone_from(&under_way.name);
                 progress.trial_started(order, total, &place.store, &phase);

@@ -59,7 +59,7 @@ fn json() -> String {
             let presets: Vec<serde_json::Value> = job
                 .presets
                 .iter()
-                .map(|preset| serde_json::json!(preset.record(engine::Scale::FULL, Vec::new())))
+                .map(|preset| serde_json::json!(preset.record(job::Scale::FULL, Vec::new())))
                 .collect();
             serde_json::json!({
                 "name": job.name, "summary": job.summary, "input": job.input, "params": params, "presets": presets

@@ -1,7 +1,7 @@
 //! What is written down and shown while trials run.
 
 use crate::terminal;
-use engine::Progress;
+use measure::Progress;
 use report::{DirectoryError, StudyDir};
 use runner::{About, Observer, Plan, RunError, UnderWay};
 use std::time::Duration;

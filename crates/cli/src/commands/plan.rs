@@ -156,7 +156,7 @@ fn baselines(specs: &[Spec]) -> Result<Vec<&'static str>, Failure> {
 }
 
 /// Parameters from a file: `key=value` lines; for ycsb a YCSB property file, whose names are translated.
-fn plan_file(job: &engine::JobInfo, path: &std::path::Path) -> Result<Vec<(String, String)>, Failure> {
+fn plan_file(job: &job::JobInfo, path: &std::path::Path) -> Result<Vec<(String, String)>, Failure> {
     let text =
         std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("--plan {}: {error}", path.display())))?;
     let parse = job.plan.ok_or_else(|| Failure::usage(format!("{} takes no --plan; use --set", job.name)))?;

@@ -3,7 +3,7 @@
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::terminal::note;
-use engine::{JobInfo, Preset};
+use job::{JobInfo, Preset};
 use store::Probe;
 use study::{PresetRecord, Spec};
 

@@ -37,7 +37,7 @@ pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, Failure> {
 }
 
 /// The job of that name.
-pub fn job(name: &str) -> Result<&'static engine::JobInfo, Failure> {
+pub fn job(name: &str) -> Result<&'static job::JobInfo, Failure> {
     jobs::find(name).ok_or_else(|| {
         let known: Vec<&str> = jobs::all().map(|job| job.name).collect();
         let meant = study::did_you_mean(name, known.iter().copied());

@@ -1,8 +1,8 @@
 //! Closed loop: a slot sends its next operation when it has the reply to the last.
 
-use super::turn::{TURN, Turn, TurnEnd};
 use super::{Flight, InFlight, Lane};
-use crate::job::Step;
+use job::Step;
+use job::{TURN, Turn, TurnEnd};
 use store::{Heed, OperationKind, Reply, Session, Slot, StoreError};
 
 impl Lane<'_> {

@@ -1,9 +1,9 @@
 //! Open loop: operations are sent when they are due, whatever the replies do.
 
 use super::{Flight, InFlight, Lane};
-use crate::clock::Ticks;
-use crate::job::Step;
 use crate::schedule::Schedule;
+use job::Step;
+use measure::Ticks;
 use store::{OperationKind, Session, StoreError};
 
 impl Lane<'_> {

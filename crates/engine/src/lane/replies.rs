@@ -1,8 +1,8 @@
 //! What is done with a reply: timed, counted, checked by the job.
 
 use super::{Flight, InFlight, Lane};
-use crate::clock::Ticks;
-use crate::offence::Offence;
+use job::Offence;
+use measure::Ticks;
 use store::{OperationKind, Reply, Sink, Slot};
 use study::ReasonKind;
 

@@ -3,7 +3,7 @@
 //! Appends to one key are never in flight at once, and all by one worker: so each length is known exactly.
 
 use data::append::{Events, KEY_BYTES, RECORD_BYTES};
-use engine::Offence;
+use job::Offence;
 use study::ReasonKind;
 
 /// Records of every key, as far as this worker has appended them: 4 bytes a key, from the first reply on that says a length.

@@ -16,7 +16,7 @@ mod trial;
 
 use answer::Expected;
 use data::append::{Events, KEY_BYTES, RECORD_BYTES};
-use engine::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
+use job::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use store::{Capabilities, Keeps, OperationKind};

@@ -1,6 +1,6 @@
 //! append as it was in 2011.
 
-use engine::{Figure, FigureMeasure, Preset, Setting};
+use job::{Figure, FigureMeasure, Preset, Setting};
 
 /// The job of November 2011 on generated events with its number of keys and, nearly, of records.
 pub const PRESETS: &[Preset] = &[Preset {

@@ -2,7 +2,7 @@
 
 use super::trial::{AppendTrial, Found};
 use data::append::{Event, KEY_BYTES, RECORD_BYTES};
-use engine::{Offence, Step, Worker};
+use job::{Offence, Step, Worker};
 use std::ops::Range;
 use store::{Operation, Reply, Slot};
 use study::ReasonKind;

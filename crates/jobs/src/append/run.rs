@@ -7,7 +7,7 @@ use crate::in_order::{InOrder, belongs};
 use crate::spots::Spots;
 use data::append::{Event, KEY_BYTES, RECORD_BYTES};
 use data::splitmix::mix;
-use engine::{Offence, Step, Worker};
+use job::{Offence, Step, Worker};
 use std::ops::Range;
 use store::{Operation, OperationKind, Reply, Slot};
 use study::ReasonKind;

@@ -5,7 +5,7 @@ use super::read_back::ReadBack;
 use super::run::AppendWorker;
 use super::{Append, Method, Verify};
 use data::append::{Event, RECORD_BYTES};
-use engine::{Phase, Trial, Worker};
+use job::{Phase, Trial, Worker};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use store::Slot;
@@ -140,6 +140,6 @@ impl Trial for AppendTrial<'_> {
     }
 
     fn logical_bytes(&self) -> u64 {
-        if self.keeps { engine::Job::logical_bytes(self.job) } else { 0 }
+        if self.keeps { job::Job::logical_bytes(self.job) } else { 0 }
     }
 }

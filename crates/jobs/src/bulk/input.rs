@@ -2,7 +2,7 @@
 
 use data::digest::{LineDigest, hex_of_bytes};
 use data::docs::{DocSet, Scalar, fields};
-use engine::JobError;
+use job::JobError;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use store::{Group, Reduction};

@@ -13,8 +13,8 @@ mod reduce;
 mod trial;
 
 use data::docs::{DocSet, IdScheme};
-use engine::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup, printable};
 use input::Input;
+use job::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup, printable};
 use std::collections::BTreeMap;
 use store::{Capabilities, FieldPath, Keeps, OperationKind, Reduction, Support};
 

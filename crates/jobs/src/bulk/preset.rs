@@ -1,6 +1,6 @@
 //! bulk as it was in 2009.
 
-use engine::{Figure, FigureMeasure, Preset, Setting};
+use job::{Figure, FigureMeasure, Preset, Setting};
 
 const fn couchdb(system: &'static str, params: &'static [(&'static str, &'static str)], minutes: f64) -> Figure {
     Figure { system, store: Some("couchdb"), params, value: minutes * 60.0, measure: FigureMeasure::MakespanS }

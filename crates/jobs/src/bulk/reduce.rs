@@ -3,7 +3,7 @@
 use super::input::Tally;
 use super::read_back::Reads;
 use super::trial::BulkTrial;
-use engine::{Offence, Step, Worker};
+use job::{Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reduction, Reply, Slot};

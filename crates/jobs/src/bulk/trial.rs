@@ -5,7 +5,7 @@ use super::load::{Load, Puts};
 use super::read_back::{MANY, ReadBack};
 use super::reduce::{Gets, PAGE, Scan};
 use data::digest::LineDigest;
-use engine::{Offences, Phase, Trial, TrialSetup, Worker};
+use job::{Offences, Phase, Trial, TrialSetup, Worker};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};

@@ -12,7 +12,7 @@ mod trial;
 use crate::tally::Tally;
 use data::digest::LineDigest;
 use data::messages::Terms;
-use engine::{Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
+use job::{Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use store::{Capabilities, Keeps, OperationKind};
@@ -88,7 +88,7 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
 }
 
 fn render(key: &[u8], value: &[u8]) -> Result<String, String> {
-    let count: u64 = parse(value).ok_or_else(|| format!("'{}' is not a count", engine::printable(value)))?;
+    let count: u64 = parse(value).ok_or_else(|| format!("'{}' is not a count", job::printable(value)))?;
     Ok(format!("{{\"term\":{},\"count\":{count}}}", serde_json::Value::from(String::from_utf8_lossy(key))))
 }
 

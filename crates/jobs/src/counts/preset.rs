@@ -1,6 +1,6 @@
 //! counts as it was in 2009.
 
-use engine::{Figure, FigureMeasure, Preset, Setting};
+use job::{Figure, FigureMeasure, Preset, Setting};
 
 const fn messages(system: &'static str, store: Option<&'static str>, value: f64) -> Figure {
     Figure { system, store, params: &[], value, measure: FigureMeasure::InputPerS("messages") }

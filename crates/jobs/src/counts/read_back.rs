@@ -2,7 +2,7 @@
 
 use super::trial::{CountTrial, Found};
 use super::{Method, parse};
-use engine::{Offence, Step, Worker};
+use job::{Offence, Step, Worker};
 use std::ops::Range;
 use store::{Operation, Reply, Slot};
 use study::ReasonKind;

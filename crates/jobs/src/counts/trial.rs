@@ -4,7 +4,7 @@ use super::read_back::ReadBack;
 use super::run::CountWorker;
 use super::{Counting, Method};
 use crate::tally::Answers;
-use engine::{Job, Phase, Trial, Worker, printable};
+use job::{Job, Phase, Trial, Worker, printable};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -16,7 +16,7 @@ mod trial;
 mod work;
 
 use data::digest::LineDigest;
-use engine::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
+use job::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use rows::{Content, DIGITS, decimal, in_byte_order};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;

@@ -3,7 +3,7 @@
 use super::rows::decimal;
 use super::work::Work;
 use super::{Crud, Insert, Stage, Wrong, digest_of};
-use engine::{Job, Phase, Trial, TrialSetup, Worker};
+use job::{Job, Phase, Trial, TrialSetup, Worker};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use store::{Keeps, OperationKind, Slot};

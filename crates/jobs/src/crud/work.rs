@@ -4,7 +4,7 @@ use super::rows::{Content, Decimal, decimal, row_of, share, shuffled};
 use super::trial::CrudTrial;
 use super::{INSERTED, Insert, Stage, UPDATED};
 use crate::spots::Spots;
-use engine::{Offence, Step, Think, Worker, printable};
+use job::{Offence, Step, Think, Worker, printable};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Expected, Keeps, Operation, Reply, Slot};

@@ -5,7 +5,7 @@ use super::policy::Policy;
 use super::record::Merger;
 use super::schedule::Mention;
 use super::trial::{Checks, FansTrial};
-use engine::{Offence, Step, Worker};
+use job::{Offence, Step, Worker};
 use std::ops::Range;
 use store::{Expected, Operation, Reply, Slot};
 

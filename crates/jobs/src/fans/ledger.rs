@@ -5,7 +5,7 @@ use super::Input;
 use super::policy::Policy;
 use super::record;
 use crate::fingerprint::fingerprint;
-use engine::Offence;
+use job::Offence;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use study::ReasonKind;
 
@@ -182,7 +182,7 @@ impl Ledger {
         }
         let print = fingerprint(value) | 2;
         if let Some(other) = self.prints.iter().position(|theirs| theirs.load(Ordering::Relaxed) == print) {
-            let name = engine::printable(input.set.pages.get(other as u32));
+            let name = job::printable(input.set.pages.get(other as u32));
             return Offence::new(ReasonKind::WrongKey, key, format!("the record of {name}"));
         }
         if known == ABSENT {

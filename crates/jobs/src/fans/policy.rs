@@ -1,6 +1,6 @@
 //! How several clients keep out of each other's read-modify-writes, and what a record is made of.
 
-use engine::JobError;
+use job::JobError;
 use store::{Capabilities, OperationKind};
 
 /// What keeps concurrent updates of one page apart.

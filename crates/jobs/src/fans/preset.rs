@@ -1,6 +1,6 @@
 //! fans as it was in 2009.
 
-use engine::{Figure, FigureMeasure, Preset, Setting};
+use job::{Figure, FigureMeasure, Preset, Setting};
 
 const fn seconds(system: &'static str, store: &'static str, value: f64) -> Figure {
     Figure { system, store: Some(store), params: &[], value, measure: FigureMeasure::MakespanS }

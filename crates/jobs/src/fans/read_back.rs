@@ -5,7 +5,7 @@ use super::expected::Partners;
 use super::policy::Variant;
 use super::record;
 use super::trial::FansTrial;
-use engine::{Offence, Step, Think, Worker, printable};
+use job::{Offence, Step, Think, Worker, printable};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reply, Rows, Slot};

@@ -9,7 +9,7 @@ use super::policy::{Policy, Variant};
 use super::read_back::ReadBack;
 use super::schedule::Schedule;
 use crate::tally::Answers;
-use engine::{Phase, Trial, Worker};
+use job::{Phase, Trial, Worker};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use store::Slot;

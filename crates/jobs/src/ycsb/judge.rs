@@ -3,7 +3,7 @@
 use super::key::{id_of, key};
 use super::ledger::{Age, Ledger, Sight, Write};
 use super::value::{Flaw, Values};
-use engine::{Offence, printable};
+use job::{Offence, printable};
 use store::{Reply, Rows, Slot};
 use study::ReasonKind;
 

@@ -4,7 +4,7 @@ use super::judge;
 use super::key::{KEY_BYTES, key};
 use super::ledger::Write;
 use super::trial::YcsbTrial;
-use engine::{Offence, Step, Think, Worker};
+use job::{Offence, Step, Think, Worker};
 use std::ops::Range;
 use store::{Operation, Reply, Slot};
 

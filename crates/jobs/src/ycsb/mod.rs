@@ -23,7 +23,7 @@ mod value;
 mod workload;
 
 use data::digest::LineDigest;
-use engine::{Job, JobError, JobInfo, JobRequest, Trial, TrialSetup};
+use job::{Job, JobError, JobInfo, JobRequest, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use store::{Capabilities, OperationKind};

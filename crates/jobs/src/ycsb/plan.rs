@@ -1,6 +1,6 @@
 //! Unmodified YCSB property files, as parameters of the job.
 
-use engine::{JobError, PlanFile};
+use job::{JobError, PlanFile};
 use std::collections::BTreeMap;
 
 /// Defaults of YCSB's CoreWorkload, which hold where the file says nothing.
@@ -125,7 +125,7 @@ requestdistribution=zipfian
 
 ";
 
-    fn get<'a>(plan: &'a engine::PlanFile, name: &str) -> &'a str {
+    fn get<'a>(plan: &'a job::PlanFile, name: &str) -> &'a str {
         &plan.params.iter().find(|(known, _)| known == name).unwrap().1
     }
 

@@ -3,7 +3,7 @@
 use super::judge;
 use super::key::{KEY_BYTES, key};
 use super::trial::YcsbTrial;
-use engine::{Offence, Step, Think, Worker};
+use job::{Offence, Step, Think, Worker};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reply, Slot};

@@ -7,7 +7,7 @@ use super::ledger::{Sight, Write};
 use super::trial::YcsbTrial;
 use super::workload::{End, Kind, Mix};
 use data::wyrand::WyRand;
-use engine::{Offence, Step, Think, Worker};
+use job::{Offence, Step, Think, Worker};
 use std::ops::Range;
 use store::{Keeps, Operation, Reply, Slot};
 

@@ -9,7 +9,7 @@ use super::run::Run;
 use super::value::Values;
 use super::workload::{End, Workload};
 use super::{Verdicts, digest_of};
-use engine::{Phase, Trial, Worker};
+use job::{Phase, Trial, Worker};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use store::{Keeps, Slot};

@@ -3,7 +3,7 @@
 use super::value::MIN_BYTES;
 use data::scramble::MAX_KEYS;
 use data::splitmix::mix;
-use engine::{JobError, ParamInfo, Params};
+use job::{JobError, ParamInfo, Params};
 
 /// The parameters as `kvtrial jobs` lists them.
 pub static PARAMS: &[ParamInfo] = &[

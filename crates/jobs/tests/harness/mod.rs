@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test file uses its part
 
 use data::splitmix::Rng;
-use engine::{Job, Offence, Offences, Step, Worker};
+use job::{Job, Offence, Offences, Step, Worker};
 use std::collections::BTreeMap;
 use store::{
     Capabilities, Counter, Expected, Keeps, Operation, OperationKind, OperationSet, Overflow, Reply, RowBuffer,
@@ -260,7 +260,7 @@ pub fn run_until(
     timed_operations: u64,
 ) -> Outcome {
     job.suits(&capabilities).unwrap();
-    let trial = job.trial(&engine::TrialSetup { slots, capabilities, seed: 42 });
+    let trial = job.trial(&job::TrialSetup { slots, capabilities, seed: 42 });
     let mut offences = Offences::default();
     let (mut operations, mut planned) = (Vec::new(), Vec::new());
     for (number, phase) in trial.phases().into_iter().enumerate() {

@@ -188,7 +188,7 @@ impl Observer for Diary {
         self.began.push((order, store.to_owned(), warmup));
     }
 
-    fn progress(&mut self, _: &UnderWay, _: engine::Progress) {}
+    fn progress(&mut self, _: &UnderWay, _: measure::Progress) {}
 
     fn rounds_settled(&mut self, repeats: u32) -> Result<(), String> {
         self.settled = Some(repeats);

@@ -1,6 +1,6 @@
 //! What a job is to the engine: state machines over slots, in phases, with an answer at the end.
 
-use crate::lane::{Turn, TurnEnd};
+use crate::turn::{Turn, TurnEnd};
 use crate::{Offence, Preset};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,27 +1,32 @@
 //! A turn of one slot on a session that answers at once.
 
-use super::books::Books;
-use crate::clock::{Clock, Ticks};
+use crate::books::Books;
 use crate::job::{Step, Worker};
-use crate::outcome::Counts;
+use measure::Counts;
+use measure::{Clock, Ticks};
 use store::{OperationKind, Session, Slot, StoreError};
 
 /// Operations of one slot before the others have their turn.
-pub(super) const TURN: u32 = 64;
+pub const TURN: u32 = 64;
 
 /// A turn: what a worker takes it with.
 pub struct Turn<'t, 'b> {
-    pub(super) session: &'t mut dyn Session,
-    pub(super) books: &'t mut Books<'b>,
-    pub(super) clock: Clock,
+    /// Where operations go.
+    pub session: &'t mut dyn Session,
+    /// What is written down.
+    pub books: &'t mut Books<'b>,
+    /// What time is taken with.
+    pub clock: Clock,
     /// One operation in this many is timed.
-    pub(super) every: u32,
-    pub(super) until_timed: &'t mut u32,
+    pub every: u32,
+    /// Operations until the next that is.
+    pub until_timed: &'t mut u32,
     /// The end of one operation is the start of the next.
-    pub(super) chained: bool,
-    pub(super) now: &'t mut Ticks,
+    pub chained: bool,
+    /// The time, as of the last look.
+    pub now: &'t mut Ticks,
     /// When it ends, if it has not before.
-    pub(super) end: Ticks,
+    pub end: Ticks,
 }
 
 /// Why a turn ended.
@@ -50,7 +55,7 @@ impl Turn<'_, '_> {
     /// # Errors
     /// The session's.
     #[inline(always)]
-    pub(crate) fn take<W: Worker + ?Sized>(self, worker: &mut W, slot: Slot) -> Result<TurnEnd, StoreError> {
+    pub fn take<W: Worker + ?Sized>(self, worker: &mut W, slot: Slot) -> Result<TurnEnd, StoreError> {
         let Turn { session, books, clock, every, until_timed, chained, now, end } = self;
         let mut start = if chained { clock.now() } else { 0 };
         let mut left = *until_timed;

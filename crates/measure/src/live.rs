@@ -23,7 +23,7 @@ pub struct Progress {
 }
 
 /// Shared by the threads of a phase and its watcher.
-pub(crate) struct Live {
+pub struct Live {
     operations: AtomicU64,
     errors: AtomicU64,
     /// Latencies by coarse bucket.
@@ -43,24 +43,24 @@ impl Default for Live {
 impl Live {
     /// More operations have a reply.
     #[inline]
-    pub(crate) fn add_operations(&self, operations: u64) {
+    pub fn add_operations(&self, operations: u64) {
         self.operations.fetch_add(operations, Ordering::Relaxed);
     }
 
     /// One more failed.
-    pub(crate) fn add_error(&self) {
+    pub fn add_error(&self) {
         self.errors.fetch_add(1, Ordering::Relaxed);
     }
 
     /// More latencies in a coarse bucket.
-    pub(crate) fn add_latencies(&self, bucket: usize, count: u64) {
+    pub fn add_latencies(&self, bucket: usize, count: u64) {
         if count > 0 {
             self.latencies[bucket].fetch_add(count, Ordering::Relaxed);
         }
     }
 
     /// All of it, `elapsed` after the start.
-    pub(crate) fn progress(&self, elapsed: Duration, silent: Option<Duration>) -> Progress {
+    pub fn progress(&self, elapsed: Duration, silent: Option<Duration>) -> Progress {
         // Threads go on adding: what is counted is one moment's view.
         let latencies = self.latencies.each_ref().map(|count| count.load(Ordering::Relaxed));
         Progress {

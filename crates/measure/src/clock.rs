@@ -134,7 +134,7 @@ fn tsc_is_trustworthy() -> bool {
 }
 
 /// CPU time this thread has used.
-pub(crate) fn thread_cpu() -> Duration {
+pub fn thread_cpu() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid place for one timespec.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };

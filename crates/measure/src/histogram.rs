@@ -68,7 +68,7 @@ fn fill(counts: &mut [u64], filled: &[(u32, u64)]) -> Result<(), String> {
 /// Counts by coarse bucket; sent as the buckets that are not empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Vec<(u32, u64)>", try_from = "Vec<(u32, u64)>")]
-pub(crate) struct CoarseCounts(pub(crate) Box<[u64]>);
+pub struct CoarseCounts(pub Box<[u64]>);
 
 impl Default for CoarseCounts {
     fn default() -> CoarseCounts {
@@ -78,7 +78,7 @@ impl Default for CoarseCounts {
 
 impl CoarseCounts {
     /// Adds other counts.
-    pub(crate) fn add(&mut self, other: &CoarseCounts) {
+    pub fn add(&mut self, other: &CoarseCounts) {
         self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 }
@@ -120,7 +120,7 @@ fn middle(index: usize) -> u64 {
 }
 
 /// Buckets of the coarse view: 2^3 an octave, half a bucket is 1/16 of the value.
-pub(crate) const COARSE_BUCKETS: usize = (MAX_BITS as usize - 2) << 3;
+pub const COARSE_BUCKETS: usize = (MAX_BITS as usize - 2) << 3;
 const COARSER: u32 = SUB_BITS - 3;
 
 /// The value in the middle of a coarse bucket.
@@ -130,7 +130,7 @@ fn coarse_middle(index: usize) -> u64 {
 }
 
 /// The value 99 of 100 counted ones stayed at or under, from a coarse view; `None` when nothing was counted.
-pub(crate) fn coarse_p99(counts: impl Iterator<Item = u64> + Clone) -> Option<u64> {
+pub fn coarse_p99(counts: impl Iterator<Item = u64> + Clone) -> Option<u64> {
     let rank = (counts.clone().sum::<u64>() * 99).div_ceil(100).max(1);
     let mut seen = 0;
     let reaches = |count: u64| {
@@ -148,7 +148,7 @@ fn coarse_of_exact(value: usize) -> usize {
 
 impl Histogram {
     /// Adds its counts to a coarse view.
-    pub(crate) fn add_coarse(&self, total: &mut [u64; COARSE_BUCKETS]) {
+    pub fn add_coarse(&self, total: &mut [u64; COARSE_BUCKETS]) {
         if self.n == 0 {
             return;
         }

@@ -2,8 +2,8 @@
 
 use crate::clock::{Clock, Ticks};
 use crate::histogram::{COARSE_BUCKETS as BUCKETS, CoarseCounts, coarse_p99};
+use crate::histograms::Histograms;
 use crate::live::Live;
-use crate::outcome::Histograms;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use study::SeriesPoint;
@@ -36,7 +36,7 @@ impl Interval {
 
 /// One thread's time series: ten points per second in the first minute, then fewer and wider ones.
 #[derive(Clone)]
-pub(crate) struct Series {
+pub struct Series {
     intervals: Vec<Interval>,
     current: Interval,
     /// Counts of the histograms at the last look.
@@ -47,7 +47,8 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    pub(crate) fn new(clock: &Clock, start: Ticks) -> Series {
+    /// An empty series that begins at `start`.
+    pub fn new(clock: &Clock, start: Ticks) -> Series {
         let interval = clock.ticks(FIRST_INTERVAL);
         Series {
             intervals: Vec::with_capacity(POINTS),
@@ -61,19 +62,19 @@ impl Series {
 
     /// Counts operations without their latency.
     #[inline(always)]
-    pub(crate) fn count(&mut self, operations: u64) {
+    pub fn count(&mut self, operations: u64) {
         self.current.operations += operations;
     }
 
     /// Counts one failed operation.
     #[cold]
-    pub(crate) fn error(&mut self) {
+    pub fn error(&mut self) {
         self.current.errors += 1;
     }
 
     /// Notes a latency seen at `now`, before it is recorded in the histograms.
     #[inline(always)]
-    pub(crate) fn note(&mut self, now: Ticks, ns: u64, histograms: &Histograms, live: &Live) {
+    pub fn note(&mut self, now: Ticks, ns: u64, histograms: &Histograms, live: &Live) {
         if now >= self.current_end {
             self.roll(now, histograms, live);
         }
@@ -90,7 +91,7 @@ impl Series {
     }
 
     /// What the histograms have gained since the last look belongs to the current interval.
-    pub(crate) fn take_counts(&mut self, histograms: &Histograms, live: &Live) {
+    pub fn take_counts(&mut self, histograms: &Histograms, live: &Live) {
         let mut total = [0; BUCKETS];
         histograms.response.iter().for_each(|histogram| histogram.add_coarse(&mut total));
         for (bucket, total) in total.into_iter().enumerate() {
@@ -117,7 +118,7 @@ impl Series {
     }
 
     /// What was seen, apart from this process's clock.
-    pub(crate) fn seen(self, clock: &Clock) -> Timeline {
+    pub fn seen(self, clock: &Clock) -> Timeline {
         let part = |part: Interval| Part {
             counts: CoarseCounts(part.counts.iter().map(|count| u64::from(*count)).collect()),
             operations: part.operations,
@@ -204,8 +205,8 @@ impl Timeline {
 mod tests {
     use super::{POINTS, Series};
     use crate::clock::Clock;
+    use crate::histograms::Histograms;
     use crate::live::Live;
-    use crate::outcome::Histograms;
     use std::time::Duration;
 
     fn run_for(seconds: u64, per_second: u64) -> Vec<study::SeriesPoint> {

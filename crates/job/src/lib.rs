@@ -1,0 +1,20 @@
+//! What a job is, as the crate `store` says what a store is: the traits, what can be wrong with a reply, presets.
+//!
+//! A [`Job`] is read and checked once, a [`Trial`] is one execution of it, a [`Worker`] one thread's part of a phase.
+//!
+//! What never lives here: a particular job, the loop that drives clients, stores.
+
+mod books;
+mod job;
+mod offence;
+mod preset;
+mod turn;
+
+pub use books::Books;
+pub use job::{
+    Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, Params, Phase, PlanFile, QueryInfo, Step, Think, Trial,
+    TrialSetup, Worker,
+};
+pub use offence::{Offence, Offences, printable};
+pub use preset::{Figure, FigureMeasure, Preset, Scale, Setting};
+pub use turn::{TURN, Turn, TurnEnd};

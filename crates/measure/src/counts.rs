@@ -1,0 +1,58 @@
+//! How many operations, and what came of them.
+
+use serde::{Deserialize, Serialize};
+use store::{OperationKind, Reply};
+
+/// Counts of one thread or phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Operations with a reply, good or bad.
+    pub operations: u64,
+    /// Checks between them with a reply, good or bad: they are in no other figure but `errors`.
+    pub checks: u64,
+    /// Reads that found their key.
+    pub hits: u64,
+    /// Reads that did not.
+    pub misses: u64,
+    /// Operations that failed or were answered wrongly.
+    pub errors: u64,
+    /// Compare-and-set operations that lost their race.
+    pub conflicts: u64,
+    /// Open loop: operations due within the time, or left of the job's own number, and never sent.
+    pub not_sent: u64,
+    /// Value bytes read.
+    pub bytes_read: u64,
+    /// Key and value bytes sent to be written.
+    pub bytes_written: u64,
+}
+
+impl Counts {
+    /// Counts one reply to an operation of this kind.
+    #[inline(always)]
+    pub fn add(&mut self, kind: OperationKind, reply: &Reply<'_>) {
+        self.operations += 1;
+        match reply {
+            Reply::Value(value) | Reply::Versioned { value, .. } => {
+                self.hits += 1;
+                self.bytes_read += value.len() as u64;
+            }
+            Reply::Missing if kind != OperationKind::Delete => self.misses += 1,
+            Reply::Conflict => self.conflicts += 1,
+            Reply::Rows(rows) => self.bytes_read += rows.bytes_len() as u64,
+            _ => {}
+        }
+    }
+
+    /// Adds other counts.
+    pub fn merge(&mut self, other: &Counts) {
+        self.operations += other.operations;
+        self.checks += other.checks;
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.errors += other.errors;
+        self.conflicts += other.conflicts;
+        self.not_sent += other.not_sent;
+        self.bytes_read += other.bytes_read;
+        self.bytes_written += other.bytes_written;
+    }
+}

@@ -1,0 +1,62 @@
+//! The latency distributions of one thread or phase.
+
+use crate::histogram::Histogram;
+use serde::{Deserialize, Serialize};
+use store::OperationKind;
+use study::Latencies;
+
+/// Latency distributions of one thread or phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histograms {
+    /// From actual send to reply.
+    pub service: Histogram,
+    /// Open loop: from intended send to actual send.
+    pub send_lag: Histogram,
+    /// Open loop: how much of that no slot was waited for.
+    pub client_lag: Histogram,
+    /// From intended send to reply, by kind of operation. Under closed loop intended is actual.
+    pub response: [Histogram; OperationKind::ALL.len()],
+}
+
+impl Default for Histograms {
+    fn default() -> Self {
+        Histograms {
+            service: Histogram::default(),
+            send_lag: Histogram::default(),
+            client_lag: Histogram::default(),
+            response: std::array::from_fn(|_| Histogram::default()),
+        }
+    }
+}
+
+impl Histograms {
+    /// Adds other distributions.
+    pub fn merge(&mut self, other: &Histograms) {
+        self.service.merge(&other.service);
+        self.send_lag.merge(&other.send_lag);
+        self.client_lag.merge(&other.client_lag);
+        for (mine, theirs) in self.response.iter_mut().zip(&other.response) {
+            mine.merge(theirs);
+        }
+    }
+
+    /// The summaries of `study.json`.
+    pub fn latencies(&self) -> Latencies {
+        let mut all = Histogram::default();
+        self.response.iter().for_each(|one| all.merge(one));
+        let response = all.summary();
+        Latencies {
+            service: if self.service.n() > 0 { self.service.summary() } else { response },
+            response,
+            send_lag: self.send_lag.summary(),
+            percentiles: all.percentiles(),
+            client_lag: self.client_lag.summary(),
+            by_operation: OperationKind::ALL
+                .iter()
+                .zip(&self.response)
+                .filter(|(_, histogram)| histogram.n() > 0)
+                .map(|(kind, histogram)| (kind.name().to_owned(), histogram.summary()))
+                .collect(),
+        }
+    }
+}
