@@ -255,15 +255,15 @@ fn a_hash_table_that_grew_is_told_with_the_time_it_was_seen_to() {
     let server = Server::start("memcached-unix,hashpower=13");
     let store = server.store();
     let mut client = server.client(1, 1);
-    store.look();
+    store.look(std::time::Duration::from_secs(5));
     assert_eq!(client.put("k", "v"), Answer::Done);
-    store.look();
+    store.look(std::time::Duration::from_secs(5));
     assert!(store.happened().is_empty());
     let begin = Instant::now();
     // It grows beyond one and a half items a bucket, up to a second later.
     (0..20_000).for_each(|key| assert_eq!(client.put(format!("key {key}"), "v"), Answer::Done));
     while store.happened().is_empty() && begin.elapsed() < Duration::from_secs(10) {
-        store.look();
+        store.look(std::time::Duration::from_secs(5));
     }
     let happened = store.happened();
     assert_eq!(happened[0].cause, "rehash");
