@@ -79,8 +79,10 @@ const MATRIX: &[Row] = &[
         one: rows::call_without_end,
         always: &[(&["lmdb", "sqlite"], YCSB)],
         full: &[
+            // Kyoto Cabinet is through with a bulk load before it could be stopped.
+            (&["kyotocabinet"], &["fans", "ycsb", "append"]),
+            (&["rocksdb", "ram", "redb", "fjall"], JOBS),
             (&["lmdb", "sqlite"], &["fans", "bulk", "append"]),
-            (&["ram", "redb", "fjall", "kyotocabinet", "rocksdb"], JOBS),
         ],
     },
     Row {
