@@ -238,3 +238,52 @@ fn keys_that_made_a_run_refuse_a_store_are_neither_left_nor_deleted() {
     assert_eq!(theirs.keys(), 2001);
     assert_eq!(ours.keys(), 0);
 }
+
+#[test]
+fn what_was_inserted_for_as_long_as_there_was_time_is_found_and_deleted_to_the_last_key() {
+    let (users, url) = Users::redis();
+    users.put(b"mine");
+    // Far beyond the keys it will come to: nobody's but the user's.
+    users.put(b"user000070000000");
+    let desk = Desk::new();
+    let words = format!(
+        "ycsb -s {url} --set read=0 --set insert=1 --set records=500 --set seconds=0.5 --no-baselines --warmups 0 --repeats"
+    );
+    let ran = desk.run(&format!("{words} 2"));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let keys = left(&ran)[0]["keys"].as_u64().unwrap();
+    assert!(keys > 500, "{keys} keys are no more than were planned");
+    // The keys of the first trial are gone: those of the second are all there are.
+    assert_eq!(users.keys(), keys + 2);
+    let refused = desk.kvtrial(&format!("run {words} 1 --out other"));
+    assert!(refused.status != 0 && refused.said().contains("foreign"), "{}", refused.said());
+    assert_eq!(users.keys(), keys + 2);
+    let cleared = desk.kvtrial(&format!("clear out -s {url}"));
+    assert_eq!(cleared.status, 0, "{}", cleared.said());
+    assert!(cleared.stdout.contains(&format!(": {keys} keys of this run deleted")), "{}", cleared.said());
+    assert_eq!(users.keys(), 2);
+
+    // Cut short, what is left is not known to the key, and is deleted all the same; and found by a run that has not left it.
+    std::fs::remove_dir_all(desk.path().join("out")).unwrap();
+    let long = words.replace("seconds=0.5", "seconds=30");
+    let child = desk.command(&format!("run {long} 1 --out out")).spawn().unwrap();
+    let begun = Instant::now();
+    while users.keys() < 5000 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no keys come");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // SAFETY: plain system call; the process is our child and has not been waited for.
+    assert_eq!(unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) }, 0);
+    let ran = desk.finished(child.wait_with_output().unwrap());
+    assert_eq!(left(&ran)[0]["count"], "unknown", "{}", ran.said());
+    assert!(ran.said().contains("keeps an unknown number of keys of this run"), "{}", ran.said());
+    for id in 0..500 {
+        let key = format!("user0000{id:08x}");
+        users.client().execute(&Operation::Delete { key: key.as_bytes() }).unwrap();
+    }
+    let refused = desk.kvtrial(&format!("run {words} 1 --out other"));
+    assert!(refused.status != 0 && refused.said().contains("foreign"), "planned keys are absent: {}", refused.said());
+    let cleared = desk.kvtrial(&format!("clear out -s {url}"));
+    assert_eq!(cleared.status, 0, "{}", cleared.said());
+    assert_eq!(users.keys(), 2, "{}", cleared.said());
+}

@@ -157,6 +157,14 @@ pub trait Trial: Send + Sync {
     /// for these keys before the job runs, and they are deleted between trials.
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool;
 
+    /// Writes the `index`th key of all to `out` (empty on entry) where the job may have used more than [`key`](Trial::key) knows of before
+    /// it runs: one that inserts as long as there is time. They are used in this order; where many in a row are absent, no more were
+    /// used. False: there are no such keys.
+    fn later_key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        let _ = (index, out);
+        false
+    }
+
     /// Records a phase will store, for jobs whose growth is to be watched: with it, rate and tail are kept against records stored, and
     /// stalls are looked for. The workers then say how many they have [`stored`](Worker::stored).
     fn records(&self, phase: usize) -> Option<u64> {

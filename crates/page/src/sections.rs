@@ -72,7 +72,7 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
                 .map(|it| SectionPart {
                     label: it.part.label.clone(),
                     words: budget::words(&it.part.cells),
-                    charts: budget::chart(&it.part.cells, &it.part.label).into_iter().collect(),
+                    charts: budget::chart(&it.part.cells, &it.part.label, batches).into_iter().collect(),
                 })
                 .collect(),
         },
@@ -98,7 +98,7 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
             id: "resources",
             title: "Resources",
             intro: batches.map_or("Medians over trials.".into(), |it| format!("Medians over trials. An operation is a batch of {}.", it.noun())),
-            parts: by_part(&|it| resources::charts(&it.part.cells, &it.part.label, identities)),
+            parts: by_part(&|it| resources::charts(&it.part.cells, &it.part.label, identities, batches)),
         },
     ];
     for section in &mut sections {

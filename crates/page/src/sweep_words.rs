@@ -159,6 +159,7 @@ impl<'a> Row<'a> {
             );
         }
         match level.len() {
+            0 if rest.len() == 1 => format!("{store} is at its best at {label}: {figure}, ahead of the other."),
             0 => format!("{store} is at its best at {label}: {figure}, ahead of all {} others.", rest.len()),
             1..=NAMED if level.len() < rest.len() => {
                 format!(

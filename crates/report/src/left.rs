@@ -8,8 +8,14 @@ pub fn left_sentences(study: &Study) -> Vec<String> {
 }
 
 fn sentence(left: &Left) -> String {
-    let bound = if left.count == LeftCount::AtMost { "up to " } else { "" };
-    let keys = format!("{bound}{} {} of this run", left.keys, if left.keys == 1 { "key" } else { "keys" });
+    let noun = if left.keys == 1 { "key" } else { "keys" };
+    let keys = match left.count {
+        LeftCount::Exact => format!("{} {noun} of this run", left.keys),
+        LeftCount::AtMost => format!("up to {} {noun} of this run", left.keys),
+        LeftCount::Unknown => {
+            "an unknown number of keys of this run, which inserted as long as there was time".to_owned()
+        }
+    };
     let made = left.made.join(", ");
     match (left.keys, left.made.is_empty()) {
         (0, _) => format!("{} keeps no keys of this run, but what was made for it: {made}.", left.store),

@@ -1,16 +1,19 @@
 //! What `kvtrial tune` found, in plain words.
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
-use crate::units;
+use crate::{Batches, units};
 use std::collections::BTreeMap;
 use study::{Quantity, Study, Tune, TuneEffect, TunedSetting};
 
-const FRONT: [Column; 4] = [
-    Column { title: "SETTING", side: Side::Left, gap: 3 },
-    Column { title: "OP/S", side: Side::Right, gap: 2 },
-    Column { title: "P99", side: Side::Right, gap: 2 },
-    Column { title: "B/RECORD", side: Side::Right, gap: 2 },
-];
+/// Columns of the settings no other beats, with the rate of what their operations carry.
+fn front_columns(batches: Option<Batches>) -> [Column; 4] {
+    [
+        Column { title: "SETTING", side: Side::Left, gap: 3 },
+        Column { title: batches.map_or("OP/S", Batches::title), side: Side::Right, gap: 2 },
+        Column { title: "P99", side: Side::Right, gap: 2 },
+        Column { title: "B/RECORD", side: Side::Right, gap: 2 },
+    ]
+}
 const EFFECTS: [Column; 3] = [
     Column { title: "VALUE", side: Side::Left, gap: 3 },
     Column { title: "x DEFAULT", side: Side::Right, gap: 2 },
@@ -28,7 +31,8 @@ pub fn tune_text(study: &Study, tune: &Tune, colour: Colour) -> String {
         text.push('\n');
         text += &paragraph("No other setting is better in all of these at once:", 1, 3, Style::Bold, colour);
         let rows: Vec<Row> = tune.pareto.iter().map(|one| front_row(one, &tune.default)).collect();
-        let table = Table::fit(&FRONT, 0, rows.iter());
+        let columns = front_columns(Batches::of(study));
+        let table = Table::fit(&columns, 0, rows.iter());
         text += &table.titles(colour);
         rows.iter().for_each(|row| text += &table.row(row, colour));
     }
@@ -132,7 +136,7 @@ fn front_row(one: &TunedSetting, default: &BTreeMap<String, String>) -> Row {
     let or_dash = |text: Option<String>| (text.unwrap_or_else(|| "-".into()), Style::Plain);
     vec![
         (setting_changes(&one.setting, default), Style::Plain),
-        or_dash(one.ops_per_s.map(|rate| units::count(rate.value))),
+        or_dash(one.rate().map(|rate| units::count(rate.value))),
         or_dash(one.p99_ns.map(|p99| units::duration(p99.value * 1e-9))),
         or_dash(one.bytes_per_record.map(units::count)),
     ]

@@ -32,28 +32,51 @@ pub(crate) fn carry_out(
         let job = (bench.job)(params).map_err(|error| Refusal::Job(error.0))?;
         let trial = job.trial(setup);
         let settings = many_at_once(settings);
-        let clean = Clean {
-            trial: trial.as_ref(),
-            action: keys.action,
-            slots: settings.slots(),
-            count: count(trial.as_ref()),
-            deleted: AtomicU64::new(0),
-        };
-        let under_way = UnderWay::of(&clean.phase());
-        let mut watch = |progress| link.say(Report::Progress(under_way.clone(), progress));
-        let swept = clean.in_batches(store, bench, &mut watch).map_err(failed)?;
-        match swept {
-            Some(swept) if keys.action == Action::Look && swept.there > 0 => {
-                return Err(Refusal::ForeignData { count: swept.there, example: clean.named(swept.first) });
+        let planned = count(trial.as_ref());
+        let (mut range, mut more) = (0..planned, BATCH.max(settings.slots().into()));
+        loop {
+            let there = clean(trial.as_ref(), keys.action, range.clone(), store, &settings, bench, link)?;
+            deleted += there;
+            let at_the_end = range.start >= planned && there == 0;
+            if at_the_end || bench.stop.load(Ordering::Relaxed) || !has_later(trial.as_ref(), range.end) {
+                break;
             }
-            Some(swept) => deleted += swept.there,
-            None => {
-                clean.one_by_one(store, &settings, bench, &mut watch)?;
-                deleted += clean.deleted.into_inner();
-            }
+            range = range.end..range.end + more;
+            more = (more * 2).min(MOST_AT_ONCE);
         }
     }
     Ok(deleted)
+}
+
+/// Whether a trial may have used keys beyond those it knew of before it ran, from this number on.
+pub(crate) fn has_later(trial: &dyn Trial, index: u64) -> bool {
+    trial.later_key(index, &mut Vec::new())
+}
+
+/// The keys of these numbers; how many of them there were.
+fn clean(
+    trial: &dyn Trial,
+    action: Action,
+    keys: Range<u64>,
+    store: &dyn Store,
+    settings: &Settings,
+    bench: &Bench<'_>,
+    link: &mut dyn Link,
+) -> Result<u64, Refusal> {
+    let clean = Clean { trial, action, slots: settings.slots(), keys, deleted: AtomicU64::new(0) };
+    let under_way = UnderWay::of(&clean.phase());
+    let mut watch = |progress| link.say(Report::Progress(under_way.clone(), progress));
+    let swept = clean.in_batches(store, bench, &mut watch).map_err(|error| Refusal::Keys(error.to_string()))?;
+    match swept {
+        Some(swept) if action == Action::Look && swept.there > 0 => {
+            Err(Refusal::ForeignData { count: swept.there, example: clean.named(swept.first) })
+        }
+        Some(swept) => Ok(swept.there),
+        None => {
+            clean.one_by_one(store, settings, bench, &mut watch)?;
+            Ok(clean.deleted.into_inner())
+        }
+    }
 }
 
 /// Operations in flight while keys are looked for or deleted, whatever the trial has: a round trip a key takes minutes.
@@ -61,6 +84,9 @@ const AT_ONCE: u32 = 64;
 
 /// Keys of one request, where a store has requests for many.
 const BATCH: u64 = 1000;
+
+/// Keys looked at in one go beyond those a trial knew of before it ran: the first batch is small, for mostly there are none.
+const MOST_AT_ONCE: u64 = 64 * BATCH;
 
 /// The settings of the trial, with more in flight.
 fn many_at_once(settings: &Settings) -> Settings {
@@ -87,20 +113,20 @@ pub(crate) fn count(trial: &dyn Trial) -> u64 {
     known
 }
 
-/// One untimed phase over all keys of a trial.
+/// One untimed phase over keys of a trial.
 struct Clean<'a> {
     trial: &'a dyn Trial,
     action: Action,
     slots: u32,
-    /// Keys of the trial.
-    count: u64,
+    /// Numbers of the keys.
+    keys: Range<u64>,
     deleted: AtomicU64,
 }
 
 impl Clean<'_> {
     fn phase(&self) -> Phase {
         let name = if self.action == Action::Look { "looking for foreign data" } else { "clearing" };
-        Phase { name, timed: false, operations: Some(self.count) }
+        Phase { name, timed: false, operations: Some(self.keys.end) }
     }
 
     /// Many keys a request, if the store has such requests. Stops where the user wants no more.
@@ -112,8 +138,9 @@ impl Clean<'_> {
     ) -> Result<Option<Swept>, store::StoreError> {
         let sweep = if self.action == Action::Look { Sweep::Look } else { Sweep::Delete };
         let (start, mut all) = (Instant::now(), Swept::default());
-        for from in (0..self.count.max(1)).step_by(BATCH as usize) {
-            let keys: Vec<Vec<u8>> = (from..self.count.min(from + BATCH)).map(|index| self.key_of(index)).collect();
+        let Range { start: first, end } = self.keys;
+        for from in (first..end.max(first + 1)).step_by(BATCH as usize) {
+            let keys: Vec<Vec<u8>> = (from..end.min(from + BATCH)).map(|index| self.key_of(index)).collect();
             let lent: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
             let Some(swept) = store.sweep(sweep, &lent)? else { return Ok(None) };
             all.there += swept.there;
@@ -147,7 +174,7 @@ impl Clean<'_> {
 
     fn key_of(&self, index: u64) -> Vec<u8> {
         let mut key = Vec::new();
-        self.trial.key(index, &mut key);
+        self.key(index, &mut key);
         key
     }
 
@@ -166,7 +193,7 @@ impl Trial for Clean<'_> {
     }
 
     fn worker(&self, _: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
-        let next = slots.clone().map(u64::from).collect();
+        let next = slots.clone().map(|slot| self.keys.start + u64::from(slot)).collect();
         Box::new(CleanWorker { clean: self, next, keys: vec![Vec::new(); slots.len()] })
     }
 
@@ -175,11 +202,11 @@ impl Trial for Clean<'_> {
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
-        self.trial.key(index, out)
+        index < self.keys.end && (self.trial.key(index, out) || self.trial.later_key(index, out))
     }
 }
 
-/// Slot `s` of `n` has the keys `s`, `s + n`, ...
+/// Slot `s` of `n` has the keys `s`, `s + n`, ... of those there are.
 struct CleanWorker<'a> {
     clean: &'a Clean<'a>,
     next: Vec<u64>,
@@ -190,7 +217,7 @@ impl Worker for CleanWorker<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
         let (index, key) = (&mut self.next[slot as usize], &mut self.keys[slot as usize]);
         key.clear();
-        if !self.clean.trial.key(*index, key) {
+        if !self.clean.key(*index, key) {
             return Step::Finished;
         }
         *index += u64::from(self.clean.slots);

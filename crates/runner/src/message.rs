@@ -11,7 +11,7 @@ use measure::Progress;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use store::Facts;
-use study::{Answer, CurvePoint, Durability, Reason, Spec, Stall, Target};
+use study::{Answer, CurvePoint, Durability, LeftCount, Reason, Spec, Stall, Target};
 
 /// From kvtrial.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -142,6 +142,8 @@ pub struct UnderWay {
     pub timed: bool,
     /// Operations it will do, when known.
     pub operations: Option<u64>,
+    /// Records all of them carry, where that is not their number (batches).
+    pub carried: Option<u64>,
 }
 
 /// From a worker, or of one.
@@ -151,8 +153,8 @@ pub(crate) enum Report {
     Started { pid: i32 },
     /// The store is open and the job can be done on it.
     Opened(Opened),
-    /// From now on the user's store holds keys of the job, this many at most, besides what its adapter has made there.
-    Leaves { keys: u64, made: Vec<String> },
+    /// From now on the user's store holds keys of the job, besides what its adapter has made there.
+    Leaves { keys: u64, count: LeftCount, made: Vec<String> },
     /// A phase is about to begin; waits for an order.
     Begins(UnderWay),
     /// About ten times a second.

@@ -35,7 +35,9 @@ fn run_phases(
     crew: &mut Crew<'_, '_>,
 ) -> bool {
     for (index, phase) in trial.phases().iter().enumerate().take(count) {
-        if link.ask(Report::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
+        if link.ask(Report::Begins(UnderWay::of_trial(trial, index, phase))) == Order::Stop
+            || bench.stop.load(Ordering::Relaxed)
+        {
             return false;
         }
         let cpu_s = ProcessUse::now().cpu_s;
@@ -45,7 +47,7 @@ fn run_phases(
             if let Some(growth) = &mut growth {
                 growth.look(progress.elapsed);
             }
-            link.say(Report::Progress(UnderWay::of(phase), progress));
+            link.say(Report::Progress(UnderWay::of_trial(trial, index, phase), progress));
         };
         let mut outcome = match crew.run(index, &mut watch) {
             Ok(outcome) => outcome,
@@ -71,7 +73,7 @@ fn run_phases(
         }
         let end = outcome.end;
         link.say(Report::Phase(Box::new(PhaseDone {
-            phase: UnderWay::of(phase),
+            phase: UnderWay::of_trial(trial, index, phase),
             outcome,
             flush,
             curve,
@@ -89,6 +91,10 @@ fn run_phases(
 
 impl UnderWay {
     pub(crate) fn of(phase: &Phase) -> UnderWay {
-        UnderWay { name: phase.name.into(), timed: phase.timed, operations: phase.operations }
+        UnderWay { name: phase.name.into(), timed: phase.timed, operations: phase.operations, carried: None }
+    }
+
+    fn of_trial(trial: &dyn Trial, index: usize, phase: &Phase) -> UnderWay {
+        UnderWay { carried: trial.carried(index), ..UnderWay::of(phase) }
     }
 }

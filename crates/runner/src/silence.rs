@@ -73,7 +73,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     fn progress(silent: Option<Duration>) -> Report {
-        let phase = UnderWay { name: "run".into(), timed: true, operations: None };
+        let phase = UnderWay { name: "run".into(), timed: true, operations: None, carried: None };
         Report::Progress(phase, Progress { operations: 123, errors: 0, p99_ns: None, elapsed: Duration::ZERO, silent })
     }
 

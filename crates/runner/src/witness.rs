@@ -71,8 +71,8 @@ impl Hearing for Witness<'_> {
         let seen = &mut self.seen;
         match report {
             Report::Opened(opened) => seen.opened = Some(opened),
-            Report::Leaves { keys, made } => {
-                let left = Left { store: self.place.clone(), keys, count: LeftCount::AtMost, made };
+            Report::Leaves { keys, count, made } => {
+                let left = Left { store: self.place.clone(), keys, count, made };
                 seen.unwritten = self.observer.leaves(left.clone()).err();
                 seen.left = Some(left);
             }

@@ -11,7 +11,7 @@ use job::TrialSetup;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use store::{Keeps, Store};
-use study::Target;
+use study::{LeftCount, Target};
 
 /// Carries out an errand.
 pub(crate) fn perform(errand: &Errand, bench: &Bench<'_>, link: &mut dyn Link) {
@@ -86,7 +86,10 @@ fn carry_out(
     }
     let trial = job.trial(&setup);
     if assignment.keys.is_some() {
-        link.say(Report::Leaves { keys: clean::count(trial.as_ref()), made: store.made() });
+        let keys = clean::count(trial.as_ref());
+        let more = clean::has_later(trial.as_ref(), keys);
+        let count = if more { LeftCount::Unknown } else { LeftCount::AtMost };
+        link.say(Report::Leaves { keys, count, made: store.made() });
     }
     ProcessUse::reset_peak();
     let all = trial.phases().len();

@@ -26,4 +26,6 @@ pub enum LeftCount {
     Exact,
     /// At most as many as said: the last trial was not finished, or its job cannot tell.
     AtMost,
+    /// It is not known: the last trial was not finished, and its job inserts as long as there is time. Said are those known before.
+    Unknown,
 }

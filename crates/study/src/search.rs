@@ -123,12 +123,22 @@ pub struct TunedSetting {
     pub makespan_s: Option<Quantity>,
     /// Operations completed per second.
     pub ops_per_s: Option<Quantity>,
+    /// Records per second, where an operation carries several (batches).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records_per_s: Option<Quantity>,
     /// 99th percentile of response time.
     pub p99_ns: Option<Quantity>,
     /// Bytes on disk, or of a server without files its memory, by record of the job.
     pub bytes_per_record: Option<f64>,
     /// Whether it was void: shown, never ranked.
     pub void: bool,
+}
+
+impl TunedSetting {
+    /// Its rate: of records where operations carry several, else of operations.
+    pub fn rate(&self) -> Option<Quantity> {
+        self.records_per_s.or(self.ops_per_s)
+    }
 }
 
 /// The main effect of one value.

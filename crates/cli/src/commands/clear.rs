@@ -72,7 +72,14 @@ pub fn delete(
             }
             let share = under_way.operations.map(|planned| moment.operations as f64 / planned.max(1) as f64);
             let (operations, errors, elapsed) = (moment.operations, moment.errors, moment.elapsed);
-            progress.update(&report::Moment { operations, share, errors, p99_ns: moment.p99_ns, elapsed });
+            progress.update(&report::Moment {
+                operations,
+                share,
+                errors,
+                p99_ns: moment.p99_ns,
+                elapsed,
+                ..report::Moment::default()
+            });
             host::interrupt::progress();
         };
         let cleared = runner::clear(plan, place, stop, &mut show);

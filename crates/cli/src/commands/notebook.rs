@@ -107,6 +107,10 @@ impl Observer for Notebook {
         }
         self.progress.update(&report::Moment {
             operations: progress.operations,
+            each: phase
+                .operations
+                .zip(phase.carried)
+                .map(|(operations, records)| records as f64 / operations.max(1) as f64),
             share: self.share(phase, &progress),
             errors: progress.errors,
             p99_ns: progress.p99_ns,

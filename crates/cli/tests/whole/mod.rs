@@ -49,6 +49,7 @@ pub fn study() -> Study {
                 setting: setting(),
                 makespan_s: Some(figure),
                 ops_per_s: Some(figure),
+                records_per_s: Some(figure),
                 p99_ns: Some(figure),
                 bytes_per_record: Some(3.0),
                 void: false,

@@ -7,8 +7,8 @@
 //!
 //! The answer is the list of keys with `valid` behind each (`missing or wrong` otherwise). Which keys are inserted
 //! follows from seed and number of operations, so its digest is equal on every store and with any number of clients,
-//! and known before the run. A run by `seconds` inserts as many keys as there is time for; then the digest is known
-//! only without inserts.
+//! and known before the run. A run by `seconds` inserts as many keys as there is time for, which is another number in
+//! each trial: of those the answer lists only what is `missing or wrong`, and the digest is equal and known all the same.
 
 mod chooser;
 mod judge;
@@ -49,7 +49,7 @@ struct Verdicts {
     invalid: Vec<u32>,
 }
 
-/// Digest of the lines `key \t valid`, for ids below `ids`.
+/// Digest of the lines `key \t valid`, for ids below `ids`; of those above, of the invalid.
 fn digest_of(ids: u32, invalid: &[u32]) -> String {
     let mut invalid = invalid.to_vec();
     invalid.sort_unstable();
@@ -59,7 +59,15 @@ fn digest_of(ids: u32, invalid: &[u32]) -> String {
         let verdict: &[u8] = if invalid.next_if_eq(&id).is_some() { b"missing or wrong" } else { b"valid" };
         digest.line(&[&key::key(id), verdict]);
     }
+    invalid.for_each(|id| digest.line(&[&key::key(id), b"missing or wrong"]));
     digest.finish()
+}
+
+impl Workload {
+    /// Keys whose number does not depend on how much time there is.
+    fn planned(&self) -> u32 {
+        self.records + self.inserts().unwrap_or(0)
+    }
 }
 
 struct Ycsb {
@@ -120,7 +128,6 @@ impl Job for Ycsb {
     }
 
     fn known_digest(&self) -> Option<String> {
-        let ids = self.workload.records + self.inserts?;
-        Some(self.digest.get_or_init(|| digest_of(ids, &[])).clone())
+        Some(self.digest.get_or_init(|| digest_of(self.workload.planned(), &[])).clone())
     }
 }

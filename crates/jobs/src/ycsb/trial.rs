@@ -9,6 +9,7 @@ use super::run::Run;
 use super::value::Values;
 use super::workload::{End, Workload};
 use super::{Verdicts, digest_of};
+use data::scramble::MAX_KEYS;
 use job::{Phase, Trial, Worker};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -83,7 +84,7 @@ impl Trial for YcsbTrial<'_> {
             ("known_before", matches!(self.workload.end, End::Operations(_)).into()),
         ]
         .map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value));
-        (Answer { digest: digest_of(ids, &verdicts.invalid), facts: facts.into() }, Vec::new())
+        (Answer { digest: digest_of(self.workload.planned(), &verdicts.invalid), facts: facts.into() }, Vec::new())
     }
 
     fn reads_back(&self, phase: usize) -> bool {
@@ -106,6 +107,15 @@ impl Trial for YcsbTrial<'_> {
         }
         out.extend_from_slice(&key(index as u32));
         true
+    }
+
+    /// Without a number of operations it inserts as long as there is time.
+    fn later_key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        let is_one = self.inserts.is_none() && index < MAX_KEYS;
+        if is_one {
+            out.extend_from_slice(&key(index as u32));
+        }
+        is_one
     }
 
     fn logical_bytes(&self) -> u64 {

@@ -5,6 +5,7 @@ use crate::charts::ranking::{WIDEST_LINEAR, rows_height};
 use crate::figures;
 use crate::identity::label;
 use analysis::Unit;
+use report::Batches;
 use serde_json::{Value, json};
 use study::{Budget, BudgetPart, Cell, Layer};
 
@@ -37,25 +38,27 @@ fn rows<'a>(cells: &[&'a Cell]) -> Vec<Row<'a>> {
 }
 
 /// The budgets of one part's cells.
-pub(crate) fn chart(cells: &[&Cell], part: &str) -> Option<Chart> {
-    let rows = rows(cells);
+pub(crate) fn chart(cells: &[&Cell], part: &str, batches: Option<Batches>) -> Option<Chart> {
+    let (rows, one) = (rows(cells), if batches.is_some() { "batch" } else { "operation" });
     let (first, last) = (rows.first()?, rows.last()?);
     let wide = last.1.time_per_operation_ns.value > WIDEST_LINEAR * first.1.time_per_operation_ns.value;
     let (scale, note) = if wide {
         (
             Scale::Share,
-            "Percent of the time per operation. The times themselves differ too much for one picture; they are in the figures.",
+            format!(
+                "Percent of the time per {one}. The times themselves differ too much for one picture; they are in the figures."
+            ),
         )
     } else {
         (
             Scale::Time,
-            "Time per operation: the time of the job divided by its operations. The parts of a bar add up to it.",
+            format!("Time per {one}: the time of the job divided by their number. The parts of a bar add up to it."),
         )
     };
     Some(Chart {
         id: slug(&format!("budget {part}")),
-        title: "Where the time per operation goes".into(),
-        note: note.into(),
+        title: format!("Where the time per {one} goes"),
+        note,
         description: rows
             .iter()
             .take(8)

@@ -5,23 +5,28 @@ use crate::charts::ranking::{bars, rows_height};
 use crate::figures;
 use crate::identity::{Identities, label};
 use analysis::{Metric, Unit};
+use report::Batches;
 use study::{Cell, Quantity};
 
 /// Less than this on disk is a directory, a socket or a lock file: the store keeps nothing there.
 const LEAST_BYTES: f64 = 65_536.0;
 
 /// Charts of one part, one for each resource any of its cells has a figure of.
-pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Vec<Chart> {
+pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, batches: Option<Batches>) -> Vec<Chart> {
+    let (client, server) = match batches {
+        None => ("Client: processor time per operation", "Server: processor time per operation"),
+        Some(_) => ("Client: processor time per batch", "Server: processor time per batch"),
+    };
     let draw = |resource: &Resource| chart(resource, cells, part, identities);
     [
         Resource {
-            title: "Client: processor time per operation",
+            title: client,
             note: "All threads of kvtrial. An embedded store's own work is in it.",
             unit: Unit::Nanoseconds,
             figure: |cell| per_operation(cell, cell.client_cpu_s?),
         },
         Resource {
-            title: "Server: processor time per operation",
+            title: server,
             note: "User and system time of the server's processes.",
             unit: Unit::Nanoseconds,
             figure: |cell| per_operation(cell, cell.server_cpu_s?),
@@ -39,7 +44,7 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Ve
             figure: |cell| Metric::Disk.of_cell(cell).filter(|bytes| bytes.value >= LEAST_BYTES),
         },
         Resource {
-            title: "Bytes a record",
+            title: "Bytes per record",
             note: "On disk, or for a server without files its memory, by record the job left.",
             unit: Unit::Bytes,
             figure: bytes_per_record,

@@ -97,11 +97,13 @@ fn front(study: &Study, tune: &Tune) -> Option<Chart> {
     let both = |rate: Option<Quantity>, p99: Option<Quantity>| {
         Some((rate?.value, p99?.value)).filter(|it| it.0 > 0.0 && it.1 > 0.0)
     };
+    let batches = report::Batches::of(study);
+    let (counted, per_second) = (batches.map_or("operations", report::Batches::noun), figures::rate_title(batches));
     let tried: Vec<(f64, f64)> = study
         .cells
         .iter()
         .filter(|cell| !cell.baseline && cell.verdict.is_ranked())
-        .filter_map(|cell| both(cell.ops_per_s, cell.p99_ns))
+        .filter_map(|cell| both(report::shown_rate(cell, batches), cell.p99_ns))
         .collect();
     let (least, most) = tried.iter().fold((f64::INFINITY, 0.0f64), |(low, high), it| (low.min(it.1), high.max(it.1)));
     let wide = most > WIDEST_LINEAR * least;
@@ -110,16 +112,16 @@ fn front(study: &Study, tune: &Tune) -> Option<Chart> {
     let points: Vec<Value> = kept
         .iter()
         .filter_map(|one| {
-            let (rate, p99) = both(one.ops_per_s, one.p99_ns)?;
+            let (rate, p99) = both(one.rate(), one.p99_ns)?;
             Some(json!({ "value": [rate, p99], "name": name(one, &tune.default) }))
         })
         .collect();
-    let mut table = DataTable::new(["Setting", "Operations per second", "p99", "Bytes a record"]);
+    let mut table = DataTable::new(["Setting", &per_second, "p99", "Bytes per record"]);
     for one in &kept {
         let shown = |it: Option<Quantity>, unit| it.map_or("–".into(), |it| figures::with_interval(&it, unit));
         table.rows.push(vec![
             name(one, &tune.default),
-            shown(one.ops_per_s, Unit::PerSecond),
+            shown(one.rate(), Unit::PerSecond),
             shown(one.p99_ns, Unit::Nanoseconds),
             one.bytes_per_record.map_or("–".into(), |it| units::bytes(it.max(0.0).round() as u64)),
         ]);
@@ -129,15 +131,16 @@ fn front(study: &Study, tune: &Tune) -> Option<Chart> {
     Some(Chart {
         id: "tune-front".into(),
         title: "Settings no other beats".into(),
-        note: "99th percentile of response time against rate. Each dot is a setting, and down and to the right is better. Coloured: no other has more operations per second, a lower p99 and fewer \
-               bytes a record at once. Bytes a record are in the figures."
-            .into(),
+        note: format!(
+            "99th percentile of response time against rate. Each dot is a setting, and down and to the right is better. Coloured: no other has more {counted} per second, a lower p99 and fewer \
+               bytes per record at once. Bytes per record are in the figures."
+        ),
         description: format!("Settings no other beats in everything. {}.", words.join("; ")),
         height: 340,
         option: json!({
             "grid": { "left": 8, "right": 28, "top": 40, "bottom": 44, "containLabel": true },
             "legend": { "top": 4, "left": 8, "right": 8 },
-            "xAxis": { "type": "value", "scale": true, "name": "operations per second", "nameLocation": "middle", "nameGap": 26,
+            "xAxis": { "type": "value", "scale": true, "name": format!("{counted} per second"), "nameLocation": "middle", "nameGap": 26,
                        "axisLabel": { "formatter": "@rate.axis" } },
             "yAxis": { "type": if wide { "log" } else { "value" }, "min": if wide { Value::Null } else { json!(0) },
                        "axisLabel": { "formatter": "@ns.axis" } },
@@ -153,7 +156,7 @@ fn front(study: &Study, tune: &Tune) -> Option<Chart> {
 }
 
 fn rate(one: &TunedSetting) -> f64 {
-    one.ops_per_s.map_or(0.0, |it| it.value)
+    one.rate().map_or(0.0, |it| it.value)
 }
 
 fn name(one: &TunedSetting, default: &BTreeMap<String, String>) -> String {

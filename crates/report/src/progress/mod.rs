@@ -25,6 +25,8 @@ const OTHER_LINES: usize = 5;
 pub struct Moment {
     /// Operations done.
     pub operations: u64,
+    /// Records each of them carries, where it is several (batches).
+    pub each: Option<f64>,
     /// Share of the phase that is over, 0 to 1, where it is known.
     pub share: Option<f64>,
     /// Operations that failed or were answered wrongly.

@@ -65,10 +65,13 @@ pub(super) fn trial(name: &str, phase: &str, moment: &Moment, rates: &[f64], col
     }
     if let Some(now) = rates.last() {
         let style = if *now > 0.0 { Style::Plain } else { Style::Bad };
-        parts.push(paint(&format!("{} op/s", units::count(*now)), style, colour));
+        let unit = super::tally::unit(moment.each.is_some());
+        let rate = format!("{} {unit}", units::count(*now * moment.each.unwrap_or(1.0)));
+        parts.push(paint(&rate, style, colour));
     }
     if let Some(p99_ns) = moment.p99_ns {
-        parts.push(format!("p99 {}", units::duration(p99_ns as f64 * 1e-9)));
+        let of = if moment.each.is_some() { " of a batch" } else { "" };
+        parts.push(format!("p99{of} {}", units::duration(p99_ns as f64 * 1e-9)));
     }
     if moment.errors > 0 {
         let errors = match moment.errors {
@@ -138,9 +141,13 @@ mod tests {
     #[test]
     fn the_trial_under_way_shows_a_stall_and_errors() {
         let elapsed = Duration::from_secs(2);
-        let moment = Moment { operations: 5_000, share: Some(0.5), errors: 3, p99_ns: Some(123_000), elapsed };
+        let moment =
+            Moment { operations: 5_000, each: None, share: Some(0.5), errors: 3, p99_ns: Some(123_000), elapsed };
         let line = trial("lmdb", "run", &moment, &[50_800.0, 50_800.0, 0.0], Colour::Never);
         assert_eq!(line, "▸ lmdb                  run  50 %  0 op/s  p99 123 µs  3 errors  ██▁");
+        let batches = Moment { each: Some(1000.0), errors: 0, ..moment };
+        let line = trial("lmdb", "load", &batches, &[50.0], Colour::Never);
+        assert_eq!(line, "▸ lmdb                  load  50 %  50.0k records/s  p99 of a batch 123 µs");
         let begun = Moment { share: Some(0.0), ..Moment::default() };
         assert_eq!(trial("lmdb", "load", &begun, &[], Colour::Never), "▸ lmdb                  load  0 %");
     }

@@ -57,7 +57,8 @@ impl Objective {
     fn score(self, trial: &TrialRecord, records: Option<f64>) -> Option<f64> {
         let score = match self {
             Objective::Makespan => 1.0 / trial.makespan_s,
-            Objective::OpsPerS => trial.ops_per_s,
+            // Of batches the records count: the smallest would have the most operations.
+            Objective::OpsPerS => trial.ops_per_s * analysis::records_per_operation(trial).unwrap_or(1.0),
             Objective::P99 => 1.0 / trial.latency_ns.response.p99 as f64,
             Objective::BytesPerRecord => 1.0 / bytes_per_record(trial, records)?,
         };
@@ -309,7 +310,7 @@ impl Tuner<'_, '_, '_> {
         let costs = |it: &TunedSetting| -> [f64; 3] {
             let value = |quantity: Option<Quantity>| quantity.map_or(f64::INFINITY, |quantity| quantity.value);
             let work =
-                if fixed_time { it.ops_per_s.map_or(f64::INFINITY, |rate| -rate.value) } else { value(it.makespan_s) };
+                if fixed_time { it.rate().map_or(f64::INFINITY, |rate| -rate.value) } else { value(it.makespan_s) };
             [work, value(it.p99_ns), it.bytes_per_record.unwrap_or(0.0)]
         };
         let beaten = |it: &TunedSetting| {
@@ -340,6 +341,7 @@ impl Tuner<'_, '_, '_> {
             setting: cell.varied.clone(),
             makespan_s: over(&|trial| Some(trial.makespan_s)),
             ops_per_s: over(&|trial| Some(trial.ops_per_s)),
+            records_per_s: over(&|trial| Some(trial.ops_per_s * analysis::records_per_operation(trial)?)),
             p99_ns: over(&|trial| Some(trial.latency_ns.response.p99 as f64)),
             bytes_per_record: over(&|trial| bytes_per_record(trial, records)).map(|bytes| bytes.value),
             void: trials.iter().any(|trial| !trial.verdict.is_ranked()),

@@ -46,6 +46,9 @@ impl Server {
             for (file, content) in &plan.files {
                 std::fs::write(directory.path().join(file), content).unwrap();
             }
+            if let Some((uid, gid)) = user(&plan) {
+                std::os::unix::fs::chown(directory.path(), Some(uid), Some(gid)).unwrap();
+            }
             let child = spawn(&plan);
             let mut server = Server { spec: spec.clone(), plan, child, _directory: directory };
             match server.ready() {
@@ -117,8 +120,22 @@ impl Drop for Server {
     }
 }
 
+/// The numbers of the user the server runs as, where root starts it.
+fn user(plan: &ServerPlan) -> Option<(u32, u32)> {
+    // SAFETY: takes nothing, cannot fail.
+    let name = plan.user.filter(|_| unsafe { libc::geteuid() } == 0)?;
+    let number = |option: &str| {
+        let said = Command::new("id").args([option, name]).output().unwrap().stdout;
+        String::from_utf8(said).unwrap().trim().parse().unwrap()
+    };
+    Some((number("-u"), number("-g")))
+}
+
 fn spawn(plan: &ServerPlan) -> Child {
     let mut command = Command::new(&plan.run.program);
+    if let Some((uid, gid)) = user(plan) {
+        command.uid(uid).gid(gid);
+    }
     command
         .args(&plan.run.args)
         .envs(plan.run.env.clone())
