@@ -49,7 +49,7 @@ pub(crate) fn charts(
         chart(
             "rate",
             &format!("{} over time", figures::rate_title(batches)),
-            "The trial with the middle time of each store. Shaded: stalls, when hardly anything was answered or an answer took far longer than others.",
+            "The trial of the median time of each store. Shaded: stalls, when hardly anything was answered or an answer took far longer than others.",
             Unit::PerSecond,
             &rate,
         ),
