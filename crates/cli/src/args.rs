@@ -1,6 +1,7 @@
 //! The command line.
 
 mod comparing;
+mod values;
 
 use crate::commands::selftest::SelftestArguments;
 use crate::{failure, words};
@@ -10,6 +11,7 @@ use job::Scale;
 use runner::search::{Bound, Objective};
 use std::path::PathBuf;
 use std::time::Duration;
+use values::{bound, duration, key_value, objective, rate, scale, whole};
 
 /// Headings of the options of `run`.
 const WHAT: &str = "Stores and input";
@@ -331,78 +333,13 @@ pub struct ManArguments {
     pub out: Option<PathBuf>,
 }
 
-fn key_value(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("write KEY=VALUE".into()),
-    }
-}
-
-fn bound(text: &str) -> Result<Bound, String> {
-    text.parse()
-}
-
-fn objective(text: &str) -> Result<Objective, String> {
-    text.parse()
-}
-
-fn scale(text: &str) -> Result<Scale, String> {
-    Scale::new(text.parse().unwrap_or(f64::NAN))
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    match data::count::number(text) {
-        Some(rate) if rate > 0.0 => Ok(rate),
-        _ => Err("use a number of operations per second above 0, such as 1000 or 50k".into()),
-    }
-}
-
-/// A whole number from `least` to `most`, also as `10k`.
-fn whole(least: u32, most: u32) -> impl Fn(&str) -> Result<u32, String> + Clone + Send + Sync + 'static {
-    move |text| {
-        let number = data::count::whole(text).and_then(|number| u32::try_from(number).ok());
-        number.filter(|number| (least..=most).contains(number)).ok_or_else(|| match most {
-            u32::MAX => format!("use a whole number from {least}, such as 16 or 10k"),
-            most => format!("use a whole number from {least} to {most}, such as 16 or 10k"),
-        })
-    }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
-    let seconds_a_unit = match &text[digits.len()..] {
-        "ms" => 0.001,
-        "s" | "" => 1.0,
-        "m" => 60.0,
-        _ => return Err("use a time such as 500ms, 10s or 2m".into()),
-    };
-    match digits.parse::<f64>() {
-        Ok(number) if number > 0.0 && number < 1e9 => Ok(Duration::from_secs_f64(number * seconds_a_unit)),
-        _ => Err("use a time such as 500ms, 10s or 2m".into()),
-    }
-}
-
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Arguments, duration, key_value, rate, whole};
+    use super::Arguments;
     use clap::CommandFactory;
-    use std::time::Duration;
 
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn times_rates_and_settings_are_read_or_refused_with_an_example() {
-        assert_eq!(duration("500ms").unwrap(), Duration::from_millis(500));
-        assert_eq!(duration("2m").unwrap(), Duration::from_secs(120));
-        assert!(duration("-1s").unwrap_err().contains("10s") && duration("1h").is_err() && duration("s").is_err());
-        assert!(rate("0").is_err() && rate("inf").is_err() && rate("1e3").unwrap() == 1000.0);
-        assert_eq!((rate("50k"), whole(1, 100_000)("10k")), (Ok(50_000.0), Ok(10_000)));
-        assert!(whole(1, 100)("10k").unwrap_err().contains("1 to 100") && whole(1, 9)("0").is_err());
-        assert_eq!(key_value("a=b=c").unwrap(), ("a".into(), "b=c".into()));
-        assert!(key_value("=x").is_err());
     }
 }

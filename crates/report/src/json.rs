@@ -30,46 +30,25 @@ pub(crate) fn write_with(out: &mut impl Write, value: &impl Serialize, layout: i
     Ok(value.serialize(&mut Serializer::with_formatter(out, layout))?)
 }
 
+/// Functions that hand what they are given on to the layout within.
+macro_rules! within {
+    ($($name:ident($($given:ident: $type:ty)?)),* $(,)?) => {
+        $(fn $name<W: ?Sized + Write>(&mut self, writer: &mut W $(, $given: $type)?) -> io::Result<()> {
+            self.0.$name(writer $(, $given)?)
+        })*
+    };
+}
+
 /// Everything of the layout within, but for what strings are made of.
 impl<F: Formatter> Formatter for Shown<F> {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         self.0.write_string_fragment(writer, &study::visible(fragment))
     }
 
-    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_array(writer)
-    }
-
-    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_array(writer)
-    }
-
-    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_array_value(writer, first)
-    }
-
-    fn end_array_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_array_value(writer)
-    }
-
-    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_object(writer)
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_object(writer)
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_object_key(writer, first)
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_object_value(writer)
-    }
-
-    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_object_value(writer)
+    within! {
+        begin_array(), end_array(), begin_array_value(first: bool), end_array_value(),
+        begin_object(), end_object(), begin_object_key(first: bool), end_object_key(),
+        begin_object_value(), end_object_value(),
     }
 }
 

@@ -7,12 +7,10 @@
 
 mod questions;
 
-use crate::{
-    Capabilities, Facts, Group, Happening, Holding, OperationKind, OperationSet, Reduction, Session, SessionPlan,
-    Store, StoreError, Sweep, Swept, Threading,
-};
+use crate::layered::Layered;
+use crate::{Capabilities, OperationKind, OperationSet, Store, StoreError};
 use questions::{Counters, Questions};
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 /// What all keys tried begin with.
 pub const KEY_PREFIX: &str = "kvtrial-asks:";
@@ -75,83 +73,25 @@ struct Asked {
     lacks: Vec<(OperationKind, String)>,
 }
 
-impl Store for Asked {
-    fn capabilities(&self) -> &Capabilities {
+impl Layered for Asked {
+    fn beneath(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn declared(&self) -> &Capabilities {
         &self.capabilities
     }
 
-    fn lacks(&self, kind: OperationKind) -> Option<&str> {
+    fn lacked(&self, kind: OperationKind) -> Option<&str> {
         let found = self.lacks.iter().find(|(lacked, _)| *lacked == kind);
-        found.map(|(_, words)| words.as_str()).or_else(|| self.store.lacks(kind))
+        found.map(|(_, words)| words.as_str())
     }
 
-    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        self.store.session(plan)
-    }
-
-    fn believing_session(&self, plan: SessionPlan, largest_reply_bytes: u64) -> Result<Box<dyn Session>, StoreError> {
-        self.store.believing_session(plan, largest_reply_bytes)
-    }
-
-    fn threading(&self) -> Threading {
-        self.store.threading()
-    }
-
-    fn facts(&self) -> Result<Facts, StoreError> {
-        let mut facts = self.store.facts()?;
+    fn add_facts(&self, config: &mut BTreeMap<String, String>) {
         if !self.lacks.is_empty() {
             let each = self.lacks.iter().map(|(kind, words)| format!("{} ({words})", kind.name()));
-            facts.config.insert("lacks".into(), each.collect::<Vec<_>>().join("; "));
+            config.insert("lacks".into(), each.collect::<Vec<_>>().join("; "));
         }
-        Ok(facts)
-    }
-
-    fn happened(&self) -> Vec<Happening> {
-        self.store.happened()
-    }
-
-    fn look(&self, within: Duration) {
-        self.store.look(within);
-    }
-
-    fn resent(&self) -> u64 {
-        self.store.resent()
-    }
-
-    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
-        self.store.own_rows()
-    }
-
-    fn clear(&self) -> Result<(), StoreError> {
-        self.store.clear()
-    }
-
-    fn made(&self) -> Vec<String> {
-        self.store.made()
-    }
-
-    fn unmake(&self) -> Result<(), StoreError> {
-        self.store.unmake()
-    }
-
-    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
-        self.store.sweep(sweep, keys)
-    }
-
-    fn holding(&self) -> Result<Holding, StoreError> {
-        self.store.holding()
-    }
-
-    fn flush(&self) -> Result<(), StoreError> {
-        self.store.flush()
-    }
-
-    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
-        self.store.compact(patience)
-    }
-
-    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
-        self.store.reduce(reduction, patience)
     }
 }
 

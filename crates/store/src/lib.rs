@@ -98,6 +98,7 @@ mod endpoint;
 mod error;
 pub mod immediate;
 mod info;
+mod layered;
 pub mod layers;
 mod operation;
 mod owned;

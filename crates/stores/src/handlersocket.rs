@@ -16,9 +16,10 @@
 mod count;
 mod line;
 mod protocol;
+mod sweep;
 
 use crate::mariadb;
-use protocol::{Greeting, HandlerSocket, KEY_BYTES, push_sweep, swept};
+use protocol::{Greeting, HandlerSocket, KEY_BYTES};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -255,8 +256,8 @@ impl Store for Rows {
         let mut all = Swept::default();
         for (number, keys) in keys.chunks(SWEPT_AT_ONCE).enumerate() {
             let mut request = Vec::new();
-            push_sweep(&mut request, sweep, keys);
-            let found = talk.ask(&request, |input| swept(sweep, keys.len(), input))?;
+            sweep::push_sweep(&mut request, sweep, keys);
+            let found = talk.ask(&request, |input| sweep::swept(sweep, keys.len(), input))?;
             all.there += found.there;
             all.first = all.first.or(found.first.map(|place| number * SWEPT_AT_ONCE + place));
         }

@@ -10,6 +10,7 @@ pub mod private;
 mod resp;
 mod server;
 mod tyrant;
+mod untruth;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

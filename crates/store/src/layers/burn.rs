@@ -5,10 +5,12 @@
 //! the store; with several operations in flight the store goes on meanwhile and the slowdown is less.
 
 use super::Layer;
+use crate::layered::Layered;
 use crate::{
-    Capabilities, Executor, Facts, Group, Happening, Heed, Holding, Operation, OperationKind, OptionInfo, Reduction,
-    Reply, Session, SessionPlan, Sink, Slot, Store, StoreError, Sweep, Swept, Threading, Until,
+    Executor, Heed, Operation, OperationKind, OptionInfo, Reply, Session, SessionPlan, Sink, Slot, Store, StoreError,
+    Until,
 };
+use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -64,85 +66,17 @@ struct Burning {
     text: String,
 }
 
-impl Burning {
-    fn over(&self, session: Box<dyn Session>) -> Box<dyn Session> {
+impl Layered for Burning {
+    fn beneath(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn around(&self, session: Box<dyn Session>, _: SessionPlan) -> Box<dyn Session> {
         Box::new(BurningSession { session, burn: self.burn, last: Instant::now(), every: 1, left: 1 })
     }
-}
 
-impl Store for Burning {
-    fn capabilities(&self) -> &Capabilities {
-        self.store.capabilities()
-    }
-
-    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        Ok(self.over(self.store.session(plan)?))
-    }
-
-    fn believing_session(&self, plan: SessionPlan, largest_reply_bytes: u64) -> Result<Box<dyn Session>, StoreError> {
-        Ok(self.over(self.store.believing_session(plan, largest_reply_bytes)?))
-    }
-
-    fn lacks(&self, kind: OperationKind) -> Option<&str> {
-        self.store.lacks(kind)
-    }
-
-    fn threading(&self) -> Threading {
-        self.store.threading()
-    }
-
-    fn facts(&self) -> Result<Facts, StoreError> {
-        let mut facts = self.store.facts()?;
-        facts.config.insert("burn".into(), self.text.clone());
-        Ok(facts)
-    }
-
-    fn look(&self, within: Duration) {
-        self.store.look(within);
-    }
-
-    fn happened(&self) -> Vec<Happening> {
-        self.store.happened()
-    }
-
-    fn resent(&self) -> u64 {
-        self.store.resent()
-    }
-
-    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
-        self.store.own_rows()
-    }
-
-    fn clear(&self) -> Result<(), StoreError> {
-        self.store.clear()
-    }
-
-    fn made(&self) -> Vec<String> {
-        self.store.made()
-    }
-
-    fn unmake(&self) -> Result<(), StoreError> {
-        self.store.unmake()
-    }
-
-    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
-        self.store.sweep(sweep, keys)
-    }
-
-    fn holding(&self) -> Result<Holding, StoreError> {
-        self.store.holding()
-    }
-
-    fn flush(&self) -> Result<(), StoreError> {
-        self.store.flush()
-    }
-
-    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
-        self.store.compact(patience)
-    }
-
-    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
-        self.store.reduce(reduction, patience)
+    fn add_facts(&self, config: &mut BTreeMap<String, String>) {
+        config.insert("burn".into(), self.text.clone());
     }
 }
 

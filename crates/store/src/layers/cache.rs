@@ -19,13 +19,12 @@ mod memory;
 mod session;
 
 use super::Layer;
-use crate::{
-    Capabilities, Facts, Group, Happening, Holding, OperationKind, OperationSet, OptionInfo, Reduction, Session,
-    SessionPlan, Store, StoreError, Sweep, Swept, Threading, size,
-};
+use crate::layered::Layered;
+use crate::{Capabilities, OperationKind, OperationSet, OptionInfo, Session, SessionPlan, Store, StoreError, size};
 use flusher::Flusher;
 use memory::Memory;
 use session::CachedSession;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use study::Durability;
@@ -94,40 +93,22 @@ impl Cached {
         let flusher = Flusher::start(Arc::clone(&store), Arc::clone(&memory), interval)?;
         Ok(Cached { store, memory, interval, capabilities, _flusher: flusher })
     }
-
-    fn over(&self, beneath: Box<dyn Session>, plan: SessionPlan) -> Box<dyn Session> {
-        Box::new(CachedSession::new(beneath, Arc::clone(&self.memory), &self.capabilities, plan))
-    }
-
-    /// Writes all that waits, and forgets what is in memory.
-    fn write_all(&self) -> Result<(), StoreError> {
-        self.memory.write_all().map_err(StoreError::Session)
-    }
 }
 
-impl Store for Cached {
-    fn capabilities(&self) -> &Capabilities {
+impl Layered for Cached {
+    fn beneath(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn declared(&self) -> &Capabilities {
         &self.capabilities
     }
 
-    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        Ok(self.over(self.store.session(plan)?, plan))
+    fn around(&self, session: Box<dyn Session>, plan: SessionPlan) -> Box<dyn Session> {
+        Box::new(CachedSession::new(session, Arc::clone(&self.memory), &self.capabilities, plan))
     }
 
-    fn believing_session(&self, plan: SessionPlan, largest_reply_bytes: u64) -> Result<Box<dyn Session>, StoreError> {
-        Ok(self.over(self.store.believing_session(plan, largest_reply_bytes)?, plan))
-    }
-
-    fn lacks(&self, kind: OperationKind) -> Option<&str> {
-        self.store.lacks(kind)
-    }
-
-    fn threading(&self) -> Threading {
-        self.store.threading()
-    }
-
-    fn facts(&self) -> Result<Facts, StoreError> {
-        let mut facts = self.store.facts()?;
+    fn add_facts(&self, config: &mut BTreeMap<String, String>) {
         let beneath = self.store.capabilities().durability;
         for (name, value) in [
             ("cache_bytes", self.memory.capacity_bytes().to_string()),
@@ -135,61 +116,13 @@ impl Store for Cached {
             ("cache_crash_loses", "acknowledged writes that still wait in memory".into()),
             ("cache_durability_beneath", beneath.name().into()),
         ] {
-            facts.config.insert(name.into(), value);
+            config.insert(name.into(), value);
         }
-        Ok(facts)
     }
 
-    fn look(&self, within: Duration) {
-        self.store.look(within);
-    }
-
-    fn happened(&self) -> Vec<Happening> {
-        self.store.happened()
-    }
-
-    fn resent(&self) -> u64 {
-        self.store.resent()
-    }
-
-    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
-        self.store.own_rows()
-    }
-
-    fn clear(&self) -> Result<(), StoreError> {
-        self.store.clear()
-    }
-
-    fn made(&self) -> Vec<String> {
-        self.store.made()
-    }
-
-    fn unmake(&self) -> Result<(), StoreError> {
-        self.store.unmake()
-    }
-
-    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
-        self.store.sweep(sweep, keys)
-    }
-
-    fn holding(&self) -> Result<Holding, StoreError> {
-        self.write_all()?;
-        self.store.holding()
-    }
-
-    fn flush(&self) -> Result<(), StoreError> {
-        self.write_all()?;
-        self.store.flush()
-    }
-
-    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
-        self.write_all()?;
-        self.store.compact(patience)
-    }
-
-    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
-        self.write_all()?;
-        self.store.reduce(reduction, patience)
+    /// Writes all that waits, and forgets what is in memory.
+    fn hand_down(&self) -> Result<(), StoreError> {
+        self.memory.write_all().map_err(StoreError::Session)
     }
 }
 

@@ -8,7 +8,7 @@
 use super::line::{Line, find, push_token, unescape};
 use store::wire::ascii::{parse_i64, parse_u64, push_i64, push_u64};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
-use store::{Expected, Failure, Operation, OperationKind, Reply, RowBuffer, Sweep, Swept};
+use store::{Expected, Failure, Operation, OperationKind, Reply, RowBuffer};
 
 /// Width of the key columns: a longer key would be cut off by the server, without a word.
 pub(super) const KEY_BYTES: usize = 1536;
@@ -24,8 +24,8 @@ const READ: u8 = b'1';
 const WRITE: u8 = b'2';
 const WHOLE: u8 = b'3';
 const COUNTER: u8 = b'4';
-const NEW_COUNTER: u8 = b'5';
-const KEY: u8 = b'6';
+pub(super) const NEW_COUNTER: u8 = b'5';
+pub(super) const KEY: u8 = b'6';
 const INDEXES: [(u8, &str, &str); 6] = [
     (READ, "kvtrial_kv", "k,v"),
     // With `ver` as a column to filter by.
@@ -370,43 +370,6 @@ impl Codec for HandlerSocket {
             Err(problem) => Decoded::Broken(problem),
         }
     }
-}
-
-/// Writes requests for each key in both tables: it may be that of a value, of a counter, or of both. No key is longer than its column.
-pub(super) fn push_sweep(out: &mut Vec<u8>, sweep: Sweep, keys: &[&[u8]]) {
-    let end: &[u8] = if sweep == Sweep::Look { b"\n" } else { b"\t1\t0\tD\n" };
-    for key in keys {
-        for index in [KEY, NEW_COUNTER] {
-            find(out, index, b"=", key);
-            out.extend_from_slice(end);
-        }
-    }
-}
-
-/// What the answers to these requests say; `None`: they are not all there.
-pub(super) fn swept(sweep: Sweep, keys: usize, input: &[u8]) -> Result<Option<Swept>, String> {
-    if input.iter().filter(|byte| **byte == b'\n').count() < 2 * keys {
-        return Ok(None);
-    }
-    let mut swept = Swept::default();
-    let mut lines = input.split(|byte| *byte == b'\n');
-    for place in 0..keys {
-        let mut is_there = false;
-        for text in lines.by_ref().take(2) {
-            let line = Line::of(text).map_err(str::to_owned)?;
-            if !line.is_good() {
-                return Err(line.words());
-            }
-            is_there |= match sweep {
-                Sweep::Look => line.tokens().next().is_some(),
-                Sweep::Delete => line.count()? > 0,
-            };
-        }
-        if is_there {
-            swept.count(place);
-        }
-    }
-    Ok(Some(swept))
 }
 
 fn refused(words: &str) -> Reply<'_> {

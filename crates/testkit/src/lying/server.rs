@@ -5,6 +5,7 @@ use super::map::Map;
 use super::memcached::Memcached;
 use super::resp::Resp;
 use super::tyrant::Tyrant;
+use super::untruth::{due, false_value, is_about_values};
 use super::{Knows, Lie, Protocol, Rule, Target, Told, Visit};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -36,15 +37,15 @@ enum Place {
     Unix(PathBuf),
 }
 
-struct Shared {
+pub(super) struct Shared {
     map: Mutex<Map>,
-    rules: Vec<Rule>,
-    told: Mutex<Vec<Told>>,
+    pub(super) rules: Vec<Rule>,
+    pub(super) told: Mutex<Vec<Told>>,
     /// Until when it is at work, where it serves [`Lie::InTurn`].
     busy_until: Mutex<Option<Instant>>,
     /// Keys whose put was carried out and waits for its answer.
-    writing: Mutex<Vec<Vec<u8>>>,
-    turns: AtomicU64,
+    pub(super) writing: Mutex<Vec<Vec<u8>>>,
+    pub(super) turns: AtomicU64,
     /// Times requests were read.
     reads: AtomicU64,
     /// What was asked over each connection, in the order they came.
@@ -54,7 +55,7 @@ struct Shared {
     ends: AtomicBool,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -196,7 +197,7 @@ impl Shared {
     }
 
     /// Writes over one connection, and over all.
-    fn writes(&self, visit: usize) -> (u64, u64) {
+    pub(super) fn writes(&self, visit: usize) -> (u64, u64) {
         let visits = lock(&self.visits);
         (visits[visit].writes, visits.iter().map(|visit| visit.writes).sum())
     }
@@ -411,71 +412,4 @@ fn answer<D: Dialect>(
         _ => {}
     }
     Course::GoesOn
-}
-
-/// The first rule about this request that is due now, among the lies that are `possible`; notes that it was used.
-fn due(action: &Action, visit: usize, shared: &Shared, mut possible: impl FnMut(Lie) -> bool) -> Option<Lie> {
-    let (target, key) = match action {
-        Action::Get { key } => (Target::Gets, key),
-        Action::Put { key, .. } => (Target::Puts, key),
-        Action::Add { key, .. } => (Target::Increments, key),
-        Action::Append { key, .. } => (Target::Appends, key),
-        _ => return None,
-    };
-    let (own, all) = shared.writes(visit);
-    let mut fitting = shared.rules.iter().filter(|rule| rule.fits(target, key) && rule.holds(own, all));
-    let rule = fitting.find(|rule| possible(rule.lie) && rule.is_due())?;
-    lock(&shared.told).push(Told { lie: rule.lie, key: key.clone() });
-    Some(rule.lie)
-}
-
-fn is_about_values(lie: Lie) -> bool {
-    matches!(
-        lie,
-        Lie::WrongBytes
-            | Lie::AnotherKeysValue
-            | Lie::StaleValue
-            | Lie::OneRegister
-            | Lie::FirstValueWhileWriting
-            | Lie::BackAndForthWhileWriting
-            | Lie::RepeatedNumber
-            | Lie::SevenBytes
-            | Lie::TruncatedValue
-            | Lie::Denied
-    )
-}
-
-/// The answer a lie about values makes of a hit, when it can.
-fn false_value(lie: Lie, action: &Action, truth: &Answer, map: &Map, shared: &Shared) -> Option<Answer> {
-    match (lie, action, truth) {
-        (Lie::RepeatedNumber, Action::Add { .. }, Answer::Number(number @ 2..)) => {
-            return Some(Answer::Number(number - 1));
-        }
-        (Lie::SevenBytes, Action::Append { .. }, Answer::Number(_)) => return Some(Answer::Number(7)),
-        _ => {}
-    }
-    let is_written = |key: &Vec<u8>| lock(&shared.writing).contains(key);
-    let (Action::Get { key }, Answer::Value { value, version }) = (action, truth) else { return None };
-    let value = match lie {
-        Lie::Denied => return Some(Answer::Missing),
-        Lie::AnotherKeysValue => map.another(key)?,
-        Lie::StaleValue => map.previous(key)?,
-        Lie::OneRegister => map.last_put(key)?,
-        Lie::FirstValueWhileWriting if is_written(key) => map.first(key)?,
-        Lie::BackAndForthWhileWriting
-            if is_written(key) && shared.turns.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) =>
-        {
-            map.previous(key)?
-        }
-        Lie::WrongBytes | Lie::TruncatedValue if value.is_empty() => return None,
-        Lie::WrongBytes => {
-            let mut value = value.clone();
-            let middle = value.len() / 2;
-            value[middle] ^= 1;
-            value
-        }
-        Lie::TruncatedValue => value[..value.len() - 1].to_vec(),
-        _ => return None,
-    };
-    Some(Answer::Value { value, version: *version })
 }

@@ -1,0 +1,95 @@
+//! Where a store is and how it is reached: plain data, of which another process can open it.
+
+use crate::disk::allocated_bytes;
+use crate::settle::{Handles, settle};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use store::asked::asked;
+use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo, layers};
+use study::Spec;
+
+/// How a store is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reached {
+    /// Its files are here.
+    Directory(PathBuf),
+    /// Its server listens here.
+    Endpoint(Endpoint),
+}
+
+/// All that another process has to know of premises to open the store there, and to look at what it does: plain data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Whereabouts {
+    /// How the store is reached.
+    pub reached: Reached,
+    /// The private server's program.
+    pub server_pid: Option<i32>,
+    /// The private directory.
+    pub(crate) directory: Option<PathBuf>,
+    /// Files in it that are not data.
+    pub(crate) logs: Vec<PathBuf>,
+    /// What is known of a private server needs no asking.
+    pub(crate) asking: Asking,
+}
+
+impl Whereabouts {
+    /// Opens the store there, with its layers.
+    ///
+    /// # Errors
+    /// The store's, or that it is not reached that way.
+    pub fn open(&self, info: &'static StoreInfo, layered: &Spec) -> Result<Box<dyn Store>, StoreError> {
+        let spec = &layers::beneath(layered);
+        let store = match (info.opener, &self.reached) {
+            (Opener::Embedded(open), Reached::Directory(directory)) => {
+                let store = open(spec, directory)?;
+                if self.directory.is_some() {
+                    settle(directory, Handles::Kept).map_err(|(path, source)| StoreError::Io { path, source })?;
+                }
+                store
+            }
+            (Opener::Server { connect, .. }, Reached::Endpoint(endpoint)) => {
+                let store = connect(spec, endpoint)?;
+                if self.asking == Asking::Asked { asked(store, &format!("{}://{endpoint}", info.name))? } else { store }
+            }
+            (_, other) => return Err(StoreError::Session(format!("{} is not reached by {other:?}", info.name))),
+        };
+        layers::apply(layered, store)
+    }
+
+    /// Where the private server listens, and how to log in; `None` when there is none.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        match &self.reached {
+            Reached::Endpoint(endpoint) => self.server_pid.map(|_| endpoint),
+            Reached::Directory(_) => None,
+        }
+    }
+
+    /// What the store opened there says of itself; and of a private server that others can use, that they can.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    pub fn facts(&self, store: &dyn Store) -> Result<Facts, StoreError> {
+        let said = store.facts()?;
+        let seen = |text: &str| study::visible(text).into_owned();
+        let config = said.config.iter().map(|(name, value)| (seen(name), seen(value))).collect();
+        let mut facts = Facts { product: seen(&said.product), version: seen(&said.version), config };
+        if self.endpoint().is_some_and(Endpoint::is_open_to_all) {
+            facts.config.insert("access".into(), "any user of this machine: a port without a password".into());
+        }
+        Ok(facts)
+    }
+
+    /// Bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
+    pub fn disk_bytes(&self) -> Option<u64> {
+        self.directory.as_ref().map(|directory| allocated_bytes(directory, &self.logs))
+    }
+}
+
+/// Whether a server of the user's is asked what it can do before it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Asking {
+    /// It is, on keys of kvtrial's own.
+    Asked,
+    /// It is only going to be read.
+    Unasked,
+}

@@ -1,0 +1,124 @@
+//! Stores made of a store: what one does not change goes to the store beneath, here and nowhere else.
+
+use crate::{
+    Capabilities, Facts, Group, Happening, Holding, OperationKind, Reduction, Session, SessionPlan, Store, StoreError,
+    Sweep, Swept, Threading,
+};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A store around a store. What it changes is named here; every other function of [`Store`] is that of the store beneath.
+pub(crate) trait Layered: Send + Sync {
+    /// The store beneath.
+    fn beneath(&self) -> &dyn Store;
+
+    /// Its capabilities, where they are others than those beneath.
+    fn declared(&self) -> &Capabilities {
+        self.beneath().capabilities()
+    }
+
+    /// Why it lacks an operation that the store beneath has.
+    fn lacked(&self, kind: OperationKind) -> Option<&str> {
+        let _ = kind;
+        None
+    }
+
+    /// What its clients get, given a session of the store beneath.
+    fn around(&self, session: Box<dyn Session>, plan: SessionPlan) -> Box<dyn Session> {
+        let _ = plan;
+        session
+    }
+
+    /// Adds its facts to those of the store beneath.
+    fn add_facts(&self, config: &mut BTreeMap<String, String>) {
+        let _ = config;
+    }
+
+    /// Hands down what it has not handed down yet: whoever asks about all that is stored asks the store beneath.
+    fn hand_down(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+// A function that is missing here would be one that ends at the layer: what is beneath has it, and nobody asks.
+#[deny(clippy::missing_trait_methods)]
+impl<L: Layered> Store for L {
+    fn capabilities(&self) -> &Capabilities {
+        self.declared()
+    }
+
+    fn lacks(&self, kind: OperationKind) -> Option<&str> {
+        self.lacked(kind).or_else(|| self.beneath().lacks(kind))
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        Ok(self.around(self.beneath().session(plan)?, plan))
+    }
+
+    fn believing_session(&self, plan: SessionPlan, largest_reply_bytes: u64) -> Result<Box<dyn Session>, StoreError> {
+        Ok(self.around(self.beneath().believing_session(plan, largest_reply_bytes)?, plan))
+    }
+
+    fn threading(&self) -> Threading {
+        self.beneath().threading()
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let mut facts = self.beneath().facts()?;
+        self.add_facts(&mut facts.config);
+        Ok(facts)
+    }
+
+    fn happened(&self) -> Vec<Happening> {
+        self.beneath().happened()
+    }
+
+    fn look(&self, within: Duration) {
+        self.beneath().look(within);
+    }
+
+    fn resent(&self) -> u64 {
+        self.beneath().resent()
+    }
+
+    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
+        self.beneath().own_rows()
+    }
+
+    fn clear(&self) -> Result<(), StoreError> {
+        self.beneath().clear()
+    }
+
+    fn made(&self) -> Vec<String> {
+        self.beneath().made()
+    }
+
+    fn unmake(&self) -> Result<(), StoreError> {
+        self.beneath().unmake()
+    }
+
+    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
+        self.hand_down()?;
+        self.beneath().sweep(sweep, keys)
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        self.hand_down()?;
+        self.beneath().holding()
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        self.hand_down()?;
+        self.beneath().flush()
+    }
+
+    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
+        self.hand_down()?;
+        self.beneath().compact(patience)
+    }
+
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+        self.hand_down()?;
+        self.beneath().reduce(reduction, patience)
+    }
+}
