@@ -178,7 +178,7 @@ mod tests {
         let far = cell("redis://far", &[(&[Layer::Generator], 100.0), (&[Layer::Wire, Layer::Store], 90_000.0)]);
         let cells = [&far, &near];
         assert_eq!(names(&rows(&cells)), ["generator", "wire", "wire + store", "store"]);
-        let option = chart(&cells, "").map(|chart| chart.option).unwrap_or_default();
+        let option = chart(&cells, "", None).map(|chart| chart.option).unwrap_or_default();
         let colours: Vec<&str> = option["series"]
             .as_array()
             .into_iter()
@@ -196,7 +196,7 @@ mod tests {
     fn stores_a_hundredfold_apart_are_drawn_by_shares_that_end_at_100() {
         let quick = cell("lmdb", &[(&[Layer::Generator], 100.0), (&[Layer::Store], 300.0)]);
         let slow = cell("sqlite", &[(&[Layer::Generator], 100.0), (&[Layer::Store], 99_900.0)]);
-        let option = chart(&[&slow, &quick], "").map(|chart| chart.option).unwrap_or_default();
+        let option = chart(&[&slow, &quick], "", None).map(|chart| chart.option).unwrap_or_default();
         assert_eq!(option["series"][0]["data"], serde_json::json!([25.0, 0.1]));
         assert_eq!(option["xAxis"]["max"], 100);
     }

@@ -6,7 +6,7 @@ use super::memcached::Memcached;
 use super::resp::Resp;
 use super::tyrant::Tyrant;
 use super::untruth::{due, false_value, is_about_values};
-use super::{Knows, Lie, Protocol, Rule, Target, Told, Visit};
+use super::{Knows, Lie, Protocol, Rule, Told, Visit};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
