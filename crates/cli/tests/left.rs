@@ -282,7 +282,11 @@ fn what_was_inserted_for_as_long_as_there_was_time_is_found_and_deleted_to_the_l
         users.client().execute(&Operation::Delete { key: key.as_bytes() }).unwrap();
     }
     let refused = desk.kvtrial(&format!("run {words} 1 --out other"));
-    assert!(refused.status != 0 && refused.said().contains("already holds"), "planned keys are absent: {}", refused.said());
+    assert!(
+        refused.status != 0 && refused.said().contains("already holds"),
+        "planned keys are absent: {}",
+        refused.said()
+    );
     let cleared = desk.kvtrial(&format!("clear out -s {url}"));
     assert_eq!(cleared.status, 0, "{}", cleared.said());
     assert_eq!(users.keys(), 2, "{}", cleared.said());

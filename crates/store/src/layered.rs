@@ -34,7 +34,7 @@ pub(crate) trait Layered: Send + Sync {
         let _ = config;
     }
 
-    /// Hands down what it has not handed down yet: whoever asks about all that is stored asks the store beneath.
+    /// Hands down what it has not handed down yet: questions about all that is stored go to the store beneath.
     fn hand_down(&self) -> Result<(), StoreError> {
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! [`Lie`]. Everything told is remembered with its key, so that a test can demand that the right key was named.
 
 mod dialect;
+mod line;
 mod map;
 mod memcached;
 pub mod private;

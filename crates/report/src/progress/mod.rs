@@ -277,7 +277,14 @@ mod tests {
         progress.trial_started(3, 4, "null", "load");
         frame();
         let elapsed = Duration::from_millis(1_000);
-        progress.update(&Moment { operations: 250, share: Some(0.25), errors: 0, p99_ns: Some(50_000), elapsed });
+        progress.update(&Moment {
+            operations: 250,
+            each: None,
+            share: Some(0.25),
+            errors: 0,
+            p99_ns: Some(50_000),
+            elapsed,
+        });
         let lines: Vec<String> = screen.contents().lines().map(str::to_owned).collect();
         assert_eq!(lines.len(), 4, "{lines:?}");
         assert!(lines[0].starts_with("✓ null") && lines[0].ends_with("valid    1/2"), "{lines:?}");

@@ -1,6 +1,7 @@
 //! The server: a thread that listens, a thread a connection, and the place where answers become lies.
 
 use super::dialect::{Action, Answer, Dialect, Parsed, Request};
+use super::line::Line;
 use super::map::Map;
 use super::memcached::Memcached;
 use super::resp::Resp;
@@ -8,7 +9,7 @@ use super::tyrant::Tyrant;
 use super::untruth::{due, false_value, is_about_values};
 use super::{Knows, Lie, Protocol, Rule, Told, Visit};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -214,24 +215,6 @@ impl Drop for LyingServer {
         if let (Ok(()), Some(listening)) = (woken, self.listening.take()) {
             let _ = listening.join();
         }
-    }
-}
-
-/// A connection.
-trait Line: Read + Write + Send {
-    /// Ends it at once, in both directions.
-    fn hang_up(&self);
-}
-
-impl Line for TcpStream {
-    fn hang_up(&self) {
-        let _ = self.shutdown(Shutdown::Both);
-    }
-}
-
-impl Line for UnixStream {
-    fn hang_up(&self) {
-        let _ = self.shutdown(Shutdown::Both);
     }
 }
 
