@@ -1,6 +1,6 @@
 //! The values of options, read or refused with an example.
 
-use engine::Scale;
+use job::Scale;
 use runner::search::{Bound, Objective};
 use std::time::Duration;
 
