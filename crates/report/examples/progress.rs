@@ -17,6 +17,7 @@ fn main() {
                 let errors = if store == "redis-unix" { done / 10 } else { 0 };
                 let p99_ns = (done > 10).then_some(123_000);
                 progress.update(&Moment {
+                    each: None,
                     operations: done * 500,
                     share: Some(done as f64 / 20.0),
                     errors,
