@@ -261,6 +261,18 @@ impl Premises {
         }
     }
 
+    /// The same where nothing of the server is wanted any more: it is neither asked to end nor waited for.
+    ///
+    /// # Errors
+    /// What could not be removed.
+    pub fn abandon(self) -> Result<(), StoreError> {
+        match &self.behind {
+            Behind::Users | Behind::UsersHere(_) => Ok(()),
+            Behind::Directory(lease) => lease.end(),
+            Behind::Server(server) => server.lease().end(),
+        }
+    }
+
     fn server(&self) -> Option<&Server> {
         self.behind.server()
     }

@@ -16,7 +16,7 @@ use job::Params;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Facts, StoreError};
-use study::{Durability, Judged, Reason, ReasonKind, ServerUse, Target, TrialRecord, Verdict};
+use study::{Durability, Judged, Reason, ReasonKind, ServerUse, Status, Target, TrialRecord, Verdict};
 
 /// What a trial came to.
 pub struct Finished {
@@ -72,7 +72,9 @@ impl TrialRun<'_> {
         };
         let seen = self.phases(&premises, keys, observer);
         let finished = self.judge(record, seen);
-        let closed = premises.close();
+        // Nothing of a void trial has to be kept: its server, which may hang, is not waited for.
+        let is_void = |it: &Finished| it.record.verdict.status == Status::Void;
+        let closed = if finished.as_ref().is_ok_and(is_void) { premises.abandon() } else { premises.close() };
         finished.map(|mut finished| {
             if let Err(error) = closed {
                 finished.record.verdict.add(reason(ReasonKind::ServerDied, error.to_string()));

@@ -265,13 +265,8 @@ pub fn servers_memory_limited(store: &str, _: &str) {
     let struck = limit_memory(&running.of_server());
     let over = running.ended(struck);
     let why = over.reason(&["server_died", "refused", "unexpected_miss"]);
-    // Go's runtime says so at the head of a long trace, and ends with status 2.
     // memcached forgets others to make room.
-    let words = match store {
-        "etcd" => "status 2",
-        "memcached" => "acknowledged",
-        _ => "memory",
-    };
+    let words = if store == "memcached" { "acknowledged" } else { "memory" };
     assert!(why.to_lowercase().contains(words), "{}: {why}", over.words);
     void_and_resumable(&over);
 }

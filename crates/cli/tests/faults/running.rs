@@ -134,7 +134,7 @@ pub struct Over {
     pub ran: Ran,
     pub status: ExitStatus,
     pub took: Duration,
-    /// Of that, what its processes were ready to run but had no processor.
+    /// Of that, what kvtrial's own processes were ready to run but had no processor.
     delayed: Duration,
     pub words: String,
     path: String,
@@ -295,10 +295,12 @@ impl Running {
     /// Waits for its end; nothing it was seen to have may be left a moment later.
     pub fn ended(mut self, struck: Instant) -> Over {
         let (mut delays, mut noted) = (Delays::default(), Instant::now());
-        delays.note(self.seen.iter().copied().chain([self.pid()]));
+        let is_ours = |pid: &i32| process(*pid).is_some_and(|one| one.command.trim_end().ends_with(" nursery"));
+        let ours: Vec<i32> = self.seen.iter().copied().filter(is_ours).chain([self.pid()]).collect();
+        delays.note(ours.iter().copied());
         while self.child.try_wait().unwrap().is_none() {
             if noted.elapsed() >= NOTE_EVERY {
-                delays.note(self.seen.iter().copied().chain([self.pid()]));
+                delays.note(ours.iter().copied());
                 noted = Instant::now();
             }
             if struck.elapsed() > PATIENCE {
