@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The answer of the counts job, by the shortest method that can be read in a minute: a regular expression and a Counter.
 
-    counts.py FILE          FILE: a message a line, any bytes, plain or .gz
+    counts.py FILE          FILE: one message per line, any bytes, plain or .gz
 
 Shares no code with kvtrial. Prints JSON: counts, the largest ones, and the digest of the lines `term TAB count`.
 """

@@ -3,7 +3,7 @@
 use study::ReasonKind;
 
 /// What the kind means, in a few plain words, and what to do about it.
-pub(crate) fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
+pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
     match kind {
         ReasonKind::WrongValue => (
             "wrong values read",

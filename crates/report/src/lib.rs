@@ -42,6 +42,7 @@ mod study_table;
 mod tune;
 pub mod units;
 
+pub use advice::advice;
 pub use batches::{Batches, shown_rate};
 pub use budget::budget_sentence;
 pub use comparison::{comparison_junit, comparison_markdown, comparison_sentences, comparison_text};

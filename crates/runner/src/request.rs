@@ -95,7 +95,7 @@ pub enum Room {
 
 impl Request {
     /// The study of every combination on every store. The input of every combination is read; what the user did not name and the job cannot
-    /// be done on is left out, of which `hear` is told, as of warnings; what the user named is refused. Nothing is started or made for that.
+    /// be done on is left out; `hear` hears of it, as of warnings. What the user named is refused. Nothing is started or made for that.
     /// What a user's own server can do is known only once it was asked: it is checked when it is opened.
     ///
     /// # Errors

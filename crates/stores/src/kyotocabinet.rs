@@ -172,8 +172,8 @@ impl Cabinet for File {
     fn facts(&self) -> Facts {
         let transactions = match self.mode {
             Transactions::Off => "off",
-            Transactions::On => "one an update (OAUTOTRAN)",
-            Transactions::Flushed => "one an update, flushed (OAUTOTRAN, OAUTOSYNC)",
+            Transactions::On => "one per update (OAUTOTRAN)",
+            Transactions::Flushed => "one per update, flushed (OAUTOTRAN, OAUTOSYNC)",
         };
         let status = self.database.status();
         let shown = ["bnum", "msiz", "apow", "fpow", "opts", "dfunit"];

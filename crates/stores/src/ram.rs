@@ -28,7 +28,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
         OptionInfo {
             name: "map",
             values: &["sharded", "lines", "std", "hashbrown", "indexmap", "griddle", "btree"],
-            help: "sharded: many small hash tables with a lock each; lines: kvtrial's own, a cache line a record; else one map of that library behind one lock",
+            help: "sharded: many small hash tables, each with a lock; lines: kvtrial's own, a cache line per record; else one map of that library behind one lock",
         },
         OptionInfo {
             name: "shards",

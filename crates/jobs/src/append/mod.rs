@@ -24,8 +24,8 @@ use store::{Capabilities, Keeps, OperationKind};
 /// The job as it is listed.
 pub static JOB: JobInfo = JobInfo {
     name: "append",
-    summary: "append 16 bytes an event to the values of many keys, and watch the store grow",
-    input: "events, id,field,field,... a line in CSV, also .gz; gen:KEYS:SEED (default gen:20000:42, 53,808 events)",
+    summary: "append 16 bytes per event to the values of many keys, and watch the store grow",
+    input: "events, id,field,field,... per line in CSV, also .gz; gen:KEYS:SEED (default gen:20000:42, 53,808 events)",
     params: &[
         ParamInfo {
             name: "append",

@@ -24,7 +24,7 @@ const MAX_BATCH: u32 = 20_000;
 pub static JOB: JobInfo = JobInfo {
     name: "bulk",
     summary: "load JSON documents in batches, compact, count and sum by a field; every document verified",
-    input: "JSON documents one a line (.jsonl), CSV with a header, also .gz; geonames-1k, geonames-20k (default), gen:N:SEED",
+    input: "JSON documents, one per line (.jsonl), CSV with a header, also .gz; geonames-1k, geonames-20k (default), gen:N:SEED",
     params: &[
         ParamInfo {
             name: "batch",

@@ -21,7 +21,7 @@ use store::{Capabilities, Keeps, OperationKind};
 pub static JOB: JobInfo = JobInfo {
     name: "counts",
     summary: "count words and word pairs: an increment a word and a pair, on many small counters",
-    input: "a message a line, any bytes, also .gz; vader (default, 23,703 messages); gen:MESSAGES:SEED",
+    input: "one message per line, any bytes, also .gz; vader (default, 23,703 messages); gen:MESSAGES:SEED",
     params: &[ParamInfo {
         name: "increment",
         default: "auto",

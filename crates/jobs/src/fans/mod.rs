@@ -32,7 +32,7 @@ pub use record::{Merger, NotARecord, decode};
 /// The job as it is listed.
 pub static JOB: JobInfo = JobInfo {
     name: "fans",
-    summary: "correlate the fan pages of profiles: get, merge, put a growing JSON record a mention",
+    summary: "correlate the fan pages of profiles: get, merge, put a growing JSON record per mention",
     input: "profiles with their pages, .tsv or bracket format, also .gz; debian-1k, debian-10k (default), gen:N:SEED",
     params: &[
         ParamInfo {
@@ -46,7 +46,7 @@ pub static JOB: JobInfo = JobInfo {
             name: "variant",
             default: "blob",
             values: "blob, counters",
-            help: "a JSON record a page, or the store's own counters (keys fans:PAGE and with:PAGE)",
+            help: "a JSON record per page, or the store's own counters (keys fans:PAGE and with:PAGE)",
         },
     ],
     prepare,
