@@ -54,5 +54,6 @@ pub use process::{Ending, raise_open_files};
 pub use registry::end_all;
 pub use room::{free_disk_bytes, free_memory_bytes};
 pub use usage::ProcessUse;
+pub use user::User;
 pub use watch::Sighting;
 pub use whereabouts::{Reached, Whereabouts};

@@ -1,7 +1,9 @@
 //! Starts real servers for tests of wire stores, and asks a session things. Included by several test files, none of which uses all.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::fs::Permissions;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::task::{Context, Waker};
@@ -34,6 +36,8 @@ impl Server {
         let mut problem = None;
         for _ in 0..5 {
             let directory = TempDir::new().unwrap();
+            // The server may be another user, where the tests are root's.
+            std::fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).unwrap();
             // SAFETY: takes nothing, cannot fail.
             let root = unsafe { libc::geteuid() } == 0;
             let place = Place {
@@ -142,6 +146,11 @@ fn spawn(plan: &ServerPlan) -> Child {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
+    // SAFETY: takes nothing, cannot fail.
+    let root = unsafe { libc::geteuid() } == 0;
+    if let Some(user) = plan.user.filter(|_| root).and_then(host::User::named) {
+        command.uid(user.uid).gid(user.gid);
+    }
     // SAFETY: prctl is allowed between fork and exec. The server dies with the thread that started it, which runs the test.
     unsafe {
         command.pre_exec(|| {
