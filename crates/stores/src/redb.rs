@@ -33,7 +33,7 @@ embedded::not_built!("redb");
 #[cfg(feature = "redb")]
 mod engine {
     use crate::embedded::{Fault, place};
-    use crate::transactional::{Engine, Handle, More, Read, Shared, Space, Write, held};
+    use crate::transactional::{Engine, Handle, More, Read, Shared, Space, Write, held, swept};
     use redb::backends::FileBackend;
     use redb::{
         BackendError, Database, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
@@ -45,7 +45,9 @@ mod engine {
     use std::sync::{Arc, Mutex, PoisonError};
     use std::time::Duration;
     use store::immediate::Immediate;
-    use store::{Capabilities, Facts, Holding, Probe, Session, SessionPlan, Store, StoreError, Threading};
+    use store::{
+        Capabilities, Facts, Holding, Probe, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading,
+    };
     use study::{Durability, Spec};
 
     /// The version of redb this was written for and built with, as Cargo.lock has it (a test compares them).
@@ -100,6 +102,11 @@ mod engine {
         fn holding(&self) -> Result<Holding, StoreError> {
             let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
             held(&shared.engine)
+        }
+
+        fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
+            let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            swept(&shared, &self.capabilities, sweep, keys).map(Some)
         }
 
         fn compact(&self, _: Duration) -> Result<(), StoreError> {

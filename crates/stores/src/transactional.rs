@@ -11,9 +11,11 @@
 
 mod held;
 mod opened;
+mod swept;
 
 pub use held::held;
 pub use opened::Opened;
+pub use swept::swept;
 
 use crate::embedded::{Buffers, Fault, Outcome};
 use std::sync::Arc;

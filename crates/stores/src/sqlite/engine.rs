@@ -9,7 +9,7 @@ use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
     Capabilities, Expected, Facts, Group, Holding, Operation, Probe, Reduction, Reply, Session, SessionPlan, Store,
-    StoreError, Threading,
+    StoreError, Sweep, Swept, Threading,
 };
 use study::{Durability, Spec};
 
@@ -26,6 +26,8 @@ const GET: &str = "SELECT value FROM kvtrial_values WHERE key = ?1";
 const PUT: &str = "INSERT INTO kvtrial_values (key, value) VALUES (?1, ?2)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 const DELETE: &str = "DELETE FROM kvtrial_values WHERE key = ?1";
+const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM kvtrial_values WHERE key = ?1)
+    OR EXISTS (SELECT 1 FROM kvtrial_counters WHERE key = ?1) OR EXISTS (SELECT 1 FROM kvtrial_fields WHERE key = ?1)";
 const DELETE_COUNTER: &str = "DELETE FROM kvtrial_counters WHERE key = ?1";
 const DELETE_FIELDS: &str = "DELETE FROM kvtrial_fields WHERE key = ?1";
 const COUNTED: &str = "SELECT EXISTS (SELECT 1 FROM kvtrial_counters) OR EXISTS (SELECT 1 FROM kvtrial_fields)";
@@ -193,6 +195,36 @@ impl Store for Sqlite {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         let keys = first.query_row(COUNT, (), |row| row.get::<_, i64>(0)).map_err(|error| self.file.trouble(error))?;
         Ok(Holding { keys: Some(keys.cast_unsigned()), ..Holding::default() })
+    }
+
+    /// In one transaction.
+    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
+        let _turn = self.file.turn();
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut swept = || -> rusqlite::Result<Swept> {
+            let transaction = first.transaction_with_behavior(match sweep {
+                Sweep::Look => TransactionBehavior::Deferred,
+                Sweep::Delete => TransactionBehavior::Immediate,
+            })?;
+            let mut swept = Swept::default();
+            for (place, key) in keys.iter().enumerate() {
+                let mut found = false;
+                match sweep {
+                    Sweep::Look => found = transaction.prepare_cached(IS_THERE)?.query_row([key], |row| row.get(0))?,
+                    Sweep::Delete => {
+                        for sql in [DELETE, DELETE_COUNTER, DELETE_FIELDS] {
+                            found |= transaction.prepare_cached(sql)?.execute([key])? > 0;
+                        }
+                    }
+                }
+                if found {
+                    swept.count(place);
+                }
+            }
+            transaction.commit()?;
+            Ok(swept)
+        };
+        swept().map(Some).map_err(|error| self.file.trouble(error))
     }
 
     /// Rewrites the file, and folds the log, through which the new file went, into it.

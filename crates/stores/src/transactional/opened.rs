@@ -1,12 +1,12 @@
 //! An opened engine as a store.
 
-use super::{Engine, Handle, Shared, held};
+use super::{Engine, Handle, Shared, held, swept};
 use crate::embedded::Fault;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use store::immediate::Immediate;
-use store::{Capabilities, Facts, Holding, Session, SessionPlan, Store, StoreError, Threading};
+use store::{Capabilities, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading};
 
 /// The store over an engine.
 pub struct Opened<E> {
@@ -45,6 +45,10 @@ impl<E: Engine> Store for Opened<E> {
 
     fn holding(&self) -> Result<Holding, StoreError> {
         held(&self.shared.engine)
+    }
+
+    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
+        swept(&self.shared, &self.capabilities, sweep, keys).map(Some)
     }
 
     fn resent(&self) -> u64 {
