@@ -2,7 +2,7 @@
 //! and it can be gone on with.
 //!
 //! A fault is a row of [`MATRIX`], a store and a job are its columns.
-//! 77 cells run with every test, 212 more with `--ignored` (`./test --full`).
+//! 77 cells run with every test, 213 more with `--ignored` (`./test --full`).
 //! `KVTRIAL_CELLS="frozen: redis"` in the environment tries only cells whose name, such as `server frozen: redis-unix, fans`, holds these
 //! words.
 #![allow(clippy::unwrap_used)]
@@ -171,7 +171,7 @@ const MATRIX: &[Row] = &[
         one: rows::servers_memory_limited,
         always: &[(&["redis-unix", "memcached"], YCSB)],
         // The others keep in memory what they have taken from the start, or little.
-        full: &[],
+        full: &[(&["etcd"], YCSB)],
     },
     Row {
         fault: "memory limit in the settings of the user's server",

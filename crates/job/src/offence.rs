@@ -84,6 +84,11 @@ impl Offences {
         }
     }
 
+    /// Whether there are any of this kind.
+    pub fn has(&self, kind: ReasonKind) -> bool {
+        self.reasons.iter().any(|reason| reason.kind == kind)
+    }
+
     /// How many in all.
     pub fn total(&self) -> u64 {
         self.reasons.iter().map(|reason| reason.count).sum()

@@ -5,8 +5,11 @@ use crate::message::Report;
 use crate::silence::Silence;
 use host::Premises;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use study::{Reason, ReasonKind};
+
+/// How long a server that has closed its connections may take to end: some first write down where they were.
+const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// Stands by a worker.
 pub(crate) struct Attendant<'a> {
@@ -67,6 +70,15 @@ impl<'a> Attendant<'a> {
             Wish::StopForHang
         } else {
             Wish::GoOn
+        }
+    }
+
+    /// Connections were lost: a private server that is about to end is given a moment, so that its end is known and not only what
+    /// followed from it.
+    pub(crate) fn await_server_ending(&self) {
+        let until = Instant::now() + LAST_WORDS;
+        while self.premises.server_pid().is_some() && self.premises.is_alive() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 

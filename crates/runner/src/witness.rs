@@ -6,7 +6,7 @@ use crate::measured::{Measured, Meter};
 use crate::message::{Finish, Opened, Refusal, Report};
 use crate::observer::Observer;
 use host::Premises;
-use study::{Left, LeftCount, Reason, ServerUse};
+use study::{Left, LeftCount, Reason, ReasonKind, ServerUse};
 
 /// Hears what the worker reports, and looks at the server and the disk at the moments that count.
 pub(crate) struct Witness<'a> {
@@ -59,6 +59,9 @@ impl<'a> Witness<'a> {
 
     /// The worker is gone.
     pub(crate) fn leave(mut self, departure: Departure) -> Seen {
+        if self.seen.measured.outcomes.iter().any(|(_, outcome)| outcome.offences.has(ReasonKind::ConnectionLost)) {
+            self.attendant.await_server_ending();
+        }
         self.seen.broken_off = self.attendant.leave();
         self.seen.died = self.attendant.death(departure);
         self.seen
