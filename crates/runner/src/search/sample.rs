@@ -25,7 +25,9 @@ pub fn settings(values: &[usize], wanted: usize, seed: u64) -> Vec<Vec<usize>> {
         let columns: Vec<Vec<usize>> = values
             .iter()
             .map(|count| {
-                let mut column: Vec<usize> = (0..left).map(|at| at % count).collect();
+                // From any value on: the few that are still wanted would else be the first values only, which may all be chosen.
+                let first = random.below(*count as u64) as usize;
+                let mut column: Vec<usize> = (0..left).map(|at| (first + at) % count).collect();
                 shuffle(&mut column, &mut random);
                 column
             })
@@ -52,6 +54,18 @@ mod tests {
         unique.sort();
         unique.dedup();
         assert_eq!(unique.len(), 12);
+    }
+
+    #[test]
+    fn as_many_as_are_wanted_are_found_in_spaces_of_any_size() {
+        for values in [&[3, 6, 5, 3, 2, 3][..], &[2, 2], &[7], &[1, 4, 1]] {
+            let all = values.iter().product::<usize>();
+            for wanted in (1..=all.min(60)).chain([all - 1, all]) {
+                for seed in 0..20 {
+                    assert_eq!(settings(values, wanted, seed).len(), wanted.max(1), "{wanted} of {values:?}");
+                }
+            }
+        }
     }
 
     #[test]
