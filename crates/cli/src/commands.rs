@@ -26,8 +26,11 @@ use crate::failure::{self, Failure};
 use crate::terminal::{self, note};
 use std::process::ExitCode;
 
+/// How to end at once, with this exit status: when the user interrupts a second time, or nothing can be stopped in order.
+pub type Leave = fn(u8) -> !;
+
 /// Carries out a command; its exit status.
-pub fn carry_out(arguments: Arguments) -> ExitCode {
+pub fn carry_out(arguments: Arguments, leave: Leave) -> ExitCode {
     match arguments.command {
         // What is left to other processes of kvtrial begins without threads and handlers of signals.
         Command::EchoServer(arguments) => echo::serve(&arguments), // ends by a signal, like any server
@@ -37,16 +40,16 @@ pub fn carry_out(arguments: Arguments) -> ExitCode {
         }
         command => {
             terminal::choose(arguments.color);
-            said(prepare().and_then(|()| user_command(command)))
+            said(prepare(leave).and_then(|()| user_command(command)))
         }
     }
 }
 
 /// What all commands of users rest on.
-fn prepare() -> Result<(), Failure> {
+fn prepare(leave: Leave) -> Result<(), Failure> {
     ::stores::echo_served_by(echo::command_line());
     ::report::fit_terminal();
-    host::interrupt::install(|| std::process::exit(failure::INTERRUPTED.into()))
+    host::interrupt::install(move || leave(failure::INTERRUPTED))
         .map_err(|error| Failure::usage(format!("signals cannot be handled: {error}")))?;
     host::raise_open_files();
     Ok(())

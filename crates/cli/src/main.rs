@@ -18,5 +18,5 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse(); // prints help and usage errors itself and exits with 0 or 2
-    commands::carry_out(arguments)
+    commands::carry_out(arguments, |status| std::process::exit(status.into()))
 }

@@ -204,7 +204,7 @@ fn attend(nursery: &mut Nursery, errand: &Errand, hearing: &mut dyn Hearing) -> 
                     _ => Departure::Died(format!("the worker {}", with_words(ending, &words))),
                 };
             }
-            Report::NotBegotten { problem } => {
+            Report::NotForked { problem } => {
                 return Departure::Died(format!("a worker process could not be made: {problem}"));
             }
             Report::Started { pid } => {

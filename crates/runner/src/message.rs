@@ -71,7 +71,7 @@ impl Errand {
 pub enum Question {
     /// What one key holds.
     One(String),
-    /// The largest counts, so many.
+    /// The largest counts, at most this many.
     Largest(usize),
 }
 
@@ -173,14 +173,14 @@ pub(crate) enum Report {
     Checked(Box<check::Report>),
     /// What the store answered, in words.
     Answered(String),
-    /// So many keys were deleted, and all else that was there.
+    /// How many keys were deleted; all else that was there is gone, too.
     Cleared { deleted: u64 },
     /// It could not begin, or not be done.
     Refused(Refusal),
     /// Said by the nursery: how the worker ended, and its last words.
     Ended { ending: host::Ending, words: String },
     /// Said by the nursery: there is no worker.
-    NotBegotten { problem: String },
+    NotForked { problem: String },
 }
 
 /// What a store is, once it is open.

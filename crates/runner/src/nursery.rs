@@ -25,7 +25,7 @@ pub fn serve_nursery() {
         let Command::Do(errand) = command else { continue }; // an order to one that has ended meanwhile
         _last = None; // only now may its id become another's
         let Some((info, shelf)) = at_hand(&errand, &mut shelves) else {
-            ends.say_for_the_dead(&Report::NotBegotten { problem: "it is another version of kvtrial".into() });
+            ends.say_for_the_dead(&Report::NotForked { problem: "it is another version of kvtrial".into() });
             continue;
         };
         let no_job = || JobError("no job has a part in this".into());
@@ -46,7 +46,7 @@ pub fn serve_nursery() {
                 ends.say_for_the_dead(&Report::Ended { ending, words });
                 _last = Some(worker);
             }
-            Err(error) => ends.say_for_the_dead(&Report::NotBegotten { problem: error.to_string() }),
+            Err(error) => ends.say_for_the_dead(&Report::NotForked { problem: error.to_string() }),
         }
     }
 }

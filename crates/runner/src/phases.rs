@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use store::Store;
 
-/// Runs the first phases of a trial, so many; true when all were completed.
+/// Runs the first `count` phases of a trial; true when all were completed.
 pub(crate) fn phases(
     store: &dyn Store,
     trial: &dyn Trial,

@@ -38,7 +38,7 @@ impl Silence {
     /// Takes note of a report.
     pub(crate) fn hear(&mut self, report: &Report, now: Instant) {
         self.last = match report {
-            Report::Ended { .. } | Report::NotBegotten { .. } => None,
+            Report::Ended { .. } | Report::NotForked { .. } => None,
             Report::Progress(_, progress) => Some(Sign {
                 at: progress.silent.and_then(|silent| now.checked_sub(silent)).unwrap_or(now),
                 operations: progress.silent.map(|_| progress.operations),
@@ -97,7 +97,7 @@ mod tests {
         // No thread is at operations any more.
         silence.hear(&progress(None), begun + second);
         assert_eq!(after(&silence, 120), None);
-        silence.hear(&Report::NotBegotten { problem: String::new() }, begun + second);
+        silence.hear(&Report::NotForked { problem: String::new() }, begun + second);
         assert_eq!(after(&silence, 100_000), None, "nobody is there");
         let mut sampled = Silence::of(&Settings { timing: Timing::Sampled(64), ..settings });
         sampled.hear(&progress(Some(second)), begun + second);

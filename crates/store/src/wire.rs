@@ -20,6 +20,7 @@ mod buffers;
 mod keys;
 mod link;
 mod nudges;
+mod received;
 mod session;
 mod socket;
 mod talk;

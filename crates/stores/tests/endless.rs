@@ -156,7 +156,7 @@ impl Memory {
     }
 }
 
-/// The same, of a server that speaks first and a client that may hold so much.
+/// The same, of a server that speaks first; `memory` is what the client may hold.
 fn failure_within(memory: Memory, spec: &str, greeting: Vec<u8>, script: Script, operation: &Operation<'_>) -> String {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let store = store(spec, serve(greeting, script));

@@ -177,7 +177,7 @@ pub struct Diary {
     pub failed: Vec<(usize, String)>,
     pub left: Vec<Left>,
     pub settled: Option<u32>,
-    /// Asks for the end when so many trials are finished.
+    /// Asks for the end when this many trials are finished.
     pub enough: Option<(usize, Arc<AtomicBool>)>,
     /// Trials it has room for.
     pub room: Option<usize>,

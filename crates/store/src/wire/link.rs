@@ -1,8 +1,9 @@
 //! One connection: what it has to send, what it has received of a reply, who waits for replies, and how it recovers.
 
 use super::buffers::Buffers;
+use super::received::{End, SURPLUS, hand_over};
 use super::socket::{Interest, Poller, Read, Socket, left};
-use super::{Codec, Decoded, Expect, talk};
+use super::{Codec, Expect, talk};
 use crate::believed::{self, wire_bytes};
 use crate::{Endpoint, Failure, Operation, Reply, Sink, Slot};
 use std::collections::VecDeque;
@@ -22,8 +23,6 @@ const SEND_EARLY_BYTES: usize = 64 << 10;
 
 /// What one read may take at least.
 const READ_BYTES: usize = 64 << 10;
-
-const SURPLUS: &str = "the server sent more than the replies it was asked for";
 
 /// What all connections of a session share.
 pub(super) struct Common<F> {
@@ -357,62 +356,4 @@ impl<C: Codec> Link<C> {
             sink.reply(slot, &Reply::Failed(failure));
         }
     }
-}
-
-/// What follows the last whole reply.
-enum End {
-    /// Nothing.
-    Whole,
-    /// The beginning of another.
-    Partial { at_least: usize },
-    /// Something else.
-    Broken(&'static str),
-    /// Bytes nobody has asked for.
-    Surplus,
-}
-
-/// Hands every whole reply in `input` to the sink; returns the bytes they took, and what follows them.
-#[inline]
-fn hand_over<C: Codec>(
-    codec: &mut C,
-    in_flight: &mut VecDeque<(Slot, Expect)>,
-    input: &[u8],
-    sink: &mut dyn Sink,
-) -> (usize, End) {
-    let waiting = in_flight.len();
-    let (mut at, mut answered, mut end) = (0, 0, End::Whole);
-    // Slices, and one removal for all: a queue that is popped looks each time whether it has come to its end.
-    let (older, newer) = in_flight.as_slices();
-    'input: for part in [older, newer] {
-        for &(slot, expect) in part {
-            if at == input.len() {
-                break 'input;
-            }
-            // By reference: a reply is too large to be copied for nothing.
-            match &codec.decode(expect, &input[at..]) {
-                Decoded::Reply { reply, consumed } => {
-                    at += consumed;
-                    answered += 1;
-                    if answered == waiting && at < input.len() {
-                        sink.reply(slot, &Reply::Failed(Failure::Protocol(SURPLUS)));
-                    } else {
-                        sink.reply(slot, reply);
-                    }
-                }
-                Decoded::Incomplete { at_least } => {
-                    end = End::Partial { at_least: *at_least };
-                    break 'input;
-                }
-                Decoded::Broken(problem) => {
-                    end = End::Broken(problem);
-                    break 'input;
-                }
-            }
-        }
-    }
-    in_flight.drain(..answered);
-    if answered == waiting && at < input.len() {
-        end = End::Surplus;
-    }
-    (at, end)
 }

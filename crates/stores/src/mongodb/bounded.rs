@@ -43,7 +43,7 @@ impl Tally {
         Tally { bytes: 0, most_bytes }
     }
 
-    /// Counts a row with so many bytes of keys and values.
+    /// Counts a row whose keys and values have this many bytes.
     pub(super) fn add(&mut self, bytes: usize) -> Result<()> {
         self.bytes += ROW_BYTES + bytes;
         if self.bytes > self.most_bytes {

@@ -65,8 +65,8 @@ struct Link {
 }
 
 impl Client {
-    /// Not connected yet. Packets of its connections, and answers until something else is said, have keys and values of at most so many
-    /// bytes.
+    /// Not connected yet. Packets of its connections, and answers until something else is said, have keys and values of at most
+    /// `largest_reply_bytes`.
     pub(super) fn new(opts: &Opts, largest_reply_bytes: u64, resent: Resent) -> Client {
         let most_bytes = wire_bytes(largest_reply_bytes);
         Client { opts: packets_of(opts, most_bytes), link: None, most_bytes, resent }
