@@ -15,10 +15,15 @@ impl Batches {
     /// `None` where every operation of every cell carries one record.
     pub fn of(study: &Study) -> Option<Batches> {
         let several = |cell: &Cell| each(cell).is_some();
-        study.cells.iter().any(several).then(|| match study.input.contains_key("documents") {
+        study.cells.iter().any(several).then(|| Batches::stored(study))
+    }
+
+    /// What the study's job stores, whether or not an operation carries several.
+    pub fn stored(study: &Study) -> Batches {
+        match study.input.contains_key("documents") {
             true => Batches::Documents,
             false => Batches::Records,
-        })
+        }
     }
 
     /// As the column of rates is headed.
@@ -26,6 +31,14 @@ impl Batches {
         match self {
             Batches::Documents => "DOCS/S",
             Batches::Records => "RECORDS/S",
+        }
+    }
+
+    /// The unit of a rate.
+    pub(crate) fn unit(self) -> &'static str {
+        match self {
+            Batches::Documents => "docs/s",
+            Batches::Records => "records/s",
         }
     }
 

@@ -152,14 +152,14 @@ pub(crate) fn resent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + '
 }
 
 /// How fast stores read back what they were given, beside the timed rate; one sentence for all.
-pub(crate) fn read_back(cells: &[&Cell]) -> Option<String> {
+pub(crate) fn read_back(cells: &[&Cell], noun: &str) -> Option<String> {
     let known = |cell: &&&Cell| cell.verdict.is_ranked() && !cell.baseline;
     let rate = |cell: &&Cell| {
         let rate = units::count(cell.read_back_per_s?.value);
         Some(format!("{}\u{a0}{rate}", cell.store))
     };
     let rates: Vec<String> = cells.iter().filter(known).filter_map(rate).collect();
-    (!rates.is_empty()).then(|| format!("Read back after the clock, records per second: {}.", rates.join(", ")))
+    (!rates.is_empty()).then(|| format!("Read back after the clock, {noun} per second: {}.", rates.join(", ")))
 }
 
 /// Shorter stalls are in `study.json` only.

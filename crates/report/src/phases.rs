@@ -9,15 +9,15 @@ use study::{Cell, PhaseSummary};
 const LEAST_BYTES: u64 = 64 << 10;
 
 /// Rates of the timed phases, times of what was asked of the store as a whole, and the size on disk after either.
-pub(crate) fn of_cells(groups: &[Group<'_>], colour: Colour) -> String {
+pub(crate) fn of_cells(groups: &[Group<'_>], noun: &str, colour: Colour) -> String {
     let cells: Vec<&Cell> = groups.iter().flat_map(|group| group.places.iter().map(|place| place.cell)).collect();
     let told: Vec<(&str, String)> = cells.iter().map(|cell| (cell.store.as_str(), line(cell))).collect();
     if cells.iter().all(|cell| cell.by_phase.iter().filter(|phase| is_told(phase)).count() < 2) {
         return String::new();
     }
     let width = told.iter().map(|(store, _)| store.chars().count()).max().unwrap_or(0).min(24);
-    let mut text =
-        "\n".to_owned() + &paragraph("By phase: records per second, or time; size on disk", 1, 3, Style::Bold, colour);
+    let title = format!("By phase: {noun} per second, or time; size on disk");
+    let mut text = "\n".to_owned() + &paragraph(&title, 1, 3, Style::Bold, colour);
     for (store, line) in told.iter().filter(|(_, line)| !line.is_empty()) {
         text += &paragraph(&format!("{store:width$}  {line}"), 1, width + 3, Style::Plain, colour);
     }

@@ -73,9 +73,9 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
                 text += &paragraph(&sentence, 1, 3, Style::Warning, colour);
             }
         }
-        text += &phases::of_cells(groups, colour);
+        text += &phases::of_cells(groups, Batches::stored(study).noun(), colour);
         text.push('\n');
-        text += &conclusions(&part.cells, groups, colour);
+        text += &conclusions(&part.cells, groups, Batches::stored(study).noun(), colour);
     }
     text += &reasons::of_many(study, &widespread, colour);
     if let Some(unfinished) = unfinished(study) {
@@ -225,7 +225,7 @@ fn interval(figure: &Quantity) -> Option<String> {
     })
 }
 
-fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String {
+fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour) -> String {
     let mut text = String::new();
     // That they disagree stands above the tables.
     if let Some(agreement) = answers::agreement(cells).filter(|_| answers::all_agree(cells)) {
@@ -239,7 +239,7 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], colour: Colour) -> String 
     if let Some(sentence) = best.and_then(|place| budget::sentence(place.cell, cells)) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
-    if let Some(rates) = footnotes::read_back(cells) {
+    if let Some(rates) = footnotes::read_back(cells, noun) {
         text += &paragraph(&rates, 1, 3, Style::Plain, colour);
     }
     for note in footnotes::crashes(cells)

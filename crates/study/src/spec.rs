@@ -151,7 +151,9 @@ impl FromStr for Spec {
         let mut spec = Spec { name: name.to_owned(), target, durability: None, options: BTreeMap::new() };
         for option in tail.split(',').filter(|option| !option.is_empty()) {
             let Some((key, value)) = option.split_once('=') else {
-                return Err(fail(format!("option '{option}' has no value; write '{option}=VALUE'")));
+                return Err(fail(format!(
+                    "option '{option}' has no value; write '{option}=VALUE', or '-s {name} -s {option}' if it is a store"
+                )));
             };
             if key == "durability" {
                 spec.durability =

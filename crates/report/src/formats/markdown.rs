@@ -17,10 +17,9 @@ pub fn study_markdown(study: &Study) -> String {
     jobs.dedup();
     let input = study.input.get("name").and_then(|name| name.as_str()).map(|name| format!(" on {name}"));
     let mut text = format!("### {}\n", escaped(&format!("{}{}", jobs.join(", "), input.unwrap_or_default())));
-    let batches = Batches::of(study);
     for (part, groups) in analysis::ranking(study) {
         for group in &groups {
-            table(&mut text, &part.label, group, batches);
+            table(&mut text, &part.label, group, study);
         }
     }
     let reasons: Vec<String> = study
@@ -46,7 +45,8 @@ pub fn study_markdown(study: &Study) -> String {
     text
 }
 
-fn table(text: &mut String, label: &str, group: &Group<'_>, batches: Option<Batches>) {
+fn table(text: &mut String, label: &str, group: &Group<'_>, study: &Study) {
+    let batches = Batches::of(study);
     let durability = promise(group).map(|promise| format!(", {promise}")).unwrap_or_default();
     let label = if label.is_empty() { String::new() } else { format!("{label}: ") };
     let _ = writeln!(text, "\n**{}**\n", escaped(&format!("{label}{}{durability}", group.class)));
@@ -75,7 +75,7 @@ fn table(text: &mut String, label: &str, group: &Group<'_>, batches: Option<Batc
         );
     }
     let cells: Vec<&study::Cell> = group.places.iter().map(|place| place.cell).collect();
-    if let Some(rates) = crate::footnotes::read_back(&cells) {
+    if let Some(rates) = crate::footnotes::read_back(&cells, Batches::stored(study).noun()) {
         let _ = writeln!(text, "\n{}", escaped(&rates));
     }
     if let Some(sentence) = order::unseen(group) {

@@ -5,6 +5,7 @@ mod tally;
 mod time_left;
 mod view;
 
+use crate::batches::Batches;
 use crate::layout::Colour;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rates::Rates;
@@ -49,6 +50,7 @@ pub struct Progress {
     colour: Colour,
     most_lines: usize,
     unseen: Unseen,
+    stored: Batches,
 
     left: TimeLeft,
     cells: BTreeMap<String, Tally>,
@@ -83,6 +85,11 @@ impl Progress {
         Progress { unseen: Unseen::Lines, ..Progress::on(target, colour) }
     }
 
+    /// Says what operations that carry several records carry.
+    pub fn storing(self, stored: Batches) -> Progress {
+        Progress { stored, ..self }
+    }
+
     /// Shows nothing.
     pub fn quiet() -> Progress {
         Progress::on(ProgressDrawTarget::hidden(), Colour::Never)
@@ -101,6 +108,7 @@ impl Progress {
             colour,
             most_lines: rows.saturating_sub(OTHER_LINES).clamp(1, MOST_LINES),
             unseen: Unseen::Nothing,
+            stored: Batches::Records,
             left: TimeLeft::default(),
             cells: BTreeMap::new(),
             planned: BTreeMap::new(),
@@ -154,7 +162,7 @@ impl Progress {
         self.left.finished(&store, self.begun.elapsed());
         self.count(&store, trial);
         if self.lines.is_hidden() && self.unseen == Unseen::Lines {
-            let line = view::finished(self.trial, &store, trial, self.study_begun.elapsed());
+            let line = view::finished(self.trial, &store, trial, self.stored, self.study_begun.elapsed());
             // Standard error is closed: nobody wants to know.
             let _ = writeln!(std::io::stderr(), "{line}");
         }
@@ -185,7 +193,7 @@ impl Progress {
         let tally = self.cells.entry(cell.to_owned()).or_default();
         tally.add(trial);
         let planned = self.planned.get(cell).copied().unwrap_or(0).max(tally.trials);
-        let text = view::cell(cell, tally, planned, self.colour);
+        let text = view::cell(cell, tally, planned, self.stored, self.colour);
         self.show(cell, text);
     }
 
@@ -217,7 +225,14 @@ impl Progress {
         if self.lines.is_hidden() {
             return;
         }
-        self.now.set_message(view::trial(&self.store, &self.phase, moment, self.rates.so_far(), self.colour));
+        self.now.set_message(view::trial(
+            &self.store,
+            &self.phase,
+            moment,
+            self.stored,
+            self.rates.so_far(),
+            self.colour,
+        ));
         let left = self.left.after(&self.store, self.begun.elapsed());
         let verdict = tally::verdict(self.cells.values());
         let (order, total) = self.trial;

@@ -1,5 +1,6 @@
 //! What the trials of each cell came to so far.
 
+use crate::batches::Batches;
 use std::collections::BTreeMap;
 use study::{Status, TrialRecord};
 
@@ -37,8 +38,8 @@ impl Tally {
         stats::median(&self.per_s).unwrap_or(0.0)
     }
 
-    pub(super) fn unit(&self) -> &'static str {
-        unit(self.batches)
+    pub(super) fn unit(&self, stored: Batches) -> &'static str {
+        unit(self.batches, stored)
     }
 
     pub(super) fn p99_s(&self) -> f64 {
@@ -51,9 +52,9 @@ pub(super) fn per_s(trial: &TrialRecord) -> f64 {
     trial.ops_per_s * analysis::records_per_operation(trial).unwrap_or(1.0)
 }
 
-/// What is counted.
-pub(super) fn unit(batches: bool) -> &'static str {
-    if batches { "records/s" } else { "op/s" }
+/// What is counted: what the job stores, where an operation carries several.
+pub(super) fn unit(batches: bool, stored: Batches) -> &'static str {
+    if batches { stored.unit() } else { "op/s" }
 }
 
 /// All cells so far, and the verdict on the study: how many cells are void, how many degraded.

@@ -2,6 +2,7 @@
 
 use super::Moment;
 use super::tally::Tally;
+use crate::batches::Batches;
 use crate::layout::{Colour, Style, paint, shortened, width};
 use crate::spark::sparkline;
 use crate::units;
@@ -20,7 +21,7 @@ fn padded(text: &str, columns: usize) -> String {
 }
 
 /// What a cell came to so far: `redis-unix   983 ms   99.8k op/s  p99   133 µs  valid 2/3`.
-pub(super) fn cell(name: &str, tally: &Tally, planned: u32, colour: Colour) -> String {
+pub(super) fn cell(name: &str, tally: &Tally, planned: u32, stored: Batches, colour: Colour) -> String {
     let style = match tally.status {
         Status::NotRun | Status::Valid => Style::Good,
         Status::Degraded => Style::Warning,
@@ -33,7 +34,7 @@ pub(super) fn cell(name: &str, tally: &Tally, planned: u32, colour: Colour) -> S
         padded(name, NAME),
         units::duration(tally.makespan_s()),
         units::count(tally.per_s()),
-        tally.unit(),
+        tally.unit(stored),
         units::duration(tally.p99_s()),
         paint(&format!("{:8}", tally.status), style, colour),
         tally.trials,
@@ -41,7 +42,13 @@ pub(super) fn cell(name: &str, tally: &Tally, planned: u32, colour: Colour) -> S
 }
 
 /// A finished trial where there is no live view: `kvtrial: trial 7 of 15, 0:42: redis-unix 983 ms, 99.8k op/s, valid`.
-pub(super) fn finished((order, total): (u32, u32), store: &str, trial: &TrialRecord, so_far: Duration) -> String {
+pub(super) fn finished(
+    (order, total): (u32, u32),
+    store: &str,
+    trial: &TrialRecord,
+    stored: Batches,
+    so_far: Duration,
+) -> String {
     let mut verdict = trial.verdict.status.to_string();
     let kinds: Vec<String> = trial.verdict.reasons.iter().map(|it| it.kind.name().replace('_', " ")).collect();
     if !kinds.is_empty() {
@@ -53,19 +60,26 @@ pub(super) fn finished((order, total): (u32, u32), store: &str, trial: &TrialRec
         units::clock(so_far.as_secs_f64()),
         units::duration(trial.makespan_s),
         units::count(super::tally::per_s(trial)),
-        super::tally::unit(analysis::records_per_operation(trial).is_some()),
+        super::tally::unit(analysis::records_per_operation(trial).is_some(), stored),
     )
 }
 
 /// The trial under way: cell, phase, share done, rate now and p99 so far, rates over time.
-pub(super) fn trial(name: &str, phase: &str, moment: &Moment, rates: &[f64], colour: Colour) -> String {
+pub(super) fn trial(
+    name: &str,
+    phase: &str,
+    moment: &Moment,
+    stored: Batches,
+    rates: &[f64],
+    colour: Colour,
+) -> String {
     let mut parts = vec![format!("▸ {}", padded(name, NAME)), paint(phase, Style::Bold, colour)];
     if let Some(share) = moment.share {
         parts.push(format!("{:.0} %", 100.0 * share.min(1.0)));
     }
     if let Some(now) = rates.last() {
         let style = if *now > 0.0 { Style::Plain } else { Style::Bad };
-        let unit = super::tally::unit(moment.each.is_some());
+        let unit = super::tally::unit(moment.each.is_some(), stored);
         let rate = format!("{} {unit}", units::count(*now * moment.each.unwrap_or(1.0)));
         parts.push(paint(&rate, style, colour));
     }
@@ -113,7 +127,7 @@ pub(super) fn study(
 
 #[cfg(test)]
 mod tests {
-    use super::{Moment, Tally, cell, study, trial, width};
+    use super::{Batches, Moment, Tally, cell, study, trial, width};
     use crate::layout::Colour;
     use std::time::Duration;
     use study::{Status, TrialRecord};
@@ -129,12 +143,12 @@ mod tests {
     fn a_finished_cell_is_told_in_a_line_however_long_its_name() {
         let mut tally = Tally::default();
         [0.983, 0.95, 1.2].into_iter().for_each(|s| tally.add(&record(s, 98_064.0 / s, 133_000)));
-        let line = cell("redis-unix", &tally, 3, Colour::Never);
+        let line = cell("redis-unix", &tally, 3, Batches::Records, Colour::Never);
         assert_eq!(line, "✓ redis-unix                 983 ms  99.8k op/s  p99  133 µs  valid    3/3");
         let mut long = Tally::default();
         long.status = Status::Void;
         long.add(&record(59_999.0, 999_000.0, 999_000_000));
-        let line = cell("postgres,layout=hstore,durability=commit", &long, 10_000, Colour::Never);
+        let line = cell("postgres,layout=hstore,durability=commit", &long, 10_000, Batches::Records, Colour::Never);
         assert!(width(&line) <= 80 && line.contains("postgres,layout=hst…"), "{} {line}", width(&line));
     }
 
@@ -143,13 +157,16 @@ mod tests {
         let elapsed = Duration::from_secs(2);
         let moment =
             Moment { operations: 5_000, each: None, share: Some(0.5), errors: 3, p99_ns: Some(123_000), elapsed };
-        let line = trial("lmdb", "run", &moment, &[50_800.0, 50_800.0, 0.0], Colour::Never);
+        let line = trial("lmdb", "run", &moment, Batches::Records, &[50_800.0, 50_800.0, 0.0], Colour::Never);
         assert_eq!(line, "▸ lmdb                  run  50 %  0 op/s  p99 123 µs  3 errors  ██▁");
         let batches = Moment { each: Some(1000.0), errors: 0, ..moment };
-        let line = trial("lmdb", "load", &batches, &[50.0], Colour::Never);
-        assert_eq!(line, "▸ lmdb                  load  50 %  50.0k records/s  p99 of a batch 123 µs");
+        let line = trial("lmdb", "load", &batches, Batches::Documents, &[50.0], Colour::Never);
+        assert_eq!(line, "▸ lmdb                  load  50 %  50.0k docs/s  p99 of a batch 123 µs");
         let begun = Moment { share: Some(0.0), ..Moment::default() };
-        assert_eq!(trial("lmdb", "load", &begun, &[], Colour::Never), "▸ lmdb                  load  0 %");
+        assert_eq!(
+            trial("lmdb", "load", &begun, Batches::Records, &[], Colour::Never),
+            "▸ lmdb                  load  0 %"
+        );
     }
 
     #[test]
