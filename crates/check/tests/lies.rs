@@ -20,7 +20,7 @@ fn connect(protocol: Protocol, endpoint: &Endpoint) -> Box<dyn Store> {
         Protocol::Tyrant => "tyrant",
     };
     let Opener::Server { connect, .. } = stores::find(name).unwrap().opener else { panic!("{name} is a server") };
-    connect(&Spec::private(name), endpoint).unwrap()
+    connect(&Spec::private(name), std::slice::from_ref(endpoint)).unwrap()
 }
 
 fn options() -> Options {

@@ -30,7 +30,7 @@ fn connected(name: &str, listen: Listen, endpoint: impl FnOnce(&TyrantServer) ->
     let Opener::Server { connect, .. } = stores::find(name).unwrap().opener else { panic!("{name} is no server") };
     let directory = tempfile::tempdir().unwrap();
     let server = TyrantServer::start(listen, &directory.path().join("casket.tch")).unwrap();
-    assert_correct(name, &*connect(&Spec::private(name), &endpoint(&server)).unwrap());
+    assert_correct(name, &*connect(&Spec::private(name), &[endpoint(&server)]).unwrap());
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn a_server_that_tells_the_truth_only_over_connections_that_never_wrote_is_void(
 fn connected(name: &str, port: u16) -> Box<dyn Store> {
     let Some(Opener::Server { connect, .. }) = stores::find(name).map(|info| info.opener) else { panic!("{name}") };
     let spec: Spec = format!("{name}://127.0.0.1:{port}").parse().unwrap();
-    connect(&spec, &Endpoint::loopback(port)).unwrap()
+    connect(&spec, &[Endpoint::loopback(port)]).unwrap()
 }
 
 #[test]

@@ -6,41 +6,52 @@ use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Ports below this are left to well-known services.
 const LOWEST: u16 = 10_240;
 
-/// How many random ports are tried before the kernel is asked.
-const TRIES: u64 = 200;
+/// How many ports are tried: the first half random ones, then those the kernel offers.
+const TRIES: u64 = 400;
 
-/// Three loopback ports nobody listens on now, outside the range the kernel takes ports for outgoing connections from, so that
-/// a client's connection cannot take one before the server does.
-///
-/// # Errors
-/// When there is none left.
-pub fn free_ports() -> io::Result<[u16; 3]> {
-    let highest = ephemeral_start().filter(|start| *start > LOWEST + 1_000);
-    let mut taken: Vec<TcpListener> = Vec::new();
-    let random = RandomState::new();
-    if let Some(highest) = highest {
-        for attempt in 0..TRIES {
+/// Hands out loopback ports, none of them twice. Clones hand out from the same.
+#[derive(Clone, Default)]
+pub struct Ports(Arc<Mutex<Vec<u16>>>);
+
+impl Ports {
+    /// A port nobody listens on now, outside the range the kernel takes ports for outgoing connections from, so that a client's
+    /// connection cannot take one before the server does.
+    ///
+    /// # Errors
+    /// When there is none left.
+    pub fn free(&self) -> io::Result<u16> {
+        let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let highest = ephemeral_start().filter(|start| *start > LOWEST + 1_000);
+        let random = RandomState::new();
+        let random_port = |attempt: u64| {
             let mut hasher = random.build_hasher();
             hasher.write_u64(attempt);
-            let port = LOWEST + (hasher.finish() % u64::from(highest - LOWEST)) as u16;
-            taken.extend(TcpListener::bind((Ipv4Addr::LOCALHOST, port)));
-            if taken.len() == 3 {
-                break;
+            highest.map_or(0, |highest| LOWEST + (hasher.finish() % u64::from(highest - LOWEST)) as u16)
+        };
+        let mut tried = Vec::new();
+        for attempt in 0..TRIES {
+            // Of port 0 the kernel makes one that is free; held until another is found, it does not come again.
+            let port = if attempt < TRIES / 2 { random_port(attempt) } else { 0 };
+            let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) else { continue };
+            let port = listener.local_addr()?.port();
+            if !given.contains(&port) {
+                given.push(port);
+                return Ok(port);
             }
+            tried.push(listener);
         }
+        Err(io::Error::new(io::ErrorKind::AddrInUse, "every port that was tried is taken"))
     }
-    while taken.len() < 3 {
-        taken.push(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?);
+
+    /// Those handed out so far.
+    pub fn given(&self) -> Vec<u16> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-    let mut ports = [0; 3];
-    for (port, listener) in ports.iter_mut().zip(&taken) {
-        *port = listener.local_addr()?.port();
-    }
-    Ok(ports)
 }
 
 /// Whether somebody listens on this loopback port.
@@ -84,18 +95,22 @@ fn ephemeral_start() -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::{free_ports, is_held_by, is_taken};
+    use super::{Ports, is_held_by, is_taken};
     use crate::tree::processes;
     use std::net::TcpListener;
 
     #[test]
-    fn free_ports_are_three_different_ones_that_can_be_listened_on() {
-        let ports = free_ports().unwrap();
-        assert!(ports[0] != ports[1] && ports[1] != ports[2] && ports[0] != ports[2]);
+    fn free_ports_are_different_ones_that_can_be_listened_on() {
+        let source = Ports::default();
+        let mut ports: Vec<u16> = (0..100).map(|_| source.free().unwrap()).collect();
+        assert_eq!(source.given(), ports);
         let listeners: Vec<_> = ports.iter().map(|port| TcpListener::bind(("127.0.0.1", *port)).unwrap()).collect();
         assert!(ports.iter().all(|port| is_taken(*port)));
         drop(listeners);
         assert!(!ports.iter().any(|port| is_taken(*port)));
+        ports.sort_unstable();
+        ports.dedup();
+        assert_eq!(ports.len(), 100);
     }
 
     #[test]

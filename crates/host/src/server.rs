@@ -2,9 +2,10 @@
 
 use crate::lease::{Lease, system_words};
 use crate::log::Logs;
+use crate::ports::{self, Ports};
 use crate::process::{Ending, Pid, ending, signal};
 use crate::user::{User, is_root};
-use crate::{interrupt, ports, secret, settle};
+use crate::{interrupt, secret, settle};
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
-use store::{CommandLine, Endpoint, Place, ServerPlan, Store, StoreError, StoreInfo};
+use store::{CommandLine, Connect, Endpoint, Node, Place, PlanDeployment, ServerPlan, Store, StoreError, StoreInfo};
 use study::{Address, Secret, Spec};
 
 /// Pause between two attempts to connect to a server that is starting.
@@ -36,9 +37,6 @@ const PORT_TRIES: u32 = 5;
 /// Longest path of a unix socket the system can bind.
 const MAX_SOCKET_PATH_BYTES: usize = 107;
 
-type Plan = fn(&Spec, &Place) -> Result<ServerPlan, StoreError>;
-type Connect = fn(&Spec, &Endpoint) -> Result<Box<dyn Store>, StoreError>;
-
 /// What it takes to start a server.
 pub struct Recipe<'a> {
     /// The store.
@@ -50,7 +48,7 @@ pub struct Recipe<'a> {
     /// Processors it may use; all when empty.
     pub cpus: &'a [usize],
     /// The adapter's plan.
-    pub plan: Plan,
+    pub plan: PlanDeployment,
     /// The adapter's way to connect.
     pub connect: Connect,
 }
@@ -96,10 +94,14 @@ impl Recipe<'_> {
 
     fn start_once(&self) -> Result<(Server, Box<dyn Store>), Failed> {
         let lease = Lease::take(self.base)?;
-        let ports = ports::free_ports().map_err(|error| self.not_started(format!("no free port: {error}")))?;
+        let ports = Ports::default();
         let secret = secret::fresh().map_err(|error| self.not_started(format!("no random bytes: {error}")))?;
-        let place = Place { directory: lease.store().to_owned(), ports, root: is_root(), secret };
-        let plan = (self.plan)(self.spec, &place)?;
+        let source = ports.clone();
+        let mut place = Place::new(lease.store(), is_root(), secret, move || source.free());
+        let mut nodes = (self.plan)(self.spec, &mut place)?.nodes;
+        let Some(Node { plan, .. }) = nodes.pop() else {
+            return Err(self.not_started("it has no nodes".into()).into());
+        };
         check_socket_path(&plan.endpoint)?;
         let user = self.user(&plan, &lease)?;
         for directory in &plan.directories {
@@ -117,7 +119,7 @@ impl Recipe<'_> {
         let logs = plan.log.iter().map(|log| lease.store().join(log)).chain([lease.output().to_owned()]).collect();
         let logs = Logs::new(logs, place.secret.clone());
         let server = Server { pid, stop_signal: plan.stop_signal, logs, endpoint: plan.endpoint.clone(), lease };
-        let store = self.await_ready(&server, &plan, &ports)?;
+        let store = self.await_ready(&server, &plan, &ports.given())?;
         settle::settle(server.lease.store(), settle::Handles::Closed)
             .map_err(|(path, source)| StoreError::Io { path, source })?;
         Ok((server, store))
@@ -172,7 +174,7 @@ impl Recipe<'_> {
     }
 
     /// Connects as soon as the server answers. The attempts run on a thread of their own: one that hangs is left behind.
-    fn await_ready(&self, server: &Server, plan: &ServerPlan, ports: &[u16; 3]) -> Result<Box<dyn Store>, Failed> {
+    fn await_ready(&self, server: &Server, plan: &ServerPlan, ports: &[u16]) -> Result<Box<dyn Store>, Failed> {
         let deadline = Instant::now() + plan.start_timeout;
         let attempts = Attempts::start(self.connect, self.spec.clone(), plan.endpoint.clone());
         let mut refusal = None;
@@ -287,7 +289,7 @@ impl Attempts {
         let stop = Arc::clone(&given_up);
         thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
-                let answer = connect(&spec, &endpoint);
+                let answer = connect(&spec, std::slice::from_ref(&endpoint));
                 let connected = answer.is_ok();
                 if sender.send(answer).is_err() || connected {
                     return;

@@ -48,7 +48,7 @@ impl Whereabouts {
                 store
             }
             (Opener::Server { connect, .. }, Reached::Endpoint(endpoint)) => {
-                let store = connect(spec, endpoint)?;
+                let store = connect(spec, std::slice::from_ref(endpoint))?;
                 if self.asking == Asking::Asked { asked(store, &format!("{}://{endpoint}", info.name))? } else { store }
             }
             (_, other) => return Err(StoreError::Session(format!("{} is not reached by {other:?}", info.name))),

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-use store::{CommandLine, Place, ServerPlan, StoreError, StoreInfo};
+use store::{CommandLine, Deployment, Place, ServerPlan, StoreError, StoreInfo};
 use study::Spec;
 use support::{
-    MEMCACHED, POSTGRES, REDIS_UNIX, all_processes, base, descendants, info, names_in, redis_connect, redis_plan,
-    survivors,
+    MEMCACHED, POSTGRES, REDIS_UNIX, all_processes, base, descendants, info, names_in, redis, redis_connect,
+    redis_server, survivors,
 };
 
 /// What the stand-in is to do once its servers run.
@@ -25,14 +25,14 @@ const ROLE: &str = "KVTRIAL_TEST_ROLE";
 /// Leaves sleepers behind that have left the server's session, its environment and its directory, each by another way.
 static DETACHING: StoreInfo = info("redis", detaching_plan, redis_connect);
 
-fn detaching_plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
-    let redis = redis_plan(spec, place)?.run;
+fn detaching_plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+    let port = place.port()?;
+    let redis = redis(place);
     let script = format!(
-        "sleep 1001 & (setsid sleep 1002 &) ; (cd /; setsid sleep 1003 &) ; (cd /; env -i setsid sleep 1004 &) ; exec {} --port {}",
+        "sleep 1001 & (setsid sleep 1002 &) ; (cd /; setsid sleep 1003 &) ; (cd /; env -i setsid sleep 1004 &) ; exec {} --port {port}",
         redis.program.display(),
-        place.ports[0]
     );
-    Ok(support::plan(place, CommandLine::new("/bin/sh").args(["-c", &script])))
+    Ok(support::plan(port, CommandLine::new("/bin/sh").args(["-c", &script])).into())
 }
 
 /// The stand-in for kvtrial. It is no test: started by itself it does nothing.
@@ -77,14 +77,14 @@ fn stand_in() {
 }
 
 static NEVER_READY: StoreInfo =
-    info("redis", |_, place| Ok(support::plan(place, CommandLine::new("/bin/sleep").arg("1000"))), redis_connect);
+    info("redis", |_, _| Ok(support::plan(1, CommandLine::new("/bin/sleep").arg("1000")).into()), redis_connect);
 
 static NEVER_PREPARED: StoreInfo = info(
     "redis",
-    |spec, place| {
+    |_, place| {
         let script = "sleep 1000 & (setsid sleep 1000; true) & sleep 1000 && echo";
         let prepare = vec![CommandLine::new("/bin/sh").args(["-c", script])];
-        Ok(ServerPlan { prepare, ..redis_plan(spec, place)? })
+        Ok(ServerPlan { prepare, ..redis_server(place)? }.into())
     },
     redis_connect,
 );

@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use store::{
-    Capabilities, CommandLine, Endpoint, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
-    Threading,
+    Capabilities, CommandLine, Deployment, Endpoint, Place, ServerPlan, Session, SessionPlan, Store, StoreError,
+    StoreInfo, Threading,
 };
 use study::Spec;
 use support::{
     MEMCACHED, POSTGRES, REDIS, REDIS_UNIX, all_processes, base, descendants, info, names_in, plan, program, redis,
-    redis_cli, redis_connect, redis_plan, redis_unix_plan, survivors, unwritten_pages,
+    redis_cli, redis_connect, redis_plan, redis_server, redis_unix_server, survivors, unwritten_pages,
 };
 
 /// Opens a store that is expected not to start, and checks that it leaves nothing.
@@ -169,11 +169,11 @@ fn what_setting_a_server_up_has_written_is_on_the_disk_before_the_store_is_hande
 }
 
 /// A store that asks its server a last time when it is dropped, as drivers do.
-struct Talkative(Spec, Endpoint);
+struct Talkative(Spec, Vec<Endpoint>);
 
-static TALKATIVE: StoreInfo = info("redis", redis_plan, |spec, endpoint| {
-    redis_connect(spec, endpoint)?;
-    Ok(Box::new(Talkative(spec.clone(), endpoint.clone())))
+static TALKATIVE: StoreInfo = info("redis", redis_plan, |spec, nodes| {
+    redis_connect(spec, nodes)?;
+    Ok(Box::new(Talkative(spec.clone(), nodes.to_vec())))
 });
 
 impl Store for Talkative {
@@ -238,12 +238,13 @@ fn a_server_that_is_killed_or_frozen_is_noticed_and_cleared_away() {
 #[test]
 fn a_port_taken_meanwhile_is_changed_for_another() {
     static TAKEN: Mutex<Vec<TcpListener>> = Mutex::new(Vec::new());
-    fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+    fn plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        let server = redis_server(place)?;
         let mut taken = TAKEN.lock().unwrap();
         if taken.len() < 2 {
-            taken.push(TcpListener::bind(("127.0.0.1", place.ports[0])).unwrap());
+            taken.push(TcpListener::bind(server.endpoint.tcp().unwrap()).unwrap());
         }
-        redis_plan(spec, place)
+        Ok(server.into())
     }
     static STORE: StoreInfo = info("redis", plan, redis_connect);
     let base = base();
@@ -256,18 +257,19 @@ fn a_port_taken_meanwhile_is_changed_for_another() {
 #[test]
 fn a_stranger_who_answers_on_our_port_is_not_taken_for_our_server() {
     static CALLS: AtomicU32 = AtomicU32::new(0);
-    fn plan_with_stranger(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+    fn plan_with_stranger(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        let server = redis_server(place)?;
         if CALLS.fetch_add(1, Ordering::SeqCst) > 0 {
-            return redis_plan(spec, place);
+            return Ok(server.into());
         }
-        let stranger = TcpListener::bind(("127.0.0.1", place.ports[0])).unwrap();
+        let stranger = TcpListener::bind(server.endpoint.tcp().unwrap()).unwrap();
         thread::spawn(move || {
             for mut stream in stranger.incoming().flatten() {
                 let _ = stream.read(&mut [0; 6]);
                 let _ = stream.write_all(b"+PONG\r\n");
             }
         });
-        Ok(plan(place, CommandLine::new("/bin/sleep").arg("100")))
+        Ok(ServerPlan { run: CommandLine::new("/bin/sleep").arg("100"), ..server }.into())
     }
     static STORE: StoreInfo = info("redis", plan_with_stranger, redis_connect);
     let base = base();
@@ -280,9 +282,10 @@ fn a_stranger_who_answers_on_our_port_is_not_taken_for_our_server() {
 #[test]
 fn a_port_that_is_always_taken_is_given_up_after_five_tries() {
     static TAKEN: Mutex<Vec<TcpListener>> = Mutex::new(Vec::new());
-    fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
-        TAKEN.lock().unwrap().push(TcpListener::bind(("127.0.0.1", place.ports[0])).unwrap());
-        redis_plan(spec, place)
+    fn plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        let server = redis_server(place)?;
+        TAKEN.lock().unwrap().push(TcpListener::bind(server.endpoint.tcp().unwrap()).unwrap());
+        Ok(server.into())
     }
     static STORE: StoreInfo = info("redis", plan, redis_connect);
     let message = refusal(&STORE).to_string();
@@ -293,7 +296,7 @@ fn a_port_that_is_always_taken_is_given_up_after_five_tries() {
 #[test]
 fn a_missing_program_is_named_with_the_way_to_get_it() {
     static STORE: StoreInfo =
-        info("redis", |_, place| Ok(plan(place, CommandLine::new("/no/such/server"))), redis_connect);
+        info("redis", |_, _| Ok(plan(1, CommandLine::new("/no/such/server")).into()), redis_connect);
     let error = refusal(&STORE);
     assert!(matches!(&error, StoreError::NotFound { .. }));
     assert_eq!(error.to_string(), "redis: /no/such/server not found; install it with: apt install the-package");
@@ -301,8 +304,8 @@ fn a_missing_program_is_named_with_the_way_to_get_it() {
 
 #[test]
 fn a_user_the_server_needs_but_the_machine_has_not_is_named() {
-    fn plan_with_user(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
-        Ok(ServerPlan { user: Some("no-such-user"), ..redis_plan(spec, place)? })
+    fn plan_with_user(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        Ok(ServerPlan { user: Some("no-such-user"), ..redis_server(place)? }.into())
     }
     static STORE: StoreInfo = info("redis", plan_with_user, redis_connect);
     if support::is_root() {
@@ -312,13 +315,13 @@ fn a_user_the_server_needs_but_the_machine_has_not_is_named() {
 
 #[test]
 fn a_server_that_ends_at_once_is_quoted() {
-    fn bad_option(_: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
-        Ok(plan(place, redis(place).args(["--no-such-option", "7"])))
+    fn bad_option(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        Ok(plan(place.port()?, redis(place).args(["--no-such-option", "7"])).into())
     }
-    fn bad_directory(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
-        let mut plan = redis_unix_plan(spec, place)?;
+    fn bad_directory(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        let mut plan = redis_unix_server(place);
         plan.run = plan.run.args(["--appendonly", "yes", "--appenddirname", "redis.log"]);
-        Ok(plan)
+        Ok(plan.into())
     }
     static BAD_OPTION: StoreInfo = info("redis", bad_option, redis_connect);
     static BAD_DIRECTORY: StoreInfo = info("redis", bad_directory, redis_connect);
@@ -330,10 +333,10 @@ fn a_server_that_ends_at_once_is_quoted() {
 
 #[test]
 fn a_failing_preparation_is_quoted_and_the_server_not_started() {
-    fn plan_with_script(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+    fn plan_with_script(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         let script = "echo begun; echo 'no space left' >&2; exit 3";
         let prepare = vec![CommandLine::new("/bin/sh").args(["-c", script])];
-        Ok(ServerPlan { prepare, ..redis_plan(spec, place)? })
+        Ok(ServerPlan { prepare, ..redis_server(place)? }.into())
     }
     static STORE: StoreInfo = info("redis", plan_with_script, redis_connect);
     let message = refusal(&STORE).to_string();
@@ -342,11 +345,11 @@ fn a_failing_preparation_is_quoted_and_the_server_not_started() {
 
 #[test]
 fn a_server_that_does_not_answer_in_time_is_given_up_even_when_connecting_hangs() {
-    fn silent(_: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+    fn silent(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         let run = CommandLine::new("/bin/sh").args(["-c", "echo still loading; exec sleep 100"]);
-        Ok(ServerPlan { start_timeout: Duration::from_millis(300), ..plan(place, run) })
+        Ok(ServerPlan { start_timeout: Duration::from_millis(300), ..plan(place.port()?, run) }.into())
     }
-    fn hanging(_: &Spec, _: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+    fn hanging(_: &Spec, _: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
         thread::sleep(Duration::from_secs(60));
         Err(StoreError::open("x", "hung"))
     }
@@ -364,14 +367,13 @@ fn a_server_that_does_not_answer_in_time_is_given_up_even_when_connecting_hangs(
 
 #[test]
 fn a_server_that_refuses_to_end_is_killed_with_all_its_children() {
-    fn stubborn(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
-        let redis = redis_plan(spec, place)?.run;
-        let port = place.ports[0];
+    fn stubborn(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        let (redis, port) = (redis(place), place.port()?);
         let script = format!(
             "trap '' TERM; {} --port {port} & sleep 1000 & wait; wait; wait; sleep 1000",
             redis.program.display()
         );
-        Ok(plan(place, CommandLine::new("/bin/sh").args(["-c", &script])))
+        Ok(plan(port, CommandLine::new("/bin/sh").args(["-c", &script])).into())
     }
     static STORE: StoreInfo = info("redis", stubborn, redis_connect);
     let base = base();

@@ -1,8 +1,8 @@
 //! What an adapter says of itself before anything is opened.
 
-use crate::{Capabilities, Class, Endpoint, Place, ServerPlan, Store, StoreError, layers};
+use crate::{Capabilities, Class, Deployment, Endpoint, Place, Store, StoreError, layers};
 use std::path::Path;
-use study::{Durability, Secret, Spec};
+use study::{Durability, Spec};
 
 /// An option a spec may carry, e.g. `layout=hstore`.
 #[derive(Clone, Copy, Debug)]
@@ -29,19 +29,22 @@ pub enum Probe {
 /// Opens an embedded store in the directory, private or the user's, that holds its files.
 pub type OpenEmbedded = fn(&Spec, &Path) -> Result<Box<dyn Store>, StoreError>;
 
-/// Connects to a server.
-pub type Connect = fn(&Spec, &Endpoint) -> Result<Box<dyn Store>, StoreError>;
+/// Plans a private deployment.
+pub type PlanDeployment = fn(&Spec, &mut Place) -> Result<Deployment, StoreError>;
+
+/// Connects to the servers at these endpoints: those of a deployment that serve clients, or the one of the user's.
+pub type Connect = fn(&Spec, &[Endpoint]) -> Result<Box<dyn Store>, StoreError>;
 
 /// How a store is opened.
 #[derive(Clone, Copy)]
 pub enum Opener {
     /// A library in this process.
     Embedded(OpenEmbedded),
-    /// A server: planned for a private place and started by the host, or the user's own; then connected to.
+    /// A server or several: planned for a private place and started by the host, or the user's own; then connected to.
     Server {
         /// How to start a private one.
-        plan: fn(&Spec, &Place) -> Result<ServerPlan, StoreError>,
-        /// Connects; also used to find out whether a server just started is ready, so it must fail fast and cheaply.
+        plan: PlanDeployment,
+        /// Connects; also used to find out whether what was just started is ready, so it must fail fast and cheaply.
         connect: Connect,
         /// The store's usual port.
         usual_port: u16,
@@ -120,7 +123,7 @@ impl StoreInfo {
     /// Those of its levels that what is found here has: of two products behind one name each may lack some.
     pub fn levels_found(&self) -> Vec<Durability> {
         let lacks = |level: Durability| {
-            let planned = self.imagined(&Spec::private(self.name).with_durability(level));
+            let planned = self.on_paper(&Spec::private(self.name).with_durability(level), false);
             matches!(planned, Some(Err(StoreError::Unsupported { .. })))
         };
         self.durabilities.iter().copied().filter(|level| !lacks(*level)).collect()
@@ -128,15 +131,14 @@ impl StoreInfo {
 
     /// Whether any user of this machine can connect to a private one; of a program that is not found here it is not known.
     pub fn is_open_to_all(&self) -> bool {
-        let planned = self.imagined(&Spec::private(self.name));
-        planned.and_then(Result::ok).is_some_and(|plan| plan.endpoint.is_open_to_all())
+        let planned = self.on_paper(&Spec::private(self.name), false);
+        planned.and_then(Result::ok).is_some_and(|plan| plan.endpoints().iter().any(Endpoint::is_open_to_all))
     }
 
-    /// The plan of a private server that is not going to be started; `None` for a library.
-    fn imagined(&self, spec: &Spec) -> Option<Result<ServerPlan, StoreError>> {
+    /// The plan of a private deployment that is not going to be started; `None` for a library.
+    pub fn on_paper(&self, spec: &Spec, root: bool) -> Option<Result<Deployment, StoreError>> {
         let Opener::Server { plan, .. } = self.opener else { return None };
-        let (directory, secret) = ("/nowhere".into(), Secret::new("imagined"));
-        Some(plan(spec, &Place { directory, ports: [1, 2, 3], root: false, secret }))
+        Some(plan(&layers::beneath(spec), &mut Place::on_paper(root)))
     }
 
     /// What a store of this spec does natively, before it is opened, with the level of durability it will have.

@@ -94,6 +94,7 @@ pub mod asynchronous;
 pub mod believed;
 mod capability;
 mod client;
+mod deployment;
 mod endpoint;
 mod error;
 pub mod immediate;
@@ -102,6 +103,7 @@ mod layered;
 pub mod layers;
 mod operation;
 mod owned;
+mod place;
 pub mod programs;
 mod reply;
 mod resent;
@@ -115,14 +117,16 @@ pub mod wire;
 
 pub use capability::{Capabilities, Class, Counter, Keeps, Overflow};
 pub use client::BlockingClient;
+pub use deployment::{Deployment, Forming, Node, Ready, Role, only};
 pub use endpoint::Endpoint;
 pub use error::StoreError;
-pub use info::{BUILT_IN, Connect, OpenEmbedded, Opener, OptionInfo, Probe, StoreInfo};
+pub use info::{BUILT_IN, Connect, OpenEmbedded, Opener, OptionInfo, PlanDeployment, Probe, StoreInfo};
 pub use operation::{Expected, Operation, OperationKind, OperationSet};
 pub use owned::{OwnedFailure, OwnedReply};
+pub use place::Place;
 pub use reply::{Failure, Reply, RowBuffer, Rows};
 pub use resent::Resent;
-pub use server::{CommandLine, Place, ServerPlan};
+pub use server::{CommandLine, ServerPlan};
 pub use session::{
     Executor, Facts, Happening, Heed, Holding, Session, SessionPlan, Sink, Slot, Store, Threading, Until,
 };

@@ -1,25 +1,10 @@
-//! How a private server is started: plain data, written by adapters, executed by the `host` crate.
+//! How one server is started: plain data, written by adapters, executed by the `host` crate.
 
 use crate::Endpoint;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
-use study::Secret;
-
-/// What the host offers a private server.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// Empty private directory, readable by nobody else; removed afterwards.
-    pub directory: PathBuf,
-    /// Loopback ports that were free a moment ago (the host tries again with others when one was taken meanwhile).
-    pub ports: [u16; 3],
-    /// Whether kvtrial runs as root (some servers refuse, some want an option).
-    pub root: bool,
-    /// A password made for this server and no other. A server that can ask for one gets it in a file of the plan, never in
-    /// its arguments, which every user of the machine can read; the plan's endpoint then carries it.
-    pub secret: Secret,
-}
 
 /// A program with its arguments and environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,12 +36,12 @@ impl CommandLine {
     }
 }
 
-/// How to start one private server. The program stays in the foreground (no daemon mode), so that it dies with us.
+/// How to start one server. The program stays in the foreground (no daemon mode), so that it dies with us.
 #[derive(Clone)]
 pub struct ServerPlan {
-    /// Directories below the private directory to make first (owned by `user` when set).
+    /// Directories below the server's directory to make first (owned by `user` when set).
     pub directories: Vec<PathBuf>,
-    /// Files to write then, below the private directory, and what is in them: a configuration, a script of SQL. Nobody but the
+    /// Files to write then, below the server's directory, and what is in them: a configuration, a script of SQL. Nobody but the
     /// user who runs the server can read them, and they never print: passwords are in some.
     pub files: Vec<(PathBuf, String)>,
     /// Commands to run to their end before the server, e.g. `initdb`.
@@ -67,7 +52,7 @@ pub struct ServerPlan {
     pub endpoint: Endpoint,
     /// Ordinary user to switch to when kvtrial runs as root, e.g. `postgres`; `None`: stay.
     pub user: Option<&'static str>,
-    /// The server's own log below the private directory, shown when it does not start. Output is captured anyway.
+    /// The server's own log below the server's directory, shown when it does not start. Output is captured anyway.
     pub log: Option<PathBuf>,
     /// How long it may take until it answers.
     pub start_timeout: Duration,

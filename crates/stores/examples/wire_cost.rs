@@ -46,7 +46,7 @@ fn run(store: &str, endpoint: &Endpoint, plan: SessionPlan, gets: u64) -> String
     let Opener::Server { connect, .. } = kvtrial_stores::find(store).unwrap().opener else {
         panic!("{store} is no server")
     };
-    let store = connect(&Spec::private(store), endpoint).unwrap();
+    let store = connect(&Spec::private(store), std::slice::from_ref(endpoint)).unwrap();
     let mut bench = Loop::new(plan);
     if gets > 0 {
         // The last key tells whether an earlier run has filled it.

@@ -34,8 +34,8 @@ mod whole;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Endpoint, Opener, OperationKind, OperationSet, Place, Probe, ServerPlan,
-    StoreError, StoreInfo, Support, programs,
+    Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place, Probe,
+    ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec};
 
@@ -111,7 +111,7 @@ fn version(program: &Path) -> Option<String> {
     description.get("version").filter(|_| named)?.as_str().map(str::to_owned)
 }
 
-fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     if !cfg!(feature = "couchdb") {
         return Err(not_built(spec));
     }
@@ -128,7 +128,7 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
         what: "pouchdb-server".into(),
         install: INSTALL.into(),
     })?;
-    let (data, port) = (place.directory.join("data"), place.ports[0]);
+    let (data, port) = (place.directory.join("data"), place.port()?);
     let (config, log) = (place.directory.join("config.json"), place.directory.join("log.txt"));
     let settings = serde_json::json!({
         // At its usual level it writes a line for each request.
@@ -151,7 +151,8 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
         log: Some("log.txt".into()),
         start_timeout: Duration::from_secs(60),
         ..ServerPlan::new(run, Endpoint::loopback(port).with_login(USER, place.secret.clone()))
-    })
+    }
+    .into())
 }
 
 fn not_built(spec: &Spec) -> StoreError {
@@ -162,6 +163,6 @@ fn not_built(spec: &Spec) -> StoreError {
 use setup::connect;
 
 #[cfg(not(feature = "couchdb"))]
-fn connect(spec: &Spec, _: &Endpoint) -> Result<Box<dyn store::Store>, StoreError> {
+fn connect(spec: &Spec, _: &[Endpoint]) -> Result<Box<dyn store::Store>, StoreError> {
     Err(not_built(spec))
 }

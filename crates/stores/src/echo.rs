@@ -5,7 +5,7 @@ use crate::redis::{self, Login, Resp};
 use std::sync::OnceLock;
 use store::wire::{self, Talk};
 use store::{
-    BUILT_IN, Capabilities, Class, CommandLine, Endpoint, Facts, Opener, Place, Probe, ServerPlan, Session,
+    BUILT_IN, Capabilities, Class, CommandLine, Deployment, Endpoint, Facts, Opener, Place, Probe, ServerPlan, Session,
     SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::{Durability, Spec};
@@ -61,7 +61,7 @@ fn probe() -> Probe {
     }
 }
 
-fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {
+fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployment, StoreError> {
     let program = PROGRAM.get().cloned().ok_or_else(|| StoreError::NotFound {
         store: spec.name.clone(),
         what: "the program kvtrial, which is its own echo server".into(),
@@ -69,7 +69,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     })?;
     let (run, endpoint) = match transport {
         Transport::Tcp => {
-            let port = place.ports[0];
+            let port = place.port()?;
             (program.arg("--port").arg(port.to_string()), Endpoint::loopback(port))
         }
         Transport::Unix => {
@@ -78,10 +78,11 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         }
     };
     // It keeps nothing that could be lost.
-    Ok(ServerPlan { stop_signal: libc::SIGKILL, ..ServerPlan::new(run, endpoint) })
+    Ok(ServerPlan { stop_signal: libc::SIGKILL, ..ServerPlan::new(run, endpoint) }.into())
 }
 
-fn connect(_: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+fn connect(_: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    let endpoint = store::only(nodes)?;
     Talk::open(endpoint, Resp::new(Login::of(endpoint)))?;
     Ok(Box::new(Echo { endpoint: endpoint.clone() }))
 }

@@ -24,8 +24,8 @@ mod setup;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Endpoint, Opener, OperationKind, OperationSet, Place, Probe, ServerPlan,
-    StoreError, StoreInfo, Support, programs,
+    Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place, Probe,
+    ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec, Target};
 
@@ -93,7 +93,7 @@ fn probe() -> Probe {
     }
 }
 
-fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     if !cfg!(feature = "etcd") {
         return Err(not_built(spec));
     }
@@ -102,7 +102,8 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
         what: "etcd".into(),
         install: INSTALL.into(),
     })?;
-    let clients = format!("http://127.0.0.1:{}", place.ports[0]);
+    let port = place.port()?;
+    let clients = format!("http://127.0.0.1:{port}");
     // It has no peers: where they would speak to it is a socket in its own directory, which nobody else can pass through to.
     let peers = "unix://peer:1";
     let mut run = CommandLine::new(program)
@@ -120,8 +121,9 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
     }
     Ok(ServerPlan {
         start_timeout: Duration::from_secs(30),
-        ..ServerPlan::new(run, Endpoint::loopback(place.ports[0]).with_login(USER, place.secret.clone()))
-    })
+        ..ServerPlan::new(run, Endpoint::loopback(port).with_login(USER, place.secret.clone()))
+    }
+    .into())
 }
 
 fn not_built(spec: &Spec) -> StoreError {
@@ -132,6 +134,6 @@ fn not_built(spec: &Spec) -> StoreError {
 use setup::connect;
 
 #[cfg(not(feature = "etcd"))]
-fn connect(spec: &Spec, _: &Endpoint) -> Result<Box<dyn store::Store>, StoreError> {
+fn connect(spec: &Spec, _: &[Endpoint]) -> Result<Box<dyn store::Store>, StoreError> {
     Err(not_built(spec))
 }

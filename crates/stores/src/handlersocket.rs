@@ -28,9 +28,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::wire::{self, Talk};
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Holding, Opener, OperationKind, OperationSet,
-    OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Sweep, Swept,
-    Threading, programs,
+    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, Opener, OperationKind,
+    OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
+    Sweep, Swept, Threading, programs,
 };
 use study::{Durability, Spec, Target};
 
@@ -114,7 +114,7 @@ CREATE TABLE IF NOT EXISTS kvtrial.kvtrial_kv (k VARBINARY(1536) NOT NULL PRIMAR
 CREATE TABLE IF NOT EXISTS kvtrial.kvtrial_counters (k VARBINARY(1536) NOT NULL PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB;
 ";
 
-fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let not_found =
         |what: &str| StoreError::NotFound { store: spec.name.clone(), what: what.into(), install: INSTALL.into() };
     let server = program().ok_or_else(|| not_found("mariadbd"))?;
@@ -131,6 +131,7 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
         let problem = format!("threads={threads} is not possible; use 1 to 255");
         return Err(StoreError::Unsupported { store: spec.name.clone(), problem });
     }
+    let (port, reading_port) = (place.port()?, place.port()?);
     // Read before any other option, and nothing of the machine's own configuration.
     let run = CommandLine::new(server).arg(option("--defaults-file", &options)).arg(option("--datadir", &data));
     let mut run = mariadb::locked(run, place, &setup)
@@ -143,8 +144,8 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
         .args(["--plugin-load-add=handlersocket.so", "--plugin-maturity=unknown"])
         .args(["--loose-handlersocket-address=127.0.0.1", "--loose-handlersocket-threads=1"])
         .arg(format!("--loose-handlersocket-threads-wr={threads}"))
-        .arg(format!("--loose-handlersocket-port={}", place.ports[1]))
-        .arg(format!("--loose-handlersocket-port-wr={}", place.ports[0]))
+        .arg(format!("--loose-handlersocket-port={reading_port}"))
+        .arg(format!("--loose-handlersocket-port-wr={port}"))
         .args(durability_args(spec.durability.unwrap_or(DURABILITIES[0])));
     if let Some(bytes) = spec.options.get("innodb_buffer_pool_size") {
         run = run.arg(format!("--innodb-buffer-pool-size={bytes}"));
@@ -154,7 +155,7 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
         "[mariadbd]\nloose-handlersocket-plain-secret={secret}\nloose-handlersocket-plain-secret-wr={secret}\n"
     );
     let statements = format!("{SETUP}{}", mariadb::accounts(mariadb::Users::OF_MARIADB, &place.secret));
-    let endpoint = Endpoint { password: Some(place.secret.clone()), ..Endpoint::loopback(place.ports[0]) };
+    let endpoint = Endpoint { password: Some(place.secret.clone()), ..Endpoint::loopback(port) };
     Ok(ServerPlan {
         directories: vec![mariadb::NOWHERE.into()],
         files: vec![(setup, statements), (options, content)],
@@ -163,7 +164,8 @@ fn plan(spec: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
         log: Some(log),
         start_timeout: Duration::from_secs(60),
         ..ServerPlan::new(run, endpoint)
-    })
+    }
+    .into())
 }
 
 /// A number that is another one each time.
@@ -199,7 +201,8 @@ struct Rows {
     versions: Arc<AtomicU64>,
 }
 
-fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    let endpoint = store::only(nodes)?;
     if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),

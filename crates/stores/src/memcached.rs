@@ -28,7 +28,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::wire::{self, Talk, ascii};
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Happening, Holding, Opener, OperationKind,
+    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener, OperationKind,
     OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
     Threading, programs,
 };
@@ -155,7 +155,7 @@ fn probe() -> Probe {
     }
 }
 
-fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {
+fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployment, StoreError> {
     let program = program().ok_or_else(|| StoreError::NotFound {
         store: spec.name.clone(),
         what: "memcached".into(),
@@ -197,7 +197,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     let user = programs::user(&USERS).filter(|_| place.root);
     let endpoint = match transport {
         Transport::Tcp => {
-            let port = place.ports[0];
+            let port = place.port()?;
             if place.root {
                 run = run.args(["-u", user.unwrap_or("root")]);
             }
@@ -216,7 +216,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     // It keeps nothing that could be lost, and would take most of a second to end by itself.
     // Its socket lies in a directory, which must then be that user's.
     let user = user.filter(|_| matches!(transport, Transport::Unix));
-    Ok(ServerPlan { user, stop_signal: libc::SIGKILL, ..ServerPlan::new(run, endpoint) })
+    Ok(ServerPlan { user, stop_signal: libc::SIGKILL, ..ServerPlan::new(run, endpoint) }.into())
 }
 
 /// `8m`, `512k` or plain bytes, as the server's `-I` has it.
@@ -236,7 +236,8 @@ fn unsupported(spec: &Spec, problem: String) -> StoreError {
     StoreError::Unsupported { store: spec.name.clone(), problem }
 }
 
-fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    let endpoint = store::only(nodes)?;
     let private = spec.options.keys().find(|option| *option != "protocol");
     if let (Target::Server(_), Some(option)) = (&spec.target, private) {
         return Err(unsupported(

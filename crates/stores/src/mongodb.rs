@@ -35,8 +35,8 @@ mod setup;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Opener, OperationKind, OperationSet, Overflow, Place, Probe,
-    ServerPlan, StoreError, StoreInfo, Support, programs,
+    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet, Overflow,
+    Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec};
 
@@ -189,7 +189,7 @@ fn ferretd_version() -> Option<String> {
     }
 }
 
-fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {
+fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployment, StoreError> {
     if !cfg!(feature = "mongodb") {
         return Err(not_built(spec));
     }
@@ -198,7 +198,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         store: spec.name.clone(),
         problem: format!("{product}, found here, has no durability={level}; use {levels}"),
     };
-    let port = place.ports[0];
+    let port = place.port()?;
     let mut login = None;
     let (run, socket) = match Program::find() {
         Some(Program::Mongod(_)) if level == Durability::Os => return Err(unsupported("MongoDB", "commit or second")),
@@ -247,7 +247,8 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         directories: vec!["data".into()],
         start_timeout: Duration::from_secs(60),
         ..ServerPlan::new(run, endpoint)
-    })
+    }
+    .into())
 }
 
 fn not_built(spec: &Spec) -> StoreError {
@@ -258,6 +259,6 @@ fn not_built(spec: &Spec) -> StoreError {
 use setup::connect;
 
 #[cfg(not(feature = "mongodb"))]
-fn connect(spec: &Spec, _: &Endpoint) -> Result<Box<dyn store::Store>, StoreError> {
+fn connect(spec: &Spec, _: &[Endpoint]) -> Result<Box<dyn store::Store>, StoreError> {
     Err(not_built(spec))
 }

@@ -21,8 +21,8 @@ use crate::mariadb;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
-    Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
+    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet, OptionInfo,
+    Overflow, Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec};
 
@@ -139,7 +139,7 @@ fn number(version: &str) -> &str {
     version.split('-').next().unwrap_or(version)
 }
 
-fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {
+fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployment, StoreError> {
     if !cfg!(feature = "mysql") {
         return Err(not_built(spec));
     }
@@ -170,7 +170,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     }
     let endpoint = match transport {
         Transport::Tcp => {
-            let port = place.ports[0];
+            let port = place.port()?;
             run = run.arg("--bind-address=127.0.0.1").arg(format!("--port={port}"));
             run = run.arg(option("--socket", &place.directory.join("unused.sock")));
             Endpoint::loopback(port)
@@ -189,7 +189,8 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         log: Some(log),
         start_timeout: Duration::from_secs(60),
         ..ServerPlan::new(run, endpoint.with_login(mariadb::LOGIN, place.secret.clone()))
-    })
+    }
+    .into())
 }
 
 fn command(program: PathBuf, data: &Path) -> CommandLine {
@@ -228,6 +229,6 @@ fn not_built(spec: &Spec) -> StoreError {
 use setup::connect;
 
 #[cfg(not(feature = "mysql"))]
-fn connect(spec: &Spec, _: &Endpoint) -> Result<Box<dyn store::Store>, StoreError> {
+fn connect(spec: &Spec, _: &[Endpoint]) -> Result<Box<dyn store::Store>, StoreError> {
     Err(not_built(spec))
 }

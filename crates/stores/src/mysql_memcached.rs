@@ -25,8 +25,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Endpoint, Opener, OperationKind, OperationSet, OptionInfo, Place, Probe,
-    ServerPlan, Store, StoreError, StoreInfo, programs,
+    Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, OptionInfo, Place,
+    Probe, ServerPlan, Store, StoreError, StoreInfo, programs,
 };
 use study::{Durability, Spec, Target};
 
@@ -121,7 +121,7 @@ fn probe() -> Probe {
     }
 }
 
-fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {
+fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployment, StoreError> {
     let not_found = |what: String| StoreError::NotFound { store: spec.name.clone(), what, install: INSTALL.into() };
     let program = program(spec).ok_or_else(|| {
         not_found(spec.options.get("program").cloned().unwrap_or_else(|| "mysqld with the memcached plugin".into()))
@@ -156,8 +156,9 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     }
     let endpoint = match transport {
         Transport::Tcp => {
-            daemon += &format!("-l127.0.0.1 -p{} -U0", place.ports[0]);
-            Endpoint::loopback(place.ports[0])
+            let port = place.port()?;
+            daemon += &format!("-l127.0.0.1 -p{port} -U0");
+            Endpoint::loopback(port)
         }
         Transport::Unix => {
             let socket = place.directory.join("memcached.sock");
@@ -174,7 +175,8 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         log: Some(log),
         start_timeout: Duration::from_secs(120),
         ..ServerPlan::new(run.arg(format!("--loose-daemon-memcached-option={daemon}")), endpoint)
-    })
+    }
+    .into())
 }
 
 /// What every start of the program has: its own place, and nothing of the machine's configuration.
@@ -230,7 +232,8 @@ const SETUP: [&str; 10] = [
     "",
 ];
 
-fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    let endpoint = store::only(nodes)?;
     if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),

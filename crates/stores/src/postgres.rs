@@ -22,8 +22,8 @@ mod setup;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
-    Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
+    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet, OptionInfo,
+    Overflow, Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec};
 
@@ -117,7 +117,7 @@ fn probe() -> Probe {
     }
 }
 
-fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {
+fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployment, StoreError> {
     if !cfg!(feature = "postgres") {
         return Err(not_built(spec));
     }
@@ -144,7 +144,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         .arg("-D")
         .arg(&data);
     let port = match transport {
-        Transport::Tcp => place.ports[0],
+        Transport::Tcp => place.port()?,
         // Only a part of the socket's name.
         Transport::Unix => USUAL_PORT,
     };
@@ -179,7 +179,8 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
         // "Fast shutdown": does not wait for clients to leave.
         stop_signal: libc::SIGINT,
         ..ServerPlan::new(run, endpoint)
-    })
+    }
+    .into())
 }
 
 fn setting(line: CommandLine, setting: &str) -> CommandLine {
@@ -207,6 +208,6 @@ fn not_built(spec: &Spec) -> StoreError {
 use setup::connect;
 
 #[cfg(not(feature = "postgres"))]
-fn connect(spec: &Spec, _: &Endpoint) -> Result<Box<dyn store::Store>, StoreError> {
+fn connect(spec: &Spec, _: &[Endpoint]) -> Result<Box<dyn store::Store>, StoreError> {
     Err(not_built(spec))
 }

@@ -10,7 +10,7 @@ pub(crate) use resp::{Login, Resp};
 use std::path::PathBuf;
 use std::time::SystemTime;
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Happening, Holding, Opener, OperationKind,
+    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener, OperationKind,
     OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
     Threading, programs, wire,
 };
@@ -173,7 +173,7 @@ enum Transport {
     Unix,
 }
 
-fn plan(spec: &Spec, place: &Place, product: Product, transport: Transport) -> Result<ServerPlan, StoreError> {
+fn plan(spec: &Spec, place: &mut Place, product: Product, transport: Transport) -> Result<Deployment, StoreError> {
     let program = product.program(spec).ok_or_else(|| StoreError::NotFound {
         store: spec.name.clone(),
         what: spec.options.get("program").cloned().unwrap_or_else(|| product.program_name().into()),
@@ -190,7 +190,7 @@ fn plan(spec: &Spec, place: &Place, product: Product, transport: Transport) -> R
     run = run.args(["--daemonize", "no", "--save", ""]).arg("--dir").arg(&place.directory);
     let endpoint = match transport {
         Transport::Tcp => {
-            let port = place.ports[0];
+            let port = place.port()?;
             run = run.args(["--bind", "127.0.0.1", "--port"]).arg(port.to_string());
             Endpoint { password: Some(place.secret.clone()), ..Endpoint::loopback(port) }
         }
@@ -209,10 +209,11 @@ fn plan(spec: &Spec, place: &Place, product: Product, transport: Transport) -> R
     for (name, value) in spec.options.iter().filter(|(name, _)| *name != "program") {
         run = run.arg(format!("--{name}")).arg(value);
     }
-    Ok(ServerPlan { files, ..ServerPlan::new(run, endpoint) })
+    Ok(ServerPlan { files, ..ServerPlan::new(run, endpoint) }.into())
 }
 
-fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    let endpoint = store::only(nodes)?;
     if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),

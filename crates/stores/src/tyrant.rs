@@ -13,9 +13,9 @@ mod protocol;
 use protocol::{Endian, MAX_ARGUMENT_BYTES, STATISTICS_REQUEST, Tyrant, statistics};
 use std::collections::BTreeMap;
 use store::{
-    Capabilities, Class, CommandLine, Counter, Endpoint, Facts, Holding, Opener, OperationKind, OperationSet,
-    OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
-    programs, wire,
+    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, Opener, OperationKind,
+    OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
+    Threading, programs, wire,
 };
 use study::{Durability, Spec, Target};
 
@@ -93,7 +93,7 @@ fn probe() -> Probe {
     }
 }
 
-fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, StoreError> {
+fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployment, StoreError> {
     let program = programs::find(&[PROGRAM], &[]).ok_or_else(|| StoreError::NotFound {
         store: spec.name.clone(),
         what: PROGRAM.into(),
@@ -105,7 +105,10 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     let mut database = place.directory.join("casket.tch").into_os_string();
     database.push(format!("#mode=wc#bnum={buckets}#opts=l"));
     let (host, port, endpoint) = match transport {
-        Transport::Tcp => ("127.0.0.1".into(), place.ports[0], Endpoint::loopback(place.ports[0])),
+        Transport::Tcp => {
+            let port = place.port()?;
+            ("127.0.0.1".into(), port, Endpoint::loopback(port))
+        }
         Transport::Unix => {
             let socket = place.directory.join("tyrant.sock");
             (socket.clone().into_os_string(), 0, Endpoint::unix(socket))
@@ -113,7 +116,7 @@ fn plan(spec: &Spec, place: &Place, transport: Transport) -> Result<ServerPlan, 
     };
     let run = CommandLine::new(program).arg("-host").arg(host).arg("-port").arg(port.to_string());
     let run = run.arg("-thnum").arg(threads).arg("-log").arg(&log).arg("-le").arg(database);
-    Ok(ServerPlan { log: Some(log), ..ServerPlan::new(run, endpoint) })
+    Ok(ServerPlan { log: Some(log), ..ServerPlan::new(run, endpoint) }.into())
 }
 
 /// The value of an option that is a number of at least 1.
@@ -128,7 +131,8 @@ fn number(spec: &Spec, option: &str, default: &str) -> Result<String, StoreError
     }
 }
 
-fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    let endpoint = store::only(nodes)?;
     if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),

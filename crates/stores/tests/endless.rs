@@ -99,7 +99,7 @@ fn converse(mut stream: TcpStream, greeting: &[u8], script: Script) {
 fn store(spec: &str, port: u16) -> Box<dyn Store> {
     let spec: Spec = spec.parse().unwrap();
     let Opener::Server { connect, .. } = kvtrial_stores::find(&spec.name).unwrap().opener else { panic!("{spec}") };
-    connect(&spec, &Endpoint::loopback(port)).unwrap_or_else(|error| panic!("{spec}: {error}"))
+    connect(&spec, &[Endpoint::loopback(port)]).unwrap_or_else(|error| panic!("{spec}: {error}"))
 }
 
 /// One at a time: memory is that of the whole process.
@@ -360,7 +360,7 @@ fn no_message_of_mongodb_is_believed_beyond_the_longest_it_says_it_sends_nor_doc
 fn a_server_that_says_its_messages_are_longer_than_those_of_mongodb_is_refused() {
     let boastful = |request: &[u8]| mongodb::answer(request, i32::MAX, mongodb::announced);
     let Opener::Server { connect, .. } = kvtrial_stores::find("mongodb").unwrap().opener else { panic!() };
-    let refusal = connect(&"mongodb".parse().unwrap(), &Endpoint::loopback(serve(Vec::new(), boastful)));
+    let refusal = connect(&"mongodb".parse().unwrap(), &[Endpoint::loopback(serve(Vec::new(), boastful))]);
     let words = refusal.err().expect("2 GiB were believed").to_string();
     assert!(words.contains("up to 2147483647 bytes (maxMessageSizeBytes)"), "{words}");
 }
@@ -393,7 +393,7 @@ fn what_is_asked_before_the_run_is_bounded_too() {
     PEAK.store(before, Ordering::Relaxed);
     let port = serve(Vec::new(), endless);
     let Opener::Server { connect, .. } = kvtrial_stores::find("memcached").unwrap().opener else { panic!() };
-    let _ = connect(&"memcached".parse().unwrap(), &Endpoint::loopback(port));
+    let _ = connect(&"memcached".parse().unwrap(), &[Endpoint::loopback(port)]);
     let held = PEAK.load(Ordering::Relaxed) - before;
     assert!(held < 64 << 20, "{held} bytes were held");
 }

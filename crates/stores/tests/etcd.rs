@@ -82,7 +82,7 @@ fn a_token_that_has_ended_is_renewed_and_the_users_password_is_needed() {
     let store::Opener::Server { connect, .. } = common::info("etcd").opener else { panic!() };
     let endpoint = store::Endpoint::loopback(port).with_login("root", study::Secret::new("tulip"));
     let started = std::time::Instant::now();
-    while let Err(error) = connect(&Spec::private("etcd"), &endpoint) {
+    while let Err(error) = connect(&Spec::private("etcd"), std::slice::from_ref(&endpoint)) {
         assert!(started.elapsed().as_secs() < 30, "{error}");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }

@@ -132,13 +132,7 @@ fn numbers_of_options_are_checked() {
     for spec in ["memcached,item=2g", "memcached,item=m", "memcached,memory=0", "memcached,threads=many"] {
         let spec: study::Spec = spec.parse().unwrap();
         let store::Opener::Server { plan, .. } = kvtrial_stores::find("memcached").unwrap().opener else { panic!() };
-        let place = store::Place {
-            directory: "/nowhere".into(),
-            ports: [1; 3],
-            root: true,
-            secret: study::Secret::new("tulip"),
-        };
-        let error = plan(&spec, &place).err().unwrap().to_string();
+        let error = plan(&spec, &mut store::Place::on_paper(true)).err().unwrap().to_string();
         assert!(error.contains("is not possible; use"), "{error}");
     }
 }

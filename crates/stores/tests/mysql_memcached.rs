@@ -112,8 +112,8 @@ fn plan_as_root(name: &str) -> ServerPlan {
     }
     let spec: Spec = format!("{name},program={}", base.path().join("bin/mysqld").display()).parse().unwrap();
     let Opener::Server { plan, .. } = common::info(name).opener else { panic!("no server") };
-    let place = Place { directory: "/private".into(), ports: [7; 3], root: true, secret: study::Secret::new("tulip") };
-    plan(&spec, &place).unwrap()
+    let mut place = Place::new("/private", true, study::Secret::new("tulip"), || Ok(7));
+    plan(&spec, &mut place).unwrap().nodes.remove(0).plan
 }
 
 #[test]
@@ -147,7 +147,6 @@ fn a_server_without_the_plugin_is_refused_and_what_is_missing_is_said() {
     let found = store::programs::find(&["redis-server"], &[]).unwrap();
     let spec: Spec = format!("mysql-memcached,program={}", found.display()).parse().unwrap();
     let Opener::Server { plan, .. } = common::info("mysql-memcached").opener else { panic!("no server") };
-    let place = Place { directory: "/nowhere".into(), ports: [1; 3], root: true, secret: study::Secret::new("tulip") };
-    let error = plan(&spec, &place).err().unwrap().to_string();
+    let error = plan(&spec, &mut Place::on_paper(true)).err().unwrap().to_string();
     assert!(error.contains("libmemcached.so") && error.contains("KVTRIAL_MYSQLD"), "{error}");
 }

@@ -23,7 +23,7 @@ fn a_store_without_its_driver_names_the_feature_that_adds_it() {
             }
             assert_eq!((info.probe)(), Probe::NotBuilt(feature));
             let Opener::Server { connect, .. } = info.opener else { panic!("{name} is no server") };
-            let error = connect(&Spec::private(name), &store::Endpoint::loopback(1)).err().unwrap().to_string();
+            let error = connect(&Spec::private(name), &[store::Endpoint::loopback(1)]).err().unwrap().to_string();
             assert_eq!(error, format!("{name} is not in this build; build with --features {feature}"));
         }
     }

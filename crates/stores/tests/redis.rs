@@ -25,7 +25,7 @@ fn say(server: &Server, text: &str) -> String {
 
 fn connect(endpoint: &Endpoint) -> Result<Client, String> {
     let Opener::Server { connect, .. } = kvtrial_stores::find("redis").unwrap().opener else { panic!() };
-    let store = connect(&Spec::private("redis"), endpoint).map_err(|error| error.to_string())?;
+    let store = connect(&Spec::private("redis"), std::slice::from_ref(endpoint)).map_err(|error| error.to_string())?;
     store.session(SessionPlan { clients: 1, pipeline: 1 }).map(Client::new).map_err(|error| error.to_string())
 }
 
@@ -229,9 +229,7 @@ fn a_program_that_is_named_is_the_one_that_runs() {
 fn a_program_that_is_not_there_is_named_in_the_refusal() {
     let spec: Spec = "valkey,program=/no/such/valkey-server".parse().unwrap();
     let Opener::Server { plan, .. } = kvtrial_stores::find("valkey").unwrap().opener else { panic!() };
-    let place =
-        store::Place { directory: "/nowhere".into(), ports: [1; 3], root: true, secret: study::Secret::new("tulip") };
-    let error = plan(&spec, &place).err().unwrap().to_string();
+    let error = plan(&spec, &mut store::Place::on_paper(true)).err().unwrap().to_string();
     assert!(error.contains("/no/such/valkey-server") && error.contains("valkey-server"), "{error}");
 }
 

@@ -74,7 +74,7 @@ fn as_a_stranger<T: Send>(deed: impl FnOnce() -> T + Send) -> Option<T> {
 /// Connects as the adapter does; the refusal in the server's words, or `None`: it let us in.
 fn refusal(name: &str, endpoint: &Endpoint) -> Option<String> {
     let Opener::Server { connect, .. } = info(name).opener else { panic!("{name} is no server") };
-    connect(&Spec::private(name), endpoint).err().map(|error| error.to_string())
+    connect(&Spec::private(name), std::slice::from_ref(endpoint)).err().map(|error| error.to_string())
 }
 
 /// Without a password, with an empty one, with a wrong one, as everybody the server may know.

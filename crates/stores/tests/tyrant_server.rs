@@ -51,9 +51,7 @@ fn child_finds_nothing() {
         let info = kvtrial_stores::find(name).unwrap();
         assert_eq!((info.probe)(), Probe::NotFound("ttserver".into()));
         let Opener::Server { plan, .. } = info.opener else { panic!("{name}") };
-        let place =
-            Place { directory: "/nowhere".into(), ports: [1, 2, 3], root: false, secret: study::Secret::new("tulip") };
-        let error = plan(&Spec::private(name), &place).unwrap_err();
+        let error = plan(&Spec::private(name), &mut Place::on_paper(false)).unwrap_err();
         assert!(matches!(error, StoreError::NotFound { .. }), "{error:?}");
         assert!(error.to_string().contains("put ttserver on PATH"), "{error}");
     }
@@ -73,16 +71,11 @@ fn child_starts_what_it_finds() {
         let directory = TempDir::with_prefix("kvtrial-tyrant-").unwrap();
         let spec: Spec = format!("{name},bnum=1000").parse().unwrap();
         info.check_options(&spec).unwrap();
-        let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let place = Place {
-            directory: directory.path().into(),
-            ports: [free(), free(), free()],
-            root: false,
-            secret: study::Secret::new("tulip"),
-        };
-        let plan = plan(&spec, &place).unwrap();
+        let free = || Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
+        let mut place = Place::new(directory.path(), false, study::Secret::new("tulip"), free);
+        let plan = plan(&spec, &mut place).unwrap().nodes.remove(0).plan;
         let mut server = start(&plan);
-        let store = ready(|| connect(&spec, &plan.endpoint));
+        let store = ready(|| connect(&spec, std::slice::from_ref(&plan.endpoint)));
         let mut client = Client::of(&*store);
         assert_eq!(client.put("k", "v"), Answer::Done);
         assert_eq!(client.get("k"), Answer::value("v"));
@@ -90,7 +83,7 @@ fn child_starts_what_it_finds() {
         assert!(directory.path().join("casket.tch").is_file());
         // Started again over the same file, it still has what an orderly end closed.
         let mut server = start(&plan);
-        let store = ready(|| connect(&spec, &plan.endpoint));
+        let store = ready(|| connect(&spec, std::slice::from_ref(&plan.endpoint)));
         assert_eq!(Client::of(&*store).get("k"), Answer::value("v"));
         stop(&plan, &mut server);
     }

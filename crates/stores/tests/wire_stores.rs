@@ -341,7 +341,7 @@ fn options_of_a_private_server_are_not_taken_for_ones_own() {
     for url in [format!("redis://127.0.0.1:{port},maxmemory=2mb"), format!("memcached://127.0.0.1:{port},item=2m")] {
         let spec: study::Spec = url.parse().unwrap();
         let store::Opener::Server { connect, .. } = kvtrial_stores::find(&spec.name).unwrap().opener else { panic!() };
-        let error = connect(&spec, server.endpoint()).err().unwrap().to_string();
+        let error = connect(&spec, std::slice::from_ref(server.endpoint())).err().unwrap().to_string();
         assert!(error.contains("private server") && error.contains("leave it out"), "{error}");
     }
 }
@@ -353,7 +353,7 @@ fn a_server_of_another_kind_is_recognised() {
     for (name, server) in [("redis", &memcached), ("memcached", &redis)] {
         let store::Opener::Server { connect, .. } = kvtrial_stores::find(name).unwrap().opener else { panic!() };
         let endpoint = store::Endpoint { user: None, password: None, ..server.endpoint().clone() };
-        let error = connect(&study::Spec::private(name), &endpoint).err().unwrap().to_string();
+        let error = connect(&study::Spec::private(name), std::slice::from_ref(&endpoint)).err().unwrap().to_string();
         assert!(error.contains(&endpoint.to_string()), "{error}");
     }
 }

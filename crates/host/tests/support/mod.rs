@@ -8,22 +8,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Class, CommandLine, Endpoint, Opener, Operation, OptionInfo, Place, Probe, Reply, ServerPlan,
-    Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
+    Capabilities, Class, CommandLine, Connect, Deployment, Endpoint, Opener, Operation, OptionInfo, Place,
+    PlanDeployment, Probe, Reply, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
 };
 use study::{Address, Durability, Spec};
 
 pub const POSTGRES_DIRS: &[&str] = &["/usr/lib/postgresql/*/bin"];
-
-type Plan = fn(&Spec, &Place) -> Result<ServerPlan, StoreError>;
-type Connect = fn(&Spec, &Endpoint) -> Result<Box<dyn Store>, StoreError>;
 
 pub static REDIS: StoreInfo = info("redis", redis_plan, redis_connect);
 pub static REDIS_UNIX: StoreInfo = info("redis-unix", redis_unix_plan, redis_connect);
 pub static MEMCACHED: StoreInfo = info("memcached", memcached_plan, memcached_connect);
 pub static POSTGRES: StoreInfo = info("postgres", postgres_plan, postgres_connect);
 
-pub const fn info(name: &'static str, plan: Plan, connect: Connect) -> StoreInfo {
+pub const fn info(name: &'static str, plan: PlanDeployment, connect: Connect) -> StoreInfo {
     StoreInfo {
         name,
         class: Class::Network,
@@ -74,19 +71,9 @@ pub fn program(name: &str, package: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("this test needs {name}; install it with: apt install {package}"))
 }
 
-/// A plan that runs this in the place, over TCP, without preparation.
-pub fn plan(place: &Place, run: CommandLine) -> ServerPlan {
-    ServerPlan {
-        directories: Vec::new(),
-        files: Vec::new(),
-        prepare: Vec::new(),
-        run,
-        endpoint: Endpoint::loopback(place.ports[0]),
-        user: None,
-        log: None,
-        start_timeout: Duration::from_secs(60),
-        stop_signal: libc::SIGTERM,
-    }
+/// A plan that runs this over TCP, without preparation.
+pub fn plan(port: u16, run: CommandLine) -> ServerPlan {
+    ServerPlan { start_timeout: Duration::from_secs(60), ..ServerPlan::new(run, Endpoint::loopback(port)) }
 }
 
 pub fn redis(place: &Place) -> CommandLine {
@@ -95,32 +82,41 @@ pub fn redis(place: &Place) -> CommandLine {
         .arg(&place.directory)
 }
 
-pub fn redis_plan(_: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
-    Ok(plan(place, redis(place).arg("--port").arg(place.ports[0].to_string())))
+pub fn redis_server(place: &mut Place) -> Result<ServerPlan, StoreError> {
+    let port = place.port()?;
+    Ok(plan(port, redis(place).arg("--port").arg(port.to_string())))
 }
 
-pub fn redis_unix_plan(_: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+pub fn redis_plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+    redis_server(place).map(Deployment::from)
+}
+
+pub fn redis_unix_server(place: &Place) -> ServerPlan {
     let socket = place.directory.join("redis.sock");
     let run = redis(place).args(["--port", "0", "--logfile", "redis.log", "--unixsocket"]).arg(&socket);
-    Ok(ServerPlan { endpoint: Endpoint::unix(socket), log: Some("redis.log".into()), ..plan(place, run) })
+    ServerPlan { log: Some("redis.log".into()), ..ServerPlan::new(run, Endpoint::unix(socket)) }
 }
 
-pub fn redis_connect(_: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
-    expect_answer(endpoint, b"PING\r\n", b"+PONG")
+fn redis_unix_plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+    Ok(redis_unix_server(place).into())
 }
 
-fn memcached_plan(_: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
-    let port = place.ports[0].to_string();
-    let run = CommandLine::new(program("memcached", "memcached")).args(["-l", "127.0.0.1", "-p", &port]);
+pub fn redis_connect(_: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    expect_answer(nodes, b"PING\r\n", b"+PONG")
+}
+
+fn memcached_plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+    let port = place.port()?;
+    let run = CommandLine::new(program("memcached", "memcached")).args(["-l", "127.0.0.1", "-p", &port.to_string()]);
     // Of a name of its own: some systems have no user for it, and it needs none but root.
-    Ok(ServerPlan { user: Some("nobody"), ..plan(place, run) })
+    Ok(ServerPlan { user: Some("nobody"), ..plan(port, run) }.into())
 }
 
-fn memcached_connect(_: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
-    expect_answer(endpoint, b"version\r\n", b"VERSION")
+fn memcached_connect(_: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    expect_answer(nodes, b"version\r\n", b"VERSION")
 }
 
-pub fn postgres_plan(_: &Spec, place: &Place) -> Result<ServerPlan, StoreError> {
+fn postgres_plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let (data, sockets) = (place.directory.join("data"), place.directory.join("run/sockets"));
     let initdb = CommandLine::new(program("initdb", "postgresql"))
         .args(["--no-sync", "--auth=trust", "--username=postgres", "--pgdata"])
@@ -136,28 +132,30 @@ pub fn postgres_plan(_: &Spec, place: &Place) -> Result<ServerPlan, StoreError> 
     Ok(ServerPlan {
         directories: vec!["data".into(), "run/sockets".into()],
         prepare: vec![initdb],
-        endpoint: Endpoint::unix(sockets.join(".s.PGSQL.5432")),
         user: Some("postgres"),
+        start_timeout: Duration::from_secs(60),
         stop_signal: libc::SIGINT,
-        ..plan(place, run)
-    })
+        ..ServerPlan::new(run, Endpoint::unix(sockets.join(".s.PGSQL.5432")))
+    }
+    .into())
 }
 
-fn postgres_connect(_: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+fn postgres_connect(_: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     // Start-up message, protocol 3.0; the answer begins with `R` when the server lets us in.
     let text = b"\0\x03\0\0user\0postgres\0database\0postgres\0\0";
     let message = [&(text.len() as u32 + 4).to_be_bytes()[..], text].concat();
-    expect_answer(endpoint, &message, b"R")
+    expect_answer(nodes, &message, b"R")
 }
 
-/// Sends a request and wants an answer that begins like this.
-pub fn expect_answer(endpoint: &Endpoint, request: &[u8], answer: &[u8]) -> Result<Box<dyn Store>, StoreError> {
-    let got = ask(endpoint, request, answer.len()).map_err(|error| StoreError::open(endpoint, error))?;
-    if got == answer {
-        Ok(Box::new(Answering))
-    } else {
-        Err(StoreError::open(endpoint, format!("answered {:?}", String::from_utf8_lossy(&got))))
+/// Sends every node a request and wants an answer that begins like this.
+pub fn expect_answer(nodes: &[Endpoint], request: &[u8], answer: &[u8]) -> Result<Box<dyn Store>, StoreError> {
+    for endpoint in nodes {
+        let got = ask(endpoint, request, answer.len()).map_err(|error| StoreError::open(endpoint, error))?;
+        if got != answer {
+            return Err(StoreError::open(endpoint, format!("answered {:?}", String::from_utf8_lossy(&got))));
+        }
     }
+    Ok(Box::new(Answering))
 }
 
 /// Sends a request and reads so many bytes.

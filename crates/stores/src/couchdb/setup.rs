@@ -43,7 +43,8 @@ struct Welcome {
 }
 
 /// Connects, makes the database if it is not there, and finds out what answers.
-pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    let endpoint = store::only(nodes)?;
     let database = format!("/{}", in_url(endpoint.database.as_deref().unwrap_or("kvtrial")));
     // A user's server gets name and password with each request, as every server of that protocol takes them.
     let tickets = Tickets::of(endpoint, &login::DESK).filter(|_| spec.target == Target::Private);

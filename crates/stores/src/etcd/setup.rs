@@ -52,7 +52,8 @@ struct Version {
 
 /// Connects and asks for the version. A server does not tell how it was started: one of the user's is taken to sync, as it does
 /// unless an option forbids it.
-pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    let endpoint = store::only(nodes)?;
     let asked = spec.durability.unwrap_or(DURABILITIES[0]);
     let durability = if matches!(spec.target, Target::Server(_)) { DURABILITIES[0] } else { asked };
     if asked != durability {

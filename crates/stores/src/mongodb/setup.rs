@@ -58,7 +58,8 @@ struct Identity {
 }
 
 /// Connects and makes the collections.
-pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    let endpoint = store::only(nodes)?;
     let database = endpoint.database.clone().unwrap_or_else(|| "kvtrial".into());
     let place = endpoint.to_string();
     let options = options(endpoint);

@@ -55,7 +55,8 @@ struct MySql {
 }
 
 /// Connects, makes the tables, reads the level of durability the server has.
-pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    let endpoint = store::only(nodes)?;
     let database = endpoint.database.clone().unwrap_or_else(|| "kvtrial".into());
     let place = endpoint.to_string();
     let settings = brief(endpoint, SETUP_TIMEOUT, async {

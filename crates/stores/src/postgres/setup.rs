@@ -52,7 +52,8 @@ struct Postgres {
 }
 
 /// Connects, makes the tables, reads the level of durability the server has.
-pub(super) fn connect(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
+pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    let endpoint = store::only(nodes)?;
     let config = config(endpoint);
     let layout = Layout::of(spec);
     let place = endpoint.to_string();

@@ -92,7 +92,7 @@ impl Opened {
                 let server = TyrantServer::start(listen, &database).unwrap();
                 let endpoint = if unix { Endpoint::unix(socket) } else { Endpoint::loopback(server.port()) };
                 self.server = Some(server);
-                connect(&self.spec, &endpoint).unwrap()
+                connect(&self.spec, &[endpoint]).unwrap()
             }
         });
     }

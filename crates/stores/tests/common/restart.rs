@@ -80,13 +80,9 @@ pub fn kill_and_come_back(spec: &str) {
     let directory = tempfile::tempdir().unwrap();
     // SAFETY: the call has no preconditions.
     let root = unsafe { libc::geteuid() } == 0;
-    let place = Place {
-        directory: directory.path().into(),
-        ports: [free_port(), free_port(), free_port()],
-        root,
-        secret: study::Secret::new("tulip"),
-    };
-    let plan = plan(&spec, &place).unwrap();
+    let mut place = Place::new(directory.path(), root, study::Secret::new("tulip"), || Ok(free_port()));
+    let plan = plan(&spec, &mut place).unwrap().nodes.remove(0).plan;
+    let endpoints = std::slice::from_ref(&plan.endpoint);
     let user = plan.user.filter(|_| root).map(|user| (id("-u", user), id("-g", user)));
     let give = |path: &Path| user.map(|(uid, gid)| std::os::unix::fs::chown(path, Some(uid), Some(gid)).unwrap());
     give(directory.path());
@@ -104,7 +100,7 @@ pub fn kill_and_come_back(spec: &str) {
     let mut server = Server::start(plan.run.clone(), user, directory.path());
     let store = soon("the server does not start", || {
         let started = Instant::now();
-        let store = connect(&spec, &plan.endpoint).ok();
+        let store = connect(&spec, endpoints).ok();
         assert!(store.is_some() || started.elapsed() < Duration::from_secs(2), "a failing connect must fail fast");
         store
     });
@@ -114,9 +110,9 @@ pub fn kill_and_come_back(spec: &str) {
     let during = client.all(&[store::Operation::Get { key: b"kept" }; 4]);
     assert!(during.iter().all(|got| matches!(got, Got::Lost(_))), "{during:?}");
     let started = Instant::now();
-    assert!(connect(&spec, &plan.endpoint).is_err() && started.elapsed() < Duration::from_secs(2));
+    assert!(connect(&spec, endpoints).is_err() && started.elapsed() < Duration::from_secs(2));
     server.start_again();
-    let again: Box<dyn Store> = soon("the server does not come back", || connect(&spec, &plan.endpoint).ok());
+    let again: Box<dyn Store> = soon("the server does not come back", || connect(&spec, endpoints).ok());
     let after = client.all(&[store::Operation::Get { key: b"kept" }; 4]);
     assert_eq!(after, vec![Got::Value(b"value".to_vec()); 4], "the old session, the old data");
     assert_eq!(Client::new(&*again, 1, 1).get(b"kept"), Got::Value(b"value".to_vec()), "a new session, the old data");

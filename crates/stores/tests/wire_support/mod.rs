@@ -40,13 +40,9 @@ impl Server {
             std::fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).unwrap();
             // SAFETY: takes nothing, cannot fail.
             let root = unsafe { libc::geteuid() } == 0;
-            let place = Place {
-                directory: directory.path().to_owned(),
-                ports: [(); 3].map(|()| free_port()),
-                root,
-                secret: study::Secret::new("tulip"),
-            };
-            let plan = plan(&spec, &place).unwrap_or_else(|error| panic!("{error}"));
+            let mut place = Place::new(directory.path(), root, study::Secret::new("tulip"), || Ok(free_port()));
+            let planned = plan(&spec, &mut place).unwrap_or_else(|error| panic!("{error}"));
+            let plan = planned.nodes.into_iter().next().unwrap().plan;
             for (file, content) in &plan.files {
                 std::fs::write(directory.path().join(file), content).unwrap();
             }
@@ -79,7 +75,7 @@ impl Server {
     fn connect(&self) -> Result<Box<dyn Store>, StoreError> {
         let info = kvtrial_stores::find(&self.spec.name).unwrap();
         let Opener::Server { connect, .. } = info.opener else { panic!() };
-        connect(&self.spec, &self.plan.endpoint)
+        connect(&self.spec, std::slice::from_ref(&self.plan.endpoint))
     }
 
     pub fn store(&self) -> Box<dyn Store> {
