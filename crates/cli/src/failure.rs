@@ -63,7 +63,7 @@ impl Failure {
             Room::Memory => ("memory", "free some memory"),
             Room::Disk => ("disk", "name a larger disk with --base DIR"),
         };
-        let [needed, free] = [*needed_bytes, *free_bytes].map(report::units::bytes);
+        let [needed, free] = [*needed_bytes, *free_bytes].map(words::units::bytes);
         Failure::usage(format!(
             "-s {store}: the job leaves at least {needed} of keys and values, and {free} of {what} are free; make it smaller (--data, \
              --scale), or {remedy}"

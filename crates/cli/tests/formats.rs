@@ -262,7 +262,7 @@ fn the_golden_study_is_read_and_shown_in_every_format_as_ever() {
     }
     let json = desk.kvtrial(&format!("report {} --format json --out copy.json", place.display()));
     assert_eq!(json.status, 0, "{}", json.said());
-    assert!(report::read_study(&desk.path().join("copy.json")).unwrap() == study, "a copy is the same study");
+    assert!(archive::read_study(&desk.path().join("copy.json")).unwrap() == study, "a copy is the same study");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn every_file_the_documents_link_to_is_there() {
 fn every_column_of_cells_csv_is_explained() {
     let study = study::Study { cells: vec![study::Cell::default()], ..study::Study::default() };
     let explained = read("docs/study-json.md");
-    let csv = report::cells_csv(&study);
+    let csv = archive::cells_csv(&study);
     let columns = csv.lines().next().unwrap().split(',');
     let missing: Vec<&str> = columns
         .map(|column| column.trim_end_matches("_low").trim_end_matches("_high"))

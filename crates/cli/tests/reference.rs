@@ -76,7 +76,7 @@ fn reasons(out: &mut String) {
     out.push_str("## Reasons\n\nWhy a cell is void, degraded or not run, and what to do.\n\n");
     out.push_str("| `kind` in study.json | status | what it means | what to do |\n|---|---|---|---|\n");
     for kind in kinds() {
-        let (meaning, remedy) = report::advice(kind);
+        let (meaning, remedy) = words::advice(kind);
         writeln!(out, "| `{}` | {} | {} | {} |", kind.name(), kind.status().name(), cell(meaning), cell(remedy))
             .unwrap();
     }

@@ -78,13 +78,13 @@ fn figures() {
 
 fn write(place: &Path) {
     let [stores, values, trials, points] = TRIALS_100_000;
-    report::save_study(place, &sample::sweep(stores, values, trials, points)).unwrap();
+    archive::save_study(place, &sample::sweep(stores, values, trials, points)).unwrap();
 }
 
 /// As `kvtrial report DIR` does it; prints what each step took, and the peak of its own memory.
 fn report(place: &Path) {
     let mut clock = Clock::start();
-    let study = report::read_figures(place).unwrap();
+    let study = archive::read_figures(place).unwrap();
     let read = clock.lap();
     let report = Report::new(vec![Named { label: String::new(), study: &study }]);
     let charts = clock.lap();

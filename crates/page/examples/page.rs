@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn read(source: &str) -> Result<Study, Box<dyn Error>> {
     Ok(match source.strip_prefix("sample:") {
-        None => report::read_figures(Path::new(source))?,
+        None => archive::read_figures(Path::new(source))?,
         Some("usual") => sample::usual(),
         Some("troubled") => sample::troubled(),
         Some("one") => sample::study(sample::usual().cells.split_off(6)),

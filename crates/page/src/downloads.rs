@@ -33,8 +33,8 @@ pub(crate) fn of_study(study: &Study, label: Option<&str>, at: usize) -> Vec<Dow
     ];
     let Some([json, csv]) = ids.get(at).copied() else { return Vec::new() };
     let packed_json =
-        if trials <= report::MOST_WHOLE_TRIALS { pack(|file| report::write_json(file, study)) } else { None };
-    let cells = report::cells_csv(study);
+        if trials <= archive::MOST_WHOLE_TRIALS { pack(|file| archive::write_json(file, study)) } else { None };
+    let cells = archive::cells_csv(study);
     vec![
         Download { id: json, name: name("study.json"), media_type: "application/json", packed: packed_json },
         Download {

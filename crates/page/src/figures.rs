@@ -1,8 +1,8 @@
 //! Figures as text: a value, its unit, its interval, and how many trials are behind it.
 
 use analysis::{Metric, Unit};
-use report::{Batches, units};
 use study::Quantity;
+use words::{Batches, units};
 
 /// One value in its unit.
 pub(crate) fn value(value: f64, unit: Unit) -> String {

@@ -20,7 +20,7 @@ pub(crate) struct Headline {
 pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -> Headline {
     // What a search looked for is its finding; which of its cells came first is not.
     let mut sentences = match (&study.tune, study.rate_search.as_slice(), grouped) {
-        (Some(tune), _, _) => report::tune_words(study, tune),
+        (Some(tune), _, _) => words::tune::sentences(study, tune),
         (None, [], []) => vec!["This study has no cells.".to_owned()],
         (None, [], [one]) => part_sentences(one),
         (None, [], several) => sweep_sentences(study, several),
@@ -71,7 +71,7 @@ pub(crate) fn class(group: &Group<'_>) -> String {
         "distributed" => "distributed stores",
         other => other,
     };
-    report::level_in_words(group).map_or(class.into(), |level| format!("{class} with {level}"))
+    words::level_in_words(group).map_or(class.into(), |level| format!("{class} with {level}"))
 }
 
 /// What a group of several shows: the winner and by how much, what cannot be separated, the figures.
@@ -110,7 +110,7 @@ fn group_sentences(group: &Group<'_>) -> Vec<String> {
     if !tied.is_empty() && leaders.len() == 1 {
         sentences.push(format!("Not proven: any order of {}.", tied.join("; of ")));
     }
-    sentences.extend(report::order_unseen(group).filter(|_| !group.within_ties.is_empty() && first != second));
+    sentences.extend(words::order::unseen(group).filter(|_| !group.within_ties.is_empty() && first != second));
     sentences
 }
 

@@ -5,8 +5,8 @@
 //! (`assets/chart.js` with Apache ECharts) draws it in the reader's browser and, run by an interpreter inside kvtrial, in the files.
 //! Behind every chart is a table with the same figures.
 //!
-//! What never lives here: statistics, rankings and verdicts (crate `analysis`), reading and writing of study directories (crate
-//! `report`), knowledge of a particular store or job.
+//! What never lives here: statistics, rankings and verdicts (crate `analysis`), sentences the terminal says as well (crate `words`),
+//! reading and writing of study directories (crate `archive`), anything of a terminal, knowledge of a particular store or job.
 
 mod chart;
 mod charts;

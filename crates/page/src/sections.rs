@@ -14,7 +14,7 @@ const POINTS_OF_A_CURVE: std::ops::RangeInclusive<usize> = 24..=300;
 
 /// All sections with something to show.
 pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identities) -> Vec<Section> {
-    let batches = report::Batches::of(study);
+    let batches = words::Batches::of(study);
     let curves = study.cells.iter().filter(|cell| !cell.baseline).count().max(1);
     let points = (MOST_POINTS / curves).clamp(*POINTS_OF_A_CURVE.start(), *POINTS_OF_A_CURVE.end());
     // Cells of a search are steps to its finding, which the search's own chart shows; ranking one against the next says nothing.

@@ -120,7 +120,7 @@ fn the_raw_data_in_the_page_is_the_study() {
     let json = browser.evaluate("kvtrialPage.unpack('file-json-0').then(blob => blob.text())");
     assert_eq!(serde_json::from_str::<Study>(json.as_str().unwrap()).unwrap(), study);
     let csv = browser.evaluate("kvtrialPage.unpack('file-csv-0').then(blob => blob.text())");
-    assert_eq!(csv.as_str().unwrap(), report::cells_csv(&study));
+    assert_eq!(csv.as_str().unwrap(), archive::cells_csv(&study));
 }
 
 #[test]

@@ -1,9 +1,10 @@
-//! Where the time per operation goes, as a bar a store and as a sentence.
+//! Where the time per operation goes, as a bar per store and as a sentence.
 
 use crate::layout::{Colour, FIXED_BLANK, Style, columns, paragraph, width};
-use crate::units;
 use std::borrow::Cow;
-use study::{Budget, BudgetPart, Cell, Layer, SlowBaseline};
+use study::{Budget, BudgetPart, Cell, Layer};
+use words::budget::{self, carries_batches};
+use words::units;
 
 /// Columns of a bar: the whole time of an operation.
 const BAR: usize = 40;
@@ -47,10 +48,6 @@ pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String 
     text
 }
 
-fn carries_batches(cell: &Cell) -> bool {
-    cell.counted().any(|trial| analysis::records_per_operation(trial).is_some())
-}
-
 fn short(cell: &Cell) -> String {
     let name = &cell.store;
     if width(name) <= NAME { name.clone() } else { name.chars().take(NAME - 1).chain(['…']).collect() }
@@ -85,38 +82,7 @@ fn bar(budget: &Budget, most: usize) -> String {
 
 /// The sentence on a cell, if it has a budget.
 pub(crate) fn sentence(cell: &Cell, cells: &[&Cell]) -> Option<String> {
-    Some(budget_sentence(&cell.store, cell, budget(cell, cells)?.as_ref()))
-}
-
-/// A budget in words, of a cell called `name`:
-/// `On redis-unix an operation takes 9.13 µs: 103 ns generator (null), 1.57 µs client (ram), 5.12 µs wire (echo-unix), 2.34 µs store.`
-pub fn budget_sentence(name: &str, cell: &Cell, budget: &Budget) -> String {
-    let operation = if carries_batches(cell) { "a batch" } else { "an operation" };
-    let last = budget.parts.len().saturating_sub(1);
-    let parts: Vec<String> = budget.parts.iter().enumerate().map(|(at, part)| told(part, at == last)).collect();
-    let whole = units::duration(budget.time_per_operation_ns.value * 1e-9);
-    let slow =
-        |base: &SlowBaseline| format!("{} ({})", base.store, units::duration(base.time_per_operation_ns.value * 1e-9));
-    let slow: Vec<String> = budget.too_slow.iter().map(slow).collect();
-    let unsplit = match slow.len() {
-        0 => String::new(),
-        1 => format!(" It cannot be split further: {} took longer than what is to be measured by it.", slow[0]),
-        _ => {
-            format!(" It cannot be split further: {} took longer than what is to be measured by them.", slow.join(", "))
-        }
-    };
-    format!("On {name} {operation} takes {whole}: {}.{unsplit}", parts.join(", "))
-}
-
-/// A part, with the baseline it was measured by; the last one is the store's own. What it is said to take is what is drawn of it: all
-/// together are the whole.
-fn told(part: &BudgetPart, last: bool) -> String {
-    let name = part.name();
-    let measured_by = if last { String::new() } else { format!(" ({})", part.of) };
-    if !part.told_apart {
-        return format!("{name}{measured_by} without measurable effect");
-    }
-    format!("{} {name}{measured_by}", units::duration(part.bar_ns * 1e-9))
+    Some(budget::sentence(&cell.store, cell, budget(cell, cells)?.as_ref()))
 }
 
 #[cfg(test)]

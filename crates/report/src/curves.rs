@@ -4,10 +4,10 @@ use crate::figure::Figure;
 use crate::layout::{Colour, Column, Row, Side, Style, Table, WIDTH, columns, paragraph};
 use crate::plot::{Line, plot};
 use crate::spark::sparkline;
-use crate::units;
 use analysis::middle_trial;
 use std::collections::{BTreeMap, BTreeSet};
 use study::{Cell, Study, TrialRecord};
+use words::units;
 
 /// Fewer points are no curve.
 const FEWEST: usize = 5;

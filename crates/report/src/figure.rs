@@ -1,9 +1,9 @@
 //! What the tables and plots of a sweep show of a cell.
 
-use crate::units;
 use analysis::Metric;
 use std::cmp::Ordering;
 use study::{Cell, Quantity};
+use words::units;
 
 /// One of its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

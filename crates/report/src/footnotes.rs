@@ -1,8 +1,8 @@
 //! What a row cannot hold: what was really measured, what was emulated, what time went into.
 
 use crate::layout::FIXED_BLANK;
-use crate::units;
 use study::{Cell, Judged, Study};
+use words::units;
 
 /// The spec without the durability its heading states.
 fn spec(cell: &Cell) -> String {

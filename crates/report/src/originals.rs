@@ -1,8 +1,8 @@
 //! The numbers of the original a study repeats, beside its own.
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
-use crate::units;
 use study::{Cell, Original, OriginalMeasure, PresetRecord, Study};
+use words::units;
 
 const COLUMNS: [Column; 6] = [
     Column { title: "SYSTEM THEN", side: Side::Left, gap: 4 },

@@ -1,9 +1,9 @@
 //! What the phases of a job came to, a line a cell, where there is more than one worth telling.
 
 use crate::layout::{Colour, Style, paragraph};
-use crate::units;
 use analysis::Group;
 use study::{Cell, PhaseSummary};
+use words::units;
 
 /// Less than this on disk is a directory, a socket or a lock file.
 const LEAST_BYTES: u64 = 64 << 10;

@@ -2,7 +2,7 @@
 
 use crate::figure::Figure;
 use crate::layout::{Colour, Style, columns, paint, shortened, width};
-use crate::units;
+use words::units;
 
 /// Rows between the highest figure and the axis.
 const ROWS: usize = 10;

@@ -2,8 +2,8 @@
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::reasons;
-use crate::units;
 use study::{Quantity, RateLimit, RatePoint, RateSearch, Study};
+use words::units;
 
 const COLUMNS: [Column; 6] = [
     Column { title: "OFFERED", side: Side::Right, gap: 3 },

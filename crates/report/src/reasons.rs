@@ -1,8 +1,8 @@
 //! Why cells are void or degraded, as text.
 
-use crate::advice::advice;
 use crate::layout::{Colour, Style, paragraph};
 use study::{Cell, Reason, ReasonKind, Status, Study, Verdict};
+use words::advice;
 
 /// Why a cell is void, degraded or was not run, beneath its row: what and how often, the first example, what to do. What is the same
 /// for many cells is said once, beneath the table.

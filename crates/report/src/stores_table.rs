@@ -1,8 +1,8 @@
 //! The stores of this build as `kvtrial stores` lists them.
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
-use crate::units;
 use serde::Serialize;
+use words::units;
 
 /// Whether a store can be had on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,19 +1,16 @@
 //! The study as a table for a terminal.
 
 use crate::answers;
-use crate::batches::{self, Batches};
 use crate::budget;
 use crate::curves;
 use crate::footnotes::{self, Emulations};
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
-use crate::order;
 use crate::originals;
 use crate::phases;
-use crate::promise::promise;
 use crate::reasons;
-use crate::units;
 use analysis::{Group, Metric, Part, Place, Rank, baseline, cost, spread};
 use study::{Cell, Quantity, Status, Study};
+use words::{Batches, order, promise, shown_rate, units};
 
 const COLUMNS: [Column; 9] = [
     Column { title: "", side: Side::Left, gap: 1 },
@@ -207,7 +204,7 @@ fn row(
         (footnotes::store_label(cell, &emulations.mark(cell)), style),
         (or_dash(cell.makespan_s.map(|makespan| units::duration(makespan.value))), style),
         (interval.unwrap_or_default(), Style::Dim),
-        (or_dash(batches::shown_rate(cell, batches).map(|rate| units::count(rate.value))), style),
+        (or_dash(shown_rate(cell, batches).map(|rate| units::count(rate.value))), style),
         (or_dash(cell.p99_ns.map(|p99| units::duration(p99.value * 1e-9))), style),
         (or_dash(cost(cell, null).map(units::ratio)), style),
         (or_dash(cost(cell, ram).map(units::ratio)), style),

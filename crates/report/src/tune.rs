@@ -1,9 +1,9 @@
-//! What `kvtrial tune` found, in plain words.
+//! What `kvtrial tune` found, on a terminal.
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
-use crate::{Batches, units};
 use std::collections::BTreeMap;
 use study::{Quantity, Study, Tune, TuneEffect, TunedSetting};
+use words::{Batches, tune, units};
 
 /// Columns of the settings no other beats, with the rate of what their operations carry.
 fn front_columns(batches: Option<Batches>) -> [Column; 4] {
@@ -24,7 +24,9 @@ const EFFECTS: [Column; 3] = [
 /// columns wide.
 pub fn tune_text(study: &Study, tune: &Tune, colour: Colour) -> String {
     let mut text = String::from("\n");
-    for (line, style) in [(best(study, tune), Style::Bold), (gain(tune), Style::Plain), (effort(tune), Style::Dim)] {
+    for (line, style) in
+        [(tune::best(study, tune), Style::Bold), (tune::gain(tune), Style::Plain), (tune::effort(tune), Style::Dim)]
+    {
         text += &paragraph(&line, 1, 3, style, colour);
     }
     if !tune.pareto.is_empty() {
@@ -40,102 +42,10 @@ pub fn tune_text(study: &Study, tune: &Tune, colour: Colour) -> String {
     text + &effects(tune, colour)
 }
 
-/// The finding in sentences, most important first: the best setting, its gain, what did not matter, what was tried.
-pub fn tune_words(study: &Study, tune: &Tune) -> Vec<String> {
-    [Some(best(study, tune)), Some(gain(tune)), did_not_matter(tune), Some(effort(tune))]
-        .into_iter()
-        .flatten()
-        .collect()
-}
-
-/// What of a setting differs from the default: `clients=8 threads=2`, or `the default`.
-pub fn setting_changes(setting: &BTreeMap<String, String>, default: &BTreeMap<String, String>) -> String {
-    let changed: Vec<String> = setting
-        .iter()
-        .filter(|(key, value)| default.get(*key) != Some(value))
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    if changed.is_empty() { "the default".into() } else { changed.join(" ") }
-}
-
-/// What the trials of the final comparison show of the best setting of the search.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
-    /// That it is better than the default.
-    Better,
-    /// That it is worse.
-    Worse,
-    /// Neither.
-    Nothing,
-}
-
-/// A p-value must be below this, and 1 outside the interval: in studies of earlier versions the two could contradict each other.
-const ALPHA: f64 = 0.05;
-
-fn shown(tune: &Tune) -> Shown {
-    let (Some(gain), Some(p)) = (tune.gain, tune.gain_p) else { return Shown::Nothing };
-    match gain {
-        _ if p >= ALPHA || gain.level <= 0.0 => Shown::Nothing,
-        _ if gain.low > 1.0 => Shown::Better,
-        _ if gain.high < 1.0 => Shown::Worse,
-        _ => Shown::Nothing,
-    }
-}
-
-fn best(study: &Study, tune: &Tune) -> String {
-    let store = study.cells.first().map_or("", |cell| cell.store.split(',').next().unwrap_or(""));
-    let objective = &tune.objective;
-    match (setting_changes(&tune.best, &tune.default).as_str(), shown(tune)) {
-        ("the default", _) => {
-            format!("No setting of {store} was found that is better than the default in {objective}.")
-        }
-        (changed, Shown::Better) => format!("The best setting found for {store}, by {objective}: {changed}"),
-        (changed, Shown::Worse | Shown::Nothing) => format!(
-            "No setting of {store} was shown to be better than the default in {objective}. First in the search was: {changed}"
-        ),
-    }
-}
-
-fn gain(tune: &Tune) -> String {
-    let Some(gain) = tune.gain else {
-        return "There was no time left to compare it with the default; give it a larger --budget.".into();
-    };
-    let what = if tune.best == tune.default { "The nearest other setting" } else { "It" };
-    let p = tune.gain_p.map_or(String::new(), |p| format!(", p = {p:.3}"));
-    let measured = format!("{} pairs of trials after the search, in turns{p}", gain.n);
-    if gain.level <= 0.0 {
-        return format!(
-            "{what} is {:.2} times as good as the default in a single pair: that may be chance.",
-            gain.value
-        );
-    }
-    let interval = format!("{:.2}x to {:.2}x, {:.0} %", gain.low, gain.high, gain.level * 100.0);
-    match shown(tune) {
-        Shown::Better => format!("{what} is {:.2}x as good as the default ({interval}; {measured}).", gain.value),
-        Shown::Worse => format!("{what} is worse than the default: {:.2}x ({interval}; {measured}).", gain.value),
-        Shown::Nothing => format!(
-            "{what} was {:.2}x as good as the default ({interval}; {measured}): that may be chance, and a larger --budget says more.",
-            gain.value
-        ),
-    }
-}
-
-fn effort(tune: &Tune) -> String {
-    let rounds: Vec<String> =
-        tune.rounds.iter().map(|round| format!("{} in {} trials", round.settings, round.trials)).collect();
-    format!(
-        "Of {} possible settings tried: {}; {} of {} used.",
-        tune.combinations,
-        rounds.join(", then the best "),
-        units::clock(tune.used_s),
-        units::clock(tune.budget_s)
-    )
-}
-
 fn front_row(one: &TunedSetting, default: &BTreeMap<String, String>) -> Row {
     let or_dash = |text: Option<String>| (text.unwrap_or_else(|| "-".into()), Style::Plain);
     vec![
-        (setting_changes(&one.setting, default), Style::Plain),
+        (tune::changes(&one.setting, default), Style::Plain),
         or_dash(one.rate().map(|rate| units::count(rate.value))),
         or_dash(one.p99_ns.map(|p99| units::duration(p99.value * 1e-9))),
         or_dash(one.bytes_per_record.map(units::count)),
@@ -168,30 +78,10 @@ fn effects(tune: &Tune, colour: Colour) -> String {
         text += &table.titles(colour);
         mattered.iter().for_each(|row| text += &table.row(row, colour));
     }
-    if let Some(words) = did_not_matter(tune) {
+    if let Some(words) = tune::no_effect(tune) {
         text += &paragraph(&words, 1, 3, Style::Plain, colour);
     }
     text
-}
-
-/// Keys none of whose values differs measurably from the default, with where their effect lies.
-fn did_not_matter(tune: &Tune) -> Option<String> {
-    let known: Vec<(&TuneEffect, Quantity)> =
-        tune.effects.iter().filter_map(|effect| Some((effect, effect.ratio?))).collect();
-    let idle: Vec<String> = tune
-        .space
-        .iter()
-        .filter_map(|space| {
-            let of_key: Vec<_> = known.iter().filter(|(effect, _)| effect.key == space.key).collect();
-            if of_key.is_empty() || of_key.iter().any(|(effect, _)| effect.told_apart) {
-                return None;
-            }
-            let low = of_key.iter().map(|(_, ratio)| ratio.low).fold(f64::INFINITY, f64::min);
-            let high = of_key.iter().map(|(_, ratio)| ratio.high).fold(0.0, f64::max);
-            Some(format!("{} ({low:.2}x to {high:.2}x)", space.key))
-        })
-        .collect();
-    (!idle.is_empty()).then(|| format!("No measurable effect (95 % interval): {}.", idle.join(", ")))
 }
 
 #[cfg(test)]

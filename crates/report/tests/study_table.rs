@@ -4,11 +4,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod golden_file;
-mod sample;
 
 use golden_file::golden;
 use report::{Colour, study_table};
 use study::{Durability, ReasonKind, Study};
+use testkit::studies::{self, Sample};
 use unicode_width::UnicodeWidthStr;
 
 fn plain(study: &Study) -> String {
@@ -17,16 +17,16 @@ fn plain(study: &Study) -> String {
 
 #[test]
 fn the_job_of_2009_is_shown_with_all_that_can_happen_to_a_cell() {
-    golden("fans.txt", &plain(&sample::fans()));
+    golden("fans.txt", &plain(&studies::fans()));
 }
 
 #[test]
 fn a_quick_run_on_embedded_stores_fits_and_says_what_it_cannot() {
-    let mut study = sample::study(vec![
-        sample::Sample::new("null", "baseline", &[0.0412], 90).cell(),
-        sample::Sample::new("ram", "baseline", &[0.193], 210).cell(),
-        sample::Sample::new("lmdb", "embedded", &[0.221], 980).product("LMDB", "0.9.33").cell(),
-        sample::Sample::new("redb", "embedded", &[0.295], 2_140).product("redb", "4.4.0").cell(),
+    let mut study = studies::study(vec![
+        Sample::new("null", "baseline", &[0.0412], 90).cell(),
+        Sample::new("ram", "baseline", &[0.193], 210).cell(),
+        Sample::new("lmdb", "embedded", &[0.221], 980).product("LMDB", "0.9.33").cell(),
+        Sample::new("redb", "embedded", &[0.295], 2_140).product("redb", "4.4.0").cell(),
     ]);
     (study.repeats, study.warmups) = (1, 1);
     golden("quick.txt", &plain(&study));
@@ -50,20 +50,20 @@ fn parameters_that_vary_have_a_table_each_and_durabilities_never_share_a_ranking
             ),
         ] {
             let times = times.map(|time| time * slower);
-            let mut cell = sample::Sample::new(store, class, &times, 1_000_000).durable(durability).cell();
+            let mut cell = Sample::new(store, class, &times, 1_000_000).durable(durability).cell();
             cell.params.insert("clients".into(), clients.into());
             cells.push(cell);
         }
     }
-    golden("varied.txt", &plain(&Study { repeats: 3, ..sample::study(cells) }));
+    golden("varied.txt", &plain(&Study { repeats: 3, ..studies::study(cells) }));
 }
 
 #[test]
 fn stores_that_disagree_are_told_in_capitals() {
-    let mut study = sample::fans();
+    let mut study = studies::fans();
     study.cells.truncate(5);
     study.cells[3].answer.digest = "sha256:00000000000000000000000000000000000000000000000000000000000000ff".into();
-    sample::spoil(
+    studies::spoil(
         &mut study.cells[4],
         ReasonKind::LostUpdates,
         1_234_567,
@@ -78,7 +78,7 @@ fn stores_that_disagree_are_told_in_capitals() {
 
 #[test]
 fn rates_of_a_job_of_batches_count_documents_and_p99_is_said_to_be_that_of_a_batch() {
-    let mut study = sample::fans();
+    let mut study = studies::fans();
     study.cells.truncate(5);
     study.input.insert("documents".into(), 50_000.into());
     for trial in study.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
@@ -104,12 +104,12 @@ fn rates_of_a_job_of_batches_count_documents_and_p99_is_said_to_be_that_of_a_bat
 
 #[test]
 fn what_disturbed_many_cells_is_told_once() {
-    let mut study = sample::fans();
+    let mut study = studies::fans();
     study.cells.truncate(5);
     for (cell, share) in study.cells.iter_mut().zip([82, 80, 76, 69, 80]) {
-        sample::spoil(cell, ReasonKind::OtherLoad, 1, &format!("other processes used {share} % of the processors"));
+        studies::spoil(cell, ReasonKind::OtherLoad, 1, &format!("other processes used {share} % of the processors"));
     }
-    sample::spoil(&mut study.cells[4], ReasonKind::LostUpdates, 2, "page a");
+    studies::spoil(&mut study.cells[4], ReasonKind::LostUpdates, 2, "page a");
     golden("noisy.txt", &plain(&study));
 }
 
@@ -117,7 +117,7 @@ fn what_disturbed_many_cells_is_told_once() {
 fn with_rates(store: &'static str, clients: u32, ops_per_s: &[u64]) -> study::Cell {
     let durability = if store.contains("durability=commit") { Durability::Commit } else { Durability::None };
     let times = [ops_per_s.len() as f64; 3];
-    let mut cell = sample::Sample::new(store, "network", &times, 1_000_000).durable(durability).cell();
+    let mut cell = Sample::new(store, "network", &times, 1_000_000).durable(durability).cell();
     cell.params.insert("clients".into(), clients.to_string());
     for trial in &mut cell.trials {
         let point = |(at, operations): (usize, &u64)| study::SeriesPoint {
@@ -137,7 +137,7 @@ fn with_rates(store: &'static str, clients: u32, ops_per_s: &[u64]) -> study::Ce
 fn a_stall_is_seen_in_the_rate_over_time() {
     let stalled = with_rates("redis", 1, &[98_000, 97_000, 98_500, 0, 12, 96_000, 98_000]);
     let steady = with_rates("redis,durability=commit", 1, &[5_000; 7]);
-    let table = plain(&sample::study(vec![stalled, steady]));
+    let table = plain(&studies::study(vec![stalled, steady]));
     assert!(table.contains("   redis                    ███▁▁██ "), "{table}");
     golden("over_time.txt", &table);
 }
@@ -149,7 +149,7 @@ fn a_parameter_that_was_swept_has_a_plot() {
         cells.push(with_rates("redis", clients, &[redis; 3]));
         cells.push(with_rates("memcached", clients, &[memcached; 3]));
     }
-    golden("swept.txt", &plain(&sample::study(cells)));
+    golden("swept.txt", &plain(&studies::study(cells)));
 }
 
 #[test]
@@ -157,17 +157,17 @@ fn extremes_still_fit_eighty_columns() {
     let store = "a-store-with-a-very-long-name://user:***@some.host.example.org:65535/database,layout=hstore,nodes=100";
     let mut cells: Vec<_> = [[1e-7, 1.1e-7, 0.9e-7], [5_000.0, 90_000.0, 70_000.0], [1e6, 2e6, 3e6]]
         .iter()
-        .map(|times| sample::Sample::new(store, "network", times, 3_000_000_000_000).cell())
+        .map(|times| Sample::new(store, "network", times, 3_000_000_000_000).cell())
         .chain([with_rates(store, 4_000_000_000, &[u64::MAX / 9; 9]), with_rates("lmdb:/数据库/数据", 3, &[1; 9])])
         .chain([with_rates(store, 7, &[1; 9])])
         .collect();
-    cells.push(sample::Sample::new("null", "baseline", &[1e-9], 1).cell());
+    cells.push(Sample::new("null", "baseline", &[1e-9], 1).cell());
     for cell in &mut cells {
-        sample::spoil(cell, ReasonKind::ScheduleLag, u64::MAX / 4, &"no-blank-in-sight".repeat(20));
+        studies::spoil(cell, ReasonKind::ScheduleLag, u64::MAX / 4, &"no-blank-in-sight".repeat(20));
         cell.product = "A Product With A Long Name".into();
         cell.emulated = ["append", "increment", "compare_and_set", "increment_field", "scan"].map(String::from).into();
     }
-    let table = plain(&sample::study(cells));
+    let table = plain(&studies::study(cells));
     for line in table.lines() {
         assert!(line.width() <= 80, "{} columns: {line}\n{table}", line.width());
     }
@@ -175,18 +175,18 @@ fn extremes_still_fit_eighty_columns() {
 
 #[test]
 fn an_interrupted_study_says_what_is_missing() {
-    let mut study = sample::fans();
+    let mut study = studies::fans();
     study.cells[2].trials.truncate(2);
     study.cells[3].trials.truncate(0);
     study.cells.iter_mut().for_each(analysis::summarise);
     let table = plain(&study);
     assert!(table.contains("Unfinished: 8 of 55 trials are missing. Continue with --resume."), "{table}");
-    assert!(!plain(&sample::fans()).contains("Unfinished"));
+    assert!(!plain(&studies::fans()).contains("Unfinished"));
 }
 
 #[test]
 fn colour_adds_nothing_but_colour() {
-    let study = sample::fans();
+    let study = studies::fans();
     let coloured = study_table(&study, Colour::Always);
     assert!(coloured.contains("\x1b[31mvoid\x1b[0m") && coloured.contains("\x1b[32mvalid\x1b[0m"));
     let mut stripped = String::new();
@@ -198,18 +198,18 @@ fn colour_adds_nothing_but_colour() {
 
 #[test]
 fn a_study_without_cells_or_trials_is_still_a_study() {
-    golden("empty.txt", &plain(&sample::study(Vec::new())));
-    let untried = sample::study(vec![sample::Sample::new("redis", "network", &[], 0).cell()]);
+    golden("empty.txt", &plain(&studies::study(Vec::new())));
+    let untried = studies::study(vec![Sample::new("redis", "network", &[], 0).cell()]);
     golden("untried.txt", &plain(&untried));
 }
 
 #[test]
 fn a_parameter_that_follows_another_is_not_said_again() {
-    let mut cell = sample::Sample::new("lmdb", "embedded", &[1.0, 1.1], 900).cell();
+    let mut cell = Sample::new("lmdb", "embedded", &[1.0, 1.1], 900).cell();
     for (name, value) in [("workload", "A"), ("read", "workload"), ("update", "0.4"), ("scan", "workload")] {
         cell.params.insert(name.into(), value.into());
     }
-    let text = plain(&sample::study(vec![cell]));
+    let text = plain(&studies::study(vec![cell]));
     assert!(text.contains("workload=A") && text.contains("update=0.4"), "{text}");
     assert!(!text.contains("read=") && !text.contains("scan="), "{text}");
 }

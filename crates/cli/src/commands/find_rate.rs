@@ -6,7 +6,7 @@ use super::run::{NOTHING_KEPT, clear, tell_left, untrusted, write_cells};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, note, print};
-use report::StudyDir;
+use archive::StudyDir;
 use runner::Plan;
 use runner::search::{Bound, Lab, RateOptions, find_rates};
 use study::{RateLimit, Study};
@@ -23,8 +23,8 @@ pub fn find_rate(plan: &Plan, directory: StudyDir, bound: Bound, arguments: &Run
     let rounds = arguments.repeats.unwrap_or(ROUNDS);
     let trials = plan.cells.len() as u32 * (rounds * RATES_A_ROUND + OTHER_TRIALS);
     let seconds = plan.cells.iter().find_map(|cell| cell.settings.duration).map(|time| time.as_secs_f64());
-    let time =
-        seconds.map_or(String::new(), |seconds| format!(", {} and more", report::clock(seconds * f64::from(trials))));
+    let time = seconds
+        .map_or(String::new(), |seconds| format!(", {} and more", words::units::clock(seconds * f64::from(trials))));
     note(&format!("kvtrial: the highest rate with {bound} is searched in about {trials} trials{time}"));
 
     let out = directory.path().to_owned();

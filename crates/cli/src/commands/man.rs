@@ -34,7 +34,7 @@ fn write_all(command: &Command, directory: &Path) -> Result<(), Failure> {
     for command in command.get_subcommands().chain([command]) {
         let path = directory.join(Man::new(command.clone()).get_filename());
         let page = page(command)?;
-        report::write_file(&path, |file| file.write_all(&page)).map_err(|error| unusable(&path, error))?;
+        archive::write_file(&path, |file| file.write_all(&page)).map_err(|error| unusable(&path, error))?;
     }
     Ok(())
 }

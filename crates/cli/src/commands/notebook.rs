@@ -1,8 +1,8 @@
 //! What is written down and shown while trials run.
 
 use crate::terminal;
+use archive::{DirectoryError, StudyDir};
 use measure::Progress;
-use report::{DirectoryError, StudyDir};
 use runner::{About, Observer, Plan, RunError, UnderWay};
 use std::time::Duration;
 use study::{Left, LeftCount, Reason, ReasonKind, Study, TrialRecord};

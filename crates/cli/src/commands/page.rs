@@ -50,6 +50,6 @@ fn plots(_: &Path, _: &Report<'_>) -> Result<(), Failure> {
 fn save(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
     let path = directory.join(name);
     fs::create_dir_all(directory)
-        .and_then(|()| report::replace_file(&path, |file| file.write_all(bytes)))
+        .and_then(|()| archive::replace_file(&path, |file| file.write_all(bytes)))
         .map_err(|error| Failure::usage(format!("{}: {error}. The study itself is kept", path.display())))
 }

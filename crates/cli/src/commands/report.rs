@@ -17,14 +17,14 @@ pub fn report(arguments: &ReportArguments) -> Result<u8, Failure> {
     let [study] = arguments.studies.as_slice() else {
         return Err(Failure::usage("this format is of one study; only --format html lays several over each other"));
     };
-    let study = ::report::read_study(study)?;
+    let study = archive::read_study(study)?;
     match &arguments.out {
         None => match write(&study, arguments.format, &mut BufWriter::new(io::stdout().lock())) {
             Err(error) if has_a_reader(&error) => return Err(Failure::usage(format!("standard output: {error}"))),
             _ => {}
         },
         Some(path) => {
-            ::report::write_file(path, |file| write(&study, arguments.format, file)).map_err(|error| {
+            archive::write_file(path, |file| write(&study, arguments.format, file)).map_err(|error| {
                 Failure::usage(format!(
                     "--out {}: {error}. Name a file you may write, in a directory that is there",
                     path.display()
@@ -41,7 +41,7 @@ fn html(arguments: &ReportArguments) -> Result<u8, Failure> {
         .studies
         .iter()
         .zip(labels(&arguments.studies))
-        .map(|(path, label)| Ok((label, ::report::read_figures(path)?)))
+        .map(|(path, label)| Ok((label, archive::read_figures(path)?)))
         .collect::<Result<_, Failure>>()?;
     let out = match (&arguments.out, arguments.studies.as_slice()) {
         (Some(out), _) => out.clone(),
@@ -76,11 +76,11 @@ fn write(study: &Study, format: StudyFormat, out: &mut impl Write) -> io::Result
         StudyFormat::Html => Ok(()), // a directory, written by `html`
         StudyFormat::Text => out.write_all(shown(&::report::study_table(study, colour())).as_bytes()),
         StudyFormat::Markdown => out.write_all(::report::study_markdown(study).as_bytes()),
-        StudyFormat::Csv => ::report::write_trials_csv(study, out),
-        StudyFormat::CellsCsv => out.write_all(::report::cells_csv(study).as_bytes()),
+        StudyFormat::Csv => archive::write_trials_csv(study, out),
+        StudyFormat::CellsCsv => out.write_all(archive::cells_csv(study).as_bytes()),
         StudyFormat::Openmetrics => out.write_all(::report::study_openmetrics(study).as_bytes()),
         StudyFormat::Junit => out.write_all(::report::study_junit(study).as_bytes()),
-        StudyFormat::Json => ::report::write_study(study, out),
+        StudyFormat::Json => archive::write_study(study, out),
     }?;
     out.flush()
 }

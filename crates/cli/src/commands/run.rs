@@ -6,7 +6,7 @@ use super::{page, preset, selftest};
 use crate::args::RunArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, note, print};
-use report::StudyDir;
+use archive::StudyDir;
 use runner::{Ending, Plan};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ pub fn clear(plan: &Plan, notebook: &mut Notebook) -> u8 {
 
 /// Says what the run has left in stores of the user's, and how to delete it.
 pub fn tell_left(study: &Study, out: &Path) {
-    for sentence in report::left_sentences(study) {
+    for sentence in words::left_sentences(study) {
         note(&format!("{sentence} To delete them: kvtrial clear {}", out.display()));
     }
 }
@@ -98,10 +98,10 @@ pub const NOTHING_KEPT: &str = "Interrupted before a trial was finished: nothing
 /// The cells and the trials for spreadsheets.
 pub fn write_cells(out: &Path, study: &Study) -> Result<(), Failure> {
     let cells = out.join("cells.csv");
-    report::replace_file(&cells, |file| file.write_all(report::cells_csv(study).as_bytes()))
+    archive::replace_file(&cells, |file| file.write_all(archive::cells_csv(study).as_bytes()))
         .map_err(|error| Failure::usage(format!("{}: {error}", cells.display())))?;
     let trials = out.join("trials.csv");
-    report::replace_file(&trials, |file| report::write_trials_csv(study, file))
+    archive::replace_file(&trials, |file| archive::write_trials_csv(study, file))
         .map_err(|error| Failure::usage(format!("{}: {error}", trials.display())))
 }
 
@@ -123,7 +123,7 @@ fn announce(plan: &Plan, recorded: usize) {
     };
     let seconds: f64 = plan.cells.iter().filter_map(|cell| cell.settings.duration).map(|time| time.as_secs_f64()).sum();
     let least = seconds / cells.max(1) as f64 * trials as f64;
-    let least = if least > 0.0 { format!(", at least {}", report::clock(least)) } else { String::new() };
+    let least = if least > 0.0 { format!(", at least {}", words::units::clock(least)) } else { String::new() };
     let done = if recorded > 0 { format!(" ({recorded} are recorded)") } else { String::new() };
     note(&format!("kvtrial: {cells} cells, {trials} trials to run in {order} order{least}{done}"));
 }

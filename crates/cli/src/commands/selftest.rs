@@ -71,14 +71,14 @@ pub fn selftest(arguments: &SelftestArguments) -> Result<u8, Failure> {
         }
     }
     unprinted?;
-    let json = report::json(&result)?;
+    let json = archive::json(&result)?;
     if arguments.json {
         print(&json)?;
     } else {
         print(&format!("{} in {:.1} s\n", told(&result), result.elapsed_s))?;
     }
     if let Some(path) = &arguments.out {
-        report::write_file(path, |file| file.write_all(json.as_bytes()))
+        archive::write_file(path, |file| file.write_all(json.as_bytes()))
             .map_err(|error| Failure::usage(format!("--out {}: {error}", path.display())))?;
     }
     remember(&result);

@@ -6,9 +6,9 @@ use super::{page, selftest, target};
 use crate::args::TuneArguments;
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, note, print};
+use archive::StudyDir;
 use engine::Settings;
 use job::{JobInfo, Params};
-use report::StudyDir;
 use runner::search::{Lab, Objective, TuneError, TuneOptions, tune};
 use runner::{Asked, Axis, KeysFound, PlannedStore, Request, Rounds};
 use std::sync::atomic::AtomicBool;
@@ -62,7 +62,7 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
         "kvtrial: {} is searched for the best {} within {}: {all} settings of {}",
         store.spec,
         objective.name(),
-        report::clock(arguments.budget.as_secs_f64()),
+        words::units::clock(arguments.budget.as_secs_f64()),
         keys.join(", ")
     ));
 

@@ -12,7 +12,7 @@ pub fn root() -> PathBuf {
 
 /// A real study, kept as this version wrote it: fans on null, ram, sqlite, redis-unix and redb, 6 repeats.
 pub fn golden() -> Study {
-    report::read_study(&root().join("tests/golden/study-v1")).unwrap()
+    archive::read_study(&root().join("tests/golden/study-v1")).unwrap()
 }
 
 /// The golden study with the times of one store as many times as long, in a directory of the desk.
@@ -30,7 +30,7 @@ pub fn with_store_slower(desk: &Desk, name: &str, store: &str, times: f64) {
 
 pub fn keep(desk: &Desk, name: &str, mut study: Study) {
     study.cells.iter_mut().for_each(analysis::summarise);
-    report::save_study(&desk.path().join(name), &study).unwrap();
+    archive::save_study(&desk.path().join(name), &study).unwrap();
 }
 
 pub fn before_and_after(times: f64) -> Desk {

@@ -5,9 +5,9 @@ use crate::charts::ranking::{WIDEST_LINEAR, rows_height};
 use crate::figures;
 use crate::identity::label;
 use analysis::Unit;
-use report::Batches;
 use serde_json::{Value, json};
 use study::{Budget, BudgetPart, Cell, Layer};
+use words::Batches;
 
 /// Sentences above one chart.
 const MOST_WORDS: usize = 12;
@@ -62,7 +62,7 @@ pub(crate) fn chart(cells: &[&Cell], part: &str, batches: Option<Batches>) -> Op
         description: rows
             .iter()
             .take(8)
-            .map(|row| report::budget_sentence(&label(row.0), row.0, row.1))
+            .map(|row| words::budget::sentence(&label(row.0), row.0, row.1))
             .collect::<Vec<_>>()
             .join(" "),
         height: rows_height(rows.len()) + 28,
@@ -76,7 +76,7 @@ pub(crate) fn words(cells: &[&Cell]) -> Vec<String> {
     rows(cells)
         .into_iter()
         .take(MOST_WORDS)
-        .map(|(cell, budget)| report::budget_sentence(&label(cell), cell, budget))
+        .map(|(cell, budget)| words::budget::sentence(&label(cell), cell, budget))
         .collect()
 }
 

@@ -116,7 +116,7 @@ fn table(drawn: &[&Cell]) -> DataTable {
             .take(6)
             .map(|stall| {
                 let cause = stall.cause.as_ref().map_or(String::new(), |cause| format!(" ({cause})"));
-                format!("{} at {} records{cause}", report::units::duration(stall.duration_s), stall.records)
+                format!("{} at {} records{cause}", words::units::duration(stall.duration_s), stall.records)
             })
             .collect();
         table.rows.push(vec![

@@ -45,7 +45,7 @@ pub(crate) fn heading(group: &Group<'_>) -> String {
         "distributed" => "Distributed: several servers each",
         other => other,
     };
-    report::promise(group).map_or(class.into(), |promise| format!("{class} · {promise}"))
+    words::promise(group).map_or(class.into(), |promise| format!("{class} · {promise}"))
 }
 
 /// Single trials drawn of each of so many cells.

@@ -5,8 +5,8 @@ use crate::charts::ranking::{bars, rows_height};
 use crate::figures;
 use crate::identity::{Identities, label};
 use analysis::{Metric, Unit};
-use report::Batches;
 use study::{Cell, Quantity};
+use words::Batches;
 
 /// Less than this on disk is a directory, a socket or a lock file: the store keeps nothing there.
 const LEAST_BYTES: f64 = 65_536.0;

@@ -5,9 +5,9 @@ use crate::chart::{Chart, DataTable};
 use crate::figures;
 use crate::identity::{Identities, study_label};
 use analysis::{Metric, Unit};
-use report::Batches;
 use std::collections::BTreeSet;
 use study::{Cell, Study};
+use words::Batches;
 
 /// Pictures in one grid.
 const MOST_FACETS: usize = 48;
@@ -102,7 +102,7 @@ fn overlay(
     let all = combinations.len();
     combinations.truncate(MOST_COMBINATIONS);
     let of_cell = |cell: &Cell| match metric {
-        Metric::OpsPerS => report::shown_rate(cell, batches),
+        Metric::OpsPerS => words::shown_rate(cell, batches),
         _ => metric.of_cell(cell),
     };
     let figure = |cell: &Cell| of_cell(cell).filter(|_| cell.verdict.is_ranked());

@@ -5,9 +5,9 @@ use crate::chart::{Chart, DataTable, slug};
 use crate::figures;
 use crate::identity::{Identities, label};
 use analysis::{Unit, middle_trial, records_per_operation};
-use report::Batches;
 use serde_json::{Value, json};
 use study::{Cell, TrialRecord};
+use words::Batches;
 
 /// Stalls marked in one chart.
 const MOST_STALLS: usize = 40;
@@ -176,7 +176,7 @@ fn table(drawn: &[(&Cell, &TrialRecord)]) -> DataTable {
             .take(5)
             .map(|stall| {
                 let cause = stall.cause.as_ref().map_or(String::new(), |cause| format!(" ({cause})"));
-                format!("at {:.2} s, {}{cause}", stall.at_s, report::units::duration(stall.duration_s))
+                format!("at {:.2} s, {}{cause}", stall.at_s, words::units::duration(stall.duration_s))
             })
             .collect();
         let more = if trial.stalls.len() > 5 { format!("; {} more", trial.stalls.len() - 5) } else { String::new() };

@@ -4,10 +4,10 @@ use crate::chart::{Chart, DataTable};
 use crate::charts::ranking::{WIDEST_LINEAR, rows_height};
 use crate::figures;
 use analysis::Unit;
-use report::{setting_changes, units};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use study::{Quantity, Study, Tune, TuneEffect, TunedSetting};
+use words::{Batches, shown_rate, tune, units};
 
 /// Values with an effect that are drawn.
 const MOST_EFFECTS: usize = 40;
@@ -97,13 +97,13 @@ fn front(study: &Study, tune: &Tune) -> Option<Chart> {
     let both = |rate: Option<Quantity>, p99: Option<Quantity>| {
         Some((rate?.value, p99?.value)).filter(|it| it.0 > 0.0 && it.1 > 0.0)
     };
-    let batches = report::Batches::of(study);
-    let (counted, per_second) = (batches.map_or("operations", report::Batches::noun), figures::rate_title(batches));
+    let batches = Batches::of(study);
+    let (counted, per_second) = (batches.map_or("operations", Batches::noun), figures::rate_title(batches));
     let tried: Vec<(f64, f64)> = study
         .cells
         .iter()
         .filter(|cell| !cell.baseline && cell.verdict.is_ranked())
-        .filter_map(|cell| both(report::shown_rate(cell, batches), cell.p99_ns))
+        .filter_map(|cell| both(shown_rate(cell, batches), cell.p99_ns))
         .collect();
     let (least, most) = tried.iter().fold((f64::INFINITY, 0.0f64), |(low, high), it| (low.min(it.1), high.max(it.1)));
     let wide = most > WIDEST_LINEAR * least;
@@ -160,6 +160,6 @@ fn rate(one: &TunedSetting) -> f64 {
 }
 
 fn name(one: &TunedSetting, default: &BTreeMap<String, String>) -> String {
-    let name = setting_changes(&one.setting, default);
+    let name = tune::changes(&one.setting, default);
     if one.void { format!("{name} (void)") } else { name }
 }

@@ -6,8 +6,8 @@ use crate::identity::label;
 use crate::view::{Report, Standing};
 use analysis::{Metric, Unit};
 use maud::{Markup, html};
-use report::Batches;
 use study::{Cell, Quantity, Status};
+use words::Batches;
 
 /// Rows from which the table gets a filter, and a frame it scrolls in.
 const MANY: usize = 30;
@@ -88,7 +88,7 @@ fn row(cell: &Cell, standing: &Standing, varies: bool, batches: Option<Batches>)
 fn rates(cell: &Cell, batches: Option<Batches>) -> Markup {
     html! {
         td.num {
-            (figure(report::shown_rate(cell, batches), Unit::PerSecond))
+            (figure(words::shown_rate(cell, batches), Unit::PerSecond))
             @if let Some(back) = cell.read_back_per_s {
                 br; span.note { "read back: " (figures::value(back.value, Unit::PerSecond)) " records" }
             }

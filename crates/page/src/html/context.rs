@@ -27,7 +27,7 @@ fn machine(study: &Study) -> Vec<(String, String)> {
     let mut facts: Vec<(String, String)> = [
         ("Processor", host.cpu.clone()),
         ("Processors", if host.cpus > 0 { host.cpus.to_string() } else { String::new() }),
-        ("Memory", report::units::bytes(host.memory_bytes)),
+        ("Memory", words::units::bytes(host.memory_bytes)),
         ("System", host.kernel.clone()),
         ("Virtual machine", known(&host.virtualisation)),
         ("Frequency governor", known(&host.governor)),

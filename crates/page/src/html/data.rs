@@ -16,7 +16,7 @@ pub(super) fn sections(report: &Report<'_>, downloads: &[Download]) -> Markup {
                 p { "The whole study, its trials in the same balanced random order:" }
                 pre id=(format!("command-{at}")) tabindex="0" { (reproduce::line(&study.command)) }
                 button type="button" hidden data-copy=(format!("command-{at}")) { "Copy" }
-                @for sentence in report::left_sentences(study) {
+                @for sentence in words::left_sentences(study) {
                     p { (sentence) " " code { "kvtrial clear" } " with the study's directory deletes them." }
                 }
                 details { summary { "One cell alone" } (commands(study)) }

@@ -138,7 +138,7 @@ fn opening(report: &Report<'_>, title: &str) -> Markup {
             }
             p.facts { (facts.join(" · ")) }
             @if !study.host.cpu.is_empty() {
-                p.facts { (study.host.cpu) " · " (study.host.cpus) " processors · " (report::units::bytes(study.host.memory_bytes)) " · " (study.host.kernel) " · " (study.started_at) }
+                p.facts { (study.host.cpu) " · " (study.host.cpus) " processors · " (words::units::bytes(study.host.memory_bytes)) " · " (study.host.kernel) " · " (study.started_at) }
             }
         }
         ul.notices aria-label="What to know first" {

@@ -1,8 +1,8 @@
 //! A comparison as JUnit XML.
 
-use super::words;
 use crate::formats::junit::{Case, Ending, Suite};
 use analysis::{Comparison, Gate, Outcome};
+use words::comparison;
 
 /// JUnit XML as Jenkins, GitLab and others read it: with gates one test case a gate and cell, a broken one a failure and one that
 /// too few repeats to decide an error; without, one a pair, skipped where the cells are not compared.
@@ -12,12 +12,13 @@ pub fn comparison_junit(comparison: &Comparison, gates: &[Gate]) -> String {
             .pairs
             .iter()
             .map(|pair| {
-                let said = pair.headline().or(pair.contrasts.first()).map(|contrast| words::sentence(pair, contrast));
+                let said =
+                    pair.headline().or(pair.contrasts.first()).map(|contrast| comparison::sentence(pair, contrast));
                 Case {
                     class: "kvtrial.compare".into(),
                     name: pair.title(),
                     time_s: None,
-                    ending: words::obstacle(pair).map_or(Ending::Passed, Ending::Skipped),
+                    ending: comparison::obstacle(pair).map_or(Ending::Passed, Ending::Skipped),
                     output: said.unwrap_or_default(),
                 }
             })
@@ -27,8 +28,7 @@ pub fn comparison_junit(comparison: &Comparison, gates: &[Gate]) -> String {
             .judgements
             .iter()
             .map(|judgement| {
-                let metric = gates.iter().find(|gate| gate.text == judgement.gate).map(|gate| gate.metric);
-                let said = words::judgement(judgement, metric);
+                let said = comparison::judgement(judgement, gates);
                 Case {
                     class: judgement.cell.clone(),
                     name: judgement.gate.clone(),

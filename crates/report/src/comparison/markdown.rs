@@ -1,9 +1,9 @@
 //! A comparison as GitHub-flavoured Markdown: for a comment on a pull request, or a job's summary.
 
-use super::words;
 use crate::markdown::{code, escaped, html};
 use analysis::{Comparison, Finding, Gate, Outcome, Pair};
 use std::fmt::Write;
+use words::comparison;
 
 /// GitHub-flavoured Markdown: a heading, a table of all pairs by the figure they are ranked by, every metric behind a fold, and
 /// what the gates say.
@@ -18,22 +18,21 @@ pub fn comparison_markdown(comparison: &Comparison, gates: &[Gate]) -> String {
             Outcome::NotApplicable { .. } => "➖",
             Outcome::TooFew { .. } => "⚠️",
         };
-        let metric = gates.iter().find(|gate| gate.text == judgement.gate).map(|gate| gate.metric);
-        let _ = writeln!(text, "- {sign} {}", escaped(&words::judgement(judgement, metric)));
+        let _ = writeln!(text, "- {sign} {}", escaped(&comparison::judgement(judgement, gates)));
     }
     if !comparison.judgements.is_empty() {
         text.push('\n');
     }
     for pair in &comparison.pairs {
         let heading = if pair.cell.is_empty() { String::new() } else { format!("**{}**: ", escaped(&pair.cell)) };
-        let said = match (words::obstacle(pair), pair.headline().or(pair.contrasts.first())) {
+        let said = match (comparison::obstacle(pair), pair.headline().or(pair.contrasts.first())) {
             (Some(obstacle), _) => format!("{}: {obstacle}", pair.title()),
-            (None, Some(headline)) => words::sentence(pair, headline),
+            (None, Some(headline)) => comparison::sentence(pair, headline),
             (None, None) => continue,
         };
         let _ = writeln!(text, "- {heading}{}.", escaped(&said));
         for difference in &pair.differences {
-            let _ = writeln!(text, "  - {}", escaped(&words::difference(difference)));
+            let _ = writeln!(text, "  - {}", escaped(&comparison::difference(difference)));
         }
     }
     for alone in &comparison.alone {
@@ -55,17 +54,17 @@ fn table(text: &mut String, pair: &Pair) {
     let _ = writeln!(text, "|---|--:|--:|--:|--:|---|");
     for contrast in &pair.contrasts {
         let word = match contrast.finding {
-            Finding::Better | Finding::Worse => format!("**{}**", words::word(contrast.finding)),
-            other => words::word(other).to_owned(),
+            Finding::Better | Finding::Worse => format!("**{}**", comparison::word(contrast.finding)),
+            other => comparison::word(other).to_owned(),
         };
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} | {word} |",
             contrast.metric,
-            words::figure(contrast.metric, contrast.a.value),
-            words::figure(contrast.metric, contrast.b.value),
-            words::ratio(contrast.ratio),
-            words::p_cell(contrast.p_holm).replace('<', "&lt;"),
+            comparison::figure(contrast.metric, contrast.a.value),
+            comparison::figure(contrast.metric, contrast.b.value),
+            comparison::ratio(contrast.ratio),
+            comparison::p_cell(contrast.p_holm).replace('<', "&lt;"),
         );
     }
     let _ = writeln!(text, "\n</details>");

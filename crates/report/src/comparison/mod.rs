@@ -2,15 +2,14 @@
 
 mod junit;
 mod markdown;
-mod words;
 
-use crate::advice::advice;
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
-use analysis::{Comparison, Contrast, Finding, Gate, Metric, Outcome, Pair, Weight};
+use analysis::{Comparison, Contrast, Finding, Gate, Outcome, Pair, Weight};
 pub use junit::comparison_junit;
 pub use markdown::comparison_markdown;
 use std::collections::{BTreeMap, BTreeSet};
 use study::{ReasonKind, Status};
+use words::{advice, comparison};
 
 /// The comparison for a terminal, in at most 80 columns: the studies, then every pair in a sentence, its figures, and in what
 /// else the cells differ; then what the gates say, and how to read it.
@@ -32,7 +31,7 @@ pub fn comparison_text(comparison: &Comparison, gates: &[Gate], colour: Colour) 
         text += &paragraph(&format!("Only {} has {}.", alone.source, alone.cell), 1, 3, Style::Warning, colour);
     }
     for void in &comparison.void {
-        let line = words::not_compared(&void.cell, void.status, &void.reasons);
+        let line = comparison::not_compared(&void.cell, void.status, &void.reasons);
         let style = if void.status == Status::Void { Style::Bad } else { Style::Warning };
         text += &paragraph(&line, 1, 3, style, colour);
     }
@@ -40,23 +39,6 @@ pub fn comparison_text(comparison: &Comparison, gates: &[Gate], colour: Colour) 
     text += &gates_text(comparison, gates, colour);
     text += &legend(comparison, colour);
     text
-}
-
-/// What was found, a sentence each: the pairs by what they are ranked by, what could not be compared, and what the gates say.
-pub fn comparison_sentences(comparison: &Comparison, gates: &[Gate]) -> Vec<String> {
-    let of_pair = |pair: &Pair| {
-        let heading = if pair.cell.is_empty() { String::new() } else { format!("{}: ", pair.cell) };
-        match (words::obstacle(pair), pair.headline().or(pair.contrasts.first())) {
-            (Some(obstacle), _) => Some(format!("{}: {obstacle}.", pair.title())),
-            (None, Some(headline)) => Some(format!("{heading}{}.", words::sentence(pair, headline))),
-            (None, None) => None,
-        }
-    };
-    let pairs = comparison.pairs.iter().filter_map(of_pair);
-    let alone = comparison.alone.iter().map(|alone| format!("Only {} has {}.", alone.source, alone.cell));
-    let unranked = comparison.void.iter().map(|it| words::not_compared(&it.cell, it.status, &it.reasons) + ".");
-    let judged = comparison.judgements.iter().map(|it| words::judgement(it, metric(it, gates)));
-    pairs.chain(alone).chain(unranked).chain(judged).collect()
 }
 
 fn repeats(n: u32) -> String {
@@ -84,11 +66,11 @@ fn row(contrast: &Contrast) -> Row {
     };
     vec![
         (contrast.metric.name().into(), Style::Plain),
-        (words::figure(contrast.metric, contrast.a.value), Style::Plain),
-        (words::figure(contrast.metric, contrast.b.value), Style::Plain),
-        (words::ratio(contrast.ratio), Style::Plain),
-        (words::p_cell(contrast.p_holm), Style::Dim),
-        (words::word(contrast.finding).into(), style),
+        (comparison::figure(contrast.metric, contrast.a.value), Style::Plain),
+        (comparison::figure(contrast.metric, contrast.b.value), Style::Plain),
+        (comparison::ratio(contrast.ratio), Style::Plain),
+        (comparison::p_cell(contrast.p_holm), Style::Dim),
+        (comparison::word(contrast.finding).into(), style),
     ]
 }
 
@@ -105,20 +87,20 @@ fn pair_text(pair: &Pair, table: &Table, colour: Colour) -> String {
     if !alone || !pair.differences.is_empty() {
         text.push('\n');
     }
-    if let Some(obstacle) = words::obstacle(pair) {
+    if let Some(obstacle) = comparison::obstacle(pair) {
         let subject = if pair.cell.is_empty() { format!("{}: ", pair.title()) } else { heading };
         return text + &paragraph(&format!("{subject}{obstacle}."), 1, 3, Style::Warning, colour);
     }
     if let Some(headline) = pair.headline().or(pair.contrasts.first()) {
         let style = if headline.finding == Finding::Worse { Style::Bad } else { Style::Bold };
-        text += &paragraph(&format!("{heading}{}.", words::sentence(pair, headline)), 1, 3, style, colour);
+        text += &paragraph(&format!("{heading}{}.", comparison::sentence(pair, headline)), 1, 3, style, colour);
     }
     for difference in &pair.differences {
         let (word, style) = match difference.weight() {
             Weight::Listed => ("note", Style::Dim),
             Weight::Across | Weight::Forbids => ("NOT ALIKE", Style::Warning),
         };
-        text += &paragraph(&format!("{word}: {}.", words::difference(difference)), 3, 5, style, colour);
+        text += &paragraph(&format!("{word}: {}.", comparison::difference(difference)), 3, 5, style, colour);
     }
     if !alone {
         text += &table.titles(colour);
@@ -156,13 +138,9 @@ fn gates_text(comparison: &Comparison, gates: &[Gate], colour: Colour) -> String
             Outcome::Broken => Style::Bad,
             Outcome::NotApplicable { .. } | Outcome::TooFew { .. } => Style::Warning,
         };
-        text += &paragraph(&words::judgement(judgement, metric(judgement, gates)), 1, 9, style, colour);
+        text += &paragraph(&comparison::judgement(judgement, gates), 1, 9, style, colour);
     }
     if text.is_empty() { text } else { format!("\n{text}") }
-}
-
-fn metric(judgement: &analysis::Judgement, gates: &[Gate]) -> Option<Metric> {
-    gates.iter().find(|gate| gate.text == judgement.gate).map(|gate| gate.metric)
 }
 
 /// How to read it, as far as this comparison needs it.
@@ -175,7 +153,7 @@ fn legend(comparison: &Comparison, colour: Colour) -> String {
     let level = stats::quantile(&levels, 0.0).unwrap_or_default();
     let intervals = match level {
         0.0 => "single trials have no interval".to_owned(),
-        level => format!("ratios of medians over trials with their {} interval", words::percent(level)),
+        level => format!("ratios of medians over trials with their {} interval", comparison::percent(level)),
     };
     let family = contrasts.iter().filter(|it| it.metric == contrasts[0].metric).count();
     let corrected = match family {

@@ -1,8 +1,8 @@
 //! JUnit XML, in the dialect Jenkins reads (junit-10.xsd), which GitLab, GitHub actions and others take too.
 
-use crate::advice::advice;
 use std::fmt::Write;
 use study::{Status, Study};
+use words::advice;
 
 /// One cell a test case: void is a failure, not run is skipped; the time is the median of its trials.
 pub fn study_junit(study: &Study) -> String {

@@ -1,14 +1,10 @@
 //! A study as GitHub-flavoured Markdown.
 
-use crate::batches::{Batches, shown_rate};
-use crate::left::left_sentences;
 use crate::markdown::{code, escaped};
-use crate::order;
-use crate::promise::promise;
-use crate::units;
 use analysis::Group;
 use std::fmt::Write;
 use study::{Status, Study};
+use words::{Batches, left_sentences, order, promise, shown_rate, units};
 
 /// A table for every combination of parameters and every group that may be ranked together, best first; void cells last, with
 /// their reasons beneath.

@@ -3,9 +3,7 @@
 pub(crate) mod junit;
 mod markdown;
 mod openmetrics;
-mod trials_csv;
 
 pub use junit::study_junit;
 pub use markdown::study_markdown;
 pub use openmetrics::study_openmetrics;
-pub use trials_csv::write_trials_csv;

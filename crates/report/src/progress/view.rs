@@ -5,9 +5,9 @@ use super::tally::Tally;
 use crate::batches::Batches;
 use crate::layout::{Colour, Style, paint, shortened, width};
 use crate::spark::sparkline;
-use crate::units;
 use std::time::Duration;
 use study::{Status, TrialRecord};
+use words::units;
 
 /// Columns of the name of a cell.
 const NAME: usize = 20;

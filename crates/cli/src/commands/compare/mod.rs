@@ -64,9 +64,8 @@ fn save(name: &str, operands: &[String]) -> Result<u8, Failure> {
         return Err(Failure::usage("--save-baseline keeps a whole study: leave the cell out"));
     }
     let path = operand::baseline_path(name)?;
-    let replaced =
-        ::report::read_study(&path).ok().map(|old| format!(", in place of the one begun {}", old.started_at));
-    ::report::save_study(&path, &operand.study)?;
+    let replaced = archive::read_study(&path).ok().map(|old| format!(", in place of the one begun {}", old.started_at));
+    archive::save_study(&path, &operand.study)?;
     print(&format!("Baseline {name}: {}{}\n", path.display(), replaced.unwrap_or_default()))?;
     Ok(failure::GOOD)
 }
@@ -272,7 +271,7 @@ fn html(
     }
     let named = studies.iter().map(|(source, study)| page::Named { label: source.name.clone(), study }).collect();
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("kvtrial-comparison"));
-    let found = ::report::comparison_sentences(comparison, gates);
+    let found = words::comparison::sentences(comparison, gates);
     super::page::write_report(&out, &page::Report::new(named).with_findings(found))?;
     print(&::report::comparison_text(comparison, gates, colour()))?;
     print(&format!("Report: {}\n", out.join(super::page::PAGE).display()))
@@ -285,13 +284,13 @@ fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) 
         ComparisonFormat::Text => Ok(shown(&::report::comparison_text(comparison, gates, ::report::Colour::Never))),
         ComparisonFormat::Markdown => Ok(::report::comparison_markdown(comparison, gates)),
         ComparisonFormat::Junit => Ok(::report::comparison_junit(comparison, gates)),
-        ComparisonFormat::Json => ::report::json(comparison),
+        ComparisonFormat::Json => archive::json(comparison),
     };
     let text = || ::report::comparison_text(comparison, gates, colour());
     match &arguments.out {
         Some(path) => {
             let document = formatted(arguments.format)?;
-            ::report::write_file(path, |file| file.write_all(document.as_bytes())).map_err(|error| {
+            archive::write_file(path, |file| file.write_all(document.as_bytes())).map_err(|error| {
                 Failure::usage(format!(
                     "--out {}: {error}. Name a file you may write, in a directory that is there",
                     path.display()

@@ -22,7 +22,7 @@ impl Operand {
     /// `DIR`, `study.json`, or either with `:CELL`.
     pub fn read(text: &str) -> Result<Operand, Failure> {
         let (path, selector) = split(text);
-        let study = ::report::read_study(Path::new(path))?;
+        let study = archive::read_study(Path::new(path))?;
         let place = Path::new(path);
         let place = if place.is_file() { place.parent().unwrap_or(place) } else { place };
         let name =
@@ -39,7 +39,7 @@ impl Operand {
                 "there is no baseline '{name}' in {BASELINES}; save one with: kvtrial compare --save-baseline {name} STUDY"
             )));
         }
-        let study = ::report::read_study(&path)?;
+        let study = archive::read_study(&path)?;
         let source = source(&study, name.into(), path.display().to_string());
         Ok(Operand { study, source, selector: None })
     }

@@ -8,31 +8,42 @@ use study::{
     Verdict,
 };
 
+/// The answer of every store that has one.
 pub const DIGEST: &str = "sha256:9c6e0f1a52c4b7d8e90a1b2c3d4e5f60718293a4b5c6d7e8f9010203040506af";
 
 /// What one sample cell is to look like.
 pub struct Sample {
+    /// Its spec.
     pub store: &'static str,
+    /// `baseline`, `embedded` or `network`.
     pub class: &'static str,
+    /// What it promises.
     pub durability: Durability,
+    /// Name and version.
     pub product: (&'static str, &'static str),
+    /// The time of each trial.
     pub times_s: Vec<f64>,
+    /// The 99th percentile of each.
     pub p99_ns: u64,
 }
 
 impl Sample {
+    /// One without a product and without durability.
     pub fn new(store: &'static str, class: &'static str, times_s: &[f64], p99_ns: u64) -> Sample {
         Sample { store, class, durability: Durability::None, product: ("", ""), times_s: times_s.into(), p99_ns }
     }
 
+    /// Of this product.
     pub fn product(self, name: &'static str, version: &'static str) -> Sample {
         Sample { product: (name, version), ..self }
     }
 
+    /// With this durability.
     pub fn durable(self, durability: Durability) -> Sample {
         Sample { durability, ..self }
     }
 
+    /// The cell, with its summary.
     pub fn cell(self) -> Cell {
         let trials = self.times_s.iter().enumerate().map(|(at, &time)| self.trial(at as u32 + 1, time)).collect();
         let mut cell = Cell {
@@ -94,6 +105,7 @@ pub fn spoil(cell: &mut Cell, kind: ReasonKind, count: u64, example: &str) {
     summarise(cell);
 }
 
+/// A study of these cells.
 pub fn study(cells: Vec<Cell>) -> Study {
     Study {
         schema: study::SCHEMA,

@@ -1,8 +1,7 @@
 //! The names in `study.json` are a contract with everyone who reads it.
 
-mod sample;
-
 use serde_json::Value;
+use testkit::studies;
 
 /// Every name of the published layout, as paths; a number is an index.
 const NAMES: &str = "
@@ -26,7 +25,7 @@ cells.0.trials.0.order cells.0.trials.0.warmup cells.0.trials.0.started_at cells
 
 #[test]
 fn every_published_name_is_where_it_was_published() {
-    let study = serde_json::to_value(sample::fans()).unwrap_or_default();
+    let study = serde_json::to_value(studies::fans()).unwrap_or_default();
     for path in NAMES.split_whitespace() {
         let mut value = &study;
         for name in path.split('.') {

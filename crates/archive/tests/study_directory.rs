@@ -2,18 +2,17 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod sample;
-
-use report::{DirectoryError, StudyDir, read_study};
+use archive::{DirectoryError, StudyDir, read_study};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use study::{Cell, SeriesPoint, Study, TrialRecord};
+use testkit::studies;
 
 /// A plan as it is before the first trial, and its trials in the order they will run: every cell once, then every cell again.
 fn plan() -> (Study, Vec<(usize, TrialRecord)>) {
-    let mut study = sample::fans();
+    let mut study = studies::fans();
     let mut trials = Vec::new();
     for round in 0..5 {
         for (index, cell) in study.cells.iter().enumerate() {
@@ -362,9 +361,9 @@ fn a_report_on_many_trials_keeps_all_figures_and_the_curves_of_the_trial_that_st
     let place = tempfile::tempdir().unwrap();
     for cells in [2, 3] {
         let study = Study { schema: study::SCHEMA, cells: (0..cells).map(cell).collect(), ..Study::default() };
-        report::save_study(place.path(), &study).unwrap();
-        let read = report::read_figures(place.path()).unwrap();
-        let many = cells * 7000 > report::MOST_WHOLE_TRIALS as u32;
+        archive::save_study(place.path(), &study).unwrap();
+        let read = archive::read_figures(place.path()).unwrap();
+        let many = cells * 7000 > archive::MOST_WHOLE_TRIALS as u32;
         assert_eq!(read == study, !many, "{cells} cells");
         for (read, whole) in read.cells.iter().zip(&study.cells) {
             assert_eq!(analysis::middle_trial(read), analysis::middle_trial(whole));

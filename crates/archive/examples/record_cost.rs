@@ -1,8 +1,8 @@
 //! What keeping a study on disk costs: thousands of trials, each with a full time series, recorded one after the other.
 //!
-//! `cargo run --release -p kvtrial-report --example record_cost -- DIR [TRIALS]`
+//! `cargo run --release -p kvtrial-archive --example record_cost -- DIR [TRIALS]`
 
-use report::{StudyDir, read_study};
+use archive::{StudyDir, read_study};
 use std::path::Path;
 use std::time::Instant;
 use study::{Cell, SCHEMA, SeriesPoint, Study, TrialRecord};

@@ -1,10 +1,11 @@
-//! Reading `study.json` cell by cell: a study of a hundred thousand trials is never held as text.
+//! Reading a study: its journal while it runs, else `study.json`.
 //!
-//! The layout kvtrial writes (and jq, and most programs that indent by two) has each cell between a line `{` and a line `}` of the same
+//! `study.json` is read cell by cell: a study of a hundred thousand trials is never held as text. The layout kvtrial writes (and jq, and most programs that indent by two) has each cell between a line `{` and a line `}` of the same
 //! depth. In any other layout the whole is taken at once: right too, only larger.
 
-use super::journal;
-use super::{DirectoryError, JOURNAL};
+use crate::error::DirectoryError;
+use crate::journal;
+use crate::{JOURNAL, STUDY};
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
@@ -16,7 +17,7 @@ pub const MOST_WHOLE_TRIALS: usize = 20_000;
 
 /// What is kept of a study's trials.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+enum Keep {
     /// All there is.
     All,
     /// Of more than [`MOST_WHOLE_TRIALS`] trials only what figures are made of; curves only of the trial that stands for its cell.
@@ -26,8 +27,49 @@ pub(super) enum Keep {
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 1 << 18;
 
+/// Reads the study in a directory, finished or not, or a `study.json` by itself; changes nothing.
+///
+/// # Errors
+/// There is none, it is damaged, no study, or newer than this build reads, or two studies are mixed in the directory.
+pub fn read_study(path: &Path) -> Result<Study, DirectoryError> {
+    read(path, Keep::All)
+}
+
+/// Reads a study for a report: as [`read_study`], but of more than [`MOST_WHOLE_TRIALS`] trials only what a report shows is kept. The
+/// curves of a hundred thousand trials take hundreds of megabytes, and a report draws those of one trial of each cell.
+///
+/// # Errors
+/// As [`read_study`].
+pub fn read_figures(path: &Path) -> Result<Study, DirectoryError> {
+    read(path, Keep::Figures)
+}
+
+fn read(path: &Path, keep: Keep) -> Result<Study, DirectoryError> {
+    if path.is_file() {
+        return read_document(path, keep);
+    }
+    let (journal, document) = (path.join(JOURNAL), path.join(STUDY));
+    let Some(entries) = open(&journal)? else {
+        return if document.exists() {
+            read_document(&document, keep)
+        } else {
+            Err(DirectoryError::Absent { path: path.to_owned() })
+        };
+    };
+    let mut study = journal::replay(entries, &journal)?;
+    // study.json is rewritten now and then while the journal grows; what it cannot be is another study's.
+    if let Ok(other) = read_document(&document, Keep::Figures)
+        && (other.started_at != study.started_at || other.seed != study.seed)
+    {
+        let (journal, document) = (study.started_at, other.started_at);
+        return Err(DirectoryError::Mixed { path: path.to_owned(), journal, document });
+    }
+    study.cells.iter_mut().for_each(analysis::summarise);
+    Ok(study)
+}
+
 /// Opens a file; `None` when there is none.
-pub(super) fn open(path: &Path) -> Result<Option<BufReader<File>>, DirectoryError> {
+fn open(path: &Path) -> Result<Option<BufReader<File>>, DirectoryError> {
     match File::open(path) {
         Ok(file) => Ok(Some(BufReader::with_capacity(BUFFER_BYTES, file))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -36,7 +78,7 @@ pub(super) fn open(path: &Path) -> Result<Option<BufReader<File>>, DirectoryErro
 }
 
 /// Reads a `study.json`.
-pub(super) fn document(path: &Path, keep: Keep) -> Result<Study, DirectoryError> {
+fn read_document(path: &Path, keep: Keep) -> Result<Study, DirectoryError> {
     let mut file = open(path)?.ok_or_else(|| DirectoryError::Absent { path: path.to_owned() })?;
     let newer = |found| DirectoryError::Newer { path: path.to_owned(), found, known: SCHEMA };
     let whole = |file: &mut BufReader<File>| {
@@ -102,7 +144,7 @@ fn by_cell(file: &mut BufReader<File>, keep: Keep) -> serde_json::Result<Study> 
 
 /// Parses JSON. Everything of a study goes this one way: its text is checked once and not string by string, and the code for its types
 /// is made for one kind of input only, which takes the compiler long enough.
-pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
+pub(crate) fn parse<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
     match std::str::from_utf8(json) {
         Ok(text) => serde_json::from_str(text),
         Err(error) => {

@@ -1,15 +1,42 @@
 //! How `study.json` is laid out: indented down to the fields of a cell, one line for each trial and each figure. People can read it, line
 //! tools can search it, and time series do not blow it up.
 
+use crate::STUDY;
+use crate::error::DirectoryError;
+use crate::files::replacing;
 use crate::json::{Shown, write_with};
 use serde_json::ser::Formatter;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use study::Study;
 
-/// Writes the document with a final newline.
-pub(super) fn write(file: &mut impl Write, study: &Study) -> io::Result<()> {
-    write_with(file, study, Shown(Layout::default()))?;
-    file.write_all(b"\n")
+/// Writes a study as the document `study.json` is, with a final newline.
+///
+/// # Errors
+/// What the writer says.
+pub fn write_study(study: &Study, out: &mut impl Write) -> io::Result<()> {
+    write_with(out, study, Shown(Layout::default()))?;
+    out.write_all(b"\n")
+}
+
+/// Keeps a copy of a study in a directory, which is made if need be; a study already there is replaced, in one step.
+///
+/// # Errors
+/// It could not be written; what was there is untouched.
+pub fn save_study(directory: &Path, study: &Study) -> Result<(), DirectoryError> {
+    let written = fs::create_dir_all(directory).and_then(|()| write_whole(&directory.join(STUDY), study));
+    written.map_err(|source| DirectoryError::Unusable { path: directory.to_owned(), source })
+}
+
+/// Replaces `study.json` in one step: a reader sees the old or the new, whole, also after a power cut.
+pub(crate) fn write_whole(path: &Path, study: &Study) -> io::Result<()> {
+    replacing(&path.with_extension("json.new"), path, |file| {
+        let mut file = BufWriter::with_capacity(1 << 16, file);
+        write_study(study, &mut file)?;
+        file.into_inner()?.sync_data()
+    })?;
+    path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
 }
 
 /// Objects deeper than a cell (study, cells, cell: 3) are kept on one line, arrays deeper than its `trials` too.

@@ -27,7 +27,7 @@ impl Batches {
     }
 
     /// As the column of rates is headed.
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Batches::Documents => "DOCS/S",
             Batches::Records => "RECORDS/S",
@@ -51,7 +51,7 @@ impl Batches {
     }
 
     /// How the column is to be read.
-    pub(crate) fn meaning(self) -> String {
+    pub fn meaning(self) -> String {
         format!("{} per second; an operation is a batch of them, and P99 is that of a batch", self.noun())
     }
 }

@@ -3,12 +3,30 @@
 use crate::advice::advice;
 use crate::units;
 use analysis::{
-    ALPHA, Better, Condition, Contrast, Difference, Finding, Judgement, Metric, Obstacle, Outcome, Pair, Unit, Weight,
+    ALPHA, Better, Comparison, Condition, Contrast, Difference, Finding, Gate, Judgement, Metric, Obstacle, Outcome,
+    Pair, Unit, Weight,
 };
 use study::{Quantity, Reason, Status, Verdict};
 
+/// What was found, a sentence each: the pairs by what they are ranked by, what could not be compared, and what the gates say.
+pub fn sentences(comparison: &Comparison, gates: &[Gate]) -> Vec<String> {
+    let of_pair = |pair: &Pair| {
+        let heading = if pair.cell.is_empty() { String::new() } else { format!("{}: ", pair.cell) };
+        match (obstacle(pair), pair.headline().or(pair.contrasts.first())) {
+            (Some(obstacle), _) => Some(format!("{}: {obstacle}.", pair.title())),
+            (None, Some(headline)) => Some(format!("{heading}{}.", sentence(pair, headline))),
+            (None, None) => None,
+        }
+    };
+    let pairs = comparison.pairs.iter().filter_map(of_pair);
+    let alone = comparison.alone.iter().map(|alone| format!("Only {} has {}.", alone.source, alone.cell));
+    let unranked = comparison.void.iter().map(|it| not_compared(&it.cell, it.status, &it.reasons) + ".");
+    let judged = comparison.judgements.iter().map(|it| judgement(it, gates));
+    pairs.chain(alone).chain(unranked).chain(judged).collect()
+}
+
 /// `redis-unix is 1.31x to 1.38x faster than redis (p 0.008)`.
-pub(crate) fn sentence(pair: &Pair, contrast: &Contrast) -> String {
+pub fn sentence(pair: &Pair, contrast: &Contrast) -> String {
     let (a, b) = (&pair.a, &pair.b);
     let repeats = contrast.a.n.min(contrast.b.n);
     match contrast.finding {
@@ -90,7 +108,7 @@ fn times(ratio: f64) -> String {
 }
 
 /// The ratio of a table: `x1.34 (1.31 to 1.38)`.
-pub(crate) fn ratio(ratio: Option<Quantity>) -> String {
+pub fn ratio(ratio: Option<Quantity>) -> String {
     match ratio {
         None => "-".into(),
         Some(ratio) if ratio.level == 0.0 => format!("{:.3}", ratio.value),
@@ -106,23 +124,23 @@ fn plain(ratio: f64) -> String {
 }
 
 /// `p 0.008`, `p below 0.001`.
-pub(crate) fn p(p: f64) -> String {
+pub fn p(p: f64) -> String {
     if p < 0.001 { "p below 0.001".into() } else { format!("p {p:.3}") }
 }
 
 /// `0.008`, `<0.001`.
-pub(crate) fn p_cell(p: f64) -> String {
+pub fn p_cell(p: f64) -> String {
     if p < 0.001 { "<0.001".into() } else { format!("{p:.3}") }
 }
 
 /// `4 %`, `0.7 %`.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
 /// A figure with its unit: `1.34 s`, `50.8k`, `64 MiB`.
-pub(crate) fn figure(metric: Metric, value: f64) -> String {
+pub fn figure(metric: Metric, value: f64) -> String {
     match metric.unit() {
         Unit::Seconds => units::duration(value),
         Unit::Nanoseconds => units::duration(value * 1e-9),
@@ -132,7 +150,7 @@ pub(crate) fn figure(metric: Metric, value: f64) -> String {
 }
 
 /// One word for a row: what it means for the second cell.
-pub(crate) fn word(finding: Finding) -> &'static str {
+pub fn word(finding: Finding) -> &'static str {
     match finding {
         Finding::Better => "better",
         Finding::Worse => "worse",
@@ -142,7 +160,7 @@ pub(crate) fn word(finding: Finding) -> &'static str {
 }
 
 /// Why two cells are not compared, and what to do: `None` where they are.
-pub(crate) fn obstacle(pair: &Pair) -> Option<String> {
+pub fn obstacle(pair: &Pair) -> Option<String> {
     let unranked = |name: &str, verdict: &Verdict| not_compared(name, verdict.status, &verdict.reasons);
     let differ = |weight| {
         let of_weight = pair.differences.iter().filter(|it| it.weight() == weight).map(difference);
@@ -162,7 +180,7 @@ pub(crate) fn obstacle(pair: &Pair) -> Option<String> {
 }
 
 /// Why a cell is not compared: `redis is void, so it is not compared: wrong values read, 3 times (key a)`.
-pub(crate) fn not_compared(name: &str, status: Status, reasons: &[Reason]) -> String {
+pub fn not_compared(name: &str, status: Status, reasons: &[Reason]) -> String {
     let what = if status == Status::NotRun { "was not run" } else { "is void" };
     let why = self::reasons(reasons);
     let why = if why.is_empty() { why } else { format!(": {why}") };
@@ -170,7 +188,7 @@ pub(crate) fn not_compared(name: &str, status: Status, reasons: &[Reason]) -> St
 }
 
 /// Reasons of a verdict in a few words each.
-pub(crate) fn reasons(reasons: &[Reason]) -> String {
+pub fn reasons(reasons: &[Reason]) -> String {
     let each = reasons.iter().map(|reason| {
         let (meaning, _) = advice(reason.kind);
         let times = if reason.count > 1 { format!(", {} times", reason.count) } else { String::new() };
@@ -184,7 +202,7 @@ pub(crate) fn reasons(reasons: &[Reason]) -> String {
 }
 
 /// `the inputs differ in digest: sha256:… against sha256:…`.
-pub(crate) fn difference(difference: &Difference) -> String {
+pub fn difference(difference: &Difference) -> String {
     let Difference { condition, fact, a, b } = difference;
     let what = match condition {
         Condition::Job => "the jobs differ".into(),
@@ -210,7 +228,8 @@ fn short(text: &str) -> String {
 }
 
 /// What a gate said of a cell.
-pub(crate) fn judgement(judgement: &Judgement, metric: Option<Metric>) -> String {
+pub fn judgement(judgement: &Judgement, gates: &[Gate]) -> String {
+    let metric = gates.iter().find(|gate| gate.text == judgement.gate).map(|gate| gate.metric);
     let seen = judgement.seen.map(|seen| match (metric, judgement.gate.contains('%')) {
         (Some(metric), false) => {
             format!("{} ({} to {})", figure(metric, seen.value), figure(metric, seen.low), figure(metric, seen.high))

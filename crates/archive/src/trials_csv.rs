@@ -1,6 +1,6 @@
 //! One row per trial and figure, for statistics programs.
 
-use crate::csv::field;
+use crate::cells_csv::field;
 use analysis::Metric;
 use std::io::{self, Write};
 use study::{Cell, DurabilitySource, Study, TrialRecord};

@@ -3,8 +3,8 @@
 //! The first line is the whole study as it was when the journal was begun; every later line adds to it. A crash can only tear
 //! the last line, and that line was never acknowledged.
 
-use super::DirectoryError;
-use super::reading::parse;
+use crate::error::DirectoryError;
+use crate::reading::parse;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::File;
@@ -26,7 +26,7 @@ enum Entry<'a> {
 }
 
 /// An open journal. Each entry is on disk before the call returns.
-pub(super) struct Journal {
+pub(crate) struct Journal {
     file: File,
     /// Bytes of complete entries; what lies beyond was torn by a failed write.
     length_bytes: u64,
@@ -35,17 +35,17 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Begins a journal in an empty file.
-    pub(super) fn begin(file: File, study: &Study) -> io::Result<Journal> {
+    pub(crate) fn begin(file: File, study: &Study) -> io::Result<Journal> {
         let mut journal = Journal { file, length_bytes: 0, line: Vec::new() };
         journal.append(&Entry::Study(Cow::Borrowed(study)))?;
         Ok(journal)
     }
 
-    pub(super) fn cell(&mut self, index: usize, cell: &Cell) -> io::Result<()> {
+    pub(crate) fn cell(&mut self, index: usize, cell: &Cell) -> io::Result<()> {
         self.append(&Entry::Cell { index, cell: Cow::Borrowed(cell) })
     }
 
-    pub(super) fn trial(&mut self, index: usize, trial: &TrialRecord) -> io::Result<()> {
+    pub(crate) fn trial(&mut self, index: usize, trial: &TrialRecord) -> io::Result<()> {
         self.append(&Entry::Trial { index, trial: Cow::Borrowed(trial) })
     }
 
@@ -70,7 +70,7 @@ impl Journal {
 }
 
 /// Replays a journal, line by line.
-pub(super) fn replay(mut entries: impl BufRead, path: &Path) -> Result<Study, DirectoryError> {
+pub(crate) fn replay(mut entries: impl BufRead, path: &Path) -> Result<Study, DirectoryError> {
     let damaged = |number: usize, detail: String| DirectoryError::Damaged {
         path: path.to_owned(),
         detail: format!("line {number}: {detail}"),
@@ -123,7 +123,7 @@ fn check_schema(line: &[u8], path: &Path) -> Result<(), DirectoryError> {
 ///
 /// # Errors
 /// It is no JSON, or not whole.
-pub(super) fn schema(json: impl Read) -> serde_json::Result<Option<u32>> {
+pub(crate) fn schema(json: impl Read) -> serde_json::Result<Option<u32>> {
     #[derive(Deserialize)]
     struct Head {
         schema: Option<u32>,

@@ -3,7 +3,7 @@
 use study::Study;
 
 /// Every way in which the plan of a study on disk differs from the plan asked for, `what: there … there, here … here`.
-pub(super) fn differences(there: &Study, here: &Study) -> Vec<String> {
+pub(crate) fn differences(there: &Study, here: &Study) -> Vec<String> {
     let mut found = Vec::new();
     if here.repeats < there.repeats {
         found.push(format!(

@@ -1,31 +1,25 @@
-//! A study on disk.
+//! A study while it is written.
 //!
-//! While a study runs, `trials.jsonl` holds all of it (see [`journal`]) and is brought to disk after every trial. `study.json` is
+//! While a study runs, `trials.jsonl` holds all of it (see [`crate::journal`]) and is brought to disk after every trial. `study.json` is
 //! the same as one document with summaries; it is replaced as a whole, at most every second and never for more than a fiftieth of
 //! the time, and last when the study is closed, which removes the journal. So whatever happens, and whenever, either the journal
 //! is complete or `study.json` is.
 
-mod difference;
-mod document;
-mod error;
-mod journal;
-mod reading;
-
+use crate::difference::differences;
+use crate::document::write_whole;
+use crate::error::DirectoryError;
 use crate::files::replacing;
+use crate::journal::Journal;
+use crate::reading::read_study;
+use crate::{JOURNAL, STUDY};
 use analysis::summarise;
-pub use error::DirectoryError;
-use journal::Journal;
-use reading::Keep;
-pub use reading::MOST_WHOLE_TRIALS;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use study::{Cell, Reason, Status, Study, TrialRecord, Verdict};
 
-const STUDY: &str = "study.json";
-const JOURNAL: &str = "trials.jsonl";
 /// `study.json` is rewritten at most this often ...
 const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
 /// ... and not before this many times the duration of the last rewriting has passed.
@@ -85,7 +79,7 @@ impl StudyDir {
         }
         let lock = lock(path)?;
         let mut study = read_study(path)?;
-        let differences = difference::differences(&study, plan);
+        let differences = differences(&study, plan);
         if !differences.is_empty() {
             return Err(DirectoryError::OtherPlan { path: path.to_owned(), differences });
         }
@@ -273,47 +267,6 @@ fn begin_journal(path: &Path, study: &Study, directory: &File) -> io::Result<Jou
     Ok(journal)
 }
 
-/// Reads the study in a directory, finished or not, or a `study.json` by itself; changes nothing.
-///
-/// # Errors
-/// There is none, it is damaged, no study, or newer than this build reads, or two studies are mixed in the directory.
-pub fn read_study(path: &Path) -> Result<Study, DirectoryError> {
-    read(path, Keep::All)
-}
-
-/// Reads a study for a report: as [`read_study`], but of more than [`MOST_WHOLE_TRIALS`] trials only what a report shows is kept. The
-/// curves of a hundred thousand trials take hundreds of megabytes, and a report draws those of one trial of each cell.
-///
-/// # Errors
-/// As [`read_study`].
-pub fn read_figures(path: &Path) -> Result<Study, DirectoryError> {
-    read(path, Keep::Figures)
-}
-
-fn read(path: &Path, keep: Keep) -> Result<Study, DirectoryError> {
-    if path.is_file() {
-        return reading::document(path, keep);
-    }
-    let (journal, document) = (path.join(JOURNAL), path.join(STUDY));
-    let Some(entries) = reading::open(&journal)? else {
-        return if document.exists() {
-            reading::document(&document, keep)
-        } else {
-            Err(DirectoryError::Absent { path: path.to_owned() })
-        };
-    };
-    let mut study = journal::replay(entries, &journal)?;
-    // study.json is rewritten now and then while the journal grows; what it cannot be is another study's.
-    if let Ok(other) = reading::document(&document, Keep::Figures)
-        && (other.started_at != study.started_at || other.seed != study.seed)
-    {
-        let (journal, document) = (study.started_at, other.started_at);
-        return Err(DirectoryError::Mixed { path: path.to_owned(), journal, document });
-    }
-    study.cells.iter_mut().for_each(summarise);
-    Ok(study)
-}
-
 fn lock(path: &Path) -> Result<File, DirectoryError> {
     let directory = File::open(path).map_err(|source| DirectoryError::Unusable { path: path.to_owned(), source })?;
     match directory.try_lock() {
@@ -331,33 +284,6 @@ fn describe(path: &Path) -> String {
         }
         Err(_) => "which cannot be read".into(),
     }
-}
-
-/// Writes a study as the document `study.json` is.
-///
-/// # Errors
-/// What the writer says.
-pub fn write_study(study: &Study, out: &mut impl Write) -> io::Result<()> {
-    document::write(out, study)
-}
-
-/// Keeps a copy of a study in a directory, which is made if need be; a study already there is replaced, in one step.
-///
-/// # Errors
-/// It could not be written; what was there is untouched.
-pub fn save_study(directory: &Path, study: &Study) -> Result<(), DirectoryError> {
-    let written = fs::create_dir_all(directory).and_then(|()| write_whole(&directory.join(STUDY), study));
-    written.map_err(|source| DirectoryError::Unusable { path: directory.to_owned(), source })
-}
-
-/// Replaces `study.json` in one step: a reader sees the old or the new, whole, also after a power cut.
-fn write_whole(path: &Path, study: &Study) -> io::Result<()> {
-    replacing(&path.with_extension("json.new"), path, |file| {
-        let mut file = BufWriter::with_capacity(1 << 16, file);
-        document::write(&mut file, study)?;
-        file.into_inner()?.sync_data()
-    })?;
-    path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
 }
 
 /// JSON has no infinities and no NaN: a rate over no time becomes 0, as a trial without operations has it.

@@ -2,11 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod sample;
-
-use report::cells_csv;
+use archive::cells_csv;
 use std::collections::BTreeMap;
 use study::Study;
+use testkit::studies::{self, Sample};
 
 /// A small RFC 4180 reader: rows of fields.
 fn parse(text: &str) -> Vec<Vec<String>> {
@@ -42,19 +41,19 @@ fn rows(study: &Study) -> Vec<BTreeMap<String, String>> {
 
 #[test]
 fn every_cell_has_one_row_with_its_figures_and_their_ends() {
-    let rows = rows(&sample::fans());
+    let rows = rows(&studies::fans());
     assert_eq!(rows.len(), 12);
     let redis = &rows[6];
     assert_eq!((&*redis["job"], &*redis["store"], &*redis["class"]), ("fans", "redis-unix", "network"));
     assert_eq!([&redis["makespan_s"], &redis["makespan_s_low"], &redis["makespan_s_high"]], ["3.33", "3.29", "3.4"]);
     assert_eq!((&*redis["verdict"], &*redis["durability"], &*redis["p99_ns"]), ("valid", "none", "41000"));
     assert_eq!(redis["params"], "clients=1 pipeline=1 policy=partition");
-    assert_eq!(redis["answer_digest"], sample::DIGEST);
+    assert_eq!(redis["answer_digest"], studies::DIGEST);
 }
 
 #[test]
 fn what_is_not_known_is_empty_and_never_nought() {
-    let rows = rows(&sample::fans());
+    let rows = rows(&studies::fans());
     let couchdb = &rows[11];
     assert_eq!((&*couchdb["verdict"], &*couchdb["reasons"]), ("void", "not_started: 1"));
     for unknown in ["makespan_s", "ops_per_s", "p99_ns", "disk_bytes", "response_p50_ns", "answer_digest"] {
@@ -65,14 +64,14 @@ fn what_is_not_known_is_empty_and_never_nought() {
 
 #[test]
 fn one_trial_has_a_value_but_no_ends() {
-    let study = sample::study(vec![sample::Sample::new("ram", "baseline", &[2.5], 100).cell()]);
+    let study = studies::study(vec![Sample::new("ram", "baseline", &[2.5], 100).cell()]);
     let rows = rows(&study);
     assert_eq!((&*rows[0]["makespan_s"], &*rows[0]["makespan_s_low"], &*rows[0]["trials"]), ("2.5", "", "1"));
 }
 
 #[test]
 fn commas_quotes_and_line_breaks_in_a_field_stay_in_it() {
-    let mut study = sample::fans();
+    let mut study = studies::fans();
     study.cells[0].store = "postgres,layout=\"a,b\"".into();
     study.cells[0].product = "two\r\nlines".into();
     let rows = rows(&study);

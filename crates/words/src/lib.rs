@@ -1,0 +1,24 @@
+//! What kvtrial says of a study, the same on the terminal, on the page and in files for other programs.
+//!
+//! * [`units`]: figures as people read them; [`Batches`] and [`shown_rate`]: what a rate counts.
+//! * [`advice`]: what each kind of reason means, and what to do about it.
+//! * [`promise`] and [`level_in_words`]: what stores promise to keep, and who says so.
+//! * [`order`], [`budget`], [`tune`], [`comparison`]: what was found, in sentences; [`left_sentences`]: what a run left behind.
+//!
+//! What never lives here: columns, colours and the width of a terminal (crate `report`), charts and markup (crate `page`), files (crate
+//! `archive`), what follows from a study's numbers (crate `analysis`).
+
+mod advice;
+mod batches;
+pub mod budget;
+pub mod comparison;
+mod left;
+pub mod order;
+mod promise;
+pub mod tune;
+pub mod units;
+
+pub use advice::advice;
+pub use batches::{Batches, shown_rate};
+pub use left::left_sentences;
+pub use promise::{level_in_words, promise};

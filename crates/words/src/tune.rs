@@ -1,0 +1,117 @@
+//! What `kvtrial tune` found, in sentences.
+
+use crate::units;
+use std::collections::BTreeMap;
+use study::{Quantity, Study, Tune, TuneEffect};
+
+/// The finding in sentences, most important first: the best setting, its gain, what did not matter, what was tried.
+pub fn sentences(study: &Study, tune: &Tune) -> Vec<String> {
+    [Some(best(study, tune)), Some(gain(tune)), no_effect(tune), Some(effort(tune))].into_iter().flatten().collect()
+}
+
+/// What of a setting differs from the default: `clients=8 threads=2`, or `the default`.
+pub fn changes(setting: &BTreeMap<String, String>, default: &BTreeMap<String, String>) -> String {
+    let changed: Vec<String> = setting
+        .iter()
+        .filter(|(key, value)| default.get(*key) != Some(value))
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    if changed.is_empty() { "the default".into() } else { changed.join(" ") }
+}
+
+/// What the trials of the final comparison show of the best setting of the search.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// That it is better than the default.
+    Better,
+    /// That it is worse.
+    Worse,
+    /// Neither.
+    Nothing,
+}
+
+/// A p-value must be below this, and 1 outside the interval: in studies of earlier versions the two could contradict each other.
+const ALPHA: f64 = 0.05;
+
+fn shown(tune: &Tune) -> Shown {
+    let (Some(gain), Some(p)) = (tune.gain, tune.gain_p) else { return Shown::Nothing };
+    match gain {
+        _ if p >= ALPHA || gain.level <= 0.0 => Shown::Nothing,
+        _ if gain.low > 1.0 => Shown::Better,
+        _ if gain.high < 1.0 => Shown::Worse,
+        _ => Shown::Nothing,
+    }
+}
+
+/// The best setting, or that none was shown to be better than the default.
+pub fn best(study: &Study, tune: &Tune) -> String {
+    let store = study.cells.first().map_or("", |cell| cell.store.split(',').next().unwrap_or(""));
+    let objective = &tune.objective;
+    match (changes(&tune.best, &tune.default).as_str(), shown(tune)) {
+        ("the default", _) => {
+            format!("No setting of {store} was found that is better than the default in {objective}.")
+        }
+        (changed, Shown::Better) => format!("The best setting found for {store}, by {objective}: {changed}"),
+        (changed, Shown::Worse | Shown::Nothing) => format!(
+            "No setting of {store} was shown to be better than the default in {objective}. First in the search was: {changed}"
+        ),
+    }
+}
+
+/// How much better it is than the default, as the final comparison shows it.
+pub fn gain(tune: &Tune) -> String {
+    let Some(gain) = tune.gain else {
+        return "There was no time left to compare it with the default; give it a larger --budget.".into();
+    };
+    let what = if tune.best == tune.default { "The nearest other setting" } else { "It" };
+    let p = tune.gain_p.map_or(String::new(), |p| format!(", p = {p:.3}"));
+    let measured = format!("{} pairs of trials after the search, in turns{p}", gain.n);
+    if gain.level <= 0.0 {
+        return format!(
+            "{what} is {:.2} times as good as the default in a single pair: that may be chance.",
+            gain.value
+        );
+    }
+    let interval = format!("{:.2}x to {:.2}x, {:.0} %", gain.low, gain.high, gain.level * 100.0);
+    match shown(tune) {
+        Shown::Better => format!("{what} is {:.2}x as good as the default ({interval}; {measured}).", gain.value),
+        Shown::Worse => format!("{what} is worse than the default: {:.2}x ({interval}; {measured}).", gain.value),
+        Shown::Nothing => format!(
+            "{what} was {:.2}x as good as the default ({interval}; {measured}): that may be chance, and a larger --budget says more.",
+            gain.value
+        ),
+    }
+}
+
+/// What was tried, and in how much time.
+pub fn effort(tune: &Tune) -> String {
+    let rounds: Vec<String> =
+        tune.rounds.iter().map(|round| format!("{} in {} trials", round.settings, round.trials)).collect();
+    format!(
+        "Of {} possible settings tried: {}; {} of {} used.",
+        tune.combinations,
+        rounds.join(", then the best "),
+        units::clock(tune.used_s),
+        units::clock(tune.budget_s)
+    )
+}
+
+/// Keys none of whose values differs measurably from the default, with where their effect lies.
+pub fn no_effect(tune: &Tune) -> Option<String> {
+    let known: Vec<(&TuneEffect, Quantity)> =
+        tune.effects.iter().filter_map(|effect| Some((effect, effect.ratio?))).collect();
+    let idle: Vec<String> = tune
+        .space
+        .iter()
+        .filter_map(|space| {
+            let of_key: Vec<_> = known.iter().filter(|(effect, _)| effect.key == space.key).collect();
+            if of_key.is_empty() || of_key.iter().any(|(effect, _)| effect.told_apart) {
+                return None;
+            }
+            let low = of_key.iter().map(|(_, ratio)| ratio.low).fold(f64::INFINITY, f64::min);
+            let high = of_key.iter().map(|(_, ratio)| ratio.high).fold(0.0, f64::max);
+            Some(format!("{} ({low:.2}x to {high:.2}x)", space.key))
+        })
+        .collect();
+    (!idle.is_empty()).then(|| format!("No measurable effect (95 % interval): {}.", idle.join(", ")))
+}

@@ -1,0 +1,24 @@
+#!/bin/sh
+# What the code of a crate must never need (the diagram in CONTRIBUTING.md), asked of cargo.
+set -eu
+cd "$(dirname "$0")/.."
+status=0
+never() {
+    crate=$1
+    shift
+    for other in "$@"; do
+        if cargo tree --quiet --package "kvtrial-$crate" --edges normal --prefix none | grep -q "^$other v"; then
+            echo "kvtrial-$crate needs $other and must not: cargo tree -p kvtrial-$crate -e normal -i $other"
+            status=1
+        fi
+    done
+}
+for crate in words archive analysis page; do
+    never "$crate" indicatif console unicode-width kvtrial-report kvtrial-runner
+done
+never report kvtrial-page kvtrial-runner
+never runner kvtrial-report kvtrial-page
+never jobs kvtrial-engine
+never check kvtrial-engine
+[ "$status" = 0 ] && echo "layers: no crate needs what it must not"
+exit "$status"
