@@ -2,7 +2,7 @@
 //!
 //! Here lives everything that follows from the numbers of a study and from nothing else: a cell's summary, the ranking of cells
 //! that may be ranked, their cost over the baselines. A finding is a value with named fields; how it is drawn, printed or written
-//! is the affair of `report`. What never lives here: I/O, a clock, layout of text, knowledge of a particular store or job.
+//! is the affair of `words`, `report` and `page`. What never lives here: I/O, a clock, layout of text, knowledge of a particular store or job.
 //!
 //! | question | function |
 //! |---|---|

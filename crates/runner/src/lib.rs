@@ -8,7 +8,7 @@
 //! ([`serve_nursery`]) that has read the input, so that a store that kills its process voids one trial; or, for stores that only the
 //! caller knows, the caller's own thread ([`Execution`]).
 //!
-//! What never lives here: the operation loop (engine), starting processes (host), files and tables (report), exiting (cli).
+//! What never lives here: the operation loop (engine), starting processes (host), files (archive) and tables (report), exiting (cli).
 
 mod ask;
 mod attendant;
