@@ -35,7 +35,7 @@ impl Batches {
     }
 
     /// The unit of a rate.
-    pub(crate) fn unit(self) -> &'static str {
+    pub fn unit(self) -> &'static str {
         match self {
             Batches::Documents => "docs/s",
             Batches::Records => "records/s",

@@ -27,7 +27,7 @@ impl Notebook {
     /// For the trials of a plan that are not recorded yet.
     pub fn new(directory: StudyDir, plan: &Plan) -> Notebook {
         let mut progress =
-            report::Progress::new(terminal::error_colour()).storing(report::Batches::stored(directory.study()));
+            report::Progress::new(terminal::error_colour()).storing(words::Batches::stored(directory.study()));
         let names: Vec<String> = plan.cells.iter().map(|planned| planned.label()).collect();
         for (name, cell) in names.iter().zip(&directory.study().cells) {
             cell.trials.iter().for_each(|trial| progress.known(name, trial));

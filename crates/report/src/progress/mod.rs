@@ -5,7 +5,6 @@ mod tally;
 mod time_left;
 mod view;
 
-use crate::batches::Batches;
 use crate::layout::Colour;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rates::Rates;
@@ -15,6 +14,7 @@ use std::time::{Duration, Instant};
 use study::TrialRecord;
 use tally::Tally;
 use time_left::TimeLeft;
+use words::Batches;
 
 /// Finished cells shown at once; fewer on a low terminal.
 const MOST_LINES: usize = 16;

@@ -1,8 +1,8 @@
 //! What the trials of each cell came to so far.
 
-use crate::batches::Batches;
 use std::collections::BTreeMap;
 use study::{Status, TrialRecord};
+use words::Batches;
 
 /// One cell so far.
 #[derive(Clone, Debug, Default)]

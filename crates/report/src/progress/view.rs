@@ -2,12 +2,11 @@
 
 use super::Moment;
 use super::tally::Tally;
-use crate::batches::Batches;
 use crate::layout::{Colour, Style, paint, shortened, width};
 use crate::spark::sparkline;
 use std::time::Duration;
 use study::{Status, TrialRecord};
-use words::units;
+use words::{Batches, units};
 
 /// Columns of the name of a cell.
 const NAME: usize = 20;
