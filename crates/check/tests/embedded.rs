@@ -9,7 +9,7 @@ use study::Spec;
 
 fn check(name: &str) -> Report {
     let info = stores::find(name).unwrap_or_else(|| panic!("no store {name}"));
-    if let Probe::NotFound(what) = (info.probe)() {
+    if let Probe::NotFound(what) = info.probe() {
         panic!("{name}: {what} not found; install it with: {}", info.install);
     }
     let Opener::Embedded(open) = info.opener else { panic!("{name} is not embedded") };

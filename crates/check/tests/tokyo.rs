@@ -18,7 +18,7 @@ fn assert_correct(name: &str, store: &dyn Store) {
 #[test]
 fn tokyo_cabinet_is_correct_with_transactions_and_without() {
     let info = stores::find("tokyocabinet").unwrap();
-    assert!(matches!((info.probe)(), Probe::Found(_)), "not found; install it with: {}", info.install);
+    assert!(matches!(info.probe(), Probe::Found(_)), "not found; install it with: {}", info.install);
     let Opener::Embedded(open) = info.opener else { panic!("not embedded") };
     for spec in ["tokyocabinet", "tokyocabinet,durability=none"] {
         let directory = tempfile::tempdir().unwrap();

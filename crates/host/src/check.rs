@@ -9,6 +9,7 @@ use study::{Spec, Target};
 /// # Errors
 /// Names the option and what is possible.
 pub fn check(info: &'static StoreInfo, spec: &Spec) -> Result<(), StoreError> {
+    info.built()?;
     info.check_options(spec)?;
     if spec.target != Target::Private {
         return Ok(());

@@ -77,6 +77,7 @@ impl Opening {
         info: &'static StoreInfo,
         layered: &Spec,
     ) -> Result<(Premises, Option<Box<dyn Store>>), StoreError> {
+        info.built()?;
         info.check_options(layered)?;
         let spec = &layers::beneath(layered);
         let unsupported = |problem: String| StoreError::Unsupported { store: info.name.into(), problem };

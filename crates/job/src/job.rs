@@ -17,6 +17,8 @@ pub struct ParamInfo {
     pub default: &'static str,
     /// Its values or range, for people: `1 to 20000`, `partition, cas, lock, none`.
     pub values: &'static str,
+    /// Values a search may try besides the one that is set; none when it changes the answer, not only how the work is done.
+    pub tunable: &'static [&'static str],
     /// What it does.
     pub help: &'static str,
 }

@@ -13,7 +13,6 @@ pub mod fingerprint;
 mod in_order;
 mod spots;
 mod tally;
-pub mod tunables;
 pub mod ycsb;
 
 use job::{Job, JobError, JobInfo, JobRequest, Params};

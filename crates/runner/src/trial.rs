@@ -183,7 +183,7 @@ fn not_in_effect(planned: &PlannedCell, facts: &Facts, durability: Durability) -
     let declared = planned.info.declared(&planned.spec).durability;
     let level = planned.spec.durability.map(|_| declared).filter(|asked| *asked != durability);
     let level = level.map(|asked| format!("durability={asked} was asked for, the store is at {durability}"));
-    let others = stores::tunables::not_in_effect(&planned.spec, &facts.config);
+    let others = planned.info.not_in_effect(&planned.spec, &facts.config);
     level.into_iter().chain(others).map(|example| reason(ReasonKind::SettingNotInEffect, example))
 }
 

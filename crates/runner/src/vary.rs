@@ -101,7 +101,7 @@ fn unknown(key: &str, job: &JobInfo, stores: &[PlannedStore]) -> VaryError {
 /// The name of the store's option that a key means, if the store has it.
 fn option<'k>(key: &'k str, store: &PlannedStore) -> Option<&'k str> {
     let name = match key.split_once('.') {
-        Some((owner, name)) if owner == store.info.name || store.info.name.split('-').next() == Some(owner) => name,
+        Some((owner, name)) if owner == store.info.name || owner == store.info.family => name,
         Some(_) => return None,
         None => key,
     };

@@ -47,10 +47,13 @@ const NAMES: &[&str] = &["none", "wrong_value", "other_key", "lost_write", "miss
 /// The store as the runner opens it; users cannot name it.
 pub(crate) static LIAR: StoreInfo = StoreInfo {
     name: "liar",
+    family: "liar",
+    transport: None,
+    driver: None,
     class: Class::Baseline,
     summary: "ram, with one wrong answer: for the self-test",
     durabilities: &[Durability::None],
-    options: &[OptionInfo { name: "lie", values: NAMES, help: "the one wrong answer" }],
+    options: &[OptionInfo::one_of("lie", NAMES, "the one wrong answer")],
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| Capabilities::BASIC,

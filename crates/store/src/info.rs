@@ -1,18 +1,17 @@
 //! What an adapter says of itself before anything is opened.
 
-use crate::{Capabilities, Class, Deployment, Endpoint, Place, Store, StoreError, layers};
+use crate::{Capabilities, Class, Deployment, Endpoint, OptionInfo, Place, Store, StoreError, layers};
+use std::collections::BTreeMap;
 use std::path::Path;
-use study::{Durability, Spec};
+use study::{Durability, Spec, Transport};
 
-/// An option a spec may carry, e.g. `layout=hstore`.
-#[derive(Clone, Copy, Debug)]
-pub struct OptionInfo {
-    /// Its name.
-    pub name: &'static str,
-    /// Its values, the default first; free text when empty.
-    pub values: &'static [&'static str],
-    /// What it does.
-    pub help: &'static str,
+/// The cargo feature an adapter needs for its driver. The macro `driver!` of the crate `stores` makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Driver {
+    /// Name of the feature.
+    pub feature: &'static str,
+    /// Whether it is in this build.
+    pub built: bool,
 }
 
 /// Whether a store can be had on this machine.
@@ -59,6 +58,12 @@ pub const BUILT_IN: &str = "built in";
 pub struct StoreInfo {
     /// Name in specs.
     pub name: &'static str,
+    /// The name it shares with the stores that differ from it in transport only: `redis` of `redis-unix`. `--vary FAMILY.OPTION` means all of them.
+    pub family: &'static str,
+    /// How a private one is reached; `None` in this process.
+    pub transport: Option<Transport>,
+    /// The cargo feature of its driver; `None` when it is in every build.
+    pub driver: Option<Driver>,
     /// Comparison class.
     pub class: Class,
     /// One line: what it is.
@@ -75,7 +80,8 @@ pub struct StoreInfo {
     /// store exactly what it will have once open, of the user's server what one like it usually has. The level of durability
     /// is filled in by [`StoreInfo::declared`].
     pub declares: fn(&Spec) -> Capabilities,
-    /// Looks for it on this machine; starts no server, touches no data.
+    /// Looks for it on this machine; starts no server, touches no data. Asked by [`StoreInfo::probe`], and only when the driver is in
+    /// the build.
     pub probe: fn() -> Probe,
     /// How it is opened.
     pub opener: Opener,
@@ -100,6 +106,32 @@ const SAFETY_SETTINGS: [&str; 14] = [
 ];
 
 impl StoreInfo {
+    /// Whether it can be had on this machine.
+    pub fn probe(&self) -> Probe {
+        match self.driver {
+            Some(Driver { feature, built: false }) => Probe::NotBuilt(feature),
+            _ => (self.probe)(),
+        }
+    }
+
+    /// Whether its driver is in this build.
+    ///
+    /// # Errors
+    /// Names the feature that adds it.
+    pub fn built(&self) -> Result<(), StoreError> {
+        match self.driver {
+            Some(Driver { feature, built: false }) => Err(StoreError::NotBuilt { store: self.name.into(), feature }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Options of a spec that the store does not show in effect, in words: a setting that did nothing must not be measured as if it
+    /// did.
+    pub fn not_in_effect(&self, spec: &Spec, config: &BTreeMap<String, String>) -> Vec<String> {
+        let asked = self.options.iter().filter_map(|option| Some((option, spec.options.get(option.name)?)));
+        asked.filter_map(|(option, value)| option.not_in_effect(value, config)).collect()
+    }
+
     /// The level a spec asks for, or the default.
     ///
     /// # Errors
@@ -137,6 +169,7 @@ impl StoreInfo {
 
     /// The plan of a private deployment that is not going to be started; `None` for a library.
     pub fn on_paper(&self, spec: &Spec, root: bool) -> Option<Result<Deployment, StoreError>> {
+        self.built().ok()?;
         let Opener::Server { plan, .. } = self.opener else { return None };
         Some(plan(&layers::beneath(spec), &mut Place::on_paper(root)))
     }

@@ -26,6 +26,9 @@
 //!
 //! pub static STORES: &[StoreInfo] = &[StoreInfo {
 //!     name: "tree",
+//!     family: "tree",
+//!     transport: None,
+//!     driver: None,
 //!     class: Class::Embedded,
 //!     summary: "a balanced tree in memory",
 //!     durabilities: &[Durability::None],
@@ -102,6 +105,7 @@ mod info;
 mod layered;
 pub mod layers;
 mod operation;
+mod option;
 mod owned;
 mod place;
 pub mod programs;
@@ -120,8 +124,9 @@ pub use client::BlockingClient;
 pub use deployment::{Deployment, Forming, Node, Ready, Role, only};
 pub use endpoint::Endpoint;
 pub use error::StoreError;
-pub use info::{BUILT_IN, Connect, OpenEmbedded, Opener, OptionInfo, PlanDeployment, Probe, StoreInfo};
+pub use info::{BUILT_IN, Connect, Driver, OpenEmbedded, Opener, PlanDeployment, Probe, StoreInfo};
 pub use operation::{Expected, Operation, OperationKind, OperationSet};
+pub use option::{OptionInfo, Shown, Tunable};
 pub use owned::{OwnedFailure, OwnedReply};
 pub use place::Place;
 pub use reply::{Failure, Reply, RowBuffer, Rows};

@@ -25,27 +25,29 @@ use environment::{Environment, Settings};
 use library::BerkeleyDb;
 use std::path::Path;
 use store::{
-    Capabilities, Class, Opener, OperationKind, OperationSet, OptionInfo, Store, StoreError, StoreInfo, Support,
+    Capabilities, Class, Opener, OperationKind, OperationSet, OptionInfo, Shown, Store, StoreError, StoreInfo, Support,
 };
 use study::{Durability, Spec};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "berkeleydb",
+    family: "berkeleydb",
+    transport: None,
+    driver: None,
     class: Class::Embedded,
     summary: "B+ tree or hash table with transactions",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[
         LIB,
-        OptionInfo { name: "method", values: &["btree", "hash"], help: "how values are laid out" },
-        OptionInfo { name: "cache_size", values: &[], help: "memory for pages [64MiB]" },
-        OptionInfo { name: "page_size", values: &[], help: "bytes of a page, a power of two [4096]" },
-        OptionInfo {
-            name: "record",
-            values: &[],
-            help: "mean bytes of key and value, for the fill factor of a hash [40]",
-        },
-        OptionInfo { name: "ffactor", values: &[], help: "fill factor of a hash [(page_size - 32) / (record + 8)]" },
+        OptionInfo::one_of("method", &["btree", "hash"], "how values are laid out"),
+        OptionInfo::text("cache_size", "memory for pages [64MiB]")
+            .tuned(&["64MiB", "16MiB", "256MiB"])
+            .shown("cache_size", Shown::Bytes),
+        OptionInfo::text("page_size", "bytes of a page, a power of two [4096]")
+            .tuned(&["4096", "1024", "16384", "65536"]),
+        OptionInfo::text("record", "mean bytes of key and value, for the fill factor of a hash [40]"),
+        OptionInfo::text("ffactor", "fill factor of a hash [(page_size - 32) / (record + 8)]"),
     ],
     install: "apt-get install libdb5.3",
     licence: "Sleepycat",

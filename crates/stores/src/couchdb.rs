@@ -31,13 +31,14 @@ mod setup;
 #[cfg(feature = "couchdb")]
 mod whole;
 
+use crate::driver::{built, driver};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
     Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place, Probe,
     ServerPlan, StoreError, StoreInfo, Support, programs,
 };
-use study::{Durability, Spec};
+use study::{Durability, Spec, Transport};
 
 const INSTALL: &str =
     "npm install -g pouchdb-server (or name the program in KVTRIAL_POUCHDB), or give the URL of a CouchDB";
@@ -75,6 +76,9 @@ const CAPABILITIES: Capabilities = Capabilities {
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "couchdb",
+    family: "couchdb",
+    transport: Some(Transport::Tcp),
+    driver: driver!("couchdb"),
     class: Class::Network,
     summary: "CouchDB over HTTP (privately PouchDB Server)",
     durabilities: &[Durability::Os, Durability::Commit],
@@ -83,7 +87,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     licence: "Apache-2.0",
     declares: |_| CAPABILITIES,
     probe,
-    opener: Opener::Server { plan, connect, usual_port: USUAL_PORT },
+    opener: Opener::Server { plan, connect: built!("couchdb", setup::connect), usual_port: USUAL_PORT },
 }];
 
 fn program() -> Option<PathBuf> {
@@ -92,9 +96,6 @@ fn program() -> Option<PathBuf> {
 }
 
 fn probe() -> Probe {
-    if !cfg!(feature = "couchdb") {
-        return Probe::NotBuilt("couchdb");
-    }
     let Some(program) = program() else { return Probe::NotFound("pouchdb-server".into()) };
     match version(&program) {
         Some(version) => Probe::Found(format!("PouchDB Server {version}")),
@@ -112,9 +113,6 @@ fn version(program: &Path) -> Option<String> {
 }
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-    if !cfg!(feature = "couchdb") {
-        return Err(not_built(spec));
-    }
     if spec.durability == Some(Durability::Commit) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
@@ -153,16 +151,4 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         ..ServerPlan::new(run, Endpoint::loopback(port).with_login(USER, place.secret.clone()))
     }
     .into())
-}
-
-fn not_built(spec: &Spec) -> StoreError {
-    StoreError::NotBuilt { store: spec.name.clone(), feature: "couchdb" }
-}
-
-#[cfg(feature = "couchdb")]
-use setup::connect;
-
-#[cfg(not(feature = "couchdb"))]
-fn connect(spec: &Spec, _: &[Endpoint]) -> Result<Box<dyn store::Store>, StoreError> {
-    Err(not_built(spec))
 }

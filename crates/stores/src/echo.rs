@@ -8,7 +8,7 @@ use store::{
     BUILT_IN, Capabilities, Class, CommandLine, Deployment, Endpoint, Facts, Opener, Place, Probe, ServerPlan, Session,
     SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
-use study::{Durability, Spec};
+use study::{Durability, Spec, Transport};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[
@@ -20,6 +20,7 @@ pub static STORES: &[StoreInfo] = &[
     },
     StoreInfo {
         name: "echo-unix",
+        transport: Some(Transport::Unix),
         summary: "the least server over a unix socket: what the wire costs",
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 6377 },
         ..COMMON
@@ -28,6 +29,9 @@ pub static STORES: &[StoreInfo] = &[
 
 const COMMON: StoreInfo = StoreInfo {
     name: "echo",
+    family: "echo",
+    transport: Some(Transport::Tcp),
+    driver: None,
     class: Class::Baseline,
     summary: "",
     durabilities: &[Durability::None],
@@ -38,13 +42,6 @@ const COMMON: StoreInfo = StoreInfo {
     probe,
     opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 6377 },
 };
-
-/// How the private server is reached.
-#[derive(Clone, Copy)]
-enum Transport {
-    Tcp,
-    Unix,
-}
 
 static PROGRAM: OnceLock<CommandLine> = OnceLock::new();
 

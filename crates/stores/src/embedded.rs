@@ -1,5 +1,4 @@
-//! What embedded adapters share: where their files lie, how a call's outcome becomes a reply, and what they say when their
-//! engine is not in the build.
+//! What embedded adapters share: where their files lie, and how a call's outcome becomes a reply.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -90,26 +89,3 @@ impl Buffers {
         }
     }
 }
-
-/// Stands in for an adapter's `engine` module when the cargo feature that adds it is off.
-#[allow(unused_macros)] // unused when every engine is in the build
-macro_rules! not_built {
-    ($feature:literal) => {
-        mod engine {
-            use std::path::Path;
-            use store::{Probe, Store, StoreError};
-            use study::Spec;
-
-            pub fn probe() -> Probe {
-                Probe::NotBuilt($feature)
-            }
-
-            pub fn open(spec: &Spec, _: &Path) -> Result<Box<dyn Store>, StoreError> {
-                Err(StoreError::NotBuilt { store: spec.name.clone(), feature: $feature })
-            }
-        }
-    };
-}
-
-#[allow(unused_imports)] // unused when every engine is in the build
-pub(crate) use not_built;

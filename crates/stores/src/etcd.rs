@@ -21,13 +21,14 @@ mod login;
 #[cfg(feature = "etcd")]
 mod setup;
 
+use crate::driver::{built, driver};
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{
     Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place, Probe,
     ServerPlan, StoreError, StoreInfo, Support, programs,
 };
-use study::{Durability, Spec, Target};
+use study::{Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "apt-get install etcd-server";
 const USUAL_PORT: u16 = 2379;
@@ -59,6 +60,9 @@ const CAPABILITIES: Capabilities = Capabilities {
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "etcd",
+    family: "etcd",
+    transport: Some(Transport::Tcp),
+    driver: driver!("etcd"),
     class: Class::Network,
     summary: "etcd, one member, through its JSON gateway over HTTP",
     durabilities: DURABILITIES,
@@ -67,7 +71,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     licence: "Apache-2.0",
     declares: capabilities,
     probe,
-    opener: Opener::Server { plan, connect, usual_port: USUAL_PORT },
+    opener: Opener::Server { plan, connect: built!("etcd", setup::connect), usual_port: USUAL_PORT },
 }];
 
 /// Compaction takes the history of every key, so only of a private server.
@@ -81,9 +85,6 @@ fn program() -> Option<PathBuf> {
 }
 
 fn probe() -> Probe {
-    if !cfg!(feature = "etcd") {
-        return Probe::NotBuilt("etcd");
-    }
     let Some(program) = program() else { return Probe::NotFound("etcd".into()) };
     // "etcd Version: 3.4.23"
     let line = programs::version_line(&program, &["--version"]).unwrap_or_default();
@@ -94,9 +95,6 @@ fn probe() -> Probe {
 }
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-    if !cfg!(feature = "etcd") {
-        return Err(not_built(spec));
-    }
     let program = program().ok_or_else(|| StoreError::NotFound {
         store: spec.name.clone(),
         what: "etcd".into(),
@@ -124,16 +122,4 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         ..ServerPlan::new(run, Endpoint::loopback(port).with_login(USER, place.secret.clone()))
     }
     .into())
-}
-
-fn not_built(spec: &Spec) -> StoreError {
-    StoreError::NotBuilt { store: spec.name.clone(), feature: "etcd" }
-}
-
-#[cfg(feature = "etcd")]
-use setup::connect;
-
-#[cfg(not(feature = "etcd"))]
-fn connect(spec: &Spec, _: &[Endpoint]) -> Result<Box<dyn store::Store>, StoreError> {
-    Err(not_built(spec))
 }

@@ -10,6 +10,7 @@
 //! single-writer transactions do, without their copy of the changes. Put-many is one of fjall's atomic batches.
 //! fjall refuses empty keys, and keys over 65,535 bytes.
 
+use crate::driver::{built, driver};
 use crate::embedded;
 use store::{BUILT_IN, Capabilities, Class, Opener, StoreInfo};
 use study::Durability;
@@ -17,6 +18,9 @@ use study::Durability;
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "fjall",
+    family: "fjall",
+    transport: None,
+    driver: driver!("fjall"),
     class: Class::Embedded,
     summary: "log-structured merge tree in Rust",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
@@ -24,14 +28,11 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| CAPABILITIES,
-    probe: engine::probe,
-    opener: Opener::Embedded(engine::open),
+    probe: built!("fjall", probe engine::probe),
+    opener: Opener::Embedded(built!("fjall", engine::open)),
 }];
 
 const CAPABILITIES: Capabilities = Capabilities { min_key_bytes: 1, max_key_bytes: 65_535, ..embedded::CAPABILITIES };
-
-#[cfg(not(feature = "fjall"))]
-embedded::not_built!("fjall");
 
 #[cfg(feature = "fjall")]
 mod engine {

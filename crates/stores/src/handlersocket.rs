@@ -32,7 +32,7 @@ use store::{
     OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
     Sweep, Swept, Threading, programs,
 };
-use study::{Durability, Spec, Target};
+use study::{Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "apt-get install mariadb-server";
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::None];
@@ -69,12 +69,15 @@ const CAPABILITIES: Capabilities = Capabilities {
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "handlersocket",
+    family: "handlersocket",
+    transport: Some(Transport::Tcp),
+    driver: None,
     class: Class::Network,
     summary: "InnoDB through MariaDB's HandlerSocket plugin, over TCP",
     durabilities: DURABILITIES,
     options: &[
-        OptionInfo { name: "threads", values: &[], help: "threads of the plugin that write [1]" },
-        OptionInfo { name: "innodb_buffer_pool_size", values: &[], help: "memory for pages, bytes [134217728]" },
+        OptionInfo::text("threads", "threads of the plugin that write [1]"),
+        OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes [134217728]"),
     ],
     install: INSTALL,
     licence: "GPL-2.0",

@@ -22,26 +22,31 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use store::{
-    Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Store, StoreError,
-    StoreInfo,
+    Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Shown, Store,
+    StoreError, StoreInfo,
 };
 use study::{Durability, Spec};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "kyotocabinet",
+    family: "kyotocabinet",
+    transport: None,
+    driver: None,
     class: Class::Embedded,
     summary: "hash table in a mapped file, after Tokyo Cabinet",
     durabilities: &[Durability::None],
     options: &[
         LIB,
-        OptionInfo {
-            name: "transactions",
-            values: &["off", "auto", "flushed"],
-            help: "auto: each update is one, with a log beside the file (OAUTOTRAN); flushed: both are flushed (OAUTOSYNC) [off]",
-        },
-        OptionInfo { name: "bnum", values: &[], help: "buckets of a new file [1048576]" },
-        OptionInfo { name: "msiz", values: &[], help: "bytes of the file that are mapped [64MiB]" },
+        OptionInfo::one_of(
+            "transactions",
+            &["off", "auto", "flushed"],
+            "auto: each update is one, with a log beside the file (OAUTOTRAN); flushed: both are flushed (OAUTOSYNC) [off]",
+        ),
+        OptionInfo::text("bnum", "buckets of a new file [1048576]").tuned(&["1048576", "65536", "4194304"]),
+        OptionInfo::text("msiz", "bytes of the file that are mapped [64MiB]")
+            .tuned(&["64MiB", "8MiB", "512MiB"])
+            .shown("msiz", Shown::Bytes),
     ],
     install: "apt-get install libkyotocabinet16v5",
     licence: "GPL-3.0-or-later",

@@ -11,24 +11,27 @@ use crate::embedded::{self, place, size_option};
 use crate::log_structured::{Api, Settings, Tree, config};
 use crate::transactional::Opened;
 use std::path::Path;
-use store::{Capabilities, Class, Facts, Opener, OptionInfo, Store, StoreError, StoreInfo, Support};
+use store::{Capabilities, Class, Facts, Opener, OptionInfo, Shown, Store, StoreError, StoreInfo, Support};
 use study::{Durability, Spec};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "leveldb",
+    family: "leveldb",
+    transport: None,
+    driver: None,
     class: Class::Embedded,
     summary: "log-structured merge tree",
     durabilities: &[Durability::Os, Durability::Commit],
     options: &[
         LIB,
-        OptionInfo {
-            name: "write_buffer_size",
-            values: &[],
-            help: "writes kept in memory before a table is written [4MiB]",
-        },
-        OptionInfo { name: "block_cache", values: &[], help: "memory for blocks [8MiB]" },
-        OptionInfo { name: "compression", values: &["snappy", "none"], help: "compression of tables" },
+        OptionInfo::text("write_buffer_size", "writes kept in memory before a table is written [4MiB]")
+            .tuned(&["4MiB", "16MiB", "64MiB"])
+            .shown("write_buffer_size", Shown::Bytes),
+        OptionInfo::text("block_cache", "memory for blocks [8MiB]")
+            .tuned(&["8MiB", "64MiB"])
+            .shown("block_cache", Shown::Bytes),
+        OptionInfo::one_of("compression", &["snappy", "none"], "compression of tables").tuned(&["snappy", "none"]),
     ],
     install: "apt-get install libleveldb1d",
     licence: "BSD-3-Clause",

@@ -18,6 +18,7 @@ macro_rules! adapters {
 }
 
 mod cabinet;
+mod driver;
 mod dylib;
 mod embedded;
 #[cfg(test)]
@@ -28,7 +29,6 @@ mod log_structured;
 mod mariadb;
 mod stripes;
 mod transactional;
-pub mod tunables;
 
 adapters! {
     null, ram, echo,

@@ -9,6 +9,7 @@
 //! does not grant that much, less is asked for, and a full map is a refused write (`MDB_MAP_FULL`).
 //! LMDB refuses empty keys, and keys over 511 bytes. There is one writer at a time; readers never wait.
 
+use crate::driver::{built, driver};
 use crate::embedded;
 use store::{BUILT_IN, Capabilities, Class, Opener, StoreInfo};
 use study::Durability;
@@ -16,6 +17,9 @@ use study::Durability;
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "lmdb",
+    family: "lmdb",
+    transport: None,
+    driver: driver!("lmdb"),
     class: Class::Embedded,
     summary: "memory-mapped B+tree, copy-on-write, one writer",
     durabilities: &[Durability::Os, Durability::Commit],
@@ -23,15 +27,12 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     install: BUILT_IN,
     licence: "OpenLDAP Public License",
     declares: |_| CAPABILITIES,
-    probe: engine::probe,
-    opener: Opener::Embedded(engine::open),
+    probe: built!("lmdb", probe engine::probe),
+    opener: Opener::Embedded(built!("lmdb", engine::open)),
 }];
 
 /// As LMDB is compiled in; the longest key is read back when it is opened.
 const CAPABILITIES: Capabilities = Capabilities { min_key_bytes: 1, max_key_bytes: 511, ..embedded::CAPABILITIES };
-
-#[cfg(not(feature = "lmdb"))]
-embedded::not_built!("lmdb");
 
 #[cfg(feature = "lmdb")]
 mod engine {

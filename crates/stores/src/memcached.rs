@@ -29,10 +29,10 @@ use std::time::Duration;
 use store::wire::{self, Talk, ascii};
 use store::{
     Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener, OperationKind,
-    OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
-    Threading, programs,
+    OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Shown, Store, StoreError,
+    StoreInfo, Threading, programs,
 };
-use study::{Durability, Spec, Target};
+use study::{Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "apt-get install memcached";
 const LICENCE: &str = "BSD-3-Clause";
@@ -46,32 +46,28 @@ const USERS: [&str; 3] = ["memcache", "memcached", "nobody"];
 const ITEM_OVERHEAD_BYTES: usize = 59;
 
 const OPTIONS: &[OptionInfo] = &[
-    OptionInfo {
-        name: "protocol",
-        values: &["meta", "text"],
-        help: "text: the classic commands, also of other servers by URL, such as memcachedb and Flare",
-    },
-    OptionInfo {
-        name: "memory",
-        values: &[],
-        help: "MiB for data; a full server drops what was not used for long [1024]",
-    },
-    OptionInfo { name: "item", values: &[], help: "largest item with key and overhead, e.g. 8m, up to 1024m [1m]" },
-    OptionInfo {
-        name: "growth_factor",
-        values: &[],
-        help: "ratio of the sizes of items kept together, above 1 to 16 [1.25]",
-    },
-    OptionInfo {
-        name: "hashpower",
-        values: &[],
-        help: "the hash table begins with 2 to this power buckets, 12 to 32 [16]",
-    },
-    OptionInfo { name: "threads", values: &[], help: "worker threads of the server [4]" },
+    OptionInfo::one_of(
+        "protocol",
+        &["meta", "text"],
+        "text: the classic commands, also of other servers by URL, such as memcachedb and Flare",
+    ),
+    OptionInfo::text("memory", "MiB for data; a full server drops what was not used for long [1024]"),
+    OptionInfo::text("item", "largest item with key and overhead, e.g. 8m, up to 1024m [1m]"),
+    OptionInfo::text("growth_factor", "ratio of the sizes of items kept together, above 1 to 16 [1.25]")
+        .tuned(&["1.25", "1.05", "2.00"]),
+    OptionInfo::text("hashpower", "the hash table begins with 2 to this power buckets, 12 to 32 [16]")
+        .tuned(&["16", "20", "22"])
+        .shown("hashpower_init", Shown::Same),
+    OptionInfo::text("threads", "worker threads of the server [4]")
+        .tuned(&["4", "1", "2", "8"])
+        .shown("num_threads", Shown::Same),
 ];
 
 const TCP: StoreInfo = StoreInfo {
     name: "memcached",
+    family: "memcached",
+    transport: Some(Transport::Tcp),
+    driver: None,
     class: Class::Network,
     summary: "memcached over TCP; by URL with protocol=text other servers that speak its protocol",
     durabilities: DURABILITIES,
@@ -88,6 +84,7 @@ pub static STORES: &[StoreInfo] = &[
     TCP,
     StoreInfo {
         name: "memcached-unix",
+        transport: Some(Transport::Unix),
         summary: "memcached over a unix socket",
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 11211 },
         ..TCP
@@ -134,13 +131,6 @@ fn declares(spec: &Spec) -> Capabilities {
 /// Whether the classic text protocol is asked for.
 fn is_text(spec: &Spec) -> bool {
     spec.options.get("protocol").is_some_and(|protocol| protocol == "text")
-}
-
-/// How a private server is reached.
-#[derive(Clone, Copy)]
-enum Transport {
-    Tcp,
-    Unix,
 }
 
 fn program() -> Option<PathBuf> {

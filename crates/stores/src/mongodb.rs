@@ -32,13 +32,14 @@ mod document;
 #[cfg(feature = "mongodb")]
 mod setup;
 
+use crate::driver::{built, driver};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
     Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet, Overflow,
     Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
-use study::{Durability, Spec};
+use study::{Durability, Spec, Transport};
 
 const INSTALL: &str = "install mongod (https://www.mongodb.com/try/download/community), or run tools/ferretd/build.sh (Go) and \
                        name it in KVTRIAL_FERRETD";
@@ -108,6 +109,9 @@ fn declares(_: &Spec) -> Capabilities {
 
 const TCP: StoreInfo = StoreInfo {
     name: "mongodb",
+    family: "mongodb",
+    transport: Some(Transport::Tcp),
+    driver: driver!("mongodb"),
     class: Class::Network,
     summary: "MongoDB over TCP (durability commit, second), else FerretDB (commit, os)",
     durabilities: DURABILITIES,
@@ -116,7 +120,11 @@ const TCP: StoreInfo = StoreInfo {
     licence: "MongoDB: SSPLv1; FerretDB: Apache-2.0",
     declares,
     probe,
-    opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: USUAL_PORT },
+    opener: Opener::Server {
+        plan: |spec, place| plan(spec, place, Transport::Tcp),
+        connect: built!("mongodb", setup::connect),
+        usual_port: USUAL_PORT,
+    },
 };
 
 /// The stores of this adapter.
@@ -124,22 +132,16 @@ pub static STORES: &[StoreInfo] = &[
     TCP,
     StoreInfo {
         name: "mongodb-unix",
+        transport: Some(Transport::Unix),
         summary: "MongoDB over a unix socket (durability commit, second), else FerretDB (commit, os)",
         opener: Opener::Server {
             plan: |spec, place| plan(spec, place, Transport::Unix),
-            connect,
+            connect: built!("mongodb", setup::connect),
             usual_port: USUAL_PORT,
         },
         ..TCP
     },
 ];
-
-/// How a private server is reached.
-#[derive(Clone, Copy)]
-enum Transport {
-    Tcp,
-    Unix,
-}
 
 /// A server program found here.
 enum Program {
@@ -158,9 +160,6 @@ impl Program {
 }
 
 fn probe() -> Probe {
-    if !cfg!(feature = "mongodb") {
-        return Probe::NotBuilt("mongodb");
-    }
     let (product, version) = match Program::find() {
         None => return Probe::NotFound(WHAT.into()),
         Some(Program::Mongod(path)) => ("MongoDB", version(&path)),
@@ -190,9 +189,6 @@ fn ferretd_version() -> Option<String> {
 }
 
 fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployment, StoreError> {
-    if !cfg!(feature = "mongodb") {
-        return Err(not_built(spec));
-    }
     let level = spec.durability.unwrap_or(DURABILITIES[0]);
     let unsupported = |product: &str, levels: &str| StoreError::Unsupported {
         store: spec.name.clone(),
@@ -249,16 +245,4 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
         ..ServerPlan::new(run, endpoint)
     }
     .into())
-}
-
-fn not_built(spec: &Spec) -> StoreError {
-    StoreError::NotBuilt { store: spec.name.clone(), feature: "mongodb" }
-}
-
-#[cfg(feature = "mongodb")]
-use setup::connect;
-
-#[cfg(not(feature = "mongodb"))]
-fn connect(spec: &Spec, _: &[Endpoint]) -> Result<Box<dyn store::Store>, StoreError> {
-    Err(not_built(spec))
 }

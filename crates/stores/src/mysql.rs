@@ -17,6 +17,7 @@ mod client;
 #[cfg(feature = "mysql")]
 mod setup;
 
+use crate::driver::{built, driver};
 use crate::mariadb;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,7 +25,7 @@ use store::{
     Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet, OptionInfo,
     Overflow, Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
-use study::{Durability, Spec};
+use study::{Durability, Spec, Transport};
 
 const INSTALL: &str = "apt-get install mariadb-server";
 const SERVERS: [&str; 2] = ["mariadbd", "mysqld"];
@@ -50,23 +51,35 @@ const CAPABILITIES: Capabilities = Capabilities {
 
 const TCP: StoreInfo = StoreInfo {
     name: "mysql",
+    family: "mysql",
+    transport: Some(Transport::Tcp),
+    driver: driver!("mysql"),
     class: Class::Network,
     summary: "MariaDB or MySQL (InnoDB) over TCP",
     durabilities: DURABILITIES,
     options: &[
-        OptionInfo { name: "innodb_buffer_pool_size", values: &[], help: "memory for pages, bytes [134217728]" },
-        OptionInfo {
-            name: "innodb_flush_method",
-            values: &["O_DIRECT", "fsync"],
-            help: "how files are written (not at durability=none)",
-        },
-        OptionInfo { name: "innodb_log_file_size", values: &[], help: "bytes of the log [100663296]" },
+        OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes [134217728]").tuned(&[
+            "134217728",
+            "33554432",
+            "536870912",
+        ]),
+        OptionInfo::one_of(
+            "innodb_flush_method",
+            &["O_DIRECT", "fsync"],
+            "how files are written (not at durability=none)",
+        )
+        .tuned(&["O_DIRECT", "fsync"]),
+        OptionInfo::text("innodb_log_file_size", "bytes of the log [100663296]").tuned(&["100663296", "536870912"]),
     ],
     install: INSTALL,
     licence: "GPL-2.0",
     declares: |_| CAPABILITIES,
     probe,
-    opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 3306 },
+    opener: Opener::Server {
+        plan: |spec, place| plan(spec, place, Transport::Tcp),
+        connect: built!("mysql", setup::connect),
+        usual_port: 3306,
+    },
 };
 
 /// The stores of this adapter.
@@ -74,18 +87,16 @@ pub static STORES: &[StoreInfo] = &[
     TCP,
     StoreInfo {
         name: "mysql-unix",
+        transport: Some(Transport::Unix),
         summary: "MariaDB or MySQL (InnoDB) over a unix socket",
-        opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 3306 },
+        opener: Opener::Server {
+            plan: |spec, place| plan(spec, place, Transport::Unix),
+            connect: built!("mysql", setup::connect),
+            usual_port: 3306,
+        },
         ..TCP
     },
 ];
-
-/// How a private server is reached.
-#[derive(Clone, Copy)]
-enum Transport {
-    Tcp,
-    Unix,
-}
 
 /// Whose server it is: they are set up differently.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,9 +128,6 @@ impl Product {
 }
 
 fn probe() -> Probe {
-    if !cfg!(feature = "mysql") {
-        return Probe::NotBuilt("mysql");
-    }
     let Some(program) = programs::find(&SERVERS, &[]) else { return Probe::NotFound(SERVERS.join(" or ")) };
     match version(&program) {
         Some(version) => Probe::Found(format!("{} {}", Product::of_version(&version).name(), number(&version))),
@@ -140,9 +148,6 @@ fn number(version: &str) -> &str {
 }
 
 fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployment, StoreError> {
-    if !cfg!(feature = "mysql") {
-        return Err(not_built(spec));
-    }
     let not_found =
         |what: &str| StoreError::NotFound { store: spec.name.clone(), what: what.into(), install: INSTALL.into() };
     let server = programs::find(&SERVERS, &[]).ok_or_else(|| not_found("mariadbd or mysqld"))?;
@@ -219,16 +224,4 @@ fn durability_args(level: Durability, product: Product) -> &'static [&'static st
             "--innodb-flush-method=O_DIRECT_NO_FSYNC",
         ],
     }
-}
-
-fn not_built(spec: &Spec) -> StoreError {
-    StoreError::NotBuilt { store: spec.name.clone(), feature: "mysql" }
-}
-
-#[cfg(feature = "mysql")]
-use setup::connect;
-
-#[cfg(not(feature = "mysql"))]
-fn connect(spec: &Spec, _: &[Endpoint]) -> Result<Box<dyn store::Store>, StoreError> {
-    Err(not_built(spec))
 }

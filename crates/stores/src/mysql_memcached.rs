@@ -28,7 +28,7 @@ use store::{
     Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, OptionInfo, Place,
     Probe, ServerPlan, Store, StoreError, StoreInfo, programs,
 };
-use study::{Durability, Spec, Target};
+use study::{Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "unpack MySQL 8.0 (with its lib/plugin) where the user mysql may read it, and name its bin/mysqld in \
                        KVTRIAL_MYSQLD, or by program=PATH";
@@ -42,12 +42,15 @@ const ITEM: &str = "8m";
 const MAX_VALUE_BYTES: usize = (8 << 20) - (1 << 10);
 
 const OPTIONS: &[OptionInfo] = &[
-    OptionInfo { name: "program", values: &[], help: "the mysqld to start [KVTRIAL_MYSQLD, or the one on PATH]" },
-    OptionInfo { name: "innodb_buffer_pool_size", values: &[], help: "memory for pages, bytes [134217728]" },
+    OptionInfo::text("program", "the mysqld to start [KVTRIAL_MYSQLD, or the one on PATH]"),
+    OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes [134217728]"),
 ];
 
 const TCP: StoreInfo = StoreInfo {
     name: "mysql-memcached",
+    family: "mysql-memcached",
+    transport: Some(Transport::Tcp),
+    driver: None,
     class: Class::Network,
     summary: "InnoDB through MySQL's memcached plugin, over TCP",
     durabilities: DURABILITIES,
@@ -64,18 +67,12 @@ pub static STORES: &[StoreInfo] = &[
     TCP,
     StoreInfo {
         name: "mysql-memcached-unix",
+        transport: Some(Transport::Unix),
         summary: "InnoDB through MySQL's memcached plugin, over a unix socket",
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 11211 },
         ..TCP
     },
 ];
-
-/// How a private server is reached.
-#[derive(Clone, Copy)]
-enum Transport {
-    Tcp,
-    Unix,
-}
 
 fn capabilities() -> Capabilities {
     let native = OperationSet::BASIC.and(&[

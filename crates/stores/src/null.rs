@@ -10,6 +10,9 @@ use study::Durability;
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "null",
+    family: "null",
+    transport: None,
+    driver: None,
     class: Class::Baseline,
     summary: "keeps nothing: the cost of the client itself",
     durabilities: &[Durability::None],

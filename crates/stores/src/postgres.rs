@@ -19,13 +19,14 @@ mod layout;
 #[cfg(feature = "postgres")]
 mod setup;
 
+use crate::driver::{built, driver};
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{
     Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet, OptionInfo,
     Overflow, Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
-use study::{Durability, Spec};
+use study::{Durability, Spec, Transport};
 
 const INSTALL: &str = "apt-get install postgresql";
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::Os, Durability::None];
@@ -52,6 +53,9 @@ const CAPABILITIES: Capabilities = Capabilities {
 
 const TCP: StoreInfo = StoreInfo {
     name: "postgres",
+    family: "postgres",
+    transport: Some(Transport::Tcp),
+    driver: driver!("postgres"),
     class: Class::Network,
     summary: "PostgreSQL over TCP",
     durabilities: DURABILITIES,
@@ -60,7 +64,11 @@ const TCP: StoreInfo = StoreInfo {
     licence: "PostgreSQL",
     declares: |spec| layout::Layout::of(spec).capabilities(),
     probe,
-    opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: USUAL_PORT },
+    opener: Opener::Server {
+        plan: |spec, place| plan(spec, place, Transport::Tcp),
+        connect: built!("postgres", setup::connect),
+        usual_port: USUAL_PORT,
+    },
 };
 
 /// The stores of this adapter.
@@ -68,10 +76,11 @@ pub static STORES: &[StoreInfo] = &[
     TCP,
     StoreInfo {
         name: "postgres-unix",
+        transport: Some(Transport::Unix),
         summary: "PostgreSQL over a unix socket",
         opener: Opener::Server {
             plan: |spec, place| plan(spec, place, Transport::Unix),
-            connect,
+            connect: built!("postgres", setup::connect),
             usual_port: USUAL_PORT,
         },
         ..TCP
@@ -79,35 +88,22 @@ pub static STORES: &[StoreInfo] = &[
 ];
 
 const OPTIONS: &[OptionInfo] = &[
-    OptionInfo {
-        name: "layout",
-        values: layout::NAMES,
-        help: "how values lie: bytes in a column, text in an hstore, or text in a jsonb document",
-    },
-    OptionInfo { name: "shared_buffers", values: &[], help: "memory for pages, e.g. 512MB [128MB]" },
-    OptionInfo {
-        name: "wal_compression",
-        values: &["off", "on"],
-        help: "whether page images in the log are compressed",
-    },
-    OptionInfo { name: "jit", values: &["on", "off"], help: "whether costly queries are compiled" },
+    OptionInfo::one_of(
+        "layout",
+        layout::NAMES,
+        "how values lie: bytes in a column, text in an hstore, or text in a jsonb document",
+    ),
+    OptionInfo::text("shared_buffers", "memory for pages, e.g. 512MB [128MB]").tuned(&["128MB", "32MB", "512MB"]),
+    OptionInfo::one_of("wal_compression", &["off", "on"], "whether page images in the log are compressed")
+        .tuned(&["off", "on"]),
+    OptionInfo::one_of("jit", &["on", "off"], "whether costly queries are compiled").tuned(&["on", "off"]),
 ];
-
-/// How a private server is reached.
-#[derive(Clone, Copy)]
-enum Transport {
-    Tcp,
-    Unix,
-}
 
 fn program(name: &str) -> Option<PathBuf> {
     programs::find(&[name], &DIRECTORIES)
 }
 
 fn probe() -> Probe {
-    if !cfg!(feature = "postgres") {
-        return Probe::NotBuilt("postgres");
-    }
     let Some(program) = program("postgres") else { return Probe::NotFound("postgres".into()) };
     // "postgres (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)"
     let line = programs::version_line(&program, &["--version"]).unwrap_or_default();
@@ -118,9 +114,6 @@ fn probe() -> Probe {
 }
 
 fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployment, StoreError> {
-    if !cfg!(feature = "postgres") {
-        return Err(not_built(spec));
-    }
     let found = |name: &str| {
         program(name).ok_or_else(|| StoreError::NotFound {
             store: spec.name.clone(),
@@ -198,16 +191,4 @@ fn durability_settings(level: Durability) -> &'static [&'static str] {
         Durability::Os => &["fsync=off", "synchronous_commit=on", "full_page_writes=off"],
         Durability::None => &["fsync=off", "synchronous_commit=off", "full_page_writes=off"],
     }
-}
-
-fn not_built(spec: &Spec) -> StoreError {
-    StoreError::NotBuilt { store: spec.name.clone(), feature: "postgres" }
-}
-
-#[cfg(feature = "postgres")]
-use setup::connect;
-
-#[cfg(not(feature = "postgres"))]
-fn connect(spec: &Spec, _: &[Endpoint]) -> Result<Box<dyn store::Store>, StoreError> {
-    Err(not_built(spec))
 }

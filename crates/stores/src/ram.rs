@@ -21,20 +21,19 @@ use study::{Durability, Spec};
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "ram",
+    family: "ram",
+    transport: None,
+    driver: None,
     class: Class::Baseline,
     summary: "a hash map in this process: the cost of the job without a store",
     durabilities: &[Durability::None],
     options: &[
-        OptionInfo {
-            name: "map",
-            values: &["sharded", "lines", "std", "hashbrown", "indexmap", "griddle", "btree"],
-            help: "sharded: many small hash tables, each with a lock; lines: kvtrial's own, a cache line per record; else one map of that library behind one lock",
-        },
-        OptionInfo {
-            name: "shards",
-            values: &["64", "4096"],
-            help: "tables of map=sharded; more of them rehash less at once",
-        },
+        OptionInfo::one_of(
+            "map",
+            &["sharded", "lines", "std", "hashbrown", "indexmap", "griddle", "btree"],
+            "sharded: many small hash tables, each with a lock; lines: kvtrial's own, a cache line per record; else one map of that library behind one lock",
+        ),
+        OptionInfo::one_of("shards", &["64", "4096"], "tables of map=sharded; more of them rehash less at once"),
     ],
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",

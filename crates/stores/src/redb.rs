@@ -7,6 +7,7 @@
 //!
 //! There is one writer at a time; readers never wait.
 
+use crate::driver::{built, driver};
 use crate::embedded;
 use store::{BUILT_IN, Capabilities, Class, Opener, StoreInfo, Support};
 use study::Durability;
@@ -14,6 +15,9 @@ use study::Durability;
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "redb",
+    family: "redb",
+    transport: None,
+    driver: driver!("redb"),
     class: Class::Embedded,
     summary: "copy-on-write B+tree in Rust, one writer",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
@@ -21,14 +25,11 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| CAPABILITIES,
-    probe: engine::probe,
-    opener: Opener::Embedded(engine::open),
+    probe: built!("redb", probe engine::probe),
+    opener: Opener::Embedded(built!("redb", engine::open)),
 }];
 
 const CAPABILITIES: Capabilities = Capabilities { compaction: Support::Native, ..embedded::CAPABILITIES };
-
-#[cfg(not(feature = "redb"))]
-embedded::not_built!("redb");
 
 #[cfg(feature = "redb")]
 mod engine {

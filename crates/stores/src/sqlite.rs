@@ -14,40 +14,46 @@
 //! and one transaction each. SQLite has one writer at a time and would poll for its turn; the clients of one process queue at
 //! a lock of the adapter instead, so SQLITE_BUSY can only come from other processes, and is waited for up to 60 s.
 
+use crate::driver::{built, driver};
 use crate::embedded;
-use store::{BUILT_IN, Capabilities, Class, Opener, OptionInfo, StoreInfo, Support};
+use store::{BUILT_IN, Capabilities, Class, Opener, OptionInfo, Shown, StoreInfo, Support};
 use study::Durability;
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "sqlite",
+    family: "sqlite",
+    transport: None,
+    driver: driver!("sqlite"),
     class: Class::Embedded,
     summary: "SQL in a file: B-tree with a write-ahead log",
     durabilities: &[Durability::Os, Durability::Commit],
     options: &[
-        OptionInfo {
-            name: "synchronous",
-            values: &["off", "normal"],
-            help: "at durability=os: normal also keeps the file consistent over a crash of the system",
-        },
-        OptionInfo {
-            name: "page_size",
-            values: &["4096", "512", "1024", "2048", "8192", "16384", "32768", "65536"],
-            help: "bytes of a page of a new file",
-        },
-        OptionInfo { name: "cache_size", values: &[], help: "memory for pages, of each client, e.g. 64MiB [2000KiB]" },
-        OptionInfo { name: "mmap", values: &[], help: "how much of the file is read through memory, e.g. 1GiB [0]" },
-        OptionInfo {
-            name: "wal_autocheckpoint",
-            values: &[],
-            help: "pages of the log that are folded into the file [1000]",
-        },
+        OptionInfo::one_of(
+            "synchronous",
+            &["off", "normal"],
+            "at durability=os: normal also keeps the file consistent over a crash of the system",
+        ),
+        OptionInfo::one_of(
+            "page_size",
+            &["4096", "512", "1024", "2048", "8192", "16384", "32768", "65536"],
+            "bytes of a page of a new file",
+        )
+        .tuned(&["4096", "1024", "8192", "16384", "32768"]),
+        OptionInfo::text("cache_size", "memory for pages, of each client, e.g. 64MiB [2000KiB]")
+            .tuned(&["2000KiB", "16MiB", "128MiB"])
+            .shown("cache_size", Shown::Bytes),
+        OptionInfo::text("mmap", "how much of the file is read through memory, e.g. 1GiB [0]")
+            .tuned(&["0", "1GiB"])
+            .shown("mmap_size", Shown::Bytes),
+        OptionInfo::text("wal_autocheckpoint", "pages of the log that are folded into the file [1000]")
+            .tuned(&["1000", "10000", "100"]),
     ],
     install: BUILT_IN,
     licence: "public domain",
     declares: |_| CAPABILITIES,
-    probe: engine::probe,
-    opener: Opener::Embedded(engine::open),
+    probe: built!("sqlite", probe engine::probe),
+    opener: Opener::Embedded(built!("sqlite", engine::open)),
 }];
 
 /// SQLite takes a billion bytes a row; this leaves room for the key.
@@ -57,9 +63,6 @@ const CAPABILITIES: Capabilities = Capabilities {
     reduction: Support::Native,
     ..embedded::CAPABILITIES
 };
-
-#[cfg(not(feature = "sqlite"))]
-embedded::not_built!("sqlite");
 
 #[cfg(feature = "sqlite")]
 mod engine;

@@ -28,10 +28,13 @@ use study::{Durability, Spec};
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "tkrzw",
+    family: "tkrzw",
+    transport: None,
+    driver: None,
     class: Class::Embedded,
     summary: "hash table in a mapped file, after Tokyo and Kyoto Cabinet",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
-    options: &[LIB, OptionInfo { name: "num_buckets", values: &[], help: "buckets of a new file [1048583]" }],
+    options: &[LIB, OptionInfo::text("num_buckets", "buckets of a new file [1048583]")],
     install: "apt-get install libtkrzw1",
     licence: "Apache-2.0",
     declares: |_| CAPABILITIES,

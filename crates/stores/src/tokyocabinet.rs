@@ -33,10 +33,13 @@ const BUCKETS: u64 = 1_000_000;
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "tokyocabinet",
+    family: "tokyocabinet",
+    transport: None,
+    driver: None,
     class: Class::Embedded,
     summary: "hash table in a mapped file, of 2009",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
-    options: &[LIB, OptionInfo { name: "bnum", values: &[], help: "buckets of a new file [1000000]" }],
+    options: &[LIB, OptionInfo::text("bnum", "buckets of a new file [1000000]")],
     install: "apt-get install libtokyocabinet9",
     licence: "LGPL-2.1-or-later",
     declares,

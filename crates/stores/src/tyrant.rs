@@ -17,7 +17,7 @@ use store::{
     OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
     Threading, programs, wire,
 };
-use study::{Durability, Spec, Target};
+use study::{Durability, Spec, Target, Transport};
 
 const PROGRAM: &str = "ttserver";
 
@@ -29,12 +29,15 @@ const DURABILITIES: &[Durability] = &[Durability::None];
 const BUCKETS: &str = "1000000";
 
 const OPTIONS: &[OptionInfo] = &[
-    OptionInfo { name: "bnum", values: &[], help: "buckets of the hash database [1000000]" },
-    OptionInfo { name: "thnum", values: &[], help: "threads of the server [8]" },
+    OptionInfo::text("bnum", "buckets of the hash database [1000000]"),
+    OptionInfo::text("thnum", "threads of the server [8]"),
 ];
 
 const TCP: StoreInfo = StoreInfo {
     name: "tyrant",
+    family: "tyrant",
+    transport: Some(Transport::Tcp),
+    driver: None,
     class: Class::Network,
     summary: "Tokyo Tyrant over TCP, binary protocol",
     durabilities: DURABILITIES,
@@ -51,6 +54,7 @@ pub static STORES: &[StoreInfo] = &[
     TCP,
     StoreInfo {
         name: "tyrant-unix",
+        transport: Some(Transport::Unix),
         summary: "Tokyo Tyrant over a unix socket, binary protocol",
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 1978 },
         ..TCP
@@ -71,13 +75,6 @@ const CAPABILITIES: Capabilities = Capabilities {
     counter: Some(Counter { min: i32::MIN as i64, max: i32::MAX as i64, overflow: Overflow::Wraps }),
     ..Capabilities::BASIC
 };
-
-/// How a private server is reached.
-#[derive(Clone, Copy)]
-enum Transport {
-    Tcp,
-    Unix,
-}
 
 fn probe() -> Probe {
     let Some(program) = programs::find(&[PROGRAM], &[]) else { return Probe::NotFound(PROGRAM.into()) };

@@ -14,7 +14,7 @@ fn rig() -> &'static Rig {
 }
 
 fn is_ferretdb() -> bool {
-    match (common::info("mongodb").probe)() {
+    match common::info("mongodb").probe() {
         store::Probe::Found(product) => product.starts_with("FerretDB"),
         other => panic!("{other:?}: {}", common::info("mongodb").install),
     }

@@ -2,29 +2,37 @@
 
 #![allow(clippy::unwrap_used)]
 
-use store::{Opener, Probe};
+use std::collections::BTreeSet;
+use std::path::Path;
+use store::{Driver, Endpoint, Opener, Probe};
 use study::Spec;
 
 #[test]
 fn a_store_without_its_driver_names_the_feature_that_adds_it() {
-    let drivers = [
-        ("mysql", "mysql", cfg!(feature = "mysql")),
-        ("postgres", "postgres", cfg!(feature = "postgres")),
-        ("mongodb", "mongodb", cfg!(feature = "mongodb")),
-        ("couchdb", "couchdb", cfg!(feature = "couchdb")),
-        ("etcd", "etcd", cfg!(feature = "etcd")),
-    ];
-    for (store, feature, built) in drivers {
-        for info in kvtrial_stores::all().filter(|info| info.name.trim_end_matches("-unix") == store) {
-            let name = info.name;
-            if built {
-                assert!(!matches!((info.probe)(), Probe::NotBuilt(_)), "{name} is in this build");
-                continue;
-            }
-            assert_eq!((info.probe)(), Probe::NotBuilt(feature));
-            let Opener::Server { connect, .. } = info.opener else { panic!("{name} is no server") };
-            let error = connect(&Spec::private(name), &[store::Endpoint::loopback(1)]).err().unwrap().to_string();
-            assert_eq!(error, format!("{name} is not in this build; build with --features {feature}"));
+    for (info, Driver { feature, built }) in kvtrial_stores::all().filter_map(|info| Some((info, info.driver?))) {
+        let (name, spec) = (info.name, Spec::private(info.name));
+        if built {
+            assert!(!matches!(info.probe(), Probe::NotBuilt(_)), "{name} is in this build");
+            continue;
         }
+        assert_eq!(info.probe(), Probe::NotBuilt(feature));
+        let expected = format!("{name} is not in this build; build with --features {feature}");
+        let opened = match info.opener {
+            Opener::Server { connect, .. } => connect(&spec, &[Endpoint::loopback(1)]),
+            Opener::Embedded(open) => open(&spec, Path::new("/nonexistent")),
+        };
+        assert_eq!(opened.err().unwrap().to_string(), expected);
+        assert_eq!(host::check(info, &spec).unwrap_err().to_string(), expected);
+        assert_eq!(host::open(info, &spec, Path::new("/nonexistent")).err().unwrap().to_string(), expected);
     }
+}
+
+#[test]
+fn every_feature_of_the_crate_that_brings_a_driver_is_the_driver_of_a_store() {
+    let drivers: BTreeSet<&str> =
+        kvtrial_stores::all().filter_map(|info| info.driver).map(|driver| driver.feature).collect();
+    let manifest = include_str!("../Cargo.toml");
+    let full = manifest.lines().find_map(|line| line.strip_prefix("full = ")).unwrap();
+    let features: BTreeSet<&str> = full.split('"').skip(1).step_by(2).collect();
+    assert_eq!(drivers, features);
 }

@@ -52,7 +52,7 @@ fn embedded_stores_look_for_keys_and_delete_them_many_at_once() {
     for text in STORES {
         let spec: Spec = text.parse().unwrap();
         let info = stores::find(&spec.name).unwrap();
-        if !matches!((info.probe)(), Probe::Found(_)) {
+        if !matches!(info.probe(), Probe::Found(_)) {
             eprintln!("not tried, since it is not here: {text} ({})", info.install);
             continue;
         }

@@ -16,7 +16,7 @@ const LARGE: [&str; 4] = ["redis", "redis-unix", "memcached,item=8m", "memcached
 #[test]
 fn the_programs_are_found_with_their_versions() {
     for name in ALL {
-        let Probe::Found(found) = (kvtrial_stores::find(name).unwrap().probe)() else {
+        let Probe::Found(found) = kvtrial_stores::find(name).unwrap().probe() else {
             panic!("{name} is not installed")
         };
         let (product, version) = found.split_once(' ').unwrap();
@@ -328,7 +328,7 @@ fn facts_name_the_server_and_its_settings() {
     for spec in ALL {
         let server = Server::start(spec);
         let facts = server.store().facts().unwrap();
-        let Probe::Found(found) = (kvtrial_stores::find(spec).unwrap().probe)() else { panic!() };
+        let Probe::Found(found) = kvtrial_stores::find(spec).unwrap().probe() else { panic!() };
         assert_eq!(found, format!("{} {}", facts.product, facts.version));
         assert!(facts.config.len() >= 5, "{facts:?}");
     }

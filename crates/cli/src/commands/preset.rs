@@ -82,7 +82,7 @@ fn available(specs: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for &text in specs {
         let name = text.parse::<Spec>().map_or_else(|_| text.to_owned(), |spec| spec.name);
-        match stores::find(&name).map(|info| ((info.probe)(), info.install)) {
+        match stores::find(&name).map(|info| (info.probe(), info.install)) {
             Some((Probe::Found(_), _)) => found.push(text.to_owned()),
             Some((Probe::NotFound(what), install)) => {
                 note(&format!("kvtrial: {text} is left out: {what} not found; install it with: {install}"));

@@ -24,7 +24,7 @@ fn row(info: &StoreInfo) -> StoreRow {
         name: info.name.into(),
         class: info.class.name().into(),
         summary: info.summary.into(),
-        presence: match (info.probe)() {
+        presence: match info.probe() {
             Probe::Found(product) => Presence::Found(product),
             Probe::NotFound(what) => Presence::NotFound(what),
             Probe::NotBuilt(feature) => Presence::NotBuilt(feature.into()),

@@ -20,7 +20,7 @@ pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, Failure> {
     if spec.options.contains_key("lib") {
         return Ok(info); // the system's library need not be there; opening says what is wrong with this one
     }
-    match (info.probe)() {
+    match info.probe() {
         Probe::Found(_) => Ok(info),
         Probe::NotBuilt(feature) => Err(Failure::usage(format!(
             "{} is not in this build; build with: cargo build --release --features {feature}",

@@ -130,20 +130,19 @@ fn space(
     let strings = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
     let numbers = |values: &[u32]| values.iter().map(u32::to_string).collect::<Vec<_>>();
     if !arguments.only {
-        for tunable in jobs::tunables::tunables(job.name) {
-            if let Some(now) = params.get(tunable.param) {
-                keys.push((tunable.param.into(), first(now.clone(), strings(tunable.values))));
+        for param in job.params.iter().filter(|param| !param.tunable.is_empty()) {
+            if let Some(now) = params.get(param.name) {
+                keys.push((param.name.into(), first(now.clone(), strings(param.tunable))));
             }
         }
         keys.push(("clients".into(), first(settings.clients.to_string(), numbers(&CLIENTS))));
         if store.info.class != Class::Embedded {
             keys.push(("pipeline".into(), first(settings.pipeline.to_string(), numbers(&PIPELINE))));
         }
-        let family = store.info.name.split('-').next().unwrap_or(store.info.name);
-        for tunable in stores::tunables::tunables(store.info.name) {
-            let declared = strings(tunable.values);
-            let now = store.spec.options.get(tunable.option).or(declared.first()).cloned().unwrap_or_default();
-            keys.push((format!("{family}.{}", tunable.option), first(now, declared)));
+        for option in store.info.options {
+            let Some(declared) = option.tunable.map(|tunable| strings(tunable.values)) else { continue };
+            let now = store.spec.options.get(option.name).or(declared.first()).cloned().unwrap_or_default();
+            keys.push((format!("{}.{}", store.info.family, option.name), first(now, declared)));
         }
     }
     let plain = |key: &str| key.split_once('.').map_or(key, |(_, name)| name).to_owned();

@@ -11,7 +11,7 @@ use store::{
     Capabilities, Class, CommandLine, Connect, Deployment, Endpoint, Opener, Operation, OptionInfo, Place,
     PlanDeployment, Probe, Reply, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
 };
-use study::{Address, Durability, Spec};
+use study::{Address, Durability, Spec, Transport};
 
 pub const POSTGRES_DIRS: &[&str] = &["/usr/lib/postgresql/*/bin"];
 
@@ -20,13 +20,18 @@ pub static REDIS_UNIX: StoreInfo = info("redis-unix", redis_unix_plan, redis_con
 pub static MEMCACHED: StoreInfo = info("memcached", memcached_plan, memcached_connect);
 pub static POSTGRES: StoreInfo = info("postgres", postgres_plan, postgres_connect);
 
+const OPTIONS: &[OptionInfo] = &[OptionInfo::one_of("layout", &["table", "rows"], "a test's")];
+
 pub const fn info(name: &'static str, plan: PlanDeployment, connect: Connect) -> StoreInfo {
     StoreInfo {
         name,
+        family: name,
+        transport: Some(Transport::Tcp),
+        driver: None,
         class: Class::Network,
         summary: "a test's",
         durabilities: &[Durability::None],
-        options: &[OptionInfo { name: "layout", values: &["table", "rows"], help: "a test's" }],
+        options: OPTIONS,
         install: "apt install the-package",
         licence: "a test's",
         declares: |_| Capabilities::BASIC,

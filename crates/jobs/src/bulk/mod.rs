@@ -30,18 +30,21 @@ pub static JOB: JobInfo = JobInfo {
             name: "batch",
             default: "1000",
             values: "1 to 20000",
+            tunable: &["1", "100", "1000", "5000", "20000"],
             help: "documents per request; 1 puts them one by one",
         },
         ParamInfo {
             name: "ids",
             default: "sequential",
             values: "sequential, random, own, field:NAME",
+            tunable: &[],
             help: "rising decimal numbers of 10 digits, their md5, the ids of the file (ID TAB DOCUMENT), or a field of the document",
         },
         ParamInfo {
             name: "reduce",
             default: "auto",
             values: "auto, GROUP:SUM, none",
+            tunable: &[],
             help: "count documents and sum the field SUM by the field GROUP; auto: countrycode:population for geonames, type:n for \
                    gen, none for files",
         },

@@ -26,6 +26,7 @@ pub static JOB: JobInfo = JobInfo {
         name: "increment",
         default: "auto",
         values: "auto, native, memcached, rewrite",
+        tunable: &[],
         help: "the store's own increment; get, add 0 if absent, increment, as memcached users do it; or get and put of the number as \
                text; auto: its own where it has one, else rewrite",
     }],

@@ -39,6 +39,7 @@ pub static JOB: JobInfo = JobInfo {
             name: "policy",
             default: "partition",
             values: "partition, cas, lock, none",
+            tunable: &["partition", "cas", "lock"],
             help: "what keeps concurrent updates of one page apart: pages owned by slots, the store's compare-and-set, \
                    a lock in the client, or nothing (updates get lost and are counted)",
         },
@@ -46,6 +47,7 @@ pub static JOB: JobInfo = JobInfo {
             name: "variant",
             default: "blob",
             values: "blob, counters",
+            tunable: &[],
             help: "a JSON record per page, or the store's own counters (keys fans:PAGE and with:PAGE)",
         },
     ],

@@ -38,7 +38,7 @@ pub static PARAMS: &[ParamInfo] = &[
 ];
 
 const fn param(name: &'static str, default: &'static str, values: &'static str, help: &'static str) -> ParamInfo {
-    ParamInfo { name, default, values, help }
+    ParamInfo { name, default, values, tunable: &[], help }
 }
 
 /// One operation of the workload.

@@ -21,10 +21,13 @@ pub const NAMES: &[&str] = &["a", "b", "c", "d"];
 
 pub static SCRIPTED: StoreInfo = StoreInfo {
     name: "scripted",
+    family: "scripted",
+    transport: None,
+    driver: None,
     class: Class::Embedded,
     summary: "does what a test says",
     durabilities: &[Durability::None],
-    options: &[OptionInfo { name: "as", values: NAMES, help: "which of them it is" }],
+    options: &[OptionInfo::one_of("as", NAMES, "which of them it is")],
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| Capabilities::BASIC,

@@ -17,11 +17,7 @@ use std::time::{Duration, Instant};
 
 /// The layer.
 pub const LAYER: Layer = Layer {
-    options: &[OptionInfo {
-        name: "burn",
-        values: &[],
-        help: "burns this time per operation, or share of the time (500ns, 5%)",
-    }],
+    options: &[OptionInfo::text("burn", "burns this time per operation, or share of the time (500ns, 5%)")],
     check: |_, value| value.parse::<Burn>().map(|_| ()),
     declares: |beneath| beneath,
     wrap: |spec, store| {

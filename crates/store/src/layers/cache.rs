@@ -32,8 +32,8 @@ use study::Durability;
 /// The layer.
 pub const LAYER: Layer = Layer {
     options: &[
-        OptionInfo { name: "cache", values: &[], help: "a write-behind cache of this size in memory (64MiB)" },
-        OptionInfo { name: "flush", values: &[], help: "longest time the cache holds a write back [1s]" },
+        OptionInfo::text("cache", "a write-behind cache of this size in memory (64MiB)"),
+        OptionInfo::text("flush", "longest time the cache holds a write back [1s]"),
     ],
     check: |option, value| match option {
         "cache" => capacity(value).map(|_| ()),

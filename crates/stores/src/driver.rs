@@ -1,0 +1,35 @@
+//! Drivers that are cargo features. A store is listed in every build; without its driver it names the feature that adds it.
+
+/// The [`store::Driver`] of a [`store::StoreInfo`]: `driver!("redb")`.
+macro_rules! driver {
+    ($feature:tt) => {
+        Some(store::Driver { feature: $feature, built: cfg!(feature = $feature) })
+    };
+}
+
+/// A function of a module that is only there with its feature: `built!("redb", engine::open)` opens or connects,
+/// `built!("redb", probe engine::probe)` looks for the store. Without the feature the error names it.
+macro_rules! built {
+    ($feature:tt, probe $function:path) => {{
+        #[cfg(feature = $feature)]
+        {
+            $function
+        }
+        #[cfg(not(feature = $feature))]
+        {
+            || store::Probe::NotBuilt($feature)
+        }
+    }};
+    ($feature:tt, $function:path) => {{
+        #[cfg(feature = $feature)]
+        {
+            $function
+        }
+        #[cfg(not(feature = $feature))]
+        {
+            |spec, _| Err(store::StoreError::NotBuilt { store: spec.name.clone(), feature: $feature })
+        }
+    }};
+}
+
+pub(crate) use {built, driver};
