@@ -183,7 +183,7 @@ fn rates_of_batches_are_documents_per_second_and_times_are_those_of_a_batch_wher
     assert!(ran.stdout.contains("DOCS/S") && !ran.stdout.contains("OP/S"), "{}", ran.stdout);
     assert!(ran.stdout.contains("On sqlite a batch takes"), "{}", ran.stdout);
     let trials: Vec<&str> = ran.stderr.lines().filter(|line| line.contains(": trial ")).collect();
-    assert!(!trials.is_empty() && trials.iter().all(|line| line.contains(" records/s")), "{}", ran.stderr);
+    assert!(!trials.is_empty() && trials.iter().all(|line| line.contains(" docs/s")), "{}", ran.stderr);
     let shown = |format: &str| desk.kvtrial(&format!("report out --format {format}")).stdout;
     let markdown = shown("markdown");
     assert!(markdown.contains("| documents/s | p99 of a batch |") && !markdown.contains("op/s"), "{markdown}");
