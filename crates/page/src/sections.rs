@@ -34,7 +34,7 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
         Section {
             id: "setting",
             title: "The best setting",
-            intro: "A search by successive halving: all settings get a trial, the better half goes on. The best was then compared with the default in \
+            intro: "A search by successive halving: all settings get a trial, the better half goes on. The best is then compared with the default in \
                     trials of their own."
                 .into(),
             parts: whole(tune::charts(study)),

@@ -45,9 +45,10 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "operations without a reply in time",
             "the store froze or is far too slow: look into its log, or raise --deadline",
         ),
-        ReasonKind::LostUpdates => {
-            ("updates lost", "clients overwrote each other's work: set policy=cas, policy=lock or policy=partition")
-        }
+        ReasonKind::LostUpdates => (
+            "updates lost",
+            "writes were refused or dropped: mend that first; or clients overwrote each other's work: set policy=cas, policy=lock or policy=partition",
+        ),
         ReasonKind::ForeignData => {
             ("data the job never wrote", "the store was not empty or has other writers: give it an empty database")
         }

@@ -41,10 +41,10 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
                     thead { tr {
                         th scope="col" { "Store" }
                         @if varies { th scope="col" { "Parameters" } }
-                        th scope="col" { "Class" } th.num scope="col" { "Place" } th scope="col" { "Verdict" }
+                        th.num scope="col" { "Place" } th scope="col" { "Verdict" }
                         th.num scope="col" { "Time" } th.num scope="col" { (rate) } th.num scope="col" { (p50) }
                         th.num scope="col" { (p99) } th.num scope="col" { "Hits, misses" } th.num scope="col" { "Errors, retries" }
-                        th.num scope="col" { "CPU client, server" } th.num scope="col" { "Memory" } th.num scope="col" { "Disk" }
+                        th.num scope="col" { "CPU client, server" } th.num scope="col" { "Memory, disk" }
                     } }
                     tbody {
                         @for standing in &report.standings { (row(&study.cells[standing.cell], standing, varies, batches)) }
@@ -65,10 +65,10 @@ fn row(cell: &Cell, standing: &Standing, varies: bool, batches: Option<Batches>)
             th scope="row" {
                 (label(cell))
                 @if !cell.product.is_empty() { br; span.note { (cell.product) " " (cell.store_version) } }
+                br; span.note { (standing.class) (durability) }
                 @if !cell.emulated.is_empty() { br; span.note { "emulated: " (cell.emulated.join(", ")) } }
             }
             @if varies { td { (standing.part) } }
-            td { (standing.class) (durability) }
             td.num { (place(standing.rank)) }
             td { (status(cell)) }
             (quantity(cell.makespan_s, Unit::Seconds))
@@ -78,8 +78,7 @@ fn row(cell: &Cell, standing: &Standing, varies: bool, batches: Option<Batches>)
             td.num { (counter(cell.hits)) br; span.note { (counter(cell.misses)) } }
             td.num { (counter(cell.errors)) br; span.note { (counter(cell.retries)) } }
             td.num { (value(cell.client_cpu_s, Unit::Seconds)) br; span.note { (value(cell.server_cpu_s, Unit::Seconds)) } }
-            td.num { (value(cell.server_rss_bytes, Unit::Bytes)) }
-            td.num { (value(cell.disk_bytes, Unit::Bytes)) }
+            td.num { (value(cell.server_rss_bytes, Unit::Bytes)) br; span.note { (value(cell.disk_bytes, Unit::Bytes)) } }
         }
     }
 }
@@ -90,7 +89,7 @@ fn rates(cell: &Cell, batches: Option<Batches>) -> Markup {
         td.num {
             (figure(words::shown_rate(cell, batches), Unit::PerSecond))
             @if let Some(back) = cell.read_back_per_s {
-                br; span.note { "read back: " (figures::value(back.value, Unit::PerSecond)) " records" }
+                br; span.note { "read back: " (figures::value(back.value, Unit::PerSecond)) }
             }
         }
     }

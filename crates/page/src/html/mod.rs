@@ -117,6 +117,15 @@ fn navigation(report: &Report<'_>) -> Markup {
     }
 }
 
+/// A sentence whose options stay whole at the end of a line: browsers break a line after a hyphen.
+fn unbroken(sentence: &str) -> Markup {
+    html! {
+        @for word in sentence.split_inclusive(' ') {
+            @if word.starts_with("--") { span.option { (word) } } @else { (word) }
+        }
+    }
+}
+
 fn opening(report: &Report<'_>, title: &str) -> Markup {
     let headline = &report.headline;
     let study = &*report.study;
@@ -129,12 +138,12 @@ fn opening(report: &Report<'_>, title: &str) -> Markup {
         header {
             h1 { (title) }
             @if let [first, more @ ..] = report.findings.as_slice() {
-                p.headline { (first) }
-                @for finding in more { p { (finding) } }
+                p.headline { (unbroken(first)) }
+                @for finding in more { p { (unbroken(finding)) } }
             }
             @else {
-                p.headline { (&headline.sentence) }
-                @for sentence in &headline.more { p { (sentence) } }
+                p.headline { (unbroken(&headline.sentence)) }
+                @for sentence in &headline.more { p { (unbroken(sentence)) } }
             }
             p.facts { (facts.join(" · ")) }
             @if !study.host.cpu.is_empty() {
