@@ -61,7 +61,8 @@ pub fn best(study: &Study, tune: &Tune) -> String {
 /// How much better it is than the default, as the final comparison shows it.
 pub fn gain(tune: &Tune) -> String {
     let Some(gain) = tune.gain else {
-        return "There was no time left to compare the best one tried with the default; give it a larger --budget.".into();
+        return "There was no time left to compare the best one tried with the default; give it a larger --budget."
+            .into();
     };
     let what = if tune.best == tune.default { "The nearest other setting" } else { "It" };
     let p = tune.gain_p.map_or(String::new(), |p| format!(", p = {p:.3}"));
