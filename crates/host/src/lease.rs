@@ -23,10 +23,13 @@ pub struct Lease {
     output: PathBuf,
 }
 
+/// Name of the file for what a process prints that belongs to no named node.
+const NAMELESS: &str = "server";
+
 /// Name of the directory for the store's files.
 const STORE: &str = "store";
 
-/// Name of the file that takes what processes print.
+/// Name of the directory for what processes print.
 const OUTPUT: &str = "output";
 
 /// Variables a server may need that are passed on as they are; all others are not.
@@ -49,6 +52,7 @@ impl Lease {
             let lock = File::open(root.path())?;
             lock.lock()?;
             DirBuilder::new().mode(0o700).create(root.path().join(STORE))?;
+            DirBuilder::new().mode(0o700).create(root.path().join(OUTPUT))?;
             Ok((root.keep(), lock))
         };
         let (id, root) = registry::add(make).map_err(|error| {
@@ -70,9 +74,9 @@ impl Lease {
         &self.store
     }
 
-    /// The file that everything its processes print goes to.
-    pub fn output(&self) -> &Path {
-        &self.output
+    /// The file for what the processes of a node print; of the only node, where the name is empty.
+    pub fn output_of(&self, name: &str) -> PathBuf {
+        self.output.join(if name.is_empty() { NAMELESS } else { name })
     }
 
     /// Gives the store's directory to a user, and lets him reach it.
@@ -84,24 +88,31 @@ impl Lease {
         user.own(&self.store)
     }
 
-    /// Starts a program in the store's directory, in a minimal environment, its output captured.
+    /// Starts a program in a directory of the store's, in a minimal environment; what it prints goes to the file `output`.
     ///
     /// # Errors
     /// The system's, e.g. when the program does not exist.
-    pub fn spawn(&self, line: &CommandLine, user: Option<User>, cpus: Vec<usize>) -> io::Result<Pid> {
+    pub fn spawn(
+        &self,
+        line: &CommandLine,
+        directory: &Path,
+        output: &Path,
+        user: Option<User>,
+        cpus: Vec<usize>,
+    ) -> io::Result<Pid> {
         use std::os::unix::process::CommandExt;
-        let output = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.output)?;
+        let output = OpenOptions::new().create(true).append(true).mode(0o600).open(output)?;
         let mut command = Command::new(&line.program);
         command
             .args(&line.args)
             .env_clear()
             .envs(PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
-            .env("HOME", &self.store)
-            .env("TMPDIR", &self.store)
+            .env("HOME", directory)
+            .env("TMPDIR", directory)
             .env("LC_ALL", "C.UTF-8")
             .envs(line.env.iter().map(|(name, value)| (name, value)))
             .env(MARK, &self.root)
-            .current_dir(&self.store)
+            .current_dir(directory)
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output);

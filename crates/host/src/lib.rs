@@ -15,6 +15,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod affinity;
+mod attempts;
 mod channel;
 mod check;
 mod disk;
@@ -24,6 +25,8 @@ pub mod interrupt;
 mod lease;
 mod listener;
 mod log;
+mod node;
+mod nodes;
 mod noise;
 mod open;
 mod ports;
@@ -31,8 +34,9 @@ mod process;
 mod registry;
 mod room;
 mod secret;
-mod server;
 mod settle;
+mod setup;
+mod start;
 mod sysv;
 mod throttle;
 mod tree;
@@ -48,6 +52,8 @@ pub use channel::{Received, Receiver, Sender};
 pub use check::check;
 pub use disk::{disk_bytes, fsync_us};
 pub use facts::facts;
+pub use node::Fallen;
+pub use nodes::{NodeState, Nodes};
 pub use noise::NoiseMeter;
 pub use open::{OpenStore, Opening, Premises, default_base, open};
 pub use process::{Ending, raise_open_files};

@@ -1,13 +1,17 @@
 //! Opening a store for one trial, and everything that hangs on it.
 
+use crate::disk::allocated_bytes;
 use crate::lease::Lease;
 use crate::listener::listeners;
-use crate::process::{Ending, Pid, signal};
-use crate::server::{Recipe, Server};
+use crate::node::Fallen;
+use crate::nodes::Nodes;
+use crate::process::{Ending, Pid};
+use crate::start::{Builder, start};
 use crate::tree;
 use crate::whereabouts::{Asking, Reached, Whereabouts};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo, layers};
 use study::{ServerUse, Spec, Target};
 
@@ -60,7 +64,7 @@ impl Opening {
             Some(store) => layers::apply(spec, store)?,
             None => premises.whereabouts.open(info, spec)?,
         };
-        Ok(OpenStore { _thaw: Thaw(premises.thaw.0), store, premises })
+        Ok(OpenStore { _thaw: Thaw(premises.thaw.0.clone()), store, premises })
     }
 
     /// Makes the place a store is to be opened at, without opening it: starts the private server, or makes the private directory.
@@ -95,16 +99,16 @@ impl Opening {
                 )));
             }
             (Opener::Server { plan, connect, .. }, Target::Private) => {
-                let (base, cpus) = (&self.base, &self.server_cpus);
-                let (server, store) = Recipe { info, spec, base, cpus, plan, connect }.start()?;
+                let builder = || Builder { info, spec: spec.clone(), cpus: self.server_cpus.clone(), connect };
+                let (nodes, store) = start(builder, &self.base, plan)?;
                 connected = Some(store);
-                (Reached::Endpoint(server.endpoint().clone()), Behind::Server(server))
+                (Reached::Endpoints(nodes.endpoints()), Behind::Nodes(Arc::new(nodes)))
             }
             (Opener::Server { usual_port, .. }, Target::Server(authority)) => {
                 let endpoint = Endpoint::of(authority, usual_port);
                 let found = listeners(&endpoint.address);
                 let behind = if found.is_empty() { Behind::Users } else { Behind::UsersHere(found) };
-                (Reached::Endpoint(endpoint), behind)
+                (Reached::Endpoints(vec![endpoint]), behind)
             }
             (Opener::Server { usual_port, .. }, Target::Path(_)) => {
                 let name = info.name;
@@ -115,7 +119,7 @@ impl Opening {
         };
         let asking = if matches!(spec.target, Target::Server(_)) { self.asking } else { Asking::Unasked };
         let whereabouts = Whereabouts { asking, ..behind.whereabouts(reached) };
-        let thaw = Thaw(whereabouts.server_pid);
+        let thaw = Thaw(behind.nodes().cloned());
         Ok((Premises { thaw, spec: layered.clone(), whereabouts, behind }, connected))
     }
 }
@@ -128,14 +132,14 @@ enum Behind {
     UsersHere(Vec<Pid>),
     /// A private directory.
     Directory(Lease),
-    /// A private server.
-    Server(Server),
+    /// A private deployment.
+    Nodes(Arc<Nodes>),
 }
 
 impl Behind {
-    fn server(&self) -> Option<&Server> {
+    fn nodes(&self) -> Option<&Arc<Nodes>> {
         match self {
-            Behind::Server(server) => Some(server),
+            Behind::Nodes(nodes) => Some(nodes),
             _ => None,
         }
     }
@@ -144,19 +148,20 @@ impl Behind {
         let (directory, logs) = match self {
             Behind::Users | Behind::UsersHere(_) => (None, Vec::new()),
             Behind::Directory(lease) => (Some(lease.store().to_owned()), Vec::new()),
-            Behind::Server(server) => (Some(server.lease().store().to_owned()), server.logs().to_owned()),
+            Behind::Nodes(nodes) => (Some(nodes.lease().store().to_owned()), nodes.logs()),
         };
-        Whereabouts { reached, server_pid: self.server().map(Server::pid), directory, logs, asking: Asking::Unasked }
+        let server_pids = self.nodes().map(|nodes| nodes.pids()).unwrap_or_default();
+        Whereabouts { reached, server_pids, directory, logs, asking: Asking::Unasked }
     }
 }
 
-/// Lets a frozen server go on when dropped, so that disconnecting cannot hang on it.
-struct Thaw(Option<Pid>);
+/// Lets frozen nodes go on when dropped, so that disconnecting cannot hang on them.
+struct Thaw(Option<Arc<Nodes>>);
 
 impl Drop for Thaw {
     fn drop(&mut self) {
-        if let Some(pid) = self.0 {
-            signal(pid, libc::SIGCONT);
+        if let Some(nodes) = &self.0 {
+            nodes.thaw_all();
         }
     }
 }
@@ -189,7 +194,7 @@ impl Premises {
     /// call it outside of what is timed and outside of what kvtrial's own use is taken of.
     pub fn usage(&self) -> Option<ServerUse> {
         match &self.behind {
-            Behind::Server(server) => Some(tree::usage(&server.lease().settled_members())),
+            Behind::Nodes(nodes) => Some(nodes.usage()),
             Behind::UsersHere(listeners) => Some(tree::usage(&tree::family(&tree::processes(), listeners))),
             Behind::Users | Behind::Directory(_) => None,
         }
@@ -198,7 +203,7 @@ impl Premises {
     /// The CPU seconds of [`usage`](Premises::usage) alone, for less: memory is not looked at.
     pub fn server_cpu_s(&self) -> Option<f64> {
         match &self.behind {
-            Behind::Server(server) => Some(tree::cpu_s(&server.lease().settled_members())),
+            Behind::Nodes(nodes) => Some(nodes.cpu_s()),
             Behind::UsersHere(listeners) => Some(tree::cpu_s(&tree::family(&tree::processes(), listeners))),
             Behind::Users | Behind::Directory(_) => None,
         }
@@ -206,32 +211,45 @@ impl Premises {
 
     /// Bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
     pub fn disk_bytes(&self) -> Option<u64> {
-        self.whereabouts.disk_bytes()
+        match &self.behind {
+            Behind::Nodes(nodes) => Some(allocated_bytes(nodes.lease().store(), &nodes.logs())),
+            _ => self.whereabouts.disk_bytes(),
+        }
     }
 
-    /// How the private server ended, if it has; it should not have. Costs a microsecond.
+    /// The nodes of the private deployment; `None` when there is none.
+    pub fn nodes(&self) -> Option<&Nodes> {
+        self.behind.nodes().map(|nodes| &**nodes)
+    }
+
+    /// The first node of the private deployment that ended though nobody has ended it. Costs a microsecond a node.
+    pub fn fallen(&self) -> Option<Fallen> {
+        self.nodes().and_then(Nodes::fallen)
+    }
+
+    /// How that node ended.
     pub fn ending(&self) -> Option<Ending> {
-        self.server().and_then(Server::ending)
+        self.fallen().map(|fallen| fallen.ending)
     }
 
-    /// Whether the private server still runs; true when there is none.
+    /// Whether every node of the private deployment still runs, but those that were meant to end; true when there is none.
     pub fn is_alive(&self) -> bool {
-        self.ending().is_none()
+        self.fallen().is_none()
     }
 
     /// The end of the private server's log, ready to follow a message (`; its log ends: …`); empty when there is none.
     pub fn log_end(&self) -> String {
-        self.server().map(Server::quote).unwrap_or_default()
+        self.nodes().map(Nodes::log_end).unwrap_or_default()
     }
 
-    /// Process id of the private server's program.
+    /// Process id of the private server's program; of the first node that was not taken down, where there are several.
     pub fn server_pid(&self) -> Option<i32> {
-        self.whereabouts.server_pid
+        self.nodes().and_then(|nodes| nodes.pids().first().copied())
     }
 
-    /// Where the private server listens, and how to log in; `None` when there is none.
+    /// Where the private server listens, and how to log in; the first node, where there are several; `None` when there is none.
     pub fn endpoint(&self) -> Option<&Endpoint> {
-        self.whereabouts.endpoint()
+        self.whereabouts.endpoints().first()
     }
 
     /// A process that works on the files of a private directory: should the directory be removed, it is killed first. Its id must
@@ -258,7 +276,7 @@ impl Premises {
         match &self.behind {
             Behind::Users | Behind::UsersHere(_) => Ok(()),
             Behind::Directory(lease) => lease.end(),
-            Behind::Server(server) => server.stop(),
+            Behind::Nodes(nodes) => nodes.end(),
         }
     }
 
@@ -270,12 +288,8 @@ impl Premises {
         match &self.behind {
             Behind::Users | Behind::UsersHere(_) => Ok(()),
             Behind::Directory(lease) => lease.end(),
-            Behind::Server(server) => server.lease().end(),
+            Behind::Nodes(nodes) => nodes.lease().end(),
         }
-    }
-
-    fn server(&self) -> Option<&Server> {
-        self.behind.server()
     }
 }
 

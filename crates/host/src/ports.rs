@@ -48,25 +48,36 @@ impl Ports {
         Err(io::Error::new(io::ErrorKind::AddrInUse, "every port that was tried is taken"))
     }
 
+    /// Forgets those handed out after the first so many.
+    pub fn take_back(&self, kept: usize) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).truncate(kept);
+    }
+
     /// Those handed out so far.
     pub fn given(&self) -> Vec<u16> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Whether somebody listens on this loopback port.
+/// Whether somebody listens on this port, of whatever address.
 pub fn is_taken(port: u16) -> bool {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
+    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse) || !listeners(port).is_empty()
 }
 
-/// Whether the listener on this port is one of these processes; true also when the system does not let us see.
-pub fn is_held_by(port: u16, processes: &[Process]) -> bool {
-    let listeners: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
+/// The sockets that listen on this port.
+fn listeners(port: u16) -> Vec<String> {
+    ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()
         .filter_map(|table| fs::read_to_string(table).ok())
         .flat_map(|table| table.lines().filter_map(|line| listener_on(port, line)).collect::<Vec<_>>())
         .map(|inode| format!("socket:[{inode}]"))
-        .collect();
+        .collect()
+}
+
+/// Whether the listener on this port is one of these processes; true also when the system does not let us see.
+pub fn is_held_by(port: u16, processes: &[Process]) -> bool {
+    let listeners = listeners(port);
     let mut hidden = listeners.is_empty();
     for process in processes {
         let Ok(files) = fs::read_dir(format!("/proc/{}/fd", process.pid)) else {

@@ -48,6 +48,11 @@ impl Process {
                 && fs::read_link(format!("/proc/{}/cwd", self.pid)).is_ok_and(|directory| directory.starts_with(place))
     }
 
+    /// Whether it still does something: it has neither ended nor been stopped.
+    pub fn goes_on(&self) -> bool {
+        !matches!(self.state, b'T' | b't' | b'Z')
+    }
+
     /// Whether it is a child of kvtrial, its own or adopted.
     pub fn is_ours(&self) -> bool {
         self.parent == own_pid()
@@ -89,6 +94,16 @@ fn parse(pid: Pid, stat: &str) -> Option<Process> {
 pub fn members(all: &[Process], roots: &[Pid], place: &Path) -> Vec<Process> {
     let mut known: Vec<Pid> = roots.to_vec();
     known.extend(all.iter().filter(|process| process.is_ours() && process.is_marked(place)).map(|process| process.pid));
+    related(all, known)
+}
+
+/// Of `all`, the processes of one server that kvtrial has started: this one, all that share its session or group or descend from it.
+pub fn descent(all: &[Process], root: Pid) -> Vec<Process> {
+    related(all, vec![root])
+}
+
+/// These processes, and all that share their session or group or descend from them.
+fn related(all: &[Process], mut known: Vec<Pid>) -> Vec<Process> {
     let mut found: Vec<Process> = Vec::new();
     let mut rest: Vec<&Process> = all.iter().filter(|process| process.pid != own_pid()).collect();
     loop {

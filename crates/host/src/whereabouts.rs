@@ -13,8 +13,8 @@ use study::Spec;
 pub enum Reached {
     /// Its files are here.
     Directory(PathBuf),
-    /// Its server listens here.
-    Endpoint(Endpoint),
+    /// Its servers listen here.
+    Endpoints(Vec<Endpoint>),
 }
 
 /// All that another process has to know of premises to open the store there, and to look at what it does: plain data.
@@ -22,8 +22,8 @@ pub enum Reached {
 pub struct Whereabouts {
     /// How the store is reached.
     pub reached: Reached,
-    /// The private server's program.
-    pub server_pid: Option<i32>,
+    /// Programs of the private servers, as they ran when the store was opened.
+    pub server_pids: Vec<i32>,
     /// The private directory.
     pub(crate) directory: Option<PathBuf>,
     /// Files in it that are not data.
@@ -47,20 +47,23 @@ impl Whereabouts {
                 }
                 store
             }
-            (Opener::Server { connect, .. }, Reached::Endpoint(endpoint)) => {
-                let store = connect(spec, std::slice::from_ref(endpoint))?;
-                if self.asking == Asking::Asked { asked(store, &format!("{}://{endpoint}", info.name))? } else { store }
+            (Opener::Server { connect, .. }, Reached::Endpoints(endpoints)) => {
+                let store = connect(spec, endpoints)?;
+                match (self.asking, endpoints.as_slice()) {
+                    (Asking::Asked, [endpoint, ..]) => asked(store, &format!("{}://{endpoint}", info.name))?,
+                    _ => store,
+                }
             }
             (_, other) => return Err(StoreError::Session(format!("{} is not reached by {other:?}", info.name))),
         };
         layers::apply(layered, store)
     }
 
-    /// Where the private server listens, and how to log in; `None` when there is none.
-    pub fn endpoint(&self) -> Option<&Endpoint> {
+    /// Where the private servers listen, and how to log in; none where there are none.
+    pub fn endpoints(&self) -> &[Endpoint] {
         match &self.reached {
-            Reached::Endpoint(endpoint) => self.server_pid.map(|_| endpoint),
-            Reached::Directory(_) => None,
+            Reached::Endpoints(endpoints) if !self.server_pids.is_empty() => endpoints,
+            _ => &[],
         }
     }
 
@@ -73,7 +76,7 @@ impl Whereabouts {
         let seen = |text: &str| study::visible(text).into_owned();
         let config = said.config.iter().map(|(name, value)| (seen(name), seen(value))).collect();
         let mut facts = Facts { product: seen(&said.product), version: seen(&said.version), config };
-        if self.endpoint().is_some_and(Endpoint::is_open_to_all) {
+        if self.endpoints().iter().any(Endpoint::is_open_to_all) {
             facts.config.insert("access".into(), "any user of this machine: a port without a password".into());
         }
         Ok(facts)

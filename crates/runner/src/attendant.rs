@@ -77,7 +77,7 @@ impl<'a> Attendant<'a> {
     /// followed from it.
     pub(crate) fn await_server_ending(&self) {
         let until = Instant::now() + LAST_WORDS;
-        while self.premises.server_pid().is_some() && self.premises.is_alive() && Instant::now() < until {
+        while self.premises.nodes().is_some() && self.premises.is_alive() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -98,10 +98,9 @@ impl<'a> Attendant<'a> {
 
     fn look_at_server(&mut self) {
         if self.server_ending.is_none()
-            && let Some(ending) = self.premises.ending()
+            && let Some(fallen) = self.premises.fallen()
         {
-            let (doing, log) = (&self.doing, self.premises.log_end());
-            self.server_ending = Some(format!("{ending} (while: {doing}){log}"));
+            self.server_ending = Some(format!("{fallen} (while: {}){}", self.doing, fallen.log_end));
         }
     }
 }

@@ -61,7 +61,7 @@ impl<'a> Watch<'a> {
             });
         }
         self.store.look(within);
-        let seen = Sighting::of(self.whereabouts.server_pid);
+        let seen = Sighting::of(&self.whereabouts.server_pids);
         self.looks.push(Look { at_s: elapsed.as_secs_f64(), seen, disk_bytes: self.disk.0 });
     }
 

@@ -1,0 +1,146 @@
+//! One node of a running deployment: its processes, from its start to its end.
+
+use crate::interrupt;
+use crate::log::Logs;
+use crate::process::{Ending, Pid, ending, signal};
+use crate::tree::{self, Process};
+use crate::user::User;
+use std::fmt;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+use study::ServerUse;
+
+/// How long a server may take to end when asked to.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The same when the user waits for it.
+const INTERRUPTED_STOP_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long processes that were killed or frozen may take until they are.
+const SIGNAL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A node that was started.
+pub struct Running {
+    /// As it was planned.
+    pub node: store::Node,
+    /// Its own directory.
+    pub directory: PathBuf,
+    /// What it prints goes here.
+    pub output: PathBuf,
+    /// Its logs.
+    pub logs: Logs,
+    /// Who runs it, where that is not the user of kvtrial.
+    pub user: Option<User>,
+    /// What it does now.
+    pub life: Life,
+    /// What its earlier lives have used.
+    pub spent: ServerUse,
+}
+
+/// What a node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// It runs, or has ended by itself.
+    Runs(Pid),
+    /// It was frozen.
+    Frozen(Pid),
+    /// It was stopped or killed.
+    Down,
+}
+
+impl Life {
+    /// Its program's process; `None` when it was taken down.
+    pub fn pid(self) -> Option<Pid> {
+        match self {
+            Life::Runs(pid) | Life::Frozen(pid) => Some(pid),
+            Life::Down => None,
+        }
+    }
+}
+
+impl Running {
+    /// What it has used in all its lives.
+    pub fn usage(&self) -> ServerUse {
+        let now = self.life.pid().map_or_else(ServerUse::default, |pid| tree::usage(&of(pid)));
+        ServerUse {
+            cpu_s: self.spent.cpu_s + now.cpu_s,
+            peak_rss_bytes: self.spent.peak_rss_bytes.max(now.peak_rss_bytes),
+        }
+    }
+
+    /// How it ended, though nobody has ended it.
+    pub fn fallen(&self) -> Option<Fallen> {
+        let ending = ending(self.life.pid()?)?;
+        Some(Fallen { node: self.node.name.clone(), ending, log_end: self.logs.quote() })
+    }
+}
+
+/// A node that ended though nobody has ended it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fallen {
+    /// Its name; empty for the only one.
+    pub node: String,
+    /// How it ended.
+    pub ending: Ending,
+    /// The end of its log, ready to follow a message (`; its log ends: …`); empty when there is none.
+    pub log_end: String,
+}
+
+impl fmt::Display for Fallen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.node.as_str() {
+            "" => write!(f, "{}", self.ending),
+            node => write!(f, "{node} {}", self.ending),
+        }
+    }
+}
+
+/// The processes of the node whose program this is.
+pub fn of(pid: Pid) -> Vec<Process> {
+    tree::descent(&tree::processes(), pid)
+}
+
+/// Stops all processes of a node where they are, and returns when they have stopped.
+pub fn freeze(pid: Pid) {
+    until(SIGNAL_TIMEOUT, || {
+        let going: Vec<Process> = of(pid).into_iter().filter(Process::goes_on).collect();
+        going.iter().for_each(|process| signal(process.pid, libc::SIGSTOP));
+        going.is_empty()
+    });
+}
+
+/// Lets all processes of a node go on.
+pub fn thaw(pid: Pid) {
+    of(pid).iter().for_each(|process| signal(process.pid, libc::SIGCONT));
+}
+
+/// Kills all processes of a node, and returns when they have ended. Its program's id stays its own.
+pub fn kill(pid: Pid) {
+    until(SIGNAL_TIMEOUT, || {
+        let living: Vec<Process> = of(pid).into_iter().filter(|process| process.state != b'Z').collect();
+        living.iter().for_each(Process::kill);
+        living.is_empty()
+    });
+}
+
+/// Asks nodes to end, and waits until they have, or for as long as a server may take.
+pub fn ask_to_end(nodes: &[(Pid, i32)]) {
+    let living: Vec<(Pid, i32)> = nodes.iter().copied().filter(|(pid, _)| ending(*pid).is_none()).collect();
+    living.iter().for_each(|(pid, stop_signal)| signal(*pid, *stop_signal));
+    let begun = Instant::now();
+    while living.iter().any(|(pid, _)| ending(*pid).is_none()) {
+        let timeout = if interrupt::requested() { INTERRUPTED_STOP_TIMEOUT } else { STOP_TIMEOUT };
+        if begun.elapsed() >= timeout {
+            return;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn until(timeout: Duration, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() && begun.elapsed() < timeout {
+        thread::sleep(Duration::from_millis(2));
+    }
+}

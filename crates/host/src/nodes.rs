@@ -1,0 +1,265 @@
+//! The nodes of a private deployment while it runs: watched, stopped, killed, frozen, started again, joined by others.
+
+use crate::lease::Lease;
+use crate::node::{self, Fallen, Life, Running};
+use crate::ports::Ports;
+use crate::process::{Pid, ending, signal};
+use crate::start::{Builder, Failed, retrying};
+use crate::tree;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use store::{Deployment, Endpoint, Place, Role, StoreError};
+use study::{Secret, ServerUse};
+
+/// A running deployment. Dropping it stops its nodes and removes its directory.
+pub struct Nodes {
+    pub(crate) builder: Builder,
+    pub(crate) ports: Ports,
+    pub(crate) secret: Secret,
+    pub(crate) lease: Lease,
+    pub(crate) running: Mutex<Vec<Running>>,
+}
+
+/// A node as it stands.
+#[derive(Clone, Debug)]
+pub struct NodeState {
+    /// Its name; empty for the only one.
+    pub name: String,
+    /// Where it listens.
+    pub endpoint: Endpoint,
+    /// Its program's process; `None` when it was stopped or killed.
+    pub pid: Option<i32>,
+    /// What it has used since it was first started.
+    pub usage: ServerUse,
+}
+
+impl Nodes {
+    /// The nodes as they stand, in the order they were planned in. Looks through `/proc`, which takes milliseconds a node.
+    pub fn states(&self) -> Vec<NodeState> {
+        let state = |it: &Running| NodeState {
+            name: it.node.name.clone(),
+            endpoint: it.node.plan.endpoint.clone(),
+            pid: it.life.pid(),
+            usage: it.usage(),
+        };
+        self.running().iter().map(state).collect()
+    }
+
+    /// Where clients connect to.
+    pub fn endpoints(&self) -> Vec<Endpoint> {
+        let running = self.running();
+        let serving = running.iter().filter(|it| it.node.role == Role::Clients);
+        serving.map(|it| it.node.plan.endpoint.clone()).collect()
+    }
+
+    /// The first node that ended though nobody has ended it. Costs a microsecond a node.
+    pub fn fallen(&self) -> Option<Fallen> {
+        self.running().iter().find_map(Running::fallen)
+    }
+
+    /// Asks a node to end, waits up to 10 s, and kills what is left of it.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn stop(&self, name: &str) -> Result<(), StoreError> {
+        self.take_down(name, Farewell::Asked)
+    }
+
+    /// Kills a node: it has no time to write anything.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn kill(&self, name: &str) -> Result<(), StoreError> {
+        self.take_down(name, Farewell::Killed)
+    }
+
+    /// Freezes a node: it keeps its connections and answers nobody.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn freeze(&self, name: &str) -> Result<(), StoreError> {
+        let mut running = self.running();
+        let it = self.find(&mut running, name)?;
+        let pid = it.life.pid().ok_or_else(|| self.refusal(name, "does not run"))?;
+        it.life = Life::Frozen(pid);
+        node::freeze(pid);
+        Ok(())
+    }
+
+    /// Lets a frozen node go on.
+    ///
+    /// # Errors
+    /// It is not frozen.
+    pub fn thaw(&self, name: &str) -> Result<(), StoreError> {
+        let mut running = self.running();
+        let it = self.find(&mut running, name)?;
+        let Life::Frozen(pid) = it.life else { return Err(self.refusal(name, "is not frozen")) };
+        node::thaw(pid);
+        it.life = Life::Runs(pid);
+        Ok(())
+    }
+
+    /// Starts a node again that was stopped or killed, in the same directory and on the same port; returns when it is ready.
+    ///
+    /// # Errors
+    /// It runs, or did not get ready.
+    pub fn restart(&self, name: &str) -> Result<(), StoreError> {
+        {
+            let mut running = self.running();
+            let it = self.find(&mut running, name)?;
+            if it.life != Life::Down {
+                return Err(self.refusal(name, "runs"));
+            }
+            it.life = Life::Runs(self.spawn(it)?);
+        }
+        self.await_node(name).map(drop).map_err(Failed::error)
+    }
+
+    /// Adds nodes while the others run: they are planned, started and formed as the first ones were, with a forming that joins them
+    /// to the others. A name says which directory a node has, so that of another is refused.
+    ///
+    /// # Errors
+    /// They did not start; then they are gone again.
+    pub fn add(&self, plan: impl Fn(&mut Place) -> Result<Deployment, StoreError>) -> Result<(), StoreError> {
+        let (nodes, ports) = (self.running().len(), self.ports.given().len());
+        retrying(|| {
+            let added = self.bring_up(plan(&mut self.place())?);
+            if added.is_err() {
+                self.send_away(nodes);
+                self.ports.take_back(ports);
+            }
+            added.map(drop)
+        })
+    }
+
+    /// What all nodes have used since they were started, those that were taken down included: CPU seconds and peak resident sets.
+    pub fn usage(&self) -> ServerUse {
+        let now = tree::usage(&self.lease.settled_members());
+        let running = self.running();
+        let down = running.iter().filter(|it| it.life == Life::Down);
+        let peak_rss_bytes = now.peak_rss_bytes + down.map(|it| it.spent.peak_rss_bytes).sum::<u64>();
+        ServerUse { cpu_s: now.cpu_s + spent_cpu_s(&running), peak_rss_bytes }
+    }
+
+    /// The CPU seconds of that, for less.
+    pub fn cpu_s(&self) -> f64 {
+        tree::cpu_s(&self.lease.settled_members()) + spent_cpu_s(&self.running())
+    }
+
+    /// Processes of the nodes' programs.
+    pub fn pids(&self) -> Vec<Pid> {
+        self.running().iter().filter_map(|it| it.life.pid()).collect()
+    }
+
+    /// Files that are logs of theirs, not data.
+    pub fn logs(&self) -> Vec<PathBuf> {
+        self.running().iter().flat_map(|it| it.logs.files().to_vec()).collect()
+    }
+
+    /// The end of the first node's log, ready to follow a message; empty when there is none.
+    pub fn log_end(&self) -> String {
+        self.running().first().map(|it| it.logs.quote()).unwrap_or_default()
+    }
+
+    /// Their directory and processes.
+    pub(crate) fn lease(&self) -> &Lease {
+        &self.lease
+    }
+
+    /// Lets every node go on, also one that somebody else has frozen.
+    pub(crate) fn thaw_all(&self) {
+        for it in self.running().iter() {
+            match it.life {
+                // Of one that is gone the id may be somebody else's.
+                Life::Runs(pid) | Life::Frozen(pid) if ending(pid).is_some() => {}
+                Life::Runs(pid) => signal(pid, libc::SIGCONT),
+                Life::Frozen(pid) => node::thaw(pid),
+                Life::Down => {}
+            }
+        }
+    }
+
+    /// Asks all to end, those of the last step first, waits up to 10 s for each step, kills what is left and removes the directory.
+    ///
+    /// # Errors
+    /// What could not be removed.
+    pub(crate) fn end(&self) -> Result<(), StoreError> {
+        self.thaw_all();
+        let mut living: Vec<(u32, (Pid, i32))> = self
+            .running()
+            .iter()
+            .filter_map(|it| Some((it.node.step, (it.life.pid()?, it.node.plan.stop_signal))))
+            .collect();
+        living.sort_by_key(|(step, _)| std::cmp::Reverse(*step));
+        for step in living.chunk_by(|one, other| one.0 == other.0) {
+            node::ask_to_end(&step.iter().map(|(_, node)| *node).collect::<Vec<_>>());
+        }
+        self.lease.end()
+    }
+
+    pub(crate) fn running(&self) -> MutexGuard<'_, Vec<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find<'a>(&self, running: &'a mut [Running], name: &str) -> Result<&'a mut Running, StoreError> {
+        running.iter_mut().find(|it| it.node.name == name).ok_or_else(|| self.refusal(name, "is no node of it"))
+    }
+
+    /// Ends a node. That it ends is meant from the beginning: nobody takes it for fallen.
+    fn take_down(&self, name: &str, farewell: Farewell) -> Result<(), StoreError> {
+        let (pid, stop_signal, life) = {
+            let mut running = self.running();
+            let it = self.find(&mut running, name)?;
+            let pid = it.life.pid().ok_or_else(|| self.refusal(name, "does not run"))?;
+            let life = std::mem::replace(&mut it.life, Life::Down);
+            (pid, it.node.plan.stop_signal, life)
+        };
+        let before = tree::usage(&node::of(pid));
+        if farewell == Farewell::Asked {
+            if life == Life::Frozen(pid) {
+                node::thaw(pid);
+            }
+            node::ask_to_end(&[(pid, stop_signal)]);
+        }
+        node::kill(pid);
+        let cpu_s = tree::cpu_s(&node::of(pid)).max(before.cpu_s);
+        let mut running = self.running();
+        let it = self.find(&mut running, name)?;
+        it.spent.cpu_s += cpu_s;
+        it.spent.peak_rss_bytes = it.spent.peak_rss_bytes.max(before.peak_rss_bytes);
+        self.lease.forget(pid);
+        Ok(())
+    }
+
+    /// Ends the nodes after the first so many.
+    fn send_away(&self, kept: usize) {
+        let gone = self.running().split_off(kept);
+        for pid in gone.iter().filter_map(|it| it.life.pid()) {
+            node::kill(pid);
+            self.lease.forget(pid);
+        }
+    }
+
+    fn refusal(&self, name: &str, problem: &str) -> StoreError {
+        StoreError::Session(format!("{}: node '{name}' {problem}", self.builder.info.name))
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        // Who wants to know calls `end` first.
+        let _ = self.end();
+    }
+}
+
+/// How a node is ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Farewell {
+    Asked,
+    Killed,
+}
+
+/// CPU seconds of lives that have ended.
+fn spent_cpu_s(running: &[Running]) -> f64 {
+    running.iter().map(|it| it.spent.cpu_s).sum()
+}

@@ -1,0 +1,356 @@
+//! A private deployment from its plan to the first connection.
+
+use crate::attempts::{Answer, Attempts, RETRY};
+use crate::lease::{Lease, system_words};
+use crate::log::Logs;
+use crate::node::{self, Life, Running};
+use crate::nodes::Nodes;
+use crate::ports::{self, Ports};
+use crate::process::{Ending, Pid, ending};
+use crate::setup::{check_socket_path, furnish};
+use crate::user::{User, is_root};
+use crate::{interrupt, secret, settle};
+use std::fs;
+use std::io;
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread;
+use std::time::{Duration, Instant};
+use store::{
+    CommandLine, Connect, Deployment, Endpoint, Forming, Node, Place, PlanDeployment, Ready, Role, ServerPlan, Store,
+    StoreError, StoreInfo,
+};
+use study::{Address, ServerUse, Spec};
+
+/// How long one prepare command may take.
+const PREPARE_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// How often other ports are tried when somebody has taken ours.
+const PORT_TRIES: u32 = 5;
+
+/// Name of the file that takes what the commands print that form the nodes into one.
+const FORMING: &str = "forming";
+
+/// Why nothing is started any more.
+const INTERRUPTED: &str = "kvtrial was interrupted";
+
+/// What it takes to start nodes.
+pub struct Builder {
+    /// The store.
+    pub info: &'static StoreInfo,
+    /// As the user named it, without layers.
+    pub spec: Spec,
+    /// Processors they may use; all when empty.
+    pub cpus: Vec<usize>,
+    /// The adapter's way to connect.
+    pub connect: Connect,
+}
+
+/// Why nodes did not start.
+pub enum Failed {
+    /// Somebody else listens on one of their ports.
+    PortTaken(StoreError),
+    /// Anything else.
+    Otherwise(StoreError),
+}
+
+impl Failed {
+    pub fn error(self) -> StoreError {
+        match self {
+            Failed::PortTaken(error) | Failed::Otherwise(error) => error,
+        }
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Failed {
+        Failed::Otherwise(error)
+    }
+}
+
+/// Starts a deployment below `base` and connects to it; with other ports when somebody has taken them meanwhile.
+///
+/// # Errors
+/// What went wrong, with the end of the log.
+pub fn start(
+    builder: impl Fn() -> Builder,
+    base: &Path,
+    plan: PlanDeployment,
+) -> Result<(Nodes, Box<dyn Store>), StoreError> {
+    retrying(|| {
+        let builder = builder();
+        let lease = Lease::take(base)?;
+        let secret = secret::fresh().map_err(|error| builder.not_started(format!("no random bytes: {error}")))?;
+        let nodes = Nodes { builder, ports: Ports::default(), secret, lease, running: Mutex::default() };
+        let store = nodes.bring_up(plan(&nodes.builder.spec, &mut nodes.place())?)?;
+        settle::settle(nodes.lease.store(), settle::Handles::Closed)
+            .map_err(|(path, source)| StoreError::Io { path, source })?;
+        Ok((nodes, store))
+    })
+}
+
+/// Starts again, with other ports, where these were taken.
+pub fn retrying<T>(mut start: impl FnMut() -> Result<T, Failed>) -> Result<T, StoreError> {
+    let mut tries = 1;
+    loop {
+        match start() {
+            Err(Failed::PortTaken(_)) if tries < PORT_TRIES => tries += 1,
+            other => return other.map_err(Failed::error),
+        }
+    }
+}
+
+impl Nodes {
+    /// What a plan may use.
+    pub(crate) fn place(&self) -> Place {
+        let ports = self.ports.clone();
+        Place::new(self.lease.store(), is_root(), self.secret.clone(), move || ports.free())
+    }
+
+    /// Starts nodes step by step, forms them, and connects to all that run then.
+    pub(crate) fn bring_up(&self, deployment: Deployment) -> Result<Box<dyn Store>, Failed> {
+        let Deployment { mut nodes, forming } = deployment;
+        nodes.sort_by_key(|node| node.step);
+        let alone = nodes.len() == 1 && forming.is_none() && self.running().is_empty();
+        let mut connected = None;
+        for step in nodes.chunk_by(|one, other| one.step == other.step) {
+            step.iter().try_for_each(|node| self.begin(node.clone()))?;
+            for node in step {
+                connected = self.await_node(&node.name)?;
+            }
+        }
+        if let Some(store) = connected.filter(|_| alone) {
+            return Ok(store);
+        }
+        let timeout = forming.as_ref().map_or_else(|| longest(&nodes), |forming| forming.timeout);
+        let deadline = Instant::now() + timeout;
+        if let Some(forming) = &forming {
+            self.form(forming, deadline)?;
+        }
+        self.await_all(deadline, timeout)
+    }
+
+    /// Makes a node's directory, prepares it and starts its program.
+    fn begin(&self, node: Node) -> Result<(), StoreError> {
+        let name = &node.name;
+        let is_new = self.running().iter().all(|it| it.node.name != *name && !it.node.name.is_empty());
+        if !is_new || name.contains('/') || name.starts_with('.') {
+            return Err(self.builder.not_started(format!("'{name}' is not possible as the name of a further node")));
+        }
+        check_socket_path(&node.plan.endpoint)?;
+        let user = self.builder.user(&node.plan, &self.lease)?;
+        let directory = if name.is_empty() { self.lease.store().to_owned() } else { self.lease.store().join(name) };
+        if !name.is_empty() {
+            // A node of this name that did not start may have left one.
+            let _ = fs::remove_dir_all(&directory);
+        }
+        furnish(self.lease.store(), &directory, &node.plan, user)?;
+        let output = self.lease.output_of(name);
+        let logs = node.plan.log.iter().map(|log| directory.join(log)).chain([output.clone()]).collect();
+        let logs = Logs::new(logs, self.secret.clone());
+        let spent = ServerUse::default();
+        let mut it = Running { node, directory, output, logs, user, life: Life::Down, spent };
+        for command in &it.node.plan.prepare {
+            let pid = self.run(command, &it.directory, &it.output, it.user)?;
+            self.finish(command, pid, Instant::now() + PREPARE_TIMEOUT, PREPARE_TIMEOUT, &it.output)?;
+        }
+        it.life = Life::Runs(self.spawn(&it)?);
+        self.running().push(it);
+        Ok(())
+    }
+
+    /// Starts a node's program.
+    pub(crate) fn spawn(&self, it: &Running) -> Result<Pid, StoreError> {
+        self.run(&it.node.plan.run, &it.directory, &it.output, it.user)
+    }
+
+    fn run(&self, line: &CommandLine, directory: &Path, output: &Path, user: Option<User>) -> Result<Pid, StoreError> {
+        self.lease.spawn(line, directory, output, user, self.builder.cpus.clone()).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => self.builder.not_found(line.program.display().to_string()),
+            _ => self.builder.not_started(format!("{}: {}", line.program.display(), system_words(&error))),
+        })
+    }
+
+    /// Waits for the good end of a command; kills one that does not come to it.
+    fn finish(
+        &self,
+        line: &CommandLine,
+        pid: Pid,
+        deadline: Instant,
+        timeout: Duration,
+        output: &Path,
+    ) -> Result<(), StoreError> {
+        let problem = loop {
+            match ending(pid) {
+                Some(Ending::Status(0)) => {
+                    self.lease.forget(pid);
+                    return Ok(());
+                }
+                _ if interrupt::requested() => break INTERRUPTED.into(),
+                Some(ending) => break ending.to_string(),
+                None if Instant::now() >= deadline => break format!("took longer than {} s", timeout.as_secs_f64()),
+                None => {}
+            }
+            if let Some(fallen) = self.fallen() {
+                break format!("had to be given up, {fallen}{}", fallen.log_end);
+            }
+            thread::sleep(Duration::from_millis(3));
+        };
+        node::kill(pid);
+        self.lease.forget(pid);
+        if problem == INTERRUPTED {
+            return Err(self.builder.not_started(problem));
+        }
+        let log = Logs::new(vec![output.to_owned()], self.secret.clone()).quote();
+        Err(self.builder.not_started(format!("{} {problem}{log}", line.program.display())))
+    }
+
+    /// Runs the commands that make one store of the nodes.
+    fn form(&self, forming: &Forming, deadline: Instant) -> Result<(), StoreError> {
+        let output = self.lease.output_of(FORMING);
+        for line in &forming.commands {
+            let pid = self.run(line, self.lease.store(), &output, None)?;
+            self.finish(line, pid, deadline, forming.timeout, &output)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until a node is ready; the connection to it, where that is what it takes.
+    pub(crate) fn await_node(&self, name: &str) -> Result<Option<Box<dyn Store>>, Failed> {
+        let found = self.running().iter().find(|it| it.node.name == name).map(|it| it.node.clone());
+        let Some(node) = found else { return Ok(None) };
+        let endpoint = node.plan.endpoint.clone();
+        let attempts = match node.ready {
+            Ready::Connects => self.builder.attempts(vec![endpoint.clone()]),
+            Ready::Listens => Attempts::start(move || listens(&endpoint).map(|()| None)),
+        };
+        let timeout = node.plan.start_timeout;
+        self.await_answer(&attempts, name, &[node.plan.endpoint], Instant::now() + timeout, timeout)
+    }
+
+    /// Connects to all nodes together, but those that were taken down or frozen.
+    fn await_all(&self, deadline: Instant, timeout: Duration) -> Result<Box<dyn Store>, Failed> {
+        let endpoints: Vec<Endpoint> = {
+            let running = self.running();
+            let serving = running.iter().filter(|it| it.node.role == Role::Clients && matches!(it.life, Life::Runs(_)));
+            serving.map(|it| it.node.plan.endpoint.clone()).collect()
+        };
+        let attempts = self.builder.attempts(endpoints.clone());
+        let connected = self.await_answer(&attempts, "", &endpoints, deadline, timeout)?;
+        connected.ok_or_else(|| self.builder.not_started("nobody connected to it".into()).into())
+    }
+
+    /// The answer of the attempts, unless a node ends, or the time does.
+    fn await_answer(
+        &self,
+        attempts: &Attempts,
+        name: &str,
+        endpoints: &[Endpoint],
+        deadline: Instant,
+        timeout: Duration,
+    ) -> Result<Option<Box<dyn Store>>, Failed> {
+        let not_started = |problem: String| self.builder.not_started(problem);
+        let mut refusal = None;
+        loop {
+            let answer = attempts.answers.recv_timeout(RETRY);
+            if let Some(fallen) = self.fallen() {
+                let it = if fallen.node.is_empty() { "it " } else { "" };
+                let problem = format!("{it}{fallen}{}", fallen.log_end);
+                return Err(match self.stranger_on(&self.ports.given()) {
+                    None => not_started(problem).into(),
+                    Some(_) => Failed::PortTaken(not_started(format!("its port was taken: {problem}"))),
+                });
+            }
+            match answer {
+                Ok(Ok(store)) => {
+                    let ports: Vec<u16> =
+                        endpoints.iter().filter_map(|endpoint| endpoint.tcp().map(|(_, port)| port)).collect();
+                    return match self.stranger_on(&ports) {
+                        None => Ok(store),
+                        Some(port) => {
+                            Err(Failed::PortTaken(not_started(format!("another program listens on its port {port}"))))
+                        }
+                    };
+                }
+                Ok(Err(error)) => refusal = Some(error),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(not_started("the attempt to connect broke off".into()).into());
+                }
+            }
+            if interrupt::requested() {
+                return Err(not_started(INTERRUPTED.into()).into());
+            }
+            if Instant::now() >= deadline {
+                let it = if name.is_empty() { "it" } else { name };
+                let refusal = refusal.map_or_else(String::new, |error| format!(" ({error})"));
+                let log = self.log_of(name);
+                let problem = format!("{it} did not answer within {} s{refusal}{log}", timeout.as_secs_f64());
+                return Err(not_started(problem).into());
+            }
+        }
+    }
+
+    /// The first of these ports that another program listens on.
+    fn stranger_on(&self, ports: &[u16]) -> Option<u16> {
+        let members = self.lease.members();
+        ports.iter().copied().find(|port| ports::is_taken(*port) && !ports::is_held_by(*port, &members))
+    }
+
+    /// The end of a node's log; of the first one's, where no node is named.
+    fn log_of(&self, name: &str) -> String {
+        let running = self.running();
+        let named = running.iter().find(|it| it.node.name == name);
+        named.or_else(|| running.first()).map(|it| it.logs.quote()).unwrap_or_default()
+    }
+}
+
+impl Builder {
+    /// The user to switch to, who then owns the private directory.
+    fn user(&self, plan: &ServerPlan, lease: &Lease) -> Result<Option<User>, StoreError> {
+        let Some(name) = plan.user.filter(|_| is_root()) else { return Ok(None) };
+        let user = User::named(name).ok_or_else(|| self.not_found(format!("user '{name}'")))?;
+        lease.give_to(user).map_err(|source| StoreError::Io { path: lease.store().to_owned(), source })?;
+        match user.barred_by(lease.store()) {
+            None => Ok(Some(user)),
+            Some(directory) => Err(StoreError::open(
+                directory.display(),
+                format!(
+                    "user '{name}', who runs the server, may not pass through this directory; \
+                     name one that everybody may, such as /tmp, by --base or TMPDIR"
+                ),
+            )),
+        }
+    }
+
+    fn attempts(&self, endpoints: Vec<Endpoint>) -> Attempts {
+        let (connect, spec) = (self.connect, self.spec.clone());
+        Attempts::start(move || -> Answer { connect(&spec, &endpoints).map(Some) })
+    }
+
+    fn not_found(&self, what: String) -> StoreError {
+        StoreError::NotFound { store: self.info.name.into(), what, install: self.info.install.into() }
+    }
+
+    fn not_started(&self, problem: String) -> StoreError {
+        StoreError::NotStarted { store: self.info.name.into(), problem }
+    }
+}
+
+/// The longest time any of these nodes may take.
+fn longest(nodes: &[Node]) -> Duration {
+    nodes.iter().map(|node| node.plan.start_timeout).max().unwrap_or_default()
+}
+
+/// Whether somebody accepts connections there.
+fn listens(endpoint: &Endpoint) -> Result<(), StoreError> {
+    let tried = match (&endpoint.address, endpoint.tcp()) {
+        (Address::Unix(path), _) => UnixStream::connect(path).map(drop),
+        (_, Some(address)) => TcpStream::connect(address).map(drop),
+        (_, None) => Ok(()),
+    };
+    tried.map_err(|error| StoreError::open(endpoint, error))
+}

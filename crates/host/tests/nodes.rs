@@ -1,0 +1,417 @@
+//! Deployments of several nodes, real ones: started in order, formed, watched, hurt, mended, joined by others, gone.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod support;
+
+use kvtrial_host::{Ending, Nodes, OpenStore, open};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+use store::{
+    CommandLine, Deployment, Endpoint, Forming, Node, Place, Ready, Role, ServerPlan, Store, StoreError, StoreInfo,
+};
+use study::Spec;
+use support::{
+    all_processes, ask, base, descendants, expect_answer, info, names_in, program, redis_connect, redis_server,
+    survivors,
+};
+
+/// Three servers that know nothing of each other.
+static THREE: StoreInfo = info("redis", three_plan, redis_connect);
+
+fn three_plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+    let nodes = (1..=3).map(|number| keeper(&mut place.node(&format!("node{number}")), number));
+    Ok(Deployment { nodes: nodes.collect::<Result<_, _>>()?, forming: None })
+}
+
+/// A server that writes down each change before it answers.
+fn keeper(place: &mut Place, number: u32) -> Result<Node, StoreError> {
+    let plan = redis_server(place)?;
+    let run = plan.run.args(["--appendonly", "yes", "--appendfsync", "always"]);
+    Ok(Node::new(format!("node{number}"), ServerPlan { run, log: Some("log".into()), ..plan }))
+}
+
+/// A Redis Cluster of three, formed by the program that comes with it.
+static CLUSTER: StoreInfo = info("redis", cluster_plan, cluster_connect);
+
+fn cluster_plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+    let nodes = (1..=3).map(|number| member(&mut place.node(&format!("node{number}")), number));
+    let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+    let create =
+        redis_cli().args(["--cluster", "create"]).args(nodes.iter().map(|node| node.plan.endpoint.to_string()));
+    let create = create.args(["--cluster-replicas", "0", "--cluster-yes"]);
+    Ok(Deployment { nodes, forming: Some(Forming { commands: vec![create], timeout: Duration::from_secs(60) }) })
+}
+
+fn member(place: &mut Place, number: u32) -> Result<Node, StoreError> {
+    let bus = place.port()?.to_string();
+    let plan = redis_server(place)?;
+    let run = plan.run.args(["--cluster-enabled", "yes", "--cluster-port", &bus, "--cluster-announce-ip", "127.0.0.1"]);
+    let run = run.args(["--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "2000"]);
+    let node = Node::new(format!("node{number}"), ServerPlan { run, ..plan });
+    Ok(Node { ready: Ready::Listens, ..node })
+}
+
+fn cluster_connect(_: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    // The length of the answer comes before it.
+    let state = |endpoint| ask(endpoint, b"CLUSTER INFO\r\n", 22).map_err(|error| StoreError::open(endpoint, error));
+    for endpoint in nodes {
+        let said = String::from_utf8_lossy(&state(endpoint)?).into_owned();
+        if !said.contains("cluster_state:ok") {
+            return Err(StoreError::open(endpoint, said));
+        }
+    }
+    expect_answer(nodes, b"PING\r\n", b"+PONG")
+}
+
+fn redis_cli() -> CommandLine {
+    CommandLine::new(program("redis-cli", "redis-tools"))
+}
+
+/// What a node answers to a command.
+fn say(endpoint: &Endpoint, words: &[&str]) -> String {
+    let (host, port) = endpoint.tcp().unwrap();
+    let output = Command::new(program("redis-cli", "redis-tools"))
+        .args(["-h", host, "-p", &port.to_string()])
+        .args(words)
+        .output();
+    String::from_utf8(output.unwrap().stdout).unwrap().trim().to_owned()
+}
+
+fn start(store: &'static StoreInfo, base: &Path) -> OpenStore {
+    open(store, &Spec::private(store.name), base).unwrap()
+}
+
+fn nodes(opened: &OpenStore) -> &Nodes {
+    opened.nodes().unwrap()
+}
+
+fn pid_of(opened: &OpenStore, name: &str) -> Option<i32> {
+    nodes(opened).states().into_iter().find(|state| state.name == name).unwrap().pid
+}
+
+fn endpoint_of(opened: &OpenStore, name: &str) -> Endpoint {
+    nodes(opened).states().into_iter().find(|state| state.name == name).unwrap().endpoint
+}
+
+fn place_of(base: &Path) -> PathBuf {
+    let names = names_in(base);
+    assert_eq!(names.len(), 1, "{names:?}");
+    base.join(&names[0])
+}
+
+fn signal(pid: i32, signal: i32) {
+    // SAFETY: kill touches no memory.
+    unsafe { libc::kill(pid, signal) };
+}
+
+/// `S`, `T` and so on of a process.
+fn state(pid: i32) -> char {
+    all_processes().into_iter().find(|(known, ..)| *known == pid).unwrap().2
+}
+
+#[test]
+fn nodes_have_a_directory_a_port_and_a_log_each_and_are_gone_without_a_trace() {
+    let base = base();
+    let opened = start(&THREE, base.path());
+    let states = nodes(&opened).states();
+    assert_eq!(states.iter().map(|state| state.name.as_str()).collect::<Vec<_>>(), ["node1", "node2", "node3"]);
+    let mut ports: Vec<u16> = states.iter().map(|state| state.endpoint.tcp().unwrap().1).collect();
+    assert!(states.iter().all(|state| state.endpoint.tcp().unwrap().0 == "127.0.0.1"));
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), 3);
+    let place = place_of(base.path());
+    for state in &states {
+        assert_eq!(say(&state.endpoint, &["SET", "me", &state.name]), "OK");
+        assert!(place.join("store").join(&state.name).join("appendonlydir").is_dir());
+        assert!(std::fs::read_to_string(place.join("output").join(&state.name)).unwrap().contains("Redis"));
+    }
+    let own: Vec<String> = states.iter().map(|state| say(&state.endpoint, &["GET", "me"])).collect();
+    assert_eq!(own, ["node1", "node2", "node3"]);
+    let pids: Vec<i32> = states.iter().map(|state| state.pid.unwrap()).collect();
+    assert_eq!(survivors(&pids), pids);
+    opened.close().unwrap();
+    assert_eq!(survivors(&pids), [0; 0]);
+    assert_eq!(names_in(base.path()), [""; 0]);
+}
+
+#[test]
+fn a_node_of_a_later_step_starts_when_those_before_are_ready_and_clients_only_hear_of_those_that_serve_them() {
+    /// The first listens late; the second ends at once unless the first listens.
+    fn plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        let mut first = redis_server(&mut place.node("first"))?;
+        let port = first.endpoint.tcp().unwrap().1;
+        let late = |run: &CommandLine, before: &str| {
+            let args: Vec<String> = run.args.iter().map(|arg| format!("'{}'", arg.to_str().unwrap())).collect();
+            let script = format!("{before}; exec {} {}", run.program.display(), args.join(" "));
+            CommandLine::new("/bin/sh").args(["-c", &script])
+        };
+        first.run = late(&first.run, "sleep 0.3");
+        let mut second = redis_server(&mut place.node("second"))?;
+        let cli = program("redis-cli", "redis-tools");
+        second.run = late(&second.run, &format!("[ \"$({} -p {port} PING)\" = PONG ] || exit 5", cli.display()));
+        let first = Node { role: Role::Nodes, ready: Ready::Listens, ..Node::new("first", first) };
+        let second = Node { step: 1, ..Node::new("second", second) };
+        // In whatever order they are written down.
+        Ok(Deployment { nodes: vec![second, first], forming: None })
+    }
+    static STORE: StoreInfo = info("redis", plan, |spec, nodes| {
+        store::only(nodes)?;
+        redis_connect(spec, nodes)
+    });
+    let base = base();
+    let opened = start(&STORE, base.path());
+    assert_eq!(nodes(&opened).endpoints(), [endpoint_of(&opened, "second")]);
+    assert_eq!(say(&endpoint_of(&opened, "first"), &["PING"]), "PONG");
+}
+
+#[test]
+fn a_cluster_is_formed_before_it_is_handed_out() {
+    let base = base();
+    let opened = start(&CLUSTER, base.path());
+    for endpoint in nodes(&opened).endpoints() {
+        let said = say(&endpoint, &["CLUSTER", "INFO"]);
+        assert!(said.contains("cluster_state:ok") && said.contains("cluster_known_nodes:3"), "{said}");
+    }
+    let place = place_of(base.path());
+    assert!(std::fs::read_to_string(place.join("output/forming")).unwrap().contains("All 16384 slots covered"));
+    let pids: Vec<i32> = nodes(&opened).states().iter().filter_map(|state| state.pid).collect();
+    drop(opened);
+    assert_eq!(survivors(&pids), [0; 0]);
+    assert_eq!(names_in(base.path()), [""; 0]);
+}
+
+#[test]
+fn nodes_that_are_not_formed_in_time_are_given_up_and_what_the_command_said_is_quoted() {
+    fn never(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        let commands = vec![CommandLine::new("/bin/sh").args(["-c", "echo waiting for node 3; sleep 1000"])];
+        Ok(Deployment {
+            forming: Some(Forming { commands, timeout: Duration::from_millis(300) }),
+            ..three_plan(spec, place)?
+        })
+    }
+    fn failing(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        let commands = vec![CommandLine::new("/bin/sh").args(["-c", "echo no quorum; exit 4"])];
+        Ok(Deployment {
+            forming: Some(Forming { commands, timeout: Duration::from_secs(60) }),
+            ..three_plan(spec, place)?
+        })
+    }
+    static NEVER: StoreInfo = info("redis", never, redis_connect);
+    static FAILING: StoreInfo = info("redis", failing, redis_connect);
+    for (store, words) in [(&NEVER, ["longer than 0.3 s", "waiting for node 3"]), (&FAILING, ["status 4", "no quorum"])]
+    {
+        let base = base();
+        let message = open(store, &Spec::private("redis"), base.path()).unwrap_err().to_string();
+        assert!(words.iter().all(|word| message.contains(word)), "{message}");
+        assert_eq!(names_in(base.path()), [""; 0]);
+    }
+}
+
+#[test]
+fn a_node_that_ends_by_itself_is_named_at_once_with_how_it_ended_and_its_last_words() {
+    let base = base();
+    let opened = start(&THREE, base.path());
+    assert_eq!(opened.fallen(), None);
+    let pid = pid_of(&opened, "node2").unwrap();
+    say(&endpoint_of(&opened, "node2"), &["CONFIG", "SET", "loglevel", "debug"]);
+    signal(pid, libc::SIGKILL);
+    let start = Instant::now();
+    while state(pid) != 'Z' && start.elapsed() < Duration::from_secs(5) {}
+    // From the moment it is dead one look is enough, and a look costs nearly nothing.
+    let start = Instant::now();
+    let fallen = opened.fallen().expect("it has fallen");
+    assert!(start.elapsed() < Duration::from_millis(100), "{:?}", start.elapsed());
+    assert_eq!((fallen.node.as_str(), fallen.ending), ("node2", Ending::Signal(libc::SIGKILL)));
+    assert_eq!(fallen.to_string(), "node2 was ended by signal 9 (SIGKILL)");
+    assert!(fallen.log_end.contains("Ready to accept connections"), "{}", fallen.log_end);
+    assert!(!opened.is_alive());
+    opened.close().unwrap();
+    assert_eq!(names_in(base.path()), [""; 0]);
+}
+
+#[test]
+fn a_node_that_ends_while_others_start_is_named() {
+    fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        let mut deployment = three_plan(spec, place)?;
+        deployment.nodes[2].plan.run = CommandLine::new("/bin/sh").args(["-c", "echo no seed is reachable; exit 3"]);
+        Ok(deployment)
+    }
+    static STORE: StoreInfo = info("redis", plan, redis_connect);
+    let base = base();
+    let message = open(&STORE, &Spec::private("redis"), base.path()).unwrap_err().to_string();
+    assert!(message.contains("node3 ended with status 3") && message.contains("no seed is reachable"), "{message}");
+    assert_eq!(names_in(base.path()), [""; 0]);
+}
+
+#[test]
+fn a_node_that_is_killed_or_stopped_is_not_taken_for_fallen_and_keeps_data_and_port_when_it_starts_again() {
+    let base = base();
+    let opened = start(&THREE, base.path());
+    let endpoint = endpoint_of(&opened, "node2");
+    for (round, take_down) in [Nodes::kill, Nodes::stop].into_iter().enumerate() {
+        let key = format!("key{round}");
+        assert_eq!(say(&endpoint, &["SET", &key, "kept"]), "OK");
+        let pid = pid_of(&opened, "node2").unwrap();
+        take_down(nodes(&opened), "node2").unwrap();
+        assert_eq!((survivors(&[pid]), pid_of(&opened, "node2")), (vec![], None));
+        assert!(opened.is_alive(), "{:?}", opened.fallen());
+        assert!(ask(&endpoint, b"PING\r\n", 5).is_err());
+        assert!(nodes(&opened).kill("node2").unwrap_err().to_string().contains("node 'node2' does not run"));
+        nodes(&opened).restart("node2").unwrap();
+        assert_eq!((say(&endpoint, &["GET", &key]), endpoint_of(&opened, "node2")), ("kept".into(), endpoint.clone()));
+        assert_ne!(pid_of(&opened, "node2"), Some(pid));
+    }
+    // Started again it is watched as before.
+    assert!(nodes(&opened).restart("node2").unwrap_err().to_string().contains("runs"));
+    signal(pid_of(&opened, "node2").unwrap(), libc::SIGTERM);
+    let start = Instant::now();
+    while opened.is_alive() && start.elapsed() < Duration::from_secs(10) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(opened.fallen().map(|fallen| fallen.to_string()).as_deref(), Some("node2 ended with status 0"));
+    assert!(nodes(&opened).kill("node9").unwrap_err().to_string().contains("is no node of it"));
+}
+
+#[test]
+fn a_frozen_node_answers_nobody_until_it_is_thawed_and_can_be_ended_as_it_is() {
+    let base = base();
+    let opened = start(&THREE, base.path());
+    let (first, second) = (endpoint_of(&opened, "node1"), endpoint_of(&opened, "node2"));
+    let pid = pid_of(&opened, "node1").unwrap();
+    assert!(nodes(&opened).thaw("node1").unwrap_err().to_string().contains("is not frozen"));
+    nodes(&opened).freeze("node1").unwrap();
+    assert_eq!(state(pid), 'T');
+    let asked = thread::spawn(move || say(&first, &["SET", "key", "late"]));
+    assert_eq!(say(&second, &["PING"]), "PONG");
+    assert!(opened.is_alive() && !asked.is_finished());
+    nodes(&opened).thaw("node1").unwrap();
+    assert_eq!(asked.join().unwrap(), "OK");
+    nodes(&opened).freeze("node1").unwrap();
+    nodes(&opened).freeze("node2").unwrap();
+    nodes(&opened).stop("node1").unwrap();
+    assert_eq!(survivors(&[pid]), [0; 0]);
+    let start = Instant::now();
+    opened.close().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(8), "a frozen node is thawed, so that it can end when asked");
+    assert_eq!(names_in(base.path()), [""; 0]);
+}
+
+#[test]
+fn every_process_of_a_node_is_frozen_thawed_and_killed() {
+    fn plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        let nodes = ["node1", "node2"].map(|name| {
+            let mut server = redis_server(&mut place.node(name))?;
+            let args: Vec<&str> = server.run.args.iter().map(|arg| arg.to_str().unwrap()).collect();
+            let args: Vec<String> = args.iter().map(|arg| format!("'{arg}'")).collect();
+            let script = format!("sleep 1000 & exec {} {}", server.run.program.display(), args.join(" "));
+            server.run = CommandLine::new("/bin/sh").args(["-c", &script]);
+            Ok(Node::new(name, server))
+        });
+        Ok(Deployment { nodes: nodes.into_iter().collect::<Result<_, StoreError>>()?, forming: None })
+    }
+    static STORE: StoreInfo = info("redis", plan, redis_connect);
+    let base = base();
+    let opened = start(&STORE, base.path());
+    let both = |name| {
+        let pid = pid_of(&opened, name).unwrap();
+        [vec![pid], descendants(pid)].concat()
+    };
+    let (first, second) = (both("node1"), both("node2"));
+    assert_eq!((first.len(), second.len()), (2, 2));
+    nodes(&opened).freeze("node1").unwrap();
+    assert!(first.iter().all(|pid| state(*pid) == 'T') && second.iter().all(|pid| state(*pid) != 'T'));
+    nodes(&opened).thaw("node1").unwrap();
+    assert!(first.iter().all(|pid| state(*pid) != 'T'));
+    nodes(&opened).kill("node1").unwrap();
+    assert_eq!((survivors(&first), survivors(&second)), (vec![], second));
+}
+
+#[test]
+fn a_node_is_added_to_a_cluster_that_runs() {
+    let base = base();
+    let opened = start(&CLUSTER, base.path());
+    let first = endpoint_of(&opened, "node1").to_string();
+    let join = |place: &mut Place| {
+        let node = member(&mut place.node("node4"), 4)?;
+        let add = redis_cli().args(["--cluster", "add-node", &node.plan.endpoint.to_string(), &first]);
+        let forming = Some(Forming { commands: vec![add], timeout: Duration::from_secs(60) });
+        Ok(Deployment { nodes: vec![node], forming })
+    };
+    nodes(&opened).add(join).unwrap();
+    assert_eq!(nodes(&opened).endpoints().len(), 4);
+    let fourth = endpoint_of(&opened, "node4");
+    let begun = Instant::now();
+    while !say(&fourth, &["CLUSTER", "INFO"]).contains("cluster_known_nodes:4") {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it never heard of the others");
+    }
+    let again =
+        nodes(&opened).add(|place| Ok(Deployment { nodes: vec![member(&mut place.node("node4"), 4)?], forming: None }));
+    assert!(again.unwrap_err().to_string().contains("'node4' is not possible"));
+    assert!(opened.is_alive() && nodes(&opened).states().len() == 4, "the one that has the name runs on");
+    let pid = pid_of(&opened, "node4").unwrap();
+    signal(pid, libc::SIGSEGV);
+    let begun = Instant::now();
+    while opened.is_alive() && begun.elapsed() < Duration::from_secs(10) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(opened.fallen().unwrap().node, "node4", "what was added is watched");
+    opened.close().unwrap();
+    assert_eq!(survivors(&[pid]), [0; 0]);
+    assert_eq!(names_in(base.path()), [""; 0]);
+}
+
+#[test]
+fn a_port_of_any_node_taken_meanwhile_is_changed_for_another_at_the_start_and_when_one_is_added() {
+    static TAKEN: Mutex<Vec<TcpListener>> = Mutex::new(Vec::new());
+    fn take(node: &Node, tries: usize) {
+        let mut taken = TAKEN.lock().unwrap();
+        if taken.len() < tries {
+            taken.push(TcpListener::bind(node.plan.endpoint.tcp().unwrap()).unwrap());
+        }
+    }
+    fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        let deployment = three_plan(spec, place)?;
+        take(&deployment.nodes[1], 2);
+        Ok(deployment)
+    }
+    static STORE: StoreInfo = info("redis", plan, redis_connect);
+    let base = base();
+    let opened = start(&STORE, base.path());
+    assert_eq!(TAKEN.lock().unwrap().len(), 2);
+    let join = |place: &mut Place| {
+        let node = keeper(&mut place.node("node4"), 4)?;
+        take(&node, 3);
+        Ok(Deployment { nodes: vec![node], forming: None })
+    };
+    nodes(&opened).add(join).unwrap();
+    assert_eq!((TAKEN.lock().unwrap().len(), names_in(base.path()).len()), (3, 1));
+    assert!(opened.is_alive() && nodes(&opened).states().len() == 4);
+    assert_eq!(say(&endpoint_of(&opened, "node4"), &["PING"]), "PONG");
+}
+
+#[test]
+fn what_nodes_use_is_known_for_each_and_in_sum_and_is_not_forgotten_when_one_is_killed() {
+    let base = base();
+    let opened = start(&THREE, base.path());
+    let work = ["EVAL", "local i = 0 while i < 2e7 do i = i + 1 end return i", "0"];
+    assert_eq!(say(&endpoint_of(&opened, "node2"), &work), "20000000");
+    say(&endpoint_of(&opened, "node3"), &["SETRANGE", "key", "33554432", "x"]);
+    let of = |name: &str| nodes(&opened).states().into_iter().find(|state| state.name == name).unwrap().usage;
+    let (first, second, third) = (of("node1"), of("node2"), of("node3"));
+    assert!(second.cpu_s > first.cpu_s + 0.02, "{first:?} {second:?}");
+    assert!(third.peak_rss_bytes > first.peak_rss_bytes + (30 << 20), "{first:?} {third:?}");
+    let before = opened.usage().unwrap();
+    assert!(before.cpu_s >= first.cpu_s + second.cpu_s + third.cpu_s, "{before:?}");
+    assert!(before.peak_rss_bytes > third.peak_rss_bytes);
+    nodes(&opened).kill("node2").unwrap();
+    let after = opened.usage().unwrap();
+    assert!(after.cpu_s >= before.cpu_s && opened.server_cpu_s().unwrap() >= before.cpu_s, "{before:?} {after:?}");
+    assert!(of("node2").cpu_s >= second.cpu_s && of("node2").peak_rss_bytes >= second.peak_rss_bytes);
+    nodes(&opened).restart("node2").unwrap();
+    assert!(of("node2").cpu_s > second.cpu_s);
+}
