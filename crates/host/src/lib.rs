@@ -1,6 +1,8 @@
 //! The machine: private servers and directories that live exactly as long as their trial, and what the machine says of itself.
 //!
-//! * [`open`] opens a store for a trial; [`OpenStore`] is the store with the server and directory behind it.
+//! * [`open`] opens a store for a trial; [`OpenStore`] is the store with the servers and directory behind it.
+//! * [`Nodes`] are those servers while they run: watched, so that one that ends by itself is named at once; stopped, killed, frozen,
+//!   started again and joined by others when that is wanted. What is done to a node on purpose is not taken for its fall.
 //! * [`interrupt`] turns signals into a flag, and guarantees that nothing is left behind even when nobody looks at the flag.
 //! * [`facts`](fn@facts), [`NoiseMeter`], [`ProcessUse`]: the machine before, what disturbed it during, what kvtrial used itself.
 //! * [`worker`]: processes of kvtrial's own that carry out trials: a nursery, and the workers forked from it.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use store::{CommandLine, Deployment, Place, ServerPlan, StoreError, StoreInfo};
 use study::Spec;
 use support::{
-    MEMCACHED, POSTGRES, REDIS_UNIX, all_processes, base, descendants, info, names_in, redis, redis_connect,
+    MEMCACHED, POSTGRES, REDIS_UNIX, THREE, all_processes, base, descendants, info, names_in, redis, redis_connect,
     redis_server, survivors,
 };
 
@@ -46,6 +46,7 @@ fn stand_in() {
         "detaching" => &[&DETACHING],
         "interrupted start" => &[&NEVER_READY],
         "killed preparing" => &[&NEVER_PREPARED],
+        "several nodes" => &[&THREE],
         _ => &[&REDIS_UNIX, &MEMCACHED, &POSTGRES],
     };
     if ["interrupted start", "killed preparing"].contains(&role.as_str()) {
@@ -67,7 +68,7 @@ fn stand_in() {
                 interrupt::progress();
             }
         }
-        "obeys" | "detaching" => {
+        "obeys" | "detaching" | "several nodes" => {
             while !interrupt::requested() {
                 thread::sleep(Duration::from_millis(5));
             }
@@ -344,6 +345,17 @@ fn processes_that_detach_themselves_in_any_way_are_ended_too() {
     running.signal(libc::SIGTERM);
     assert_eq!(running.wait().code(), Some(0));
     running.assert_nothing_left();
+}
+
+#[test]
+fn every_node_of_a_deployment_ends_with_kvtrial_however_it_ends() {
+    for signal in [libc::SIGINT, libc::SIGKILL] {
+        let mut running = Running::start("several nodes");
+        assert_eq!(running.processes.len(), 4, "three nodes and the guard");
+        running.signal(signal);
+        running.wait();
+        running.assert_nothing_left();
+    }
 }
 
 #[test]

@@ -15,24 +15,9 @@ use store::{
 };
 use study::Spec;
 use support::{
-    all_processes, ask, base, descendants, expect_answer, info, names_in, program, redis_connect, redis_server,
-    survivors,
+    THREE, all_processes, ask, base, descendants, expect_answer, info, keeper, names_in, program, redis_connect,
+    redis_server, survivors, three_plan,
 };
-
-/// Three servers that know nothing of each other.
-static THREE: StoreInfo = info("redis", three_plan, redis_connect);
-
-fn three_plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-    let nodes = (1..=3).map(|number| keeper(&mut place.node(&format!("node{number}")), number));
-    Ok(Deployment { nodes: nodes.collect::<Result<_, _>>()?, forming: None })
-}
-
-/// A server that writes down each change before it answers.
-fn keeper(place: &mut Place, number: u32) -> Result<Node, StoreError> {
-    let plan = redis_server(place)?;
-    let run = plan.run.args(["--appendonly", "yes", "--appendfsync", "always"]);
-    Ok(Node::new(format!("node{number}"), ServerPlan { run, log: Some("log".into()), ..plan }))
-}
 
 /// A Redis Cluster of three, formed by the program that comes with it.
 static CLUSTER: StoreInfo = info("redis", cluster_plan, cluster_connect);

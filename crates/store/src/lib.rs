@@ -7,6 +7,7 @@
 //! * [`wire`]: a sans-I/O [`Codec`](wire::Codec) over one epoll transport, TCP and unix sockets, pipelined.
 //! * `asynchronous` (feature `async`): a tokio driver, one current-thread runtime a session.
 //!
+//! A private server is planned, not started, here: a [`Deployment`] of [`Node`]s in a [`Place`], plain data; the crate `host` carries it out.
 //! A server of the user's is [`asked`] what it has before anything is made of it. Layers ([`layers`]) are stores made of a store, stacked by options of the spec.
 //!
 //! What never lives here: a particular store, a job, a statistic, a process being started.

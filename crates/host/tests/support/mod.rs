@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Class, CommandLine, Connect, Deployment, Endpoint, Opener, Operation, OptionInfo, Place,
+    Capabilities, Class, CommandLine, Connect, Deployment, Endpoint, Node, Opener, Operation, OptionInfo, Place,
     PlanDeployment, Probe, Reply, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
 };
 use study::{Address, Durability, Spec, Transport};
@@ -68,6 +68,21 @@ impl SyncStore for Empty {
     fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_> {
         if matches!(operation, Operation::Get { .. }) { Reply::Missing } else { Reply::Done }
     }
+}
+
+/// Three servers that know nothing of each other.
+pub static THREE: StoreInfo = info("redis", three_plan, redis_connect);
+
+pub fn three_plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+    let nodes = (1..=3).map(|number| keeper(&mut place.node(&format!("node{number}")), number));
+    Ok(Deployment { nodes: nodes.collect::<Result<_, _>>()?, forming: None })
+}
+
+/// A server that writes down each change before it answers.
+pub fn keeper(place: &mut Place, number: u32) -> Result<Node, StoreError> {
+    let plan = redis_server(place)?;
+    let run = plan.run.args(["--appendonly", "yes", "--appendfsync", "always"]);
+    Ok(Node::new(format!("node{number}"), ServerPlan { run, log: Some("log".into()), ..plan }))
 }
 
 /// The program, or a failed test that says how to install it.
