@@ -183,6 +183,9 @@ fn every_command_has_a_manual_page() {
         let page = std::fs::read_to_string(desk.path().join("pages").join(name)).unwrap();
         assert!(page.contains(".TH ") && page.contains(".SH \"EXIT STATUS\""), "{name}: {page}");
     }
+    for hidden in ["kvtrial-nursery.1", "kvtrial-echo-server.1"] {
+        assert!(!desk.path().join("pages").join(hidden).exists(), "{hidden}: nobody types that command");
+    }
     let whole = desk.kvtrial("man");
     assert_eq!(whole.stdout, std::fs::read_to_string(desk.path().join("pages/kvtrial.1")).unwrap());
     let run = desk.kvtrial("man run");

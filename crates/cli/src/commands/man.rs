@@ -18,7 +18,7 @@ pub fn man(arguments: &ManArguments) -> Result<u8, Failure> {
         (None, None) => print(&String::from_utf8_lossy(&page(&command)?))?,
         (None, Some(name)) => {
             let Some(found) = command.get_subcommands().find(|known| known.get_name() == name) else {
-                let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+                let known: Vec<&str> = shown(&command).map(Command::get_name).collect();
                 return Err(Failure::usage(format!("there is no command '{name}'; there are: {}", known.join(", "))));
             };
             print(&String::from_utf8_lossy(&page(found)?))?;
@@ -27,11 +27,16 @@ pub fn man(arguments: &ManArguments) -> Result<u8, Failure> {
     Ok(failure::GOOD)
 }
 
+/// The commands people use.
+fn shown(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|command| !command.is_hide_set())
+}
+
 /// `kvtrial.1`, `kvtrial-run.1`, ...
 fn write_all(command: &Command, directory: &Path) -> Result<(), Failure> {
     let unusable = |path: &Path, error| Failure::usage(format!("--out {}: {error}", path.display()));
     std::fs::create_dir_all(directory).map_err(|error| unusable(directory, error))?;
-    for command in command.get_subcommands().chain([command]) {
+    for command in shown(command).chain([command]) {
         let path = directory.join(Man::new(command.clone()).get_filename());
         let page = page(command)?;
         archive::write_file(&path, |file| file.write_all(&page)).map_err(|error| unusable(&path, error))?;
