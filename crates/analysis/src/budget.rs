@@ -1,6 +1,6 @@
 //! Where the time per operation goes: generator, client, wire, store.
 //!
-//! A layer is what the time an operation grew by when the layer was added, everything else being equal:
+//! A layer is what the time per operation grew by when the layer was added, everything else being equal:
 //!
 //! | layer | difference |
 //! |---|---|
@@ -9,16 +9,16 @@
 //! | wire | `echo` beyond `ram`: client codec, system calls, socket, and the least server's side of them |
 //! | store | the cell beyond `echo` (an embedded store: beyond `ram`) |
 //!
-//! Time an operation is makespan by operations. With several operations in flight, or several client threads, layers overlap in
+//! Time per operation is the makespan divided by the operations. With several operations in flight, or several client threads, layers overlap in
 //! time; a layer is then what it adds to the whole, not what one operation spends in it.
 
 use crate::metric::quantity;
 use study::{Budget, BudgetPart, Cell, Layer, Measure, Quantity, SlowBaseline, Spec, Study};
 
-/// Operations of cells that do the same work may differ by so much, e.g. by lost races of compare-and-set.
+/// Operations of cells that do the same work may differ by this share, e.g. by lost races of compare-and-set.
 const SAME_WORK: f64 = 0.01;
 
-/// Layers, the cell they end at, and its time an operation.
+/// Layers, the cell they end at, and its time per operation.
 type Step<'a> = (Vec<Layer>, &'a str, Quantity);
 
 /// Fills in the budget of every cell that has one. Call it when cells are summarised and all trials are in.
@@ -154,7 +154,7 @@ fn operations(cell: &Cell) -> Option<f64> {
     stats::median(&counted).filter(|operations| *operations > 0.0)
 }
 
-/// Time an operation over the counted trials, nanoseconds.
+/// Time per operation over the counted trials, nanoseconds.
 fn per_operation(cell: &Cell) -> Option<Quantity> {
     let ranked = cell.verdict.is_ranked().then_some(cell)?;
     median(
@@ -179,7 +179,7 @@ fn median(figures: impl Iterator<Item = f64>) -> Option<Quantity> {
 mod tests {
     use study::{Cell, Layer, Reason, ReasonKind, TrialRecord, Verdict};
 
-    /// A cell of 1,000 operations whose trials took so many nanoseconds each.
+    /// A cell of 1,000 operations whose trials took these nanoseconds each.
     fn cell(store: &str, class: &str, ns: &[f64]) -> Cell {
         let trial = |(at, ns): (usize, &f64)| TrialRecord {
             order: at as u32 + 1,

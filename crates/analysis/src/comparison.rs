@@ -40,7 +40,7 @@ pub struct Source {
     pub started_at: String,
     /// What its job read.
     pub input: String,
-    /// Counted trials a cell.
+    /// Counted trials per cell.
     pub repeats: u32,
 }
 
@@ -74,7 +74,7 @@ pub struct Candidates<'a> {
     /// What is judged.
     pub b: Subject<'a>,
     /// Parameters the user named for these cells: that they differ is what is asked about.
-    pub told: Vec<String>,
+    pub named: Vec<String>,
 }
 
 /// A cell as one side of a comparison.
@@ -103,7 +103,7 @@ pub enum Across {
     /// They are not compared.
     #[default]
     Refuse,
-    /// They are, and it is said.
+    /// They are compared, and the difference is named.
     Compare,
 }
 
@@ -113,7 +113,7 @@ pub enum Unlike {
     /// They are not compared.
     #[default]
     Refuse,
-    /// They are, and it is said.
+    /// They are compared, and the difference is named.
     Compare,
 }
 
@@ -153,7 +153,7 @@ pub enum Finding {
     Worse,
     /// No difference was shown.
     NoDifference,
-    /// That few trials cannot show any difference, however large.
+    /// Too few trials: they cannot show any difference, however large.
     TooFew {
         /// Repeats of each cell that can.
         repeats_needed: u32,
@@ -196,9 +196,9 @@ pub enum Obstacle {
     NotRunA,
     /// The second cell was not run.
     NotRunB,
-    /// Another class or durability level, and nobody asked for that.
+    /// Another class or durability level, without `--across`.
     Across,
-    /// Other input, parameters, machine or instrument, and nobody insisted.
+    /// Other input, parameters, machine or instrument, without `--anyway`.
     Unlike,
     /// They have no figure in common.
     NoFigures,
@@ -226,7 +226,7 @@ impl Pair {
 ///
 /// A difference is found as places are given ([`separate`](crate::separate)): when the corrected p-value is below [`ALPHA`] and 1 lies
 /// outside the interval of the ratio. Void cells
-/// are never compared; cells that are not alike only as far as `allowed`. Cost: about 3 ms a pair and metric at 10 repeats.
+/// are never compared; cells that are not alike only as far as `allowed`. Cost: about 3 ms per pair and metric at 10 repeats.
 pub fn compare(pairs: &[Candidates<'_>], metrics: &[Metric], allowed: Allowed) -> Vec<Pair> {
     let mut compared: Vec<Pair> = pairs.iter().map(|both| pair(both, allowed)).collect();
     for &metric in metrics {
@@ -257,8 +257,8 @@ pub fn compare(pairs: &[Candidates<'_>], metrics: &[Metric], allowed: Allowed) -
 fn pair(both: &Candidates<'_>, allowed: Allowed) -> Pair {
     let (a, b) = (&both.a, &both.b);
     let differences = differences((a.study, a.cell), (b.study, b.cell));
-    let told = |it: &Difference| it.condition == Condition::Params && both.told.contains(&it.fact);
-    let weighs = |weight| differences.iter().any(|it| it.weight() == weight && !told(it));
+    let asked = |it: &Difference| it.condition == Condition::Params && both.named.contains(&it.fact);
+    let weighs = |weight| differences.iter().any(|it| it.weight() == weight && !asked(it));
     let obstacle = match (a.cell.verdict.status, b.cell.verdict.status) {
         (_, Status::Void) => Some(Obstacle::VoidB),
         (Status::Void, _) => Some(Obstacle::VoidA),

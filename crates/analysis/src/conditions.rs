@@ -95,7 +95,7 @@ pub fn differences(a: (&Study, &Cell), b: (&Study, &Cell)) -> Vec<Difference> {
     if cell_a.durability != cell_b.durability {
         compare(Condition::Durability, "", level(cell_a), level(cell_b));
     }
-    // Two products differ in these by nature; saying so helps nobody.
+    // Two products always differ in these, so it is not worth a note.
     if cell_a.product == cell_b.product {
         compare(Condition::StoreVersion, &cell_a.product, cell_a.store_version.clone(), cell_b.store_version.clone());
         for (fact, a, b) in joined(&cell_a.store_config, &cell_b.store_config) {
@@ -132,7 +132,7 @@ fn joined<'a, V>(
     keys.into_iter().map(|key| (key.as_str(), a.get(key), b.get(key)))
 }
 
-/// The facts of a machine a time depends on. The kind of clock is not among them: both kinds tell the same time.
+/// The facts of a machine a time depends on. The kind of clock is not among them: both kinds show the same time.
 fn host(host: &HostFacts) -> [(&'static str, String); 8] {
     let fact = |fact: &Option<String>| fact.clone().unwrap_or_else(|| NONE.into());
     [

@@ -10,7 +10,7 @@ pub fn baseline<'a>(cells: &[&'a Cell], name: &str) -> Option<&'a Cell> {
     cells.iter().find(of_name).copied().filter(|cell| cell.verdict.is_ranked() && cell.makespan_s.is_some())
 }
 
-/// How many times the baseline's time a cell took; of the time an operation where the run had a fixed duration. `None` for void
+/// How many times the baseline's time a cell took; of the time per operation where the run had a fixed duration. `None` for void
 /// cells, and under open loop, where the schedule decides how long it takes.
 pub fn cost(cell: &Cell, baseline: Option<&Cell>) -> Option<f64> {
     let figure = |cell: &Cell, metric: Metric| metric.of_cell(cell).map(|it| it.value).filter(|value| *value > 0.0);
@@ -22,7 +22,7 @@ pub fn cost(cell: &Cell, baseline: Option<&Cell>) -> Option<f64> {
     }
 }
 
-/// The larger arm of an interval as a share of the value, 0 to 1 and more; `None` without an interval.
+/// The longer arm of an interval as a share of the value (it can exceed 1); `None` without an interval.
 pub fn spread(quantity: &Quantity) -> Option<f64> {
     let arm = (quantity.high - quantity.value).max(quantity.value - quantity.low);
     (quantity.level > 0.0 && quantity.value > 0.0).then(|| arm / quantity.value)

@@ -17,13 +17,13 @@ pub struct Gate {
     pub text: String,
     /// The figure it is about.
     pub metric: Metric,
-    /// Which side of the bound fails.
+    /// Which side of the threshold fails.
     pub fails: Fails,
-    /// The bound.
-    pub bound: Bound,
+    /// What the figure is held against.
+    pub threshold: Threshold,
 }
 
-/// Which side of a bound fails.
+/// Which side of a threshold fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fails {
     /// `>`
@@ -32,9 +32,9 @@ pub enum Fails {
     Below,
 }
 
-/// What a figure is held against.
+/// The edge of a gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Bound {
+pub enum Threshold {
     /// A multiple of the other cell's figure: 1.05 for `+5%`.
     Ratio(f64),
     /// A figure, in the unit of the metric.
@@ -66,16 +66,16 @@ pub struct Judgement {
     /// The same, corrected for all cells judged by all gates (Holm).
     pub p_holm: Option<f64>,
     /// What follows.
-    pub outcome: Outcome,
+    pub outcome: Ruling,
 }
 
 /// What follows from a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum Ruling {
     /// The figure was not shown to be beyond the bound.
     Kept,
-    /// The whole interval lies beyond the bound, and among so many cells that is hardly chance.
+    /// The whole interval lies beyond the bound, and among all cells judged that is hardly chance.
     Broken,
     /// This cell has no such figure, is void, or was not run; other cells decide.
     NotApplicable {
@@ -95,7 +95,7 @@ pub fn judge(gates: &[Gate], pairs: &[Pair]) -> Vec<Judgement> {
     concluded(gates.iter().flat_map(|gate| pairs.iter().map(|pair| gate.case(pair))).collect())
 }
 
-/// Judges every cell by every gate, by itself; a ratio has nothing to be a ratio to. Corrected as in [`judge`].
+/// Judges every cell by every gate, by itself; a gate on a ratio does not apply, for lack of a second cell. Corrected as in [`judge`].
 pub fn judge_cells(gates: &[Gate], cells: &[(String, &Cell)]) -> Vec<Judgement> {
     concluded(gates.iter().flat_map(|gate| cells.iter().map(|(name, cell)| gate.case_of_cell(name, cell))).collect())
 }
@@ -111,7 +111,7 @@ struct Case<'g> {
 struct Evidence {
     seen: Quantity,
     p: f64,
-    /// The least `p` that so many trials can show.
+    /// The least `p` that this number of trials can show.
     least_p: f64,
 }
 
@@ -125,7 +125,7 @@ fn concluded(cases: Vec<Case<'_>>) -> Vec<Judgement> {
             seen: None,
             p: None,
             p_holm: None,
-            outcome: Outcome::NotApplicable { reason },
+            outcome: Ruling::NotApplicable { reason },
         },
         Ok(evidence) => {
             let p_holm = corrected.next().unwrap_or(1.0);
@@ -147,9 +147,9 @@ impl Gate {
         let contrast = pair.contrast(self.metric);
         let evidence = |contrast: &Contrast| {
             let [a, b] = &contrast.samples;
-            match self.bound {
-                Bound::Ratio(bound) => self.of_ratio(contrast.ratio?, a, b, bound),
-                Bound::Figure(bound) => self.of_figure(contrast.b, b, bound),
+            match self.threshold {
+                Threshold::Ratio(bound) => self.of_ratio(contrast.ratio?, a, b, bound),
+                Threshold::Figure(bound) => self.of_figure(contrast.b, b, bound),
             }
         };
         let state = match (pair.obstacle, contrast) {
@@ -162,9 +162,9 @@ impl Gate {
     }
 
     fn case_of_cell(&self, name: &str, cell: &Cell) -> Case<'_> {
-        let evidence = || match self.bound {
-            Bound::Ratio(_) => None,
-            Bound::Figure(bound) => self.of_figure(self.metric.of_cell(cell)?, &self.metric.samples(cell), bound),
+        let evidence = || match self.threshold {
+            Threshold::Ratio(_) => None,
+            Threshold::Figure(bound) => self.of_figure(self.metric.of_cell(cell)?, &self.metric.samples(cell), bound),
         };
         let state = match cell.verdict.status {
             Status::NotRun => Err("the cell was not run".into()),
@@ -194,32 +194,32 @@ impl Gate {
         Some(Evidence { seen, p, least_p: 0.5f64.powi(figures.len() as i32) })
     }
 
-    fn decide(&self, evidence: &Evidence, p_holm: f64, judgements: usize) -> Outcome {
+    fn decide(&self, evidence: &Evidence, p_holm: f64, judgements: usize) -> Ruling {
         let seen = evidence.seen;
         let repeats_needed = self.least_repeats(judgements);
         if seen.n < self.least_repeats(1) || evidence.least_p * judgements as f64 >= ALPHA {
-            return Outcome::TooFew { repeats_needed };
+            return Ruling::TooFew { repeats_needed };
         }
-        let (Bound::Ratio(bound) | Bound::Figure(bound)) = self.bound;
+        let (Threshold::Ratio(bound) | Threshold::Figure(bound)) = self.threshold;
         let beyond = match self.fails {
             Fails::Above => seen.low > bound,
             Fails::Below => seen.high < bound,
         };
-        if beyond && p_holm < ALPHA { Outcome::Broken } else { Outcome::Kept }
+        if beyond && p_holm < ALPHA { Ruling::Broken } else { Ruling::Kept }
     }
 
-    /// The least repeats that can fail one of so many judgements: their interval can have [`GATE_LEVEL`], and the least p-value
+    /// The fewest repeats that can fail one of this many judgements: their interval can have [`GATE_LEVEL`], and the least p-value
     /// they can show is below [`ALPHA`] after correction.
     fn least_repeats(&self, judgements: usize) -> u32 {
-        let alone = match self.bound {
-            Bound::Ratio(_) => stats::least_repeats(1.0 - GATE_LEVEL) as u32,
+        let alone = match self.threshold {
+            Threshold::Ratio(_) => stats::least_repeats(1.0 - GATE_LEVEL) as u32,
             // The interval of a median reaches from the smallest to the largest of n trials: 1 - 2^(1-n).
-            Bound::Figure(_) => (2..64).find(|n| 1.0 - 0.5f64.powi(n - 1) >= GATE_LEVEL).unwrap_or(6) as u32,
+            Threshold::Figure(_) => (2..64).find(|n| 1.0 - 0.5f64.powi(n - 1) >= GATE_LEVEL).unwrap_or(6) as u32,
         };
         let alpha = ALPHA / judgements.max(1) as f64;
-        let among = match self.bound {
-            Bound::Ratio(_) => stats::least_repeats(2.0 * alpha) as u32, // one-sided
-            Bound::Figure(_) => (1..64).find(|n| 0.5f64.powi(*n) < alpha).unwrap_or(64) as u32,
+        let among = match self.threshold {
+            Threshold::Ratio(_) => stats::least_repeats(2.0 * alpha) as u32, // one-sided
+            Threshold::Figure(_) => (1..64).find(|n| 0.5f64.powi(*n) < alpha).unwrap_or(64) as u32,
         };
         alone.max(among)
     }
@@ -248,11 +248,11 @@ impl FromStr for Gate {
         if bound.starts_with('=') || bound.is_empty() {
             return Err(fail(shape.into()));
         }
-        let bound = match bound.strip_suffix('%') {
-            Some(percent) => Bound::Ratio(ratio(percent.trim(), fails).map_err(fail)?),
-            None => Bound::Figure(figure(bound, metric.unit()).map_err(fail)?),
+        let threshold = match bound.strip_suffix('%') {
+            Some(percent) => Threshold::Ratio(ratio(percent.trim(), fails).map_err(fail)?),
+            None => Threshold::Figure(figure(bound, metric.unit()).map_err(fail)?),
         };
-        Ok(Gate { text: text.trim().to_owned(), metric, fails, bound })
+        Ok(Gate { text: text.trim().to_owned(), metric, fails, threshold })
     }
 }
 

@@ -7,13 +7,13 @@
 //! | question | function |
 //! |---|---|
 //! | what are a cell's figures and its verdict? | [`summarise`] |
-//! | which trial stands for a cell? | [`middle_trial`] |
+//! | which trial stands for a cell? | [`median_trial`] |
 //! | which cells may be compared at all? | [`parts`], then [`groups`]; [`ranking`] of a whole study |
 //! | which is best, and which cannot be separated? | [`Group::places`] |
 //! | is one cell shown to be better than another? | [`separate`], the one rule for all of these |
 //! | what does it cost over doing nothing, or over RAM? | [`baseline`], [`cost`] |
 //! | what did an operation's time go into? | [`budget`] |
-//! | did anything stand still? | [`stalls()`] |
+//! | did the store stall? | [`stalls()`] |
 //! | which cells of two studies belong together, and in what else do they differ? | [`same_cells`], [`within`], [`differences`] |
 //! | how many times better is one cell than another, and is that chance? | [`compare`] |
 //! | is a condition of `--fail-if` broken? | [`Gate`] |
@@ -39,10 +39,10 @@ pub use comparison::{
 };
 pub use conditions::{Condition, Difference, Weight, differences};
 pub use cost::{baseline, cost, spread};
-pub use gate::{Bound, Fails, GATE_LEVEL, Gate, GateError, Judgement, Outcome, judge, judge_cells};
+pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Ruling, Threshold, judge, judge_cells};
 pub use metric::{Better, Metric, Unit, records_per_operation};
 pub use pairing::{Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
 pub use ranking::{Group, Part, Place, Rank, common_parameters, groups, parts, ranking};
 pub use separation::{Shown, separate};
 pub use stalls::stalls;
-pub use summary::{middle_trial, settle_unrun, summarise};
+pub use summary::{median_trial, settle_unrun, summarise};

@@ -185,12 +185,12 @@ impl Metric {
     }
 }
 
-/// Records an operation of the timed phases carried, on average; `None` where each carried one.
+/// Records per operation that the timed phases carried, on average; `None` where each carried one.
 pub fn records_per_operation(trial: &TrialRecord) -> Option<f64> {
     let timed = || trial.phases.iter().filter(|phase| phase.timed);
     let (records, operations): (u64, u64) =
         (timed().map(|phase| phase.records).sum(), timed().map(|phase| phase.operations).sum());
-    // What carries no records, a reduction, is an operation as well.
+    // An operation without records, such as a reduction, counts as an operation as well.
     (operations > 0 && records as f64 > 1.01 * operations as f64).then(|| records as f64 / operations as f64)
 }
 

@@ -93,7 +93,7 @@ pub enum SelectError {
     },
 }
 
-/// The cells a selector names: a store's spec, then parameters as far as needed to tell cells apart, all separated by commas:
+/// The cells a selector names: a store's spec, then as many parameters as it takes to name one, all separated by commas:
 /// `redis`, `redis,durability=commit`, `redis,durability=commit,clients=16`.
 ///
 /// # Errors

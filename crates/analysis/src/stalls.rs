@@ -8,11 +8,11 @@ const RATE_SHARE: f64 = 0.1;
 /// A response shorter than this is no stall, whatever others took.
 const LEAST_NS: u64 = 10_000_000;
 
-/// A response is long when it takes so many times the median of the intervals' 99th percentiles: where every commit waits for a
+/// A response is long when it takes this many times the median of the intervals' 99th percentiles: where every commit waits for a
 /// disk, a wait for the disk is no stall.
 const TIMES_P99: f64 = 50.0;
 
-/// An interval is judged by its rate only where so many operations are usual in it: of fewer, chance alone leaves some out.
+/// An interval is judged by its rate only where this many operations are usual in it: of fewer, chance alone omits some.
 const LEAST_OPERATIONS: f64 = 20.0;
 
 /// Intervals in a row that are part of one stall.
@@ -91,7 +91,7 @@ mod tests {
     use super::stalls;
     use study::SeriesPoint;
 
-    /// A point a second: operations, p99 and largest response in microseconds.
+    /// One point per second: operations, p99 and largest response in microseconds.
     fn series(points: &[(u64, u64, u64)]) -> Vec<SeriesPoint> {
         let point = |(at, &(operations, p99_us, max_us)): (usize, &(u64, u64, u64))| SeriesPoint {
             at_s: at as f64 + 1.0,

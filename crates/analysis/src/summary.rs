@@ -33,7 +33,7 @@ pub fn summarise(cell: &mut Cell) {
     let (hits, misses) = (sum(|trial| trial.hits), sum(|trial| trial.misses));
     let (errors, retries) = (sum(|trial| trial.errors), sum(|trial| trial.retries));
     let resent = sum(|trial| trial.resent);
-    let growth = middle_trial(cell).map(|trial| (trial.curve.clone(), trial.stalls.clone())).unwrap_or_default();
+    let growth = median_trial(cell).map(|trial| (trial.curve.clone(), trial.stalls.clone())).unwrap_or_default();
     let (answer, disagreement) = common_answer(&counted);
     let verdict =
         Verdict::of(counted.iter().flat_map(|trial| trial.verdict.reasons.iter().cloned()).chain(disagreement));
@@ -72,16 +72,16 @@ pub fn settle_unrun(cell: &mut Cell) {
     }
 }
 
-/// The counted trial with the middle makespan, the lower one of an even number: it stands for its cell where one trial is drawn.
-/// Trials that completed nothing are left out.
-pub fn middle_trial(cell: &Cell) -> Option<&TrialRecord> {
+/// The counted trial with the median makespan, of an even number the faster of the two in the middle: it stands for its cell where
+/// one trial is drawn. Trials that completed nothing are left out.
+pub fn median_trial(cell: &Cell) -> Option<&TrialRecord> {
     let mut trials: Vec<&TrialRecord> = cell.counted().filter(|trial| trial.operations > 0).collect();
     trials.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
     trials.get(trials.len().checked_sub(1)? / 2).copied()
 }
 
 /// The answer most trials gave (the first such), and a reason when others gave another one. Trials without an answer have
-/// failed in a way their own verdict tells.
+/// failed, and their own verdict says how.
 fn common_answer(counted: &[&TrialRecord]) -> (Answer, Option<Reason>) {
     let answered: Vec<&TrialRecord> = counted.iter().copied().filter(|trial| !trial.answer.digest.is_empty()).collect();
     let given = |digest: &str| answered.iter().filter(|trial| trial.answer.digest == digest).count();

@@ -16,7 +16,7 @@ fn one(a: &Study, b: &Study, allowed: Allowed) -> Pair {
         cell: "x".into(),
         a: Subject { name: "A".into(), study: a, cell: &a.cells[0] },
         b: Subject { name: "B".into(), study: b, cell: &b.cells[0] },
-        told: Vec::new(),
+        named: Vec::new(),
     };
     compare(&[both], &Metric::ALL, allowed).remove(0)
 }
@@ -53,7 +53,7 @@ fn two_repeats_show_nothing_and_it_is_said_how_many_would() {
 
 #[test]
 fn many_comparisons_ask_for_more_evidence_each() {
-    // The same two cells: a difference alone, none among so many others that do not differ.
+    // The same two cells: a difference alone, none among many others that do not differ.
     let pair = [cell("a", &[1.0, 1.02, 1.04]), cell("b", &[1.1, 1.12, 1.14])];
     let found = |study: &Study| -> Vec<Finding> {
         let pairs = within(study, Across::Refuse);
@@ -63,7 +63,7 @@ fn many_comparisons_ask_for_more_evidence_each() {
                 cell: String::new(),
                 a: Subject { name: a.store.clone(), study, cell: a },
                 b: Subject { name: b.store.clone(), study, cell: b },
-                told: Vec::new(),
+                named: Vec::new(),
             })
             .collect();
         let compared = compare(&candidates, &[Metric::Makespan], Allowed::default());
@@ -134,7 +134,7 @@ fn cells_of_two_studies_meet_by_job_store_and_parameters() {
     let clients = |cell: &Cell| cell.params["clients"].clone();
     assert!(matched.pairs.len() == 2 && matched.pairs.iter().all(|(a, b)| clients(a) == clients(b)));
     assert_eq!((matched.only_a[0].store.as_str(), matched.only_b[0].store.as_str()), ("gone", "new"));
-    // A parameter changed throughout is a difference to be told, not a lack of common cells.
+    // A parameter changed throughout is a difference to be named, not a lack of common cells.
     let c = study(vec![with("x", "1", "99"), with("x", "16", "99")]);
     let matched = same_cells(&a, &c);
     assert!(matched.pairs.len() == 2 && matched.pairs.iter().all(|(a, c)| clients(a) == clients(c)));

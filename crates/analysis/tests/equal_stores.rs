@@ -31,7 +31,7 @@ const MACHINES: [(&str, Machine); 3] = [
     ("drifting", |state, share| (1.0 + 0.3 * share) * (0.02 * normal(state)).exp()),
 ];
 
-/// A study of equal stores, in rounds, in so many parts: 2 clients, 4 clients and so on.
+/// A study of equal stores, in rounds, in several parts: 2 clients, 4 clients and so on.
 fn study(state: &mut u64, machine: Machine, parts: usize, stores: usize, trials: usize) -> Study {
     let mut cells: Vec<Cell> = (0..parts * stores)
         .map(|at| Cell {

@@ -4,22 +4,22 @@
 
 mod sides;
 
-use analysis::{Allowed, Candidates, Gate, Metric, Outcome, Subject, compare, judge, judge_cells};
+use analysis::{Allowed, Candidates, Gate, Metric, Ruling, Subject, compare, judge, judge_cells};
 use sides::{cell, study, times};
 use study::Study;
 
-fn outcome(gate: &str, a: &Study, b: &Study) -> Outcome {
+fn outcome(gate: &str, a: &Study, b: &Study) -> Ruling {
     outcomes(&[gate], a, b, &Metric::ALL).remove(0)
 }
 
 /// What the gates say of each cell of two studies.
-fn outcomes(gates: &[&str], a: &Study, b: &Study, metrics: &[Metric]) -> Vec<Outcome> {
+fn outcomes(gates: &[&str], a: &Study, b: &Study, metrics: &[Metric]) -> Vec<Ruling> {
     let both: Vec<Candidates<'_>> = (a.cells.iter().zip(&b.cells))
         .map(|(of_a, of_b)| Candidates {
             cell: of_a.store.clone(),
             a: Subject { name: "A".into(), study: a, cell: of_a },
             b: Subject { name: "B".into(), study: b, cell: of_b },
-            told: Vec::new(),
+            named: Vec::new(),
         })
         .collect();
     let gates: Vec<Gate> = gates.iter().map(|gate| gate.parse().unwrap()).collect();
@@ -43,7 +43,7 @@ impl Rng {
     }
 }
 
-/// A study of so many cells, each this many times as slow as usual, with lognormal noise.
+/// A study of this many cells, each this many times as slow as usual, with lognormal noise.
 fn noisy(cells: &[f64], n: usize, rng: &mut Rng) -> Study {
     let mut times = |factor: f64| (0..n).map(|_| factor * (0.1 * rng.normal()).exp()).collect::<Vec<f64>>();
     study(cells.iter().enumerate().map(|(at, factor)| cell(&format!("cell {at}"), &times(*factor))).collect())
@@ -56,27 +56,27 @@ fn of(about_s: f64, n: usize, salt: usize) -> Study {
 #[test]
 fn a_gate_breaks_only_when_the_near_end_of_the_interval_is_beyond_the_bound() {
     let (a, much, little) = (of(1.0, 6, 0), of(1.3, 6, 1), of(1.05, 6, 2));
-    assert_eq!(outcome("makespan > +5%", &a, &much), Outcome::Broken);
-    assert_eq!(outcome("p99 > +5%", &a, &much), Outcome::Broken);
-    assert_eq!(outcome("ops_per_s < -3%", &a, &much), Outcome::Broken);
-    assert_eq!(outcome("makespan > +5%", &a, &little), Outcome::Kept, "it may well be 5 %: not sure, so not failed");
-    assert_eq!(outcome("makespan > +5%", &much, &a), Outcome::Kept, "faster is no regression");
-    assert_eq!(outcome("makespan > 1.2s", &a, &much), Outcome::Broken);
-    assert_eq!(outcome("makespan > 1200 ms", &a, &a), Outcome::Kept);
-    assert_eq!(outcome("p99 < 2ms", &a, &a), Outcome::Broken);
+    assert_eq!(outcome("makespan > +5%", &a, &much), Ruling::Broken);
+    assert_eq!(outcome("p99 > +5%", &a, &much), Ruling::Broken);
+    assert_eq!(outcome("ops_per_s < -3%", &a, &much), Ruling::Broken);
+    assert_eq!(outcome("makespan > +5%", &a, &little), Ruling::Kept, "it may well be 5 %: not sure, so not failed");
+    assert_eq!(outcome("makespan > +5%", &much, &a), Ruling::Kept, "faster is no regression");
+    assert_eq!(outcome("makespan > 1.2s", &a, &much), Ruling::Broken);
+    assert_eq!(outcome("makespan > 1200 ms", &a, &a), Ruling::Kept);
+    assert_eq!(outcome("p99 < 2ms", &a, &a), Ruling::Broken);
 }
 
 #[test]
 fn so_few_repeats_can_never_be_sure_and_it_is_said_how_many_can() {
-    assert_eq!(outcome("makespan > +5%", &of(1.0, 3, 0), &of(9.0, 3, 1)), Outcome::TooFew { repeats_needed: 4 });
-    assert_eq!(outcome("makespan > +5%", &of(1.0, 4, 0), &of(9.0, 4, 1)), Outcome::Broken);
-    assert_eq!(outcome("makespan > 2s", &of(1.0, 4, 0), &of(9.0, 4, 1)), Outcome::TooFew { repeats_needed: 6 });
-    assert_eq!(outcome("makespan > 2s", &of(1.0, 6, 0), &of(9.0, 6, 1)), Outcome::Broken);
+    assert_eq!(outcome("makespan > +5%", &of(1.0, 3, 0), &of(9.0, 3, 1)), Ruling::TooFew { repeats_needed: 4 });
+    assert_eq!(outcome("makespan > +5%", &of(1.0, 4, 0), &of(9.0, 4, 1)), Ruling::Broken);
+    assert_eq!(outcome("makespan > 2s", &of(1.0, 4, 0), &of(9.0, 4, 1)), Ruling::TooFew { repeats_needed: 6 });
+    assert_eq!(outcome("makespan > 2s", &of(1.0, 6, 0), &of(9.0, 6, 1)), Ruling::Broken);
 }
 
 #[test]
 fn a_figure_nobody_has_is_not_applicable() {
-    assert!(matches!(outcome("server_cpu > +5%", &of(1.0, 6, 0), &of(1.0, 6, 1)), Outcome::NotApplicable { .. }));
+    assert!(matches!(outcome("server_cpu > +5%", &of(1.0, 6, 0), &of(1.0, 6, 1)), Ruling::NotApplicable { .. }));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn however_many_cells_are_judged_at_most_five_studies_in_a_hundred_fail_by_chanc
         let usual = vec![1.0; cells];
         let alarmed = |rng: &mut Rng| {
             let (a, b) = (noisy(&usual, n, rng), noisy(&at_bound, n, rng));
-            outcomes(&["makespan > +5%"], &a, &b, &[Metric::Makespan]).contains(&Outcome::Broken)
+            outcomes(&["makespan > +5%"], &a, &b, &[Metric::Makespan]).contains(&Ruling::Broken)
         };
         assert_false_alarms_are_rare(alarmed, &format!("{cells} cells, {n} repeats, a share"));
     }
@@ -140,7 +140,7 @@ fn however_many_cells_are_judged_at_most_five_studies_in_a_hundred_fail_by_chanc
             let b = noisy(&at_bound, n, rng);
             let named: Vec<_> = b.cells.iter().map(|cell| (cell.store.clone(), cell)).collect();
             let gates = ["makespan > 1s".parse().unwrap()];
-            judge_cells(&gates, &named).iter().any(|it| it.outcome == Outcome::Broken)
+            judge_cells(&gates, &named).iter().any(|it| it.outcome == Ruling::Broken)
         };
         assert_false_alarms_are_rare(alarmed, &format!("{cells} cells, {n} repeats, a figure"));
     }
@@ -152,7 +152,7 @@ fn several_gates_over_the_same_cells_alarm_no_more_often() {
     let alarmed = |rng: &mut Rng| {
         let (a, b) = (noisy(&[1.0; 5], 8, rng), noisy(&at_bound, 8, rng));
         let gates = ["makespan > +5%", "ops_per_s < -4.7619%", "client_cpu > +5%"];
-        outcomes(&gates, &a, &b, &[Metric::Makespan, Metric::OpsPerS, Metric::ClientCpu]).contains(&Outcome::Broken)
+        outcomes(&gates, &a, &b, &[Metric::Makespan, Metric::OpsPerS, Metric::ClientCpu]).contains(&Ruling::Broken)
     };
     assert_false_alarms_are_rare(alarmed, "3 gates over 5 cells");
 }
@@ -166,8 +166,8 @@ fn the_one_cell_of_ten_that_is_worse_is_still_found() {
     for _ in 0..100 {
         let (a, b) = (noisy(&[1.0; 10], 8, &mut rng), noisy(&worse, 8, &mut rng));
         let outcomes = outcomes(&["makespan > +5%"], &a, &b, &[Metric::Makespan]);
-        found += usize::from(outcomes[7] == Outcome::Broken);
-        others += outcomes.iter().enumerate().filter(|(at, it)| *at != 7 && **it == Outcome::Broken).count();
+        found += usize::from(outcomes[7] == Ruling::Broken);
+        others += outcomes.iter().enumerate().filter(|(at, it)| *at != 7 && **it == Ruling::Broken).count();
     }
     assert!(found >= 95 && others <= 2, "{found} found, {others} false");
 }
@@ -188,8 +188,8 @@ fn the_repeats_that_are_needed_rise_with_the_cells_that_are_judged() {
         (1, "makespan > 2s", 6),
         (10, "makespan > 2s", 8),
     ] {
-        assert_eq!(outcome_among(cells, needed, gate), Outcome::Broken, "{cells} {gate}");
-        let too_few = Outcome::TooFew { repeats_needed: needed as u32 };
+        assert_eq!(outcome_among(cells, needed, gate), Ruling::Broken, "{cells} {gate}");
+        let too_few = Ruling::TooFew { repeats_needed: needed as u32 };
         assert_eq!(outcome_among(cells, needed - 1, gate), too_few, "{cells} {gate}");
     }
 }

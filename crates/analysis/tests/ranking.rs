@@ -8,7 +8,7 @@ use analysis::{
 };
 use study::{Cell, Durability, Latencies, LatencySummary, Measure, Reason, ReasonKind, Study, TrialRecord, Verdict};
 
-/// A cell whose trials took these times and completed so many operations.
+/// A cell whose trials took these times and completed this many operations.
 fn cell(store: &str, trials: &[(f64, u64)]) -> Cell {
     let trial = |(order, &(makespan_s, operations)): (usize, &(f64, u64))| TrialRecord {
         order: order as u32 + 1,
@@ -133,7 +133,7 @@ fn a_table_and_a_comparison_of_the_same_study_say_the_same_of_every_pair() {
             cell: String::new(),
             a: Subject { name: a.store.clone(), study: &study, cell: a },
             b: Subject { name: b.store.clone(), study: &study, cell: b },
-            told: Vec::new(),
+            named: Vec::new(),
         })
         .collect();
     let compared = compare(&candidates, &[Metric::Makespan], Allowed::default());

@@ -3,8 +3,8 @@
 use analysis::Metric;
 use study::{Cell, Quantity, Status, Study};
 
-/// `cells.csv`: a header naming every column with its unit, then one row a cell in the study's order, as RFC 4180 has it (CRLF, quoted
-/// where needed). Quantities have three columns: value, low, high; a figure that is not known is empty, never 0. Parameters share
+/// `cells.csv`: a header naming every column with its unit, then one row per cell in the study's order, as RFC 4180 has it (CRLF, quoted
+/// where needed). Quantities have three columns: value, low, high; an unknown figure is empty, never 0. Parameters share
 /// one column as `key=value` pairs separated by spaces.
 pub fn cells_csv(study: &Study) -> String {
     let mut text = String::new();
@@ -96,7 +96,7 @@ const COLUMNS: &[Column] = &[
     Column::quantity("read_back_per_s", |cell| cell.read_back_per_s),
 ];
 
-/// Of a cell that was not run nothing is known, not even a 0.
+/// A cell that was not run has no counts: a 0 would be a claim.
 fn counter(cell: &Cell, figure: u64) -> String {
     if cell.verdict.status == Status::NotRun { String::new() } else { figure.to_string() }
 }

@@ -4,7 +4,7 @@
 use crate::STUDY;
 use crate::error::DirectoryError;
 use crate::files::replacing;
-use crate::json::{Shown, write_with};
+use crate::json::{Visible, write_with};
 use serde_json::ser::Formatter;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -16,7 +16,7 @@ use study::Study;
 /// # Errors
 /// What the writer says.
 pub fn write_study(study: &Study, out: &mut impl Write) -> io::Result<()> {
-    write_with(out, study, Shown(Layout::default()))?;
+    write_with(out, study, Visible(Layout::default()))?;
     out.write_all(b"\n")
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn write_whole(path: &Path, study: &Study) -> io::Result<()> {
 const DEEPEST_OBJECT: usize = 3;
 const DEEPEST_ARRAY: usize = 4;
 
-/// Whether the containers now open are laid out one item a line, innermost last.
+/// Whether the containers now open are laid out one item per line, innermost last.
 #[derive(Default)]
 struct Layout {
     open: Vec<bool>,

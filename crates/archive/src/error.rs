@@ -29,15 +29,15 @@ pub enum DirectoryError {
         /// What is known about the study there.
         held: String,
     },
-    /// Nothing to resume or to read.
+    /// There is nothing to resume or to read.
     #[error("there is no study in {}: neither study.json nor trials.jsonl. Name the directory a study was written to", path.display())]
     Absent {
         /// The directory.
         path: PathBuf,
     },
-    /// The study there was begun with another plan.
+    /// The study in the directory has another plan.
     #[error(
-        "the study in {} was begun with another plan: {}. Repeat the command it was begun with (it is in its study.json), or \
+        "the study in {} was begun with another plan: {}. Repeat that command (it is in study.json), or \
          start a new study in another directory with --out",
         path.display(), differences.join("; ")
     )]
@@ -68,7 +68,7 @@ pub enum DirectoryError {
         known: u32,
     },
     /// The file is JSON, but of something else.
-    #[error("{} is no study: it has no schema number. Name the directory a study was written to, or its study.json", path.display())]
+    #[error("{} is not a study: it has no schema number. Name the directory a study was written to, or its study.json", path.display())]
     NotAStudy {
         /// The file.
         path: PathBuf,
@@ -103,7 +103,7 @@ pub enum DirectoryError {
     },
     /// Writing failed midway.
     #[error(
-        "cannot write {}: {source}. The trials recorded so far are safe: make room or mend the permissions, then continue with \
+        "cannot write {}: {source}. The trials recorded so far are safe: free some space or fix the permissions, then continue with \
          --resume",
         path.display()
     )]

@@ -1,4 +1,4 @@
-//! The journal of a running study: one JSON value a line, complete by itself.
+//! The journal of a running study: one JSON value per line, each complete by itself.
 //!
 //! The first line is the whole study as it was when the journal was begun; every later line adds to it. A crash can only tear
 //! the last line, and that line was never acknowledged.
@@ -56,13 +56,13 @@ impl Journal {
         let written = self.file.write_all(&self.line).and_then(|()| self.file.sync_data());
         match written {
             Ok(()) => self.length_bytes += self.line.len() as u64,
-            // What cannot be cut off now is cut off by the next reader; the first error is the one to tell.
+            // What cannot be cut off now, the next reader ignores; the first error is the one to report.
             Err(_) => drop(self.cut_back()),
         }
         written
     }
 
-    /// Cuts off what a failed write (a full disk) left of a line, lest the next entry be glued to it.
+    /// Cuts off what a failed write (a full disk) left of a line; the next entry would be glued to it.
     fn cut_back(&mut self) -> io::Result<()> {
         self.file.set_len(self.length_bytes)?;
         self.file.seek(SeekFrom::Start(self.length_bytes)).map(drop)
@@ -85,7 +85,7 @@ pub(crate) fn replay(mut entries: impl BufRead, path: &Path) -> Result<Study, Di
         line.clear();
         let read = entries.read_until(b'\n', &mut line);
         read.map_err(|source| DirectoryError::Read { path: path.to_owned(), source })?;
-        // A line without an end was torn by a crash, and never acknowledged.
+        // A last line without an end was torn by a crash: its trial was never acknowledged, and runs again.
         if line.pop() != Some(b'\n') {
             break;
         }
@@ -122,7 +122,7 @@ fn check_schema(line: &[u8], path: &Path) -> Result<(), DirectoryError> {
 /// The schema a document or the first line of a journal states, if it states one.
 ///
 /// # Errors
-/// It is no JSON, or not whole.
+/// It is not JSON, or not complete.
 pub(crate) fn schema(json: impl Read) -> serde_json::Result<Option<u32>> {
     #[derive(Deserialize)]
     struct Head {

@@ -1,27 +1,27 @@
-//! JSON that can be looked at: what a terminal would obey, or what would turn a line around, is an escape in its strings.
+//! JSON that is safe to look at: what a terminal would obey, and what would reverse the direction of a line, is escaped in its strings.
 
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use std::io::{self, Write};
 
 /// A layout whose strings are [`study::visible`]: any reader of JSON gets the same characters back.
-pub(crate) struct Shown<F>(pub F);
+pub(crate) struct Visible<F>(pub F);
 
 /// Writes a value on one line.
 ///
 /// # Errors
 /// What the writer says.
 pub fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    write_with(out, value, Shown(CompactFormatter))
+    write_with(out, value, Visible(CompactFormatter))
 }
 
 /// A value over several lines, with a final newline.
 ///
 /// # Errors
-/// It has no JSON (a map whose keys are no text).
+/// The value has no JSON form (a map whose keys are not text).
 pub fn json(value: &impl Serialize) -> io::Result<String> {
     let mut text = Vec::new();
-    write_with(&mut text, value, Shown(PrettyFormatter::new()))?;
+    write_with(&mut text, value, Visible(PrettyFormatter::new()))?;
     text.push(b'\n');
     String::from_utf8(text).map_err(io::Error::other)
 }
@@ -30,7 +30,7 @@ pub(crate) fn write_with(out: &mut impl Write, value: &impl Serialize, layout: i
     Ok(value.serialize(&mut Serializer::with_formatter(out, layout))?)
 }
 
-/// Functions that hand what they are given on to the layout within.
+/// Functions that pass everything on to the layout within.
 macro_rules! within {
     ($($name:ident($($given:ident: $type:ty)?)),* $(,)?) => {
         $(fn $name<W: ?Sized + Write>(&mut self, writer: &mut W $(, $given: $type)?) -> io::Result<()> {
@@ -39,8 +39,8 @@ macro_rules! within {
     };
 }
 
-/// Everything of the layout within, but for what strings are made of.
-impl<F: Formatter> Formatter for Shown<F> {
+/// The layout within, except for the contents of strings.
+impl<F: Formatter> Formatter for Visible<F> {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         self.0.write_string_fragment(writer, &study::visible(fragment))
     }

@@ -12,7 +12,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::Path;
 use study::{Cell, SCHEMA, Study};
 
-/// Trials of a study that is held whole whatever it is read for.
+/// A study of at most this many trials is kept whole, whatever it is read for.
 pub const MOST_WHOLE_TRIALS: usize = 20_000;
 
 /// What is kept of a study's trials.
@@ -30,7 +30,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// Reads the study in a directory, finished or not, or a `study.json` by itself; changes nothing.
 ///
 /// # Errors
-/// There is none, it is damaged, no study, or newer than this build reads, or two studies are mixed in the directory.
+/// There is none; it is damaged, not a study, or newer than this build reads; or two studies are mixed in the directory.
 pub fn read_study(path: &Path) -> Result<Study, DirectoryError> {
     read(path, Keep::All)
 }
@@ -57,7 +57,7 @@ fn read(path: &Path, keep: Keep) -> Result<Study, DirectoryError> {
         };
     };
     let mut study = journal::replay(entries, &journal)?;
-    // study.json is rewritten now and then while the journal grows; what it cannot be is another study's.
+    // study.json may be older than the journal, but it cannot be of another study.
     if let Ok(other) = read_document(&document, Keep::Figures)
         && (other.started_at != study.started_at || other.seed != study.seed)
     {
@@ -86,7 +86,7 @@ fn read_document(path: &Path, keep: Keep) -> Result<Study, DirectoryError> {
         file.rewind().and_then(|()| file.read_to_end(&mut text)).map_err(serde_json::Error::io)?;
         parse::<Study>(&text)
     };
-    // What is wrong, and in which line, comes from reading it as a whole.
+    // Only reading it as a whole says what is wrong, and in which line.
     match by_cell(&mut file, keep).or_else(|_| whole(&mut file)) {
         Ok(study) if study.schema > SCHEMA => Err(newer(study.schema)),
         Ok(mut study) => {
@@ -94,7 +94,7 @@ fn read_document(path: &Path, keep: Keep) -> Result<Study, DirectoryError> {
             Ok(study)
         }
         Err(error) if error.is_io() => Err(DirectoryError::Read { path: path.to_owned(), source: error.into() }),
-        // What a newer kvtrial wrote is refused as that, before its unknown contents are called damage.
+        // A study of a newer kvtrial is refused as such; its unknown contents are not damage.
         Err(error) => match file.rewind().map_err(serde_json::Error::io).and_then(|()| journal::schema(&mut file)) {
             Ok(Some(found)) if found > SCHEMA => Err(newer(found)),
             Ok(None) => Err(DirectoryError::NotAStudy { path: path.to_owned() }),
@@ -137,13 +137,13 @@ fn by_cell(file: &mut BufReader<File>, keep: Keep) -> serde_json::Result<Study> 
         if within == Within::Cell { &mut cell } else { &mut rest }.extend_from_slice(text);
     }
     let mut study: Study = parse(&rest)?;
-    // Cells of another layout are in what was left.
+    // In any other layout no cell was recognised, and all of them are in what was left.
     study.cells.append(&mut cells);
     Ok(study)
 }
 
 /// Parses JSON. Everything of a study goes this one way: its text is checked once and not string by string, and the code for its types
-/// is made for one kind of input only, which takes the compiler long enough.
+/// is compiled for one kind of input only, which takes the compiler long enough.
 pub(crate) fn parse<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
     match std::str::from_utf8(json) {
         Ok(text) => serde_json::from_str(text),
@@ -162,9 +162,9 @@ enum Within {
     Cell,
 }
 
-/// Lets go of what is drawn of one trial of a cell only.
+/// Drops what a report draws for one trial of a cell only, from all its other trials.
 fn keep_figures(cell: &mut Cell) {
-    let drawn = analysis::middle_trial(cell).map(|trial| trial.order);
+    let drawn = analysis::median_trial(cell).map(|trial| trial.order);
     for trial in cell.trials.iter_mut().filter(|trial| Some(trial.order) != drawn) {
         (trial.series, trial.curve, trial.stalls) = (Vec::new(), Vec::new(), Vec::new());
         trial.latency_ns.percentiles = Vec::new();

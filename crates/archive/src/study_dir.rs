@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use study::{Cell, Reason, Status, Study, TrialRecord, Verdict};
 
-/// `study.json` is rewritten at most this often ...
+/// `study.json` is not rewritten more often than this ...
 const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
-/// ... and not before this many times the duration of the last rewriting has passed.
+/// ... nor before this many times the duration of the last rewriting has passed.
 const SNAPSHOT_REST: u32 = 50;
 
 /// A study being written to its directory. Dropping it without [`StudyDir::close`] loses nothing: the journal has it all.
@@ -61,7 +61,7 @@ impl StudyDir {
         }
         let begun = StudyDir::begin(path, study, lock, made);
         begun.map_err(|source| {
-            // A full disk: half a beginning is no study, and in the way of the next try.
+            // The disk is full: half a study cannot be resumed, and would make the next try fail as `Occupied`.
             remove_beginning(path, made);
             DirectoryError::Unusable { path: path.to_owned(), source }
         })
@@ -84,11 +84,11 @@ impl StudyDir {
             return Err(DirectoryError::OtherPlan { path: path.to_owned(), differences });
         }
         study.repeats = plan.repeats;
-        // Why they were not run then says nothing of now.
+        // The reasons of the interrupted run say nothing about this one.
         for cell in study.cells.iter_mut().filter(|cell| cell.verdict.status == Status::NotRun) {
             cell.verdict = Verdict::default();
         }
-        // What is there was written before, so what fails now is room or a permission, and nothing recorded is lost.
+        // The study could be read, so only space or a permission can be missing, and nothing recorded is lost.
         StudyDir::begin(path, study, lock, Made::Before)
             .map_err(|source| DirectoryError::Write { path: path.join(JOURNAL), source })
     }
@@ -117,7 +117,7 @@ impl StudyDir {
         Ok(directory)
     }
 
-    /// Changes what is known about the study as a whole (host facts, self-test). Rewrites the journal, so: seldom.
+    /// Changes what is known about the study as a whole (host facts, self-test). Rewrites the whole journal, so call it rarely.
     ///
     /// # Errors
     /// The change could not be brought to disk.
@@ -248,8 +248,8 @@ impl StudyDir {
     }
 }
 
-/// Removes the files of a study that was only begun, and the directory if it was made for it; it stays where somebody else has put
-/// something into it meanwhile. What cannot be removed is left.
+/// Removes the files of a study that was only begun, and the directory if it was made for it; a directory that
+/// something else was put into meanwhile stays. What cannot be removed is left.
 fn remove_beginning(path: &Path, made: Made) {
     for name in [STUDY, JOURNAL] {
         drop(fs::remove_file(path.join(name)));
@@ -271,7 +271,7 @@ fn lock(path: &Path) -> Result<File, DirectoryError> {
     let directory = File::open(path).map_err(|source| DirectoryError::Unusable { path: path.to_owned(), source })?;
     match directory.try_lock() {
         Err(TryLockError::WouldBlock) => Err(DirectoryError::Busy { path: path.to_owned() }),
-        // Some network file systems have no locks; a study there is still better than none.
+        // Some network file systems have no locks. A study there, unlocked, is better than none.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(directory),
     }
 }

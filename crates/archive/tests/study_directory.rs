@@ -47,7 +47,7 @@ fn record(directory: &mut StudyDir, trials: &[(usize, TrialRecord)]) {
     }
 }
 
-/// The directory, the plan and the trials of a study that ended without a word after so many trials.
+/// The directory, the plan and the trials of a study that ended without a word after this many trials.
 fn died_after(done: usize) -> (tempfile::TempDir, Study, Vec<(usize, TrialRecord)>) {
     let place = tempfile::tempdir().unwrap();
     let (study, trials) = plan();
@@ -249,7 +249,7 @@ fn two_processes_never_write_one_study() {
 }
 
 #[test]
-fn a_damaged_study_json_is_told_with_its_place_and_left_alone() {
+fn a_damaged_study_json_is_named_with_its_place_and_left_alone() {
     let place = tempfile::tempdir().unwrap();
     let (study, _) = plan();
     StudyDir::create(place.path(), study.clone()).unwrap().close().unwrap();
@@ -283,7 +283,7 @@ fn a_damaged_line_of_the_journal_is_named_and_nothing_is_changed() {
 }
 
 #[test]
-fn a_newer_schema_is_refused_and_an_older_build_is_told_to_update() {
+fn a_newer_schema_is_refused_and_an_older_build_asks_for_an_update() {
     let place = tempfile::tempdir().unwrap();
     let (study, trials) = plan();
     fs::write(place.path().join("study.json"), r#"{"schema": 99, "cells": "all different"}"#).unwrap();
@@ -328,7 +328,7 @@ fn rates_over_no_time_do_not_make_the_file_unreadable() {
 }
 
 #[test]
-fn a_place_that_cannot_hold_a_study_is_told_with_the_remedy() {
+fn a_place_that_cannot_hold_a_study_is_named_with_the_remedy() {
     let place = tempfile::tempdir().unwrap();
     let (study, _) = plan();
     let file = place.path().join("file");
@@ -366,7 +366,7 @@ fn a_report_on_many_trials_keeps_all_figures_and_the_curves_of_the_trial_that_st
         let many = cells * 7000 > archive::MOST_WHOLE_TRIALS as u32;
         assert_eq!(read == study, !many, "{cells} cells");
         for (read, whole) in read.cells.iter().zip(&study.cells) {
-            assert_eq!(analysis::middle_trial(read), analysis::middle_trial(whole));
+            assert_eq!(analysis::median_trial(read), analysis::median_trial(whole));
             assert_eq!(read.makespan_s, whole.makespan_s);
             let figures = |cell: &Cell| cell.trials.iter().map(|it| (it.order, it.makespan_s)).collect::<Vec<_>>();
             assert_eq!(figures(read), figures(whole));

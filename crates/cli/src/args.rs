@@ -144,7 +144,7 @@ pub struct RunArguments {
     /// Time one operation in N [default: every one]
     #[arg(long, value_name = "N", value_parser = whole(1, 1_000_000), help_heading = LOAD)]
     pub time_one_in: Option<u32>,
-    /// Counted trials of each store; 3 or more can show an order [default: 5, or as few as 2 where more would take the study beyond
+    /// Counted trials of each store; 3 or more can show an order [default: 5, or fewer, down to 2, where 5 would take over
     /// about 30 s; with --vary 3; with --quick 2]
     #[arg(long, value_name = "N", value_parser = whole(1, 10_000), help_heading = TRIALS)]
     pub repeats: Option<u32>,
@@ -172,7 +172,7 @@ pub struct RunArguments {
     /// Directory for the study [default: kvtrial-study-TIME]
     #[arg(long, value_name = "DIR", help_heading = STUDY)]
     pub out: Option<PathBuf>,
-    /// Go on with the study in --out: finish what was interrupted, or add trials with a higher --repeats; other options as
+    /// Resume the study in --out: finish what was interrupted, or add trials with a higher --repeats; other options as
     /// before
     #[arg(long, requires = "out", help_heading = STUDY)]
     pub resume: bool,
@@ -190,16 +190,16 @@ pub struct TuneArguments {
     /// The store: a private one, started again for every setting
     #[arg(short = 's', long = "store", value_name = "SPEC")]
     pub store: String,
-    /// Wall time for all of it
+    /// Time for the whole search
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     pub budget: Duration,
-    /// What is to be best: makespan, ops_per_s, p99 or bytes_per_record [default: makespan; with seconds= ops_per_s]
+    /// What to optimise: makespan, ops_per_s, p99 or bytes_per_record [default: makespan; with seconds= ops_per_s]
     #[arg(long, value_name = "FIGURE", value_parser = objective)]
     pub objective: Option<Objective>,
     /// Search these values of KEY too, or instead of those declared; the first is the default others are compared with
     #[arg(long = "vary", value_name = "KEY=VALUES", value_parser = key_value)]
     pub vary: Vec<(String, String)>,
-    /// Search nothing but the keys of --vary
+    /// Search only the keys of --vary
     #[arg(long, requires = "vary")]
     pub only: bool,
     /// Input: a file, or a name `kvtrial jobs` shows
@@ -208,10 +208,10 @@ pub struct TuneArguments {
     /// Set a parameter of the job; repeat it for more
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
-    /// Connections of the default setting
+    /// Connections in the default setting
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 100_000))]
     pub clients: u32,
-    /// Operations in flight of each client of the default setting
+    /// Operations each client may have in flight in the default setting
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 100_000))]
     pub pipeline: u32,
     /// Longest wait for any reply

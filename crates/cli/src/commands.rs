@@ -1,4 +1,4 @@
-//! One module a command, and which of them is carried out.
+//! One module per command, and which of them is carried out.
 
 mod check;
 mod clear;
@@ -45,7 +45,7 @@ pub fn carry_out(arguments: Arguments, leave: Leave) -> ExitCode {
     }
 }
 
-/// What all commands of users rest on.
+/// What every command a user gives needs first.
 fn prepare(leave: Leave) -> Result<(), Failure> {
     ::stores::echo_served_by(echo::command_line());
     ::report::fit_terminal();

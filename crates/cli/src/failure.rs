@@ -48,7 +48,7 @@ impl Failure {
 }
 
 impl Failure {
-    /// A store that died, or has no answer, fails what was to be checked; all else is the user's to mend.
+    /// A store that died, or has no answer, fails the check; everything else is for the user to fix.
     pub fn of(error: RunError) -> Failure {
         let status = if matches!(error, RunError::Broken { .. } | RunError::Answer(_)) { VOID } else { USAGE };
         Failure { message: error.to_string(), status }
@@ -71,7 +71,7 @@ impl Failure {
     }
 }
 
-/// Everything a library says before measuring is the user's to mend.
+/// What a library refuses before anything is measured, the user can fix.
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Failure {
         Failure::usage(error)

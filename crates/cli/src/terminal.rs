@@ -41,7 +41,7 @@ fn on(stream: &impl IsTerminal) -> Colour {
     }
 }
 
-/// Says something beside the output: a line on standard error. Who closed it, or has no room for it, does not want to know.
+/// Says something beside the output: a line on standard error. If it is closed or full, nobody is left to warn.
 pub fn note(line: &str) {
     let _ = io::stderr().lock().write_all(format!("{}\n", shown(line)).as_bytes());
 }

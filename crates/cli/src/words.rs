@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use std::ffi::OsStr;
 
-/// Takes any text, and tells shells these words.
+/// Takes any text, and offers these words to shells.
 #[derive(Clone)]
 pub struct Hinted(fn() -> Vec<&'static str>);
 

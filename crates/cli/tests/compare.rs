@@ -210,7 +210,7 @@ fn damaged_newer_and_mixed_studies_are_told_with_the_remedy() {
     };
     told("torn", &whole[..whole.len() / 2], "cut short");
     told("newer", &whole.replacen("\"schema\": 1", "\"schema\": 2", 1), "Update kvtrial");
-    told("other", "{\"a\": 1}", "is no study");
+    told("other", "{\"a\": 1}", "is not a study");
     std::fs::write(desk.path().join("torn/trials.jsonl"), "").unwrap();
     let ran = desk.kvtrial("compare torn/study.json after");
     assert!(

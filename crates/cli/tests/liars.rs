@@ -153,8 +153,8 @@ fn assert_liar(job: &str, rules: Vec<Rule>, lie: Lie, more: &[&str], kind: &str)
     let ran = run_once(job, &url(Protocol::Resp, server.port()), more);
     let told = server.told().into_iter().filter(|told| told.lie == lie).count();
     assert!(told > 0, "{lie:?} was not told\n{}", ran.said());
-    assert_eq!((ran.verdict(), ran.status), ("void", 1), "{lie:?} was told {told} times\n{}", ran.said());
-    assert!(ran.why(kind).is_some(), "{lie:?} was told {told} times: {}", ran.only()["verdict"]);
+    assert_eq!((ran.verdict(), ran.status), ("void", 1), "the lie {lie:?} was used {told} times\n{}", ran.said());
+    assert!(ran.why(kind).is_some(), "the lie {lie:?} was used {told} times: {}", ran.only()["verdict"]);
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl Drop for Redis {
 /// Attempts at a measurement that anything else on this machine can only make worse.
 const ATTEMPTS: u32 = 3;
 
-/// Open loop at 1,000 reads a second on a server that is frozen meanwhile.
+/// Open loop at 1,000 reads per second on a server that is frozen meanwhile.
 struct Event {
     /// How long the run is, and how that is set.
     run: Duration,

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// Stores, values of the varied parameter, trials a cell, points over time a trial.
+/// Stores, values of the varied parameter, trials per cell, points over time per trial.
 const CELLS_500: [u32; 4] = [50, 10, 5, 100];
 const TRIALS_100_000: [u32; 4] = [50, 10, 200, 10];
 

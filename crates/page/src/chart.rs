@@ -11,7 +11,7 @@ pub struct Chart {
     pub title: String,
     /// Which cells, and how to read it.
     pub note: String,
-    /// What a reader who does not see it should know.
+    /// What it shows, for a reader who cannot see it.
     pub description: String,
     /// Height in CSS pixels; a chart of facets has its own, which follows from its width.
     pub height: u32,
@@ -44,7 +44,7 @@ pub(crate) struct Section {
     pub id: &'static str,
     /// Its heading.
     pub title: &'static str,
-    /// What the reader is to know first.
+    /// What the reader should know first.
     pub intro: String,
     /// One for each combination of parameters.
     pub parts: Vec<SectionPart>,
@@ -61,7 +61,7 @@ pub(crate) struct SectionPart {
     pub charts: Vec<Chart>,
 }
 
-/// Rounds all numbers to the six digits a picture can show at most: a large study's page is half as large then.
+/// Rounds all numbers to the six digits a picture can show at most: this halves the page of a large study.
 pub(crate) fn shorten(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {

@@ -16,9 +16,9 @@ pub(crate) struct Headline {
     pub more: Vec<String>,
 }
 
-/// The headline of a report on so many studies.
+/// The headline of a report on this many studies.
 pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -> Headline {
-    // What a search looked for is its finding; which of its cells came first is not.
+    // The finding of a search is what it looked for, not which of its cells came first.
     let mut sentences = match (&study.tune, study.rate_search.as_slice(), grouped) {
         (Some(tune), _, _) => words::tune::sentences(study, tune),
         (None, [], []) => vec!["This study has no cells.".to_owned()],
@@ -28,8 +28,8 @@ pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -
     };
     if studies > 1 {
         let text = format!(
-            "{studies} studies laid over each other. Their trials did not take turns, so what changed on the machine in between looks like a \
-             difference of the stores; kvtrial compare tests one."
+            "{studies} studies overlaid. Their trials did not alternate, so a change of the machine in between looks like a \
+             difference between the stores; kvtrial compare tests one."
         );
         sentences.push(text);
     }
@@ -85,7 +85,7 @@ fn group_sentences(group: &Group<'_>) -> Vec<String> {
             let least = cells.iter().map(|cell| group.metric.samples(cell).len()).min().unwrap_or_default();
             let trials = if least == 1 { "1 trial".into() } else { format!("{least} trials") };
             vec![format!(
-                "No order is shown of {of}: {trials} per store are too few, --repeats {} or more can. Listed by median: {}.",
+                "No order is shown of {of}: {trials} per store are too few; --repeats {} or more can show one. Listed by median: {}.",
                 stats::FEWEST_TRIALS,
                 medians(group, &cells)
             )]
@@ -190,7 +190,7 @@ fn alone(group: &Group<'_>) -> Option<String> {
     let figure = group.metric.of_cell(cell)?;
     let word = figures::title(group.metric).to_lowercase();
     let shown = figures::with_interval(&figure, group.metric.unit());
-    Some(format!("{}: {word} {shown}; no other of the {} to compare it with.", label(cell), class(group)))
+    Some(format!("{}: {word} {shown}; there are no other {} to compare it with.", label(cell), class(group)))
 }
 
 /// Which cells are void, and why.

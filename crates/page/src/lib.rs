@@ -1,6 +1,6 @@
 //! The report of a study as a page and as pictures: one HTML file that opens offline ten years from now, and plots as SVG and PNG.
 //!
-//! A [`Report`] is made from one study, or from several laid over each other. It decides what is shown; [`Report::html`] and
+//! A [`Report`] is made from one study, or from several overlaid. It decides what is shown; [`Report::html`] and
 //! [`Report::plots`] only draw it. Every chart is described once, as plain JSON ([`Chart`]); one piece of JavaScript
 //! (`assets/chart.js` with Apache ECharts) draws it in the reader's browser and, run by an interpreter inside kvtrial, in the files.
 //! Behind every chart is a table with the same figures.

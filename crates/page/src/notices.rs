@@ -26,7 +26,7 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
     let of =
         |status: Status| -> Vec<&Cell> { study.cells.iter().filter(|cell| cell.verdict.status == status).collect() };
     let (void, degraded, unrun) = (of(Status::Void), of(Status::Degraded), of(Status::NotRun));
-    // Before all else: whose answers differ did not do the same work.
+    // Before all else: stores whose answers differ did not do the same work.
     for disagreement in disagreements(study) {
         add(Weight::Bad, disagreement);
     }
@@ -64,16 +64,13 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
         .map(|cell| wanted.saturating_sub(cell.counted().count()))
         .sum();
     if missing > 0 && report.named.len() == 1 {
-        add(
-            Weight::Warning,
-            format!("Unfinished: {missing} trials are missing. kvtrial run … --resume goes on with it."),
-        );
+        add(Weight::Warning, format!("Unfinished: {missing} trials are missing. kvtrial run … --resume continues it."));
     }
     let search = study.tune.is_some() || !study.rate_search.is_empty();
     if !search && study.cells.iter().any(|cell| !cell.baseline && cell.counted().count() == 1) {
         add(
             Weight::Warning,
-            "Some cells have one trial: a value without an interval, and no test can tell it from another.".into(),
+            "Some cells have one trial: a value without an interval, which no test can separate from another.".into(),
         );
     }
     for difference in differences(report) {
@@ -115,7 +112,7 @@ fn listed(cells: &[&Cell], name: impl Fn(&Cell) -> String) -> String {
     names.join(", ") + &more
 }
 
-/// Stores that did the same work and came to other answers.
+/// Stores that did the same work and came to different answers.
 fn disagreements(study: &Study) -> Vec<String> {
     let mut found = Vec::new();
     for part in analysis::parts(study) {

@@ -18,7 +18,7 @@ const STACK_BYTES: usize = 1 << 20;
 
 /// Sections a large study has plots of: its findings. The others, of one combination of hundreds, are in the page.
 const FIRST_SECTIONS: [&str; 5] = ["setting", "rate", "sweep", "ranking", "latency"];
-/// What the interpreter may hold before it looks for garbage within a chart; it does so after each.
+/// What the interpreter may hold before it collects garbage within a chart; after each chart it always does.
 const GARBAGE_BYTES: usize = 48 << 20;
 
 /// A chart as two files.
@@ -46,7 +46,7 @@ pub enum PlotError {
         detail: String,
     },
     /// The SVG could not be made into pixels.
-    #[error("plots: {chart} could not be made a PNG: {detail}. The SVG file is there")]
+    #[error("plots: {chart} could not be turned into a PNG: {detail}. The SVG file is there")]
     Pixels {
         /// The chart.
         chart: String,
@@ -70,7 +70,7 @@ impl Report<'_> {
         runtime.set_gc_threshold(GARBAGE_BYTES);
         let context = Context::full(&runtime).map_err(|error| failed("charts", error.to_string()))?;
         context.with(|js| {
-            // Timers serve animations only, of which a picture has none.
+            // Timers drive animations only, and a picture has none.
             let prepare = "globalThis.setTimeout = () => 0; globalThis.clearTimeout = () => {};";
             for source in [prepare, assets::ECHARTS, assets::CHART] {
                 js.eval::<(), _>(source).catch(&js).map_err(|error| failed("charts", error.to_string()))?;

@@ -53,10 +53,10 @@ fn leaders(parts: &[Grouped<'_>]) -> Vec<String> {
             }
         }
     }
-    tallies.into_iter().map(told).collect()
+    tallies.into_iter().map(sentence).collect()
 }
 
-fn told(mut tally: Tally<'_>) -> String {
+fn sentence(mut tally: Tally<'_>) -> String {
     tally.leaders.sort_by_key(|leader| std::cmp::Reverse(leader.1));
     let Tally { class, group, combinations, stores, leaders } = tally;
     let shown: usize = leaders.iter().map(|leader| leader.1).sum();
@@ -155,7 +155,7 @@ impl<'a> Row<'a> {
         if few {
             let fewest = stats::FEWEST_TRIALS;
             return format!(
-                "{store} has its best median, {figure}, at {label}; too few trials to show that it is the best, --repeats {fewest} or more can."
+                "{store} has its best median, {figure}, at {label}; too few trials to show that it is the best; --repeats {fewest} or more can."
             );
         }
         match level.len() {

@@ -1,4 +1,4 @@
-//! What a report is about: one study, or several laid over each other.
+//! What a report is about: one study, or several overlaid.
 
 use crate::chart::Section;
 use crate::headline::{Headline, headline};
@@ -60,7 +60,7 @@ impl<'a> Report<'a> {
         self.study.cells.len() > LARGE
     }
 
-    /// A report on these studies: on one alone, or on several laid over each other.
+    /// A report on these studies: on one alone, or on several overlaid.
     pub fn new(named: Vec<Named<'a>>) -> Report<'a> {
         let study = match named.as_slice() {
             [one] => Cow::Borrowed(one.study),

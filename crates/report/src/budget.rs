@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(
             sentence(&unsplit, &[]).unwrap(),
             "On redis-unix an operation takes 33.4 µs: 100 ns generator (null), 1.60 µs client (ram), 31.7 µs wire + store. \
-             It cannot be split further: echo-unix (203 µs) took longer than what is to be measured by it."
+             It cannot be split further, because a baseline was slower than what it is part of: echo-unix (203 µs)."
         );
         let far = cell(
             "redis://10.0.0.5:6379",

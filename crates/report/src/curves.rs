@@ -4,19 +4,19 @@ use crate::figure::Figure;
 use crate::layout::{Colour, Column, Row, Side, Style, Table, WIDTH, columns, paragraph};
 use crate::plot::{Line, plot};
 use crate::spark::sparkline;
-use analysis::middle_trial;
+use analysis::median_trial;
 use std::collections::{BTreeMap, BTreeSet};
 use study::{Cell, Study, TrialRecord};
 use words::units;
 
-/// Fewer points are no curve.
+/// Fewer points are not a curve.
 const FEWEST: usize = 5;
 /// More lines or plots than these are for the report, not for a terminal.
 const MOST_LINES: usize = 24;
 const MOST_PLOTS: usize = 4;
 const BARS: usize = 32;
 const FEWEST_BARS: usize = 12;
-/// What a narrow terminal does without first: the lowest rate, the highest.
+/// What a narrow terminal omits first: the lowest rate, the highest.
 const SPARE: [usize; 2] = [3, 4];
 
 const COLUMNS: [Column; 5] = [
@@ -27,7 +27,7 @@ const COLUMNS: [Column; 5] = [
     Column { title: "HIGHEST", side: Side::Right, gap: 2 },
 ];
 
-/// A line for each ranked cell that ran long enough: the rate of its trial of median time, each line drawn to its own highest.
+/// A line for each ranked cell that ran long enough: the rate of its median trial, each line scaled to its own highest.
 pub(crate) fn over_time(study: &Study, colour: Colour) -> String {
     let varied = varied(study);
     let drawn = study.cells.iter().filter(|cell| cell.verdict.is_ranked());
@@ -51,7 +51,7 @@ fn more(hidden: usize, what: &str, colour: Colour) -> String {
 }
 
 fn row(cell: &Cell, varied: &BTreeMap<&str, BTreeSet<&str>>) -> Option<Row> {
-    let trial = middle_trial(cell).filter(|trial| !trial.series.is_empty())?;
+    let trial = median_trial(cell).filter(|trial| !trial.series.is_empty())?;
     let rates = rates(trial);
     if rates.len() < FEWEST {
         return None;

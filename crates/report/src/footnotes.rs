@@ -82,7 +82,7 @@ pub(crate) fn instrument(study: &Study) -> Option<String> {
     })
 }
 
-/// Numbers of the footnotes that tell of emulated operations, one a distinct set.
+/// Numbers of the footnotes on emulated operations, one per distinct set.
 pub(crate) struct Emulations(Vec<Vec<String>>);
 
 impl Emulations {
@@ -117,7 +117,7 @@ impl Emulations {
     }
 }
 
-/// What a crash would lose behind a cache, a sentence a store.
+/// What a crash would lose behind a cache, one sentence per store.
 pub(crate) fn crashes<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter_map(|cell| {
         let lost = cell.store_config.get("cache_crash_loses")?;
@@ -143,7 +143,7 @@ pub(crate) fn unjudged<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> +
     })
 }
 
-/// Requests sent again by adapters, a sentence a store.
+/// Requests sent again by adapters, one sentence per store.
 pub(crate) fn resent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter(|cell| cell.resent > 0).map(|cell| {
         let requests = if cell.resent == 1 { "1 request".into() } else { format!("{} requests", cell.resent) };
@@ -185,7 +185,7 @@ pub(crate) fn stalls<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + '
     })
 }
 
-/// Outliers nearer to the median than this share of it are not worth a word.
+/// Outliers nearer to the median than this share of it are not mentioned.
 const NOTABLE: f64 = 0.05;
 
 /// The trial most unlike the others of its cell, where there is one: named, never dropped.

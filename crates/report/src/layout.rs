@@ -182,7 +182,7 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The beginning of a text that takes at most so many columns.
+/// The beginning of a text that takes at most this many columns.
 fn beginning(text: &str, most: usize) -> &str {
     let mut columns = 0;
     let too_long = |&(_, c): &(usize, char)| {
@@ -192,7 +192,7 @@ fn beginning(text: &str, most: usize) -> &str {
     text.char_indices().find(too_long).map_or(text, |(end, _)| &text[..end])
 }
 
-/// A text in at most so many columns, its end cut off if it must be.
+/// A text in at most this many columns, its end cut off if it must be.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     if width(text) <= most { text.to_owned() } else { beginning(text, most.saturating_sub(1)).to_owned() + "…" }
 }

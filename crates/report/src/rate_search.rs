@@ -14,7 +14,7 @@ const COLUMNS: [Column; 6] = [
     Column { title: "BOUND", side: Side::Left, gap: 2 },
 ];
 
-/// Fewest rounds that have an interval.
+/// Fewer rounds than these have no interval.
 const LEAST_ROUNDS: u32 = 5;
 
 /// For each store a sentence with the rate, and the curve of response time over offered rate. At most 80 columns wide.
@@ -78,7 +78,7 @@ fn interval(rate: &Quantity) -> String {
             n if n < LEAST_ROUNDS => {
                 format!("{n} rounds are too few for an interval; --repeats {LEAST_ROUNDS} gives one")
             }
-            n => format!("no interval: in some of {n} rounds the bound was kept everywhere, or nowhere"),
+            n => format!("no interval: in some of the {n} rounds the bound was kept at every rate, or at none"),
         };
         format!("about {value} operations per second ({why})")
     }
@@ -109,7 +109,7 @@ mod tests {
     use study::{Quantity, RateLimit, RatePoint, RateSearch, Study};
 
     #[test]
-    fn the_rate_is_told_with_its_interval_and_the_curve_below_it() {
+    fn the_rate_is_printed_with_its_interval_and_the_curve_below_it() {
         let point = |offered: f64, p99_ms: f64, within| RatePoint {
             offered_ops_per_s: offered,
             achieved_ops_per_s: offered,

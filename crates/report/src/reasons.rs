@@ -5,13 +5,13 @@ use study::{Cell, Reason, ReasonKind, Status, Study, Verdict};
 use words::advice;
 
 /// Why a cell is void, degraded or was not run, beneath its row: what and how often, the first example, what to do. What is the same
-/// for many cells is said once, beneath the table.
+/// for many cells is printed once, beneath the table.
 pub(crate) fn of_cell(cell: &Cell, widespread: &[ReasonKind], colour: Colour) -> String {
     let own = cell.verdict.reasons.iter().filter(|reason| !widespread.contains(&reason.kind));
-    own.map(|reason| told(reason, "", 5, colour)).collect()
+    own.map(|reason| paragraphs(reason, "", 5, colour)).collect()
 }
 
-fn told(reason: &Reason, whom: &str, indent: usize, colour: Colour) -> String {
+fn paragraphs(reason: &Reason, whom: &str, indent: usize, colour: Colour) -> String {
     let style = if reason.kind.status() == Status::Void { Style::Bad } else { Style::Warning };
     let (meaning, remedy) = advice(reason.kind);
     let counts = reason.count > 1 && !stops_all(reason.kind);
@@ -21,13 +21,13 @@ fn told(reason: &Reason, whom: &str, indent: usize, colour: Colour) -> String {
     what + &paragraph(&format!("→ {remedy}"), indent + 2, indent + 4, Style::Plain, colour)
 }
 
-/// Whether a reason keeps all cells from running that have not run yet, rather than one.
+/// Whether a reason stops all cells that have not run yet, not just one.
 fn stops_all(kind: ReasonKind) -> bool {
     matches!(kind, ReasonKind::NoTrial | ReasonKind::Interrupted | ReasonKind::StudyStopped)
 }
 
-/// Kinds of reasons that more than two cells share and that are no store's affair: what degrades (the machine), and what ended the
-/// study.
+/// Kinds of reasons that more than two cells share and that say nothing about a store: what degrades (the machine), and what ended
+/// the study.
 pub(crate) fn widespread(study: &Study) -> Vec<ReasonKind> {
     let shared = |kind: &ReasonKind| kind.status() == Status::Degraded || stops_all(*kind);
     let reasons = study.cells.iter().flat_map(|cell| &cell.verdict.reasons);
@@ -47,7 +47,7 @@ pub(crate) fn of_many(study: &Study, widespread: &[ReasonKind], colour: Colour) 
         );
         let what = if stops_all(kind) { "Not run" } else { "Degraded" };
         let whom = format!("{what}, {cells} of {} rows. ", study.cells.len());
-        text += &all.reasons.iter().map(|reason| told(reason, &whom, 1, colour)).collect::<String>();
+        text += &all.reasons.iter().map(|reason| paragraphs(reason, &whom, 1, colour)).collect::<String>();
     }
     text
 }

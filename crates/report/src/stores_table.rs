@@ -121,7 +121,7 @@ enum Reach {
     Both,
 }
 
-/// Stores that are reached in two ways and differ in nothing else are one.
+/// Two stores that differ only in how they are reached share a row.
 fn fold_twins(stores: &[StoreRow]) -> Vec<(&StoreRow, Reach)> {
     let twins = |tcp: &StoreRow, unix: &StoreRow| {
         let renamed = StoreRow {
@@ -159,7 +159,7 @@ fn row(store: &StoreRow, reach: Reach) -> Row {
     ]
 }
 
-/// The operations a store has itself: those it lacks where they are fewer.
+/// The operations a store has itself, or those it lacks where they are fewer.
 fn operations(native: &[String], known: &[&str]) -> String {
     let lacks: Vec<&str> = known.iter().copied().filter(|name| !native.iter().any(|has| has == name)).collect();
     match lacks.len() {

@@ -24,7 +24,7 @@ const COLUMNS: [Column; 9] = [
     Column { title: "VERDICT", side: Side::Left, gap: 2 },
 ];
 const STORE: usize = 1;
-/// What a narrow terminal does without first: vs ram, vs null, the interval.
+/// What a narrow terminal omits first: vs ram, vs null, the interval.
 const SPARE: [usize; 3] = [7, 6, 3];
 const RATE: usize = 4;
 
@@ -32,7 +32,7 @@ const RATE: usize = 4;
 /// durability levels apart, fastest first, void cells last and unranked with their reasons beneath; then whether the stores agree,
 /// what was measured, and how to read it.
 ///
-/// Reads the cells' summaries: call [`analysis::summarise`] on cells first (a [`StudyDir`](crate::StudyDir) does).
+/// Reads the cells' summaries: call [`analysis::summarise`] on cells first (`archive::StudyDir` does).
 pub fn study_table(study: &Study, colour: Colour) -> String {
     let mut text = title(study, colour);
     let grouped: Vec<(Part<'_>, Vec<Group<'_>>)> = analysis::ranking(study);
@@ -150,7 +150,7 @@ fn trials(study: &Study) -> String {
     }
 }
 
-/// What is still to do in an interrupted study. Cells known to be void without a trial are not waited for.
+/// What is still to do in an interrupted study. A cell that is void without a trial will have none, so it is not missing any.
 fn unfinished(study: &Study) -> Option<String> {
     let wanted = study.repeats as usize;
     let cells = study.cells.iter().filter(|cell| cell.verdict.status != Status::Void || cell.was_run());
@@ -212,7 +212,7 @@ fn row(
     ]
 }
 
-/// `±4.2%`; where that says little, from where to where.
+/// `±4.2%`; where the interval is wider than the figure, its ends.
 fn interval(figure: &Quantity) -> Option<String> {
     let share = spread(figure)?;
     Some(match share {
@@ -224,7 +224,7 @@ fn interval(figure: &Quantity) -> Option<String> {
 
 fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour) -> String {
     let mut text = String::new();
-    // That they disagree stands above the tables.
+    // A disagreement stands above the tables.
     if let Some(agreement) = answers::agreement(cells).filter(|_| answers::all_agree(cells)) {
         text += &paragraph(&agreement, 1, 3, Style::Good, colour);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use study::{Quantity, Study, Tune, TuneEffect, TunedSetting};
 use words::{Batches, tune, units};
 
-/// Columns of the settings no other beats, with the rate of what their operations carry.
+/// Columns of the settings that no other beats; the rate is of what their operations carry.
 fn front_columns(batches: Option<Batches>) -> [Column; 4] {
     [
         Column { title: "SETTING", side: Side::Left, gap: 3 },
@@ -56,7 +56,7 @@ fn effects(tune: &Tune, colour: Colour) -> String {
     let known: Vec<(&TuneEffect, Quantity)> =
         tune.effects.iter().filter_map(|effect| effect.ratio.map(|ratio| (effect, ratio))).collect();
     if known.is_empty() {
-        let words = "Too few settings were tried to tell what each value does by itself; a larger --budget tries more.";
+        let words = "Too few settings were tried to show what each value does by itself; a larger --budget tries more.";
         return paragraph(words, 1, 3, Style::Plain, colour);
     }
     let mattered: Vec<Row> = known
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_setting_its_gain_and_what_did_not_matter_are_told() {
+    fn the_best_setting_its_gain_and_what_did_not_matter_are_printed() {
         let (study, tune) = tuned();
         let text = tune_text(&study, &tune, Colour::Never);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -150,7 +150,7 @@ mod tests {
             assert!(words.contains("that may be chance") && !words.contains("The best setting found"), "{text}");
             assert!(
                 words.contains(
-                    "No setting of redis-unix was shown to be better than the default in ops_per_s. First in the search was: clients=8"
+                    "No setting of redis-unix was shown to be better than the default in ops_per_s. The search ranked first: clients=8"
                 ),
                 "{text}"
             );

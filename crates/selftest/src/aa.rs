@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use store::StoreInfo;
-use study::{Bound, Proof, Quantity, Spec, Status};
+use study::{Proof, Quantity, Spec, Status, Tolerance};
 
 /// Trials of each store in a pair, unless asked otherwise. With 8 and 8 the rank test's true level is 4.99 %, closest to the 5 %
 /// asked for of all numbers below 20 (it is 3.2 % at 5, 4.3 % at 10), so the rate of false alarms can be told from 5 %.
@@ -155,7 +155,7 @@ impl Pairs {
     }
 
     fn false_alarms(&self, seen: &Outcome) -> Proof {
-        let bound = Bound::between(0.03, 0.07);
+        let bound = Tolerance::between(0.03, 0.07);
         let rate = rate(seen);
         // So many pairs tell the rate only so well: what counts is whether it can be from 3 to 7 %.
         let passed = rate.is_some_and(|rate| rate.low <= 0.07 && rate.high >= 0.03);
@@ -176,7 +176,7 @@ impl Pairs {
     }
 
     fn power(&self, seen: &Outcome) -> Proof {
-        let bound = Bound::at_least(0.9);
+        let bound = Tolerance::at_least(0.9);
         let rate = rate(seen);
         let found = rate.is_some_and(|rate| rate.high >= 0.9);
         let needed = stats::median(&seen.needed).unwrap_or(f64::INFINITY).round();

@@ -5,7 +5,7 @@ use measure::Clock;
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use study::Bound;
+use study::Tolerance;
 
 pub(crate) fn tests() -> [Test; 3] {
     [
@@ -13,7 +13,7 @@ pub(crate) fn tests() -> [Test; 3] {
             name: "clock_rate",
             claim: "the clock of latencies runs as fast as the system's, within a thousandth",
             unit: "ppm",
-            bound: Bound::at_most(1000.0),
+            bound: Tolerance::at_most(1000.0),
             scope: Scope::Quick,
             attempts: 3,
             measure: Box::new(|scope, _| Ok(rate_error_ppm(if scope == Scope::Full { 500 } else { 60 }))),
@@ -22,7 +22,7 @@ pub(crate) fn tests() -> [Test; 3] {
             name: "clock_order",
             claim: "what one thread did before another is not later by the clock, in 20,000 hand-overs, by more than the processor reorders",
             unit: "ns at most",
-            bound: Bound::at_most(500.0),
+            bound: Tolerance::at_most(500.0),
             scope: Scope::Quick,
             attempts: 1,
             measure: Box::new(|_, stop| Ok(largest_reversal_ns(20_000, stop) as f64)),
@@ -31,7 +31,7 @@ pub(crate) fn tests() -> [Test; 3] {
             name: "clock_cost",
             claim: "a look at the clock takes less than 200 ns",
             unit: "ns",
-            bound: Bound::at_most(200.0),
+            bound: Tolerance::at_most(200.0),
             scope: Scope::Quick,
             attempts: 3,
             measure: Box::new(|_, _| Ok(cost_ns())),

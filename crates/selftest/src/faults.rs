@@ -6,14 +6,14 @@ use crate::test::{Scope, Test};
 use engine::Settings;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use study::{Bound, ReasonKind, Spec, Status, TrialRecord};
+use study::{ReasonKind, Spec, Status, Tolerance, TrialRecord};
 
 pub(crate) fn tests() -> Vec<Test> {
     let found = |name, claim, lie, kinds: &'static [ReasonKind]| Test {
         name,
         claim,
         unit: "reasons found",
-        bound: Bound::at_least(1.0),
+        bound: Tolerance::at_least(1.0),
         scope: Scope::Quick,
         attempts: 1,
         measure: Box::new(move |_, stop| Ok(found(&trial(lie, stop)?, kinds) as f64)),
@@ -24,7 +24,7 @@ pub(crate) fn tests() -> Vec<Test> {
             name: "honest_store",
             claim: "a store that answers rightly is found valid",
             unit: "reasons found",
-            bound: Bound::at_most(0.0),
+            bound: Tolerance::at_most(0.0),
             scope: Scope::Quick,
             attempts: 1,
             measure: Box::new(|_, stop| Ok(voiding(&trial(Lie::None, stop)?) as f64)),

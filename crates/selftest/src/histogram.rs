@@ -3,14 +3,14 @@
 use crate::test::{Scope, Test};
 use data::wyrand::WyRand;
 use measure::Histogram;
-use study::Bound;
+use study::Tolerance;
 
 pub(crate) fn tests() -> [Test; 1] {
     [Test {
         name: "histogram_error",
         claim: "latencies from 1 ns to 1 h and their percentiles are shown within 1 % of the exact values",
         unit: "%",
-        bound: Bound::at_most(1.0),
+        bound: Tolerance::at_most(1.0),
         scope: Scope::Quick,
         attempts: 1,
         measure: Box::new(|_, _| Ok(100.0 * single_values().max(percentiles()))),

@@ -5,7 +5,7 @@ use crate::test::{Scope, Test};
 use engine::{Arrivals, End, Outcome, Settings, run_phase};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use study::Bound;
+use study::Tolerance;
 
 pub(crate) fn tests() -> [Test; 4] {
     [
@@ -13,7 +13,7 @@ pub(crate) fn tests() -> [Test; 4] {
             name: "stall_p99",
             claim: "a store that freezes once is reported accurately: p99 is the time the formula gives",
             unit: "of the true p99",
-            bound: Bound::between(0.98, 1.02),
+            bound: Tolerance::between(0.98, 1.02),
             scope: Scope::Quick,
             attempts: 3,
             measure: Box::new(stall),
@@ -22,7 +22,7 @@ pub(crate) fn tests() -> [Test; 4] {
             name: "queue_m_d_1",
             claim: "the mean response time of random arrivals is that of queueing theory (M/D/1 at load 0.6)",
             unit: "of the mean by Pollaczek and Khinchine",
-            bound: Bound::between(0.92, 1.08),
+            bound: Tolerance::between(0.92, 1.08),
             scope: Scope::Full,
             attempts: 3,
             measure: Box::new(queue),
@@ -31,7 +31,7 @@ pub(crate) fn tests() -> [Test; 4] {
             name: "rate",
             claim: "20,000 operations per second asked for are 20,000 per second sent",
             unit: "of the rate asked for",
-            bound: Bound::between(0.995, 1.005),
+            bound: Tolerance::between(0.995, 1.005),
             scope: Scope::Full,
             attempts: 3,
             measure: Box::new(|_, stop| Ok(evenly_sent(stop)?.0)),
@@ -40,7 +40,7 @@ pub(crate) fn tests() -> [Test; 4] {
             name: "send_lag_p95",
             claim: "95 of 100 operations are sent less than 1 ms after they are due",
             unit: "ms",
-            bound: Bound::at_most(1.0),
+            bound: Tolerance::at_most(1.0),
             scope: Scope::Full,
             attempts: 3,
             measure: Box::new(|_, stop| Ok(evenly_sent(stop)?.1)),

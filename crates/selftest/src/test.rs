@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use study::{Bound, Proof};
+use study::{Proof, Tolerance};
 
 /// How much is proved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) struct Test {
     pub(crate) name: &'static str,
     pub(crate) claim: &'static str,
     pub(crate) unit: &'static str,
-    pub(crate) bound: Bound,
+    pub(crate) bound: Tolerance,
     /// `Quick`: also part of the quick proofs.
     pub(crate) scope: Scope,
     /// Measurements of time are tried this often, as anything else on the machine can only spoil them; the first that holds counts.
@@ -70,7 +70,7 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
     use std::sync::atomic::AtomicBool;
-    use study::Bound;
+    use study::Tolerance;
 
     fn proof_of(values: &'static [f64], attempts: u32) -> study::Proof {
         let next = Rc::new(Cell::new(0));
@@ -78,7 +78,7 @@ mod tests {
             let at = next.replace(next.get() + 1);
             values.get(at).copied().ok_or_else(|| "no more values".to_owned())
         };
-        let bound = Bound::between(1.0, 2.0);
+        let bound = Tolerance::between(1.0, 2.0);
         let (name, claim, unit, scope) = ("x", "x is between 1 and 2", "", Scope::Quick);
         Test { name, claim, unit, bound, scope, attempts, measure: Box::new(measure) }
             .prove(Scope::Full, &AtomicBool::new(false))

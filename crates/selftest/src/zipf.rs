@@ -3,7 +3,7 @@
 use crate::test::{Scope, Test};
 use data::wyrand::WyRand;
 use data::zipf::Zipf;
-use study::Bound;
+use study::Tolerance;
 
 const RANKS: u64 = 100_000;
 const THETA: f64 = 0.99;
@@ -16,7 +16,7 @@ pub(crate) fn tests() -> [Test; 1] {
         name: "zipf_chi_square",
         claim: "draws of 100,000 keys follow Zipf's law of exponent 0.99: the deviation is below that of 1 in 10,000 honest draws",
         unit: "χ², 109 degrees of freedom",
-        bound: Bound::at_most(critical(CLASSES as f64 - 1.0)),
+        bound: Tolerance::at_most(critical(CLASSES as f64 - 1.0)),
         scope: Scope::Quick,
         attempts: 1,
         measure: Box::new(|scope, _| {

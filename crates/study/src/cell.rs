@@ -139,7 +139,7 @@ impl Cell {
         self.counted().next().is_some()
     }
 
-    /// Whether its durability level is only what the user's own server says. Earlier builds did not write it down; a URL tells.
+    /// Whether its durability level is only what the user's own server says. Earlier builds did not record it; there a URL decides.
     pub fn durability_is_claimed(&self) -> bool {
         match self.durability_source {
             Some(source) => source == DurabilitySource::AsTheServerSays,

@@ -42,7 +42,7 @@ impl fmt::Display for Durability {
 pub enum DurabilitySource {
     /// kvtrial configured the store for it, and read the setting back where the store can be asked.
     SetByKvtrial,
-    /// The user's own server, named by a URL, says so (or is taken to, where its protocol cannot tell). kvtrial has not shown it.
+    /// The user's own server, named by a URL, says so (or is assumed to, where its protocol cannot ask). kvtrial has not shown it.
     AsTheServerSays,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One point of a growth curve: a stretch of the run that ends with so many records stored.
+/// One point of a growth curve: a stretch of the run that ends with this many records stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CurvePoint {

@@ -24,7 +24,7 @@ pub enum LeftCount {
     /// As many as said: the last trial was finished.
     #[default]
     Exact,
-    /// At most as many as said: the last trial was not finished, or its job cannot tell.
+    /// At most as many as said: the last trial was not finished, or its job cannot count them.
     AtMost,
     /// It is not known: the last trial was not finished, and its job inserts as long as there is time. Said are those known before.
     Unknown,

@@ -14,7 +14,7 @@ pub struct RateSearch {
     pub bound: String,
     /// Operations a second of a closed loop with the same clients, where the search began.
     pub closed_ops_per_s: f64,
-    /// The rate, operations a second: the median over independent rounds at the edge. `None` when no rate keeps the bound, or
+    /// The rate, in operations per second: the median over independent rounds at the edge. `None` when no rate keeps the bound, or
     /// the search was not finished.
     pub rate: Option<Quantity>,
     /// What stands in the way of a higher rate.
@@ -149,7 +149,7 @@ pub struct TuneEffect {
     pub key: String,
     /// The value.
     pub value: String,
-    /// How many times better than the key's default; above 1 is better. `None` when too few settings were tried to tell.
+    /// How many times better than the key's default; above 1 is better. `None` when too few settings were tried to show it.
     pub ratio: Option<Quantity>,
     /// Whether 1 lies outside the interval.
     pub told_apart: bool,

@@ -47,7 +47,7 @@ pub struct Proof {
     /// What was measured; `null` when it could not be (then `problem` says why).
     pub measured: Option<f64>,
     /// Where it has to be.
-    pub bound: Bound,
+    pub bound: Tolerance,
     /// Unit of `measured` and `bound`.
     pub unit: String,
     /// Interval of a measured rate.
@@ -61,27 +61,27 @@ pub struct Proof {
 /// The range in which a measurement proves its claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Bound {
+pub struct Tolerance {
     /// The least it may be.
     pub low: Option<f64>,
     /// The most it may be.
     pub high: Option<f64>,
 }
 
-impl Bound {
+impl Tolerance {
     /// From `low` to `high`.
-    pub const fn between(low: f64, high: f64) -> Bound {
-        Bound { low: Some(low), high: Some(high) }
+    pub const fn between(low: f64, high: f64) -> Tolerance {
+        Tolerance { low: Some(low), high: Some(high) }
     }
 
     /// `high` or less.
-    pub const fn at_most(high: f64) -> Bound {
-        Bound { low: None, high: Some(high) }
+    pub const fn at_most(high: f64) -> Tolerance {
+        Tolerance { low: None, high: Some(high) }
     }
 
     /// `low` or more.
-    pub const fn at_least(low: f64) -> Bound {
-        Bound { low: Some(low), high: None }
+    pub const fn at_least(low: f64) -> Tolerance {
+        Tolerance { low: Some(low), high: None }
     }
 
     /// Whether a measurement is within.

@@ -135,7 +135,7 @@ pub struct Reason {
 pub struct Verdict {
     /// The worst status of all reasons.
     pub status: Status,
-    /// Sorted by kind, one entry a kind.
+    /// Sorted by kind, one entry per kind.
     pub reasons: Vec<Reason>,
 }
 

@@ -19,7 +19,7 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ),
         ReasonKind::UnexpectedMiss => (
             "keys that must exist were missing",
-            "the store evicts or expires: give it more memory, or switch eviction off",
+            "the store evicts or expires: give it more memory, or turn eviction off",
         ),
         ReasonKind::UnexpectedHit => {
             ("keys that must not exist were found", "the store was not empty: give it an empty database or directory")
@@ -35,7 +35,7 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "the store says why: often its memory limit, its value size limit, or that it is read-only",
         ),
         ReasonKind::ConnectionLost => {
-            ("connections lost", "look into the server's log, and at its limits on clients and idle time")
+            ("connections lost", "read the server's log, and look at its limits on clients and idle time")
         }
         ReasonKind::Protocol => (
             "replies that are not the protocol",
@@ -43,7 +43,7 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ),
         ReasonKind::Deadline => (
             "operations without a reply in time",
-            "the store froze or is far too slow: look into its log, or raise --deadline",
+            "the store froze or is far too slow: read its log, or raise --deadline",
         ),
         ReasonKind::LostUpdates => (
             "updates lost",
@@ -62,7 +62,7 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "worker process died",
             "an embedded store ended its process, or memory ran out: give it more disk and memory, or report it to its author",
         ),
-        ReasonKind::ServerDied => ("server died", "look into its log; it may have run out of memory or disk"),
+        ReasonKind::ServerDied => ("server died", "read its log; it may have run out of memory or disk"),
         ReasonKind::NotStarted => {
             ("store could not be started", "`kvtrial stores` shows what is found and how to install what is not")
         }
@@ -71,7 +71,7 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         }
         ReasonKind::Evicted => (
             "keys dropped by the store itself",
-            "it needed room, or let them expire: give it more memory, or switch eviction and expiry off",
+            "it needed room, or let them expire: give it more memory, or turn eviction and expiry off",
         ),
         ReasonKind::ClientSaturated => {
             ("client at its limit", "kvtrial itself may be what was measured: give it more threads, or more processors")
@@ -95,12 +95,10 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "read back far slower than everything before",
             "the store may put off work until the first read, and then the timed rate leaves that work out",
         ),
-        ReasonKind::NoTrial => {
-            ("no counted trial was finished", "go on with the study: the same command with --resume")
-        }
-        ReasonKind::Interrupted => ("interrupted before", "go on with the study: the same command with --resume"),
+        ReasonKind::NoTrial => ("no counted trial was finished", "resume the study: the same command with --resume"),
+        ReasonKind::Interrupted => ("interrupted before", "resume the study: the same command with --resume"),
         ReasonKind::StudyStopped => {
-            ("the study stopped before", "mend what stopped it, then go on: the same command with --resume")
+            ("the study stopped before", "fix what stopped it, then resume: the same command with --resume")
         }
         ReasonKind::KeysFound => (
             "keys of the job were already in the store",

@@ -15,16 +15,16 @@ pub fn sentence(name: &str, cell: &Cell, budget: &Budget) -> String {
     let slow: Vec<String> = budget.too_slow.iter().map(slow).collect();
     let unsplit = match slow.len() {
         0 => String::new(),
-        1 => format!(" It cannot be split further: {} took longer than what is to be measured by it.", slow[0]),
-        _ => {
-            format!(" It cannot be split further: {} took longer than what is to be measured by them.", slow.join(", "))
-        }
+        _ => format!(
+            " It cannot be split further, because a baseline was slower than what it is part of: {}.",
+            slow.join(", ")
+        ),
     };
     format!("On {name} {operation} takes {whole}: {}.{unsplit}", parts.join(", "))
 }
 
-/// A part, with the baseline it was measured by; the last one is the store's own. What it is said to take is what is drawn of it: all
-/// together are the whole.
+/// A part, with the baseline it was measured by; the last one is the store's own. Its time is the length of its bar, so that
+/// the parts add up to the whole.
 fn told(part: &BudgetPart, last: bool) -> String {
     let name = part.name();
     let measured_by = if last { String::new() } else { format!(" ({})", part.of) };

@@ -3,8 +3,8 @@
 use crate::advice::advice;
 use crate::units;
 use analysis::{
-    ALPHA, Better, Comparison, Condition, Contrast, Difference, Finding, Gate, Judgement, Metric, Obstacle, Outcome,
-    Pair, Unit, Weight,
+    ALPHA, Better, Comparison, Condition, Contrast, Difference, Finding, Gate, Judgement, Metric, Obstacle, Pair,
+    Ruling, Unit, Weight,
 };
 use study::{Quantity, Reason, Status, Verdict};
 
@@ -100,7 +100,7 @@ fn range(ratio: &Quantity) -> String {
     if low == high { low } else { format!("{low} to {high}") }
 }
 
-/// `1.31x`; close to 1 with as many digits as tell it from 1.
+/// `1.31x`; near 1 with one digit more, so that it does not read as 1.
 fn times(ratio: f64) -> String {
     let text = units::ratio(ratio);
     let text = text.strip_prefix('x').unwrap_or(&text);
@@ -170,10 +170,10 @@ pub fn obstacle(pair: &Pair) -> Option<String> {
         Obstacle::VoidA | Obstacle::NotRunA => unranked(&pair.a, &pair.verdict_a),
         Obstacle::VoidB | Obstacle::NotRunB => unranked(&pair.b, &pair.verdict_b),
         Obstacle::Unlike => {
-            format!("not compared: {}. Measure both alike, or say --anyway", differ(Weight::Forbids))
+            format!("not compared: {}. Measure both alike, or add --anyway", differ(Weight::Forbids))
         }
         Obstacle::Across => {
-            format!("not compared: {}. To compare them all the same say --across", differ(Weight::Across))
+            format!("not compared: {}. Add --across to compare them anyway", differ(Weight::Across))
         }
         Obstacle::NoFigures => "not compared: they have no figure in common; name another with --metric".into(),
     })
@@ -238,22 +238,22 @@ pub fn judgement(judgement: &Judgement, gates: &[Gate]) -> String {
     });
     let seen = seen.map_or(String::new(), |seen| format!(": {seen}"));
     match &judgement.outcome {
-        Outcome::Kept => format!("passed  {} {}{seen}{}", judgement.cell, judgement.gate, correction(judgement)),
-        Outcome::Broken => format!("FAILED  {} {}{seen}{}", judgement.cell, judgement.gate, correction(judgement)),
-        Outcome::NotApplicable { reason } => format!("skipped {} {}: {reason}", judgement.cell, judgement.gate),
-        Outcome::TooFew { repeats_needed } => format!(
-            "undecidable {} {}: the repeats are too few to show it among all that is judged; run with --repeats \
+        Ruling::Kept => format!("passed  {} {}{seen}{}", judgement.cell, judgement.gate, correction(judgement)),
+        Ruling::Broken => format!("FAILED  {} {}{seen}{}", judgement.cell, judgement.gate, correction(judgement)),
+        Ruling::NotApplicable { reason } => format!("skipped {} {}: {reason}", judgement.cell, judgement.gate),
+        Ruling::TooFew { repeats_needed } => format!(
+            "undecided {} {}: too few repeats for the number of judgements; run with --repeats \
              {repeats_needed} or more",
             judgement.cell, judgement.gate
         ),
     }
 }
 
-/// What the correction for the number of judgements made of a figure that seems beyond its bound.
+/// What was left, after correction for the number of judgements, of a figure that seemed to be beyond its bound.
 fn correction(judgement: &Judgement) -> String {
     match (judgement.p, judgement.p_holm) {
         (Some(p), Some(p_holm)) if p < ALPHA && p_holm > p => {
-            format!(" (p {}, corrected for all that is judged {})", p_cell(p), p_cell(p_holm))
+            format!(" (p {}, corrected for all judgements {})", p_cell(p), p_cell(p_holm))
         }
         _ => String::new(),
     }

@@ -1,8 +1,8 @@
-//! What a run left in stores of the user's, in words.
+//! What a run left behind in user-owned stores, in words.
 
 use study::{Left, LeftCount, Study};
 
-/// A sentence for each store of the user's that keeps something of the run.
+/// A sentence for each user-owned store that keeps something of the run.
 pub fn left_sentences(study: &Study) -> Vec<String> {
     study.left.iter().map(sentence).collect()
 }
@@ -12,13 +12,11 @@ fn sentence(left: &Left) -> String {
     let keys = match left.count {
         LeftCount::Exact => format!("{} {noun} of this run", left.keys),
         LeftCount::AtMost => format!("up to {} {noun} of this run", left.keys),
-        LeftCount::Unknown => {
-            "an unknown number of keys of this run, which inserted as long as there was time".to_owned()
-        }
+        LeftCount::Unknown => "an unknown number of keys of this run, which inserted until its time was up".to_owned(),
     };
     let made = left.made.join(", ");
     match (left.keys, left.made.is_empty()) {
-        (0, _) => format!("{} keeps no keys of this run, but what was made for it: {made}.", left.store),
+        (0, _) => format!("{} keeps no keys of this run, but still has what was made for it: {made}.", left.store),
         (_, true) => format!("{} keeps {keys}.", left.store),
         (_, false) => format!("{} keeps {keys} ({made}).", left.store),
     }
@@ -50,7 +48,7 @@ mod tests {
             [
                 "redis://h:1 keeps 20000 keys of this run.",
                 "redis://h:1 keeps up to 1 key of this run (table a.b, table a.c).",
-                "redis://h:1 keeps no keys of this run, but what was made for it: database d."
+                "redis://h:1 keeps no keys of this run, but still has what was made for it: database d."
             ]
         );
     }

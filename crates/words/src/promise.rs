@@ -3,7 +3,7 @@
 use analysis::Group;
 use study::Durability;
 
-/// `durability commit (loses nothing)` where kvtrial set the level; what the user's own servers say is printed as their word. `None` for
+/// `durability commit (loses nothing)` where kvtrial set the level; what user-owned servers say is quoted as their claim. `None` for
 /// baselines, which promise nothing.
 pub fn promise(group: &Group<'_>) -> Option<String> {
     let level = group.durability?;
@@ -30,7 +30,7 @@ pub fn level_in_words(group: &Group<'_>) -> Option<String> {
     })
 }
 
-/// Of how many stores of a group the level is only their own word.
+/// For how many stores of a group the level is only their own claim.
 enum Claim {
     None,
     Some,
@@ -59,17 +59,17 @@ mod tests {
     }
 
     #[test]
-    fn what_the_users_server_says_of_itself_is_never_told_as_a_fact() {
+    fn what_a_user_owned_server_says_of_itself_is_never_stated_as_a_fact() {
         let url = "redis://db.example.org";
         let ours = cell("redis", Some(DurabilitySource::SetByKvtrial));
         let theirs = cell(url, Some(DurabilitySource::AsTheServerSays));
-        // Written before the source was.
+        // Studies of earlier versions do not record the source.
         let old = cell(url, None);
-        let told = |cells: &[&Cell]| promise(&groups(cells)[0]).unwrap_or_default();
-        assert_eq!(told(&[&ours]), "durability commit (loses nothing)");
-        assert_eq!(told(&[&theirs]), "durability commit, as the server says");
-        assert_eq!(told(&[&old]), "durability commit, as the server says");
-        assert_eq!(told(&[&ours, &theirs]), "durability commit (loses nothing; named by a URL: as the server says)");
+        let said = |cells: &[&Cell]| promise(&groups(cells)[0]).unwrap_or_default();
+        assert_eq!(said(&[&ours]), "durability commit (loses nothing)");
+        assert_eq!(said(&[&theirs]), "durability commit, as the server says");
+        assert_eq!(said(&[&old]), "durability commit, as the server says");
+        assert_eq!(said(&[&ours, &theirs]), "durability commit (loses nothing; named by a URL: as the server says)");
         let words = |cells: &[&Cell]| level_in_words(&groups(cells)[0]).unwrap_or_default();
         assert_eq!(words(&[&ours]), "durability commit");
         assert_eq!(words(&[&theirs]), "durability commit (as the server says)");

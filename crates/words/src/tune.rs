@@ -21,7 +21,7 @@ pub fn changes(setting: &BTreeMap<String, String>, default: &BTreeMap<String, St
 
 /// What the trials of the final comparison show of the best setting of the search.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
+enum Gain {
     /// That it is better than the default.
     Better,
     /// That it is worse.
@@ -33,13 +33,13 @@ enum Shown {
 /// A p-value must be below this, and 1 outside the interval: in studies of earlier versions the two could contradict each other.
 const ALPHA: f64 = 0.05;
 
-fn shown(tune: &Tune) -> Shown {
-    let (Some(gain), Some(p)) = (tune.gain, tune.gain_p) else { return Shown::Nothing };
+fn shown(tune: &Tune) -> Gain {
+    let (Some(gain), Some(p)) = (tune.gain, tune.gain_p) else { return Gain::Nothing };
     match gain {
-        _ if p >= ALPHA || gain.level <= 0.0 => Shown::Nothing,
-        _ if gain.low > 1.0 => Shown::Better,
-        _ if gain.high < 1.0 => Shown::Worse,
-        _ => Shown::Nothing,
+        _ if p >= ALPHA || gain.level <= 0.0 => Gain::Nothing,
+        _ if gain.low > 1.0 => Gain::Better,
+        _ if gain.high < 1.0 => Gain::Worse,
+        _ => Gain::Nothing,
     }
 }
 
@@ -49,11 +49,11 @@ pub fn best(study: &Study, tune: &Tune) -> String {
     let objective = &tune.objective;
     match (changes(&tune.best, &tune.default).as_str(), shown(tune)) {
         ("the default", _) => {
-            format!("No setting of {store} was found that is better than the default in {objective}.")
+            format!("No setting of {store} was found to be better than the default in {objective}.")
         }
-        (changed, Shown::Better) => format!("The best setting found for {store}, by {objective}: {changed}"),
-        (changed, Shown::Worse | Shown::Nothing) => format!(
-            "No setting of {store} was shown to be better than the default in {objective}. First in the search was: {changed}"
+        (changed, Gain::Better) => format!("The best setting found for {store}, by {objective}: {changed}"),
+        (changed, Gain::Worse | Gain::Nothing) => format!(
+            "No setting of {store} was shown to be better than the default in {objective}. The search ranked first: {changed}"
         ),
     }
 }
@@ -61,12 +61,11 @@ pub fn best(study: &Study, tune: &Tune) -> String {
 /// How much better it is than the default, as the final comparison shows it.
 pub fn gain(tune: &Tune) -> String {
     let Some(gain) = tune.gain else {
-        return "There was no time left to compare the best one tried with the default; give it a larger --budget."
-            .into();
+        return "No time was left to compare the best one tried with the default; give a larger --budget.".into();
     };
     let what = if tune.best == tune.default { "The nearest other setting" } else { "It" };
     let p = tune.gain_p.map_or(String::new(), |p| format!(", p = {p:.3}"));
-    let measured = format!("{} pairs of trials after the search, in turns{p}", gain.n);
+    let measured = format!("{} pairs of trials after the search, alternating{p}", gain.n);
     if gain.level <= 0.0 {
         return format!(
             "{what} is {:.2} times as good as the default in a single pair: that may be chance.",
@@ -75,10 +74,10 @@ pub fn gain(tune: &Tune) -> String {
     }
     let interval = format!("{:.2}x to {:.2}x, {:.0} %", gain.low, gain.high, gain.level * 100.0);
     match shown(tune) {
-        Shown::Better => format!("{what} is {:.2}x as good as the default ({interval}; {measured}).", gain.value),
-        Shown::Worse => format!("{what} is worse than the default: {:.2}x ({interval}; {measured}).", gain.value),
-        Shown::Nothing => format!(
-            "{what} was {:.2}x as good as the default ({interval}; {measured}): that may be chance, and a larger --budget says more.",
+        Gain::Better => format!("{what} is {:.2}x as good as the default ({interval}; {measured}).", gain.value),
+        Gain::Worse => format!("{what} is worse than the default: {:.2}x ({interval}; {measured}).", gain.value),
+        Gain::Nothing => format!(
+            "{what} was {:.2}x as good as the default ({interval}; {measured}): that may be chance; a larger --budget can decide.",
             gain.value
         ),
     }

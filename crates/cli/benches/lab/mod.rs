@@ -102,7 +102,7 @@ pub fn median(mut figures: Vec<f64>) -> (f64, f64, f64) {
     (figures[figures.len() / 2], figures[0], figures[figures.len() - 1])
 }
 
-/// Closed-loop reads by so many connections, so many in flight on each.
+/// Closed-loop reads: connections, and requests in flight on each.
 #[derive(Clone, Copy)]
 pub struct Load {
     pub clients: u32,

@@ -66,7 +66,7 @@ pub struct ReportArguments {
     /// Format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = StudyFormat::Html)]
     pub format: StudyFormat,
-    /// Write to this file instead of standard output; html is written into this directory [default: that of the study; of several,
+    /// Write to this file instead of standard output; html is written into this directory [default: the study's own; for several,
     /// kvtrial-report]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
@@ -89,6 +89,6 @@ pub enum StudyFormat {
     Openmetrics,
     /// JUnit XML, one test case per cell
     Junit,
-    /// study.json, summaries computed again
+    /// study.json, with its summaries recomputed
     Json,
 }

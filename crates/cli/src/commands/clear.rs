@@ -1,4 +1,4 @@
-//! `kvtrial clear`: deletes what a run left in stores of the user's.
+//! `kvtrial clear`: deletes what a run left in user-owned stores.
 
 use super::plan::plan;
 use super::{preset, target};
@@ -17,19 +17,19 @@ pub fn clear(arguments: &ClearArguments) -> Result<u8, Failure> {
     let directory = &arguments.study;
     let study = read_study(directory)?;
     if study.left.is_empty() {
-        print(&format!("{}: this run left nothing in stores of yours\n", directory.display()))?;
+        print(&format!("{}: this run left nothing in your own stores\n", directory.display()))?;
         return Ok(failure::GOOD);
     }
     let (wanted, others) = wanted(&study, &arguments.stores)?;
     let plan = planned_again(&study, &wanted, &arguments.stores)?;
-    let mut told = String::new();
-    let (still, outcome) = match delete(&plan, &wanted, host::interrupt::flag(), &mut |line| told += line) {
+    let mut lines = String::new();
+    let (still, outcome) = match delete(&plan, &wanted, host::interrupt::flag(), &mut |line| lines += line) {
         Ok(still) => (still, Ok(())),
         Err((failure, still)) => (still, Err(failure)),
     };
     let is_done = still.is_empty();
     keep(directory, others.into_iter().chain(still).collect())?;
-    print(&told)?;
+    print(&lines)?;
     outcome?;
     Ok(if is_done { failure::GOOD } else { failure::INTERRUPTED })
 }

@@ -25,7 +25,7 @@ pub fn find_rate(plan: &Plan, directory: StudyDir, bound: Bound, arguments: &Run
     let seconds = plan.cells.iter().find_map(|cell| cell.settings.duration).map(|time| time.as_secs_f64());
     let time = seconds
         .map_or(String::new(), |seconds| format!(", {} and more", words::units::clock(seconds * f64::from(trials))));
-    note(&format!("kvtrial: the highest rate with {bound} is searched in about {trials} trials{time}"));
+    note(&format!("kvtrial: searching for the highest rate with {bound} in about {trials} trials{time}"));
 
     let out = directory.path().to_owned();
     let mut notebook = Notebook::new(directory, plan);
@@ -65,7 +65,7 @@ pub fn find_rate(plan: &Plan, directory: StudyDir, bound: Bound, arguments: &Run
     Ok(if cleared == failure::GOOD { status(&study, arguments.strict) } else { cleared })
 }
 
-/// Rates beyond the edge are void by nature; only a wrong answer voids a search.
+/// Rates beyond the edge are always void; only a wrong answer voids a search.
 fn status(study: &Study, strict: bool) -> u8 {
     let limits = || study.rate_search.iter().map(|search| search.limited_by);
     if limits().any(|limit| limit == RateLimit::Fault) {

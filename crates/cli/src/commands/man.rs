@@ -81,7 +81,7 @@ fn examples(page: &mut Roff) {
 fn environment(page: &mut Roff) {
     page.control("SH", ["ENVIRONMENT"]);
     for (name, meaning) in [
-        ("NO_COLOR", "When set and not empty, nothing is coloured; --color decides over it."),
+        ("NO_COLOR", "When set and not empty, nothing is coloured; --color overrides it."),
         ("TERM", "When it is dumb or not set, nothing is coloured and there is no live view."),
         ("TMPDIR", "Where private stores keep their data, unless --base says it."),
         ("PATH", "Where the programs of private servers are looked for."),

@@ -129,8 +129,8 @@ impl Observer for Notebook {
         let fewest = stats::FEWEST_TRIALS;
         if (repeats as usize) < fewest {
             terminal::note(&format!(
-                "kvtrial: {repeats} trials per store, too few to put them in order: another would have taken the study well beyond half a \
-                 minute; --repeats {fewest} runs it"
+                "kvtrial: {repeats} trials per store, too few to put them in order; one more would take well over 30 s \
+                 (--repeats {fewest} runs it)"
             ));
         } else {
             terminal::note(&format!(

@@ -10,15 +10,15 @@ use std::time::Duration;
 use store::Class;
 use study::{Spec, TrialOrder};
 
-/// Trials of each store where there is time for them; fewer where more would try the user's patience.
+/// Trials of each store where there is time for them; fewer where more would take too long.
 const REPEATS: u32 = 5;
 /// The least that can put stores in order: of a sweep, which has many combinations.
 const SWEEP_REPEATS: u32 = 3;
 const QUICK_REPEATS: u32 = 2;
-/// A first answer is to be there within half a minute.
+/// A first answer is there within about half a minute.
 const PATIENCE: Duration = Duration::from_secs(30);
 const WARMUPS: u32 = 0;
-/// How long a step of a search for a rate lasts, unless told otherwise.
+/// How long a step of a search for a rate lasts, unless the command says otherwise.
 const STEP_SECONDS: f64 = 5.0;
 
 /// Everything the study needs, checked; nothing is started or written.
@@ -69,13 +69,13 @@ fn rounds(arguments: &RunArguments) -> Rounds {
             Order::Rising => TrialOrder::Rising,
         },
         warmups: arguments.warmups.unwrap_or(WARMUPS),
-        // A search plans one trial a cell; those it adds depend on what it sees.
+        // A search plans one trial per cell; those it adds depend on what it sees.
         repeats: if arguments.find_rate.is_some() { 1 } else { repeats(arguments) },
         patience: (arguments.repeats.is_none() && !arguments.quick && arguments.vary.is_empty()).then_some(PATIENCE),
     }
 }
 
-/// Counted trials a cell.
+/// Counted trials per cell.
 fn repeats(arguments: &RunArguments) -> u32 {
     arguments.repeats.unwrap_or(match (arguments.quick, arguments.vary.is_empty()) {
         (true, _) => QUICK_REPEATS,

@@ -15,7 +15,7 @@ pub fn report(arguments: &ReportArguments) -> Result<u8, Failure> {
         return html(arguments);
     }
     let [study] = arguments.studies.as_slice() else {
-        return Err(Failure::usage("this format is of one study; only --format html lays several over each other"));
+        return Err(Failure::usage("this format holds one study; only --format html overlays several"));
     };
     let study = archive::read_study(study)?;
     match &arguments.out {
@@ -55,7 +55,7 @@ fn html(arguments: &ReportArguments) -> Result<u8, Failure> {
     Ok(failure::GOOD)
 }
 
-/// What studies are called: the last part of their paths where that tells them apart, else the whole path.
+/// What studies are called: the last part of their paths where that is unique, else the whole path.
 fn labels(paths: &[PathBuf]) -> Vec<String> {
     let directory =
         |path: &Path| if path.is_file() { path.parent().unwrap_or(path).to_owned() } else { path.to_owned() };

@@ -48,7 +48,8 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
     write_cells(&out, &study)?;
     let ending = ending.map_err(|error| {
         tell_left(&study, &out);
-        let kept = format!("What was run before is in {0}; mend this and go on with --out {0} --resume", out.display());
+        let kept =
+            format!("What was finished is in {0}; fix this, then continue with --out {0} --resume", out.display());
         Failure::usage(format!("{error}\n{kept}"))
     })?;
 
@@ -56,7 +57,7 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
     print(&report::sweep_table(&study, colour()))?;
     if ending == Ending::Interrupted {
         note(&format!(
-            "Interrupted. What was finished is in {0}; go on with the same command and --out {0} --resume",
+            "Interrupted. What was finished is in {0}; continue with the same command and --out {0} --resume",
             out.display()
         ));
         tell_left(&study, &out);
@@ -72,7 +73,7 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
 /// Returns the exit status of that.
 pub fn clear(plan: &Plan, notebook: &mut Notebook) -> u8 {
     let left = std::mem::take(&mut notebook.left);
-    // Who has interrupted the run wants its keys gone all the more; a second interrupt ends all at once.
+    // An interrupted run is cleared as well; a second interrupt ends everything at once.
     let still = super::clear::delete(plan, &left, &AtomicBool::new(false), &mut |line| note(line.trim_end()));
     let (still, status) = match still {
         Ok(still) => (still, failure::GOOD),
@@ -105,7 +106,7 @@ pub fn write_cells(out: &Path, study: &Study) -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format!("{}: {error}", trials.display())))
 }
 
-/// Says how much there is to do before a sweep starts. One combination needs no words: its progress says the same.
+/// Says how much there is to do before a sweep starts. For one combination the live view says the same.
 fn announce(plan: &Plan, recorded: usize) {
     if plan.varied.is_empty() {
         return;

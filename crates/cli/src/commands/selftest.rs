@@ -8,7 +8,7 @@ use selftest::aa::{Pairs, REPEATS};
 use selftest::{Identity, Scope};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use study::{Bound, Proof, Selftest};
+use study::{Proof, Selftest, Tolerance};
 
 /// Options of `selftest`.
 #[derive(Debug, Args)]
@@ -75,7 +75,7 @@ pub fn selftest(arguments: &SelftestArguments) -> Result<u8, Failure> {
     if arguments.json {
         print(&json)?;
     } else {
-        print(&format!("{} in {:.1} s\n", told(&result), result.elapsed_s))?;
+        print(&format!("{} in {:.1} s\n", summary(&result), result.elapsed_s))?;
     }
     if let Some(path) = &arguments.out {
         archive::write_file(path, |file| file.write_all(json.as_bytes()))
@@ -131,7 +131,7 @@ fn pairs(spec: &str, arguments: &SelftestArguments) -> Result<Pairs, Failure> {
 }
 
 /// `14 of 14 proofs hold`.
-fn told(result: &Selftest) -> String {
+fn summary(result: &Selftest) -> String {
     format!("{} of {} proofs hold", result.holding(), result.proofs.len())
 }
 
@@ -158,7 +158,7 @@ fn line(proof: &Proof) -> String {
     text
 }
 
-fn bound(bound: &Bound) -> String {
+fn bound(bound: &Tolerance) -> String {
     match (bound.low, bound.high) {
         (Some(low), Some(high)) => format!("{} to {}", number(low), number(high)),
         (Some(low), None) => format!("{} or more", number(low)),

@@ -66,7 +66,7 @@ pub fn own_path(info: &StoreInfo, spec: &Spec) -> Result<(), Failure> {
     }
 }
 
-/// Says that a directory will be made, and refuses to make its parents: they tell that the path was mistyped.
+/// Says that a directory will be made. Its parents are never made: where they are missing the path was probably mistyped.
 fn fresh(what: &str, path: &Path) -> Result<(), Failure> {
     let shown = path.display();
     if path.exists() {

@@ -59,7 +59,7 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
     let keys: Vec<String> = axes.iter().map(|axis| format!("{} ({})", axis.key, axis.values.len())).collect();
     let all = axes.iter().fold(1u64, |all, axis| all.saturating_mul(axis.values.len() as u64));
     note(&format!(
-        "kvtrial: {} is searched for the best {} within {}: {all} settings of {}",
+        "kvtrial: searching {} for the best {} within {}: {all} settings of {}",
         store.spec,
         objective.name(),
         words::units::clock(arguments.budget.as_secs_f64()),

@@ -221,7 +221,7 @@ pub fn disk_full_in_mid_run(store: &str, job: &str) {
 pub fn disk_full_at_set_up(store: &str, job: &str) {
     let begun = Instant::now();
     let over = limited(3, &work(job, store, 1)).ended(begun);
-    // Either the store or the study cannot be opened, which is the user's to mend, or the first write is refused.
+    // Either the store or the study cannot be opened, which the user can fix, or the first write is refused.
     let said = over.ran.said();
     assert!([1, 2].contains(&over.ran.status), "{}: {said}", over.words);
     assert!(

@@ -17,7 +17,7 @@ const TOGETHER: [&str; 3] = ["$m1", "$m2", "$m0"];
 /// What the bars' lengths mean.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scale {
-    /// Nanoseconds an operation.
+    /// Nanoseconds per operation.
     Time,
     /// Percent of the operation's time: where some stores would have no visible bar beside the slowest.
     Share,

@@ -42,7 +42,7 @@ pub(super) struct Point<'a> {
     pub interval: Option<(f64, f64)>,
 }
 
-/// Pictures with the same axis along; `assets/chart.js` places them by the width there is.
+/// Pictures with the same horizontal axis; `assets/chart.js` places them by the width there is.
 pub(super) struct Facets<'a> {
     along: &'a Axis,
     unit: Unit,
@@ -135,8 +135,7 @@ impl<'a> Facets<'a> {
         if self.crowded() {
             self.series.retain(|series| series["type"] == "line");
             self.series.iter_mut().for_each(|line| line["showSymbol"] = false.into());
-            note +=
-                " So many lines are drawn without points and intervals, which would hide them; the figures have both.";
+            note += " Points and intervals are not drawn: they would hide this many lines. The figures have both.";
         }
         // Pictures that share a scale have the same ends, whatever kind of axis it is.
         let ends_of = |at: usize| {
@@ -145,7 +144,7 @@ impl<'a> Facets<'a> {
         };
         let most = self.tops.iter().copied().fold(0.0, f64::max);
         let least = self.floors.iter().copied().filter(|floor| *floor > 0.0).fold(f64::INFINITY, f64::min);
-        // Lines that differ a hundredfold would lie on the ground.
+        // On a linear axis the lower of two lines that differ a hundredfold would lie on the axis itself.
         let logarithmic = most > 60.0 * least;
         let unit = figures::chart_unit(self.unit);
         let x = |at: usize| {

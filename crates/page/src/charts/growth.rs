@@ -24,7 +24,7 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_
     let chart = |title: &str, unit: Unit, figure: fn(&CurvePoint) -> Option<f64>| Chart {
         id: slug(&format!("{title} {part}")),
         title: title.into(),
-        note: "The trial of the median time of each store. Shaded: stalls.".into(),
+        note: "The median trial of each store. Shaded: stalls.".into(),
         description: describe(title, &drawn, unit, figure),
         height: 320,
         option: option(&drawn, identities, unit, figure, most_points),

@@ -26,7 +26,7 @@ pub(crate) fn chart(cells: &[&Cell], part: &str, identities: &Identities) -> Opt
     Some(Chart {
         id: slug(&format!("latency {part}")),
         title: "Response time by percentile".into(),
-        note: "Each further step to the right leaves out nine of ten of the operations that were left. Under open loop counted from the moment an \
+        note: "Each step to the right leaves out nine in ten of the operations that remain. Under open loop counted from the moment an \
                operation was due."
             .into(),
         description: describe(&drawn),

@@ -7,7 +7,7 @@ use analysis::{Better, Group, Metric, Place, Rank};
 use serde_json::{Value, json};
 use study::{Cell, Quantity};
 
-/// Bars would be hairs where the largest figure is so many times the smallest: points on a logarithmic axis then.
+/// Where the largest figure is this many times the smallest, the shortest bars would be hairs: points on a logarithmic axis are drawn.
 pub(crate) const WIDEST_LINEAR: f64 = 40.0;
 /// Points of single trials drawn in a chart, and of one cell: more would lie on each other.
 const MOST_DOTS: usize = 400;
@@ -48,7 +48,7 @@ pub(crate) fn heading(group: &Group<'_>) -> String {
     words::promise(group).map_or(class.into(), |promise| format!("{class} · {promise}"))
 }
 
-/// Single trials drawn of each of so many cells.
+/// How many single trials are drawn of each cell, for this many cells.
 fn dots_of_each(cells: usize) -> usize {
     (MOST_DOTS / cells.max(1)).clamp(*DOTS_OF_A_CELL.start(), *DOTS_OF_A_CELL.end())
 }

@@ -7,7 +7,7 @@ use analysis::Unit;
 use serde_json::{Value, json};
 use study::{RateLimit, RateSearch, Study};
 
-/// One chart a search.
+/// One chart per search.
 pub(crate) fn charts(study: &Study) -> Vec<Chart> {
     study.rate_search.iter().filter(|search| !search.points.is_empty()).map(chart).collect()
 }
@@ -69,7 +69,7 @@ fn chart(search: &RateSearch) -> Chart {
     }
 }
 
-/// The finding in words.
+/// The finding in words, with the figures of the chart.
 pub(crate) fn sentence(search: &RateSearch) -> String {
     let (store, bound) = (&search.store, &search.bound);
     let Some(rate) = &search.rate else {

@@ -45,7 +45,7 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, batch
         },
         Resource {
             title: "Bytes per record",
-            note: "On disk, or for a server without files its memory, by record the job left.",
+            note: "On disk, or for a server without files its memory, per record the job left.",
             unit: Unit::Bytes,
             figure: bytes_per_record,
         },
@@ -95,7 +95,7 @@ fn chart(resource: &Resource, cells: &[&Cell], part: &str, identities: &Identiti
     })
 }
 
-/// Seconds of a trial as nanoseconds an operation.
+/// Seconds of a trial as nanoseconds per operation.
 fn per_operation(cell: &Cell, seconds: Quantity) -> Option<Quantity> {
     let operations: Vec<f64> = cell.counted().map(|trial| trial.operations as f64).collect();
     let operations = stats::median(&operations).filter(|it| *it > 0.0)?;

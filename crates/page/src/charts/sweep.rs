@@ -18,7 +18,7 @@ const MOST_COMBINATIONS: usize = 24;
 pub(crate) fn charts(study: &Study, identities: &Identities) -> Vec<Chart> {
     let cells: Vec<&Cell> = study.cells.iter().filter(|cell| !cell.baseline).collect();
     let axes = axes(study, &cells);
-    // The parameter with the most values runs along; numbers before words.
+    // The parameter with the most values is the horizontal axis; numbers before words.
     let Some(along) = axes.iter().max_by_key(|axis| (axis.numbers().is_some(), axis.values.len())) else {
         return Vec::new();
     };

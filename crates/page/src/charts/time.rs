@@ -4,7 +4,7 @@ use super::thin::thinned;
 use crate::chart::{Chart, DataTable, slug};
 use crate::figures;
 use crate::identity::{Identities, label};
-use analysis::{Unit, middle_trial, records_per_operation};
+use analysis::{Unit, median_trial, records_per_operation};
 use serde_json::{Value, json};
 use study::{Cell, TrialRecord};
 use words::Batches;
@@ -12,7 +12,7 @@ use words::Batches;
 /// Stalls marked in one chart.
 const MOST_STALLS: usize = 40;
 
-/// Charts of one part: rate, and 99th percentile, of each cell's middle trial. `most_points` is what one cell may draw.
+/// Charts of one part: rate, and 99th percentile, of each cell's median trial. `most_points` is what one cell may draw.
 pub(crate) fn charts(
     cells: &[&Cell],
     batches: Option<Batches>,
@@ -23,7 +23,7 @@ pub(crate) fn charts(
     let drawn: Vec<(&Cell, &TrialRecord)> = cells
         .iter()
         .filter(|cell| !cell.baseline && cell.verdict.is_ranked())
-        .filter_map(|&cell| Some((cell, middle_trial(cell)?)))
+        .filter_map(|&cell| Some((cell, median_trial(cell)?)))
         .filter(|(_, trial)| trial.series.len() > 1)
         .collect();
     if drawn.is_empty() {
@@ -49,7 +49,7 @@ pub(crate) fn charts(
         chart(
             "rate",
             &format!("{} over time", figures::rate_title(batches)),
-            "The trial of the median time of each store. Shaded: stalls, when hardly anything was answered or an answer took far longer than others.",
+            "The median trial of each store. Shaded: stalls, when hardly anything was answered or an answer took far longer than others.",
             Unit::PerSecond,
             &rate,
         ),
@@ -83,7 +83,7 @@ fn rates(trial: &TrialRecord) -> Vec<(f64, f64)> {
     rates
 }
 
-/// Records of an operation.
+/// Records per operation.
 fn each(trial: &TrialRecord) -> f64 {
     records_per_operation(trial).unwrap_or(1.0)
 }

@@ -27,7 +27,7 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
     html! {
         section id="cells" aria-labelledby="cells-title" {
             h2 id="cells-title" { "All cells" }
-            p.note { "Medians over the counted trials with their intervals. A void cell's figures are shown, and mean nothing." (batch) }
+            p.note { "Medians over the counted trials with their intervals. A void cell's figures are shown but mean nothing." (batch) }
             @if many {
                 div.tools {
                     label for="filter" { "Show only cells with" }

@@ -13,7 +13,7 @@ pub(super) fn sections(report: &Report<'_>, downloads: &[Download]) -> Markup {
             h2 id="commands-title" { "Measure it again" }
             @for (at, Named { label: name, study }) in report.named.iter().enumerate() {
                 @if report.named.len() > 1 { h3 { (name) } }
-                p { "The whole study, its trials in the same balanced random order:" }
+                p { "The whole study, with its trials in the same balanced random order:" }
                 pre id=(format!("command-{at}")) tabindex="0" { (reproduce::line(&study.command)) }
                 button type="button" hidden data-copy=(format!("command-{at}")) { "Copy" }
                 @for sentence in words::left_sentences(study) {
@@ -40,7 +40,7 @@ pub(super) fn sections(report: &Report<'_>, downloads: &[Download]) -> Markup {
 fn commands(study: &Study) -> Markup {
     let row = |cell: &Cell| html! { tr { th scope="row" { (label(cell)) } td { code { (reproduce::command(study, cell)) } } } };
     html! {
-        p.note { "A cell measured alone has no neighbours to share the machine's moods with: compare cells from one study. Passwords are hidden as ***." }
+        p.note { "Cells measured alone, at different times, meet a different machine: compare cells from one study. Passwords are hidden as ***." }
         div class=(if study.cells.len() > 30 { "scroll tall" } else { "scroll" }) tabindex="0" role="region" aria-label="Commands of single cells" {
             table {
                 caption { "The command of each cell" }

@@ -297,7 +297,7 @@ pub fn few() -> Study {
     study
 }
 
-/// So many stores at so many numbers of clients, each with so many trials.
+/// Stores, numbers of clients, trials of each, points of each trial.
 pub fn sweep(stores: u32, values: u32, trials: u32, points: u32) -> Study {
     let mut cells = Vec::new();
     for value in 0..values {

@@ -1,11 +1,11 @@
 //! A comparison as JUnit XML.
 
-use crate::formats::junit::{Case, Ending, Suite};
-use analysis::{Comparison, Gate, Outcome};
+use crate::formats::junit::{Case, Suite, TestResult};
+use analysis::{Comparison, Gate, Ruling};
 use words::comparison;
 
-/// JUnit XML as Jenkins, GitLab and others read it: with gates one test case a gate and cell, a broken one a failure and one that
-/// too few repeats to decide an error; without, one a pair, skipped where the cells are not compared.
+/// JUnit XML as Jenkins, GitLab and others read it: with gates one test case per gate and cell: a broken gate is a failure, and one
+/// with too few repeats to decide is an error. Without gates one test case per pair, skipped where the cells are not compared.
 pub fn comparison_junit(comparison: &Comparison, gates: &[Gate]) -> String {
     let cases = if comparison.judgements.is_empty() {
         comparison
@@ -18,7 +18,7 @@ pub fn comparison_junit(comparison: &Comparison, gates: &[Gate]) -> String {
                     class: "kvtrial.compare".into(),
                     name: pair.title(),
                     time_s: None,
-                    ending: comparison::obstacle(pair).map_or(Ending::Passed, Ending::Skipped),
+                    result: comparison::obstacle(pair).map_or(TestResult::Passed, TestResult::Skipped),
                     output: said.unwrap_or_default(),
                 }
             })
@@ -33,12 +33,12 @@ pub fn comparison_junit(comparison: &Comparison, gates: &[Gate]) -> String {
                     class: judgement.cell.clone(),
                     name: judgement.gate.clone(),
                     time_s: None,
-                    ending: match &judgement.outcome {
-                        Outcome::Kept => Ending::Passed,
-                        Outcome::Broken => Ending::Failed { kind: "regression".into(), message: said.clone() },
-                        Outcome::NotApplicable { reason } => Ending::Skipped(reason.clone()),
-                        Outcome::TooFew { .. } => {
-                            Ending::Error { kind: "too_few_repeats".into(), message: said.clone() }
+                    result: match &judgement.outcome {
+                        Ruling::Kept => TestResult::Passed,
+                        Ruling::Broken => TestResult::Failed { kind: "regression".into(), message: said.clone() },
+                        Ruling::NotApplicable { reason } => TestResult::Skipped(reason.clone()),
+                        Ruling::TooFew { .. } => {
+                            TestResult::Error { kind: "too_few_repeats".into(), message: said.clone() }
                         }
                     },
                     output: said,

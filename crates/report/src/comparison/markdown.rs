@@ -1,7 +1,7 @@
 //! A comparison as GitHub-flavoured Markdown: for a comment on a pull request, or a job's summary.
 
 use crate::markdown::{code, escaped, html};
-use analysis::{Comparison, Finding, Gate, Outcome, Pair};
+use analysis::{Comparison, Finding, Gate, Pair, Ruling};
 use std::fmt::Write;
 use words::comparison;
 
@@ -13,10 +13,10 @@ pub fn comparison_markdown(comparison: &Comparison, gates: &[Gate]) -> String {
     let _ = writeln!(text, "### kvtrial: {}\n", names.join(" → "));
     for judgement in &comparison.judgements {
         let sign = match judgement.outcome {
-            Outcome::Kept => "✅",
-            Outcome::Broken => "❌",
-            Outcome::NotApplicable { .. } => "➖",
-            Outcome::TooFew { .. } => "⚠️",
+            Ruling::Kept => "✅",
+            Ruling::Broken => "❌",
+            Ruling::NotApplicable { .. } => "➖",
+            Ruling::TooFew { .. } => "⚠️",
         };
         let _ = writeln!(text, "- {sign} {}", escaped(&comparison::judgement(judgement, gates)));
     }

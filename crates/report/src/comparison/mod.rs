@@ -4,7 +4,7 @@ mod junit;
 mod markdown;
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
-use analysis::{Comparison, Contrast, Finding, Gate, Outcome, Pair, Weight};
+use analysis::{Comparison, Contrast, Finding, Gate, Pair, Ruling, Weight};
 pub use junit::comparison_junit;
 pub use markdown::comparison_markdown;
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,7 +109,7 @@ fn pair_text(pair: &Pair, table: &Table, colour: Colour) -> String {
     text
 }
 
-/// What may have distorted which figures, a line a kind of reason.
+/// What may have distorted which figures, one line per kind of reason.
 fn degraded(comparison: &Comparison, colour: Colour) -> String {
     let mut kinds: BTreeMap<ReasonKind, BTreeSet<String>> = BTreeMap::new();
     for pair in comparison.pairs.iter().filter(|pair| pair.obstacle.is_none()) {
@@ -134,9 +134,9 @@ fn gates_text(comparison: &Comparison, gates: &[Gate], colour: Colour) -> String
     let mut text = String::new();
     for judgement in &comparison.judgements {
         let style = match judgement.outcome {
-            Outcome::Kept => Style::Good,
-            Outcome::Broken => Style::Bad,
-            Outcome::NotApplicable { .. } | Outcome::TooFew { .. } => Style::Warning,
+            Ruling::Kept => Style::Good,
+            Ruling::Broken => Style::Bad,
+            Ruling::NotApplicable { .. } | Ruling::TooFew { .. } => Style::Warning,
         };
         text += &paragraph(&comparison::judgement(judgement, gates), 1, 9, style, colour);
     }

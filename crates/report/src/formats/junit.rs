@@ -7,23 +7,23 @@ use words::advice;
 /// One cell a test case: void is a failure, not run is skipped; the time is the median of its trials.
 pub fn study_junit(study: &Study) -> String {
     let cases = study.cells.iter().map(|cell| {
-        let told = |reason: &study::Reason| {
+        let said = |reason: &study::Reason| {
             let (meaning, remedy) = advice(reason.kind);
             let times = if reason.count > 1 { format!(", {} times", reason.count) } else { String::new() };
             let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
             format!("{meaning}{times}{example} ({remedy})")
         };
-        let reasons: Vec<String> = cell.verdict.reasons.iter().map(told).collect();
+        let reasons: Vec<String> = cell.verdict.reasons.iter().map(said).collect();
         let kinds: Vec<String> = cell.verdict.reasons.iter().map(|reason| reason.kind.name()).collect();
         Case {
             class: format!("kvtrial.{}", cell.job),
             name: analysis::cell_name(study, cell),
             time_s: cell.makespan_s.map(|makespan| makespan.value),
-            ending: match cell.verdict.status {
-                Status::Void => Ending::Failed { kind: kinds.join(" "), message: reasons.join("; ") },
-                Status::NotRun if reasons.is_empty() => Ending::Skipped("not run".into()),
-                Status::NotRun => Ending::Skipped(format!("not run: {}", reasons.join("; "))),
-                Status::Valid | Status::Degraded => Ending::Passed,
+            result: match cell.verdict.status {
+                Status::Void => TestResult::Failed { kind: kinds.join(" "), message: reasons.join("; ") },
+                Status::NotRun if reasons.is_empty() => TestResult::Skipped("not run".into()),
+                Status::NotRun => TestResult::Skipped(format!("not run: {}", reasons.join("; "))),
+                Status::Valid | Status::Degraded => TestResult::Passed,
             },
             output: format!("{} {}", cell.verdict.status.name(), reasons.join("; ")).trim_end().to_owned(),
         }
@@ -51,13 +51,13 @@ pub(crate) struct Case {
     pub class: String,
     pub name: String,
     pub time_s: Option<f64>,
-    pub ending: Ending,
+    pub result: TestResult,
     pub output: String,
 }
 
 /// How a test case ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum TestResult {
     Passed,
     Failed { kind: String, message: String },
     Error { kind: String, message: String },
@@ -66,14 +66,14 @@ pub(crate) enum Ending {
 
 impl Suite {
     pub(crate) fn to_xml(&self) -> String {
-        let count = |which: fn(&Ending) -> bool| self.cases.iter().filter(|case| which(&case.ending)).count();
+        let count = |which: fn(&TestResult) -> bool| self.cases.iter().filter(|case| which(&case.result)).count();
         let counts = format!(
             "tests=\"{}\" failures=\"{}\" errors=\"{}\"",
             self.cases.len(),
-            count(|ending| matches!(ending, Ending::Failed { .. })),
-            count(|ending| matches!(ending, Ending::Error { .. })),
+            count(|result| matches!(result, TestResult::Failed { .. })),
+            count(|result| matches!(result, TestResult::Error { .. })),
         );
-        let skipped = count(|ending| matches!(ending, Ending::Skipped(_)));
+        let skipped = count(|result| matches!(result, TestResult::Skipped(_)));
         // From 0: the sum of nothing is -0, which the schema does not take.
         let time = self.cases.iter().filter_map(|case| case.time_s).fold(0.0, |sum, time_s| sum + time_s);
         let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -111,11 +111,11 @@ impl Case {
             let (kind, message) = (escaped(kind), escaped(message));
             let _ = writeln!(xml, "      <{tag} type=\"{kind}\" message=\"{message}\">{message}</{tag}>");
         };
-        match &self.ending {
-            Ending::Passed => {}
-            Ending::Failed { kind, message } => fault("failure", kind, message),
-            Ending::Error { kind, message } => fault("error", kind, message),
-            Ending::Skipped(message) => {
+        match &self.result {
+            TestResult::Passed => {}
+            TestResult::Failed { kind, message } => fault("failure", kind, message),
+            TestResult::Error { kind, message } => fault("error", kind, message),
+            TestResult::Skipped(message) => {
                 let _ = writeln!(xml, "      <skipped message=\"{}\"/>", escaped(message));
             }
         }

@@ -6,7 +6,7 @@ use crate::args::{CompareArguments, ComparisonFormat};
 use crate::failure::{self, Failure};
 use crate::terminal::{colour, print, shown};
 use analysis::{
-    Across, Allowed, Alone, Bound, Candidates, Comparison, Gate, Matched, Metric, Outcome, Source, Subject, Unlike,
+    Across, Allowed, Alone, Candidates, Comparison, Gate, Matched, Metric, Ruling, Source, Subject, Threshold, Unlike,
     VoidCell,
 };
 use operand::Operand;
@@ -82,9 +82,9 @@ fn within(
             one.source.path
         )));
     }
-    if let Some(gate) = gates.iter().find(|gate| matches!(gate.bound, Bound::Ratio(_))) {
+    if let Some(gate) = gates.iter().find(|gate| matches!(gate.threshold, Threshold::Ratio(_))) {
         return Err(Failure::usage(format!(
-            "--fail-if '{gate}' needs something to be a share of: name two studies, or --baseline NAME, or write a bound \
+            "--fail-if '{gate}' is relative to another cell: name two studies, or --baseline NAME, or write a bound \
              with a unit, such as 'p99 > 2ms'"
         )));
     }
@@ -97,7 +97,7 @@ fn within(
             cell: String::new(),
             a: Subject { name: analysis::cell_name(study, a), study, cell: a },
             b: Subject { name: analysis::cell_name(study, b), study, cell: b },
-            told: Vec::new(),
+            named: Vec::new(),
         })
         .collect();
     let all: Vec<&Cell> = study.cells.iter().collect();
@@ -123,7 +123,7 @@ fn within(
     let nothing = comparison.pairs.is_empty() && gates.is_empty();
     let problem = nothing.then(|| {
         format!(
-            "{} has no two cells that may be ranked together: name two cells (DIR:STORE DIR:STORE), or say --across to \
+            "{} has no two cells that may be ranked together: name two cells (DIR:STORE DIR:STORE), or add --across to \
              compare classes and durability levels with each other",
             one.source.path
         )
@@ -140,7 +140,7 @@ fn between(
 ) -> Result<(Comparison, Option<String>), Failure> {
     let same_study = a.source.path == b.source.path;
     let matched = matched(a, b, same_study)?;
-    let told = operand::told(a).into_iter().chain(operand::told(b)).collect::<Vec<_>>();
+    let named = operand::named(a).into_iter().chain(operand::named(b)).collect::<Vec<_>>();
     let candidates: Vec<Candidates<'_>> = matched
         .pairs
         .iter()
@@ -157,7 +157,7 @@ fn between(
                 cell,
                 a: Subject { name: name_a, study: &a.study, cell: first },
                 b: Subject { name: name_b, study: &b.study, cell: second },
-                told: told.clone(),
+                named: named.clone(),
             }
         })
         .collect();
@@ -303,14 +303,14 @@ fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) 
     }
 }
 
-/// A broken gate decides, then what could not be decided, then cells that are void or were not run.
+/// A broken gate comes first, then one that could not be decided, then cells that are void or were not run.
 fn status(comparison: &Comparison, gates: &[Gate]) -> Result<u8, Failure> {
     let judged = &comparison.judgements;
-    if judged.iter().any(|judgement| judgement.outcome == Outcome::Broken) {
+    if judged.iter().any(|judgement| judgement.outcome == Ruling::Broken) {
         return Ok(failure::REGRESSION);
     }
     if let Some(repeats) = judged.iter().find_map(|judgement| match judgement.outcome {
-        Outcome::TooFew { repeats_needed } => Some(repeats_needed),
+        Ruling::TooFew { repeats_needed } => Some(repeats_needed),
         _ => None,
     }) {
         return Err(Failure::usage(format!(
@@ -327,7 +327,7 @@ fn status(comparison: &Comparison, gates: &[Gate]) -> Result<u8, Failure> {
     }
     for gate in gates {
         let mut own = judged.iter().filter(|judgement| judgement.gate == gate.text);
-        if own.all(|judgement| matches!(judgement.outcome, Outcome::NotApplicable { .. })) {
+        if own.all(|judgement| matches!(judgement.outcome, Ruling::NotApplicable { .. })) {
             return Err(Failure::usage(format!(
                 "--fail-if '{gate}': no cell has a figure for {}; embedded stores have no server, and a store of your own \
                  shows neither its memory nor its disk",
