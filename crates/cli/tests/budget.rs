@@ -56,7 +56,7 @@ fn a_server_is_taken_apart_by_an_echo_server_behind_the_same_kind_of_socket() {
     assert!(ran.cell("null").get("budget").is_none(), "null is a layer, not made of layers");
     let legend = if is_split { "░ client, ▒ wire, █ store" } else { "░ client, █ store or wire + store" };
     assert!(ran.stdout.contains(&format!("Time per operation: · generator, {legend}")), "{}", ran.stdout);
-    let said = if is_split { "wire (echo-unix)" } else { "cannot be split further: echo-unix (" };
+    let said = if is_split { "wire (echo-unix)" } else { "slower than what it is part of: echo-unix (" };
     let printed = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(printed.contains(said), "{printed}");
     assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
