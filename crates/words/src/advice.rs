@@ -47,7 +47,7 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ),
         ReasonKind::LostUpdates => (
             "updates lost",
-            "writes were refused or dropped: mend that first; or clients overwrote each other's work: set policy=cas, policy=lock or policy=partition",
+            "writes were refused or dropped: fix that first; or clients overwrote each other's work: set policy=cas, policy=lock or policy=partition",
         ),
         ReasonKind::ForeignData => {
             ("data the job never wrote", "the store was not empty or has other writers: give it an empty database")
