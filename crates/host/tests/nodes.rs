@@ -162,8 +162,11 @@ fn a_cluster_is_formed_before_it_is_handed_out() {
         let said = say(&endpoint, &["CLUSTER", "INFO"]);
         assert!(said.contains("cluster_state:ok") && said.contains("cluster_known_nodes:3"), "{said}");
     }
-    let place = place_of(base.path());
-    assert!(std::fs::read_to_string(place.join("output/forming")).unwrap().contains("All 16384 slots covered"));
+    assert!(
+        std::fs::read_to_string(place_of(base.path()).join("output/forming"))
+            .unwrap()
+            .contains("All 16384 slots covered")
+    );
     let pids: Vec<i32> = nodes(&opened).states().iter().filter_map(|state| state.pid).collect();
     drop(opened);
     assert_eq!(survivors(&pids), [0; 0]);
@@ -203,7 +206,6 @@ fn a_node_that_ends_by_itself_is_named_at_once_with_how_it_ended_and_its_last_wo
     let opened = start(&THREE, base.path());
     assert_eq!(opened.fallen(), None);
     let pid = pid_of(&opened, "node2").unwrap();
-    say(&endpoint_of(&opened, "node2"), &["CONFIG", "SET", "loglevel", "debug"]);
     signal(pid, libc::SIGKILL);
     let start = Instant::now();
     while state(pid) != 'Z' && start.elapsed() < Duration::from_secs(5) {}
