@@ -44,8 +44,9 @@ fn the_headline_says_who_is_best_and_by_how_much_or_that_there_is_no_difference(
     }
     let html = report(&twins).html();
     assert!(
-        headline_of(&html)
-            .contains("2 trials per store are too few, <span class=\"option\">--repeats </span>3 or more can."),
+        headline_of(&html).contains(
+            "2 trials per store are too few; <span class=\"option\">--repeats </span>3 or more can show one."
+        ),
         "{}",
         headline_of(&html)
     );
