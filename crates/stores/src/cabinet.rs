@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Expected, Facts, Holding, Operation, Reply, Session, SessionPlan, Store, StoreError, Threading,
+    Capabilities, Expected, Facts, Holding, Operation, Reply, Session, SessionPlan, Store, StoreError, Sweep, Swept,
+    Threading,
 };
 use study::Durability;
 
@@ -37,6 +38,9 @@ pub trait Cabinet: Send + Sync + 'static {
     /// Reads a stored counter.
     fn count(&self, stored: &[u8]) -> Result<i64, Fault>;
 
+    /// Deletes keys, in one transaction in engines that have any; what there was of them.
+    fn delete_many(&self, keys: &[&[u8]]) -> Result<Swept, Fault>;
+
     /// Stores several values together, in engines that declare it.
     fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault>;
 
@@ -53,6 +57,17 @@ pub trait Cabinet: Send + Sync + 'static {
     fn compact(&self) -> Result<(), Fault> {
         Err(Fault("this engine has no compaction".into()))
     }
+}
+
+/// Asks about keys one by one, or deletes them; counts those that were there.
+pub fn each(keys: &[&[u8]], mut was_there: impl FnMut(&[u8]) -> Result<bool, Fault>) -> Result<Swept, Fault> {
+    let mut swept = Swept::default();
+    for (place, key) in keys.iter().enumerate() {
+        if was_there(key)? {
+            swept.count(place);
+        }
+    }
+    Ok(swept)
 }
 
 /// The store over an engine.
@@ -91,6 +106,15 @@ impl<C: Cabinet> Store for Opened<C> {
 
     fn holding(&self) -> Result<Holding, StoreError> {
         Ok(Holding { keys: Some(self.cabinet.records().map_err(in_words)?), ..Holding::default() })
+    }
+
+    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
+        let mut value = Vec::new();
+        let swept = match sweep {
+            Sweep::Look => each(keys, |key| self.cabinet.get(key, &mut value)),
+            Sweep::Delete => self.cabinet.delete_many(keys),
+        };
+        swept.map(Some).map_err(in_words)
     }
 
     fn compact(&self, _: Duration) -> Result<(), StoreError> {

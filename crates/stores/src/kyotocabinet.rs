@@ -14,7 +14,7 @@
 
 mod library;
 
-use crate::cabinet::{Cabinet, Opened};
+use crate::cabinet::{Cabinet, Opened, each};
 use crate::dylib::{Dylib, LIB};
 use crate::embedded::{Fault, number_option, place, size_option};
 use library::{Database, KyotoCabinet, Transactions};
@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use store::{
     Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Shown, Store,
-    StoreError, StoreInfo,
+    StoreError, StoreInfo, Swept,
 };
 use study::{Durability, Spec};
 
@@ -161,6 +161,16 @@ impl Cabinet for File {
 
     fn count(&self, stored: &[u8]) -> Result<i64, Fault> {
         Ok(i64::from_be_bytes(stored.try_into().map_err(|_| "the value is not a counter of 8 bytes")?))
+    }
+
+    fn delete_many(&self, keys: &[&[u8]]) -> Result<Swept, Fault> {
+        let delete = || each(keys, |key| self.database.delete(key));
+        if self.mode == Transactions::Off {
+            let _beside = self.beside_others();
+            return delete();
+        }
+        let _alone = self.writers.write().unwrap_or_else(PoisonError::into_inner);
+        self.database.transaction(self.mode == Transactions::Flushed, delete)
     }
 
     fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault> {

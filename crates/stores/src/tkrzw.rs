@@ -13,7 +13,7 @@
 
 mod library;
 
-use crate::cabinet::{Cabinet, Opened};
+use crate::cabinet::{Cabinet, Opened, each};
 use crate::dylib::{Dylib, LIB};
 use crate::embedded::{Fault, number_option, place};
 use library::{Database, Tkrzw};
@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use store::{
     Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Store, StoreError,
-    StoreInfo, Support,
+    StoreInfo, Support, Swept,
 };
 use study::{Durability, Spec};
 
@@ -127,6 +127,10 @@ impl Cabinet for File {
 
     fn count(&self, stored: &[u8]) -> Result<i64, Fault> {
         Ok(i64::from_be_bytes(stored.try_into().map_err(|_| "the value is not a counter of 8 bytes")?))
+    }
+
+    fn delete_many(&self, keys: &[&[u8]]) -> Result<Swept, Fault> {
+        self.write(|database| each(keys, |key| database.delete(key)))
     }
 
     fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault> {

@@ -15,7 +15,7 @@
 
 mod library;
 
-use crate::cabinet::{Cabinet, Opened};
+use crate::cabinet::{Cabinet, Opened, each};
 use crate::dylib::{Dylib, LIB};
 use crate::embedded::{Fault, number_option, place};
 use library::{Database, TokyoCabinet, Transactions};
@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use store::{
     Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Store, StoreError,
-    StoreInfo, Support,
+    StoreInfo, Support, Swept,
 };
 use study::{Durability, Spec};
 
@@ -154,6 +154,15 @@ impl Cabinet for File {
 
     fn count(&self, stored: &[u8]) -> Result<i64, Fault> {
         Ok(i32::from_ne_bytes(stored.try_into().map_err(|_| "the value is not a counter of 4 bytes")?).into())
+    }
+
+    fn delete_many(&self, keys: &[&[u8]]) -> Result<Swept, Fault> {
+        let mut swept = Swept::default();
+        self.write(|database| {
+            swept = each(keys, |key| database.delete(key))?;
+            Ok(swept.there > 0)
+        })?;
+        Ok(swept)
     }
 
     fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault> {

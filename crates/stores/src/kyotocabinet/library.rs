@@ -200,7 +200,7 @@ impl Database {
     }
 
     /// Carries out writes as one transaction. Nobody else may write meanwhile: the caller sees to it.
-    pub fn transaction(&self, flushed: bool, writes: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
+    pub fn transaction<T>(&self, flushed: bool, writes: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         // SAFETY: the database is open.
         self.done(unsafe { (self.library.functions.dbbegintran)(self.db, i32::from(flushed)) })?;
         let outcome = writes();
