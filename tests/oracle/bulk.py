@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The answer of the job bulk, by the shortest method that can be read in a minute: json, md5 and a dict.
 
-    bulk.py FILE GROUP SUM [LINES]     FILE: one JSON document a line, plain or .gz; LINES: only the first so many
+    bulk.py FILE GROUP SUM [LINES]     FILE: one JSON document per line, plain or .gz; LINES: only the first LINES lines
 
 Shares no code with kvtrial. Prints JSON: counts, the digest of the documents under each id scheme, the reduction.
 """

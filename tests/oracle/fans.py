@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The answer of the fans job, by the shortest method that can be read in a minute: a dict of dicts and json.dumps.
 
-    fans.py FILE [LINES]     FILE: profile TAB page SPACE page ..., plain or .gz; LINES: only the first so many
+    fans.py FILE [LINES]     FILE: profile TAB page SPACE page ..., plain or .gz; LINES: only the first LINES lines
 
 Shares no code with kvtrial. Prints JSON: counts, sizes of all records read and written, digests, one query.
 """

@@ -62,7 +62,7 @@ fn a_job_of_fixed_time_is_ranked_by_its_rate_and_never_by_its_time() {
     let all: Vec<&Cell> = cells.iter().collect();
     assert_eq!(groups(&all)[0].metric, Metric::OpsPerS);
     let tenfold = cost(&cells[0], Some(&cells[1])).unwrap();
-    assert!((9.8..10.2).contains(&tenfold), "time an operation, not of the run: {tenfold}");
+    assert!((9.8..10.2).contains(&tenfold), "time per operation, not of the run: {tenfold}");
 }
 
 #[test]

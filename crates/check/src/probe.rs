@@ -93,7 +93,7 @@ impl<'a> Probe<'a> {
         self.must(Operation::Delete { key }, Must::BeDone)
     }
 
-    /// Appends to a value that must have so many bytes then.
+    /// Appends to a value, which must then have `whole_bytes` bytes.
     pub fn append(&mut self, key: &[u8], value: &[u8], whole_bytes: usize) -> Result<(), Stop> {
         self.must(Operation::Append { key, value }, Must::Grow(whole_bytes as i64))
     }

@@ -64,7 +64,7 @@ fn place(url: &str) -> &'static str {
 fn instructions(directory: &Path) {
     let (_server, socket, _) = start_redis(directory);
     let url = format!("redis-unix://{}", socket.display());
-    // So many that what the report of a longer run costs is less than one instruction an operation.
+    // Enough operations that the report of a longer run costs less than one instruction per operation.
     for (pipeline, short, long) in [(1, 1_000_000, 4_000_000), (16, 2_000_000, 10_000_000)] {
         let cost = slope(short, long, |operations| {
             let file = directory.join("callgrind");

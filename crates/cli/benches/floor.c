@@ -77,7 +77,7 @@ static uint32_t draw(void) {
 
 static char requests[REQUEST * 4096];
 
-/* Asks for so many keys in one send. */
+/* Asks for `count` keys in one send. */
 static void ask(int fd, long count) {
     static const char hex[] = "0123456789abcdef";
     char *at = requests;

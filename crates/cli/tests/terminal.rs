@@ -128,7 +128,7 @@ fn accepted(program: &str, args: &[&str], text: &str) -> String {
 #[test]
 fn shells_are_told_commands_options_jobs_and_stores() {
     let desk = Desk::new();
-    // Elvish and PowerShell are told commands and options, fish also stores.
+    // Elvish and PowerShell complete commands and options, fish also stores.
     let (options, stores, jobs) = (["run", "pipeline", "resume"], "redis-unix", "fans");
     for (shell, names) in [
         ("bash", &[stores, jobs][..]),

@@ -9,7 +9,7 @@ pub struct Request {
 /// What the bytes received begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// A whole request of so many bytes.
+    /// A whole request, of this many bytes.
     Request(usize),
     /// The beginning of one.
     Incomplete,

@@ -70,7 +70,7 @@ impl<'env> Crew<'_, 'env> {
     }
 
     /// Runs phase `index`. Sessions are opened, where there are none yet, and workers made before the clock starts. `watch` is called
-    /// about ten times a second from the calling thread.
+    /// about 10 times per second from the calling thread.
     ///
     /// # Errors
     /// When a session cannot be opened, or breaks as a whole.

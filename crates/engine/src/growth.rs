@@ -13,7 +13,7 @@ const POINTS: u64 = 200;
 /// A stall takes at least this long, and this many times as long as batches usually do.
 const STALL: Duration = Duration::from_millis(10);
 const UNUSUAL: u64 = 10;
-/// What is usual is known after so many batches.
+/// Batches after which it is known what is usual.
 const KNOWN: u64 = 20;
 /// Most stalls kept of one thread.
 const STALLS: usize = 1000;
@@ -74,7 +74,7 @@ impl Growth {
         (self.start, self.last) = (now, now);
     }
 
-    /// A batch of operations is done, and so many records are stored by now.
+    /// A batch of operations is done, and `records` records are stored by now.
     #[inline]
     pub(crate) fn batch(&mut self, now: Ticks, records: u64, histograms: &Histograms) {
         let gap = now.saturating_sub(self.last);

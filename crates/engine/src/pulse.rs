@@ -1,6 +1,6 @@
 //! Signs of life of a phase's threads: one that is in a call that never returns gives none.
 //!
-//! A thread gives a sign whenever it comes by its own loop: between operations, and ten times a second while it waits for replies. Only a
+//! A thread gives a sign whenever it comes by its own loop: between operations, and 10 times per second while it waits for replies. Only a
 //! call into the store keeps it from that. Where every operation is timed a sign stands between any two that are slow.
 
 use std::sync::atomic::{AtomicU64, Ordering};

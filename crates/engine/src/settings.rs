@@ -25,7 +25,7 @@ pub enum Arrivals {
 pub enum Timing {
     /// Every one.
     Every,
-    /// One in so many; for stores whose operations cost less than a clock read.
+    /// One in n; for stores whose operations cost less than a clock read.
     Sampled(u32),
 }
 
@@ -49,7 +49,7 @@ pub struct Settings {
     pub clients: u32,
     /// Operations a client may have in flight.
     pub pipeline: u32,
-    /// Threads; `None`: one a client for libraries that block (4096 at most), else half the processors (at least one).
+    /// Threads; `None`: one per client for libraries that block (4096 at most), else half the processors (at least one).
     pub threads: Option<u32>,
     /// When operations are sent in timed phases. Untimed phases always run as a closed loop.
     pub arrivals: Arrivals,

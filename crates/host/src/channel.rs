@@ -1,7 +1,7 @@
 //! Messages between kvtrial and a process it has started: whole ones, over a socket that keeps their boundaries.
 //!
-//! A message goes as packets, of which the first byte says whether more follow. Should the sender die in between, the one who speaks
-//! next for it begins [`anew`](Sender::send_anew), and half a message is never taken for one.
+//! A message goes as packets, of which the first byte says whether more follow. If the sender dies in between, the process that speaks
+//! next for it starts [a new message](Sender::send_anew), and half a message is never taken for a whole one.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};

@@ -231,7 +231,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Ends the nodes after the first so many.
+    /// Ends all nodes but the first `kept`.
     fn send_away(&self, kept: usize) {
         let gone = self.running().split_off(kept);
         for pid in gone.iter().filter_map(|it| it.life.pid()) {

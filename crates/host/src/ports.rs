@@ -48,7 +48,7 @@ impl Ports {
         Err(io::Error::new(io::ErrorKind::AddrInUse, "every port that was tried is taken"))
     }
 
-    /// Forgets those handed out after the first so many.
+    /// Forgets all ports handed out but the first `kept`.
     pub fn take_back(&self, kept: usize) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).truncate(kept);
     }

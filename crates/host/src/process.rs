@@ -99,7 +99,7 @@ pub fn signal(pid: Pid, signal: i32) {
     unsafe { libc::kill(pid, signal) };
 }
 
-/// Open files a process is allowed, where the system lets us: enough for any number of clients, and not so many that a server
+/// Open files a process is allowed, where the system lets us: enough for any number of clients, and few enough that no server
 /// makes tables of that length.
 const OPEN_FILES: libc::rlim_t = 65_536;
 

@@ -152,7 +152,7 @@ impl Running {
         panic!("the stand-in did not end");
     }
 
-    /// So many descendants, or more, as soon as they are there.
+    /// At least `count` descendants, as soon as they are there.
     fn await_descendants(&self, count: usize) -> Vec<i32> {
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(20) {

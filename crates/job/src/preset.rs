@@ -23,7 +23,7 @@ pub struct Preset {
     pub clients: u32,
     /// `--pipeline`.
     pub pipeline: u32,
-    /// `--time-one-in`: one operation in so many is timed; `None`: every one.
+    /// `--time-one-in`: one operation in n is timed; `None`: every one.
     pub time_one_in: Option<u32>,
     /// `--warmups`.
     pub warmups: u32,
@@ -75,7 +75,7 @@ pub enum FigureMeasure {
     MakespanS,
     /// Operations per second of one phase, by its name; of all timed phases when empty.
     OpsPerS(&'static str),
-    /// So many of the input's things per second, by their name in the study's `input`: `messages`.
+    /// Things of the input per second, by their name in the study's `input`: `messages`.
     InputPerS(&'static str),
 }
 

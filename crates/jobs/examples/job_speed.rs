@@ -85,7 +85,7 @@ fn fans(source: &str) {
     }
 }
 
-/// CPU ns a request of the run phase, answered at once by `answer`.
+/// CPU ns per request of the run phase, answered at once by `answer`.
 fn ycsb(set: &str, keeps: Keeps, mut answer: impl FnMut(&Operation<'_>, &mut dyn FnMut(&Reply<'_>))) -> f64 {
     let pair = |word: &str| word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
     let set: Vec<_> = set.split_whitespace().filter_map(pair).collect();

@@ -1,6 +1,6 @@
 //! A fast 64-bit fingerprint of a value, so that a job knows what it wrote without keeping it.
 //!
-//! Four lanes of folded 64 x 64 → 128 bit multiplication (the kernel of wyhash), 64 bytes a round. It finds
+//! Four lanes of folded 64 x 64 → 128 bit multiplication (the kernel of wyhash), 64 bytes per round. It finds
 //! accidents, not attacks: a wrong value passes with probability 2^-64.
 
 const SECRETS: [u64; 8] = [

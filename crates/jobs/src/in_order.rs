@@ -7,7 +7,7 @@
 use data::splitmix::mix;
 use store::Slot;
 
-/// Places a slot: one item in so many waits for another key's without need.
+/// Places per slot: one item in this many waits for another key's without need.
 const PLACES: usize = 64;
 
 /// The place of a slot with nothing in flight; the item behind the last of a chain.
@@ -63,7 +63,7 @@ impl Bits {
 }
 
 impl<I: Copy> InOrder<I> {
-    /// So many idle slots.
+    /// `slots` idle slots.
     pub fn new(slots: usize) -> InOrder<I> {
         InOrder {
             places: vec![NOTHING; slots],

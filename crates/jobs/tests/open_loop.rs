@@ -162,11 +162,11 @@ struct Load {
     deadline: Duration,
 }
 
-/// Operations a second where the time ends the phase.
+/// Operations per second where the time ends the phase.
 const RATE: f64 = 2_000.0;
 const PATIENT: Duration = Duration::from_secs(10);
 
-/// Operations due while the store is frozen wait from that time down to nothing, evenly; so many of the operations of a run are due in
+/// Operations due while the store is frozen wait from that time down to nothing, evenly; 1 % of the operations of a run are due in
 /// a hundredth of its time, and wait longer than p99. Anything else on this machine only makes that longer.
 fn least_p99_ns() -> u64 {
     (FROZEN - TIME / 100).as_nanos() as u64 * 98 / 100
@@ -223,7 +223,7 @@ fn every_job_sends_all_it_has_after_a_freeze_and_shows_how_late() {
     }
 }
 
-/// 5 ms a request and 2,000 requests a second: what is sent is late by 4.5 ms more each time.
+/// 5 ms per request and 2,000 requests per second: each request is sent another 4.5 ms late.
 #[test]
 fn what_a_slow_store_could_not_be_sent_in_time_is_counted_to_the_operation() {
     let service = Duration::from_millis(5);

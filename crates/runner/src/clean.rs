@@ -129,7 +129,7 @@ impl Clean<'_> {
         Phase { name, timed: false, operations: Some(self.keys.end) }
     }
 
-    /// Many keys a request, if the store has such requests. Stops where the user wants no more.
+    /// Many keys per request, if the store has such requests. Stops where the user wants no more.
     fn in_batches(
         &self,
         store: &dyn Store,

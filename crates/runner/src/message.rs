@@ -157,7 +157,7 @@ pub(crate) enum Report {
     Leaves { keys: u64, count: LeftCount, made: Vec<String> },
     /// A phase is about to begin; waits for an order.
     Begins(UnderWay),
-    /// About ten times a second.
+    /// About 10 times per second.
     Progress(UnderWay, Progress),
     /// From now on it does this, which has no progress.
     Does(Doing),

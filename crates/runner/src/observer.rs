@@ -6,7 +6,7 @@ use measure::Progress;
 use store::Facts;
 use study::{Cell, Durability, Left, TrialRecord};
 
-/// Hears what happens while a study runs. Called between trials and ten times a second within one; never on the timed threads.
+/// Hears what happens while a study runs. Called between trials and 10 times per second within one; never on the timed threads.
 pub trait Observer {
     /// A trial begins.
     fn trial_started(&mut self, order: u32, total: u32, store: &str, warmup: bool);

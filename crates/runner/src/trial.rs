@@ -37,7 +37,7 @@ pub struct Position {
     pub warmup: bool,
 }
 
-/// Whether a store was opened before in this study. If not, a failure to open is the user's to mend.
+/// Whether a store was opened before in this study. If not, only the user can fix a failure to open it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
     First,
@@ -95,7 +95,7 @@ impl TrialRun<'_> {
         witness.leave(departure)
     }
 
-    /// A store that could not be opened: the first time it is the user's to mend.
+    /// A store that could not be opened: the first time, only the user can fix that.
     fn not_opened(&self, mut record: TrialRecord, error: StoreError) -> Result<Finished, RunError> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(Finished { record, about: None, interrupted: true });

@@ -157,7 +157,7 @@ impl Pairs {
     fn false_alarms(&self, seen: &Outcome) -> Proof {
         let bound = Tolerance::between(0.03, 0.07);
         let rate = rate(seen);
-        // So many pairs tell the rate only so well: what counts is whether it can be from 3 to 7 %.
+        // These pairs give the rate only within an interval: what counts is whether it can be from 3 to 7 %.
         let passed = rate.is_some_and(|rate| rate.low <= 0.07 && rate.high >= 0.03);
         Proof {
             name: format!("false_alarms {}", self.spec),

@@ -1,4 +1,4 @@
-//! What a comparison of so many trials can show, and how many trials it takes to show a difference.
+//! What a comparison of n trials can show, and how many trials it takes to show a difference.
 
 use crate::order::{median_of_sorted, quantile_of_sorted, sorted};
 use crate::random::Random;

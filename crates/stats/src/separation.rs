@@ -96,12 +96,12 @@ impl Centre {
         sorted(&figures.iter().map(|figure| figure.ln()).collect::<Vec<_>>()).map(|logs| Centre::of_sorted(&logs))
     }
 
-    /// How many of so many trials are set aside at either end.
+    /// How many of `n` trials are set aside at either end.
     fn set_aside(n: usize) -> usize {
         if n < TRIMMED_FROM { 0 } else { n / 5 }
     }
 
-    /// Degrees of freedom of so many trials.
+    /// Degrees of freedom of `n` trials.
     pub fn freedom_of(n: usize) -> f64 {
         (n - 2 * Self::set_aside(n)) as f64 - 1.0
     }

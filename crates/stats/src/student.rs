@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-/// The probability that a t variable of so many degrees of freedom (whole or not, above 0) lies as far from 0 as `t`, either way.
+/// The probability that a t variable of `df` degrees of freedom (whole or not, above 0) lies as far from 0 as `t`, either way.
 ///
 /// The regularised incomplete beta function I(df / (df + t²); df / 2, 1 / 2) by its continued fraction (DLMF 8.17.22), evaluated as
 /// Lentz did (Applied Optics 15, 1976). Relative error below 1e-10; about 0.5 µs.

@@ -7,7 +7,7 @@ mod noise;
 use noise::Noise;
 use stats::{ChangePlan, change_points};
 
-/// Share of 300 curves of so many points in which a change is seen.
+/// Share of 300 curves of `points` points in which a change is seen.
 fn seen(points: usize, mut curve: impl FnMut(&mut Noise, usize) -> Vec<f64>) -> f64 {
     let mut noise = Noise::new(points as u64);
     let curves = 300;

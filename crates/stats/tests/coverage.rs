@@ -22,7 +22,7 @@ fn sources() -> [Source; 3] {
     ]
 }
 
-/// Runs so many studies and compares how often the truth was inside with the level the intervals state: 93 to 97 % for
+/// Runs the studies and compares how often the truth was inside with the level the intervals state: 93 to 97 % for
 /// 95 %, and three standard errors of the simulation for the lower levels of few trials.
 fn assert_covers(name: &str, studies: u32, mut study: impl FnMut(u64) -> (Estimate, f64)) {
     let (mut covered, mut claimed) = (0, 0.0);

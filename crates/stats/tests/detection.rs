@@ -16,7 +16,7 @@ fn group(noise: &mut Noise, trial: Trial, n: usize, factor: f64) -> Vec<f64> {
     (0..n).map(|_| factor * trial(noise)).collect()
 }
 
-/// How often the test finds the ratio with so many trials in each group.
+/// How often the test finds the ratio with `n` trials in each group.
 fn power(noise: &mut Noise, trial: Trial, n: usize, ratio: f64) -> f64 {
     let studies = 200;
     let found = (0..studies).filter(|_| {

@@ -10,13 +10,13 @@ use stats::{Trials, separations};
 
 /// Simulated studies of each configuration.
 const STUDIES: usize = 2_000;
-/// Of so many studies no more than this may show an order: 5 %, and three standard errors of the simulation.
+/// No more of those studies than this may show an order: 5 %, and three standard errors of the simulation.
 const MOST: usize = 129;
 
-/// The times of a study: one vector a store.
+/// The times of a study: one vector per store.
 type Study = Vec<Vec<f64>>;
 
-/// A study of so many stores and trials.
+/// A study, by its numbers of stores and trials.
 type Source = fn(&mut Noise, usize, usize) -> Study;
 
 fn independent(noise: &mut Noise, stores: usize, trials: usize, one: impl Fn(&mut Noise) -> f64) -> Study {

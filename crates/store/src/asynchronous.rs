@@ -50,7 +50,7 @@ use timer::Timer;
 use tokio::runtime::Runtime;
 use wake::Woken;
 
-/// After so many polls with replies in a row the driver's sockets get a turn before anything else.
+/// Polls with replies in a row after which the driver's sockets get a turn before anything else.
 const POLLS_WITHOUT_TURN: u32 = 64;
 
 /// One slot's handle on a driver. It lives in the session's own thread; nothing needs to be `Send`.
@@ -105,7 +105,7 @@ impl<F: Future<Output = ()>> Seat<F> {
     }
 }
 
-/// A session over async handles, one a slot.
+/// A session over async handles, one per slot.
 pub struct Async<F> {
     seats: Vec<Seat<F>>,
     woken: Woken,

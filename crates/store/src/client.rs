@@ -167,7 +167,7 @@ mod tests {
     use std::task::{Context, Poll};
     use std::time::{Duration, Instant};
 
-    /// Answers a get with its key, newest first, one a poll; never answers the key `never`; answers `twice` twice.
+    /// Answers a get with its key, newest first, one per poll; never answers the key `never`; answers `twice` twice.
     struct Echo(Capabilities);
 
     struct EchoSession {

@@ -23,7 +23,7 @@ pub trait SyncStore {
     fn rest(&mut self) {}
 }
 
-/// A session over synchronous handles, one a client.
+/// A session over synchronous handles, one per client.
 pub struct Immediate<S> {
     handles: Vec<S>,
     pipeline: u32,

@@ -6,7 +6,7 @@
 //! * [`session`] serves the slots of a [`SessionPlan`](crate::SessionPlan) over as many connections as it has clients. All requests
 //!   submitted since the last poll leave in one write a connection; one read takes all replies that are there.
 //! * Many connections are watched by one epoll instance, each registered once. A session of one connection asks nobody: it
-//!   reads, blocking, and so makes two system calls a batch.
+//!   reads, blocking, and so makes two system calls per batch.
 //! * A wait that has time enough is given no limit, for which the kernel would set a timer each time: a periodic signal to the thread
 //!   ends it, so a session stays on the thread that opened it.
 //! * A connection that breaks fails what was in flight on it, and is opened again when the next operation is submitted to it

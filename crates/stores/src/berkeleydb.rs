@@ -11,7 +11,7 @@
 //! write in one transaction. A checkpoint is made after every 64 MiB of log, as the library leaves to its user, and logs that are
 //! not needed any more are removed.
 //!
-//! `method=hash` takes a fill factor: records a page. By default it is the documentation's formula, (page - 32) / (record + 8), where
+//! `method=hash` takes a fill factor: records per page. By default it is the documentation's formula, (page - 32) / (record + 8), where
 //! a record is `record=` bytes of key and value: 84 for 40 bytes on pages of 4096. `ffactor=` sets it by hand; 508 is what comes out
 //! when the records are forgotten.
 

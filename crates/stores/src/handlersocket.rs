@@ -44,7 +44,7 @@ const PLUGINS: [&str; 3] = ["/usr/lib/mysql/plugin", "/usr/lib64/mysql/plugin", 
 /// kvtrial's own limit: a value, its escapes and the server's copies of it take memory several times.
 const MAX_VALUE_BYTES: usize = 16 << 20;
 
-/// Keys asked for in one go: the answers of so many fit a socket's buffer while the requests are sent.
+/// Keys asked for in one go: the answers to that many fit a socket's buffer while the requests are sent.
 const SWEPT_AT_ONCE: usize = 250;
 
 /// Numbers a connection has for the versions of what it writes.

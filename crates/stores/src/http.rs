@@ -67,7 +67,7 @@ pub(crate) struct Http {
 const ANSWER_BYTES: usize = 256 << 20;
 
 impl Http {
-    /// Bodies carry at most so many bytes of keys and values.
+    /// Bodies carry at most `largest_reply_bytes` bytes of keys and values.
     pub(crate) fn believe(&mut self, largest_reply_bytes: u64) {
         self.most_bytes = wire_bytes(largest_reply_bytes);
     }

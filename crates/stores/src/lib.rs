@@ -1,4 +1,4 @@
-//! Adapters: one file a store. Adding a store is one file and one line in this one.
+//! Adapters: one file per store. Adding a store is one file and one line in this one.
 //!
 //! An adapter says what the store is ([`StoreInfo`]), how a private server is started (a [`store::ServerPlan`], plain data),
 //! and how operations become calls or bytes. What never lives here: starting processes, timing, jobs.

@@ -48,7 +48,7 @@ mod engine {
     /// Sizes of the map to try, in bytes: 1 TiB, 64 GiB, 4 GiB.
     const MAP_BYTES: [usize; 3] = [1 << 40, 64 << 30, 4 << 30];
 
-    /// Read transactions that may be open at once: one a thread.
+    /// Read transactions that may be open at once: one per thread.
     const MAX_READERS: u32 = 4096;
 
     type Table = heed::Database<'static, Bytes, Bytes>;

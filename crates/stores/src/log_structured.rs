@@ -170,7 +170,7 @@ impl Tree {
                 Ok(Some(found))
             };
         }
-        // SAFETY: the database is open; the value is a copy of so many bytes, freed after it was looked at.
+        // SAFETY: the database is open; the value is a copy of `bytes` bytes, freed after it was looked at.
         unsafe {
             let value = self.api.tried(|trouble| {
                 (functions.get)(self.database, self.read, path.as_ptr(), path.len(), &raw mut bytes, trouble)
@@ -195,7 +195,7 @@ impl Tree {
 /// Bytes of the library.
 ///
 /// # Safety
-/// There must be so many at the pointer, for as long as the slice is used.
+/// There must be that many bytes at the pointer, for as long as the slice is used.
 unsafe fn slice<'a>(pointer: *const u8, bytes: usize) -> &'a [u8] {
     if bytes == 0 {
         return &[];

@@ -4,7 +4,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// So many that two of 16 clients rarely meet by chance.
+/// Enough that two of 16 clients rarely meet by chance.
 const STRIPES: usize = 256;
 
 /// The locks.

@@ -75,7 +75,7 @@ fn child_writes_until_it_is_killed() {
     }
 }
 
-/// Runs a child from a round on, kills it once so many more rounds are acknowledged, and tells how many rounds there were then.
+/// Runs a child from a round on, kills it once `rounds` more are acknowledged, and returns how many rounds there were then.
 fn run_and_kill(spec: &str, directory: &Path, first: u64, rounds: u64, meanwhile: Meanwhile) -> u64 {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command

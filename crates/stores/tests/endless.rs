@@ -139,7 +139,7 @@ impl Memory {
             }
             #[cfg(feature = "full")]
             Memory::Touched(_) => {
-                // So the kernel's highest mark begins anew.
+                // So that the kernel's highest mark starts over.
                 std::fs::write("/proc/self/clear_refs", "5").unwrap();
                 resident("VmRSS:")
             }

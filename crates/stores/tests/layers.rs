@@ -55,7 +55,7 @@ fn a_share_makes_a_closed_loop_slower_by_that_share() {
     // A ratio with something else on the machine in it says nothing; a wrong share is wrong every time.
     let ratios: Vec<f64> = (0..9).map(|_| ratio()).collect();
     let right = ratios.iter().filter(|ratio| (1.8..2.3).contains(*ratio)).count();
-    assert!(right >= 3, "twice the time was asked for, so many times it took: {ratios:.2?}");
+    assert!(right >= 3, "twice the time was asked for, and it took this many times: {ratios:.2?}");
 }
 
 #[test]

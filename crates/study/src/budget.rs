@@ -49,11 +49,11 @@ pub struct BudgetPart {
     pub of: String,
     /// See `of`.
     pub beyond: Option<String>,
-    /// Time an operation, nanoseconds: the difference of the two cells, with its interval. Its value is never below zero.
+    /// Time per operation, nanoseconds: the difference of the two cells, with its interval. Its value is never below zero.
     pub time_ns: Quantity,
     /// Whether the interval lies above zero. If not, these trials show no effect of the part.
     pub told_apart: bool,
-    /// Length of its bar, nanoseconds: never negative, and the bars of a budget add up to its time an operation.
+    /// Length of its bar, nanoseconds: never negative, and the bars of a budget add up to its time per operation.
     pub bar_ns: f64,
 }
 
@@ -74,7 +74,7 @@ pub struct SlowBaseline {
     pub time_per_operation_ns: Quantity,
 }
 
-/// What an operation of a cell costs, and what it went into. Time an operation is the makespan by the operations: with several
+/// What an operation of a cell costs, and what it went into. Time per operation is the makespan divided by the operations: with several
 /// in flight at once it is less than any one of them took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -12,7 +12,7 @@ pub struct RateSearch {
     pub store: String,
     /// The bound, e.g. `p99<2ms`.
     pub bound: String,
-    /// Operations a second of a closed loop with the same clients, where the search began.
+    /// Operations per second of a closed loop with the same clients, where the search began.
     pub closed_ops_per_s: f64,
     /// The rate, in operations per second: the median over independent rounds at the edge. `None` when no rate keeps the bound, or
     /// the search was not finished.
@@ -44,9 +44,9 @@ pub enum RateLimit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RatePoint {
-    /// Operations a second that were due, at random moments.
+    /// Operations per second that were due, at random moments.
     pub offered_ops_per_s: f64,
-    /// Operations a second that were answered.
+    /// Operations per second that were answered.
     pub achieved_ops_per_s: f64,
     /// Response time from the moment each operation was due.
     pub p50_ns: f64,

@@ -143,7 +143,7 @@ enum Mood {
     Always,
     /// On connections that have written.
     ToWriters,
-    /// Until so many writes were carried out, over all connections.
+    /// Until this many writes were carried out, over all connections.
     BeforeWrites(u64),
     /// From then on.
     AfterWrites(u64),
@@ -167,7 +167,7 @@ impl Rule {
         self
     }
 
-    /// Only until so many writes were carried out, over all connections.
+    /// Only until `writes` writes were carried out, over all connections.
     pub fn before_writes(mut self, writes: u64) -> Rule {
         self.mood = Mood::BeforeWrites(writes);
         self
@@ -179,7 +179,7 @@ impl Rule {
         self
     }
 
-    /// Whether it holds on a connection that carried so many of all these writes.
+    /// Whether it holds on a connection that carried `own_writes` of `all_writes` writes.
     fn holds(&self, own_writes: u64, all_writes: u64) -> bool {
         match self.mood {
             Mood::Always => true,

@@ -38,8 +38,8 @@ fn grows(subject: &Subject<'_>) -> Result<(), Stop> {
         probe.holds(&next, &next_value)?;
     }
     probe.delete(&existing)?;
-    probe.append(&existing, b"anew", 4)?;
-    probe.holds(&existing, b"anew")
+    probe.append(&existing, b"next", 4)?;
+    probe.holds(&existing, b"next")
 }
 
 const PIECE_BYTES: usize = 16;

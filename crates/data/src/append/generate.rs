@@ -13,9 +13,9 @@ const MOST: u64 = 1024;
 const ROUNDS: usize = 6;
 /// Events made at once.
 const BLOCK: usize = 1024;
-/// Halves of so many bits have their round functions in tables (192 KiB): enough for 268 million events.
+/// Halves of up to this many bits have their round functions in tables (192 KiB): enough for 268 million events.
 const TABLE_BITS: u32 = 14;
-/// Positions are looked up in a table of so many entries first.
+/// Entries of the table in which positions are looked up first.
 const GUIDE: usize = 4096;
 
 /// All keys with the same number of events.
@@ -31,7 +31,7 @@ struct Class {
     reciprocal: u64,
 }
 
-/// The generator of so many keys and a seed.
+/// The generator for a number of keys and a seed.
 #[derive(Clone, Debug)]
 pub struct Generator {
     seed: u64,
@@ -44,7 +44,7 @@ pub struct Generator {
     half_bits: u32,
     mask: u64,
     round_keys: [u64; ROUNDS],
-    /// What a round mixes into the other half for every half, a table a round; none where halves have more than [`TABLE_BITS`].
+    /// What a round mixes into the other half for every half, one table per round; none where halves have more than [`TABLE_BITS`].
     tables: Vec<Table>,
 }
 
@@ -60,7 +60,7 @@ fn mix_in(into: &mut [u16], of: &[u16], table: &Table) {
 }
 
 impl Generator {
-    /// The stream of so many keys (1 to 2^40).
+    /// The stream of `keys` keys (1 to 2^40).
     pub fn new(keys: u64, seed: u64) -> Generator {
         let keys = keys.clamp(1, 1 << 40);
         let weights: Vec<u64> = zipf(MOST, 0, 9).collect();

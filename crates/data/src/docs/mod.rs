@@ -1,6 +1,6 @@
 //! JSON documents with ids, for bulk loads.
 //!
-//! A source is a file (JSON documents one a line, or CSV with a header line; plain or `.gz`), a data set shipped with the program
+//! A source is a file (one JSON document per line, or CSV with a header line; plain or `.gz`), a data set shipped with the program
 //! (`geonames-1k`, `geonames-20k`), or a generator (`gen:DOCUMENTS:SEED`). A line may carry its own id: `ID TAB DOCUMENT`.
 
 mod csv;

@@ -13,7 +13,7 @@ use store::{
 };
 use study::{Answer, Reason, ReasonKind};
 
-/// So many gets a slot; every reply must be a miss.
+/// A number of gets per slot; every reply must be a miss.
 #[derive(Default)]
 pub struct Gets {
     pub per_slot: u64,

@@ -178,7 +178,7 @@ pub fn expect_answer(nodes: &[Endpoint], request: &[u8], answer: &[u8]) -> Resul
     Ok(Box::new(Answering))
 }
 
-/// Sends a request and reads so many bytes.
+/// Sends a request and reads `answer_bytes` bytes.
 pub fn ask(endpoint: &Endpoint, request: &[u8], answer_bytes: usize) -> io::Result<Vec<u8>> {
     let mut answer = vec![0; answer_bytes];
     match &endpoint.address {

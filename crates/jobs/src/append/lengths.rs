@@ -6,7 +6,7 @@ use data::append::{Events, KEY_BYTES, RECORD_BYTES};
 use job::Offence;
 use study::ReasonKind;
 
-/// Records of every key, as far as this worker has appended them: 4 bytes a key, from the first reply on that says a length.
+/// Records of every key, as far as this worker has appended them: 4 bytes per key, from the first reply on that says a length.
 #[derive(Default)]
 pub struct Lengths {
     records: Vec<u32>,

@@ -64,7 +64,7 @@ enum Verify {
 }
 
 impl Verify {
-    /// One key in so many is read.
+    /// One key in this many is read.
     fn one_in(self) -> u64 {
         match self {
             Verify::All => 1,

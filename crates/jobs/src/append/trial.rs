@@ -60,7 +60,7 @@ impl Found {
 }
 
 impl<'a> AppendTrial<'a> {
-    /// An execution with so many slots, on an empty store that keeps what it is given, or nothing.
+    /// An execution with `slots` slots, on an empty store that keeps what it is given, or nothing.
     pub fn new(job: &'a Append, method: Method, slots: u32, keeps: bool) -> AppendTrial<'a> {
         AppendTrial { job, method, slots: slots.max(1), keeps, found: Mutex::default() }
     }

@@ -39,7 +39,7 @@ pub struct Found {
 const COUNT_BYTES: u64 = 64;
 
 impl<'a> CountTrial<'a> {
-    /// An execution with so many slots, on an empty store that keeps what it is given, or nothing.
+    /// An execution with `slots` slots, on an empty store that keeps what it is given, or nothing.
     pub fn new(job: &'a Counting, method: Method, slots: u32, keeps: bool) -> CountTrial<'a> {
         let floors = if method == Method::Memcached && keeps { job.terms.names.len() } else { 0 };
         CountTrial {

@@ -37,7 +37,7 @@ impl Policy {
 pub enum Variant {
     /// One value a page: a JSON record, read, merged and written back.
     Blob,
-    /// The store's own counters: one a page, and a record of counters for its partners.
+    /// The store's own counters: one per page, and a record of counters for its partners.
     Counters,
 }
 

@@ -19,7 +19,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Shares the mentions out over so many slots: by page under [`Policy::Partition`], by profile otherwise.
+    /// Shares the mentions out over `slots` slots: by page under [`Policy::Partition`], by profile otherwise.
     pub fn new(set: &FanSet, policy: Policy, slots: u32) -> Schedule {
         let slots = slots.max(1);
         let owner = |profile: u32, page: u32| match policy {

@@ -38,7 +38,7 @@ pub struct FansTrial<'a> {
 }
 
 impl<'a> FansTrial<'a> {
-    /// An execution with so many slots, on an empty store.
+    /// An execution with `slots` slots, on an empty store.
     pub fn new(input: &'a Input, policy: Policy, variant: Variant, slots: u32, checks: Checks) -> FansTrial<'a> {
         let pages = input.set.pages.len();
         FansTrial {

@@ -85,7 +85,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// A ledger of `records` keys to load and room for `inserts` more; `None`: as many as come, up to 2^31 in all. They are written
-    /// by so many slots.
+    /// by `slots` slots.
     pub fn new(records: u32, inserts: Option<u32>, slots: u32) -> Ledger {
         let entries = |count: usize| (0..count).map(|_| Entry::default()).collect();
         let planned = records + inserts.unwrap_or(0);

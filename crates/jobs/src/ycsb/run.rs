@@ -61,7 +61,7 @@ enum Stage {
     Write,
     /// The first put of a new key.
     Insert,
-    /// A scan of at most so many keys, of those below `certain` all must be there.
+    /// A scan of at most `limit` keys; those below `certain` must all be there.
     Scan { limit: u32, certain: u32 },
 }
 

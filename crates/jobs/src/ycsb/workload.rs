@@ -152,9 +152,9 @@ impl Mix {
 /// When the run ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
-    /// After so many operations.
+    /// After this many operations.
     Operations(u64),
-    /// After so many seconds.
+    /// After this many seconds.
     Seconds(f64),
 }
 

@@ -249,7 +249,7 @@ pub fn run(job: &dyn Job, store: &mut dyn Backend, capabilities: Capabilities, s
     run_until(job, store, capabilities, slots, turns, u64::MAX)
 }
 
-/// Runs one trial. The time of its timed phases is over after so many operations: as in the engine, those in flight are answered, and
+/// Runs one trial. The time of its timed phases is over after a number of operations: as in the engine, those in flight are answered, and
 /// no slot is asked again.
 pub fn run_until(
     job: &dyn Job,

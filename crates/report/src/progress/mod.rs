@@ -39,7 +39,7 @@ pub struct Moment {
 }
 
 /// The live view on standard error; where that is not a terminal, or one that cannot move its cursor, a line for each finished trial.
-/// Calls cost next to nothing when they come often: it is redrawn ten times a second at most.
+/// Calls cost next to nothing when they come often: it is redrawn at most 10 times per second.
 pub struct Progress {
     lines: MultiProgress,
     /// Finished cells on the screen, the latest last.

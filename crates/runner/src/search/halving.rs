@@ -65,7 +65,7 @@ pub struct Halved {
     pub records: Vec<Record>,
 }
 
-/// How many rounds halve so many settings down to one.
+/// How many rounds it takes to halve the settings down to one.
 pub fn rounds(settings: usize) -> u32 {
     settings.next_power_of_two().trailing_zeros().max(1)
 }

@@ -18,7 +18,7 @@ use study::{Quantity, Status, TrialRecord, Tune, TuneEffect, TunedKey, TunedSett
 
 /// Share of the budget for the search; the rest is for comparing its best with the default.
 const SEARCH_SHARE: f64 = 0.6;
-/// Pairs of the final comparison: no more are needed, and of so many the rank test is exact.
+/// Pairs of the final comparison: no more are needed, and the rank test of that many is exact.
 const MOST_PAIRS: u32 = 20;
 /// Beyond this share of the budget a running trial is stopped.
 const HARD_SHARE: f64 = 1.05;
@@ -32,7 +32,7 @@ const MOST_SETTINGS: usize = 512;
 pub enum Objective {
     /// Least time for the job.
     Makespan,
-    /// Most operations a second.
+    /// Most operations per second.
     OpsPerS,
     /// Least 99th percentile of response time.
     P99,

@@ -16,7 +16,7 @@ enum Manner {
     ManyWakes(u32),
     /// Answers when a spawned task tells it to.
     ByTask,
-    /// Sleeps so many milliseconds a slot number.
+    /// Sleeps 1 ms times the slot number.
     Staggered,
     Never,
 }

@@ -81,7 +81,7 @@ struct BurningSession {
     burn: Burn,
     /// When the last burning ended.
     last: Instant,
-    /// A share is burnt at every so many operations: of operations cheaper than a look at the clock, many at once.
+    /// A share is burnt once per this many operations: many at once where an operation is cheaper than a look at the clock.
     every: u32,
     left: u32,
 }

@@ -80,7 +80,7 @@ enum Line {
 enum Loss {
     Lost(String),
     Protocol(&'static str),
-    /// A reply that takes so many bytes, or more.
+    /// A reply that takes at least this many bytes.
     TooLarge(usize),
 }
 

@@ -10,7 +10,7 @@ use std::io;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// Opens a session: one connection a client of the plan, each with an own codec, all connected and greeted.
+/// Opens a session: one connection per client of the plan, each with its own codec, all connected and greeted.
 ///
 /// # Errors
 /// When a server cannot be reached, refuses, or does not answer within [`CONNECT_TIMEOUT`](super::CONNECT_TIMEOUT).

@@ -124,7 +124,7 @@ pub fn session(
 /// A session, and the other ends of its connections.
 pub struct Peers {
     pub session: Box<dyn Session>,
-    /// Arrivals told by the last poll.
+    /// Arrivals the last poll reported.
     pub arrivals: u32,
     path: PathBuf,
     listener: Option<UnixListener>,

@@ -58,7 +58,7 @@ unsafe impl Send for Environment {}
 unsafe impl Sync for Environment {}
 
 thread_local! {
-    /// Key and value read last; one a thread, since an operation is over before the next begins.
+    /// Key and value read last; one per thread, since an operation is over before the next begins.
     static READ: RefCell<(Region, Region)> = const { RefCell::new((Region::new(), Region::new())) };
 }
 

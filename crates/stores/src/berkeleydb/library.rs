@@ -136,7 +136,7 @@ impl Region {
     /// Puts bytes into it.
     pub fn set(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         let size = u32::try_from(bytes.len())?;
-        // SAFETY: the region is from `malloc` or there is none; it has so much room afterwards.
+        // SAFETY: the region is from `malloc` or there is none; it has that much room afterwards.
         unsafe {
             let data = libc::realloc(self.0.data, bytes.len().max(1));
             if data.is_null() {
@@ -153,7 +153,7 @@ impl Region {
         if self.0.size == 0 || self.0.data.is_null() {
             return &[];
         }
-        // SAFETY: the library made it, with so many bytes.
+        // SAFETY: the library made it, with that many bytes.
         unsafe { std::slice::from_raw_parts(self.0.data.cast(), self.0.size as usize) }
     }
 }

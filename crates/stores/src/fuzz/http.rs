@@ -33,7 +33,7 @@ fn reply(status: u16, body: &str, dice: &mut Dice) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Answers each request with the next reply, in pieces of so many bytes, and hangs up after the last.
+/// Answers each request with the next reply, in pieces of `piece_bytes` bytes, and hangs up after the last.
 async fn serve(socket: UnixStream, replies: Vec<Vec<u8>>, piece_bytes: usize) {
     let mut request = vec![0; 64 << 10];
     for reply in replies {

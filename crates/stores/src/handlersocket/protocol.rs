@@ -103,7 +103,7 @@ impl HandlerSocket {
         push_u64(out, self.version);
     }
 
-    /// Whether so many lines are there; their ends are then in `ends`.
+    /// Whether `count` lines are there; their ends are then in `ends`.
     fn has_lines(&mut self, count: usize, input: &[u8]) -> bool {
         if std::mem::take(&mut self.answered) {
             self.ends.clear();

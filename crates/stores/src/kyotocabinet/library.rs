@@ -147,7 +147,7 @@ impl Database {
                 unsafe { (self.library.functions.dbgetbuf)(self.db, key.as_ptr(), key.len(), into.as_mut_ptr(), room) };
             let Ok(bytes) = usize::try_from(bytes) else { return self.done_unless(0, &[NO_RECORD]) };
             if bytes <= room {
-                // SAFETY: so many bytes were written.
+                // SAFETY: that many bytes were written.
                 unsafe { into.set_len(bytes) };
                 return Ok(true);
             }

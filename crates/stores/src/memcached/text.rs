@@ -210,7 +210,7 @@ fn not_asked<'a>(input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
     }
 }
 
-/// Bytes of the replies to so many lines of keys; of none, of the reply to `version`.
+/// Bytes of the replies to `lines` lines of keys; of none, of the reply to `version`.
 fn whole<'a>(lines: u32, input: &'a [u8]) -> Result<usize, Decoded<'a>> {
     let (mut left, mut consumed) = (lines.max(1), 0);
     while left > 0 {

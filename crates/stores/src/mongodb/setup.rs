@@ -374,7 +374,7 @@ async fn aggregate(
     Ok(made)
 }
 
-/// Opens the connections before the clock starts: so many commands at once need so many.
+/// Opens the connections before the clock starts: as many commands at once need as many connections.
 async fn fill_pool(database: &Database, connections: u32) {
     let pings: Vec<_> = (0..connections)
         .map(|_| {

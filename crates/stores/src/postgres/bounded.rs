@@ -37,7 +37,7 @@ impl Believed {
         Believed(Arc::new(Limit { most_bytes, announced, is_passed: AtomicBool::new(false) }))
     }
 
-    /// Replies carry at most so many bytes of keys and values.
+    /// Replies carry at most `largest_reply_bytes` bytes of keys and values.
     pub(super) fn believe(&self, largest_reply_bytes: u64) {
         self.0.most_bytes.store(wire_bytes(largest_reply_bytes), Ordering::Relaxed);
     }
@@ -159,7 +159,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Bounded<S> {
 mod tests {
     use super::Messages;
 
-    /// A message of so many bytes, all told.
+    /// A message of `bytes` bytes in all.
     fn message(tag: u8, bytes: u32) -> Vec<u8> {
         let mut message = vec![tag];
         message.extend_from_slice(&(bytes - 1).to_be_bytes());

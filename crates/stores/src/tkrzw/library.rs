@@ -128,7 +128,7 @@ impl Database {
         let (key, key_bytes) = bytes(key)?;
         let mut value_bytes = 0;
         into.clear();
-        // SAFETY: the database is open; the value is a copy of so many bytes, freed once copied.
+        // SAFETY: the database is open; the value is a copy of that many bytes, freed once copied.
         unsafe {
             let value = (self.library.functions.dbm_get)(self.dbm, key, key_bytes, &raw mut value_bytes);
             if value.is_null() {
@@ -232,7 +232,7 @@ impl Database {
     /// What the database says of itself, by name.
     pub fn inspect(&self) -> BTreeMap<String, String> {
         let mut count = 0;
-        // SAFETY: the database is open; the pairs are so many, and freed once copied.
+        // SAFETY: the database is open; there are `count` pairs, freed once copied.
         unsafe {
             let map = (self.library.functions.dbm_inspect)(self.dbm, &raw mut count);
             if map.is_null() {

@@ -196,7 +196,7 @@ impl Database {
             let Ok(read) = usize::try_from(read) else {
                 return self.done_unless(false, &[NO_RECORD]);
             };
-            // SAFETY: so many bytes were written.
+            // SAFETY: that many bytes were written.
             unsafe { into.set_len(read) };
             // A value that fills the buffer may have been cut.
             if read < room {

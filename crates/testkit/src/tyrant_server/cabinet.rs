@@ -105,7 +105,7 @@ impl Cabinet {
     pub fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
         let get: Get = self.function(b"tchdbget\0");
         let mut bytes = 0;
-        // SAFETY: pointer and length are of a live slice; what is returned is `malloc`ed, so many bytes long, and ours to free.
+        // SAFETY: pointer and length are of a live slice; what is returned is `malloc`ed, `bytes` bytes long, and ours to free.
         unsafe {
             let value = get(self.hdb, key.as_ptr(), key.len() as c_int, &mut bytes);
             if value.is_null() {

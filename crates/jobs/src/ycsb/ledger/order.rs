@@ -26,13 +26,13 @@ pub fn steps(from: u64, to: u64) -> u64 {
     if to >= from { to - from } else { to + MAX_VERSION - from }
 }
 
-/// The version so many steps before this one.
+/// The version `steps` steps before this one.
 #[inline]
 fn back(version: u64, steps: u64) -> u64 {
     if version > steps { version - steps } else { version + MAX_VERSION - steps }
 }
 
-/// Whether so many steps lead forth, not back.
+/// Whether that many steps lead forward, not back.
 #[inline]
 pub fn is_forth(steps: u64) -> bool {
     steps <= MAX_VERSION / 2
@@ -101,13 +101,13 @@ impl Writes {
         Operation(self.finish(self.issued()).0 & !(UNCERTAIN | CROWDED))
     }
 
-    /// The same, where the oldest unfinished version may be so many steps back.
+    /// The same, where the oldest unfinished version may be `steps` steps back.
     pub fn write_among(self, steps: u64) -> Operation {
         let steps = steps.clamp(WINDOW - 1, MAX_VERSION / 2);
         Operation(self.issued() | back(self.issued(), steps) << VERSION_BITS | CROWDED)
     }
 
-    /// Whether the window ends before a version so many steps back.
+    /// Whether the window ends before a version `steps` steps back.
     pub fn is_beyond(steps: u64) -> bool {
         steps >= WINDOW
     }

@@ -195,7 +195,7 @@ fn can_be_explained(history: &[Ended]) -> bool {
 enum Answers {
     /// With what is there.
     Rightly,
-    /// With what the lie makes of the versions that took effect so far, oldest first; one read in so many.
+    /// With what the lie makes of the versions that took effect so far, oldest first; one read in n.
     Wrongly(fn(&[u32], u64) -> u32, u64),
     /// While writes are in flight only.
     WronglyWhileWriting(fn(&[u32], u64) -> u32),
@@ -209,7 +209,7 @@ struct Seen {
     possible: bool,
 }
 
-/// One key, so many slots, operations that begin, take effect and end in any order.
+/// One key, `slots` slots, operations that begin, take effect and end in any order.
 fn history(seed: u64, slots: usize, operations: usize, writes_of_8: u64, answers: Answers) -> Seen {
     #[derive(Clone, Copy)]
     enum Flight {

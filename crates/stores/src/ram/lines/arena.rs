@@ -14,7 +14,7 @@ const HUGE_PAGE: usize = 2 << 20;
 /// Classes of blocks that come from chunks: 2^6 to 2^20 bytes.
 const CLASSES: usize = LARGE.trailing_zeros() as usize + 1;
 
-/// The bytes of the block that so many bytes are kept in.
+/// The size of the block that `bytes` bytes are kept in.
 #[inline]
 pub fn block_bytes(bytes: usize) -> usize {
     bytes.next_power_of_two().max(SMALLEST)
@@ -45,7 +45,7 @@ impl Default for Arena {
 }
 
 impl Arena {
-    /// A block of so many bytes, which must be a [`block_bytes`], aligned to a cache line and to its size up to a huge page's.
+    /// A block of `bytes` bytes, which must be a [`block_bytes`], aligned to a cache line and to its size up to a huge page's.
     /// One that was not given out before is zero.
     #[inline]
     pub fn take(&mut self, bytes: usize) -> NonNull<u8> {
@@ -83,7 +83,7 @@ impl Arena {
     /// Takes a block back.
     ///
     /// # Safety
-    /// It is one [`take`](Arena::take) gave for so many bytes, and nothing uses it any more.
+    /// It is one [`take`](Arena::take) gave for that many bytes, and nothing uses it any more.
     #[inline]
     pub unsafe fn give_back(&mut self, block: NonNull<u8>, bytes: usize) {
         if bytes > LARGE {

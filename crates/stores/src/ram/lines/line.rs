@@ -52,7 +52,7 @@ struct Spilled {
 
 impl Spilled {
     fn rest(&self) -> &[u8] {
-        // SAFETY: the block holds so many bytes, and is the line's as long as the line is.
+        // SAFETY: the block holds that many bytes, and is the line's as long as the line is.
         unsafe { std::slice::from_raw_parts(self.block.as_ptr(), self.bytes) }
     }
 }
@@ -110,7 +110,7 @@ impl Line {
                 whole[key_bytes..].first_chunk_mut().filter(|_| self.value_bytes == 8)
             }
             Form::Spilled => {
-                // SAFETY: the line is spilled; its block holds so many bytes and is the line's, which is borrowed.
+                // SAFETY: the line is spilled; its block holds that many bytes and is the line's, which is borrowed.
                 let rest = unsafe {
                     let Spilled { block, bytes, .. } = self.body.spilled;
                     std::slice::from_raw_parts_mut(block.as_ptr(), bytes)
@@ -150,7 +150,7 @@ impl Line {
         let (first, rest) = key.split_at(key.len().min(KEY_ROOM));
         let bytes = rest.len() + value_bytes;
         let block = blocks.take(block_bytes(bytes));
-        // SAFETY: the block has at least so many bytes, which are given to nobody else; they are zero or were written before.
+        // SAFETY: the block has at least that many bytes, which are given to nobody else; they are zero or were written before.
         write(unsafe { std::slice::from_raw_parts_mut(block.as_ptr(), bytes) }, [rest, parts[0], parts[1]]);
         let mut key = [0; KEY_ROOM];
         key[..first.len()].copy_from_slice(first);
@@ -197,7 +197,7 @@ impl Line {
     pub(super) fn release(&self, blocks: &mut Arena) {
         if self.form == Form::Spilled {
             let Spilled { block, bytes, .. } = *self.spilled();
-            // SAFETY: the block was taken for so many bytes, and its line is about to be written over.
+            // SAFETY: the block was taken for that many bytes, and its line is about to be written over.
             unsafe { blocks.give_back(block, block_bytes(bytes)) };
         }
     }

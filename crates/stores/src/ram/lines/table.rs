@@ -187,7 +187,7 @@ impl Table {
     pub fn delete(&mut self, hash: u64, key: &[u8]) -> bool {
         let found = self.seek(hash, key);
         let Segment { lines, number } = self.segment(hash);
-        // SAFETY: so many lines are the segment's, and nothing else looks at them meanwhile.
+        // SAFETY: that many lines are the segment's, and nothing else looks at them meanwhile.
         let lines = unsafe { std::slice::from_raw_parts_mut(lines.as_ptr(), LINES) };
         let mut hole = (found.addr().get() / size_of::<Line>()) % LINES; // segments are aligned to their size
         if lines[hole].form == Form::Empty {
@@ -238,7 +238,7 @@ impl Table {
         self.directory[first + entries / 2..first + entries].fill(new);
         let mut moving = std::mem::take(&mut self.moving);
         moving.clear();
-        // SAFETY: so many lines are the segment's, and nothing else looks at them meanwhile.
+        // SAFETY: that many lines are the segment's, and nothing else looks at them meanwhile.
         let lines = unsafe { std::slice::from_raw_parts_mut(old.lines.as_ptr(), LINES) };
         moving.extend(lines.iter().filter(|line| line.form != Form::Empty));
         lines.fill(Line::EMPTY);
