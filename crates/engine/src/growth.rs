@@ -1,4 +1,4 @@
-//! Rate and tail against records stored, and stalls: looked at once a batch of operations, never once an operation.
+//! Rate and tail against records stored, and stalls: looked at once per batch of operations, never once per operation.
 
 use measure::Histograms;
 use measure::{COARSE_BUCKETS as BUCKETS, CoarseCounts, coarse_p99};

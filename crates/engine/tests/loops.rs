@@ -67,7 +67,7 @@ fn a_closed_loop_of_one_slot_sees_the_service_time() {
 
 #[test]
 fn response_time_counts_from_the_intended_send_when_one_slot_cannot_keep_up() {
-    // 2 ms a request at 1,000 a second: request i is due at i ms and answered at 2(i+1) ms, so it took i + 2 ms.
+    // 2 ms per request at 1,000 per second: request i is due at i ms and answered at 2(i+1) ms, so it took i + 2 ms.
     let settings =
         Settings { arrivals: Arrivals::Fixed { ops_per_s: 1_000.0 }, duration: Some(200 * MS), ..Settings::default() };
     let once = || run(&Simulated(Behaviour::Serves(2 * MS)), u64::MAX, &settings);

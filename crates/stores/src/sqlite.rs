@@ -1,4 +1,4 @@
-//! SQLite, through the `rusqlite` crate, which compiles SQLite in. Plain SQL, prepared once a client; write-ahead log.
+//! SQLite, through the `rusqlite` crate, which compiles SQLite in. Plain SQL, prepared once per client; write-ahead log.
 //!
 //! Durability, by SQLite's documentation of `PRAGMA synchronous`. With a write-ahead log, `FULL` flushes the log at every
 //! commit: nothing acknowledged is lost (`commit`). `NORMAL` and `OFF` write the log without flushing it: "if the application

@@ -19,7 +19,7 @@ const LAST_WORDS: [u16; 5] = [1053, 1317, 1927, 1153, 4031];
 /// A statement has at most 65,535 parameters.
 const MAX_PAIRS: usize = 32_000;
 
-/// Statements prepared once a connection.
+/// Statements prepared once per connection.
 #[derive(Clone, Copy)]
 enum Sql {
     Get,
