@@ -18,9 +18,9 @@
 mod environment;
 mod library;
 
-use crate::dylib::{Dylib, LIB};
-use crate::embedded::{self, number_option, place, size_option};
-use crate::transactional::Opened;
+use crate::shared::dylib::{Dylib, LIB};
+use crate::shared::embedded::{self, number_option, place, size_option};
+use crate::shared::transactional::Opened;
 use environment::{Environment, Settings};
 use library::BerkeleyDb;
 use std::path::Path;

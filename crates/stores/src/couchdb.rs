@@ -31,7 +31,7 @@ mod setup;
 #[cfg(feature = "couchdb")]
 mod whole;
 
-use crate::driver::{built, driver};
+use crate::shared::driver::{built, driver};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{

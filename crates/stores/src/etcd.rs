@@ -21,7 +21,7 @@ mod login;
 #[cfg(feature = "etcd")]
 mod setup;
 
-use crate::driver::{built, driver};
+use crate::shared::driver::{built, driver};
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{

@@ -10,8 +10,8 @@
 //! single-writer transactions do, without their copy of the changes. Put-many is one of fjall's atomic batches.
 //! fjall refuses empty keys, and keys over 65,535 bytes.
 
-use crate::driver::{built, driver};
-use crate::embedded;
+use crate::shared::driver::{built, driver};
+use crate::shared::embedded;
 use store::{BUILT_IN, Capabilities, Class, Opener, StoreInfo};
 use study::Durability;
 
@@ -36,8 +36,8 @@ const CAPABILITIES: Capabilities = Capabilities { min_key_bytes: 1, max_key_byte
 
 #[cfg(feature = "fjall")]
 mod engine {
-    use crate::embedded::{Fault, place};
-    use crate::transactional::{Engine, More, Opened, Read, Space, Write};
+    use crate::shared::embedded::{Fault, place};
+    use crate::shared::transactional::{Engine, More, Opened, Read, Space, Write};
     use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
     use std::path::Path;
     use std::sync::{PoisonError, RwLock, RwLockWriteGuard};

@@ -18,7 +18,7 @@ mod line;
 mod protocol;
 mod sweep;
 
-use crate::mariadb;
+use crate::shared::mariadb;
 use protocol::{Greeting, HandlerSocket, KEY_BYTES};
 use std::collections::BTreeMap;
 use std::ffi::OsString;

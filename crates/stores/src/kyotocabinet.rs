@@ -14,9 +14,9 @@
 
 mod library;
 
-use crate::cabinet::{Cabinet, Opened, each};
-use crate::dylib::{Dylib, LIB};
-use crate::embedded::{Fault, number_option, place, size_option};
+use crate::shared::cabinet::{Cabinet, Opened, each};
+use crate::shared::dylib::{Dylib, LIB};
+use crate::shared::embedded::{Fault, number_option, place, size_option};
 use library::{Database, KyotoCabinet, Transactions};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

@@ -6,10 +6,10 @@
 //! LevelDB has no append and no counters: they read and write under a lock of the adapter on the key, which is what a program that
 //! uses LevelDB must do too. The settings are those asked for: the library cannot be asked what it has.
 
-use crate::dylib::{Dylib, LIB};
-use crate::embedded::{self, place, size_option};
-use crate::log_structured::{Api, Settings, Tree, config};
-use crate::transactional::Opened;
+use crate::shared::dylib::{Dylib, LIB};
+use crate::shared::embedded::{self, place, size_option};
+use crate::shared::log_structured::{Api, Settings, Tree, config};
+use crate::shared::transactional::Opened;
 use std::path::Path;
 use store::{Capabilities, Class, Facts, Opener, OptionInfo, Shown, Store, StoreError, StoreInfo, Support};
 use study::{Durability, Spec};

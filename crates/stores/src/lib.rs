@@ -17,18 +17,7 @@ macro_rules! adapters {
     };
 }
 
-mod cabinet;
-mod driver;
-mod dylib;
-mod embedded;
-#[cfg(test)]
-mod fuzz;
-#[cfg(feature = "http")]
-mod http;
-mod log_structured;
-mod mariadb;
-mod stripes;
-mod transactional;
+mod shared;
 
 adapters! {
     null, ram, echo,

@@ -9,8 +9,8 @@
 //! does not grant that much, less is asked for, and a full map is a refused write (`MDB_MAP_FULL`).
 //! LMDB refuses empty keys, and keys over 511 bytes. There is one writer at a time; readers never wait.
 
-use crate::driver::{built, driver};
-use crate::embedded;
+use crate::shared::driver::{built, driver};
+use crate::shared::embedded;
 use store::{BUILT_IN, Capabilities, Class, Opener, StoreInfo};
 use study::Durability;
 
@@ -36,8 +36,8 @@ const CAPABILITIES: Capabilities = Capabilities { min_key_bytes: 1, max_key_byte
 
 #[cfg(feature = "lmdb")]
 mod engine {
-    use crate::embedded::{Fault, place};
-    use crate::transactional::{Engine, More, Opened, Read, Space, Write};
+    use crate::shared::embedded::{Fault, place};
+    use crate::shared::transactional::{Engine, More, Opened, Read, Space, Write};
     use heed::types::Bytes;
     use heed::{CommitOrAbort, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn};
     use std::ops::Bound;
@@ -210,7 +210,7 @@ mod engine {
     mod tests {
         use super::super::CAPABILITIES;
         use super::{Durability, Lmdb};
-        use crate::transactional::{Handle, Shared};
+        use crate::shared::transactional::{Handle, Shared};
         use std::sync::Arc;
         use store::immediate::SyncStore;
         use store::{Failure, Operation, Reply};

@@ -32,7 +32,7 @@ mod document;
 #[cfg(feature = "mongodb")]
 mod setup;
 
-use crate::driver::{built, driver};
+use crate::shared::driver::{built, driver};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{

@@ -17,8 +17,8 @@ mod client;
 #[cfg(feature = "mysql")]
 mod setup;
 
-use crate::driver::{built, driver};
-use crate::mariadb;
+use crate::shared::driver::{built, driver};
+use crate::shared::mariadb;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{

@@ -19,8 +19,8 @@
 //!
 //! The protocol does not tell the level: the user's own server is taken to have the one asked for.
 
-use crate::mariadb;
 use crate::memcached::{Items, Speaker};
+use crate::shared::mariadb;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -19,7 +19,7 @@ mod layout;
 #[cfg(feature = "postgres")]
 mod setup;
 
-use crate::driver::{built, driver};
+use crate::shared::driver::{built, driver};
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{

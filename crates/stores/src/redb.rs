@@ -7,8 +7,8 @@
 //!
 //! There is one writer at a time; readers never wait.
 
-use crate::driver::{built, driver};
-use crate::embedded;
+use crate::shared::driver::{built, driver};
+use crate::shared::embedded;
 use store::{BUILT_IN, Capabilities, Class, Opener, StoreInfo, Support};
 use study::Durability;
 
@@ -33,8 +33,8 @@ const CAPABILITIES: Capabilities = Capabilities { compaction: Support::Native, .
 
 #[cfg(feature = "redb")]
 mod engine {
-    use crate::embedded::{Fault, place};
-    use crate::transactional::{Engine, Handle, More, Read, Shared, Space, Write, held, swept};
+    use crate::shared::embedded::{Fault, place};
+    use crate::shared::transactional::{Engine, Handle, More, Read, Shared, Space, Write, held, swept};
     use redb::backends::FileBackend;
     use redb::{
         BackendError, Database, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,

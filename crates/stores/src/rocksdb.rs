@@ -11,10 +11,10 @@
 //! Debian's build has RocksDB's tools in it, whose command line flags (gflags) can be in a process only once: two such builds
 //! need two studies. Builds without gflags can be beside any other.
 
-use crate::dylib::{Dylib, LIB};
-use crate::embedded::{self, place, size_option};
-use crate::log_structured::{Api, Settings, Tree, config};
-use crate::transactional::Opened;
+use crate::shared::dylib::{Dylib, LIB};
+use crate::shared::embedded::{self, place, size_option};
+use crate::shared::log_structured::{Api, Settings, Tree, config};
+use crate::shared::transactional::Opened;
 use std::path::Path;
 use store::{Capabilities, Class, Facts, Opener, OptionInfo, Shown, Store, StoreError, StoreInfo, Support};
 use study::{Durability, Spec};

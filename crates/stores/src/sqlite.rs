@@ -14,8 +14,8 @@
 //! and one transaction each. SQLite has one writer at a time and would poll for its turn; the clients of one process queue at
 //! a lock of the adapter instead, so SQLITE_BUSY can only come from other processes, and is waited for up to 60 s.
 
-use crate::driver::{built, driver};
-use crate::embedded;
+use crate::shared::driver::{built, driver};
+use crate::shared::embedded;
 use store::{BUILT_IN, Capabilities, Class, Opener, OptionInfo, Shown, StoreInfo, Support};
 use study::Durability;
 

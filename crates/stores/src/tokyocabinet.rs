@@ -15,9 +15,9 @@
 
 mod library;
 
-use crate::cabinet::{Cabinet, Opened, each};
-use crate::dylib::{Dylib, LIB};
-use crate::embedded::{Fault, number_option, place};
+use crate::shared::cabinet::{Cabinet, Opened, each};
+use crate::shared::dylib::{Dylib, LIB};
+use crate::shared::embedded::{Fault, number_option, place};
 use library::{Database, TokyoCabinet, Transactions};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};

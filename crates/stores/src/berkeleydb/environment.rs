@@ -5,8 +5,8 @@ use super::library::{
     LOCK_MINWRITE, LOG_AUTO_REMOVE, NEXT, NOT_FOUND, Object, RMW, Region, SET_RANGE, THREAD, TRANSACTIONAL, TXN_NOSYNC,
     TXN_WRITE_NOSYNC, cursor, db, env, txn,
 };
-use crate::embedded::Fault;
-use crate::transactional::{Engine, More, Read, Space, Write};
+use crate::shared::embedded::Fault;
+use crate::shared::transactional::{Engine, More, Read, Space, Write};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
 use std::fs::{File, TryLockError};

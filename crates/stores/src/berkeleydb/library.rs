@@ -2,7 +2,7 @@
 //! are of db.h of 5.3.28 on 64-bit x86, and the library is asked for its version before they are used. The battery of tests proves
 //! signatures and places by reading back.
 
-use crate::embedded::Fault;
+use crate::shared::embedded::Fault;
 use libloading::Library;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_void};

@@ -1,7 +1,7 @@
 //! One slot: operations as requests for documents.
 
 use super::document::{Document, id_of, in_url, key_of, quoted, version, write};
-use crate::http::{Answered, Http, HttpError, Method};
+use crate::shared::http::{Answered, Http, HttpError, Method};
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
 use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};

@@ -2,7 +2,7 @@
 
 use super::USER;
 use super::setup::ask;
-use crate::http::{Answered, Desk, Http, Method, Tickets, header};
+use crate::shared::http::{Answered, Desk, Http, Method, Tickets, header};
 use serde_json::json;
 use store::{Endpoint, StoreError};
 

@@ -2,7 +2,7 @@
 
 use super::document::{id_of, in_url, quoted};
 use super::setup::{CouchDb, ask};
-use crate::http::{Http, Method};
+use crate::shared::http::{Http, Method};
 use serde::Deserialize;
 use std::time::Duration;
 use store::asynchronous::brief;

@@ -1,6 +1,6 @@
 //! One slot: operations as requests to the gateway.
 
-use crate::http::{Http, HttpError, Method};
+use crate::shared::http::{Http, HttpError, Method};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! Logging in: etcd takes a name and a password once and gives a token, which each request then carries.
 
 use super::USER;
-use crate::http::{Desk, Http, HttpError, Method, Tickets, header};
+use crate::shared::http::{Desk, Http, HttpError, Method, Tickets, header};
 use serde::Deserialize;
 use serde_json::json;
 use store::{Endpoint, StoreError};

@@ -3,7 +3,7 @@
 use super::client::Client;
 use super::login::{self, Whose};
 use super::{DURABILITIES, capabilities};
-use crate::http::{Bytes, Http, Method, Tickets};
+use crate::shared::http::{Bytes, Http, Method, Tickets};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;

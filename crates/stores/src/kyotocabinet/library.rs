@@ -1,8 +1,8 @@
 //! Kyoto Cabinet's C interface. Signatures are those of kclangc.h of version 1.2; the battery of tests proves them by reading
 //! back.
 
-use crate::dylib::functions;
-use crate::embedded::Fault;
+use crate::shared::dylib::functions;
+use crate::shared::embedded::Fault;
 use libloading::Library;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_void};

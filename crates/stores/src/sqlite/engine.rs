@@ -1,6 +1,6 @@
 //! The database file and its clients.
 
-use crate::embedded::{Buffers, Fault, Outcome, place};
+use crate::shared::embedded::{Buffers, Fault, Outcome, place};
 use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

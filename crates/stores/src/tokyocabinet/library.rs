@@ -1,8 +1,8 @@
 //! Tokyo Cabinet's hash database, from the shared library of the system. Signatures are those of tchdb.h of version 1.4; the
 //! battery of tests proves them by reading back.
 
-use crate::dylib::functions;
-use crate::embedded::Fault;
+use crate::shared::dylib::functions;
+use crate::shared::embedded::Fault;
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;

@@ -144,7 +144,7 @@ proptest! {
 
 #[test]
 fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_alike() {
-    crate::fuzz::assault(
+    crate::shared::fuzz::assault(
         || Tyrant::new(Endian::Little),
         &[
             (Operation::Get { key: b"k" }, |_| b"\0\0\0\0\x05hello".to_vec()),

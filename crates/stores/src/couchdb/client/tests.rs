@@ -6,7 +6,7 @@ use store::{Expected, Operation, Resent};
 #[test]
 fn no_reply_however_broken_or_split_makes_more_of_itself_than_it_is() {
     let present = Expected::Present { version: super::version("1-a"), value: b"" };
-    crate::fuzz::http::assault(
+    crate::shared::fuzz::http::assault(
         |http| {
             let mut client = Client::new(http, "/kvtrial".into(), Resent::default());
             client.remember(b"seen", "1-a");

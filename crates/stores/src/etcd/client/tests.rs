@@ -6,7 +6,7 @@ use store::{Expected, Operation};
 #[test]
 fn no_reply_however_broken_or_split_makes_more_of_itself_than_it_is() {
     let present = Expected::Present { version: 7, value: b"" };
-    crate::fuzz::http::assault(
+    crate::shared::fuzz::http::assault(
         Client::new,
         &[
             (

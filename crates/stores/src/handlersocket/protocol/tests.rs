@@ -192,7 +192,7 @@ proptest! {
 #[test]
 fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_alike() {
     let expected = Expected::Present { version: 7, value: b"" };
-    crate::fuzz::assault(
+    crate::shared::fuzz::assault(
         codec,
         &[
             (Operation::Get { key: b"k" }, |_| b"0\t2\tk\thel\x01Jlo\n".to_vec()),

@@ -251,7 +251,7 @@ fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_ali
         String::from_utf8(token_text(token).to_vec()).unwrap()
     }
     let keys: &'static [&'static [u8]] = &[b"a", b"b", b"c"];
-    crate::fuzz::assault(
+    crate::shared::fuzz::assault(
         Meta::new,
         &[
             (Operation::Get { key: b"k" }, |expect| {

@@ -194,7 +194,7 @@ proptest! {
 #[test]
 fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_alike() {
     let expected = Expected::Present { version: 7, value: b"" };
-    crate::fuzz::assault(
+    crate::shared::fuzz::assault(
         Text::default,
         &[
             (Operation::Get { key: b"k" }, |_| b"VALUE k 0 5\r\nhello\r\nEND\r\n".to_vec()),

@@ -222,7 +222,7 @@ fn a_reply_of_another_type_is_not_taken_for_an_answer() {
 #[test]
 fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_alike() {
     let expected = Expected::Present { version: 1, value: b"old" };
-    crate::fuzz::assault(
+    crate::shared::fuzz::assault(
         || Resp::new(Login::default()),
         &[
             (Operation::Get { key: b"k" }, |_| b"$12\r\nhello\r\nworld\r\n".to_vec()),

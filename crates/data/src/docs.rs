@@ -19,7 +19,7 @@ use crate::lines::Lines;
 use crate::{DataError, Spot};
 use std::path::Path;
 
-static GEONAMES_20K: &[u8] = include_bytes!("../../../../data/docs/geonames_first20k.ndjson.gz");
+static GEONAMES_20K: &[u8] = include_bytes!("../../../data/docs/geonames_first20k.ndjson.gz");
 
 /// The data sets known by name: name, what it is.
 pub const KNOWN: [(&str, &str); 3] = [

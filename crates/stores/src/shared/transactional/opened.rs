@@ -1,7 +1,7 @@
 //! An opened engine as a store.
 
 use super::{Engine, Handle, Shared, held, swept};
-use crate::embedded::Fault;
+use crate::shared::embedded::Fault;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

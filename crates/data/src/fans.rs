@@ -15,7 +15,7 @@ use crate::names::Names;
 use crate::{DataError, Spot};
 use std::path::Path;
 
-static DEBIAN_10K: &[u8] = include_bytes!("../../../../data/fans/debian_fans_10k.tsv.gz");
+static DEBIAN_10K: &[u8] = include_bytes!("../../../data/fans/debian_fans_10k.tsv.gz");
 
 /// The data sets known by name: name, what it is.
 pub const KNOWN: [(&str, &str); 3] = [

@@ -2,7 +2,7 @@
 //!
 //! Each call is atomic by the library's own locks. Counters share the key space of values, as they do in the libraries.
 
-use crate::embedded::{Buffers, Fault, Outcome};
+use crate::shared::embedded::{Buffers, Fault, Outcome};
 use std::sync::Arc;
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};

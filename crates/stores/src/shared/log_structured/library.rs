@@ -1,8 +1,8 @@
 //! The C interface of LevelDB (`leveldb/c.h`), which RocksDB has taken over (`rocksdb/c.h`) and extended. Its functions are the
 //! same but for the prefix of their names; the battery of tests proves the signatures by reading back.
 
-use crate::dylib::functions;
-use crate::embedded::Fault;
+use crate::shared::dylib::functions;
+use crate::shared::embedded::Fault;
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 

@@ -15,7 +15,7 @@ use crate::lines::Lines;
 use crate::names::Names;
 use std::path::Path;
 
-static VADER: &[u8] = include_bytes!("../../../../data/messages/vader_messages.txt.gz");
+static VADER: &[u8] = include_bytes!("../../../data/messages/vader_messages.txt.gz");
 
 /// All terms of all messages as numbers: unigrams and bigrams in one space, bigrams with a blank between their words. A bigram never
 /// crosses messages.

@@ -1,7 +1,7 @@
 //! What an engine holds, by looking at all of it: some keep no count, some only an estimate.
 
 use super::{Engine, More, Read, Space};
-use crate::embedded::Fault;
+use crate::shared::embedded::Fault;
 use store::{Holding, StoreError};
 
 /// Keys, counters and records of counters, each once.

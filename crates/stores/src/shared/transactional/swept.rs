@@ -1,7 +1,7 @@
 //! Many keys at once, in one view: to find out whether they are there, or to delete them.
 
 use super::{Engine, More, Read, Shared, Space, Write, delete_fields, record_prefix};
-use crate::embedded::Fault;
+use crate::shared::embedded::Fault;
 use std::sync::atomic::Ordering;
 use store::{Capabilities, StoreError, Sweep, Swept};
 

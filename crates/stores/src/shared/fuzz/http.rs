@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::{Dice, STREAMS, mutate};
-use crate::http::Http;
+use crate::shared::http::Http;
 use std::io::ErrorKind;
 use std::time::Duration;
 use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};

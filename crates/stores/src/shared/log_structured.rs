@@ -12,9 +12,9 @@ pub use library::Api;
 
 use library::{Kind, Object};
 
-use crate::embedded::Fault;
-use crate::stripes::{Held, Stripes};
-use crate::transactional::{Engine, More, Read, Space, Write};
+use crate::shared::embedded::Fault;
+use crate::shared::stripes::{Held, Stripes};
+use crate::shared::transactional::{Engine, More, Read, Space, Write};
 use merge::appending;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

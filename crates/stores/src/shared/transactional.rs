@@ -17,7 +17,7 @@ pub use held::held;
 pub use opened::Opened;
 pub use swept::swept;
 
-use crate::embedded::{Buffers, Fault, Outcome};
+use crate::shared::embedded::{Buffers, Fault, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::immediate::SyncStore;

@@ -1,0 +1,14 @@
+//! What several adapters stand on: ways to open a library, engines that are alike, a server two adapters share, one HTTP client.
+
+pub(crate) mod cabinet;
+pub(crate) mod driver;
+pub(crate) mod dylib;
+pub(crate) mod embedded;
+#[cfg(test)]
+pub(crate) mod fuzz;
+#[cfg(feature = "http")]
+pub(crate) mod http;
+pub(crate) mod log_structured;
+pub(crate) mod mariadb;
+pub(crate) mod stripes;
+pub(crate) mod transactional;
