@@ -22,7 +22,7 @@ struct MixWorker {
 
 impl Trial for Mix {
     fn phases(&self) -> Vec<Phase> {
-        vec![Phase { name: "run", timed: true, operations: Some(OPERATIONS) }]
+        vec![Phase::timed("run", Some(OPERATIONS))]
     }
 
     fn worker(&self, _: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {

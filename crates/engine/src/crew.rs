@@ -247,7 +247,7 @@ fn carry_out(
     };
     let before = session.reconnected();
     let slots = clients.start * settings.pipeline..clients.end * settings.pipeline;
-    let records = trial.records(index).filter(|_| schedule.is_none());
+    let records = trial.phases().get(index).and_then(|phase| phase.stores).filter(|_| schedule.is_none());
     let growth = Growth::new(&Clock::get(), records, threads);
     let pulse = &meeting.pulses[number];
     let signals = Signals { stop, live: &meeting.live, pulse };

@@ -46,6 +46,8 @@ pub struct JobInfo {
     pub summary: &'static str,
     /// Input formats and data sets.
     pub input: &'static str,
+    /// What its records are called in [`Job::input`]: the fact that counts those it leaves in the store.
+    pub records: &'static str,
     /// Its parameters.
     pub params: &'static [ParamInfo],
     /// Reads and checks the input and the parameters. Everything slow that can happen before the clock happens here.
@@ -142,6 +144,49 @@ pub struct Phase {
     pub timed: bool,
     /// Operations it will do, when known (progress and ETA).
     pub operations: Option<u64>,
+    /// Records it will store, for jobs whose growth is to be watched: with it, rate and tail are kept against records stored, and
+    /// stalls are looked for. The workers then say how many they have [`stored`](Worker::stored).
+    pub stores: Option<u64>,
+    /// Records its operations carry, where that is not their number (batches).
+    pub carries: Option<u64>,
+    /// Whether it does work or only looks.
+    pub purpose: Purpose,
+}
+
+/// What a phase is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// It is a part of the job.
+    Work,
+    /// It only verifies what the phases before it left: beside the timed rate it is shown how fast a store reads back.
+    ReadBack,
+}
+
+impl Phase {
+    /// A phase on the clock.
+    pub const fn timed(name: &'static str, operations: Option<u64>) -> Phase {
+        Phase { timed: true, ..Phase::untimed(name, operations) }
+    }
+
+    /// A phase off the clock.
+    pub const fn untimed(name: &'static str, operations: Option<u64>) -> Phase {
+        Phase { name, timed: false, operations, stores: None, carries: None, purpose: Purpose::Work }
+    }
+
+    /// The phase that reads back the final state, off the clock.
+    pub const fn read_back(operations: Option<u64>) -> Phase {
+        Phase { purpose: Purpose::ReadBack, ..Phase::untimed("read back", operations) }
+    }
+
+    /// The same phase, which stores so many records: its growth is watched.
+    pub const fn storing(self, records: u64) -> Phase {
+        Phase { stores: Some(records), ..self }
+    }
+
+    /// The same phase, whose operations carry so many records.
+    pub const fn carrying(self, records: u64) -> Phase {
+        Phase { carries: Some(records), ..self }
+    }
 }
 
 /// One execution of a job: state shared by its workers. Phases run one after the other; each has its own workers.
@@ -164,25 +209,6 @@ pub trait Trial: Send + Sync {
     /// used. False: there are no such keys.
     fn later_key(&self, index: u64, out: &mut Vec<u8>) -> bool {
         let _ = (index, out);
-        false
-    }
-
-    /// Records a phase will store, for jobs whose growth is to be watched: with it, rate and tail are kept against records stored, and
-    /// stalls are looked for. The workers then say how many they have [`stored`](Worker::stored).
-    fn records(&self, phase: usize) -> Option<u64> {
-        let _ = phase;
-        None
-    }
-
-    /// Records the operations of a phase carry, where that is not their number (batches).
-    fn carried(&self, phase: usize) -> Option<u64> {
-        let _ = phase;
-        None
-    }
-
-    /// Whether a phase only verifies what the phases before it left: it is shown beside the timed rate how fast a store reads back.
-    fn reads_back(&self, phase: usize) -> bool {
-        let _ = phase;
         false
     }
 

@@ -26,6 +26,7 @@ pub static JOB: JobInfo = JobInfo {
     name: "append",
     summary: "append 16 bytes per event to the values of many keys, and watch the store grow",
     input: "events, id,field,field,... per line in CSV, also .gz; gen:KEYS:SEED (default gen:20000:42, 53,808 events)",
+    records: "keys",
     params: &[
         ParamInfo {
             name: "append",

@@ -25,6 +25,7 @@ pub static JOB: JobInfo = JobInfo {
     name: "bulk",
     summary: "load JSON documents in batches, compact, count and sum by a field; every document verified",
     input: "JSON documents, one per line (.jsonl), CSV with a header, also .gz; geonames-1k, geonames-20k (default), gen:N:SEED",
+    records: "documents",
     params: &[
         ParamInfo {
             name: "batch",

@@ -22,6 +22,7 @@ pub static JOB: JobInfo = JobInfo {
     name: "counts",
     summary: "count words and word pairs: an increment a word and a pair, on many small counters",
     input: "one message per line, any bytes, also .gz; vader (default, 23,703 messages); gen:MESSAGES:SEED",
+    records: "terms",
     params: &[ParamInfo {
         name: "increment",
         default: "auto",

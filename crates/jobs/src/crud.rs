@@ -35,6 +35,7 @@ pub static JOB: JobInfo = JobInfo {
     name: "crud",
     summary: "insert, select, update, delete: every row once in each phase, in random order; rows verified after each",
     input: "generated: decimal keys, values of 16 bytes with the row's number in them, updated to 14",
+    records: "rows",
     params: &[
         ParamInfo {
             name: "rows",

@@ -34,6 +34,7 @@ pub static JOB: JobInfo = JobInfo {
     name: "fans",
     summary: "correlate the fan pages of profiles: get, merge, put a growing JSON record per mention",
     input: "profiles with their pages, .tsv or bracket format, also .gz; debian-1k, debian-10k (default), gen:N:SEED",
+    records: "pages",
     params: &[
         ParamInfo {
             name: "policy",

@@ -34,6 +34,7 @@ pub static JOB: JobInfo = JobInfo {
     name: "ycsb",
     summary: "the core workloads A to F: load, run, read back; every reply verified",
     input: "generated; --plan FILE takes an unmodified YCSB property file",
+    records: "records",
     params: workload::PARAMS,
     prepare,
     query: None,

@@ -126,7 +126,7 @@ struct Clean<'a> {
 impl Clean<'_> {
     fn phase(&self) -> Phase {
         let name = if self.action == Action::Look { "looking for foreign data" } else { "clearing" };
-        Phase { name, timed: false, operations: Some(self.keys.end) }
+        Phase::untimed(name, Some(self.keys.end))
     }
 
     /// Many keys per request, if the store has such requests. Stops where the user wants no more.

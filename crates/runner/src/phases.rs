@@ -5,7 +5,7 @@ use crate::growth::Watch;
 use crate::message::{Assignment, Doing, Order, PhaseDone, Report, UnderWay};
 use engine::{Crew, End};
 use host::ProcessUse;
-use job::{Phase, Trial};
+use job::{Phase, Purpose, Trial};
 use measure::Progress;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -35,19 +35,17 @@ fn run_phases(
     crew: &mut Crew<'_, '_>,
 ) -> bool {
     for (index, phase) in trial.phases().iter().enumerate().take(count) {
-        if link.ask(Report::Begins(UnderWay::of_trial(trial, index, phase))) == Order::Stop
-            || bench.stop.load(Ordering::Relaxed)
-        {
+        if link.ask(Report::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
             return false;
         }
         let cpu_s = ProcessUse::now().cpu_s;
         let mut growth =
-            trial.records(index).map(|_| Watch::begin(store, &assignment.whereabouts, assignment.settings.deadline));
+            phase.stores.map(|_| Watch::begin(store, &assignment.whereabouts, assignment.settings.deadline));
         let mut watch = |progress: Progress| {
             if let Some(growth) = &mut growth {
                 growth.look(progress.elapsed);
             }
-            link.say(Report::Progress(UnderWay::of_trial(trial, index, phase), progress));
+            link.say(Report::Progress(UnderWay::of(phase), progress));
         };
         let mut outcome = match crew.run(index, &mut watch) {
             Ok(outcome) => outcome,
@@ -73,13 +71,13 @@ fn run_phases(
         }
         let end = outcome.end;
         link.say(Report::Phase(Box::new(PhaseDone {
-            phase: UnderWay::of_trial(trial, index, phase),
+            phase: UnderWay::of(phase),
             outcome,
             flush,
             curve,
             stalls,
-            carried: trial.carried(index),
-            reads_back: trial.reads_back(index),
+            carried: phase.carries,
+            reads_back: phase.purpose == Purpose::ReadBack,
             process_cpu_s: ProcessUse::now().cpu_s - cpu_s,
         })));
         if end != End::Completed {
@@ -91,10 +89,6 @@ fn run_phases(
 
 impl UnderWay {
     pub(crate) fn of(phase: &Phase) -> UnderWay {
-        UnderWay { name: phase.name.into(), timed: phase.timed, operations: phase.operations, carried: None }
-    }
-
-    fn of_trial(trial: &dyn Trial, index: usize, phase: &Phase) -> UnderWay {
-        UnderWay { carried: trial.carried(index), ..UnderWay::of(phase) }
+        UnderWay { name: phase.name.into(), timed: phase.timed, operations: phase.operations, carried: phase.carries }
     }
 }

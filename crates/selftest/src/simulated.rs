@@ -89,7 +89,7 @@ pub(crate) struct Gets;
 
 impl Trial for Gets {
     fn phases(&self) -> Vec<Phase> {
-        vec![Phase { name: "run", timed: true, operations: None }]
+        vec![Phase::timed("run", None)]
     }
 
     fn worker(&self, _: usize, _: Range<Slot>) -> Box<dyn Worker + '_> {

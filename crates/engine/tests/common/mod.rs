@@ -23,7 +23,7 @@ pub struct Gets {
 
 impl Trial for Gets {
     fn phases(&self) -> Vec<Phase> {
-        vec![Phase { name: "run", timed: true, operations: self.known }]
+        vec![Phase::timed("run", self.known)]
     }
 
     fn worker(&self, _: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {

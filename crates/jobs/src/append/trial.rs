@@ -75,10 +75,10 @@ impl Trial for AppendTrial<'_> {
     fn phases(&self) -> Vec<Phase> {
         let events = self.job.events.len();
         let operations = if self.method == Method::Rewrite { 2 * events } else { events };
-        let mut phases = vec![Phase { name: "run", timed: true, operations: Some(operations) }];
+        let mut phases = vec![Phase::timed("run", Some(operations)).storing(events)];
         if self.keeps {
             let keys = self.job.events.keys().div_ceil(self.job.verify.one_in());
-            phases.push(Phase { name: "read back", timed: false, operations: Some(keys) });
+            phases.push(Phase::read_back(Some(keys)));
         }
         phases
     }
@@ -112,14 +112,6 @@ impl Trial for AppendTrial<'_> {
         let facts =
             facts.into_iter().map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value)).collect();
         (Answer { digest, facts }, Vec::new())
-    }
-
-    fn records(&self, phase: usize) -> Option<u64> {
-        (phase == 0).then(|| self.job.events.len())
-    }
-
-    fn reads_back(&self, phase: usize) -> bool {
-        phase == 1
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

@@ -94,12 +94,12 @@ impl Trial for BulkTrial<'_> {
         let phase = |stage: &Stage<'_>| match stage {
             Stage::Load => {
                 let operations = if self.puts == Puts::Single { documents } else { batches };
-                Phase { name: "load", timed: true, operations: Some(operations) }
+                Phase::timed("load", Some(operations)).carrying(documents)
             }
-            Stage::Compact => Phase { name: "compact", timed: false, operations: Some(1) },
-            Stage::Reduce(_) => Phase { name: "reduce", timed: false, operations: Some(1) },
-            Stage::ReduceByScan(_) | Stage::ReduceByGet(_) => Phase { name: "reduce", timed: false, operations: None },
-            Stage::ReadBack => Phase { name: "read back", timed: false, operations: None },
+            Stage::Compact => Phase::untimed("compact", Some(1)),
+            Stage::Reduce(_) => Phase::untimed("reduce", Some(1)).carrying(documents),
+            Stage::ReduceByScan(_) | Stage::ReduceByGet(_) => Phase::untimed("reduce", None).carrying(documents),
+            Stage::ReadBack => Phase::read_back(None).carrying(documents),
         };
         self.stages.iter().map(phase).collect()
     }
@@ -121,13 +121,6 @@ impl Trial for BulkTrial<'_> {
                 *self.groups.lock().unwrap_or_else(PoisonError::into_inner) = Some(groups);
             })),
             _ => None,
-        }
-    }
-
-    fn carried(&self, phase: usize) -> Option<u64> {
-        match self.stages[phase] {
-            Stage::Compact => None,
-            _ => Some(self.input.documents.len() as u64),
         }
     }
 
@@ -156,10 +149,6 @@ impl Trial for BulkTrial<'_> {
             reasons.extend(wrong_group(&groups, &self.input.groups));
         }
         (Answer { digest, facts }, reasons)
-    }
-
-    fn reads_back(&self, phase: usize) -> bool {
-        matches!(self.stages[phase], Stage::ReadBack)
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

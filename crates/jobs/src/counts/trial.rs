@@ -89,9 +89,9 @@ impl Trial for CountTrial<'_> {
             Method::Memcached => 2 * increments + if self.keeps { terms } else { increments },
             Method::Rewrite => 2 * increments,
         };
-        let mut phases = vec![Phase { name: "run", timed: true, operations: Some(operations) }];
+        let mut phases = vec![Phase::timed("run", Some(operations)).storing(increments)];
         if self.keeps {
-            phases.push(Phase { name: "read back", timed: false, operations: Some(terms) });
+            phases.push(Phase::read_back(Some(terms)));
         }
         phases
     }
@@ -131,14 +131,6 @@ impl Trial for CountTrial<'_> {
             Answer { digest, facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect() },
             wrong.into_iter().collect(),
         )
-    }
-
-    fn records(&self, phase: usize) -> Option<u64> {
-        (phase == 0).then_some(self.job.terms.increments.len() as u64)
-    }
-
-    fn reads_back(&self, phase: usize) -> bool {
-        phase == 1
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

@@ -44,8 +44,11 @@ impl<'a> CrudTrial<'a> {
 
 impl Trial for CrudTrial<'_> {
     fn phases(&self) -> Vec<Phase> {
-        let phase =
-            |stage: &Stage| Phase { name: stage.name(), timed: !stage.is_check(), operations: Some(self.rows.into()) };
+        let operations = Some(self.rows.into());
+        let phase = |stage: &Stage| match stage.is_check() {
+            true => Phase { name: stage.name(), ..Phase::read_back(operations) },
+            false => Phase::timed(stage.name(), operations),
+        };
         self.stages.iter().map(phase).collect()
     }
 
@@ -69,10 +72,6 @@ impl Trial for CrudTrial<'_> {
         .map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value));
         let digest = known.unwrap_or_else(|| digest_of(self.rows, &wrong));
         (Answer { digest, facts: facts.into() }, Vec::new())
-    }
-
-    fn reads_back(&self, phase: usize) -> bool {
-        self.stages[phase].is_check()
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

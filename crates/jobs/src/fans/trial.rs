@@ -77,9 +77,9 @@ impl Trial for FansTrial<'_> {
             Variant::Blob => (2 * mentions, pages),
             Variant::Counters => (mentions + self.input.summary().pair_increments, 2 * pages),
         };
-        let mut phases = vec![Phase { name: "run", timed: true, operations: Some(run) }];
+        let mut phases = vec![Phase::timed("run", Some(run))];
         if self.checks == Checks::All {
-            phases.push(Phase { name: "read back", timed: false, operations: Some(back) });
+            phases.push(Phase::read_back(Some(back)));
         }
         phases
     }
@@ -102,10 +102,6 @@ impl Trial for FansTrial<'_> {
             }
             Checks::None => (Answer::default(), Vec::new()),
         }
-    }
-
-    fn reads_back(&self, phase: usize) -> bool {
-        phase == 1
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

@@ -52,13 +52,10 @@ impl<'a> YcsbTrial<'a> {
 impl Trial for YcsbTrial<'_> {
     fn phases(&self) -> Vec<Phase> {
         let records = u64::from(self.workload.records);
-        let mut phases = vec![
-            Phase { name: "load", timed: false, operations: Some(records) },
-            Phase { name: "run", timed: true, operations: self.workload.requests() },
-        ];
+        let mut phases = vec![Phase::untimed("load", Some(records)), Phase::timed("run", self.workload.requests())];
         if self.keeps == Keeps::Everything {
             let operations = self.inserts.map(|inserts| records + u64::from(inserts));
-            phases.push(Phase { name: "read back", timed: false, operations });
+            phases.push(Phase::read_back(operations));
         }
         phases
     }
@@ -85,10 +82,6 @@ impl Trial for YcsbTrial<'_> {
         ]
         .map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value));
         (Answer { digest: digest_of(self.workload.planned(), &verdicts.invalid), facts: facts.into() }, Vec::new())
-    }
-
-    fn reads_back(&self, phase: usize) -> bool {
-        phase == 2
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

@@ -8,9 +8,6 @@ use crate::trial::Position;
 use std::sync::atomic::{AtomicBool, Ordering};
 use study::{Cell, TrialRecord};
 
-/// What jobs call their records in what they say of their input.
-const RECORDS: [&str; 6] = ["records", "keys", "documents", "rows", "terms", "pages"];
-
 /// Runs trials for a search and keeps what they showed.
 pub struct Lab<'a> {
     plan: &'a Plan,
@@ -52,7 +49,7 @@ impl<'a> Lab<'a> {
     /// How many records the job leaves in the store, as far as its input says.
     pub fn records(&self, planned: &PlannedCell) -> Option<f64> {
         let input = self.plan.shelf.job(&planned.params).ok()?.input();
-        RECORDS.iter().find_map(|name| input.get(*name)?.as_f64())
+        input.get(self.plan.job.records)?.as_f64()
     }
 
     /// Runs one trial of a cell and records it with the stage of the search it belongs to. `None`: interrupted.
