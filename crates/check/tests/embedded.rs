@@ -4,7 +4,7 @@
 
 use kvtrial_check::{Finding, Options, Report, is_passed, is_skipped};
 use std::time::Duration;
-use store::{Opener, Probe};
+use store::{Keeps, Opener, Probe, StoreInfo};
 use study::Spec;
 
 fn check(name: &str) -> Report {
@@ -25,29 +25,16 @@ fn assert_correct(name: &str) {
     assert!(report.operations > 5_000, "{name}: {}", report.operations);
 }
 
+/// From the registry: a new store is checked by itself.
 #[test]
-fn ram_is_correct() {
-    assert_correct("ram");
-}
-
-#[test]
-fn sqlite_is_correct() {
-    assert_correct("sqlite");
-}
-
-#[test]
-fn lmdb_is_correct() {
-    assert_correct("lmdb");
-}
-
-#[test]
-fn redb_is_correct() {
-    assert_correct("redb");
-}
-
-#[test]
-fn fjall_is_correct() {
-    assert_correct("fjall");
+fn every_embedded_store_of_this_build_is_correct() {
+    let is_wanted = |info: &&StoreInfo| {
+        let keeps = info.declared(&Spec::private(info.name)).keeps == Keeps::Everything;
+        matches!(info.opener, Opener::Embedded(_)) && !matches!(info.probe(), Probe::NotBuilt(_)) && keeps
+    };
+    let names: Vec<&str> = stores::all().filter(is_wanted).map(|info| info.name).collect();
+    assert!(names.len() >= 7, "{names:?}");
+    names.into_iter().for_each(assert_correct);
 }
 
 #[test]

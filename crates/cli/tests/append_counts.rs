@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Desk, EMBEDDED, named};
+use common::{Desk, embedded, named};
 
 /// Answers of unrelated scripts: `tests/oracle`.
 const APPEND_1000_7: &str = "sha256:309cc2785568f6644313b62a256a84240af1aa1b4b1d01493860ac701ae01de4";
@@ -28,7 +28,7 @@ fn answers_on(stores: &[&str], words: &str, digest: &str) {
 
 #[test]
 fn append_has_the_known_answer_on_every_store() {
-    answers_on(&[&EMBEDDED[..], &MAPS].concat(), "append --data gen:1000:7", APPEND_1000_7);
+    answers_on(&[&embedded()[..], &MAPS].concat(), "append --data gen:1000:7", APPEND_1000_7);
     answers_on(&SERVERS, "append --data gen:1000:7 --clients 4 --pipeline 8", APPEND_1000_7);
     answers_on(
         &["redis", "ram", "ram,map=lines"],
@@ -42,7 +42,7 @@ fn append_has_the_known_answer_on_every_store() {
 
 #[test]
 fn counts_has_the_known_answer_on_every_store() {
-    answers_on(&[&EMBEDDED[..], &MAPS].concat(), "counts --data gen:500:42", COUNTS_500_42);
+    answers_on(&[&embedded()[..], &MAPS].concat(), "counts --data gen:500:42", COUNTS_500_42);
     answers_on(&SERVERS, "counts --data gen:500:42 --clients 4 --pipeline 8", COUNTS_500_42);
     answers_on(&SLOW, "counts --data gen:20:42", COUNTS_20_42);
     for way in ["memcached", "rewrite"] {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Desk, EMBEDDED, Ran, named, words_of_page};
+use common::{Desk, Ran, embedded, named, words_of_page};
 
 /// `crates/jobs/tests/answers/bulk_*.json`, by `tests/oracle/bulk.py`, which shares no code with kvtrial.
 fn known(name: &str, fact: &str) -> String {
@@ -34,8 +34,8 @@ fn phase<'a>(ran: &'a Ran, store: &str, name: &str) -> Option<&'a serde_json::Va
 fn bulk_has_the_known_answer_on_every_embedded_store_with_either_kind_of_ids() {
     for ids in ["sequential", "random"] {
         let desk = Desk::new();
-        let ran = desk.run(&format!("bulk {} --repeats 1 --set ids={ids} --set batch=500", named(&EMBEDDED)));
-        answers_on(&ran, &EMBEDDED, "geonames_20k", ids);
+        let ran = desk.run(&format!("bulk {} --repeats 1 --set ids={ids} --set batch=500", named(&embedded())));
+        answers_on(&ran, &embedded(), "geonames_20k", ids);
         assert_eq!(phase(&ran, "sqlite", "load").unwrap()["operations"], 40);
         assert_eq!(phase(&ran, "sqlite", "load").unwrap()["records"], 20_000);
         assert!(ran.cell("sqlite")["emulated"].as_array().unwrap().is_empty());
@@ -110,10 +110,10 @@ fn the_full_geonames_documents_have_the_known_answer_on_three_stores() {
 #[test]
 fn crud_goes_through_its_phases_on_every_store_with_any_number_of_clients() {
     let desk = Desk::new();
-    let ran = desk.run(&format!("crud {} --repeats 1 --clients 7 --set rows=2000", named(&EMBEDDED)));
+    let ran = desk.run(&format!("crud {} --repeats 1 --clients 7 --set rows=2000", named(&embedded())));
     assert_eq!(ran.status, 0, "{}", ran.said());
     let digest = CRUD_2000;
-    for store in EMBEDDED {
+    for store in embedded() {
         assert!(ran.is_ranked(store) && ran.digest(store) == digest, "{store}: {}", ran.said());
     }
     let desk = Desk::new();

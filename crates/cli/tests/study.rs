@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Desk, EMBEDDED, named};
+use common::{Desk, embedded, named};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,9 @@ const DEBIAN_1K: &str = "sha256:68feb5060a6d9f728165362a625509d52ab91a5abcf6de1f
 #[test]
 fn fans_has_the_known_answer_on_every_embedded_store() {
     let desk = Desk::new();
-    let ran = desk.run(&format!("fans {} --repeats 1 --warmups 0", named(&EMBEDDED)));
+    let ran = desk.run(&format!("fans {} --repeats 1 --warmups 0", named(&embedded())));
     assert_eq!(ran.status, 0, "{}", ran.said());
-    for store in EMBEDDED {
+    for store in embedded() {
         assert_eq!(ran.digest(store), DEBIAN_10K, "{store}");
         assert!(ran.is_ranked(store) && ran.stdout.contains(store), "{}", ran.said());
     }
@@ -30,8 +30,21 @@ fn fans_has_the_known_answer_on_every_embedded_store() {
     );
     assert_eq!(trial["bytes_read"].as_u64(), Some(423_812_014));
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ran.stdout);
-    assert_eq!(std::fs::read_to_string(desk.path().join("out/cells.csv")).unwrap().lines().count(), 13);
+    assert_eq!(
+        std::fs::read_to_string(desk.path().join("out/cells.csv")).unwrap().lines().count(),
+        embedded().len() + 2
+    );
     assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
+}
+
+#[test]
+fn sixteen_clients_have_the_known_answer_on_every_embedded_store() {
+    let words = format!("fans {} --data debian-1k --clients 16 --repeats 1 --warmups 0", named(&embedded()));
+    let ran = Desk::new().run(&words);
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    for store in embedded() {
+        assert!(ran.is_ranked(store) && ran.digest(store) == DEBIAN_1K, "{store}: {}", ran.said());
+    }
 }
 
 #[test]

@@ -7,6 +7,8 @@ pub mod redis;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use store::{Keeps, Opener, Probe, StoreInfo};
+use study::Spec;
 
 /// An empty working directory for one test.
 pub struct Desk {
@@ -151,20 +153,15 @@ pub fn words_of_page(page: &str) -> String {
     pieces.join(" ")
 }
 
-/// Embedded stores: what is built in and what is opened from the system's libraries.
-pub const EMBEDDED: [&str; 11] = [
-    "ram",
-    "sqlite",
-    "lmdb",
-    "redb",
-    "fjall",
-    "tokyocabinet",
-    "kyotocabinet",
-    "tkrzw",
-    "berkeleydb",
-    "leveldb",
-    "rocksdb",
-];
+/// The embedded stores of this build that keep what they are given, from the registry. A library that is missing fails the test, with the
+/// line that installs it.
+pub fn embedded() -> Vec<&'static str> {
+    let keeps = |info: &StoreInfo| info.declared(&Spec::private(info.name)).keeps == Keeps::Everything;
+    let is_wanted = |info: &&StoreInfo| {
+        matches!(info.opener, Opener::Embedded(_)) && !matches!(info.probe(), Probe::NotBuilt(_)) && keeps(info)
+    };
+    stores::all().filter(is_wanted).map(|info| info.name).collect()
+}
 
 /// `-s` of each.
 pub fn named(stores: &[&str]) -> String {
