@@ -178,12 +178,12 @@ impl Phase {
         Phase { purpose: Purpose::ReadBack, ..Phase::untimed("read back", operations) }
     }
 
-    /// The same phase, which stores so many records: its growth is watched.
+    /// The same phase, which stores this number of records: its growth is watched.
     pub const fn storing(self, records: u64) -> Phase {
         Phase { stores: Some(records), ..self }
     }
 
-    /// The same phase, whose operations carry so many records.
+    /// The same phase, whose operations carry this number of records.
     pub const fn carrying(self, records: u64) -> Phase {
         Phase { carries: Some(records), ..self }
     }
