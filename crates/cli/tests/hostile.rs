@@ -15,6 +15,9 @@ use testkit::lying::{Lie, LyingServer, Protocol, Rule, Target, When};
 
 const SMALL: &str = "run ycsb -s ram --no-baselines --repeats 2 --set records=1000 --set operations=20000 --out out";
 
+/// Commands a text should have.
+const NOTHING: [char; 0] = [];
+
 /// Characters that a terminal obeys, or that turn a line around.
 fn commands_in(text: &str) -> Vec<char> {
     let turns =
@@ -46,7 +49,7 @@ fn what_a_server_says_commands_no_terminal_and_no_document() {
             texts.push(fs::read_to_string(desk.path().join(file)).unwrap().replace('\r', ""));
         }
         for text in &texts {
-            assert_eq!(commands_in(text), [], "{protocol:?}: {text:?}");
+            assert_eq!(commands_in(text), NOTHING, "{protocol:?}: {text:?}");
         }
         // Tyrant has a code for a refusal, and no words.
         if protocol != Protocol::Tyrant {
@@ -66,7 +69,7 @@ fn a_study_of_somebody_else_commands_no_terminal_either() {
     for format in ["text", "markdown", "junit", "csv", "cells-csv", "openmetrics", "json"] {
         let said = desk.kvtrial(&format!("report out --format {format}")).said().replace('\r', "");
         assert!(said.contains("mine"), "{format}: {said}");
-        assert_eq!(commands_in(&said), [], "{format}: {said:?}");
+        assert_eq!(commands_in(&said), NOTHING, "{format}: {said:?}");
     }
     let json: serde_json::Value = serde_json::from_str(&desk.kvtrial("report out --format json").stdout).unwrap();
     assert_eq!(json["cells"][0]["store"], "ram\u{1b}]0;mine\u{7}\u{202e}\u{2066}\u{7f}\u{9b}2J");
@@ -77,13 +80,13 @@ fn a_study_of_somebody_else_commands_no_terminal_either() {
         assert!(printed.contains("mine"), "{format}: {printed}");
         desk.kvtrial(&format!("compare out other --format {format} --out compared"));
         for text in [printed, fs::read_to_string(desk.path().join("compared")).unwrap()] {
-            assert_eq!(commands_in(&text.replace('\r', "")), [], "{format}: {text:?}");
+            assert_eq!(commands_in(&text.replace('\r', "")), NOTHING, "{format}: {text:?}");
         }
     }
     desk.kvtrial("report out --format html --out page");
     let page = fs::read_to_string(desk.path().join("page/report.html")).unwrap();
     assert!(page.contains("mine"));
-    assert_eq!(commands_in(&page.replace('\r', "")), []);
+    assert_eq!(commands_in(&page.replace('\r', "")), NOTHING);
 }
 
 #[test]
@@ -96,7 +99,7 @@ fn specs_with_characters_that_cannot_be_seen_are_refused_and_shown() {
     );
     assert_eq!(ran.status, 2);
     assert!(ran.said().contains("redis\\u202e\\u001b]0;x\\u0007"), "{}", ran.said());
-    assert_eq!(commands_in(&ran.said()), []);
+    assert_eq!(commands_in(&ran.said()), NOTHING);
 }
 
 #[test]
