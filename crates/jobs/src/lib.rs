@@ -4,23 +4,26 @@
 //! A job reads and checks its input before the clock starts, knows what every reply must be, and computes an answer
 //! that is the same on every store. What never lives here: a particular store, timing, threads, printing.
 
-pub mod append;
-pub mod bulk;
-pub mod counts;
-pub mod crud;
-pub mod fans;
+use job::{Job, JobError, JobInfo, JobRequest, Params};
+
+/// Declares the modules of the jobs and lists them.
+macro_rules! jobs {
+    ($($name:ident),* $(,)?) => {
+        $(pub mod $name;)*
+
+        /// Every job, in the order `kvtrial jobs` shows them.
+        pub fn all() -> impl Iterator<Item = &'static JobInfo> {
+            [$(&$name::JOB),*].into_iter()
+        }
+    };
+}
+
 pub mod fingerprint;
 mod in_order;
 mod spots;
 mod tally;
-pub mod ycsb;
 
-use job::{Job, JobError, JobInfo, JobRequest, Params};
-
-/// Every job, in the order `kvtrial jobs` shows them.
-pub fn all() -> impl Iterator<Item = &'static JobInfo> {
-    [&fans::JOB, &bulk::JOB, &append::JOB, &counts::JOB, &crud::JOB, &ycsb::JOB].into_iter()
-}
+jobs! { fans, bulk, append, counts, crud, ycsb }
 
 /// The job of that name.
 pub fn find(name: &str) -> Option<&'static JobInfo> {
