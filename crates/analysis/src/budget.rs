@@ -13,7 +13,7 @@
 //! time; a layer is then what it adds to the whole, not what one operation spends in it.
 
 use crate::metric::quantity;
-use study::{Budget, BudgetPart, Cell, Layer, Measure, Quantity, SlowBaseline, Spec, Study};
+use study::{Budget, BudgetPart, Cell, Layer, Measure, Quantity, SlowBaseline, Study};
 
 /// Operations of cells that do the same work may differ by this share, e.g. by lost races of compare-and-set.
 const SAME_WORK: f64 = 0.01;
@@ -44,19 +44,14 @@ pub fn budget(cell: &Cell, cells: &[&Cell]) -> Option<Budget> {
     }
     let whole = per_operation(cell)?;
     let own = own_layer(cell);
-    let spec: Option<Spec> = cell.store.parse().ok();
     let mut layers = Vec::new();
     let mut steps: Vec<Step<'_>> = Vec::new();
     for layer in Layer::ALL.into_iter().filter(|layer| *layer < own) {
-        let name = match layer {
-            Layer::Generator => Some("null"),
-            Layer::Client => Some("ram"),
-            Layer::Wire if cell.class == "network" => spec.as_ref().and_then(Spec::echo_baseline),
-            Layer::Wire | Layer::Store => continue,
-        };
+        if layer == Layer::Wire && !has_servers(cell) {
+            continue;
+        }
         layers.push(layer);
-        let base = name.and_then(|name| cells.iter().copied().find(|base| is_baseline_of(base, name, cell)));
-        if let Some(base) = base
+        if let Some(base) = cells.iter().copied().find(|base| is_baseline_of(base, layer, cell))
             && let Some(time) = per_operation(base)
         {
             steps.push((std::mem::take(&mut layers), &base.store, time));
@@ -100,12 +95,7 @@ fn leave_out_slow(steps: &mut Vec<Step<'_>>) -> Vec<SlowBaseline> {
 
 /// The layer a cell's own part is: a baseline's is the one it stands for.
 fn own_layer(cell: &Cell) -> Layer {
-    match (cell.baseline, cell.store.as_str()) {
-        (true, "null") => Layer::Generator,
-        (true, "ram") => Layer::Client,
-        (true, _) => Layer::Wire,
-        _ => Layer::Store,
-    }
+    cell.layer().unwrap_or(Layer::Store)
 }
 
 /// None of the steps takes less than the one below it.
@@ -135,10 +125,21 @@ fn difference(a: Quantity, b: Quantity) -> Quantity {
     Quantity { value, low: value - below, high: value + above, level: a.level.min(b.level), n: a.n.min(b.n) }
 }
 
-/// Whether `base` is the baseline of that name, of the same job with the same parameters, and did the same work.
-fn is_baseline_of(base: &Cell, name: &str, cell: &Cell) -> bool {
-    let named = base.baseline && base.store.split([',', ':']).next() == Some(name);
-    if !named || !base.verdict.is_ranked() || base.job != cell.job || base.params != cell.params {
+/// Whether a wire lies between the client and the store.
+fn has_servers(cell: &Cell) -> bool {
+    matches!(cell.class.as_str(), "network" | "distributed")
+}
+
+/// Whether `base` is the baseline of that layer for the cell: of the same job with the same parameters, reached in the same way where
+/// the layer is a wire, and with the same work done.
+fn is_baseline_of(base: &Cell, layer: Layer, cell: &Cell) -> bool {
+    let same_wire = layer != Layer::Wire || (base.transport().is_some() && base.transport() == cell.transport());
+    if base.layer() != Some(layer)
+        || !same_wire
+        || !base.verdict.is_ranked()
+        || base.job != cell.job
+        || base.params != cell.params
+    {
         return false;
     }
     match (operations(base), operations(cell)) {
@@ -177,7 +178,7 @@ fn median(figures: impl Iterator<Item = f64>) -> Option<Quantity> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use study::{Cell, Layer, Reason, ReasonKind, TrialRecord, Verdict};
+    use study::{Cell, Layer, Reason, ReasonKind, Transport, TrialRecord, Verdict};
 
     /// A cell of 1,000 operations whose trials took these nanoseconds each.
     fn cell(store: &str, class: &str, ns: &[f64]) -> Cell {
@@ -246,6 +247,22 @@ mod tests {
         assert_eq!(names(&lmdb).unwrap(), ["generator", "client", "store"]);
         assert_eq!(names(&baselines()[1]).unwrap(), ["generator", "client"]);
         assert_eq!(names(&baselines()[0]), None);
+    }
+
+    #[test]
+    fn a_baseline_is_found_by_what_its_cell_says_it_measures_not_by_its_name() {
+        let says = |cell: Cell, layer, transport| Cell { layer, transport, ..cell };
+        let unix = Some(Transport::Unix);
+        let local = says(cell("local-shop", "network", &[10_500.0, 10_400.0, 10_600.0]), None, unix);
+        let found = [
+            says(cell("least-over-tcp", "baseline", &[9000.0]), Some(Layer::Wire), Some(Transport::Tcp)),
+            says(cell("least", "baseline", &[8000.0]), Some(Layer::Wire), unix),
+            says(cell("shelf", "baseline", &[1700.0]), Some(Layer::Client), None),
+            says(cell("idle", "baseline", &[100.0]), Some(Layer::Generator), None),
+        ];
+        let budget = budget(&local, &found).unwrap();
+        let of: Vec<&str> = budget.parts.iter().map(|part| part.of.as_str()).collect();
+        assert_eq!(of, ["idle", "shelf", "least", "local-shop"]);
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! What a store costs over the baselines.
 
 use crate::Metric;
-use study::{Cell, Quantity};
+use study::{Cell, Layer, Quantity};
 
-/// The baseline cell of a name (`null`, `ram`) among these cells (those of one part), if it can be compared with: not void, and
-/// with a time.
-pub fn baseline<'a>(cells: &[&'a Cell], name: &str) -> Option<&'a Cell> {
-    let of_name = |cell: &&&Cell| cell.baseline && cell.store.split([',', ':']).next() == Some(name);
-    cells.iter().find(of_name).copied().filter(|cell| cell.verdict.is_ranked() && cell.makespan_s.is_some())
+/// The baseline cell of a layer among these cells (those of one part), if it can be compared with: not void, and with a time.
+pub fn baseline<'a>(cells: &[&'a Cell], layer: Layer) -> Option<&'a Cell> {
+    let of_layer = |cell: &&&Cell| cell.layer() == Some(layer);
+    cells.iter().find(of_layer).copied().filter(|cell| cell.verdict.is_ranked() && cell.makespan_s.is_some())
 }
 
 /// How many times the baseline's time a cell took; of the time per operation where the run had a fixed duration. `None` for void

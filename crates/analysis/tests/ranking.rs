@@ -6,7 +6,9 @@ use analysis::{
     Across, Allowed, Candidates, Finding, Metric, Rank, Subject, baseline, compare, cost, groups, parts, ranking,
     summarise, within,
 };
-use study::{Cell, Durability, Latencies, LatencySummary, Measure, Reason, ReasonKind, Study, TrialRecord, Verdict};
+use study::{
+    Cell, Durability, Latencies, LatencySummary, Layer, Measure, Reason, ReasonKind, Study, TrialRecord, Verdict,
+};
 
 /// A cell whose trials took these times and completed this many operations.
 fn cell(store: &str, trials: &[(f64, u64)]) -> Cell {
@@ -163,9 +165,9 @@ fn void_cells_and_other_promises_are_not_ranked_with_the_rest() {
 #[test]
 fn a_void_baseline_is_no_baseline() {
     let mut null = Cell { baseline: true, class: "baseline".into(), ..cell("null", &[(0.1, 10), (0.1, 10)]) };
-    assert_eq!(baseline(&[&null], "null").map(|cell| cell.store.as_str()), Some("null"));
+    assert_eq!(baseline(&[&null], Layer::Generator).map(|cell| cell.store.as_str()), Some("null"));
     null.verdict = Verdict::of([Reason { kind: ReasonKind::WrongAnswer, count: 1, example: String::new() }]);
-    assert!(baseline(&[&null], "null").is_none());
+    assert!(baseline(&[&null], Layer::Generator).is_none());
 }
 
 #[test]

@@ -35,6 +35,15 @@ fn a_server_is_taken_apart_by_an_echo_server_behind_the_same_kind_of_socket() {
     let echo = ran.cell("echo-unix");
     assert!(ran.digest("echo-unix") == DEBIAN_1K && echo["class"] == "baseline" && echo["baseline"] == true, "{echo}");
 
+    // What stands on which layer is written down, so that nobody has to read it out of a name.
+    let placed = |store: &str| [&ran.cell(store)["layer"], &ran.cell(store)["transport"]].map(|it| it.as_str());
+    let expected =
+        [(Some("generator"), None), (Some("client"), None), (Some("wire"), Some("unix")), (None, Some("unix"))];
+    for (store, (layer, transport)) in ["null", "ram", "echo-unix", "redis-unix"].into_iter().zip(expected) {
+        assert_eq!(placed(store), [layer, transport], "{store}");
+    }
+    assert_eq!(placed("sqlite"), [None, None]);
+
     let redis = ran.cell("redis-unix");
     let found = parts(redis);
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();

@@ -2,6 +2,7 @@
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use serde::Serialize;
+use study::Transport;
 use words::units;
 
 /// Whether a store can be had on this machine.
@@ -21,6 +22,10 @@ pub enum Presence {
 pub struct StoreRow {
     /// Name in specs.
     pub name: String,
+    /// The name it shares with the stores that differ from it in `transport` only.
+    pub family: String,
+    /// How a private one is reached; `None` in this process.
+    pub transport: Option<Transport>,
     /// `baseline`, `embedded`, `network` or `distributed`.
     pub class: String,
     /// One line: what it is.
@@ -64,8 +69,8 @@ const WITHOUT_LIMITS: usize = 3;
 pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
     let limits = stores.iter().any(|store| store.max_key_bytes.or(store.max_value_bytes).is_some());
     let columns = &COLUMNS[..if limits { COLUMNS.len() } else { WITHOUT_LIMITS }];
-    let folded: Vec<(&StoreRow, Reach)> = fold_twins(stores);
-    let rows: Vec<Row> = folded.iter().map(|(store, reach)| row(store, *reach)).collect();
+    let folded = fold_twins(stores);
+    let rows: Vec<Row> = folded.iter().map(row).collect();
     let spare: &[usize] = if limits { &[4, 3] } else { &[] };
     let table = Table::fit_without(columns, FOUND, spare, rows.iter());
     // Operations any of the stores has.
@@ -84,7 +89,7 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
         ("distributed", "Distributed: several servers each"),
     ] {
         let of_class: Vec<(&StoreRow, &Row)> =
-            folded.iter().map(|(store, _)| *store).zip(&rows).filter(|(store, _)| store.class == class).collect();
+            folded.iter().map(|listed| listed.store).zip(&rows).filter(|(store, _)| store.class == class).collect();
         if of_class.is_empty() {
             continue;
         }
@@ -102,7 +107,7 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
             "{found} of {} found. The first durability level is the default; choose another with -s STORE,durability=LEVEL.{}{}",
             stores.len(),
             if limits { " KEY and VALUE: the longest it takes." } else { "" },
-            if folded.len() < stores.len() { " NAME[-unix]: NAME over TCP, NAME-unix over a unix socket." } else { "" },
+            folded.iter().find_map(Listed::explained).unwrap_or_default(),
         ),
         1,
         1,
@@ -112,38 +117,49 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
     text
 }
 
-/// How a store is reached.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
-    /// As its name says.
-    One,
-    /// Over TCP, and with `-unix` over a unix socket.
-    Both,
+/// What has a row.
+struct Listed<'a> {
+    store: &'a StoreRow,
+    /// The same store over a unix socket, where `store` is reached over TCP.
+    unix: Option<&'a StoreRow>,
+}
+
+impl Listed<'_> {
+    /// `redis[-unix]`: two names in one where the one begins with the other.
+    fn name(&self) -> String {
+        let name = &self.store.name;
+        match self.unix.map(|unix| (unix, unix.name.strip_prefix(name))) {
+            None => name.clone(),
+            Some((_, Some(rest))) => format!("{name}[{rest}]"),
+            Some((unix, None)) => format!("{name}, {}", unix.name),
+        }
+    }
+
+    fn explained(&self) -> Option<String> {
+        let unix = self.unix?;
+        Some(format!(" {}: {} over TCP, {} over a unix socket.", self.name(), self.store.name, unix.name))
+    }
 }
 
 /// Two stores that differ only in how they are reached share a row.
-fn fold_twins(stores: &[StoreRow]) -> Vec<(&StoreRow, Reach)> {
+fn fold_twins(stores: &[StoreRow]) -> Vec<Listed<'_>> {
     let twins = |tcp: &StoreRow, unix: &StoreRow| {
-        let renamed = StoreRow {
+        let over_tcp = StoreRow {
             name: tcp.name.clone(),
+            transport: tcp.transport,
             summary: tcp.summary.clone(),
             open_to_all: tcp.open_to_all,
             ..unix.clone()
         };
-        unix.name == format!("{}-unix", tcp.name) && renamed == *tcp
+        (tcp.transport, unix.transport) == (Some(Transport::Tcp), Some(Transport::Unix)) && over_tcp == *tcp
     };
-    let mut folded = Vec::with_capacity(stores.len());
-    for store in stores {
-        if stores.iter().any(|tcp| twins(tcp, store)) {
-            continue;
-        }
-        let reach = if stores.iter().any(|unix| twins(store, unix)) { Reach::Both } else { Reach::One };
-        folded.push((store, reach));
-    }
-    folded
+    let has_a_row = |store: &&StoreRow| !stores.iter().any(|tcp| twins(tcp, store));
+    let listed = |store| Listed { store, unix: stores.iter().find(|unix| twins(store, unix)) };
+    stores.iter().filter(has_a_row).map(listed).collect()
 }
 
-fn row(store: &StoreRow, reach: Reach) -> Row {
+fn row(listed: &Listed<'_>) -> Row {
+    let store = listed.store;
     let (found, style) = match &store.presence {
         Presence::Found(product) => (product.clone(), Style::Good),
         Presence::NotFound(_) => ("not found".into(), Style::Warning),
@@ -151,7 +167,7 @@ fn row(store: &StoreRow, reach: Reach) -> Row {
     };
     let limit = |limit: Option<u64>| (limit.map_or_else(|| "-".into(), units::bytes), Style::Plain);
     vec![
-        (if reach == Reach::Both { format!("{}[-unix]", store.name) } else { store.name.clone() }, Style::Bold),
+        (listed.name(), Style::Bold),
         (found, style),
         (store.durabilities.join(" "), Style::Plain),
         limit(store.max_key_bytes),

@@ -9,7 +9,7 @@ use crate::originals;
 use crate::phases;
 use crate::reasons;
 use analysis::{Group, Metric, Part, Place, Rank, baseline, cost, spread};
-use study::{Cell, Quantity, Status, Study};
+use study::{Cell, Layer, Quantity, Status, Study};
 use words::{Batches, order, promise, shown_rate, units};
 
 const COLUMNS: [Column; 9] = [
@@ -178,7 +178,7 @@ fn heading(group: &Group<'_>) -> String {
 }
 
 fn rows(group: &Group<'_>, cells: &[&Cell], emulations: &Emulations, batches: Option<Batches>) -> Vec<Row> {
-    let (null, ram) = (baseline(cells, "null"), baseline(cells, "ram"));
+    let (null, ram) = (baseline(cells, Layer::Generator), baseline(cells, Layer::Client));
     group.places.iter().map(|place| row(place, null, ram, emulations, batches)).collect()
 }
 

@@ -6,11 +6,14 @@ mod golden_file;
 
 use golden_file::golden;
 use report::{Colour, Presence, StoreRow, stores_json, stores_table};
+use study::Transport;
 use unicode_width::UnicodeWidthStr;
 
 fn store(name: &str, class: &str, presence: Presence) -> StoreRow {
     StoreRow {
         name: name.into(),
+        family: name.into(),
+        transport: (class == "network").then_some(Transport::Tcp),
         class: class.into(),
         summary: "a store".into(),
         presence,
@@ -74,7 +77,8 @@ fn what_is_found_and_how_to_get_the_rest_fits_eighty_columns() {
 #[test]
 fn a_server_that_asks_for_no_password_says_so_in_the_list_though_its_socket_is_private() {
     let tcp = StoreRow { open_to_all: true, ..store("memcached", "network", found("memcached 1.6.18")) };
-    let unix = StoreRow { name: "memcached-unix".into(), open_to_all: false, ..tcp.clone() };
+    let unix =
+        StoreRow { name: "memcached-unix".into(), transport: Some(Transport::Unix), open_to_all: false, ..tcp.clone() };
     let table = stores_table(&[tcp, unix], Colour::Never);
     assert!(table.contains(" memcached[-unix] "), "{table}");
     assert!(table.contains("over TCP any user of this machine can connect: it asks for no password"), "{table}");
@@ -84,16 +88,31 @@ fn a_server_that_asks_for_no_password_says_so_in_the_list_though_its_socket_is_p
 
 #[test]
 fn a_store_reached_in_two_ways_is_listed_once() {
-    let twin = |name: &str| StoreRow {
+    let twin = |name: &str, transport| StoreRow {
+        family: "redis".into(),
+        transport: Some(transport),
         install: "apt install redis-server".into(),
         ..store(name, "network", found("Redis 7.0.15"))
     };
-    let table = stores_table(&[twin("redis"), twin("redis-unix")], Colour::Never);
+    let tcp = || twin("redis", Transport::Tcp);
+    let table = stores_table(&[tcp(), twin("redis-unix", Transport::Unix)], Colour::Never);
     assert!(table.contains(" redis[-unix] ") && table.contains("2 of 2 found"), "{table}");
-    assert!(!table.contains("redis-unix") && table.contains("NAME-unix over a unix socket"), "{table}");
-    let other = StoreRow { durabilities: levels("none commit"), ..twin("redis-unix") };
-    let table = stores_table(&[twin("redis"), other], Colour::Never);
-    assert!(table.contains(" redis-unix ") && table.contains("none commit"), "{table}");
+    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("redis[-unix]: redis over TCP, redis-unix over a unix socket."), "{table}");
+    // By what the stores say, whatever their names are.
+    let table = stores_table(&[tcp(), twin("redis-socket", Transport::Unix)], Colour::Never);
+    assert!(table.contains(" redis[-socket] "), "{table}");
+    let table = stores_table(&[tcp(), twin("local-redis", Transport::Unix)], Colour::Never);
+    assert!(table.contains(" redis, local-redis "), "{table}");
+    let other = StoreRow { durabilities: levels("none commit"), ..twin("redis-unix", Transport::Unix) };
+    for different in [
+        other,
+        StoreRow { family: "valkey".into(), ..twin("redis-unix", Transport::Unix) },
+        twin("redis-unix", Transport::Tcp),
+    ] {
+        let table = stores_table(&[tcp(), different], Colour::Never);
+        assert!(table.contains(" redis ") && table.contains(" redis-unix ") && !table.contains('['), "{table}");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use measure::Clock;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
-use store::StoreInfo;
+use store::{Class, StoreInfo};
 use study::{Cell, DurabilitySource, HostFacts, Measure, SCHEMA, Sampled, Spec, Study, Target, TrialOrder, Varied};
 
 /// Who wanted a store.
@@ -129,7 +129,12 @@ impl Plan {
             params: planned.shown_params(),
             varied: planned.varied.clone(),
             baseline: planned.baseline,
+            layer: match planned.info.class {
+                Class::Baseline(layer) if planned.baseline => Some(layer),
+                _ => None,
+            },
             class: planned.info.class.name().into(),
+            transport: planned.info.transport(&planned.spec),
             measure: planned.measure(),
             durability: planned
                 .info

@@ -211,7 +211,7 @@ impl Request {
             return Ok(());
         }
         let in_memory = match cell.info.class {
-            Class::Baseline => true,
+            Class::Baseline(_) => true,
             Class::Network => capabilities.durability == Durability::None,
             Class::Embedded | Class::Distributed => false,
         };

@@ -141,7 +141,7 @@ impl TrialRun<'_> {
         record.server = server.map(|used| ServerUse { cpu_s: seen.measured.server_cpu_s, ..used });
         seen.measured.fill(record);
         let spec = &self.cell.spec;
-        let users_here = matches!(spec.target, Target::Server(_)) && spec.echo_baseline().is_some();
+        let users_here = matches!(spec.target, Target::Server(_)) && self.cell.info.transport(spec).is_some();
         if users_here && record.server.is_none() && record.noise.judged.is_yes() {
             record.noise.judged = Judged::ServerNotFound;
         }

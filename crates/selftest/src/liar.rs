@@ -7,7 +7,7 @@ use store::{
     BUILT_IN, Capabilities, Class, Executor, Facts, Failure, Opener, Operation, OptionInfo, Probe, Reply, Session,
     SessionPlan, Sink, Slot, Store, StoreError, StoreInfo, Threading, Until,
 };
-use study::{Durability, Spec};
+use study::{Durability, Layer, Spec};
 
 /// What is wrong with the one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +44,16 @@ impl Lie {
 
 const NAMES: &[&str] = &["none", "wrong_value", "other_key", "lost_write", "missing", "refused", "silence"];
 
+/// That of the store it is like.
+const CLASS: Class = Class::Baseline(Layer::Client);
+
 /// The store as the runner opens it; users cannot name it.
 pub(crate) static LIAR: StoreInfo = StoreInfo {
     name: "liar",
     family: "liar",
     transport: None,
     driver: None,
-    class: Class::Baseline,
+    class: CLASS,
     summary: "ram, with one wrong answer: for the self-test",
     durabilities: &[Durability::None],
     options: &[OptionInfo::one_of("lie", NAMES, "the one wrong answer")],
@@ -62,12 +65,12 @@ pub(crate) static LIAR: StoreInfo = StoreInfo {
 };
 
 fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
-    let ram = stores::find("ram").map(|info| info.opener);
-    let Some(Opener::Embedded(open)) = ram else {
-        return Err(StoreError::open("liar", "this build has no ram store"));
+    let keeps = stores::all().find(|info| info.class == CLASS);
+    let Some(StoreInfo { name, opener: Opener::Embedded(open), .. }) = keeps else {
+        return Err(StoreError::open("liar", "this build has no store in memory"));
     };
     let lie = spec.options.get("lie").and_then(|text| Lie::parse(text)).unwrap_or(Lie::None);
-    Ok(Box::new(Liar { honest: open(&Spec::private("ram"), directory)?, lie }))
+    Ok(Box::new(Liar { honest: open(&Spec::private(*name), directory)?, lie }))
 }
 
 struct Liar {

@@ -1,13 +1,13 @@
 //! What a store does natively, and how large a key and a value may be.
 
 use crate::{OperationKind, OperationSet, Support};
-use study::Durability;
+use study::{Durability, Layer};
 
 /// Comparison classes: numbers of different classes are not ranked together unless asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// `null` and `ram`: what the client itself costs.
-    Baseline,
+    /// It shows what operations cost up to this layer, such as `null`, `ram` and `echo`.
+    Baseline(Layer),
     /// A library in this process.
     Embedded,
     /// One server process.
@@ -20,7 +20,7 @@ impl Class {
     /// The word used in reports and `study.json`.
     pub fn name(self) -> &'static str {
         match self {
-            Class::Baseline => "baseline",
+            Class::Baseline(_) => "baseline",
             Class::Embedded => "embedded",
             Class::Network => "network",
             Class::Distributed => "distributed",

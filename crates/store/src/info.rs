@@ -114,6 +114,11 @@ impl StoreInfo {
         }
     }
 
+    /// How a store of this spec is reached on this machine; `None` in this process, and when the server is elsewhere.
+    pub fn transport(&self, spec: &Spec) -> Option<Transport> {
+        spec.transport(self.transport)
+    }
+
     /// Whether its driver is in this build.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use store::{
     BUILT_IN, Capabilities, Class, Counter, Facts, Keeps, Opener, Operation, OperationKind, OperationSet, Overflow,
     Probe, Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
-use study::Durability;
+use study::{Durability, Layer};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -13,7 +13,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     family: "null",
     transport: None,
     driver: None,
-    class: Class::Baseline,
+    class: Class::Baseline(Layer::Generator),
     summary: "keeps nothing: the cost of the client itself",
     durabilities: &[Durability::None],
     options: &[],

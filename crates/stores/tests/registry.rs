@@ -4,8 +4,8 @@
 
 use kvtrial_stores as stores;
 use std::collections::BTreeSet;
-use store::{Opener, StoreInfo};
-use study::Spec;
+use store::{Class, Opener, StoreInfo};
+use study::{Layer, Spec, Transport};
 
 #[test]
 fn names_differ_and_are_listed_under_their_family() {
@@ -33,6 +33,18 @@ fn a_server_has_a_transport_and_a_library_has_none() {
     for info in stores::all() {
         assert_eq!(info.transport.is_some(), matches!(info.opener, Opener::Server { .. }), "{}", info.name);
     }
+}
+
+#[test]
+fn every_kind_of_socket_a_server_is_reached_by_has_a_baseline_of_its_wire() {
+    let baseline = |layer, transport| {
+        let found = stores::all().filter(|info| info.class == Class::Baseline(layer) && info.transport == transport);
+        assert_eq!(found.count(), 1, "{layer} {transport:?}");
+    };
+    baseline(Layer::Generator, None);
+    baseline(Layer::Client, None);
+    let reached: BTreeSet<Transport> = stores::all().filter_map(|info| info.transport).collect();
+    reached.into_iter().for_each(|transport| baseline(Layer::Wire, Some(transport)));
 }
 
 #[test]

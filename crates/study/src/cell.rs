@@ -1,7 +1,8 @@
 //! All trials of one combination of job, store and parameters.
 
 use crate::{
-    Answer, Budget, CurvePoint, Durability, DurabilitySource, Latencies, Measure, Quantity, Stall, TrialRecord, Verdict,
+    Answer, Budget, CurvePoint, Durability, DurabilitySource, Latencies, Layer, Measure, Quantity, Stall, Transport,
+    TrialRecord, Verdict, archived,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,8 +34,15 @@ pub struct Cell {
     /// What this cell read other than the others of its study: `records`, `bytes`, ...
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub input: BTreeMap<String, serde_json::Value>,
-    /// Whether this is a `null`, `ram` or `echo` cell added for comparison.
+    /// Whether this is a baseline, such as `null`, `ram` or `echo`: added to compare with.
     pub baseline: bool,
+    /// Of a baseline: the last of the layers of cost it has. Read it with [`Cell::layer`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer: Option<Layer>,
+    /// How its server is reached on this machine. `None` of a library, and when the server is elsewhere. Read it with
+    /// [`Cell::transport`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
     /// `baseline`, `embedded`, `network` or `distributed`; classes are not ranked together unless asked.
     pub class: String,
     /// The figure this cell is ranked by.
@@ -132,6 +140,17 @@ impl Cell {
     /// What identifies this cell.
     pub fn key(&self) -> CellKey {
         CellKey { job: self.job.clone(), store: self.store.clone(), params: self.params.clone() }
+    }
+
+    /// The last of the layers of cost a baseline has; `None` of other cells. Earlier builds did not record it.
+    pub fn layer(&self) -> Option<Layer> {
+        self.layer.or_else(|| archived::layer_and_transport(self).0)
+    }
+
+    /// How its server is reached on this machine; `None` of a library, and when the server is elsewhere. Earlier builds did not
+    /// record it.
+    pub fn transport(&self) -> Option<Transport> {
+        self.transport.or_else(|| archived::layer_and_transport(self).1)
     }
 
     /// Whether any trial that counts was finished.

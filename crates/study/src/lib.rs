@@ -4,6 +4,7 @@
 //! quantities. What never lives here: I/O, a clock, a random source, statistics, or knowledge of any store or job.
 
 mod answer;
+mod archived;
 mod budget;
 mod cell;
 mod durability;

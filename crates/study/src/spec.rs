@@ -1,7 +1,7 @@
 //! Store specs: `redis`, `redis-unix`, `lmdb:/data/x`, `redis://:pw@10.0.0.5:6379/0`, `redis,durability=commit`.
 
 use crate::redact::{HIDDEN, head_end, is_secret, redact};
-use crate::{Durability, is_hidden, visible};
+use crate::{Durability, Transport, is_hidden, visible};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -104,14 +104,15 @@ impl Spec {
         self
     }
 
-    /// The echo baseline of a network store: the least server behind the same kind of socket. `None` when the server is on another
-    /// machine, whose wire no server on this one shows.
-    pub fn echo_baseline(&self) -> Option<&'static str> {
+    /// How the store is reached on this machine, when a private one is reached by `private`: of the user's server its address
+    /// says it. `None` in this process, and when the server is on another machine.
+    pub fn transport(&self, private: Option<Transport>) -> Option<Transport> {
         match &self.target {
-            Target::Server(Authority { address: Address::Unix(_), .. }) => Some("echo-unix"),
-            Target::Server(Authority { address: Address::Tcp { host, .. }, .. }) => is_loopback(host).then_some("echo"),
-            _ if self.name.ends_with("-unix") => Some("echo-unix"),
-            _ => Some("echo"),
+            Target::Server(Authority { address: Address::Unix(_), .. }) => Some(Transport::Unix),
+            Target::Server(Authority { address: Address::Tcp { host, .. }, .. }) => {
+                is_loopback(host).then_some(Transport::Tcp)
+            }
+            Target::Private | Target::Path(_) => private,
         }
     }
 }
@@ -281,15 +282,17 @@ impl fmt::Display for Spec {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::{Address, Spec, Target, redact};
-    use crate::Durability;
+    use crate::{Durability, Transport};
     use std::path::PathBuf;
 
     #[test]
-    fn the_echo_baseline_has_the_kind_of_socket_the_store_has() {
-        let echo = |text: &str| text.parse::<Spec>().unwrap().echo_baseline();
-        assert_eq!([echo("redis"), echo("postgres-unix,durability=none")], [Some("echo"), Some("echo-unix")]);
-        assert_eq!([echo("redis://[::1]:7"), echo("redis://localhost")], [Some("echo"), Some("echo")]);
-        assert_eq!([echo("redis-unix:///run/redis.sock"), echo("redis://10.0.0.5:6379/0")], [Some("echo-unix"), None]);
+    fn a_private_server_is_reached_as_its_store_says_and_the_users_as_its_address_says() {
+        let (tcp, unix) = (Some(Transport::Tcp), Some(Transport::Unix));
+        let reached = |text: &str, private| text.parse::<Spec>().unwrap().transport(private);
+        assert_eq!([reached("a", tcp), reached("a-unix", tcp), reached("a", unix)], [tcp, tcp, unix]);
+        assert_eq!([reached("a://[::1]:7", unix), reached("a://localhost", None)], [tcp, tcp]);
+        assert_eq!([reached("a:///run/redis.sock", tcp), reached("a-unix://10.0.0.5:6379/0", unix)], [unix, None]);
+        assert_eq!([reached("lmdb", None), reached("lmdb:/data/x", None)], [None, None]);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::terminal::note;
 use engine::{Arrivals, Settings, Timing};
 use runner::{Asked, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
 use std::time::Duration;
-use store::Class;
-use study::{Spec, TrialOrder};
+use store::{Class, StoreInfo};
+use study::{Layer, Spec, TrialOrder};
 
 /// Trials of each store where there is time for them; fewer where more would take too long.
 const REPEATS: u32 = 5;
@@ -113,14 +113,14 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure
     let mut specs = target::specs(&arguments.stores, arguments.host.as_deref(), arguments.port)?;
     let asked = if specs.is_empty() { Asked::Added } else { Asked::ByName };
     if specs.is_empty() {
-        let found = |info: &&store::StoreInfo| info.class == Class::Embedded && info.is_built_in();
+        let found = |info: &&StoreInfo| info.class == Class::Embedded && info.is_built_in();
         specs = stores::all().filter(found).map(|info| Spec::private(info.name)).collect();
     }
     let mut planned: Vec<PlannedStore> = Vec::new();
     if !arguments.no_baselines && arguments.find_rate.is_none() {
-        for name in baselines(&specs)? {
-            let spec = Spec::private(name);
-            planned.push(PlannedStore { info: target::resolve(&spec)?, spec, asked: Asked::Added, baseline: true });
+        for info in baselines(&specs)? {
+            let spec = Spec::private(info.name);
+            planned.push(PlannedStore { info, spec, asked: Asked::Added, baseline: true });
         }
     }
     for spec in specs {
@@ -140,19 +140,24 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure
     Ok(planned)
 }
 
-/// The baselines of these stores: `null` and `ram`, and the echo server behind each kind of socket a server on this machine is
-/// reached by.
-fn baselines(specs: &[Spec]) -> Result<Vec<&'static str>, Failure> {
-    let mut names = vec!["null", "ram"];
+/// The baselines of these stores: those of client and job, and that of each kind of socket a server on this machine is reached by.
+fn baselines(specs: &[Spec]) -> Result<Vec<&'static StoreInfo>, Failure> {
+    let of_layer = |info: &StoreInfo, wire: bool| match info.class {
+        Class::Baseline(layer) => (layer == Layer::Wire) == wire,
+        _ => false,
+    };
+    let mut found: Vec<_> = stores::all().filter(|info| of_layer(info, false)).collect();
     for spec in specs {
-        if target::resolve(spec)?.class == Class::Network
-            && let Some(echo) = spec.echo_baseline()
-            && !names.contains(&echo)
-        {
-            names.push(echo);
+        let reached = target::resolve(spec)?;
+        let Some(transport) = reached.transport(spec).filter(|_| reached.class == Class::Network) else { continue };
+        let wires = stores::all().filter(|info| of_layer(info, true) && info.transport == Some(transport));
+        for wire in wires {
+            if !found.iter().any(|known| known.name == wire.name) {
+                found.push(wire);
+            }
         }
     }
-    Ok(names)
+    Ok(found)
 }
 
 /// Parameters from a file: `key=value` lines; for ycsb a YCSB property file, whose names are translated.

@@ -22,6 +22,8 @@ fn row(info: &StoreInfo) -> StoreRow {
     let declared = info.declared(&Spec::private(info.name));
     StoreRow {
         name: info.name.into(),
+        family: info.family.into(),
+        transport: info.transport,
         class: info.class.name().into(),
         summary: info.summary.into(),
         presence: match info.probe() {
