@@ -13,13 +13,13 @@
 //! time; a layer is then what it adds to the whole, not what one operation spends in it.
 
 use crate::metric::quantity;
-use study::{Budget, BudgetPart, Cell, Layer, Measure, Quantity, SlowBaseline, Study};
+use study::{Budget, BudgetLayer, BudgetPart, Cell, Measure, Quantity, SlowBaseline, Study};
 
 /// Operations of cells that do the same work may differ by this share, e.g. by lost races of compare-and-set.
 const SAME_WORK: f64 = 0.01;
 
 /// Layers, the cell they end at, and its time per operation.
-type Step<'a> = (Vec<Layer>, &'a str, Quantity);
+type Step<'a> = (Vec<BudgetLayer>, &'a str, Quantity);
 
 /// Fills in the budget of every cell that has one. Call it when cells are summarised and all trials are in.
 pub fn fill_budgets(study: &mut Study) {
@@ -46,8 +46,8 @@ pub fn budget(cell: &Cell, cells: &[&Cell]) -> Option<Budget> {
     let own = own_layer(cell);
     let mut layers = Vec::new();
     let mut steps: Vec<Step<'_>> = Vec::new();
-    for layer in Layer::ALL.into_iter().filter(|layer| *layer < own) {
-        if layer == Layer::Wire && !has_servers(cell) {
+    for layer in BudgetLayer::ALL.into_iter().filter(|layer| *layer < own) {
+        if layer == BudgetLayer::Wire && !has_servers(cell) {
             continue;
         }
         layers.push(layer);
@@ -94,8 +94,8 @@ fn leave_out_slow(steps: &mut Vec<Step<'_>>) -> Vec<SlowBaseline> {
 }
 
 /// The layer a cell's own part is: a baseline's is the one it stands for.
-fn own_layer(cell: &Cell) -> Layer {
-    cell.layer().unwrap_or(Layer::Store)
+fn own_layer(cell: &Cell) -> BudgetLayer {
+    cell.layer().unwrap_or(BudgetLayer::Store)
 }
 
 /// None of the steps takes less than the one below it.
@@ -132,8 +132,8 @@ fn has_servers(cell: &Cell) -> bool {
 
 /// Whether `base` is the baseline of that layer for the cell: of the same job with the same parameters, reached in the same way where
 /// the layer is a wire, and with the same work done.
-fn is_baseline_of(base: &Cell, layer: Layer, cell: &Cell) -> bool {
-    let same_wire = layer != Layer::Wire || (base.transport().is_some() && base.transport() == cell.transport());
+fn is_baseline_of(base: &Cell, layer: BudgetLayer, cell: &Cell) -> bool {
+    let same_wire = layer != BudgetLayer::Wire || (base.transport().is_some() && base.transport() == cell.transport());
     if base.layer() != Some(layer)
         || !same_wire
         || !base.verdict.is_ranked()
@@ -178,7 +178,7 @@ fn median(figures: impl Iterator<Item = f64>) -> Option<Quantity> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use study::{Cell, Layer, Reason, ReasonKind, Transport, TrialRecord, Verdict};
+    use study::{BudgetLayer, Cell, Reason, ReasonKind, Transport, TrialRecord, Verdict};
 
     /// A cell of 1,000 operations whose trials took these nanoseconds each.
     fn cell(store: &str, class: &str, ns: &[f64]) -> Cell {
@@ -255,10 +255,10 @@ mod tests {
         let unix = Some(Transport::Unix);
         let local = says(cell("local-shop", "network", &[10_500.0, 10_400.0, 10_600.0]), None, unix);
         let found = [
-            says(cell("least-over-tcp", "baseline", &[9000.0]), Some(Layer::Wire), Some(Transport::Tcp)),
-            says(cell("least", "baseline", &[8000.0]), Some(Layer::Wire), unix),
-            says(cell("shelf", "baseline", &[1700.0]), Some(Layer::Client), None),
-            says(cell("idle", "baseline", &[100.0]), Some(Layer::Generator), None),
+            says(cell("least-over-tcp", "baseline", &[9000.0]), Some(BudgetLayer::Wire), Some(Transport::Tcp)),
+            says(cell("least", "baseline", &[8000.0]), Some(BudgetLayer::Wire), unix),
+            says(cell("shelf", "baseline", &[1700.0]), Some(BudgetLayer::Client), None),
+            says(cell("idle", "baseline", &[100.0]), Some(BudgetLayer::Generator), None),
         ];
         let budget = budget(&local, &found).unwrap();
         let of: Vec<&str> = budget.parts.iter().map(|part| part.of.as_str()).collect();
@@ -268,7 +268,10 @@ mod tests {
     #[test]
     fn an_echo_baseline_is_made_of_generator_client_and_wire() {
         let found = budget(&baselines()[3], &baselines()).unwrap();
-        assert_eq!(found.parts.iter().map(|part| part.layers.clone()).collect::<Vec<_>>().concat(), Layer::ALL[..3]);
+        assert_eq!(
+            found.parts.iter().map(|part| part.layers.clone()).collect::<Vec<_>>().concat(),
+            BudgetLayer::ALL[..3]
+        );
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! What a store costs over the baselines.
 
 use crate::Metric;
-use study::{Cell, Layer, Quantity};
+use study::{BudgetLayer, Cell, Quantity};
 
 /// The baseline cell of a layer among these cells (those of one part), if it can be compared with: not void, and with a time.
-pub fn baseline<'a>(cells: &[&'a Cell], layer: Layer) -> Option<&'a Cell> {
+pub fn baseline<'a>(cells: &[&'a Cell], layer: BudgetLayer) -> Option<&'a Cell> {
     let of_layer = |cell: &&&Cell| cell.layer() == Some(layer);
     cells.iter().find(of_layer).copied().filter(|cell| cell.verdict.is_ranked() && cell.makespan_s.is_some())
 }

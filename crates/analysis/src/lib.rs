@@ -9,7 +9,7 @@
 //! | what are a cell's figures and its verdict? | [`summarise`] |
 //! | which trial stands for a cell? | [`median_trial`] |
 //! | which cells may be compared at all? | [`parts`], then [`groups`]; [`ranking`] of a whole study |
-//! | which is best, and which cannot be separated? | [`Group::places`] |
+//! | which is best, and which cannot be separated? | [`Group::cells`] |
 //! | is one cell shown to be better than another? | [`separate`], the one rule for all of these |
 //! | what does it cost over doing nothing, or over RAM? | [`baseline`], [`cost`] |
 //! | what did an operation's time go into? | [`budget`] |
@@ -42,7 +42,7 @@ pub use cost::{baseline, cost, spread};
 pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Ruling, Threshold, judge, judge_cells};
 pub use metric::{Better, Metric, Unit, records_per_operation};
 pub use pairing::{Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
-pub use ranking::{Group, Part, Place, Rank, common_parameters, groups, parts, ranking};
+pub use ranking::{Group, Part, Rank, RankedCell, common_parameters, groups, parts, ranking};
 pub use separation::{Shown, separate};
 pub use stalls::stalls;
 pub use summary::{median_trial, settle_unrun, summarise};

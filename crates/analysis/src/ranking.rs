@@ -24,14 +24,14 @@ pub struct Group<'a> {
     /// What they are ranked by.
     pub metric: Metric,
     /// Ranked cells, best first; then cells without figures and void ones.
-    pub places: Vec<Place<'a>>,
+    pub cells: Vec<RankedCell<'a>>,
     /// Cells that share a place although the first of the two is shown to be better: a third cannot be separated from either.
     pub within_ties: Vec<(&'a Cell, &'a Cell)>,
 }
 
 /// A cell and its rank within its group.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct RankedCell<'a> {
     /// The cell.
     pub cell: &'a Cell,
     /// Where it stands.
@@ -196,9 +196,10 @@ impl<'a> Listed<'a> {
         let of = |cell: &Cell| rank.get(&std::ptr::from_ref(cell)).copied();
         let tied = |(better, worse): &(&Cell, &Cell)| of(better) == of(worse) && order.is_shown(better, worse);
         let within_ties = self.pairs().filter(tied).collect();
-        let unranked = self.rest.iter().map(|cell| Place { cell, rank: Rank::Unranked });
-        let places = self.ranked.iter().zip(ranks).map(|(cell, rank)| Place { cell, rank }).chain(unranked).collect();
-        Group { class: self.class, durability: self.durability, metric: self.metric, places, within_ties }
+        let unranked = self.rest.iter().map(|cell| RankedCell { cell, rank: Rank::Unranked });
+        let cells =
+            self.ranked.iter().zip(ranks).map(|(cell, rank)| RankedCell { cell, rank }).chain(unranked).collect();
+        Group { class: self.class, durability: self.durability, metric: self.metric, cells, within_ties }
     }
 
     fn ranks(&self, order: &Order) -> Vec<Rank> {

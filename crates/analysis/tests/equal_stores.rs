@@ -65,8 +65,8 @@ fn study(state: &mut u64, machine: Machine, parts: usize, stores: usize, trials:
 
 /// Whether any store has a place behind another one.
 fn shows_an_order(study: &Study) -> bool {
-    let places = ranking(study).into_iter().flat_map(|(_, groups)| groups).flat_map(|group| group.places);
-    places.into_iter().any(|place| !matches!(place.rank, Rank::Tied(1) | Rank::TooFew))
+    let places = ranking(study).into_iter().flat_map(|(_, groups)| groups).flat_map(|group| group.cells);
+    places.into_iter().any(|ranked| !matches!(ranked.rank, Rank::Tied(1) | Rank::TooFew))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use analysis::{
     summarise, within,
 };
 use study::{
-    Cell, Durability, Latencies, LatencySummary, Layer, Measure, Reason, ReasonKind, Study, TrialRecord, Verdict,
+    BudgetLayer, Cell, Durability, Latencies, LatencySummary, Measure, Reason, ReasonKind, Study, TrialRecord, Verdict,
 };
 
 /// A cell whose trials took these times and completed this many operations.
@@ -39,8 +39,8 @@ fn places(cells: &[Cell]) -> Vec<(&str, Rank)> {
     let all: Vec<&Cell> = cells.iter().collect();
     groups(&all)
         .into_iter()
-        .flat_map(|group| group.places)
-        .map(|place| (place.cell.store.as_str(), place.rank))
+        .flat_map(|group| group.cells)
+        .map(|ranked| (ranked.cell.store.as_str(), ranked.rank))
         .collect()
 }
 
@@ -122,7 +122,7 @@ fn a_table_and_a_comparison_of_the_same_study_say_the_same_of_every_pair() {
     let study = Study { cells, ..Study::default() };
     let place = |store: &str| {
         let (_, groups) = ranking(&study).remove(0);
-        let rank = groups[0].places.iter().find(|place| place.cell.store == store).unwrap().rank;
+        let rank = groups[0].cells.iter().find(|ranked| ranked.cell.store == store).unwrap().rank;
         match rank {
             Rank::At(place) | Rank::Tied(place) => place,
             other => panic!("{other:?}"),
@@ -165,9 +165,9 @@ fn void_cells_and_other_promises_are_not_ranked_with_the_rest() {
 #[test]
 fn a_void_baseline_is_no_baseline() {
     let mut null = Cell { baseline: true, class: "baseline".into(), ..cell("null", &[(0.1, 10), (0.1, 10)]) };
-    assert_eq!(baseline(&[&null], Layer::Generator).map(|cell| cell.store.as_str()), Some("null"));
+    assert_eq!(baseline(&[&null], BudgetLayer::Generator).map(|cell| cell.store.as_str()), Some("null"));
     null.verdict = Verdict::of([Reason { kind: ReasonKind::WrongAnswer, count: 1, example: String::new() }]);
-    assert!(baseline(&[&null], Layer::Generator).is_none());
+    assert!(baseline(&[&null], BudgetLayer::Generator).is_none());
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn part_sentences(part: &Grouped<'_>) -> Vec<String> {
 
 /// The cells of a group with figures to be believed, best first.
 pub(crate) fn listed<'a>(group: &Group<'a>) -> Vec<&'a Cell> {
-    group.places.iter().filter(|place| place.rank.is_listed()).map(|place| place.cell).collect()
+    group.cells.iter().filter(|ranked| ranked.rank.is_listed()).map(|ranked| ranked.cell).collect()
 }
 
 /// `embedded stores with durability os`, `stores on a server with durability commit (as the server says)`.
@@ -77,7 +77,8 @@ pub(crate) fn class(group: &Group<'_>) -> String {
 /// What a group of several shows: the winner and by how much, what cannot be separated, the figures.
 fn group_sentences(group: &Group<'_>) -> Vec<String> {
     let cells = listed(group);
-    let leaders: Vec<&Cell> = group.places.iter().filter(|place| place.rank.leads()).map(|place| place.cell).collect();
+    let leaders: Vec<&Cell> =
+        group.cells.iter().filter(|ranked| ranked.rank.leads()).map(|ranked| ranked.cell).collect();
     let (first, second) = (cells[0], cells[1]);
     let of = format!("{} {}", cells.len(), class(group));
     let mut sentences = match leaders.as_slice() {
@@ -174,11 +175,11 @@ fn medians(group: &Group<'_>, cells: &[&Cell]) -> String {
 /// Cells that share a place other than the first.
 fn ties<'a>(group: &Group<'a>) -> Vec<Vec<&'a Cell>> {
     let mut ties: Vec<(usize, Vec<&Cell>)> = Vec::new();
-    for place in &group.places {
-        let Rank::Tied(at) = place.rank else { continue };
+    for ranked in &group.cells {
+        let Rank::Tied(at) = ranked.rank else { continue };
         match ties.last_mut() {
-            Some((known, cells)) if *known == at => cells.push(place.cell),
-            _ => ties.push((at, vec![place.cell])),
+            Some((known, cells)) if *known == at => cells.push(ranked.cell),
+            _ => ties.push((at, vec![ranked.cell])),
         }
     }
     ties.into_iter().map(|(_, cells)| cells).collect()

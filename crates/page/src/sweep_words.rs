@@ -44,7 +44,7 @@ fn leaders(parts: &[Grouped<'_>]) -> Vec<String> {
         let tally = &mut tallies[at];
         tally.combinations += 1;
         tally.stores = tally.stores.max(cells.len());
-        let mut first = group.places.iter().filter(|place| place.rank.leads());
+        let mut first = group.cells.iter().filter(|ranked| ranked.rank.leads());
         if let (Some(winner), None) = (first.next(), first.next()) {
             let winner = label(winner.cell);
             match tally.leaders.iter_mut().find(|known| known.0 == winner) {

@@ -84,16 +84,16 @@ fn standings(study: &Study, grouped: &[Grouped<'_>]) -> Vec<Standing> {
     let position: HashMap<*const Cell, usize> =
         study.cells.iter().enumerate().map(|(at, cell)| (std::ptr::from_ref(cell), at)).collect();
     let of_group = |part: &str, group: &Group<'_>| -> Vec<Standing> {
-        let standing = |place: &analysis::Place<'_>| {
+        let standing = |ranked: &analysis::RankedCell<'_>| {
             Some(Standing {
-                cell: *position.get(&std::ptr::from_ref(place.cell))?,
+                cell: *position.get(&std::ptr::from_ref(ranked.cell))?,
                 part: part.to_owned(),
                 class: group.class.to_owned(),
                 durability: group.durability,
-                rank: place.rank,
+                rank: ranked.rank,
             })
         };
-        group.places.iter().filter_map(standing).collect()
+        group.cells.iter().filter_map(standing).collect()
     };
     grouped.iter().flat_map(|it| it.groups.iter().flat_map(|group| of_group(&it.part.label, group))).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::layout::{Colour, FIXED_BLANK, Style, columns, paragraph, width};
 use std::borrow::Cow;
-use study::{Budget, BudgetPart, Cell, Layer};
+use study::{Budget, BudgetLayer, BudgetPart, Cell};
 use words::budget::{self, carries_batches};
 use words::units;
 
@@ -27,7 +27,7 @@ pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String 
     let operation =
         if budgets.iter().any(|(cell, _)| carries_batches(cell)) { "operation (a batch)" } else { "operation" };
     let parts = || budgets.iter().flat_map(|(_, budget)| &budget.parts);
-    let legend: Vec<String> = Layer::ALL
+    let legend: Vec<String> = BudgetLayer::ALL
         .iter()
         .filter_map(|layer| {
             let mut names: Vec<String> =
@@ -54,16 +54,16 @@ fn short(cell: &Cell) -> String {
 }
 
 /// The layer a part is drawn as: of several that no baseline splits, the last.
-fn outermost(part: &BudgetPart) -> Layer {
-    part.layers.last().copied().unwrap_or(Layer::Store)
+fn outermost(part: &BudgetPart) -> BudgetLayer {
+    part.layers.last().copied().unwrap_or(BudgetLayer::Store)
 }
 
-fn sign(layer: Layer) -> char {
+fn sign(layer: BudgetLayer) -> char {
     match layer {
-        Layer::Generator => '·',
-        Layer::Client => '░',
-        Layer::Wire => '▒',
-        Layer::Store => '█',
+        BudgetLayer::Generator => '·',
+        BudgetLayer::Client => '░',
+        BudgetLayer::Wire => '▒',
+        BudgetLayer::Store => '█',
     }
 }
 
@@ -90,9 +90,9 @@ pub(crate) fn sentence(cell: &Cell, cells: &[&Cell]) -> Option<String> {
 mod tests {
     use super::{bars, sentence};
     use crate::layout::{Colour, width};
-    use study::{Budget, BudgetPart, Cell, Layer, Quantity, SlowBaseline};
+    use study::{Budget, BudgetLayer, BudgetPart, Cell, Quantity, SlowBaseline};
 
-    fn part(layers: &[Layer], of: &str, ns: f64, bar_ns: f64) -> BudgetPart {
+    fn part(layers: &[BudgetLayer], of: &str, ns: f64, bar_ns: f64) -> BudgetPart {
         BudgetPart {
             layers: layers.to_vec(),
             of: of.into(),
@@ -114,10 +114,10 @@ mod tests {
         let redis = cell(
             "redis-unix,durability=none",
             vec![
-                part(&[Layer::Generator], "null", 100.0, 100.0),
-                part(&[Layer::Client], "ram", 1570.0, 1570.0),
-                part(&[Layer::Wire], "echo-unix", 5120.0, 5120.0),
-                part(&[Layer::Store], "redis-unix,durability=none", 2340.0, 2340.0),
+                part(&[BudgetLayer::Generator], "null", 100.0, 100.0),
+                part(&[BudgetLayer::Client], "ram", 1570.0, 1570.0),
+                part(&[BudgetLayer::Wire], "echo-unix", 5120.0, 5120.0),
+                part(&[BudgetLayer::Store], "redis-unix,durability=none", 2340.0, 2340.0),
             ],
         );
         assert_eq!(
@@ -128,9 +128,9 @@ mod tests {
         let mut unsplit = cell(
             "redis-unix",
             vec![
-                part(&[Layer::Generator], "null", 100.0, 100.0),
-                part(&[Layer::Client], "ram", 1600.0, 1600.0),
-                part(&[Layer::Wire, Layer::Store], "redis-unix", 31_700.0, 31_700.0),
+                part(&[BudgetLayer::Generator], "null", 100.0, 100.0),
+                part(&[BudgetLayer::Client], "ram", 1600.0, 1600.0),
+                part(&[BudgetLayer::Wire, BudgetLayer::Store], "redis-unix", 31_700.0, 31_700.0),
             ],
         );
         if let Some(budget) = &mut unsplit.budget {
@@ -145,8 +145,8 @@ mod tests {
         let far = cell(
             "redis://10.0.0.5:6379",
             vec![
-                part(&[Layer::Generator], "null", 100.0, 100.0),
-                part(&[Layer::Wire, Layer::Store], "redis", 5.0, 0.0),
+                part(&[BudgetLayer::Generator], "null", 100.0, 100.0),
+                part(&[BudgetLayer::Wire, BudgetLayer::Store], "redis", 5.0, 0.0),
             ],
         );
         assert!(sentence(&far, &[]).unwrap().ends_with("wire + store without measurable effect."));

@@ -10,7 +10,7 @@ const LEAST_BYTES: u64 = 64 << 10;
 
 /// Rates of the timed phases, times of what was asked of the store as a whole, and the size on disk after either.
 pub(crate) fn of_cells(groups: &[Group<'_>], noun: &str, colour: Colour) -> String {
-    let cells: Vec<&Cell> = groups.iter().flat_map(|group| group.places.iter().map(|place| place.cell)).collect();
+    let cells: Vec<&Cell> = groups.iter().flat_map(|group| group.cells.iter().map(|ranked| ranked.cell)).collect();
     let shown: Vec<(&str, String)> = cells.iter().map(|cell| (cell.store.as_str(), line(cell))).collect();
     if cells.iter().all(|cell| cell.by_phase.iter().filter(|phase| is_shown(phase)).count() < 2) {
         return String::new();

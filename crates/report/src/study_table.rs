@@ -8,8 +8,8 @@ use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::originals;
 use crate::phases;
 use crate::reasons;
-use analysis::{Group, Metric, Part, Place, Rank, baseline, cost, spread};
-use study::{Cell, Layer, Quantity, Status, Study};
+use analysis::{Group, Metric, Part, Rank, RankedCell, baseline, cost, spread};
+use study::{BudgetLayer, Cell, Quantity, Status, Study};
 use words::{Batches, order, promise, shown_rate, units};
 
 const COLUMNS: [Column; 9] = [
@@ -62,9 +62,9 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         for (group, rows) in groups.iter().zip(rows) {
             text.push('\n');
             text += &paragraph(&heading(group), 1, 3, Style::Bold, colour);
-            for (place, row) in group.places.iter().zip(rows) {
+            for (ranked, row) in group.cells.iter().zip(rows) {
                 text += &table.row(row, colour);
-                text += &reasons::of_cell(place.cell, &widespread, colour);
+                text += &reasons::of_cell(ranked.cell, &widespread, colour);
             }
             if let Some(sentence) = order::unseen(group) {
                 text += &paragraph(&sentence, 1, 3, Style::Warning, colour);
@@ -178,25 +178,25 @@ fn heading(group: &Group<'_>) -> String {
 }
 
 fn rows(group: &Group<'_>, cells: &[&Cell], emulations: &Emulations, batches: Option<Batches>) -> Vec<Row> {
-    let (null, ram) = (baseline(cells, Layer::Generator), baseline(cells, Layer::Client));
-    group.places.iter().map(|place| row(place, null, ram, emulations, batches)).collect()
+    let (null, ram) = (baseline(cells, BudgetLayer::Generator), baseline(cells, BudgetLayer::Client));
+    group.cells.iter().map(|ranked| row(ranked, null, ram, emulations, batches)).collect()
 }
 
 fn row(
-    place: &Place<'_>,
+    ranked: &RankedCell<'_>,
     null: Option<&Cell>,
     ram: Option<&Cell>,
     emulations: &Emulations,
     batches: Option<Batches>,
 ) -> Row {
-    let cell = place.cell;
+    let cell = ranked.cell;
     let (style, verdict) = match cell.verdict.status {
         Status::NotRun => (Style::Dim, Style::Warning),
         Status::Valid => (Style::Plain, Style::Good),
         Status::Degraded => (Style::Plain, Style::Warning),
         Status::Void => (Style::Dim, Style::Bad),
     };
-    let rank = place.rank.text();
+    let rank = ranked.rank.text();
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     let interval = cell.makespan_s.and_then(|makespan| interval(&makespan));
     vec![
@@ -228,12 +228,13 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
     if let Some(agreement) = answers::agreement(cells).filter(|_| answers::all_agree(cells)) {
         text += &paragraph(&agreement, 1, 3, Style::Good, colour);
     }
-    let places: Vec<&Place<'_>> = groups.iter().flat_map(|group| &group.places).collect();
-    let ranked: Vec<&Cell> = places.iter().filter(|place| place.rank.is_listed()).map(|place| place.cell).collect();
+    let standings: Vec<&RankedCell<'_>> = groups.iter().flat_map(|group| &group.cells).collect();
+    let ranked: Vec<&Cell> =
+        standings.iter().filter(|ranked| ranked.rank.is_listed()).map(|ranked| ranked.cell).collect();
     text += &budget::bars(&ranked, cells, colour);
-    let best = |class: &str| places.iter().find(|place| place.cell.class == class && place.rank.is_listed());
+    let best = |class: &str| standings.iter().find(|ranked| ranked.cell.class == class && ranked.rank.is_listed());
     let best = best("network").or_else(|| best("embedded"));
-    if let Some(sentence) = best.and_then(|place| budget::sentence(place.cell, cells)) {
+    if let Some(sentence) = best.and_then(|ranked| budget::sentence(ranked.cell, cells)) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
     if let Some(rates) = footnotes::read_back(cells, noun) {
@@ -283,7 +284,7 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
     }
     let time = if ranked_by(Metric::OpsPerS) { "time per operation" } else { "time" };
     legend.push(("vs null", format!("{time} as a multiple of that of null; vs ram: of ram")));
-    if let Some(tied) = groups.flat_map(|group| &group.places).find_map(|place| match place.rank {
+    if let Some(tied) = groups.flat_map(|group| &group.cells).find_map(|ranked| match ranked.rank {
         Rank::Tied(at) => Some(at),
         _ => None,
     }) {

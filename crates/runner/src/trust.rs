@@ -198,7 +198,7 @@ mod tests {
             Circumstances { client_load: 0.95, ..busy },
             Circumstances { server_load: Some(0.9), ..busy },
             Circumstances { class: Class::Embedded, client_run_delay: 0.9, ..busy },
-            Circumstances { class: Class::Baseline(study::Layer::Client), client_run_delay: 0.9, ..busy },
+            Circumstances { class: Class::Baseline(study::BudgetLayer::Client), client_run_delay: 0.9, ..busy },
             Circumstances { timed_s: 0.1, client_run_delay: 0.9, ..busy },
         ] {
             assert!(kinds(&quiet).is_empty(), "{:?}", kinds(&quiet));

@@ -7,7 +7,7 @@ use store::{
     BUILT_IN, Capabilities, Class, Executor, Facts, Failure, Opener, Operation, OptionInfo, Probe, Reply, Session,
     SessionPlan, Sink, Slot, Store, StoreError, StoreInfo, Threading, Until,
 };
-use study::{Durability, Layer, Spec};
+use study::{BudgetLayer, Durability, Spec};
 
 /// What is wrong with the one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Lie {
 const NAMES: &[&str] = &["none", "wrong_value", "other_key", "lost_write", "missing", "refused", "silence"];
 
 /// That of the store it is like.
-const CLASS: Class = Class::Baseline(Layer::Client);
+const CLASS: Class = Class::Baseline(BudgetLayer::Client);
 
 /// The store as the runner opens it; users cannot name it.
 pub(crate) static LIAR: StoreInfo = StoreInfo {

@@ -1,13 +1,13 @@
 //! What a store does natively, and how large a key and a value may be.
 
 use crate::{OperationKind, OperationSet, Support};
-use study::{Durability, Layer};
+use study::{BudgetLayer, Durability};
 
 /// Comparison classes: numbers of different classes are not ranked together unless asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// It shows what operations cost up to this layer, such as `null`, `ram` and `echo`.
-    Baseline(Layer),
+    Baseline(BudgetLayer),
     /// A library in this process.
     Embedded,
     /// One server process.

@@ -8,7 +8,7 @@ use store::{
     BUILT_IN, Capabilities, Class, CommandLine, Deployment, Endpoint, Facts, Opener, Place, Probe, ServerPlan, Session,
     SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
-use study::{Durability, Layer, Spec, Transport};
+use study::{BudgetLayer, Durability, Spec, Transport};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[
@@ -32,7 +32,7 @@ const COMMON: StoreInfo = StoreInfo {
     family: "echo",
     transport: Some(Transport::Tcp),
     driver: None,
-    class: Class::Baseline(Layer::Wire),
+    class: Class::Baseline(BudgetLayer::Wire),
     summary: "",
     durabilities: &[Durability::None],
     options: &[],

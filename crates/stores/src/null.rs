@@ -5,7 +5,7 @@ use store::{
     BUILT_IN, Capabilities, Class, Counter, Facts, Keeps, Opener, Operation, OperationKind, OperationSet, Overflow,
     Probe, Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
-use study::{Durability, Layer};
+use study::{BudgetLayer, Durability};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -13,7 +13,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     family: "null",
     transport: None,
     driver: None,
-    class: Class::Baseline(Layer::Generator),
+    class: Class::Baseline(BudgetLayer::Generator),
     summary: "keeps nothing: the cost of the client itself",
     durabilities: &[Durability::None],
     options: &[],

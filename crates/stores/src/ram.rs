@@ -16,7 +16,7 @@ use store::{
     BUILT_IN, Capabilities, Class, Counter, Expected, Facts, Holding, Opener, Operation, OperationKind, OperationSet,
     OptionInfo, Overflow, Probe, Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
-use study::{Durability, Layer, Spec};
+use study::{BudgetLayer, Durability, Spec};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -24,7 +24,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     family: "ram",
     transport: None,
     driver: None,
-    class: Class::Baseline(Layer::Client),
+    class: Class::Baseline(BudgetLayer::Client),
     summary: "a hash map in this process: the cost of the job without a store",
     durabilities: &[Durability::None],
     options: &[

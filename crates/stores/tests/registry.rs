@@ -5,7 +5,7 @@
 use kvtrial_stores as stores;
 use std::collections::BTreeSet;
 use store::{Class, Opener, StoreInfo};
-use study::{Layer, Spec, Transport};
+use study::{BudgetLayer, Spec, Transport};
 
 #[test]
 fn names_differ_and_are_listed_under_their_family() {
@@ -41,10 +41,10 @@ fn every_kind_of_socket_a_server_is_reached_by_has_a_baseline_of_its_wire() {
         let found = stores::all().filter(|info| info.class == Class::Baseline(layer) && info.transport == transport);
         assert_eq!(found.count(), 1, "{layer} {transport:?}");
     };
-    baseline(Layer::Generator, None);
-    baseline(Layer::Client, None);
+    baseline(BudgetLayer::Generator, None);
+    baseline(BudgetLayer::Client, None);
     let reached: BTreeSet<Transport> = stores::all().filter_map(|info| info.transport).collect();
-    reached.into_iter().for_each(|transport| baseline(Layer::Wire, Some(transport)));
+    reached.into_iter().for_each(|transport| baseline(BudgetLayer::Wire, Some(transport)));
 }
 
 #[test]

@@ -1,23 +1,23 @@
 //! What studies of earlier builds did not write down. The only place that reads anything out of the name of a store.
 
-use crate::{Cell, Layer, Spec, Transport};
+use crate::{BudgetLayer, Cell, Spec, Transport};
 
 /// The layer a baseline shows, and how the server of a cell is reached on this machine.
-pub fn layer_and_transport(cell: &Cell) -> (Option<Layer>, Option<Transport>) {
+pub fn layer_and_transport(cell: &Cell) -> (Option<BudgetLayer>, Option<Transport>) {
     let Ok(spec) = cell.store.parse::<Spec>() else { return (None, None) };
     let layer = match spec.name.as_str() {
-        "null" => Layer::Generator,
-        "ram" => Layer::Client,
-        _ => Layer::Wire,
+        "null" => BudgetLayer::Generator,
+        "ram" => BudgetLayer::Client,
+        _ => BudgetLayer::Wire,
     };
-    let has_server = if cell.baseline { layer == Layer::Wire } else { cell.class == "network" };
+    let has_server = if cell.baseline { layer == BudgetLayer::Wire } else { cell.class == "network" };
     let private = if spec.name.ends_with("-unix") { Transport::Unix } else { Transport::Tcp };
     (cell.baseline.then_some(layer), has_server.then(|| spec.transport(Some(private))).flatten())
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{Cell, Layer, Transport};
+    use crate::{BudgetLayer, Cell, Transport};
 
     #[test]
     fn cells_of_earlier_builds_are_placed_by_the_names_there_were_then() {
@@ -26,10 +26,10 @@ mod tests {
             let cell = Cell { store: store.into(), class: class.into(), baseline, ..Cell::default() };
             (cell.layer(), cell.transport())
         };
-        assert_eq!(cell("null", "baseline"), (Some(Layer::Generator), None));
-        assert_eq!(cell("ram", "baseline"), (Some(Layer::Client), None));
-        assert_eq!(cell("echo", "baseline"), (Some(Layer::Wire), Some(Transport::Tcp)));
-        assert_eq!(cell("echo-unix", "baseline"), (Some(Layer::Wire), Some(Transport::Unix)));
+        assert_eq!(cell("null", "baseline"), (Some(BudgetLayer::Generator), None));
+        assert_eq!(cell("ram", "baseline"), (Some(BudgetLayer::Client), None));
+        assert_eq!(cell("echo", "baseline"), (Some(BudgetLayer::Wire), Some(Transport::Tcp)));
+        assert_eq!(cell("echo-unix", "baseline"), (Some(BudgetLayer::Wire), Some(Transport::Unix)));
         assert_eq!(cell("redis,durability=os", "network"), (None, Some(Transport::Tcp)));
         assert_eq!(cell("redis-unix,durability=os", "network"), (None, Some(Transport::Unix)));
         assert_eq!(cell("redis://10.0.0.5:6379", "network"), (None, None));
@@ -42,10 +42,10 @@ mod tests {
             store: "least-unix".into(),
             class: "baseline".into(),
             baseline: true,
-            layer: Some(Layer::Client),
+            layer: Some(BudgetLayer::Client),
             transport: Some(Transport::Tcp),
             ..Cell::default()
         };
-        assert_eq!((cell.layer(), cell.transport()), (Some(Layer::Client), Some(Transport::Tcp)));
+        assert_eq!((cell.layer(), cell.transport()), (Some(BudgetLayer::Client), Some(Transport::Tcp)));
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 /// A layer of the cost of an operation, from the inside out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Layer {
+pub enum BudgetLayer {
     /// kvtrial's loop and the job, with nothing kept: the `null` cell.
     Generator,
     /// The job's work on kept values, and a map in the client's own process: what `ram` takes beyond `null`.
@@ -18,22 +18,23 @@ pub enum Layer {
     Store,
 }
 
-impl Layer {
+impl BudgetLayer {
     /// All layers, from the inside out.
-    pub const ALL: [Layer; 4] = [Layer::Generator, Layer::Client, Layer::Wire, Layer::Store];
+    pub const ALL: [BudgetLayer; 4] =
+        [BudgetLayer::Generator, BudgetLayer::Client, BudgetLayer::Wire, BudgetLayer::Store];
 
     /// The word of `study.json` and of reports.
     pub fn name(self) -> &'static str {
         match self {
-            Layer::Generator => "generator",
-            Layer::Client => "client",
-            Layer::Wire => "wire",
-            Layer::Store => "store",
+            BudgetLayer::Generator => "generator",
+            BudgetLayer::Client => "client",
+            BudgetLayer::Wire => "wire",
+            BudgetLayer::Store => "store",
         }
     }
 }
 
-impl fmt::Display for Layer {
+impl fmt::Display for BudgetLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -44,7 +45,7 @@ impl fmt::Display for Layer {
 #[serde(default)]
 pub struct BudgetPart {
     /// What it covers, e.g. `["wire", "store"]` where there was no echo baseline.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<BudgetLayer>,
     /// The cell it ends at, and the one it begins at: `ram` beyond `null`. Without a beginning the whole time of the cell.
     pub of: String,
     /// See `of`.

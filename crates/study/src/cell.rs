@@ -1,8 +1,8 @@
 //! All trials of one combination of job, store and parameters.
 
 use crate::{
-    Answer, Budget, CurvePoint, Durability, DurabilitySource, Latencies, Layer, Measure, Quantity, Stall, Transport,
-    TrialRecord, Verdict, archived,
+    Answer, Budget, BudgetLayer, CurvePoint, Durability, DurabilitySource, Latencies, Measure, Quantity, Stall,
+    Transport, TrialRecord, Verdict, archived,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub struct Cell {
     pub baseline: bool,
     /// Of a baseline: the last of the layers of cost it has. Read it with [`Cell::layer`].
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub layer: Option<Layer>,
+    pub layer: Option<BudgetLayer>,
     /// How its server is reached on this machine. `None` of a library, and when the server is elsewhere. Read it with
     /// [`Cell::transport`].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,7 +143,7 @@ impl Cell {
     }
 
     /// The last of the layers of cost a baseline has; `None` of other cells. Earlier builds did not record it.
-    pub fn layer(&self) -> Option<Layer> {
+    pub fn layer(&self) -> Option<BudgetLayer> {
         self.layer.or_else(|| archived::layer_and_transport(self).0)
     }
 

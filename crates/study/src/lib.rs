@@ -29,7 +29,7 @@ mod verdict;
 mod visible;
 
 pub use answer::Answer;
-pub use budget::{Budget, BudgetPart, Layer, SlowBaseline};
+pub use budget::{Budget, BudgetLayer, BudgetPart, SlowBaseline};
 pub use cell::{Cell, CellKey, PhaseSummary};
 pub use durability::{Durability, DurabilitySource, UnknownDurability};
 pub use growth::{CurvePoint, Stall};

@@ -9,8 +9,8 @@ const PAIRS: usize = 4;
 /// What the places of a group cannot say: that there are too few trials for any order, or which cells are ahead although they share a
 /// place. `None` where the places say it all.
 pub fn unseen(group: &Group<'_>) -> Option<String> {
-    let listed = || group.places.iter().filter(|place| place.rank.is_listed()).map(|place| place.cell);
-    if group.places.iter().any(|place| place.rank == Rank::TooFew) {
+    let listed = || group.cells.iter().filter(|ranked| ranked.rank.is_listed()).map(|ranked| ranked.cell);
+    if group.cells.iter().any(|ranked| ranked.rank == Rank::TooFew) {
         let least = listed().map(|cell| group.metric.samples(cell).len()).min().unwrap_or_default();
         let trials = if least == 1 { "1 trial per store is".into() } else { format!("{least} trials per store are") };
         return Some(format!(

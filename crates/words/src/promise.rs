@@ -39,9 +39,9 @@ enum Claim {
 
 impl Claim {
     fn of(group: &Group<'_>) -> Claim {
-        match group.places.iter().filter(|place| place.cell.durability_is_claimed()).count() {
+        match group.cells.iter().filter(|ranked| ranked.cell.durability_is_claimed()).count() {
             0 => Claim::None,
-            all if all == group.places.len() => Claim::All,
+            all if all == group.cells.len() => Claim::All,
             _ => Claim::Some,
         }
     }

@@ -8,7 +8,7 @@ use engine::{Arrivals, Settings, Timing};
 use runner::{Asked, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
 use std::time::Duration;
 use store::{Class, StoreInfo};
-use study::{Layer, Spec, TrialOrder};
+use study::{BudgetLayer, Spec, TrialOrder};
 
 /// Trials of each store where there is time for them; fewer where more would take too long.
 const REPEATS: u32 = 5;
@@ -143,7 +143,7 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure
 /// The baselines of these stores: those of client and job, and that of each kind of socket a server on this machine is reached by.
 fn baselines(specs: &[Spec]) -> Result<Vec<&'static StoreInfo>, Failure> {
     let of_layer = |info: &StoreInfo, wire: bool| match info.class {
-        Class::Baseline(layer) => (layer == Layer::Wire) == wire,
+        Class::Baseline(layer) => (layer == BudgetLayer::Wire) == wire,
         _ => false,
     };
     let mut found: Vec<_> = stores::all().filter(|info| of_layer(info, false)).collect();

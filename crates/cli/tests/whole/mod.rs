@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use study::{
-    Budget, BudgetPart, Cell, CurvePoint, Durability, Judged, Latencies, LatencySummary, Layer, Left, LeftCount, Noise,
-    Original, PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RatePoint, RateSearch, Reason, ReasonKind,
-    Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study, TrialRecord, Tune, TuneEffect,
-    TuneRound, TunedKey, TunedSetting, Varied, Verdict,
+    Budget, BudgetLayer, BudgetPart, Cell, CurvePoint, Durability, Judged, Latencies, LatencySummary, Left, LeftCount,
+    Noise, Original, PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RatePoint, RateSearch, Reason,
+    ReasonKind, Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study, TrialRecord, Tune,
+    TuneEffect, TuneRound, TunedKey, TunedSetting, Varied, Verdict,
 };
 
 pub fn study() -> Study {
@@ -90,7 +90,7 @@ fn cell(figure: Quantity) -> Cell {
         budget: Some(Budget {
             time_per_operation_ns: figure,
             parts: vec![BudgetPart {
-                layers: vec![Layer::Wire, Layer::Store],
+                layers: vec![BudgetLayer::Wire, BudgetLayer::Store],
                 beyond: Some("ram".into()),
                 time_ns: figure,
                 ..BudgetPart::default()

@@ -6,7 +6,7 @@ use crate::figures;
 use crate::identity::label;
 use analysis::Unit;
 use serde_json::{Value, json};
-use study::{Budget, BudgetPart, Cell, Layer};
+use study::{Budget, BudgetLayer, BudgetPart, Cell};
 use words::Batches;
 
 /// Sentences above one chart.
@@ -89,13 +89,13 @@ fn names(rows: &[Row<'_>]) -> Vec<String> {
 }
 
 fn colour(name: &str, names: &[String]) -> &'static str {
-    let of_layer = |layer: Layer| match layer {
-        Layer::Generator => "$l0",
-        Layer::Client => "$l1",
-        Layer::Wire => "$l2",
-        Layer::Store => "$l3",
+    let of_layer = |layer: BudgetLayer| match layer {
+        BudgetLayer::Generator => "$l0",
+        BudgetLayer::Client => "$l1",
+        BudgetLayer::Wire => "$l2",
+        BudgetLayer::Store => "$l3",
     };
-    if let Some(layer) = Layer::ALL.into_iter().find(|layer| layer.name() == name) {
+    if let Some(layer) = BudgetLayer::ALL.into_iter().find(|layer| layer.name() == name) {
         return of_layer(layer);
     }
     let together = names.iter().filter(|it| it.contains('+')).position(|it| it == name).unwrap_or_default();
@@ -155,10 +155,10 @@ fn table(rows: &[Row<'_>]) -> DataTable {
 #[cfg(test)]
 mod tests {
     use super::{chart, names, rows};
-    use study::{Budget, BudgetPart, Cell, Layer, Quantity};
+    use study::{Budget, BudgetLayer, BudgetPart, Cell, Quantity};
 
-    fn cell(store: &str, parts: &[(&[Layer], f64)]) -> Cell {
-        let part = |(layers, ns): &(&[Layer], f64)| BudgetPart {
+    fn cell(store: &str, parts: &[(&[BudgetLayer], f64)]) -> Cell {
+        let part = |(layers, ns): &(&[BudgetLayer], f64)| BudgetPart {
             layers: layers.to_vec(),
             of: store.into(),
             time_ns: Quantity::single(*ns),
@@ -174,8 +174,14 @@ mod tests {
 
     #[test]
     fn a_bar_that_is_two_layers_has_a_name_and_a_colour_of_its_own() {
-        let near = cell("redis", &[(&[Layer::Generator], 100.0), (&[Layer::Wire], 5000.0), (&[Layer::Store], 2000.0)]);
-        let far = cell("redis://far", &[(&[Layer::Generator], 100.0), (&[Layer::Wire, Layer::Store], 90_000.0)]);
+        let near = cell(
+            "redis",
+            &[(&[BudgetLayer::Generator], 100.0), (&[BudgetLayer::Wire], 5000.0), (&[BudgetLayer::Store], 2000.0)],
+        );
+        let far = cell(
+            "redis://far",
+            &[(&[BudgetLayer::Generator], 100.0), (&[BudgetLayer::Wire, BudgetLayer::Store], 90_000.0)],
+        );
         let cells = [&far, &near];
         assert_eq!(names(&rows(&cells)), ["generator", "wire", "wire + store", "store"]);
         let option = chart(&cells, "", None).map(|chart| chart.option).unwrap_or_default();
@@ -194,8 +200,8 @@ mod tests {
 
     #[test]
     fn stores_a_hundredfold_apart_are_drawn_by_shares_that_end_at_100() {
-        let quick = cell("lmdb", &[(&[Layer::Generator], 100.0), (&[Layer::Store], 300.0)]);
-        let slow = cell("sqlite", &[(&[Layer::Generator], 100.0), (&[Layer::Store], 99_900.0)]);
+        let quick = cell("lmdb", &[(&[BudgetLayer::Generator], 100.0), (&[BudgetLayer::Store], 300.0)]);
+        let slow = cell("sqlite", &[(&[BudgetLayer::Generator], 100.0), (&[BudgetLayer::Store], 99_900.0)]);
         let option = chart(&[&slow, &quick], "", None).map(|chart| chart.option).unwrap_or_default();
         assert_eq!(option["series"][0]["data"], serde_json::json!([25.0, 0.1]));
         assert_eq!(option["xAxis"]["max"], 100);

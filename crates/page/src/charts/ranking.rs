@@ -3,7 +3,7 @@
 use crate::chart::{Chart, DataTable, slug};
 use crate::figures;
 use crate::identity::{Identities, label};
-use analysis::{Better, Group, Metric, Place, Rank};
+use analysis::{Better, Group, Metric, Rank, RankedCell};
 use serde_json::{Value, json};
 use study::{Cell, Quantity};
 
@@ -15,7 +15,7 @@ const DOTS_OF_A_CELL: std::ops::RangeInclusive<usize> = 8..=50;
 
 /// The chart of one group of one part.
 pub(crate) fn chart(group: &Group<'_>, part: &str, identities: &Identities) -> Option<Chart> {
-    if group.places.is_empty() {
+    if group.cells.is_empty() {
         return None;
     }
     let metric = group.metric;
@@ -25,8 +25,8 @@ pub(crate) fn chart(group: &Group<'_>, part: &str, identities: &Identities) -> O
         id: slug(&format!("ranking {} {durability} {part}", group.class)),
         note: note(group),
         description: describe(group),
-        height: rows_height(group.places.len()),
-        option: option(&group.places, metric, identities),
+        height: rows_height(group.cells.len()),
+        option: option(&group.cells, metric, identities),
         table: table(group),
         title,
     })
@@ -55,8 +55,8 @@ fn dots_of_each(cells: usize) -> usize {
 
 fn note(group: &Group<'_>) -> String {
     let metric = group.metric;
-    let drawn = dots_of_each(group.places.len());
-    let most = group.places.iter().map(|place| place.cell.counted().count()).max().unwrap_or_default();
+    let drawn = dots_of_each(group.cells.len());
+    let most = group.cells.iter().map(|ranked| ranked.cell.counted().count()).max().unwrap_or_default();
     let first = if most > drawn { format!(", the first {drawn} of each") } else { String::new() };
     let better = match metric.better() {
         Better::Lower => "less is better",
@@ -143,11 +143,11 @@ fn binary_interval(most: f64) -> Value {
     if most > 0.0 { json!((most / 2.0).log2().floor().exp2()) } else { Value::Null }
 }
 
-fn option(places: &[Place<'_>], metric: Metric, identities: &Identities) -> Value {
+fn option(cells: &[RankedCell<'_>], metric: Metric, identities: &Identities) -> Value {
     let figure = |cell: &Cell| metric.of_cell(cell).filter(|_| cell.verdict.is_ranked());
-    let rows: Vec<(&Cell, Option<Quantity>)> = places.iter().map(|place| (place.cell, figure(place.cell))).collect();
+    let rows: Vec<(&Cell, Option<Quantity>)> = cells.iter().map(|ranked| (ranked.cell, figure(ranked.cell))).collect();
     let samples = |cell: &Cell| if cell.verdict.is_ranked() { metric.samples(cell) } else { Vec::new() };
-    let trials: Vec<Vec<f64>> = places.iter().map(|place| samples(place.cell)).collect();
+    let trials: Vec<Vec<f64>> = cells.iter().map(|ranked| samples(ranked.cell)).collect();
     bars(&rows, &trials, figures::chart_unit(metric.unit()), identities)
 }
 
@@ -159,15 +159,15 @@ pub(crate) fn place(rank: Rank) -> String {
 
 fn describe(group: &Group<'_>) -> String {
     let metric = group.metric;
-    let each = group.places.iter().take(12).map(|place| match metric.of_cell(place.cell) {
-        Some(figure) if place.cell.verdict.is_ranked() => {
-            format!("{} {}", label(place.cell), figures::value(figure.value, metric.unit()))
+    let each = group.cells.iter().take(12).map(|ranked| match metric.of_cell(ranked.cell) {
+        Some(figure) if ranked.cell.verdict.is_ranked() => {
+            format!("{} {}", label(ranked.cell), figures::value(figure.value, metric.unit()))
         }
-        _ => format!("{} {}", label(place.cell), place.cell.verdict.status),
+        _ => format!("{} {}", label(ranked.cell), ranked.cell.verdict.status),
     });
     let mut text = format!("{}. {}: {}", heading(group), figures::title(metric), each.collect::<Vec<_>>().join(", "));
-    if group.places.len() > 12 {
-        text += &format!(" and {} more", group.places.len() - 12);
+    if group.cells.len() > 12 {
+        text += &format!(" and {} more", group.cells.len() - 12);
     }
     text + "."
 }
@@ -175,12 +175,12 @@ fn describe(group: &Group<'_>) -> String {
 fn table(group: &Group<'_>) -> DataTable {
     let metric = group.metric;
     let mut table = DataTable::new(["Store", "Place", "Median", "Interval", "Verdict"]);
-    for place in &group.places {
-        let cell = place.cell;
+    for ranked in &group.cells {
+        let cell = ranked.cell;
         let figure = metric.of_cell(cell).filter(|_| cell.verdict.is_ranked());
         table.rows.push(vec![
             label(cell),
-            self::place(place.rank),
+            self::place(ranked.rank),
             figure.map_or("–".into(), |it| figures::value(it.value, metric.unit())),
             figure.map_or("–".into(), |it| figures::interval(&it, metric.unit())),
             match cell.verdict.reasons.first() {

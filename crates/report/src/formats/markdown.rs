@@ -52,9 +52,9 @@ fn table(text: &mut String, label: &str, group: &Group<'_>, study: &Study) {
         Some(Batches::Records) => ("records/s", "p99 of a batch"),
     };
     let _ = writeln!(text, "| | store | time | {rate} | {p99} | verdict |\n|--:|---|--:|--:|--:|---|");
-    for place in &group.places {
-        let cell = place.cell;
-        let rank = place.rank.text();
+    for ranked in &group.cells {
+        let cell = ranked.cell;
+        let rank = ranked.rank.text();
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
         let interval = |quantity: &study::Quantity, unit: &dyn Fn(f64) -> String| match quantity.level {
             0.0 => unit(quantity.value),
@@ -70,7 +70,7 @@ fn table(text: &mut String, label: &str, group: &Group<'_>, study: &Study) {
             verdict(cell),
         );
     }
-    let cells: Vec<&study::Cell> = group.places.iter().map(|place| place.cell).collect();
+    let cells: Vec<&study::Cell> = group.cells.iter().map(|ranked| ranked.cell).collect();
     if let Some(rates) = crate::footnotes::read_back(&cells, Batches::stored(study).noun()) {
         let _ = writeln!(text, "\n{}", escaped(&rates));
     }
