@@ -58,9 +58,9 @@ pub struct Judgement {
     pub gate: String,
     /// The cell or pair judged.
     pub cell: String,
-    /// The ratio or figure that was held against the bound.
+    /// The ratio or figure that was held against the threshold.
     pub seen: Option<Quantity>,
-    /// How often chance alone would show it so far beyond the bound, were it at the bound: one-sided, of ranks for a share, of signs for a
+    /// How often chance alone would show it so far beyond the threshold, were it at the threshold: one-sided, of ranks for a share, of signs for a
     /// figure.
     pub p: Option<f64>,
     /// The same, corrected for all cells judged by all gates (Holm).
@@ -73,9 +73,9 @@ pub struct Judgement {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
-    /// The figure was not shown to be beyond the bound.
+    /// The figure was not shown to be beyond the threshold.
     Kept,
-    /// The whole interval lies beyond the bound, and among all cells judged that is hardly chance.
+    /// The whole interval lies beyond the threshold, and among all cells judged that is hardly chance.
     Broken,
     /// This cell has no such figure, is void, or was not run; other cells decide.
     NotApplicable {
@@ -148,8 +148,8 @@ impl Gate {
         let evidence = |contrast: &Contrast| {
             let [a, b] = &contrast.samples;
             match self.threshold {
-                Threshold::Ratio(bound) => self.of_ratio(contrast.ratio?, a, b, bound),
-                Threshold::Figure(bound) => self.of_figure(contrast.b, b, bound),
+                Threshold::Ratio(threshold) => self.of_ratio(contrast.ratio?, a, b, threshold),
+                Threshold::Figure(threshold) => self.of_figure(contrast.b, b, threshold),
             }
         };
         let state = match (pair.obstacle, contrast) {
@@ -164,7 +164,9 @@ impl Gate {
     fn case_of_cell(&self, name: &str, cell: &Cell) -> Case<'_> {
         let evidence = || match self.threshold {
             Threshold::Ratio(_) => None,
-            Threshold::Figure(bound) => self.of_figure(self.metric.of_cell(cell)?, &self.metric.samples(cell), bound),
+            Threshold::Figure(threshold) => {
+                self.of_figure(self.metric.of_cell(cell)?, &self.metric.samples(cell), threshold)
+            }
         };
         let state = match cell.verdict.status {
             Status::NotRun => Err("the cell was not run".into()),
@@ -174,22 +176,24 @@ impl Gate {
         Case { gate: self, cell: name.into(), state }
     }
 
-    /// Were the true ratio the bound, the second cell's trials would rank like the first's times the bound.
-    fn of_ratio(&self, seen: Quantity, a: &[f64], b: &[f64], bound: f64) -> Option<Evidence> {
-        let at_bound: Vec<f64> = a.iter().map(|figure| figure * bound).collect();
+    /// Were the true ratio the threshold, the second cell's trials would rank like the first's times the threshold.
+    fn of_ratio(&self, seen: Quantity, a: &[f64], b: &[f64], threshold: f64) -> Option<Evidence> {
+        let at_threshold: Vec<f64> = a.iter().map(|figure| figure * threshold).collect();
         let p = match self.fails {
-            Fails::Above => stats::rank_test_above(b, &at_bound),
-            Fails::Below => stats::rank_test_above(&at_bound, b),
+            Fails::Above => stats::rank_test_above(b, &at_threshold),
+            Fails::Below => stats::rank_test_above(&at_threshold, b),
         }?;
         let regroupings: f64 = (1..=a.len()).map(|i| (b.len() + i) as f64 / i as f64).product();
         Some(Evidence { seen, p, least_p: 1.0 / regroupings })
     }
 
-    /// Were the true median the bound, as many trials would lie on either side of it.
-    fn of_figure(&self, seen: Quantity, figures: &[f64], bound: f64) -> Option<Evidence> {
+    /// Were the true median the threshold, as many trials would lie on either side of it.
+    fn of_figure(&self, seen: Quantity, figures: &[f64], threshold: f64) -> Option<Evidence> {
         let p = match self.fails {
-            Fails::Above => stats::sign_test_above(figures, bound),
-            Fails::Below => stats::sign_test_above(&figures.iter().map(|figure| -figure).collect::<Vec<_>>(), -bound),
+            Fails::Above => stats::sign_test_above(figures, threshold),
+            Fails::Below => {
+                stats::sign_test_above(&figures.iter().map(|figure| -figure).collect::<Vec<_>>(), -threshold)
+            }
         }?;
         Some(Evidence { seen, p, least_p: 0.5f64.powi(figures.len() as i32) })
     }
@@ -200,10 +204,10 @@ impl Gate {
         if seen.n < self.least_repeats(1) || evidence.least_p * judgements as f64 >= ALPHA {
             return Ruling::TooFew { repeats_needed };
         }
-        let (Threshold::Ratio(bound) | Threshold::Figure(bound)) = self.threshold;
+        let (Threshold::Ratio(threshold) | Threshold::Figure(threshold)) = self.threshold;
         let beyond = match self.fails {
-            Fails::Above => seen.low > bound,
-            Fails::Below => seen.high < bound,
+            Fails::Above => seen.low > threshold,
+            Fails::Below => seen.high < threshold,
         };
         if beyond && p_holm < ALPHA { Ruling::Broken } else { Ruling::Kept }
     }
@@ -244,13 +248,13 @@ impl FromStr for Gate {
             let all: Vec<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
             fail(format!("'{}' is no metric; there are: {}", name.trim(), all.join(", ")))
         })?;
-        let bound = rest[1..].trim();
-        if bound.starts_with('=') || bound.is_empty() {
+        let written = rest[1..].trim();
+        if written.starts_with('=') || written.is_empty() {
             return Err(fail(shape.into()));
         }
-        let threshold = match bound.strip_suffix('%') {
+        let threshold = match written.strip_suffix('%') {
             Some(percent) => Threshold::Ratio(ratio(percent.trim(), fails).map_err(fail)?),
-            None => Threshold::Figure(figure(bound, metric.unit()).map_err(fail)?),
+            None => Threshold::Figure(figure(written, metric.unit()).map_err(fail)?),
         };
         Ok(Gate { text: text.trim().to_owned(), metric, fails, threshold })
     }

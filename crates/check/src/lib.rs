@@ -7,9 +7,9 @@
 //!
 //! What never lives here: a particular store, a measurement, printing.
 
+mod barrier;
 mod cases;
 mod fault;
-mod gate;
 mod ledger;
 mod probe;
 mod report;

@@ -1,8 +1,8 @@
 //! The store under check, and what all clients of the check share.
 
 use crate::Options;
+use crate::barrier::Barrier;
 use crate::fault::{Stop, guarded, is_final, panicked};
-use crate::gate::Gate;
 use crate::ledger::Ledger;
 use crate::probe::Probe;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -75,14 +75,14 @@ impl<'a> Subject<'a> {
     pub fn clients<T: Send>(
         &self,
         count: usize,
-        body: impl Fn(usize, &Gate) -> Result<T, Stop> + Sync,
+        body: impl Fn(usize, &Barrier) -> Result<T, Stop> + Sync,
     ) -> Result<Vec<T>, Stop> {
-        let gate = Gate::new(count, self.options.timeout * 2);
+        let barrier = Barrier::new(count, self.options.timeout * 2);
         let outcomes: Vec<Result<T, Stop>> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..count)
                 .map(|number| {
-                    let (gate, body) = (&gate, &body);
-                    scope.spawn(move || guarded(|| body(number, gate)).inspect_err(|_| gate.break_down()))
+                    let (barrier, body) = (&barrier, &body);
+                    scope.spawn(move || guarded(|| body(number, barrier)).inspect_err(|_| barrier.break_down()))
                 })
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| Err(panicked(&*panic)))).collect()
@@ -96,10 +96,10 @@ impl<'a> Subject<'a> {
             }
         }
         // A store that froze matters more than what came of it, and a client that only waited for another says nothing.
-        let worst = stops
-            .iter()
-            .position(|stop| *stop != Gate::broken() && matches!(stop, Stop::Failed(reason) if is_final(reason.kind)));
-        let worst = worst.or_else(|| stops.iter().position(|stop| *stop != Gate::broken()));
+        let worst = stops.iter().position(|stop| {
+            *stop != Barrier::broken() && matches!(stop, Stop::Failed(reason) if is_final(reason.kind))
+        });
+        let worst = worst.or_else(|| stops.iter().position(|stop| *stop != Barrier::broken()));
         match worst.or(if stops.is_empty() { None } else { Some(0) }) {
             Some(at) => Err(stops.swap_remove(at)),
             None => Ok(done),

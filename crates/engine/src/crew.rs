@@ -1,6 +1,5 @@
 //! The client threads of a trial, and the phases they run.
 
-use crate::gate::{Gate, Start};
 use crate::growth::Growth;
 use crate::lane::{Lane, Signals};
 use crate::outcome::{End, Outcome};
@@ -8,6 +7,7 @@ use crate::phase::{ThreadEnd, gather, shares, whole};
 use crate::pulse::{Pulse, Pulses};
 use crate::schedule::Schedule;
 use crate::settings::{Arrivals, Settings};
+use crate::starting_line::{Start, StartingLine};
 use job::{Phase, Trial};
 use measure::{Clock, thread_cpu};
 use measure::{Live, Progress};
@@ -96,7 +96,7 @@ impl<'env> Crew<'_, 'env> {
             let meeting = Arc::clone(&meeting);
             let task = Task { index, number, settings, schedule, threads, meeting, ends: sender.clone() };
             if let Err(SendError(task)) = member.tasks.send(task) {
-                task.meeting.gate.abort(); // the thread is gone, and missing at the end
+                task.meeting.line.abort(); // the thread is gone, and missing at the end
             }
         }
         drop(sender);
@@ -149,7 +149,7 @@ struct Member<'scope> {
 
 /// Where the threads of a phase meet its watcher.
 struct Meeting {
-    gate: Gate,
+    line: StartingLine,
     live: Live,
     pulses: Vec<Pulse>,
 }
@@ -157,7 +157,7 @@ struct Meeting {
 impl Meeting {
     fn of(threads: u32) -> Meeting {
         let pulses = (0..threads).map(|_| Pulse::default()).collect();
-        Meeting { gate: Gate::default(), live: Live::default(), pulses }
+        Meeting { line: StartingLine::default(), live: Live::default(), pulses }
     }
 }
 
@@ -174,7 +174,7 @@ struct Task {
     ends: Sender<Result<ThreadEnd, StoreError>>,
 }
 
-/// Opens the gate, watches, and gathers what became of the threads, those that failed first.
+/// Starts the threads, watches, and gathers what became of the threads, those that failed first.
 fn await_ends(
     receiver: &Receiver<Result<ThreadEnd, StoreError>>,
     meeting: &Meeting,
@@ -182,7 +182,7 @@ fn await_ends(
     clock: &Clock,
     watch: &mut dyn FnMut(Progress),
 ) -> Vec<Result<ThreadEnd, StoreError>> {
-    meeting.gate.open(threads);
+    meeting.line.start(threads);
     let start = clock.now();
     let mut pulses = Pulses::new(&meeting.pulses, Instant::now());
     let mut look = || {
@@ -232,7 +232,7 @@ fn carry_out(
 ) -> Result<ThreadEnd, StoreError> {
     let On { store, trial, stop, .. } = on;
     let Task { index, number, settings, schedule, threads, meeting, ends: _ } = task;
-    let place = meeting.gate.place();
+    let spot = meeting.line.spot();
     let plan = SessionPlan { clients: clients.len() as u32, pipeline: settings.pipeline };
     let session = match session {
         Some(session) => {
@@ -252,7 +252,7 @@ fn carry_out(
     let pulse = &meeting.pulses[number];
     let signals = Signals { stop, live: &meeting.live, pulse };
     let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), &settings, schedule, signals, growth);
-    if place.ready() == Start::Abort {
+    if spot.ready() == Start::Abort {
         return Err(StoreError::Session(NOT_STARTED.into()));
     }
     let clock = Clock::get();

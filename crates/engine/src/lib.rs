@@ -6,7 +6,6 @@
 //! What never lives here: a particular store or job, starting processes, statistics over trials, printing.
 
 mod crew;
-mod gate;
 mod growth;
 mod lane;
 mod outcome;
@@ -14,6 +13,7 @@ mod phase;
 mod pulse;
 mod schedule;
 mod settings;
+mod starting_line;
 
 pub use crew::{Crew, run_phase};
 pub use growth::Grown;

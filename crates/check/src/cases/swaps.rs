@@ -104,12 +104,12 @@ fn one_winner(swaps: &[Vec<Swap>], key: impl Fn(usize) -> Vec<u8>) -> Result<(),
 
 fn creators(subject: &Subject<'_>) -> Result<(), Stop> {
     let key = |round: usize| subject.key(format!("created in round {round}"));
-    let swaps = subject.clients(CLIENTS, |client, gate| {
+    let swaps = subject.clients(CLIENTS, |client, barrier| {
         let mut probe = subject.probe()?;
         let mut swaps = Vec::with_capacity(ROUNDS);
         for round in 0..ROUNDS {
             let key = key(round);
-            gate.wait()?;
+            barrier.wait()?;
             let swap = probe.compare_and_set(&key, Expected::Absent, &value::of(&key, client as u64, 24))?;
             swaps.push(swap);
         }
@@ -130,15 +130,15 @@ fn changers(subject: &Subject<'_>) -> Result<(), Stop> {
     let first = value::of(&key, u64::MAX, 24);
     subject.probe()?.put(&key, &first)?;
     let after = |round: usize, client: usize| value::of(&key, (round * CLIENTS + client) as u64, 24);
-    let swaps = subject.clients(CLIENTS, |client, gate| {
+    let swaps = subject.clients(CLIENTS, |client, barrier| {
         let mut probe = subject.probe()?;
         let mut swaps = Vec::with_capacity(ROUNDS);
         for round in 0..ROUNDS {
-            gate.wait()?;
+            barrier.wait()?;
             let read = probe.versioned(&key)?;
             let (value, version) =
                 read.ok_or_else(|| Stop::wrong(ReasonKind::UnexpectedMiss, &key, "expected a value, got a miss"))?;
-            gate.wait()?;
+            barrier.wait()?;
             let expected = Expected::Present { version, value: &value };
             swaps.push(probe.compare_and_set(&key, expected, &after(round, client))?);
         }

@@ -17,71 +17,71 @@ struct State {
 }
 
 #[derive(Default)]
-pub(crate) struct Gate {
+pub(crate) struct StartingLine {
     state: Mutex<State>,
-    /// Every thread is there. Only the opener waits for it: were all woken by each that arrives, many threads would take the square
+    /// Every thread is there. Only the starter waits for it: were all woken by each that arrives, many threads would take the square
     /// of their number of wake-ups.
     complete: Condvar,
-    opened: Condvar,
+    started: Condvar,
 }
 
-impl Gate {
+impl StartingLine {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until all `threads` are ready or have failed, then tells them.
-    pub(crate) fn open(&self, threads: u32) -> Start {
+    pub(crate) fn start(&self, threads: u32) -> Start {
         let mut state = self.lock();
         while state.ready + state.failed < threads && state.start.is_none() {
             state = self.complete.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let start = if state.failed == 0 && state.start.is_none() { Start::Go } else { Start::Abort };
         state.start = Some(start);
-        self.opened.notify_all();
+        self.started.notify_all();
         start
     }
 
     /// Sends everybody home, also those who arrive later.
     pub(crate) fn abort(&self) {
         self.lock().start = Some(Start::Abort);
-        self.opened.notify_all();
+        self.started.notify_all();
         self.complete.notify_one();
     }
 
-    /// A thread's place at the line; dropped without [`Place::ready`], it counts as failed.
-    pub(crate) fn place(&self) -> Place<'_> {
-        Place { gate: self, arrived: false }
+    /// A thread's spot at the line; dropped without [`Spot::ready`], it counts as failed.
+    pub(crate) fn spot(&self) -> Spot<'_> {
+        Spot { line: self, arrived: false }
     }
 }
 
-/// One thread's place at the line.
-pub(crate) struct Place<'a> {
-    gate: &'a Gate,
+/// One thread's spot at the line.
+pub(crate) struct Spot<'a> {
+    line: &'a StartingLine,
     arrived: bool,
 }
 
-impl Place<'_> {
+impl Spot<'_> {
     /// Waits for the start.
     pub(crate) fn ready(mut self) -> Start {
         self.arrived = true;
-        let mut state = self.gate.lock();
+        let mut state = self.line.lock();
         state.ready += 1;
-        self.gate.complete.notify_one();
+        self.line.complete.notify_one();
         loop {
             match state.start {
                 Some(start) => return start,
-                None => state = self.gate.opened.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => state = self.line.started.wait(state).unwrap_or_else(PoisonError::into_inner),
             }
         }
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Spot<'_> {
     fn drop(&mut self) {
         if !self.arrived {
-            self.gate.lock().failed += 1;
-            self.gate.complete.notify_one();
+            self.line.lock().failed += 1;
+            self.line.complete.notify_one();
         }
     }
 }
@@ -89,18 +89,18 @@ impl Drop for Place<'_> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Gate, Start};
+    use super::{Start, StartingLine};
 
     #[test]
     fn all_start_when_all_are_ready_and_none_when_one_fails() {
         for failing in [false, true] {
-            let gate = Gate::default();
+            let line = StartingLine::default();
             std::thread::scope(|scope| {
-                let waiting = scope.spawn(|| gate.place().ready());
+                let waiting = scope.spawn(|| line.spot().ready());
                 let other = scope
-                    .spawn(|| if failing { drop(gate.place()) } else { assert_eq!(gate.place().ready(), Start::Go) });
+                    .spawn(|| if failing { drop(line.spot()) } else { assert_eq!(line.spot().ready(), Start::Go) });
                 let expected = if failing { Start::Abort } else { Start::Go };
-                assert_eq!(gate.open(2), expected);
+                assert_eq!(line.start(2), expected);
                 assert_eq!(waiting.join().unwrap(), expected);
                 other.join().unwrap();
             });

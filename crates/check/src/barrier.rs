@@ -1,4 +1,4 @@
-//! Where concurrent clients wait for each other; unlike a barrier it opens when one of them fails.
+//! Where concurrent clients wait for each other; unlike that of the standard library it opens when one of them fails.
 
 use crate::fault::Stop;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::Duration;
 use study::ReasonKind;
 
 /// A meeting point of a fixed number of clients, used any number of times.
-pub struct Gate {
+pub struct Barrier {
     clients: usize,
     patience: Duration,
     state: Mutex<State>,
@@ -25,17 +25,17 @@ enum Course {
     BrokenDown,
 }
 
-impl Gate {
-    /// A gate for that many clients; nobody waits longer than `patience`.
-    pub fn new(clients: usize, patience: Duration) -> Gate {
+impl Barrier {
+    /// A barrier for that many clients; nobody waits longer than `patience`.
+    pub fn new(clients: usize, patience: Duration) -> Barrier {
         let state = State { arrived: 0, round: 0, course: Course::Running };
-        Gate { clients, patience, state: Mutex::new(state), changed: Condvar::new() }
+        Barrier { clients, patience, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// Waits until all clients are here.
     ///
     /// # Errors
-    /// [`Gate::broken`] when another client has failed or does not come.
+    /// [`Barrier::broken`] when another client has failed or does not come.
     pub fn wait(&self) -> Result<(), Stop> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.arrived += 1;
@@ -56,7 +56,7 @@ impl Gate {
         }
         match state.course {
             Course::Running => Ok(()),
-            Course::BrokenDown => Err(Gate::broken()),
+            Course::BrokenDown => Err(Barrier::broken()),
         }
     }
 
@@ -74,20 +74,20 @@ impl Gate {
 
 #[cfg(test)]
 mod tests {
-    use super::Gate;
+    use super::Barrier;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
     #[test]
     fn nobody_passes_before_all_have_come_in_any_round() {
-        let gate = Gate::new(4, Duration::from_secs(20));
+        let barrier = Barrier::new(4, Duration::from_secs(20));
         let arrivals = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for round in 1..=50 {
                         arrivals.fetch_add(1, Ordering::SeqCst);
-                        gate.wait().unwrap();
+                        barrier.wait().unwrap();
                         assert!(arrivals.load(Ordering::SeqCst) >= 4 * round);
                     }
                 });
@@ -97,12 +97,12 @@ mod tests {
 
     #[test]
     fn a_client_that_fails_or_stays_away_lets_the_others_go() {
-        let gate = Gate::new(2, Duration::from_secs(20));
+        let barrier = Barrier::new(2, Duration::from_secs(20));
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| gate.wait());
-            gate.break_down();
-            assert_eq!(waiting.join().unwrap(), Err(Gate::broken()));
+            let waiting = scope.spawn(|| barrier.wait());
+            barrier.break_down();
+            assert_eq!(waiting.join().unwrap(), Err(Barrier::broken()));
         });
-        assert_eq!(Gate::new(2, Duration::from_millis(20)).wait(), Err(Gate::broken()));
+        assert_eq!(Barrier::new(2, Duration::from_millis(20)).wait(), Err(Barrier::broken()));
     }
 }
