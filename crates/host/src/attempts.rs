@@ -11,32 +11,32 @@ use store::{Store, StoreError};
 pub const RETRY: Duration = Duration::from_millis(15);
 
 /// What an attempt came to: a connection, or only that somebody listens.
-pub type Answer = Result<Option<Box<dyn Store>>, StoreError>;
+pub type Attempted = Result<Option<Box<dyn Store>>, StoreError>;
 
 /// Attempts until one succeeds, or nobody wants to know any more.
 pub struct Attempts {
     /// What they come to.
-    pub answers: Receiver<Answer>,
+    pub results: Receiver<Attempted>,
     given_up: Arc<AtomicBool>,
 }
 
 impl Attempts {
     /// Begins.
-    pub fn start(attempt: impl Fn() -> Answer + Send + 'static) -> Attempts {
-        let (sender, answers) = mpsc::channel();
+    pub fn start(attempt: impl Fn() -> Attempted + Send + 'static) -> Attempts {
+        let (sender, results) = mpsc::channel();
         let given_up = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&given_up);
         thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
-                let answer = attempt();
-                let succeeded = answer.is_ok();
-                if sender.send(answer).is_err() || succeeded {
+                let result = attempt();
+                let succeeded = result.is_ok();
+                if sender.send(result).is_err() || succeeded {
                     return;
                 }
                 thread::sleep(RETRY);
             }
         });
-        Attempts { answers, given_up }
+        Attempts { results, given_up }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Messages between kvtrial and a process it has started: whole ones, over a socket that keeps their boundaries.
 //!
 //! A message goes as packets, of which the first byte says whether more follow. If the sender dies in between, the process that speaks
-//! next for it starts [a new message](Sender::send_anew), and half a message is never taken for a whole one.
+//! next for it starts [a fresh message](Sender::send_fresh), and half a message is never taken for a whole one.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -14,7 +14,7 @@ const PACKET_BYTES: usize = 32 << 10;
 /// First byte of a packet: more of the message follows; this is its end; forget what came before, this is all of it.
 const MORE: u8 = 0;
 const LAST: u8 = 1;
-const ANEW: u8 = 2;
+const FRESH: u8 = 2;
 
 /// The sending end.
 #[derive(Clone)]
@@ -76,12 +76,12 @@ impl Sender {
         }
     }
 
-    /// Sends a short message, and says that one under way will not be ended.
+    /// Sends a short message; what was sent before of an unfinished one is to be forgotten.
     ///
     /// # Errors
     /// The other side is gone.
-    pub fn send_anew(&self, message: &[u8]) -> io::Result<()> {
-        self.packet(ANEW, &message[..message.len().min(PACKET_BYTES)])
+    pub fn send_fresh(&self, message: &[u8]) -> io::Result<()> {
+        self.packet(FRESH, &message[..message.len().min(PACKET_BYTES)])
     }
 
     fn packet(&self, mark: u8, part: &[u8]) -> io::Result<()> {
@@ -125,7 +125,7 @@ impl Receiver {
             if got <= 0 {
                 return Received::Closed;
             }
-            if packet[0] == ANEW {
+            if packet[0] == FRESH {
                 self.partial.clear();
             }
             self.partial.extend_from_slice(&packet[1..got.unsigned_abs()]);
@@ -163,7 +163,7 @@ mod tests {
         let (_, mut receiver) = ends(theirs);
         assert_eq!(receiver.receive(Some(Duration::from_millis(1))), Received::Nothing);
         sender.packet(super::MORE, b"half of it").unwrap();
-        sender.send_anew(b"it died").unwrap();
+        sender.send_fresh(b"it died").unwrap();
         assert_eq!(receiver.receive(None), Received::Message(b"it died".to_vec()));
         drop(sender);
         assert_eq!(receiver.receive(Some(Duration::from_secs(5))), Received::Closed);

@@ -58,7 +58,7 @@ pub use node::Fallen;
 pub use nodes::{NodeState, Nodes};
 pub use noise::NoiseMeter;
 pub use open::{OpenStore, Opening, Premises, default_base, open};
-pub use process::{Ending, raise_open_files};
+pub use process::{Exit, raise_open_files};
 pub use registry::end_all;
 pub use room::{free_disk_bytes, free_memory_bytes};
 pub use usage::ProcessUse;

@@ -2,7 +2,7 @@
 
 use crate::interrupt;
 use crate::log::Logs;
-use crate::process::{Ending, Pid, ending, signal};
+use crate::process::{Exit, Pid, exit_of, signal};
 use crate::tree::{self, Process};
 use crate::user::User;
 use std::fmt;
@@ -71,8 +71,8 @@ impl Running {
 
     /// How it ended, though nobody has ended it.
     pub fn fallen(&self) -> Option<Fallen> {
-        let ending = ending(self.life.pid()?)?;
-        Some(Fallen { node: self.node.name.clone(), ending, log_end: self.logs.quote() })
+        let exit = exit_of(self.life.pid()?)?;
+        Some(Fallen { node: self.node.name.clone(), exit, log_end: self.logs.quote() })
     }
 }
 
@@ -82,7 +82,7 @@ pub struct Fallen {
     /// Its name; empty for the only one.
     pub node: String,
     /// How it ended.
-    pub ending: Ending,
+    pub exit: Exit,
     /// The end of its log, ready to follow a message (`; its log ends: …`); empty when there is none.
     pub log_end: String,
 }
@@ -90,8 +90,8 @@ pub struct Fallen {
 impl fmt::Display for Fallen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.node.as_str() {
-            "" => write!(f, "{}", self.ending),
-            node => write!(f, "{node} {}", self.ending),
+            "" => write!(f, "{}", self.exit),
+            node => write!(f, "{node} {}", self.exit),
         }
     }
 }
@@ -126,10 +126,10 @@ pub fn kill(pid: Pid) {
 
 /// Asks nodes to end, and waits until they have, or for as long as a server may take.
 pub fn ask_to_end(nodes: &[(Pid, i32)]) {
-    let living: Vec<(Pid, i32)> = nodes.iter().copied().filter(|(pid, _)| ending(*pid).is_none()).collect();
+    let living: Vec<(Pid, i32)> = nodes.iter().copied().filter(|(pid, _)| exit_of(*pid).is_none()).collect();
     living.iter().for_each(|(pid, stop_signal)| signal(*pid, *stop_signal));
     let begun = Instant::now();
-    while living.iter().any(|(pid, _)| ending(*pid).is_none()) {
+    while living.iter().any(|(pid, _)| exit_of(*pid).is_none()) {
         let timeout = if interrupt::requested() { INTERRUPTED_STOP_TIMEOUT } else { STOP_TIMEOUT };
         if begun.elapsed() >= timeout {
             return;

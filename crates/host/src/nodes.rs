@@ -3,7 +3,7 @@
 use crate::lease::Lease;
 use crate::node::{self, Fallen, Life, Running};
 use crate::ports::Ports;
-use crate::process::{Pid, ending, signal};
+use crate::process::{Pid, exit_of, signal};
 use crate::start::{Builder, Failed, retrying};
 use crate::tree;
 use std::path::PathBuf;
@@ -171,7 +171,7 @@ impl Nodes {
         for it in self.running().iter() {
             match it.life {
                 // Of one that is gone the id may be somebody else's.
-                Life::Runs(pid) | Life::Frozen(pid) if ending(pid).is_some() => {}
+                Life::Runs(pid) | Life::Frozen(pid) if exit_of(pid).is_some() => {}
                 Life::Runs(pid) => signal(pid, libc::SIGCONT),
                 Life::Frozen(pid) => node::thaw(pid),
                 Life::Down => {}

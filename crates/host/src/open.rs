@@ -5,7 +5,7 @@ use crate::lease::Lease;
 use crate::listener::listeners;
 use crate::node::Fallen;
 use crate::nodes::Nodes;
-use crate::process::{Ending, Pid};
+use crate::process::{Exit, Pid};
 use crate::start::{Builder, start};
 use crate::tree;
 use crate::whereabouts::{Asking, Reached, Whereabouts};
@@ -228,8 +228,8 @@ impl Premises {
     }
 
     /// How that node ended.
-    pub fn ending(&self) -> Option<Ending> {
-        self.fallen().map(|fallen| fallen.ending)
+    pub fn exit(&self) -> Option<Exit> {
+        self.fallen().map(|fallen| fallen.exit)
     }
 
     /// Whether every node of the private deployment still runs, but those that were meant to end; true when there is none.

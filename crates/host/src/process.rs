@@ -14,7 +14,7 @@ pub type Pid = libc::pid_t;
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ending {
+pub enum Exit {
     /// By itself, with this status.
     Status(i32),
     /// By this signal.
@@ -23,22 +23,22 @@ pub enum Ending {
     Gone,
 }
 
-impl Ending {
+impl Exit {
     /// Whether it was SIGKILL, which the system sends when memory runs out.
     pub fn was_killed(self) -> bool {
-        self == Ending::Signal(libc::SIGKILL)
+        self == Exit::Signal(libc::SIGKILL)
     }
 }
 
-impl fmt::Display for Ending {
+impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Ending::Status(status) => write!(f, "ended with status {status}"),
-            Ending::Signal(signal) => match name(*signal) {
+            Exit::Status(status) => write!(f, "ended with status {status}"),
+            Exit::Signal(signal) => match name(*signal) {
                 "" => write!(f, "was ended by signal {signal}"),
                 name => write!(f, "was ended by signal {signal} ({name})"),
             },
-            Ending::Gone => f.write_str("is gone"),
+            Exit::Gone => f.write_str("is gone"),
         }
     }
 }
@@ -67,7 +67,7 @@ fn name(signal: i32) -> &'static str {
 
 /// How a child has ended, if it has. It stays a zombie, so that its id is not given to another process before
 /// [`reap`] is called.
-pub fn ending(pid: Pid) -> Option<Ending> {
+pub fn exit_of(pid: Pid) -> Option<Exit> {
     // SAFETY: siginfo_t is plain data for which all zeros is valid; waitid only writes into it.
     let (result, info) = unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
@@ -76,14 +76,14 @@ pub fn ending(pid: Pid) -> Option<Ending> {
         (result, info)
     };
     if result != 0 {
-        return Some(Ending::Gone);
+        return Some(Exit::Gone);
     }
     // SAFETY: waitid has filled the fields of a child's siginfo (or left them zero: still running).
     let (child, status) = unsafe { (info.si_pid(), info.si_status()) };
     match (child, info.si_code) {
         (0, _) => None,
-        (_, libc::CLD_EXITED) => Some(Ending::Status(status)),
-        _ => Some(Ending::Signal(status)),
+        (_, libc::CLD_EXITED) => Some(Exit::Status(status)),
+        _ => Some(Exit::Signal(status)),
     }
 }
 

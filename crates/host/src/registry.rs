@@ -3,7 +3,7 @@
 //! Processes are started and reaped under one lock only: no process can start after [`end_all`], and no id is signalled after
 //! the kernel may have given it to somebody else.
 
-use crate::process::{self, Ending, Pid};
+use crate::process::{self, Exit, Pid};
 use crate::tree::{self, Process};
 use crate::{guard, sysv};
 use std::fs::{self, File};
@@ -172,7 +172,7 @@ impl Entry {
                     member.kill();
                 }
             }
-            let roots_gone = self.roots.iter().all(|root| process::ending(*root) == Some(Ending::Gone));
+            let roots_gone = self.roots.iter().all(|root| process::exit_of(*root) == Some(Exit::Gone));
             if (members.is_empty() && roots_gone) || Instant::now() > deadline {
                 break;
             }

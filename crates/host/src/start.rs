@@ -1,12 +1,12 @@
 //! A private deployment from its plan to the first connection.
 
-use crate::attempts::{Answer, Attempts, RETRY};
+use crate::attempts::{Attempted, Attempts, RETRY};
 use crate::lease::{Lease, system_words};
 use crate::log::Logs;
 use crate::node::{self, Life, Running};
 use crate::nodes::Nodes;
 use crate::ports::{self, Ports};
-use crate::process::{Ending, Pid, ending};
+use crate::process::{Exit, Pid, exit_of};
 use crate::setup::{check_socket_path, furnish};
 use crate::user::{User, is_root};
 use crate::{interrupt, secret, settle};
@@ -184,13 +184,13 @@ impl Nodes {
         output: &Path,
     ) -> Result<(), StoreError> {
         let problem = loop {
-            match ending(pid) {
-                Some(Ending::Status(0)) => {
+            match exit_of(pid) {
+                Some(Exit::Status(0)) => {
                     self.lease.forget(pid);
                     return Ok(());
                 }
                 _ if interrupt::requested() => break INTERRUPTED.into(),
-                Some(ending) => break ending.to_string(),
+                Some(exit) => break exit.to_string(),
                 None if Instant::now() >= deadline => break format!("took longer than {} s", timeout.as_secs_f64()),
                 None => {}
             }
@@ -228,7 +228,7 @@ impl Nodes {
             Ready::Listens => Attempts::start(move || listens(&endpoint).map(|()| None)),
         };
         let timeout = node.plan.start_timeout;
-        self.await_answer(&attempts, name, &[node.plan.endpoint], Instant::now() + timeout, timeout)
+        self.await_result(&attempts, name, &[node.plan.endpoint], Instant::now() + timeout, timeout)
     }
 
     /// Connects to all nodes together, but those that were taken down or frozen.
@@ -239,12 +239,12 @@ impl Nodes {
             serving.map(|it| it.node.plan.endpoint.clone()).collect()
         };
         let attempts = self.builder.attempts(endpoints.clone());
-        let connected = self.await_answer(&attempts, "", &endpoints, deadline, timeout)?;
+        let connected = self.await_result(&attempts, "", &endpoints, deadline, timeout)?;
         connected.ok_or_else(|| self.builder.not_started("nobody connected to it".into()).into())
     }
 
-    /// The answer of the attempts, unless a node ends, or the time does.
-    fn await_answer(
+    /// The result of the attempts, unless a node ends, or the time does.
+    fn await_result(
         &self,
         attempts: &Attempts,
         name: &str,
@@ -255,7 +255,7 @@ impl Nodes {
         let not_started = |problem: String| self.builder.not_started(problem);
         let mut refusal = None;
         loop {
-            let answer = attempts.answers.recv_timeout(RETRY);
+            let result = attempts.results.recv_timeout(RETRY);
             if let Some(fallen) = self.fallen() {
                 let it = if fallen.node.is_empty() { "it " } else { "" };
                 let problem = format!("{it}{fallen}{}", fallen.log_end);
@@ -264,7 +264,7 @@ impl Nodes {
                     Some(_) => Failed::PortTaken(not_started(format!("its port was taken: {problem}"))),
                 });
             }
-            match answer {
+            match result {
                 Ok(Ok(store)) => {
                     let ports: Vec<u16> =
                         endpoints.iter().filter_map(|endpoint| endpoint.tcp().map(|(_, port)| port)).collect();
@@ -328,7 +328,7 @@ impl Builder {
 
     fn attempts(&self, endpoints: Vec<Endpoint>) -> Attempts {
         let (connect, spec) = (self.connect, self.spec.clone());
-        Attempts::start(move || -> Answer { connect(&spec, &endpoints).map(Some) })
+        Attempts::start(move || -> Attempted { connect(&spec, &endpoints).map(Some) })
     }
 
     fn not_found(&self, what: String) -> StoreError {

@@ -6,7 +6,7 @@
 //! ends in whatever way; both are in a process group of their own, so that what is typed at the terminal does not reach them.
 
 use crate::channel::{self, Receiver, Sender};
-use crate::process::{self, Ending, Pid, signal};
+use crate::process::{self, Exit, Pid, signal};
 use crate::words::Words;
 use std::fs;
 use std::io;
@@ -53,8 +53,8 @@ impl Nursery {
     }
 
     /// How it ended, if it has, and its last words.
-    pub fn ending(&self) -> Option<(Ending, String)> {
-        process::ending(self.pid).map(|ending| (ending, self.words.last()))
+    pub fn exit(&self) -> Option<(Exit, String)> {
+        process::exit_of(self.pid).map(|exit| (exit, self.words.last()))
     }
 }
 
@@ -63,7 +63,7 @@ impl Drop for Nursery {
     fn drop(&mut self) {
         self.ends = None;
         let begun = Instant::now();
-        while process::ending(self.pid).is_none() {
+        while process::exit_of(self.pid).is_none() {
             if begun.elapsed() > FAREWELL {
                 signal(self.pid, libc::SIGKILL);
             }
@@ -112,8 +112,8 @@ impl Forked {
         }
     }
 
-    /// Waits for its end, and gives its last words. Its id stays its own until it is dropped.
-    pub fn ended(&self) -> (Ending, String) {
+    /// Waits until it ends, and gives its exit and last words. Its id stays its own until it is dropped.
+    pub fn wait(&self) -> (Exit, String) {
         loop {
             // SAFETY: siginfo_t is plain data for which all zeros is valid; waitid only writes into it. The dead stays a zombie.
             let result = unsafe {
@@ -121,7 +121,7 @@ impl Forked {
                 libc::waitid(libc::P_PID, self.pid.unsigned_abs(), &mut info, libc::WEXITED | libc::WNOWAIT)
             };
             if result == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-                return (process::ending(self.pid).unwrap_or(Ending::Gone), self.words.last());
+                return (process::exit_of(self.pid).unwrap_or(Exit::Gone), self.words.last());
             }
         }
     }

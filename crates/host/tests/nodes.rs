@@ -3,7 +3,7 @@
 
 mod support;
 
-use kvtrial_host::{Ending, Nodes, OpenStore, open};
+use kvtrial_host::{Exit, Nodes, OpenStore, open};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -213,7 +213,7 @@ fn a_node_that_ends_by_itself_is_named_at_once_with_how_it_ended_and_its_last_wo
     let start = Instant::now();
     let fallen = opened.fallen().expect("it has fallen");
     assert!(start.elapsed() < Duration::from_millis(100), "{:?}", start.elapsed());
-    assert_eq!((fallen.node.as_str(), fallen.ending), ("node2", Ending::Signal(libc::SIGKILL)));
+    assert_eq!((fallen.node.as_str(), fallen.exit), ("node2", Exit::Signal(libc::SIGKILL)));
     assert_eq!(fallen.to_string(), "node2 was ended by signal 9 (SIGKILL)");
     assert!(fallen.log_end.contains("Ready to accept connections"), "{}", fallen.log_end);
     assert!(!opened.is_alive());

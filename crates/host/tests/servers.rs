@@ -3,7 +3,7 @@
 
 mod support;
 
-use kvtrial_host::{Ending, Opening, open};
+use kvtrial_host::{Exit, Opening, open};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
@@ -224,7 +224,7 @@ fn a_server_that_is_killed_or_frozen_is_noticed_and_cleared_away() {
     while opened.is_alive() && start.elapsed() < Duration::from_secs(5) {
         thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(opened.ending(), Some(Ending::Signal(libc::SIGKILL)));
+    assert_eq!(opened.exit(), Some(Exit::Signal(libc::SIGKILL)));
     opened.close().unwrap();
     let frozen = open(&TALKATIVE, &Spec::private("redis"), base.path()).unwrap();
     // SAFETY: as above.

@@ -4,7 +4,7 @@ use crate::bench::{Bench, Link};
 use crate::message::{Command, Errand, Order, Report};
 use crate::work::perform;
 use host::worker::{Nursery, kill};
-use host::{Ending, Received};
+use host::{Exit, Received};
 use job::{Job, JobError, Params};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -135,7 +135,7 @@ impl Link for Here<'_> {
 impl Workers {
     fn carry_out(&self, errand: &Errand, hearing: &mut dyn Hearing) -> Departure {
         let mut kept = self.nursery.lock().unwrap_or_else(PoisonError::into_inner);
-        let nursery = match kept.take().filter(|nursery| nursery.ending().is_none()) {
+        let nursery = match kept.take().filter(|nursery| nursery.exit().is_none()) {
             Some(nursery) => nursery,
             None => match Nursery::start(&self.line) {
                 Ok(nursery) => nursery,
@@ -144,7 +144,7 @@ impl Workers {
         };
         let nursery = kept.insert(nursery);
         let departure = attend(nursery, errand, hearing);
-        if nursery.ending().is_some() {
+        if nursery.exit().is_some() {
             *kept = None; // the next trial starts another
         }
         departure
@@ -155,11 +155,11 @@ impl Workers {
 fn attend(nursery: &mut Nursery, errand: &Errand, hearing: &mut dyn Hearing) -> Departure {
     let lost = |nursery: &Nursery| {
         let begun = Instant::now();
-        while nursery.ending().is_none() && begun.elapsed() < GRACE {
+        while nursery.exit().is_none() && begun.elapsed() < GRACE {
             std::thread::sleep(Duration::from_millis(1));
         }
-        Departure::Died(match nursery.ending() {
-            Some((ending, words)) => format!("the nursery of the workers {}", with_words(ending, &words)),
+        Departure::Died(match nursery.exit() {
+            Some((exit, words)) => format!("the nursery of the workers {}", with_words(exit, &words)),
             None => "the nursery of the workers no longer listens".into(),
         })
     };
@@ -196,12 +196,12 @@ fn attend(nursery: &mut Nursery, errand: &Errand, hearing: &mut dyn Hearing) -> 
             }
         };
         match report {
-            Report::Ended { ending, words } => {
-                hearing.hear(Report::Ended { ending, words: String::new() });
-                return match ending {
-                    Ending::Status(0) => Departure::Done,
+            Report::Ended { exit, words } => {
+                hearing.hear(Report::Ended { exit, words: String::new() });
+                return match exit {
+                    Exit::Status(0) => Departure::Done,
                     _ if killed => Departure::Killed,
-                    _ => Departure::Died(format!("the worker {}", with_words(ending, &words))),
+                    _ => Departure::Died(format!("the worker {}", with_words(exit, &words))),
                 };
             }
             Report::NotForked { problem } => {
@@ -227,8 +227,8 @@ fn send(nursery: &Nursery, command: &Command) -> bool {
 }
 
 /// How a process ended, with what it said last.
-fn with_words(ending: Ending, words: &str) -> String {
-    let guess = if ending.was_killed() { "; kvtrial did not send it: memory may have run out" } else { "" };
+fn with_words(exit: Exit, words: &str) -> String {
+    let guess = if exit.was_killed() { "; kvtrial did not send it: memory may have run out" } else { "" };
     let said = if words.is_empty() { String::new() } else { format!("; its last words: {words}") };
-    format!("{ending}{guess}{said}")
+    format!("{exit}{guess}{said}")
 }

@@ -178,7 +178,7 @@ pub(crate) enum Report {
     /// It could not begin, or not be done.
     Refused(Refusal),
     /// Said by the nursery: how the worker ended, and its last words.
-    Ended { ending: host::Ending, words: String },
+    Ended { exit: host::Exit, words: String },
     /// Said by the nursery: there is no worker.
     NotForked { problem: String },
 }

@@ -42,8 +42,8 @@ pub fn serve_nursery() {
         });
         match forked {
             Ok(worker) => {
-                let (ending, words) = worker.ended();
-                ends.say_for_the_dead(&Report::Ended { ending, words });
+                let (exit, words) = worker.wait();
+                ends.say_for_the_dead(&Report::Ended { exit, words });
                 _last = Some(worker);
             }
             Err(error) => ends.say_for_the_dead(&Report::NotForked { problem: error.to_string() }),
@@ -91,7 +91,7 @@ impl Ends {
 
     fn say_for_the_dead(&self, report: &Report) {
         // Nobody listens any more: the next look at the channel ends the nursery.
-        let _ = serde_json::to_vec(report).map(|message| self.sender.send_anew(&message));
+        let _ = serde_json::to_vec(report).map(|message| self.sender.send_fresh(&message));
     }
 
     /// In a worker: a thread takes orders from now on.

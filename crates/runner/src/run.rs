@@ -3,7 +3,7 @@
 use crate::error::RunError;
 use crate::observer::Observer;
 use crate::plan::{Plan, PlannedCell};
-use crate::trial::{Finished, Opening, Position, TrialRun};
+use crate::trial::{Finished, Position, TrialRun, Visit};
 use crate::users::UsersStores;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,9 +44,9 @@ impl<'a> Trials<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Finished, RunError> {
         let first = self.opened.insert(cell.spec.to_string());
-        let opening = if first { Opening::First } else { Opening::Again };
+        let visit = if first { Visit::First } else { Visit::Again };
         let keys = self.users.keys(self.plan, cell);
-        TrialRun { plan: self.plan, cell, opening, stop }.run(position, keys, observer)
+        TrialRun { plan: self.plan, cell, visit, stop }.run(position, keys, observer)
     }
 }
 

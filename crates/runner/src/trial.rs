@@ -37,9 +37,9 @@ pub struct Position {
     pub warmup: bool,
 }
 
-/// Whether a store was opened before in this study. If not, only the user can fix a failure to open it.
+/// Whether a store was opened before in this study. The first time, only the user can fix a failure to open it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opening {
+pub(crate) enum Visit {
     First,
     Again,
 }
@@ -48,7 +48,7 @@ pub(crate) enum Opening {
 pub(crate) struct TrialRun<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) cell: &'a PlannedCell,
-    pub(crate) opening: Opening,
+    pub(crate) visit: Visit,
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -100,7 +100,7 @@ impl TrialRun<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(Finished { record, about: None, interrupted: true });
         }
-        if self.opening == Opening::First {
+        if self.visit == Visit::First {
             return Err(RunError::Store(error));
         }
         record.verdict = Verdict::of([reason(ReasonKind::NotStarted, error.to_string())]);
