@@ -47,7 +47,7 @@ pub struct Pairs {
 
 /// What pairs came to.
 #[derive(Default)]
-struct Outcome {
+struct PairTally {
     different: usize,
     pairs: usize,
     /// Of each pair: the smallest difference it would have found, as a ratio.
@@ -68,15 +68,15 @@ impl Pairs {
         let Some(operations) = self.operations(stop)? else { return Ok(None) };
         let mut slower = self.spec.clone();
         slower.options.insert("burn".into(), format!("{}%", self.slowdown * 100.0));
-        let (mut equal, mut unequal) = (Outcome::default(), Outcome::default());
+        let (mut equal, mut unequal) = (PairTally::default(), PairTally::default());
         // By turns, so that both see the same machine.
         for pair in 0..self.pairs {
-            for (second, outcome) in [(&self.spec, &mut equal), (&slower, &mut unequal)] {
+            for (second, tally) in [(&self.spec, &mut equal), (&slower, &mut unequal)] {
                 let begun = Instant::now();
-                if !self.pair(pair, second, operations, stop, outcome)? {
+                if !self.pair(pair, second, operations, stop, tally)? {
                     return Ok(None);
                 }
-                outcome.elapsed_s += begun.elapsed().as_secs_f64();
+                tally.elapsed_s += begun.elapsed().as_secs_f64();
             }
             hear(pair + 1, self.pairs);
         }
@@ -90,7 +90,7 @@ impl Pairs {
         second: &Spec,
         operations: u64,
         stop: &AtomicBool,
-        outcome: &mut Outcome,
+        tally: &mut PairTally,
     ) -> Result<bool, String> {
         let seed = data::splitmix::mix(self.seed ^ (u64::from(number) << 20));
         let second_is_slower = *second != self.spec;
@@ -98,16 +98,16 @@ impl Pairs {
         let Some(groups) = self.times(stores, operations, self.repeats, seed, stop)? else { return Ok(false) };
         let [first, second] = groups.as_slice() else { return Err("a pair has two stores".into()) };
         let p = permutation_test(first, second, Statistic::Rank, Permutations::default());
-        outcome.pairs += 1;
-        outcome.different += usize::from(p.is_some_and(|p| p < ALPHA));
+        tally.pairs += 1;
+        tally.different += usize::from(p.is_some_and(|p| p < ALPHA));
         let detection = Detection { draws: 400, seed, ..Detection::default() };
         if let Some(Detectable::Ratio(ratio)) = detection.smallest(first, second) {
-            outcome.smallest.push(ratio);
+            tally.smallest.push(ratio);
         }
         // The search takes longer than the pair; a few dozen tell the median well enough.
-        if outcome.needed.len() < 40 && second_is_slower {
+        if tally.needed.len() < 40 && second_is_slower {
             let needed = detection.repeats_needed(first, second, 1.0 + self.slowdown);
-            outcome.needed.push(needed.unwrap_or(stats::MOST_REPEATS) as f64);
+            tally.needed.push(needed.unwrap_or(stats::MOST_REPEATS) as f64);
         }
         Ok(true)
     }
@@ -154,7 +154,7 @@ impl Pairs {
         Ok(Some(((FIRST as f64 * TRIAL_S / typical_s) as u64).clamp(200, 1_000_000)))
     }
 
-    fn false_alarms(&self, seen: &Outcome) -> Proof {
+    fn false_alarms(&self, seen: &PairTally) -> Proof {
         let bound = Tolerance::between(0.03, 0.07);
         let rate = rate(seen);
         // These pairs give the rate only within an interval: what counts is whether it can be from 3 to 7 %.
@@ -175,7 +175,7 @@ impl Pairs {
         }
     }
 
-    fn power(&self, seen: &Outcome) -> Proof {
+    fn power(&self, seen: &PairTally) -> Proof {
         let bound = Tolerance::at_least(0.9);
         let rate = rate(seen);
         let found = rate.is_some_and(|rate| rate.high >= 0.9);
@@ -206,12 +206,12 @@ impl Pairs {
     }
 }
 
-fn rate(seen: &Outcome) -> Option<Quantity> {
+fn rate(seen: &PairTally) -> Option<Quantity> {
     let rate = stats::proportion(seen.different, seen.pairs, LEVEL)?;
     Some(Quantity { value: rate.value, low: rate.low, high: rate.high, level: rate.level, n: rate.n as u32 })
 }
 
-fn smallest(seen: &Outcome) -> String {
+fn smallest(seen: &PairTally) -> String {
     match stats::median(&seen.smallest) {
         Some(ratio) => format!("{}, in a typical pair", Detectable::Ratio(ratio)),
         None => String::new(),

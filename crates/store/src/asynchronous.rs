@@ -4,16 +4,16 @@
 //! one connection where the driver pipelines (`Rc` inside), or have one each where the protocol does not.
 //!
 //! ```
-//! use kvtrial_store::asynchronous::{Answer, Async, AsyncClient, ReplyBuffer};
+//! use kvtrial_store::asynchronous::{BufferedReply, Async, AsyncClient, ReplyBuffer};
 //! use kvtrial_store::Operation;
 //!
 //! struct Echo;
 //!
 //! impl AsyncClient for Echo {
-//!     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+//!     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
 //!         match operation {
 //!             Operation::Get { key } => out.value(key),
-//!             _ => Answer::Done,
+//!             _ => BufferedReply::Done,
 //!         }
 //!     }
 //! }
@@ -37,7 +37,7 @@ mod timer;
 mod wake;
 
 pub use brief::brief;
-pub use reply::{Answer, ReplyBuffer};
+pub use reply::{BufferedReply, ReplyBuffer};
 
 use crate::{Executor, Operation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
 use request::Request;
@@ -59,7 +59,7 @@ pub trait AsyncClient: 'static {
     /// Carries out one operation. What is read goes into `out`, which also makes the answer: `out.value(..)`, `out.refused(..)`.
     ///
     /// A connection that broke is answered as [`ReplyBuffer::connection_lost`] and opened again by a later call.
-    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer;
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply;
 
     /// See [`Session::believe`]: for drivers that let the size of an answer be bounded.
     fn believe(&mut self, largest_reply_bytes: u64) {
@@ -71,7 +71,7 @@ pub trait AsyncClient: 'static {
 struct Exchange {
     request: Request,
     reply: ReplyBuffer,
-    answer: Answer,
+    answer: BufferedReply,
 }
 
 /// Where a slot's future and the session hand each other the exchange.
@@ -138,7 +138,7 @@ impl Async<()> {
         let seats = clients.into_iter().zip(wakers).map(|(client, waker)| {
             let desk = Rc::new(Desk::default());
             let exchange =
-                Exchange { request: Request::default(), reply: ReplyBuffer::default(), answer: Answer::Done };
+                Exchange { request: Request::default(), reply: ReplyBuffer::default(), answer: BufferedReply::Done };
             Seat { future: Box::pin(serve(client, desk.clone())), waker, desk, idle: Some(Box::new(exchange)) }
         });
         let seats = seats.collect();

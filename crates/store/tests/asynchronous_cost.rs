@@ -3,7 +3,7 @@
 #![cfg(feature = "async")]
 #![allow(clippy::unwrap_used)]
 
-use kvtrial_store::asynchronous::{Answer, Async, AsyncClient, ReplyBuffer};
+use kvtrial_store::asynchronous::{Async, AsyncClient, BufferedReply, ReplyBuffer};
 use kvtrial_store::{Operation, Reply, Session, SessionPlan, Sink, Slot, Until};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -45,7 +45,7 @@ struct Fake {
 }
 
 impl AsyncClient for Fake {
-    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         for _ in 0..self.yields {
             tokio::task::yield_now().await;
         }
@@ -53,9 +53,9 @@ impl AsyncClient for Fake {
             Operation::Get { key } => out.value(key),
             Operation::GetMany { keys } => {
                 keys.iter().for_each(|key| out.rows.push(key, key));
-                Answer::Rows
+                BufferedReply::Rows
             }
-            _ => Answer::Done,
+            _ => BufferedReply::Done,
         }
     }
 }

@@ -1,11 +1,11 @@
-//! What an async client answers: the kind, and the bytes in a buffer that is reused.
+//! The reply of an async client: its kind, and its bytes in a buffer that is reused.
 
 use crate::{Failure, Reply, RowBuffer};
 use std::fmt::{Display, Write};
 
-/// The kind of an answer; its bytes are in the [`ReplyBuffer`] that made it.
+/// A reply without its bytes, which are in the [`ReplyBuffer`] that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum BufferedReply {
     /// The value written with [`ReplyBuffer::value`].
     Value,
     /// The value written with [`ReplyBuffer::versioned`], and its version.
@@ -45,36 +45,36 @@ impl ReplyBuffer {
     }
 
     /// Answers with a copy of this value.
-    pub fn value(&mut self, value: &[u8]) -> Answer {
+    pub fn value(&mut self, value: &[u8]) -> BufferedReply {
         self.value.extend_from_slice(value);
-        Answer::Value
+        BufferedReply::Value
     }
 
     /// Answers with a copy of this value and its version (0 where the store compares values).
-    pub fn versioned(&mut self, value: &[u8], version: u64) -> Answer {
+    pub fn versioned(&mut self, value: &[u8], version: u64) -> BufferedReply {
         self.value.extend_from_slice(value);
-        Answer::Versioned(version)
+        BufferedReply::Versioned(version)
     }
 
     /// Answers that the store refused, in its own words.
     #[cold]
-    pub fn refused(&mut self, words: impl Display) -> Answer {
+    pub fn refused(&mut self, words: impl Display) -> BufferedReply {
         self.say(words);
-        Answer::Refused
+        BufferedReply::Refused
     }
 
     /// Answers that the connection broke, in the driver's words.
     #[cold]
-    pub fn connection_lost(&mut self, words: impl Display) -> Answer {
+    pub fn connection_lost(&mut self, words: impl Display) -> BufferedReply {
         self.say(words);
-        Answer::ConnectionLost
+        BufferedReply::ConnectionLost
     }
 
     /// Answers that what came back makes no sense.
     #[cold]
-    pub fn protocol(&mut self, words: impl Display) -> Answer {
+    pub fn protocol(&mut self, words: impl Display) -> BufferedReply {
         self.say(words);
-        Answer::Protocol
+        BufferedReply::Protocol
     }
 
     fn say(&mut self, words: impl Display) {
@@ -83,18 +83,18 @@ impl ReplyBuffer {
         let _ = write!(self.words, "{words}");
     }
 
-    pub(super) fn reply(&self, answer: Answer) -> Reply<'_> {
-        match answer {
-            Answer::Value => Reply::Value(&self.value),
-            Answer::Versioned(version) => Reply::Versioned { value: &self.value, version },
-            Answer::Missing => Reply::Missing,
-            Answer::Done => Reply::Done,
-            Answer::Number(number) => Reply::Number(number),
-            Answer::Conflict => Reply::Conflict,
-            Answer::Rows => Reply::Rows(self.rows.rows()),
-            Answer::Refused => Reply::Failed(Failure::Refused(&self.words)),
-            Answer::ConnectionLost => Reply::Failed(Failure::ConnectionLost(&self.words)),
-            Answer::Protocol => Reply::Failed(Failure::Protocol(&self.words)),
+    pub(super) fn reply(&self, reply: BufferedReply) -> Reply<'_> {
+        match reply {
+            BufferedReply::Value => Reply::Value(&self.value),
+            BufferedReply::Versioned(version) => Reply::Versioned { value: &self.value, version },
+            BufferedReply::Missing => Reply::Missing,
+            BufferedReply::Done => Reply::Done,
+            BufferedReply::Number(number) => Reply::Number(number),
+            BufferedReply::Conflict => Reply::Conflict,
+            BufferedReply::Rows => Reply::Rows(self.rows.rows()),
+            BufferedReply::Refused => Reply::Failed(Failure::Refused(&self.words)),
+            BufferedReply::ConnectionLost => Reply::Failed(Failure::ConnectionLost(&self.words)),
+            BufferedReply::Protocol => Reply::Failed(Failure::Protocol(&self.words)),
         }
     }
 }

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use super::{Answer, Async, AsyncClient, ReplyBuffer};
+use super::{Async, AsyncClient, BufferedReply, ReplyBuffer};
 use crate::{Expected, Operation, Reply, Session, SessionPlan, Sink, Slot, Until};
 use std::future::{pending, poll_fn};
 use std::task::Poll;
@@ -27,7 +27,7 @@ struct Fake {
 }
 
 impl AsyncClient for Fake {
-    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         match self.manner {
             Manner::AtOnce => {}
             Manner::Yielding(times) => {
@@ -55,17 +55,17 @@ impl AsyncClient for Fake {
 }
 
 /// Answers with the operation itself, so that a test sees every byte of it come back.
-fn describe(operation: &Operation<'_>, slot: Slot, out: &mut ReplyBuffer) -> Answer {
+fn describe(operation: &Operation<'_>, slot: Slot, out: &mut ReplyBuffer) -> BufferedReply {
     match *operation {
         Operation::Get { key } => out.value(key),
-        Operation::Increment { by, .. } => Answer::Number(by + i64::from(slot)),
+        Operation::Increment { by, .. } => BufferedReply::Number(by + i64::from(slot)),
         Operation::GetMany { keys } => {
             keys.iter().for_each(|key| out.rows.push(key, b""));
-            Answer::Rows
+            BufferedReply::Rows
         }
         Operation::PutMany { pairs } => {
             pairs.iter().for_each(|(key, value)| out.rows.push(key, value));
-            Answer::Rows
+            BufferedReply::Rows
         }
         other => out.refused(format_args!("{other:?}")),
     }

@@ -4,7 +4,7 @@ use super::document::{Document, id_of, in_url, key_of, quoted, version, write};
 use crate::shared::http::{Answered, Http, HttpError, Method};
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
-use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
+use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::{Expected, Operation, Resent};
 
 /// Another writer may always be faster; so often at most.
@@ -64,7 +64,7 @@ struct AllDocs {
 }
 
 impl AsyncClient for Client {
-    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         match self.carry_out(operation, out).await {
             Ok(answer) => answer,
             Err(Trouble::Http(HttpError::Lost(words))) => out.connection_lost(words),
@@ -84,15 +84,15 @@ impl Client {
         Client { http, database, last: None, resent }
     }
 
-    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<Answer, Trouble> {
+    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Trouble> {
         Ok(match *operation {
             Operation::Get { key } => match self.document(key).await? {
                 Some((_, value)) => out.value(&value),
-                None => Answer::Missing,
+                None => BufferedReply::Missing,
             },
             Operation::GetVersioned { key } => match self.document(key).await? {
                 Some((rev, value)) => out.versioned(&value, version(&rev)),
-                None => Answer::Missing,
+                None => BufferedReply::Missing,
             },
             Operation::Put { key, value } => self.put(key, value).await?,
             Operation::Delete { key } => self.delete(key).await?,
@@ -101,10 +101,14 @@ impl Client {
                     Expected::Absent => None,
                     Expected::Present { version: asked, .. } => match self.revision_of(key, asked).await? {
                         Some(rev) => Some(rev),
-                        None => return Ok(Answer::Conflict),
+                        None => return Ok(BufferedReply::Conflict),
                     },
                 };
-                if self.store(key, rev.as_deref(), value).await? { Answer::Done } else { Answer::Conflict }
+                if self.store(key, rev.as_deref(), value).await? {
+                    BufferedReply::Done
+                } else {
+                    BufferedReply::Conflict
+                }
             }
             Operation::GetMany { keys } => {
                 let ids: Vec<String> = keys.iter().map(|key| id_of(key)).collect();
@@ -115,7 +119,7 @@ impl Client {
                         _ => return Err(Trouble::Nonsense(format!("document {id} is none of kvtrial's"))),
                     }
                 }
-                Answer::Rows
+                BufferedReply::Rows
             }
             Operation::PutMany { pairs } => self.put_many(pairs).await?,
             _ => return Err(Trouble::Refused("not native to this store".into())),
@@ -190,11 +194,11 @@ impl Client {
         }
     }
 
-    async fn put(&mut self, key: &[u8], value: &[u8]) -> Result<Answer, Trouble> {
+    async fn put(&mut self, key: &[u8], value: &[u8]) -> Result<BufferedReply, Trouble> {
         let mut rev = self.remembered(key);
         for attempt in 0..CONFLICT_RETRIES {
             if self.store(key, rev.as_deref(), value).await? {
-                return Ok(Answer::Done);
+                return Ok(BufferedReply::Done);
             }
             // The first conflict only tells that the revision is to be asked for; each further one is a race lost.
             if attempt > 0 {
@@ -205,7 +209,7 @@ impl Client {
         Err(Trouble::Refused(format!("a conflict {CONFLICT_RETRIES} times in a row")))
     }
 
-    async fn delete(&mut self, key: &[u8]) -> Result<Answer, Trouble> {
+    async fn delete(&mut self, key: &[u8]) -> Result<BufferedReply, Trouble> {
         let mut known = self.remembered(key);
         self.last = None;
         for _ in 0..CONFLICT_RETRIES {
@@ -213,14 +217,14 @@ impl Client {
                 Some(rev) => rev,
                 None => match self.current_revision(key).await? {
                     Some(rev) => rev,
-                    None => return Ok(Answer::Missing),
+                    None => return Ok(BufferedReply::Missing),
                 },
             };
             let path = format!("{}/{}?rev={}", self.database, in_url(&id_of(key)), in_url(&rev));
             let answered = self.http.ask(Method::DELETE, &path, Vec::new()).await?;
             match answered.status {
-                200 | 202 => return Ok(Answer::Done),
-                404 => return Ok(Answer::Missing),
+                200 | 202 => return Ok(BufferedReply::Done),
+                404 => return Ok(BufferedReply::Missing),
                 409 => {}
                 _ => return Err(refused(&answered)),
             }
@@ -238,7 +242,7 @@ impl Client {
     }
 
     /// `_bulk_docs`: new documents in one request; those that exist come back as conflicts and sent again with their revisions.
-    async fn put_many(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<Answer, Trouble> {
+    async fn put_many(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<BufferedReply, Trouble> {
         self.last = None;
         // A key given twice: the later value counts.
         let mut seen = HashSet::new();
@@ -278,7 +282,7 @@ impl Client {
                 }
             }
             if again.is_empty() {
-                return Ok(Answer::Done);
+                return Ok(BufferedReply::Done);
             }
             left = again;
             let ids: Vec<String> = left.iter().map(|(id, _)| id.clone()).collect();

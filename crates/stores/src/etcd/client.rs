@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
-use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
+use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::{Expected, Operation, Sweep, Swept};
 
 /// The server's limit of operations in a transaction.
@@ -92,7 +92,7 @@ struct Said {
 }
 
 impl AsyncClient for Client {
-    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         match self.carry_out(operation, out).await {
             Ok(answer) => answer,
             Err(Trouble::Http(HttpError::Lost(words))) => out.connection_lost(words),
@@ -112,31 +112,31 @@ impl Client {
         Client { http }
     }
 
-    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<Answer, Trouble> {
+    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Trouble> {
         Ok(match *operation {
             Operation::Get { key } => match self.range(&range(key)).await?.pop() {
                 Some(pair) => out.value(&bytes(&pair.value)?),
-                None => Answer::Missing,
+                None => BufferedReply::Missing,
             },
             Operation::GetVersioned { key } => match self.range(&range(key)).await?.pop() {
                 Some(pair) => out.versioned(&bytes(&pair.value)?, revision(&pair)?),
-                None => Answer::Missing,
+                None => BufferedReply::Missing,
             },
             Operation::Put { key, value } => {
                 self.ask::<Stored>("/v3/kv/put", put(key, value)).await?;
-                Answer::Done
+                BufferedReply::Done
             }
             Operation::Delete { key } => {
                 match self.ask::<Deleted>("/v3/kv/deleterange", range(key)).await?.deleted.as_str() {
-                    "" | "0" => Answer::Missing,
-                    _ => Answer::Done,
+                    "" | "0" => BufferedReply::Missing,
+                    _ => BufferedReply::Done,
                 }
             }
             Operation::CompareAndSet { key, expected, value } => {
                 let version = match expected {
                     Expected::Absent => 0,
                     // No revision of a key that is there.
-                    Expected::Present { version: 0, .. } => return Ok(Answer::Conflict),
+                    Expected::Present { version: 0, .. } => return Ok(BufferedReply::Conflict),
                     Expected::Present { version, .. } => version,
                 };
                 let body = format!(
@@ -145,8 +145,8 @@ impl Client {
                     put(key, value),
                 );
                 match self.ask::<Transaction>("/v3/kv/txn", body).await?.succeeded {
-                    true => Answer::Done,
-                    false => Answer::Conflict,
+                    true => BufferedReply::Done,
+                    false => BufferedReply::Conflict,
                 }
             }
             Operation::GetMany { keys } => {
@@ -157,7 +157,7 @@ impl Client {
                         push(found.kvs, out)?;
                     }
                 }
-                Answer::Rows
+                BufferedReply::Rows
             }
             Operation::PutMany { pairs } => {
                 // A transaction may put a key once only; of a key given twice the later value counts.
@@ -171,16 +171,16 @@ impl Client {
                     let each = pairs.iter().map(|(key, value)| format!(r#"{{"request_put":{}}}"#, put(key, value)));
                     self.transaction(each).await?;
                 }
-                Answer::Done
+                BufferedReply::Done
             }
             // No limit to the server.
-            Operation::Scan { limit: 0, .. } => Answer::Rows,
+            Operation::Scan { limit: 0, .. } => BufferedReply::Rows,
             Operation::Scan { start, limit } => {
                 // A key of one zero byte is the first there can be; as an end it means that there is none.
                 let start = BASE64.encode(if start.is_empty() { b"\0" } else { start });
                 let found = self.range(&format!(r#"{{"key":"{start}","range_end":"AA==","limit":"{limit}"}}"#)).await?;
                 push(found, out)?;
-                Answer::Rows
+                BufferedReply::Rows
             }
             _ => return Err(Trouble::Refused("not native to this store".into())),
         })

@@ -97,8 +97,8 @@ impl Codec for Meta {
             OperationKind::GetMany => self.many(token, input).unwrap_or_else(|other| other),
             OperationKind::PutMany => put_many(input).unwrap_or_else(|other| other),
             OperationKind::Append => appended(token, input).unwrap_or_else(|other| other),
-            kind => match Answer::read(input) {
-                Ok(answer) => one(kind, token, answer),
+            kind => match MetaReply::read(input) {
+                Ok(reply) => one(kind, token, reply),
                 Err(other) => other,
             },
         }
@@ -107,12 +107,12 @@ impl Codec for Meta {
 
 /// The reply of one line.
 #[inline]
-fn one<'a>(kind: OperationKind, token: u32, answer: Answer<'a>) -> Decoded<'a> {
-    let reply = match (answer.status, kind) {
+fn one<'a>(kind: OperationKind, token: u32, meta: MetaReply<'a>) -> Decoded<'a> {
+    let reply = match (meta.status, kind) {
         (Status::Error(words), _) => refused(words),
-        _ if answer.token != token_text(token) => return Decoded::Broken(OTHER_REQUEST),
+        _ if meta.token != token_text(token) => return Decoded::Broken(OTHER_REQUEST),
         (Status::Value(value), OperationKind::Get) => Reply::Value(value),
-        (Status::Value(value), OperationKind::GetVersioned) => match answer.version {
+        (Status::Value(value), OperationKind::GetVersioned) => match meta.version {
             Some(version) => Reply::Versioned { value, version },
             None => return Decoded::Broken("the version asked for"),
         },
@@ -127,16 +127,16 @@ fn one<'a>(kind: OperationKind, token: u32, answer: Answer<'a>) -> Decoded<'a> {
         (Status::NotStored, _) => refused(b"NS (not stored)"),
         _ => return Decoded::Broken("a status this command has"),
     };
-    Decoded::Reply { reply, consumed: answer.consumed }
+    Decoded::Reply { reply, consumed: meta.consumed }
 }
 
 /// The two replies of an append: to adding an empty value, whatever it says, and to the append itself.
 fn appended<'a>(token: u32, input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
-    let added = Answer::read(input)?;
-    let second = Answer::read(&input[added.consumed..])?;
+    let added = MetaReply::read(input)?;
+    let second = MetaReply::read(&input[added.consumed..])?;
     let consumed = added.consumed + second.consumed;
     let tokens = [(&added, token), (&second, token.wrapping_add(1))];
-    if tokens.iter().any(|(answer, token)| !answer.is_error() && answer.token != token_text(*token)) {
+    if tokens.iter().any(|(reply, token)| !reply.is_error() && reply.token != token_text(*token)) {
         return Err(Decoded::Broken(OTHER_REQUEST));
     }
     let reply = match (added.status, second.status) {
@@ -153,9 +153,9 @@ fn put_many<'a>(input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
     let mut consumed = 0;
     let mut refusal = None;
     loop {
-        let answer = Answer::read(&input[consumed..])?;
-        consumed += answer.consumed;
-        match answer.status {
+        let reply = MetaReply::read(&input[consumed..])?;
+        consumed += reply.consumed;
+        match reply.status {
             Status::End => break,
             Status::Error(words) => refusal = refusal.or(Some(words)),
             Status::NotStored => refusal = refusal.or(Some(b"NS (not stored)")),
@@ -170,9 +170,9 @@ impl Meta {
     fn many<'a>(&'a mut self, token: u32, input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
         let mut consumed = 0;
         loop {
-            let answer = Answer::read(&input[consumed..])?;
-            consumed += answer.consumed;
-            if answer.status == Status::End {
+            let reply = MetaReply::read(&input[consumed..])?;
+            consumed += reply.consumed;
+            if reply.status == Status::End {
                 break;
             }
         }
@@ -181,12 +181,12 @@ impl Meta {
         let mut at = 0;
         let mut refusal = None;
         loop {
-            let answer = Answer::read(&input[at..])?;
-            at += answer.consumed;
-            match answer.status {
+            let reply = MetaReply::read(&input[at..])?;
+            at += reply.consumed;
+            match reply.status {
                 Status::End => break,
                 Status::Error(words) => refusal = Some(words),
-                Status::Value(value) => match keys.find(|(token, _)| token_text(*token) == answer.token) {
+                Status::Value(value) => match keys.find(|(token, _)| token_text(*token) == reply.token) {
                     Some((_, key)) => self.rows.push(key, value),
                     None => return Err(Decoded::Broken(OTHER_REQUEST)),
                 },
@@ -223,7 +223,7 @@ enum Status<'a> {
 
 /// One reply.
 #[derive(Clone, Copy, Debug)]
-struct Answer<'a> {
+struct MetaReply<'a> {
     status: Status<'a>,
     /// Its token, zeros where it has none.
     token: [u8; 4],
@@ -231,14 +231,14 @@ struct Answer<'a> {
     consumed: usize,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> MetaReply<'a> {
     fn is_error(&self) -> bool {
         matches!(self.status, Status::Error(_))
     }
 
     /// The reply at the start of `input`; `Err` when it is not whole, or not memcached's.
     #[inline]
-    fn read(input: &'a [u8]) -> Result<Answer<'a>, Decoded<'a>> {
+    fn read(input: &'a [u8]) -> Result<MetaReply<'a>, Decoded<'a>> {
         let Some(end) = line_end(input, LINE_BYTES) else {
             let known = input.first().is_none_or(u8::is_ascii_uppercase);
             return Err(if input.len() > LINE_BYTES || !known {
@@ -248,15 +248,15 @@ impl<'a> Answer<'a> {
             });
         };
         let line = &input[..end];
-        let mut answer = Answer { status: Status::Miss, token: [0; 4], version: None, consumed: end + 2 };
+        let mut reply = MetaReply { status: Status::Miss, token: [0; 4], version: None, consumed: end + 2 };
         let mut flags = line.get(2..).unwrap_or_default();
-        answer.status = match line {
+        reply.status = match line {
             [b'V', b'A', b' ', rest @ ..] => {
                 let digits = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());
                 let size = parse_u64(&rest[..digits]).filter(|&size| size <= VALUE_BYTES);
                 let Some(size) = size else { return Err(Decoded::Broken("a value's size of up to 1 GiB")) };
                 flags = &rest[digits..];
-                Status::Value(answer.take_value(input, size as usize)?)
+                Status::Value(reply.take_value(input, size as usize)?)
             }
             [b'H', b'D', ..] => Status::Done,
             [b'E', b'N', ..] => Status::Miss,
@@ -267,13 +267,13 @@ impl<'a> Answer<'a> {
             words
                 if [&b"ERROR"[..], b"CLIENT_ERROR ", b"SERVER_ERROR "].iter().any(|start| words.starts_with(start)) =>
             {
-                answer.status = Status::Error(words);
-                return Ok(answer);
+                reply.status = Status::Error(words);
+                return Ok(reply);
             }
             _ => return Err(Decoded::Broken("a meta reply: VA, EN, HD, NF, EX, NS, MN or an error")),
         };
-        answer.read_flags(flags)?;
-        Ok(answer)
+        reply.read_flags(flags)?;
+        Ok(reply)
     }
 
     /// The value behind the line.

@@ -12,7 +12,7 @@ use mongodb::{Collection, Database};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
-use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
+use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::believed::wire_bytes;
 use store::{Expected, Operation, Resent};
 use tokio::sync::Semaphore;
@@ -67,7 +67,7 @@ impl Slot {
 }
 
 impl AsyncClient for Slot {
-    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         let reads =
             matches!(operation, Operation::Get { .. } | Operation::GetMany { .. } | Operation::GetCounter { .. });
         let _turn = match &self.turn {
@@ -101,7 +101,7 @@ fn is_duplicate(error: &Error) -> bool {
 }
 
 #[cold]
-fn fail(error: &Error, out: &mut ReplyBuffer) -> Answer {
+fn fail(error: &Error, out: &mut ReplyBuffer) -> BufferedReply {
     if let Some(words) = broken_by(error) {
         return out.protocol(words);
     }
@@ -169,10 +169,10 @@ fn count(document: &RawDocument) -> Option<i64> {
     }
 }
 
-fn number(document: Option<RawDocumentBuf>, out: &mut ReplyBuffer) -> Answer {
+fn number(document: Option<RawDocumentBuf>, out: &mut ReplyBuffer) -> BufferedReply {
     match document.as_ref().map(|document| count(document)) {
-        None => Answer::Missing,
-        Some(Some(count)) => Answer::Number(count),
+        None => BufferedReply::Missing,
+        Some(Some(count)) => BufferedReply::Number(count),
         Some(None) => out.protocol("a counter that is no integer"),
     }
 }
@@ -183,20 +183,20 @@ fn field_id(key: &[u8], field: &[u8]) -> String {
 }
 
 impl Slot {
-    async fn carry_out(&self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<Answer> {
+    async fn carry_out(&self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply> {
         Ok(match *operation {
             Operation::Get { key } => match self.pairs.find_one(doc! { "_id": id(key) }).await? {
                 Some(document) => out.value(&self.believed(value(&document))?),
-                None => Answer::Missing,
+                None => BufferedReply::Missing,
             },
             Operation::GetVersioned { key } => match self.pairs.find_one(doc! { "_id": id(key) }).await? {
                 Some(document) => out.versioned(&self.believed(value(&document))?, 0),
-                None => Answer::Missing,
+                None => BufferedReply::Missing,
             },
             Operation::Put { key, value } => self.put(key, value).await?,
             Operation::Delete { key } => match self.pairs.delete_one(doc! { "_id": id(key) }).await?.deleted_count {
-                0 => Answer::Missing,
-                _ => Answer::Done,
+                0 => BufferedReply::Missing,
+                _ => BufferedReply::Done,
             },
             Operation::Increment { key, by } => {
                 let counted = add(&self.counters, id(key), doc! { "$inc": { "n": by } }).await?;
@@ -219,19 +219,19 @@ impl Slot {
                     tally.add(field.len() + count.len())?;
                     out.rows.push(field, count.as_bytes());
                 }
-                Answer::Rows
+                BufferedReply::Rows
             }
             Operation::CompareAndSet { key, expected: Expected::Absent, value } => {
                 match self.pairs.insert_one(pair(key, value)).await {
-                    Ok(_) => Answer::Done,
-                    Err(error) if is_duplicate(&error) => Answer::Conflict,
+                    Ok(_) => BufferedReply::Done,
+                    Err(error) if is_duplicate(&error) => BufferedReply::Conflict,
                     Err(error) => return Err(error),
                 }
             }
             Operation::CompareAndSet { key, expected: Expected::Present { value: old, .. }, value } => {
                 match self.pairs.replace_one(holding(key, old)?, pair(key, value)).await?.matched_count {
-                    0 => Answer::Conflict,
-                    _ => Answer::Done,
+                    0 => BufferedReply::Conflict,
+                    _ => BufferedReply::Done,
                 }
             }
             Operation::GetMany { keys } => self.get_many(keys, out).await?,
@@ -246,12 +246,12 @@ impl Slot {
         Ok(value)
     }
 
-    async fn put(&self, key: &[u8], value: &[u8]) -> Result<Answer> {
+    async fn put(&self, key: &[u8], value: &[u8]) -> Result<BufferedReply> {
         self.pairs.replace_one(doc! { "_id": id(key) }, pair(key, value)).upsert(true).await?;
-        Ok(Answer::Done)
+        Ok(BufferedReply::Done)
     }
 
-    async fn get_many(&self, keys: &[&[u8]], out: &mut ReplyBuffer) -> Result<Answer> {
+    async fn get_many(&self, keys: &[&[u8]], out: &mut ReplyBuffer) -> Result<BufferedReply> {
         let ids: Vec<String> = keys.iter().map(|key| id(key)).collect();
         let mut cursor = self.pairs.find(doc! { "_id": { "$in": &ids } }).await?;
         let mut found: HashMap<Vec<u8>, Vec<u8>> = HashMap::with_capacity(keys.len());
@@ -267,10 +267,10 @@ impl Slot {
                 out.rows.push(key, value);
             }
         }
-        Ok(Answer::Rows)
+        Ok(BufferedReply::Rows)
     }
 
-    async fn put_many(&self, pairs: &[(&[u8], &[u8])], out: &mut ReplyBuffer) -> Result<Answer> {
+    async fn put_many(&self, pairs: &[(&[u8], &[u8])], out: &mut ReplyBuffer) -> Result<BufferedReply> {
         let mut rest = pairs;
         while !rest.is_empty() {
             let mut batch_bytes = 0;
@@ -296,7 +296,7 @@ impl Slot {
                 }
             }
         }
-        Ok(Answer::Done)
+        Ok(BufferedReply::Done)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::bounded::{Rows, broken_by, leave, nonsense, packets_of};
 use mysql_async::prelude::Queryable;
 use mysql_async::{BinaryProtocol, Conn, DriverError, Error, Opts, Params, Row, Statement, Value};
-use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
+use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::believed::wire_bytes;
 use store::{Expected, Operation, Resent};
 
@@ -79,7 +79,7 @@ impl Client {
         Ok(())
     }
 
-    async fn attempt(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<Answer, Error> {
+    async fn attempt(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Error> {
         if self.link.is_none() {
             self.connect().await?;
         }
@@ -90,7 +90,7 @@ impl Client {
     }
 
     #[cold]
-    fn fail(&mut self, error: Error, out: &mut ReplyBuffer) -> Answer {
+    fn fail(&mut self, error: Error, out: &mut ReplyBuffer) -> BufferedReply {
         match &error {
             Error::Server(server) if !LAST_WORDS.contains(&server.code) => {
                 return out.refused(format_args!("{} ({})", server.message, server.code));
@@ -116,7 +116,7 @@ impl Client {
 }
 
 impl AsyncClient for Client {
-    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         let mut tries = 0;
         loop {
             match self.attempt(operation, out).await {
@@ -176,42 +176,42 @@ impl Link {
         Ok(self.conn.affected_rows())
     }
 
-    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<Answer, Error> {
+    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Error> {
         Ok(match *operation {
             Operation::Get { key } => match self.row(Sql::Get, key).await? {
                 Some(row) => out.value(bytes(&row, 0)),
-                None => Answer::Missing,
+                None => BufferedReply::Missing,
             },
             Operation::GetVersioned { key } => match self.row(Sql::Get, key).await? {
                 Some(row) => out.versioned(bytes(&row, 0), 0),
-                None => Answer::Missing,
+                None => BufferedReply::Missing,
             },
             Operation::Put { key, value } => {
                 self.run(Sql::Put, (key, value)).await?;
-                Answer::Done
+                BufferedReply::Done
             }
             Operation::Delete { key } => match self.run(Sql::Delete, (key,)).await? {
-                0 => Answer::Missing,
-                _ => Answer::Done,
+                0 => BufferedReply::Missing,
+                _ => BufferedReply::Done,
             },
             Operation::Append { key, value } => {
                 self.run(Sql::Append, (key, value)).await?;
-                Answer::Done
+                BufferedReply::Done
             }
             Operation::Increment { key, by } => {
                 let matched = self.run(Sql::Increment, (key, by)).await?;
-                Answer::Number(self.count(matched, by))
+                BufferedReply::Number(self.count(matched, by))
             }
             Operation::IncrementField { key, field, by } => {
                 let matched = self.run(Sql::IncrementField, (key, field, by)).await?;
-                Answer::Number(self.count(matched, by))
+                BufferedReply::Number(self.count(matched, by))
             }
             Operation::GetCounter { key } => match self.row(Sql::GetCounter, key).await? {
                 Some(row) => match row.as_ref(0) {
-                    Some(Value::Int(count)) => Answer::Number(*count),
+                    Some(Value::Int(count)) => BufferedReply::Number(*count),
                     _ => out.protocol("a counter that is no integer"),
                 },
-                None => Answer::Missing,
+                None => BufferedReply::Missing,
             },
             Operation::GetFields { key } => {
                 let mut rows = self.rows(Sql::GetFields, (key,)).await?;
@@ -221,19 +221,19 @@ impl Link {
                     };
                     out.rows.push(bytes(&row, 0), count.to_string().as_bytes());
                 }
-                Answer::Rows
+                BufferedReply::Rows
             }
             Operation::CompareAndSet { key, expected: Expected::Absent, value } => {
                 match self.run(Sql::Insert, (key, value)).await {
-                    Ok(_) => Answer::Done,
-                    Err(Error::Server(error)) if error.code == DUPLICATE_KEY => Answer::Conflict,
+                    Ok(_) => BufferedReply::Done,
+                    Err(Error::Server(error)) if error.code == DUPLICATE_KEY => BufferedReply::Conflict,
                     Err(error) => return Err(error),
                 }
             }
             Operation::CompareAndSet { key, expected: Expected::Present { value: old, .. }, value } => {
                 match self.run(Sql::Swap, (value, key, old)).await? {
-                    0 => Answer::Conflict,
-                    _ => Answer::Done,
+                    0 => BufferedReply::Conflict,
+                    _ => BufferedReply::Done,
                 }
             }
             Operation::GetMany { keys } => self.get_many(keys, out).await?,
@@ -241,14 +241,14 @@ impl Link {
                 for part in pairs.chunks(MAX_PAIRS) {
                     self.put_many(part).await?;
                 }
-                Answer::Done
+                BufferedReply::Done
             }
             Operation::Scan { start, limit } => {
                 let mut rows = self.rows(Sql::Scan, (start, limit)).await?;
                 while let Some(row) = rows.next().await? {
                     out.rows.push(bytes(&row, 0), bytes(&row, 1));
                 }
-                Answer::Rows
+                BufferedReply::Rows
             }
         })
     }
@@ -262,7 +262,7 @@ impl Link {
         }
     }
 
-    async fn get_many(&mut self, keys: &[&[u8]], out: &mut ReplyBuffer) -> Result<Answer, Error> {
+    async fn get_many(&mut self, keys: &[&[u8]], out: &mut ReplyBuffer) -> Result<BufferedReply, Error> {
         // Sorted by key below: a `SELECT .. IN` answers in the order of the table, the caller wants that of `keys`.
         let mut rows: Vec<Row> = Vec::with_capacity(keys.len());
         for part in keys.chunks(MAX_PAIRS) {
@@ -279,7 +279,7 @@ impl Link {
                 out.rows.push(key, bytes(&rows[at], 1));
             }
         }
-        Ok(Answer::Rows)
+        Ok(BufferedReply::Rows)
     }
 
     async fn put_many(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<(), Error> {

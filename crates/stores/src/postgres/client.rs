@@ -5,7 +5,7 @@ use super::layout::{Layout, Sql, TYPES};
 use super::setup::{enter, open, words};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
+use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::{Expected, Operation, Resent, StoreError};
 use tokio::sync::Mutex;
 use tokio_postgres::error::SqlState;
@@ -91,7 +91,7 @@ impl Client {
 }
 
 impl AsyncClient for Client {
-    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Answer {
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         let mut tries = 0;
         loop {
             let result = match self.line.link().await {
@@ -124,7 +124,7 @@ fn undone(error: &Error) -> bool {
 }
 
 #[cold]
-fn fail(error: &Error, link: Option<&Link>, out: &mut ReplyBuffer) -> Answer {
+fn fail(error: &Error, link: Option<&Link>, out: &mut ReplyBuffer) -> BufferedReply {
     if let Some(words) = link.and_then(|link| link.believed.broken_by()) {
         return out.protocol(words);
     }
@@ -165,27 +165,27 @@ impl Link {
         self.client.execute(&self.prepared[sql as usize], params).await
     }
 
-    async fn carry_out(&self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<Answer, Error> {
+    async fn carry_out(&self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Error> {
         Ok(match *operation {
             Operation::Get { key } => match self.row(Sql::Get, &[&key]).await? {
                 Some(row) => out.value(row.try_get(0)?),
-                None => Answer::Missing,
+                None => BufferedReply::Missing,
             },
             Operation::GetVersioned { key } => match self.row(Sql::Get, &[&key]).await? {
                 Some(row) => out.versioned(row.try_get(0)?, 0),
-                None => Answer::Missing,
+                None => BufferedReply::Missing,
             },
             Operation::Put { key, value } => {
                 self.run(Sql::Put, &[&key, &value]).await?;
-                Answer::Done
+                BufferedReply::Done
             }
             Operation::Delete { key } => match self.run(Sql::Delete, &[&key]).await? {
-                0 => Answer::Missing,
-                _ => Answer::Done,
+                0 => BufferedReply::Missing,
+                _ => BufferedReply::Done,
             },
             Operation::Append { key, value } => {
                 self.run(Sql::Append, &[&key, &value]).await?;
-                Answer::Done
+                BufferedReply::Done
             }
             Operation::Increment { key, by } => number(self.row(Sql::Increment, &[&key, &by]).await?)?,
             Operation::GetCounter { key } => number(self.row(Sql::GetCounter, &[&key]).await?)?,
@@ -197,33 +197,33 @@ impl Link {
                     let count: i64 = row.try_get(1)?;
                     out.rows.push(row.try_get(0)?, count.to_string().as_bytes());
                 }
-                Answer::Rows
+                BufferedReply::Rows
             }
             Operation::CompareAndSet { key, expected, value } => {
                 let stored = match expected {
                     Expected::Absent => self.run(Sql::Insert, &[&key, &value]).await?,
                     Expected::Present { value: old, .. } => self.run(Sql::Swap, &[&key, &value, &old]).await?,
                 };
-                if stored == 1 { Answer::Done } else { Answer::Conflict }
+                if stored == 1 { BufferedReply::Done } else { BufferedReply::Conflict }
             }
             Operation::GetMany { keys } => {
                 for row in self.rows(Sql::GetMany, &[&keys]).await? {
                     out.rows.push(row.try_get(0)?, row.try_get(1)?);
                 }
-                Answer::Rows
+                BufferedReply::Rows
             }
             Operation::PutMany { pairs } => self.put_many(pairs).await?,
             Operation::Scan { start, limit } => {
                 for row in self.rows(Sql::Scan, &[&start, &i64::from(limit)]).await? {
                     out.rows.push(row.try_get(0)?, row.try_get(1)?);
                 }
-                Answer::Rows
+                BufferedReply::Rows
             }
         })
     }
 
     /// An upsert may meet each key once only; pairs with a key given twice go another, slower way.
-    async fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<Answer, Error> {
+    async fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<BufferedReply, Error> {
         let (keys, values): (Vec<&[u8]>, Vec<&[u8]>) = pairs.iter().copied().unzip();
         match self.run(Sql::PutMany, &[&keys, &values]).await {
             Err(error) if error.code() == Some(&SqlState::CARDINALITY_VIOLATION) => {
@@ -233,10 +233,10 @@ impl Link {
                 result?;
             }
         }
-        Ok(Answer::Done)
+        Ok(BufferedReply::Done)
     }
 }
 
-fn number(row: Option<Row>) -> Result<Answer, Error> {
-    row.map_or(Ok(Answer::Missing), |row| row.try_get(0).map(Answer::Number))
+fn number(row: Option<Row>) -> Result<BufferedReply, Error> {
+    row.map_or(Ok(BufferedReply::Missing), |row| row.try_get(0).map(BufferedReply::Number))
 }

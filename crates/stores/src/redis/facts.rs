@@ -57,18 +57,18 @@ impl Server {
         let mut line = Line { endpoint, known, talk: None };
         let mut config = BTreeMap::new();
         let info = match line.ask(b"INFO", &[])? {
-            Answer::Texts(texts) => texts.concat(),
-            Answer::Refused(words) => {
+            CommandReply::Texts(texts) => texts.concat(),
+            CommandReply::Refused(words) => {
                 config.insert("INFO".into(), words);
                 String::new()
             }
         };
         for setting in SETTINGS {
             match line.ask(b"CONFIG", &[b"GET", setting.as_bytes()])? {
-                Answer::Texts(texts) => {
+                CommandReply::Texts(texts) => {
                     config.extend(texts.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())));
                 }
-                Answer::Refused(words) => {
+                CommandReply::Refused(words) => {
                     config.insert("CONFIG GET".into(), words);
                     break;
                 }
@@ -77,8 +77,8 @@ impl Server {
         let script = match known {
             Known::Product => Script::Loaded,
             Known::Nothing => match line.ask(b"SCRIPT", &[b"LOAD", SCRIPT.as_bytes()])? {
-                Answer::Texts(_) => Script::Loaded,
-                Answer::Refused(_) => Script::Left,
+                CommandReply::Texts(_) => Script::Loaded,
+                CommandReply::Refused(_) => Script::Left,
             },
         };
         if let Some(allocator) = field(&info, "mem_allocator") {
@@ -99,13 +99,13 @@ struct Line<'a> {
 
 impl Line<'_> {
     /// A refusal is an answer, unless it says that nothing will be answered before a login.
-    fn ask(&mut self, command: &[u8], args: &[&[u8]]) -> Result<Answer, StoreError> {
+    fn ask(&mut self, command: &[u8], args: &[&[u8]]) -> Result<CommandReply, StoreError> {
         let mut talk = match self.talk.take() {
             Some(talk) => talk,
             None => Talk::open(self.endpoint, Resp::new(Login::of(self.endpoint).with(Script::Left)))?,
         };
         match ask(&mut talk, command, args) {
-            Ok(Answer::Refused(words))
+            Ok(CommandReply::Refused(words))
                 if self.known == Known::Product && command == b"INFO" || is_login(words.as_bytes()) =>
             {
                 Err(StoreError::open(self.endpoint, words))
@@ -116,7 +116,7 @@ impl Line<'_> {
             }
             Err(error) if self.known == Known::Product => Err(error),
             // Not RESP, hung up, or silent: the operations will show what of it is to be had.
-            Err(error) => Ok(Answer::Refused(error.to_string())),
+            Err(error) => Ok(CommandReply::Refused(error.to_string())),
         }
     }
 }
@@ -125,10 +125,10 @@ impl Line<'_> {
 pub(super) fn holding(endpoint: &Endpoint) -> Result<Holding, StoreError> {
     let mut talk = Talk::open(endpoint, Resp::new(Login::of(endpoint)))?;
     let mut holding = Holding::default();
-    if let Answer::Texts(texts) = ask(&mut talk, b"DBSIZE", &[])? {
+    if let CommandReply::Texts(texts) = ask(&mut talk, b"DBSIZE", &[])? {
         holding.keys = texts.first().and_then(|number| number.parse().ok());
     }
-    if let Answer::Texts(texts) = ask(&mut talk, b"INFO", &[b"stats"])? {
+    if let CommandReply::Texts(texts) = ask(&mut talk, b"INFO", &[b"stats"])? {
         let info = texts.concat();
         let count = |name: &str| field(&info, name).and_then(|number| number.trim().parse().ok()).unwrap_or(0);
         (holding.evicted, holding.expired) = (count("evicted_keys"), count("expired_keys"));
@@ -157,12 +157,12 @@ fn level(config: &BTreeMap<String, String>) -> Option<Durability> {
     })
 }
 
-pub(super) enum Answer {
+pub(super) enum CommandReply {
     Texts(Vec<String>),
     Refused(String),
 }
 
-pub(super) fn ask(talk: &mut Talk, command: &[u8], args: &[&[u8]]) -> Result<Answer, StoreError> {
+pub(super) fn ask(talk: &mut Talk, command: &[u8], args: &[&[u8]]) -> Result<CommandReply, StoreError> {
     let mut bytes = Vec::new();
     request(&mut bytes, command, args);
     talk.ask(&bytes, |input| {
@@ -179,11 +179,13 @@ pub(super) fn ask(talk: &mut Talk, command: &[u8], args: &[&[u8]]) -> Result<Ans
                 Item::Bulk(text) => texts.push(String::from_utf8_lossy(text).into_owned()),
                 Item::Number(number) => texts.push(number.to_string()),
                 Item::Array(items) if items <= 10_000 => left += items,
-                Item::Error(words) => return Ok(Some(Answer::Refused(String::from_utf8_lossy(words).into_owned()))),
+                Item::Error(words) => {
+                    return Ok(Some(CommandReply::Refused(String::from_utf8_lossy(words).into_owned())));
+                }
                 other => return Err(format!("strings and integers were expected, not {other:?}")),
             }
         }
-        if at == input.len() { Ok(Some(Answer::Texts(texts))) } else { Err("more came than was asked".into()) }
+        if at == input.len() { Ok(Some(CommandReply::Texts(texts))) } else { Err("more came than was asked".into()) }
     })
 }
 

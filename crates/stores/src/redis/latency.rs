@@ -2,7 +2,7 @@
 //! (<https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/latency-monitor/>): forks, writes of the append-only
 //! file, evictions, and commands that took long, a table that had to grow among them.
 
-use super::facts::{Answer, ask};
+use super::facts::{CommandReply, ask};
 use super::resp::{Login, Resp};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::wire::Talk;
@@ -16,11 +16,13 @@ pub(super) const THRESHOLD_MS: &str = "5";
 pub(super) fn happened(endpoint: &Endpoint, opened: SystemTime) -> Result<Vec<Happening>, StoreError> {
     let opened_s = opened.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut talk = Talk::open(endpoint, Resp::new(Login::of(endpoint)))?;
-    let Answer::Texts(latest) = ask(&mut talk, b"LATENCY", &[b"LATEST"])? else { return Ok(Vec::new()) };
+    let CommandReply::Texts(latest) = ask(&mut talk, b"LATENCY", &[b"LATEST"])? else { return Ok(Vec::new()) };
     let mut happened = Vec::new();
     // Name, second, latest and longest duration of each event.
     for event in latest.chunks_exact(4) {
-        let Answer::Texts(history) = ask(&mut talk, b"LATENCY", &[b"HISTORY", event[0].as_bytes()])? else { continue };
+        let CommandReply::Texts(history) = ask(&mut talk, b"LATENCY", &[b"HISTORY", event[0].as_bytes()])? else {
+            continue;
+        };
         let of_event = history.chunks_exact(2).filter_map(|pair| {
             let (at_s, ms) = (pair[0].parse::<u64>().ok()?, pair[1].parse().ok()?);
             (at_s >= opened_s).then(|| Happening {

@@ -2,7 +2,7 @@
 //!
 //! Each call is atomic by the library's own locks. Counters share the key space of values, as they do in the libraries.
 
-use crate::shared::embedded::{Buffers, Fault, Outcome};
+use crate::shared::embedded::{Buffers, EmbeddedReply, Fault};
 use std::sync::Arc;
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
@@ -135,12 +135,14 @@ struct Handle<C> {
 }
 
 impl<C: Cabinet> Handle<C> {
-    fn carry_out(&mut self, operation: &Operation<'_>) -> Result<Outcome, Fault> {
+    fn carry_out(&mut self, operation: &Operation<'_>) -> Result<EmbeddedReply, Fault> {
         let done_or = |done, otherwise| if done { Reply::Done } else { otherwise };
         let (cabinet, buffers) = (&*self.cabinet, &mut self.buffers);
         let reply = match *operation {
-            Operation::Get { key } if cabinet.get(key, &mut buffers.value)? => return Ok(Outcome::Value),
-            Operation::GetVersioned { key } if cabinet.get(key, &mut buffers.value)? => return Ok(Outcome::Versioned),
+            Operation::Get { key } if cabinet.get(key, &mut buffers.value)? => return Ok(EmbeddedReply::Value),
+            Operation::GetVersioned { key } if cabinet.get(key, &mut buffers.value)? => {
+                return Ok(EmbeddedReply::Versioned);
+            }
             Operation::Get { .. } | Operation::GetVersioned { .. } => Reply::Missing,
             Operation::Put { key, value } => {
                 cabinet.put(key, value)?;
@@ -173,7 +175,7 @@ impl<C: Cabinet> Handle<C> {
                 return Err(Fault(format!("this engine has no {}", operation.kind().name())));
             }
         };
-        Ok(Outcome::Own(reply))
+        Ok(EmbeddedReply::Own(reply))
     }
 }
 

@@ -51,8 +51,8 @@ impl<E: Display> From<E> for Fault {
     }
 }
 
-/// How an operation ended, before it is said in borrowed bytes.
-pub enum Outcome {
+/// A reply without its bytes, which are in the [`Buffers`].
+pub enum EmbeddedReply {
     /// The value in the buffers.
     Value,
     /// The value in the buffers, in a store that compares values (version 0).
@@ -74,14 +74,14 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// The reply that says the outcome. A fault is a refusal in the engine's words.
+    /// The reply with its bytes. A fault is a refusal in the engine's words.
     #[inline]
-    pub fn reply(&mut self, outcome: Result<Outcome, Fault>) -> Reply<'_> {
-        match outcome {
-            Ok(Outcome::Value) => Reply::Value(&self.value),
-            Ok(Outcome::Versioned) => Reply::Versioned { value: &self.value, version: 0 },
-            Ok(Outcome::Rows) => Reply::Rows(self.rows.rows()),
-            Ok(Outcome::Own(reply)) => reply,
+    pub fn reply(&mut self, reply: Result<EmbeddedReply, Fault>) -> Reply<'_> {
+        match reply {
+            Ok(EmbeddedReply::Value) => Reply::Value(&self.value),
+            Ok(EmbeddedReply::Versioned) => Reply::Versioned { value: &self.value, version: 0 },
+            Ok(EmbeddedReply::Rows) => Reply::Rows(self.rows.rows()),
+            Ok(EmbeddedReply::Own(reply)) => reply,
             Err(Fault(words)) => {
                 self.words = words;
                 Reply::Failed(Failure::Refused(&self.words))

@@ -17,7 +17,7 @@ pub use held::held;
 pub use opened::Opened;
 pub use swept::swept;
 
-use crate::shared::embedded::{Buffers, Fault, Outcome};
+use crate::shared::embedded::{Buffers, EmbeddedReply, Fault};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::immediate::SyncStore;
@@ -302,16 +302,16 @@ impl<E: Engine> Handle<E> {
         })
     }
 
-    fn carry_out(&mut self, operation: &Operation<'_>) -> Result<Outcome, Fault> {
-        let own = |reply| Ok(Outcome::Own(reply));
+    fn carry_out(&mut self, operation: &Operation<'_>) -> Result<EmbeddedReply, Fault> {
+        let own = |reply| Ok(EmbeddedReply::Own(reply));
         match *operation {
             Operation::Get { key } => {
                 self.check(key)?;
-                if self.read(key)? { Ok(Outcome::Value) } else { own(Reply::Missing) }
+                if self.read(key)? { Ok(EmbeddedReply::Value) } else { own(Reply::Missing) }
             }
             Operation::GetVersioned { key } => {
                 self.check(key)?;
-                if self.read(key)? { Ok(Outcome::Versioned) } else { own(Reply::Missing) }
+                if self.read(key)? { Ok(EmbeddedReply::Versioned) } else { own(Reply::Missing) }
             }
             Operation::Put { key, value } => {
                 self.check(key)?;
@@ -345,9 +345,9 @@ impl<E: Engine> Handle<E> {
                 self.put_many(pairs)?;
                 own(Reply::Done)
             }
-            Operation::GetFields { key } => self.get_fields(key).map(|()| Outcome::Rows),
-            Operation::GetMany { keys } => self.get_many(keys).map(|()| Outcome::Rows),
-            Operation::Scan { start, limit } => self.scan(start, limit).map(|()| Outcome::Rows),
+            Operation::GetFields { key } => self.get_fields(key).map(|()| EmbeddedReply::Rows),
+            Operation::GetMany { keys } => self.get_many(keys).map(|()| EmbeddedReply::Rows),
+            Operation::Scan { start, limit } => self.scan(start, limit).map(|()| EmbeddedReply::Rows),
         }
     }
 }

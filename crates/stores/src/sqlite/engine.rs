@@ -1,6 +1,6 @@
 //! The database file and its clients.
 
-use crate::shared::embedded::{Buffers, Fault, Outcome, place};
+use crate::shared::embedded::{Buffers, EmbeddedReply, Fault, place};
 use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -282,17 +282,17 @@ impl Handle {
         Ok(true)
     }
 
-    fn rows(&mut self, sql: &str, params: impl Params) -> Result<Outcome, Fault> {
+    fn rows(&mut self, sql: &str, params: impl Params) -> Result<EmbeddedReply, Fault> {
         self.buffers.rows.clear();
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params)?;
         while let Some(row) = rows.next()? {
             self.buffers.rows.push(blob(row, 0)?, blob(row, 1)?);
         }
-        Ok(Outcome::Rows)
+        Ok(EmbeddedReply::Rows)
     }
 
-    fn get_many(&mut self, keys: &[&[u8]]) -> Result<Outcome, Fault> {
+    fn get_many(&mut self, keys: &[&[u8]]) -> Result<EmbeddedReply, Fault> {
         self.buffers.rows.clear();
         let transaction = self.connection.unchecked_transaction()?;
         {
@@ -305,7 +305,7 @@ impl Handle {
             }
         }
         transaction.commit()?;
-        Ok(Outcome::Rows)
+        Ok(EmbeddedReply::Rows)
     }
 
     fn put_many(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<Reply<'static>, Fault> {
@@ -336,10 +336,10 @@ impl Handle {
         Ok(deleted)
     }
 
-    fn carry_out(&mut self, operation: &Operation<'_>) -> Result<Outcome, Fault> {
+    fn carry_out(&mut self, operation: &Operation<'_>) -> Result<EmbeddedReply, Fault> {
         let reply = match *operation {
-            Operation::Get { key } if self.read(key)? => return Ok(Outcome::Value),
-            Operation::GetVersioned { key } if self.read(key)? => return Ok(Outcome::Versioned),
+            Operation::Get { key } if self.read(key)? => return Ok(EmbeddedReply::Value),
+            Operation::GetVersioned { key } if self.read(key)? => return Ok(EmbeddedReply::Versioned),
             Operation::Get { .. } | Operation::GetVersioned { .. } => Reply::Missing,
             Operation::Put { key, value } => {
                 self.write(PUT, (key, value))?;
@@ -371,7 +371,7 @@ impl Handle {
             Operation::GetMany { keys } => return self.get_many(keys),
             Operation::Scan { start, limit } => return self.rows(SCAN, (start, limit)),
         };
-        Ok(Outcome::Own(reply))
+        Ok(EmbeddedReply::Own(reply))
     }
 }
 

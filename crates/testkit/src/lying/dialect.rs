@@ -73,7 +73,7 @@ pub enum Counter {
 
 /// What the server says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum Response {
     Value {
         value: Vec<u8>,
         version: u64,
@@ -117,7 +117,7 @@ pub trait Dialect: Send + Sync {
     fn parse(&self, input: &[u8]) -> Parsed<Self::Form>;
 
     /// Writes an answer.
-    fn render(&self, form: &Self::Form, answer: &Answer, out: &mut Vec<u8>);
+    fn render(&self, form: &Self::Form, response: &Response, out: &mut Vec<u8>);
 
     /// The begin of a value of a gigabyte or more, to this request.
     fn endless(&self, form: &Self::Form) -> Vec<u8>;

@@ -1,6 +1,6 @@
 //! What an honest server would keep.
 
-use super::dialect::{Action, Answer, Condition, Counter, Missing, decimal};
+use super::dialect::{Action, Condition, Counter, Missing, Response, decimal};
 use std::collections::BTreeMap;
 
 /// Longest value of a memcached item, roughly; the other protocols take more than any test sends.
@@ -27,34 +27,34 @@ struct Entry {
 
 impl Map {
     /// Does what is asked, honestly.
-    pub fn execute(&mut self, action: &Action) -> Answer {
+    pub fn execute(&mut self, action: &Action) -> Response {
         match action {
             Action::Get { key } => match self.entries.get(key) {
-                Some(entry) => Answer::Value { value: entry.value.clone(), version: entry.version },
-                None => Answer::Missing,
+                Some(entry) => Response::Value { value: entry.value.clone(), version: entry.version },
+                None => Response::Missing,
             },
             Action::GetMany { keys } => {
                 let value = |key: &Vec<u8>| self.entries.get(key).map(|entry| entry.value.clone());
-                Answer::Values(keys.iter().map(|key| (key.clone(), value(key))).collect())
+                Response::Values(keys.iter().map(|key| (key.clone(), value(key))).collect())
             }
             Action::Put { key, value, condition } => self.put_if(key, value, condition),
             Action::PutMany { pairs } => {
                 pairs.iter().for_each(|(key, value)| self.put(key, value.clone()));
-                Answer::Done
+                Response::Done
             }
             Action::Append { key, value, missing } => match (self.entries.get(key), missing) {
-                (None, Missing::Refuses) => Answer::NotFound,
+                (None, Missing::Refuses) => Response::NotFound,
                 (entry, _) => {
                     let mut whole = entry.map(|entry| entry.value.clone()).unwrap_or_default();
                     whole.extend_from_slice(value);
                     let length = whole.len();
                     self.put(key, whole);
-                    Answer::Number(length as i128)
+                    Response::Number(length as i128)
                 }
             },
             Action::Delete { key } => {
                 let was_there = self.entries.remove(key).is_some() | self.fields.remove(key).is_some();
-                if was_there { Answer::Done } else { Answer::Missing }
+                if was_there { Response::Done } else { Response::Missing }
             }
             Action::Add { key, by, counter } => self.add(key, *by, *counter),
             Action::AddField { key, field, by } => {
@@ -62,18 +62,18 @@ impl Map {
                 match count.checked_add(*by) {
                     Some(sum) => {
                         *count = sum;
-                        Answer::Number(sum.into())
+                        Response::Number(sum.into())
                     }
-                    None => Answer::Refused("increment or decrement would overflow"),
+                    None => Response::Refused("increment or decrement would overflow"),
                 }
             }
             Action::Fields { key } => {
                 let record = self.fields.get(key);
                 let fields = record.map(|record| record.iter().map(|(field, count)| (field.clone(), *count)).collect());
-                Answer::Fields(fields.unwrap_or_default())
+                Response::Fields(fields.unwrap_or_default())
             }
-            Action::Count => Answer::Number((self.entries.len() + self.fields.len()) as i128),
-            Action::Say(words) => Answer::Raw(words.clone()),
+            Action::Count => Response::Number((self.entries.len() + self.fields.len()) as i128),
+            Action::Say(words) => Response::Raw(words.clone()),
         }
     }
 
@@ -117,33 +117,33 @@ impl Map {
         self.entries.insert(key.to_vec(), Entry { value, version: self.version, previous, first });
     }
 
-    fn put_if(&mut self, key: &[u8], value: &[u8], condition: &Condition) -> Answer {
+    fn put_if(&mut self, key: &[u8], value: &[u8], condition: &Condition) -> Response {
         if value.len() > LONGEST_VALUE_BYTES {
-            return Answer::Refused("object too large");
+            return Response::Refused("object too large");
         }
         let entry = self.entries.get(key);
-        let answer = match (condition, entry) {
-            (Condition::Always, _) | (Condition::Absent, None) => Answer::Done,
-            (Condition::Version(expected), Some(entry)) if entry.version == *expected => Answer::Done,
-            (Condition::Value(expected), Some(entry)) if entry.value == *expected => Answer::Done,
-            (_, Some(_)) => Answer::Exists,
-            (_, None) => Answer::NotFound,
+        let response = match (condition, entry) {
+            (Condition::Always, _) | (Condition::Absent, None) => Response::Done,
+            (Condition::Version(expected), Some(entry)) if entry.version == *expected => Response::Done,
+            (Condition::Value(expected), Some(entry)) if entry.value == *expected => Response::Done,
+            (_, Some(_)) => Response::Exists,
+            (_, None) => Response::NotFound,
         };
-        if answer == Answer::Done {
+        if response == Response::Done {
             self.put(key, value.to_vec());
         }
-        answer
+        response
     }
 
-    fn add(&mut self, key: &[u8], by: i64, counter: Counter) -> Answer {
+    fn add(&mut self, key: &[u8], by: i64, counter: Counter) -> Response {
         let held = self.entries.get(key).map(|entry| &entry.value[..]);
         let (sum, text) = match counter {
             Counter::Signed => {
                 let Some(count) = held.map_or(Some(0), decimal::<i64>) else {
-                    return Answer::Refused("not an integer");
+                    return Response::Refused("not an integer");
                 };
                 let Some(sum) = count.checked_add(by) else {
-                    return Answer::Refused("increment or decrement would overflow");
+                    return Response::Refused("increment or decrement would overflow");
                 };
                 (i128::from(sum), sum.to_string().into_bytes())
             }
@@ -151,7 +151,7 @@ impl Map {
                 let sum = match held {
                     None => by.max(0) as u64,
                     Some(held) => match decimal::<u64>(held) {
-                        None => return Answer::Refused("cannot increment or decrement non-numeric value"),
+                        None => return Response::Refused("cannot increment or decrement non-numeric value"),
                         Some(count) if by < 0 => count.saturating_sub(by.unsigned_abs()),
                         Some(count) => count.wrapping_add(by.unsigned_abs()),
                     },
@@ -162,13 +162,13 @@ impl Map {
                 let count = match held.map(<[u8; 4]>::try_from) {
                     None => 0,
                     Some(Ok(bytes)) => i32::from_le_bytes(bytes),
-                    Some(Err(_)) => return Answer::Refused("not a counter"),
+                    Some(Err(_)) => return Response::Refused("not a counter"),
                 };
                 let sum = count.wrapping_add(by as i32);
                 (i128::from(sum), sum.to_le_bytes().to_vec())
             }
         };
         self.put(key, text);
-        Answer::Number(sum)
+        Response::Number(sum)
     }
 }

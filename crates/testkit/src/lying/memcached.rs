@@ -1,6 +1,6 @@
 //! memcached's meta commands.
 
-use super::dialect::{Action, Answer, Condition, Counter, Dialect, Missing, Parsed, Request, decimal, line_end};
+use super::dialect::{Action, Condition, Counter, Dialect, Missing, Parsed, Request, Response, decimal, line_end};
 
 /// Longest key, as it travels.
 const KEY_BYTES: usize = 250;
@@ -98,26 +98,26 @@ impl Dialect for Memcached {
         [b"VA 1000000000", &form.token[..], b"\r\n"].concat()
     }
 
-    fn render(&self, form: &Form, answer: &Answer, out: &mut Vec<u8>) {
-        match answer {
-            Answer::Value { value, version } => valued(out, form, value, Some(*version)),
-            Answer::Number(number) if form.statistics => {
+    fn render(&self, form: &Form, response: &Response, out: &mut Vec<u8>) {
+        match response {
+            Response::Value { value, version } => valued(out, form, value, Some(*version)),
+            Response::Number(number) if form.statistics => {
                 out.extend_from_slice(format!("STAT curr_items {number}\r\nSTAT evictions 0\r\nEND\r\n").as_bytes());
             }
-            Answer::Number(number) if form.value => valued(out, form, number.to_string().as_bytes(), None),
-            Answer::Done | Answer::Missing if form.quiet => {}
-            Answer::Done | Answer::Number(_) => status(out, b"HD", form),
-            Answer::Missing if form.value => status(out, b"EN", form),
-            Answer::NotFound | Answer::Exists if form.plain_refusal => status(out, b"NS", form),
-            Answer::Missing | Answer::NotFound => status(out, b"NF", form),
-            Answer::Exists => status(out, b"EX", form),
-            Answer::Refused(words) => {
+            Response::Number(number) if form.value => valued(out, form, number.to_string().as_bytes(), None),
+            Response::Done | Response::Missing if form.quiet => {}
+            Response::Done | Response::Number(_) => status(out, b"HD", form),
+            Response::Missing if form.value => status(out, b"EN", form),
+            Response::NotFound | Response::Exists if form.plain_refusal => status(out, b"NS", form),
+            Response::Missing | Response::NotFound => status(out, b"NF", form),
+            Response::Exists => status(out, b"EX", form),
+            Response::Refused(words) => {
                 out.extend_from_slice(b"SERVER_ERROR ");
                 out.extend_from_slice(words.as_bytes());
                 out.extend_from_slice(b"\r\n");
             }
-            Answer::Raw(bytes) => out.extend_from_slice(bytes),
-            Answer::Values(_) | Answer::Fields(_) => out.extend_from_slice(b"ERROR\r\n"),
+            Response::Raw(bytes) => out.extend_from_slice(bytes),
+            Response::Values(_) | Response::Fields(_) => out.extend_from_slice(b"ERROR\r\n"),
         }
     }
 }

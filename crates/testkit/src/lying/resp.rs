@@ -1,6 +1,6 @@
 //! RESP2.
 
-use super::dialect::{Action, Answer, Condition, Counter, Dialect, Missing, Parsed, Request, decimal, line_end};
+use super::dialect::{Action, Condition, Counter, Dialect, Missing, Parsed, Request, Response, decimal, line_end};
 use super::{Knows, Unknown};
 
 pub struct Resp {
@@ -62,10 +62,10 @@ impl Dialect for Resp {
         b"$3221225472\r\n".to_vec()
     }
 
-    fn render(&self, form: &Form, answer: &Answer, out: &mut Vec<u8>) {
-        match answer {
-            Answer::Value { value, .. } => bulk(out, value),
-            Answer::Values(values) => {
+    fn render(&self, form: &Form, response: &Response, out: &mut Vec<u8>) {
+        match response {
+            Response::Value { value, .. } => bulk(out, value),
+            Response::Values(values) => {
                 line(out, b'*', values.len());
                 for (_, value) in values {
                     match value {
@@ -74,26 +74,26 @@ impl Dialect for Resp {
                     }
                 }
             }
-            Answer::Done if *form == Form::Number => out.extend_from_slice(b":1\r\n"),
-            Answer::Done => out.extend_from_slice(b"+OK\r\n"),
-            Answer::Missing | Answer::Exists | Answer::NotFound => match form {
+            Response::Done if *form == Form::Number => out.extend_from_slice(b":1\r\n"),
+            Response::Done => out.extend_from_slice(b"+OK\r\n"),
+            Response::Missing | Response::Exists | Response::NotFound => match form {
                 Form::Number => out.extend_from_slice(b":0\r\n"),
                 _ => out.extend_from_slice(b"$-1\r\n"),
             },
-            Answer::Number(number) => line(out, b':', number),
-            Answer::Fields(fields) => {
+            Response::Number(number) => line(out, b':', number),
+            Response::Fields(fields) => {
                 line(out, b'*', 2 * fields.len());
                 for (field, count) in fields {
                     bulk(out, field);
                     bulk(out, count.to_string().as_bytes());
                 }
             }
-            Answer::Refused(words) => {
+            Response::Refused(words) => {
                 out.extend_from_slice(b"-ERR ");
                 out.extend_from_slice(words.as_bytes());
                 out.extend_from_slice(b"\r\n");
             }
-            Answer::Raw(bytes) => out.extend_from_slice(bytes),
+            Response::Raw(bytes) => out.extend_from_slice(bytes),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The server: a thread that listens, a thread a connection, and the place where answers become lies.
 
-use super::dialect::{Action, Answer, Dialect, Parsed, Request};
+use super::dialect::{Action, Dialect, Parsed, Request, Response};
 use super::line::Line;
 use super::map::Map;
 use super::memcached::Memcached;
@@ -30,10 +30,10 @@ const SLIPPED_IN: u32 = 10_000;
 pub struct LyingServer {
     shared: Arc<Shared>,
     listening: Option<JoinHandle<()>>,
-    place: Place,
+    address: Address,
 }
 
-enum Place {
+enum Address {
     Tcp(u16),
     Unix(PathBuf),
 }
@@ -78,7 +78,7 @@ impl LyingServer {
             stream.set_read_timeout(Some(TICK))?;
             Ok(Box::new(stream) as Box<dyn Line>)
         };
-        Ok(LyingServer::serve(protocol, rules, knows, Place::Tcp(port), accept))
+        Ok(LyingServer::serve(protocol, rules, knows, Address::Tcp(port), accept))
     }
 
     /// Listens on a unix socket.
@@ -92,7 +92,7 @@ impl LyingServer {
             stream.set_read_timeout(Some(TICK))?;
             Ok(Box::new(stream) as Box<dyn Line>)
         };
-        Ok(LyingServer::serve(protocol, rules, None, Place::Unix(path.to_owned()), accept))
+        Ok(LyingServer::serve(protocol, rules, None, Address::Unix(path.to_owned()), accept))
     }
 
     /// Listens on a free port, is honest, speaks RESP, and knows no more than these commands.
@@ -107,7 +107,7 @@ impl LyingServer {
         protocol: Protocol,
         rules: Vec<Rule>,
         knows: Option<Knows>,
-        place: Place,
+        address: Address,
         accept: impl Fn() -> io::Result<Box<dyn Line>> + Send + 'static,
     ) -> LyingServer {
         let shared = Arc::new(Shared {
@@ -142,14 +142,14 @@ impl LyingServer {
                 let _ = connection.join();
             }
         });
-        LyingServer { shared, listening: Some(listening), place }
+        LyingServer { shared, listening: Some(listening), address }
     }
 
     /// The TCP port; 0 on a unix socket.
     pub fn port(&self) -> u16 {
-        match self.place {
-            Place::Tcp(port) => port,
-            Place::Unix(_) => 0,
+        match self.address {
+            Address::Tcp(port) => port,
+            Address::Unix(_) => 0,
         }
     }
 
@@ -184,13 +184,13 @@ impl Shared {
     }
 
     /// Notes what was asked over a connection, and what is answered.
-    fn note(&self, visit: usize, action: &Action, answer: &Answer) {
+    fn note(&self, visit: usize, action: &Action, response: &Response) {
         let mut visits = lock(&self.visits);
         let visit = &mut visits[visit];
         match action {
             Action::Get { .. } | Action::GetMany { .. } | Action::Fields { .. } => {
                 visit.reads += 1;
-                visit.hits += u64::from(*answer != Answer::Missing);
+                visit.hits += u64::from(*response != Response::Missing);
             }
             Action::Say(_) => {}
             _ => visit.writes += 1,
@@ -208,9 +208,9 @@ impl Drop for LyingServer {
     fn drop(&mut self) {
         self.shared.ends.store(true, Ordering::Relaxed);
         // One last connection wakes the thread that listens.
-        let woken = match &self.place {
-            Place::Tcp(port) => TcpStream::connect(("127.0.0.1", *port)).map(drop),
-            Place::Unix(path) => UnixStream::connect(path).map(drop),
+        let woken = match &self.address {
+            Address::Tcp(port) => TcpStream::connect(("127.0.0.1", *port)).map(drop),
+            Address::Unix(path) => UnixStream::connect(path).map(drop),
         };
         if let (Ok(()), Some(listening)) = (woken, self.listening.take()) {
             let _ = listening.join();
@@ -311,7 +311,7 @@ fn answer<D: Dialect>(
     let (mut truth, lie) = {
         let mut map = lock(&shared.map);
         let drops = due(action, visit, shared, |lie| lie == Lie::DropsPut);
-        let mut truth = if drops.is_some() { Answer::Done } else { map.execute(action) };
+        let mut truth = if drops.is_some() { Response::Done } else { map.execute(action) };
         let mut lies = None;
         if drops.is_none() {
             let mut other = None;
@@ -330,10 +330,10 @@ fn answer<D: Dialect>(
         (truth, drops.or(lies))
     };
     if lie == Some(Lie::Error) {
-        truth = Answer::Refused("out of memory");
+        truth = Response::Refused("out of memory");
     }
     if lie == Some(Lie::CommandingError) {
-        truth = Answer::Refused("\x1b]0;mine\x07\x1b[2J\x1b[31mred \u{202e}dilav\u{9b}5m");
+        truth = Response::Refused("\x1b]0;mine\x07\x1b[2J\x1b[31mred \u{202e}dilav\u{9b}5m");
     }
     let start = out.len();
     dialect.render(form, &truth, out);

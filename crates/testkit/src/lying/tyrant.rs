@@ -1,6 +1,6 @@
 //! Tokyo Tyrant's binary protocol.
 
-use super::dialect::{Action, Answer, Condition, Counter, Dialect, Missing, Parsed, Request};
+use super::dialect::{Action, Condition, Counter, Dialect, Missing, Parsed, Request, Response};
 
 pub struct Tyrant;
 
@@ -35,13 +35,13 @@ impl Dialect for Tyrant {
         [&[0][..], &2_000_000_000u32.to_be_bytes()].concat()
     }
 
-    fn render(&self, form: &Form, answer: &Answer, out: &mut Vec<u8>) {
-        match answer {
-            Answer::Value { value, .. } => {
+    fn render(&self, form: &Form, response: &Response, out: &mut Vec<u8>) {
+        match response {
+            Response::Value { value, .. } => {
                 out.push(0);
                 sized(out, value);
             }
-            Answer::Values(values) => {
+            Response::Values(values) => {
                 let found = values.iter().filter_map(|(key, value)| value.as_ref().map(|value| (key, value)));
                 out.push(0);
                 out.extend_from_slice(&(found.clone().count() as u32).to_be_bytes());
@@ -52,25 +52,27 @@ impl Dialect for Tyrant {
                     out.extend_from_slice(value);
                 }
             }
-            Answer::Done => {
+            Response::Done => {
                 out.push(0);
                 if *form == Form::NoElements {
                     out.extend_from_slice(&0_u32.to_be_bytes());
                 }
             }
-            Answer::Number(records) if *form == Form::Statistics => {
+            Response::Number(records) if *form == Form::Statistics => {
                 out.push(0);
                 let text = format!("version\t1.1.41\ntype\thash\nprotver\t0.91\nrnum\t{records}\nbigend\t0\n");
                 sized(out, text.as_bytes());
             }
-            Answer::Number(number) => {
+            Response::Number(number) => {
                 out.push(0);
                 if *form == Form::Result {
                     out.extend_from_slice(&(*number as i32).to_be_bytes());
                 }
             }
-            Answer::Missing | Answer::Exists | Answer::NotFound | Answer::Refused(_) | Answer::Fields(_) => out.push(1),
-            Answer::Raw(bytes) => out.extend_from_slice(bytes),
+            Response::Missing | Response::Exists | Response::NotFound | Response::Refused(_) | Response::Fields(_) => {
+                out.push(1)
+            }
+            Response::Raw(bytes) => out.extend_from_slice(bytes),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which lie is due for a request, and what it makes of a true answer.
 
-use super::dialect::{Action, Answer};
+use super::dialect::{Action, Response};
 use super::map::Map;
 use super::server::{Shared, lock};
 use super::{Lie, Target, Told};
@@ -44,18 +44,18 @@ pub(super) fn is_about_values(lie: Lie) -> bool {
 }
 
 /// The answer a lie about values makes of a hit, when it can.
-pub(super) fn false_value(lie: Lie, action: &Action, truth: &Answer, map: &Map, shared: &Shared) -> Option<Answer> {
+pub(super) fn false_value(lie: Lie, action: &Action, truth: &Response, map: &Map, shared: &Shared) -> Option<Response> {
     match (lie, action, truth) {
-        (Lie::RepeatedNumber, Action::Add { .. }, Answer::Number(number @ 2..)) => {
-            return Some(Answer::Number(number - 1));
+        (Lie::RepeatedNumber, Action::Add { .. }, Response::Number(number @ 2..)) => {
+            return Some(Response::Number(number - 1));
         }
-        (Lie::SevenBytes, Action::Append { .. }, Answer::Number(_)) => return Some(Answer::Number(7)),
+        (Lie::SevenBytes, Action::Append { .. }, Response::Number(_)) => return Some(Response::Number(7)),
         _ => {}
     }
     let is_written = |key: &Vec<u8>| lock(&shared.writing).contains(key);
-    let (Action::Get { key }, Answer::Value { value, version }) = (action, truth) else { return None };
+    let (Action::Get { key }, Response::Value { value, version }) = (action, truth) else { return None };
     let value = match lie {
-        Lie::Denied => return Some(Answer::Missing),
+        Lie::Denied => return Some(Response::Missing),
         Lie::AnotherKeysValue => map.another(key)?,
         Lie::StaleValue => map.previous(key)?,
         Lie::OneRegister => map.last_put(key)?,
@@ -75,5 +75,5 @@ pub(super) fn false_value(lie: Lie, action: &Action, truth: &Answer, map: &Map, 
         Lie::TruncatedValue => value[..value.len() - 1].to_vec(),
         _ => return None,
     };
-    Some(Answer::Value { value, version: *version })
+    Some(Response::Value { value, version: *version })
 }

@@ -53,7 +53,7 @@ impl Entry {
 }
 
 /// One entry to write: a value, or nothing where the key is to be deleted.
-pub struct Job {
+pub struct WriteBack {
     /// The key.
     pub key: Key,
     /// Its value.
@@ -63,7 +63,7 @@ pub struct Job {
 
 /// What an operation comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum CachedReply {
     Value(Value),
     Versioned(Value),
     Missing,
@@ -100,7 +100,7 @@ impl State {
     }
 
     /// Carries out an operation on what is known of its key; `None` when nothing is.
-    pub fn act(&mut self, key: &[u8], operation: &Operation<'_>) -> Option<Answer> {
+    pub fn act(&mut self, key: &[u8], operation: &Operation<'_>) -> Option<CachedReply> {
         if let Operation::Append { value, .. } = operation {
             return self.append(key, value);
         }
@@ -110,26 +110,26 @@ impl State {
             Content::Absent => None,
             Content::Value(value) => Some(value),
         };
-        let (answer, after) = match (*operation, now) {
-            (Operation::Get { .. }, Some(value)) => return Some(Answer::Value(Arc::clone(value))),
-            (Operation::GetVersioned { .. }, Some(value)) => return Some(Answer::Versioned(Arc::clone(value))),
+        let (reply, after) = match (*operation, now) {
+            (Operation::Get { .. }, Some(value)) => return Some(CachedReply::Value(Arc::clone(value))),
+            (Operation::GetVersioned { .. }, Some(value)) => return Some(CachedReply::Versioned(Arc::clone(value))),
             (Operation::Get { .. } | Operation::GetVersioned { .. } | Operation::Delete { .. }, None) => {
-                return Some(Answer::Missing);
+                return Some(CachedReply::Missing);
             }
-            (Operation::Delete { .. }, Some(_)) => (Answer::Done, Content::Absent),
+            (Operation::Delete { .. }, Some(_)) => (CachedReply::Done, Content::Absent),
             (Operation::CompareAndSet { expected: Expected::Absent, value, .. }, None) => {
-                (Answer::Done, Content::Value(Arc::new(value.to_vec())))
+                (CachedReply::Done, Content::Value(Arc::new(value.to_vec())))
             }
             (Operation::CompareAndSet { expected: Expected::Present { value: seen, .. }, value, .. }, Some(now))
                 if now[..] == *seen =>
             {
-                (Answer::Done, Content::Value(Arc::new(value.to_vec())))
+                (CachedReply::Done, Content::Value(Arc::new(value.to_vec())))
             }
-            (Operation::CompareAndSet { .. }, _) => return Some(Answer::Conflict),
-            _ => return Some(Answer::Failed(format!("the cache has no {}", operation.kind().name()))),
+            (Operation::CompareAndSet { .. }, _) => return Some(CachedReply::Conflict),
+            _ => return Some(CachedReply::Failed(format!("the cache has no {}", operation.kind().name()))),
         };
         self.write(key, after);
-        Some(answer)
+        Some(reply)
     }
 
     /// Changes an entry, or makes it; it has to be written.
@@ -140,7 +140,7 @@ impl State {
     }
 
     /// Adds to the end of a value, in place unless somebody still has it as it was.
-    fn append(&mut self, key: &[u8], more: &[u8]) -> Option<Answer> {
+    fn append(&mut self, key: &[u8], more: &[u8]) -> Option<CachedReply> {
         if matches!(self.entry(key)?.content, Content::Unknown) {
             return None;
         }
@@ -150,7 +150,7 @@ impl State {
             content => *content = Content::Value(Arc::new(more.to_vec())),
         }
         self.changed(key, entry);
-        Some(Answer::Done)
+        Some(CachedReply::Done)
     }
 
     /// Takes an entry out of the sums, or makes one.
@@ -225,25 +225,25 @@ impl State {
     }
 
     /// The next entries of the queue, to be written.
-    pub fn take(&mut self) -> Vec<Job> {
-        let (mut jobs, mut bytes) = (Vec::new(), 0);
-        while self.due > 0 && jobs.len() < BATCH && bytes < BATCH_BYTES {
+    pub fn take(&mut self) -> Vec<WriteBack> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while self.due > 0 && batch.len() < BATCH && bytes < BATCH_BYTES {
             let Some(key) = self.queue.pop_front() else { break };
             self.due -= 1;
             let Some(entry) = self.held.get_mut(&key) else { continue };
             entry.queued = false;
             let value = if let Content::Value(value) = &entry.content { Some(Arc::clone(value)) } else { None };
             bytes += key.len() + value.as_ref().map_or(0, |value| value.len());
-            jobs.push(Job { version: entry.version, key, value });
+            batch.push(WriteBack { version: entry.version, key, value });
         }
-        self.writing = jobs.len();
-        jobs
+        self.writing = batch.len();
+        batch
     }
 
     /// The store has what was to be written.
-    pub fn stored(&mut self, job: &Job) {
-        let (key, mut entry) = self.take_out(&job.key);
-        entry.stored = job.version;
+    pub fn stored(&mut self, write_back: &WriteBack) {
+        let (key, mut entry) = self.take_out(&write_back.key);
+        entry.stored = write_back.version;
         self.put_back(key, entry);
     }
 }

@@ -1,6 +1,6 @@
 //! The thread that writes to the store what clients have left in memory.
 
-use super::entries::Job;
+use super::entries::WriteBack;
 use super::memory::Memory;
 use crate::{BlockingClient, Operation, OperationKind, OwnedFailure, OwnedReply, Store, StoreError};
 use std::sync::Arc;
@@ -28,9 +28,9 @@ impl Flusher {
                 Err(error) => return shared.fail(format!("the cache could not reach the store: {error}")),
             };
             let together = store.capabilities().has(OperationKind::PutMany);
-            while let Some(jobs) = shared.next(interval) {
-                match write(&mut client, &jobs, together) {
-                    Ok(()) => shared.stored(&jobs),
+            while let Some(batch) = shared.next(interval) {
+                match write(&mut client, &batch, together) {
+                    Ok(()) => shared.stored(&batch),
                     Err(words) => shared.fail(format!("the store refused what the cache had acknowledged: {words}")),
                 }
             }
@@ -51,10 +51,10 @@ impl Drop for Flusher {
 }
 
 /// Writes entries: values in one request where the store has one, else side by side.
-fn write(client: &mut BlockingClient, jobs: &[Job], together: bool) -> Result<(), String> {
-    let mut operations = Vec::with_capacity(jobs.len());
+fn write(client: &mut BlockingClient, batch: &[WriteBack], together: bool) -> Result<(), String> {
+    let mut operations = Vec::with_capacity(batch.len());
     let mut pairs: Vec<(&[u8], &[u8])> = Vec::new();
-    for Job { key, value, .. } in jobs {
+    for WriteBack { key, value, .. } in batch {
         match value {
             Some(value) if together => pairs.push((key, value)),
             Some(value) => operations.push(Operation::Put { key, value }),

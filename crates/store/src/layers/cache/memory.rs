@@ -1,6 +1,6 @@
 //! The memory of the cache, as clients and the thread that writes share it.
 
-use super::entries::{Answer, Content, Job, State};
+use super::entries::{CachedReply, Content, State, WriteBack};
 use crate::Operation;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,21 +29,21 @@ impl Memory {
     }
 
     /// Carries out an operation in memory; `None` when its key has to be fetched, after which [`Memory::fetched`] must be called.
-    pub fn begin(&self, operation: &Operation<'_>) -> Option<Answer> {
+    pub fn begin(&self, operation: &Operation<'_>) -> Option<CachedReply> {
         let mut state = self.lock();
         if let Some(words) = &state.failed {
-            return Some(Answer::Failed(words.clone()));
+            return Some(CachedReply::Failed(words.clone()));
         }
-        let answer = match *operation {
+        let reply = match *operation {
             Operation::Put { key, value } => {
                 state.write(key, Content::Value(Arc::new(value.to_vec())));
-                Answer::Done
+                CachedReply::Done
             }
             Operation::PutMany { pairs } => {
                 for (key, value) in pairs {
                     state.write(key, Content::Value(Arc::new(value.to_vec())));
                 }
-                Answer::Done
+                CachedReply::Done
             }
             _ => state.act(key_of(operation), operation).or_else(|| {
                 state.fetch(key_of(operation));
@@ -51,26 +51,26 @@ impl Memory {
             })?,
         };
         self.make_room(state);
-        Some(answer)
+        Some(reply)
     }
 
     /// Carries out an operation whose key was fetched: there was a value, there was none, or the store said why not.
-    pub fn fetched(&self, operation: &Operation<'_>, found: Result<Option<&[u8]>, String>) -> Answer {
+    pub fn fetched(&self, operation: &Operation<'_>, found: Result<Option<&[u8]>, String>) -> CachedReply {
         let key = key_of(operation);
         let mut state = self.lock();
-        let answer = match found {
-            Err(words) => Answer::Failed(words),
+        let reply = match found {
+            Err(words) => CachedReply::Failed(words),
             Ok(found) => {
                 state.learn(key, found);
                 match state.act(key, operation) {
-                    Some(answer) => answer,
-                    None => Answer::Failed("the cache has lost a key that was being fetched".into()),
+                    Some(reply) => reply,
+                    None => CachedReply::Failed("the cache has lost a key that was being fetched".into()),
                 }
             }
         };
         state.fetch_ended(key);
         self.make_room(state);
-        answer
+        reply
     }
 
     /// An operation will never be told what its key has.
@@ -96,7 +96,7 @@ impl Memory {
     }
 
     /// What to write next; waits for it. Within every interval all that waited at its end becomes due. `None` at the end.
-    pub fn next(&self, interval: Duration) -> Option<Vec<Job>> {
+    pub fn next(&self, interval: Duration) -> Option<Vec<WriteBack>> {
         let mut state = self.lock();
         let mut deadline = Instant::now() + interval;
         loop {
@@ -124,10 +124,10 @@ impl Memory {
     }
 
     /// The store has what was to be written.
-    pub fn stored(&self, jobs: &[Job]) {
+    pub fn stored(&self, batch: &[WriteBack]) {
         let mut state = self.lock();
-        for job in jobs {
-            state.stored(job);
+        for write_back in batch {
+            state.stored(write_back);
         }
         state.writing = 0;
         drop(state);

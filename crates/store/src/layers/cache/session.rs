@@ -1,6 +1,6 @@
 //! A session that asks the memory first, and the store only for what is not there.
 
-use super::entries::{Answer, Value};
+use super::entries::{CachedReply, Value};
 use super::memory::Memory;
 use crate::{
     Capabilities, Executor, Expected, Failure, Operation, OperationKind, OwnedFailure, OwnedReply, Reply, Session,
@@ -28,20 +28,20 @@ struct Held {
 
 impl Held {
     /// The answer as a reply.
-    fn reply(&mut self, answer: Answer) -> Reply<'_> {
+    fn reply(&mut self, answer: CachedReply) -> Reply<'_> {
         match answer {
-            Answer::Value(value) => {
+            CachedReply::Value(value) => {
                 self.value = value;
                 Reply::Value(&self.value)
             }
-            Answer::Versioned(value) => {
+            CachedReply::Versioned(value) => {
                 self.value = value;
                 Reply::Versioned { value: &self.value, version: 0 }
             }
-            Answer::Missing => Reply::Missing,
-            Answer::Done => Reply::Done,
-            Answer::Conflict => Reply::Conflict,
-            Answer::Failed(words) => {
+            CachedReply::Missing => Reply::Missing,
+            CachedReply::Done => Reply::Done,
+            CachedReply::Conflict => Reply::Conflict,
+            CachedReply::Failed(words) => {
                 self.words = words;
                 Reply::Failed(Failure::Refused(&self.words))
             }
@@ -89,7 +89,7 @@ impl Pending {
     }
 
     /// The operation, with what the store said of its key.
-    fn end(&self, memory: &Memory, reply: &Reply<'_>) -> Answer {
+    fn end(&self, memory: &Memory, reply: &Reply<'_>) -> CachedReply {
         let found = match *reply {
             Reply::Value(value) | Reply::Versioned { value, .. } => Ok(Some(value)),
             Reply::Missing => Ok(None),
@@ -117,19 +117,19 @@ impl CachedSession {
     }
 
     /// What the store would refuse later has to be refused now.
-    fn refused(&self, key: &[u8], value: &[u8]) -> Option<Answer> {
+    fn refused(&self, key: &[u8], value: &[u8]) -> Option<CachedReply> {
         let Capabilities { min_key_bytes: min, max_key_bytes: max, max_value_bytes, .. } = self.limits;
         if !(min..=max).contains(&key.len()) {
-            return Some(Answer::Failed(format!("key of {} bytes; this store takes {min} to {max}", key.len())));
+            return Some(CachedReply::Failed(format!("key of {} bytes; this store takes {min} to {max}", key.len())));
         }
         if self.limits.value_limit_is_hard && value.len() > max_value_bytes {
             let words = format!("value of {} bytes; this store takes {max_value_bytes}", value.len());
-            return Some(Answer::Failed(words));
+            return Some(CachedReply::Failed(words));
         }
         None
     }
 
-    fn refusal(&self, operation: &Operation<'_>) -> Option<Answer> {
+    fn refusal(&self, operation: &Operation<'_>) -> Option<CachedReply> {
         match *operation {
             Operation::Put { key, value }
             | Operation::Append { key, value }

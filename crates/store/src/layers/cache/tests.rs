@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use super::entries::Answer;
+use super::entries::CachedReply;
 use super::memory::Memory;
 use super::{capacity, interval};
 use crate::{Expected, Operation};
@@ -12,8 +12,8 @@ type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 const MOMENT: Duration = Duration::from_millis(1);
 
-fn value(text: &[u8]) -> Answer {
-    Answer::Value(Arc::new(text.to_vec()))
+fn value(text: &[u8]) -> CachedReply {
+    CachedReply::Value(Arc::new(text.to_vec()))
 }
 
 #[test]
@@ -34,10 +34,10 @@ fn a_write_during_a_fetch_is_newer_than_what_the_store_had() {
     let memory = Memory::new(1 << 20);
     let get = Operation::Get { key: b"k" };
     assert_eq!(memory.begin(&get), None);
-    assert_eq!(memory.begin(&Operation::Put { key: b"k", value: b"new" }), Some(Answer::Done));
+    assert_eq!(memory.begin(&Operation::Put { key: b"k", value: b"new" }), Some(CachedReply::Done));
     // Even when it was written and could have been forgotten meanwhile.
-    let jobs = memory.next(MOMENT).unwrap();
-    memory.stored(&jobs);
+    let batch = memory.next(MOMENT).unwrap();
+    memory.stored(&batch);
     memory.write_all().unwrap();
     assert_eq!(memory.fetched(&get, Ok(Some(b"old"))), value(b"new"));
     assert_eq!(memory.begin(&get), Some(value(b"new")));
@@ -65,21 +65,21 @@ fn after_a_refused_write_nothing_is_acknowledged_any_more() {
     let memory = Memory::new(1 << 20);
     memory.begin(&Operation::Put { key: b"k", value: b"v" });
     memory.fail("disk full".into());
-    assert_eq!(memory.begin(&Operation::Put { key: b"l", value: b"v" }), Some(Answer::Failed("disk full".into())));
+    assert_eq!(memory.begin(&Operation::Put { key: b"l", value: b"v" }), Some(CachedReply::Failed("disk full".into())));
     assert_eq!(memory.write_all(), Err("disk full".into()));
     assert!(memory.next(MOMENT).is_none());
 }
 
 /// Writes what is due to the store.
 fn write_some(memory: &Memory, store: &mut Map) {
-    let jobs = memory.next(MOMENT).unwrap();
-    for job in &jobs {
-        match &job.value {
-            Some(value) => store.insert(job.key.to_vec(), value.to_vec()),
-            None => store.remove(&job.key[..]),
+    let batch = memory.next(MOMENT).unwrap();
+    for write_back in &batch {
+        match &write_back.value {
+            Some(value) => store.insert(write_back.key.to_vec(), value.to_vec()),
+            None => store.remove(&write_back.key[..]),
         };
     }
-    memory.stored(&jobs);
+    memory.stored(&batch);
 }
 
 /// Ten thousand operations in an order without sense, some of them while a fetch of the same key is under way, with a store and a
@@ -126,22 +126,22 @@ fn memory_and_store_together_answer_as_one_map() {
         });
         let before = truth.get(&key).cloned();
         let expected = match operation {
-            Operation::Get { .. } => before.map_or(Answer::Missing, |before| value(&before)),
+            Operation::Get { .. } => before.map_or(CachedReply::Missing, |before| value(&before)),
             Operation::GetVersioned { .. } => {
-                before.map_or(Answer::Missing, |before| Answer::Versioned(Arc::new(before)))
+                before.map_or(CachedReply::Missing, |before| CachedReply::Versioned(Arc::new(before)))
             }
-            Operation::Delete { .. } => truth.remove(&key).map_or(Answer::Missing, |_| Answer::Done),
+            Operation::Delete { .. } => truth.remove(&key).map_or(CachedReply::Missing, |_| CachedReply::Done),
             Operation::Append { .. } => {
                 truth.entry(key.clone()).or_default().extend_from_slice(&text);
-                Answer::Done
+                CachedReply::Done
             }
-            Operation::CompareAndSet { expected: Expected::Absent, .. } if before.is_some() => Answer::Conflict,
+            Operation::CompareAndSet { expected: Expected::Absent, .. } if before.is_some() => CachedReply::Conflict,
             Operation::CompareAndSet { expected: Expected::Present { .. }, .. } if before.as_ref() != Some(&seen) => {
-                Answer::Conflict
+                CachedReply::Conflict
             }
             _ => {
                 truth.insert(key.clone(), text.clone());
-                Answer::Done
+                CachedReply::Done
             }
         };
         assert_eq!(answer, expected, "round {round}: {operation:?}");
@@ -174,11 +174,11 @@ fn what_does_not_fit_waits_for_the_store_and_nothing_is_lost() {
         let memory = Arc::clone(&memory);
         std::thread::spawn(move || {
             let mut store = Map::new();
-            while let Some(jobs) = memory.next(Duration::from_secs(3600)) {
-                for job in &jobs {
-                    store.insert(job.key.to_vec(), job.value.as_ref().unwrap().to_vec());
+            while let Some(batch) = memory.next(Duration::from_secs(3600)) {
+                for write_back in &batch {
+                    store.insert(write_back.key.to_vec(), write_back.value.as_ref().unwrap().to_vec());
                 }
-                memory.stored(&jobs);
+                memory.stored(&batch);
             }
             store
         })

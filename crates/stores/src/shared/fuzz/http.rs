@@ -8,7 +8,7 @@ use super::{Dice, STREAMS, mutate};
 use crate::shared::http::Http;
 use std::io::ErrorKind;
 use std::time::Duration;
-use store::asynchronous::{Answer, AsyncClient, ReplyBuffer};
+use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::{Endpoint, Operation};
 use tokio::net::UnixStream;
 
@@ -64,7 +64,7 @@ async fn made<C: AsyncClient>(
     operation: &Operation<'_>,
     replies: &[Vec<u8>],
     piece_bytes: usize,
-) -> (Answer, String) {
+) -> (BufferedReply, String) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let server = tokio::spawn(serve(theirs, replies.to_vec(), piece_bytes));
     // A second connection cannot be had.
@@ -76,8 +76,8 @@ async fn made<C: AsyncClient>(
     (answer, format!("{buffer:?}"))
 }
 
-fn is_failure(answer: Answer) -> bool {
-    matches!(answer, Answer::Refused | Answer::ConnectionLost | Answer::Protocol)
+fn is_failure(answer: BufferedReply) -> bool {
+    matches!(answer, BufferedReply::Refused | BufferedReply::ConnectionLost | BufferedReply::Protocol)
 }
 
 /// Tries replies to these operations.
@@ -114,8 +114,8 @@ pub(crate) fn assault<C: AsyncClient>(make: impl Fn(Http) -> C, samples: &[Sampl
             );
         }
         ended[match at_once.0 {
-            Answer::Protocol | Answer::Refused => 1,
-            Answer::ConnectionLost => 2,
+            BufferedReply::Protocol | BufferedReply::Refused => 1,
+            BufferedReply::ConnectionLost => 2,
             _ => 0,
         }] += 1;
     }
