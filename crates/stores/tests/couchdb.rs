@@ -5,9 +5,10 @@
 
 mod common;
 
-use common::{Client, Got, Rig};
 use std::sync::OnceLock;
+use store::OwnedReply;
 use study::Spec;
+use testkit::{Client, Rig};
 
 fn rig() -> &'static Rig {
     static RIG: OnceLock<Rig> = OnceLock::new();
@@ -26,7 +27,7 @@ fn a_stand_in_is_named_as_such_and_promises_no_more_than_it_keeps() {
     let facts = rig().store().facts().unwrap();
     assert_eq!((facts.product.as_str(), rig().capabilities().durability.name()), ("PouchDB Server", "os"));
     let spec: Spec = "couchdb,durability=commit".parse().unwrap();
-    let error = host::open(common::info("couchdb"), &spec, &std::env::temp_dir()).unwrap_err().to_string();
+    let error = host::open(testkit::rig::info("couchdb"), &spec, &std::env::temp_dir()).unwrap_err().to_string();
     assert!(error.contains("PouchDB Server") && error.contains("URL"), "{error}");
 }
 
@@ -39,12 +40,12 @@ fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
 fn on_the_users_own_server_another_database_is_not_touched_and_no_view_stays() {
     let server = Rig::start("couchdb");
     let mut private = server.client(1, 1);
-    assert_eq!(private.put(b"the user's", b"data"), Got::Done);
+    assert_eq!(private.put(b"the user's", b"data"), OwnedReply::Done);
     let spec: Spec = format!("couchdb://{}/another", server.authority()).parse().unwrap();
-    let open = host::open(common::info("couchdb"), &spec, &std::env::temp_dir()).unwrap();
+    let open = host::open(testkit::rig::info("couchdb"), &spec, &std::env::temp_dir()).unwrap();
     let mut client = Client::new(open.store(), 1, 1);
-    assert_eq!(client.get(b"the user's"), Got::Missing);
-    assert_eq!(client.put(b"k", b"{\"g\":\"x\",\"n\":2}"), Got::Done);
+    assert_eq!(client.get(b"the user's"), OwnedReply::Missing);
+    assert_eq!(client.put(b"k", b"{\"g\":\"x\",\"n\":2}"), OwnedReply::Done);
     let field = |path: &str| store::FieldPath::parse(path).unwrap();
     let reduction = store::Reduction { group: field("g"), sum: field("n") };
     for _ in 0..2 {
@@ -52,8 +53,8 @@ fn on_the_users_own_server_another_database_is_not_touched_and_no_view_stays() {
         assert_eq!(groups, [store::Group { key: "x".into(), count: 1, sum: 2 }]);
     }
     let view = Client::new(open.store(), 1, 1).get(b"_design/kvtrial-g-n");
-    assert_eq!(view, Got::Missing);
-    assert_eq!(private.get(b"the user's"), Got::Value(b"data".to_vec()));
+    assert_eq!(view, OwnedReply::Missing);
+    assert_eq!(private.get(b"the user's"), OwnedReply::Value(b"data".to_vec()));
 }
 
 #[test]

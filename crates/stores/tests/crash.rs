@@ -6,14 +6,17 @@
 #[allow(dead_code)] // only some of it is used here
 mod battery;
 
-use battery::{Answer, Client, open};
+use battery::open;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use store::OwnedReply;
 use store::{Operation, OperationKind};
 use study::{Durability, Spec};
 use tempfile::TempDir;
+use testkit::Client;
+use testkit::replies::value;
 
 const SPEC: &str = "KVTRIAL_CRASH_SPEC";
 const DIRECTORY: &str = "KVTRIAL_CRASH_DIRECTORY";
@@ -50,10 +53,10 @@ fn hot_key(round: u64) -> String {
 
 /// One round: a new key, an overwritten key, an event appended and a count, each acknowledged.
 fn write_round(client: &mut Client, round: u64) {
-    assert_eq!(client.put(format!("new{round}"), format!("value {round}")), Answer::Done);
-    assert_eq!(client.put(hot_key(round), hot_value(round)), Answer::Done);
-    assert_eq!(client.append("log", round.to_be_bytes()), Answer::Done);
-    assert_eq!(client.increment("rounds", 1), Answer::Number(round as i64 + 1));
+    assert_eq!(client.put(format!("new{round}"), format!("value {round}")), OwnedReply::Done);
+    assert_eq!(client.put(hot_key(round), hot_value(round)), OwnedReply::Done);
+    assert_eq!(client.append("log", round.to_be_bytes()), OwnedReply::Done);
+    assert_eq!(client.increment("rounds", 1), OwnedReply::Number(round as i64 + 1));
 }
 
 #[test]
@@ -116,25 +119,25 @@ fn run_and_kill(spec: &str, directory: &Path, first: u64, rounds: u64, meanwhile
 
 /// Checks that rounds before `acknowledged` are there, and of the one after it anything or nothing, whole; how many there are.
 fn verify(spec: &str, client: &mut Client, acknowledged: u64) -> u64 {
-    let Answer::Number(count) = client.ask(Operation::GetCounter { key: b"rounds" }) else {
+    let OwnedReply::Number(count) = client.call(Operation::GetCounter { key: b"rounds" }) else {
         panic!("{spec}: no count")
     };
     let count = count as u64;
     assert!((acknowledged..=acknowledged + 1).contains(&count), "{spec}: {count} rounds, {acknowledged} acknowledged");
     for round in 0..count {
         let found = client.get(format!("new{round}"));
-        assert_eq!(found, Answer::value(format!("value {round}")), "{spec}: round {round} of {count}");
+        assert_eq!(found, value(format!("value {round}")), "{spec}: round {round} of {count}");
     }
     // The round that was cut may have done its puts.
-    let newest = if client.get(format!("new{count}")) == Answer::Missing { count } else { count + 1 };
+    let newest = if client.get(format!("new{count}")) == OwnedReply::Missing { count } else { count + 1 };
     for round in count.saturating_sub(HOT_KEYS)..count {
         let next = round + HOT_KEYS;
         let found = client.get(hot_key(round));
-        let as_it_was = found == Answer::Value(hot_value(round));
-        let as_it_became = next < newest && found == Answer::Value(hot_value(next));
+        let as_it_was = found == OwnedReply::Value(hot_value(round));
+        let as_it_became = next < newest && found == OwnedReply::Value(hot_value(next));
         assert!(as_it_was || as_it_became, "{spec}: {} after round {round} of {count} is neither", hot_key(round));
     }
-    let Answer::Value(log) = client.get("log") else { panic!("{spec}: no log") };
+    let OwnedReply::Value(log) = client.get("log") else { panic!("{spec}: no log") };
     let events: Vec<u64> = log.chunks(8).map(|event| u64::from_be_bytes(event.try_into().unwrap())).collect();
     let expected: Vec<u64> = (0..count).collect();
     assert_eq!(events[..expected.len().min(events.len())], expected, "{spec}: events");
@@ -144,9 +147,9 @@ fn verify(spec: &str, client: &mut Client, acknowledged: u64) -> u64 {
 
 /// Completes the round that was cut, so that the next child starts at a whole one.
 fn complete(client: &mut Client, round: u64) {
-    let Answer::Value(log) = client.get("log") else { panic!("no log") };
+    let OwnedReply::Value(log) = client.get("log") else { panic!("no log") };
     if log.len() as u64 / 8 > round {
-        assert_eq!(client.put("log", &log[..round as usize * 8]), Answer::Done);
+        assert_eq!(client.put("log", &log[..round as usize * 8]), OwnedReply::Done);
     }
 }
 
@@ -202,7 +205,7 @@ fn rocksdb_and_berkeley_db_at_none_lose_what_they_acknowledged() {
         let acknowledged = run_and_kill(spec, directory.path(), 0, 3, Meanwhile::Rests);
         let store = open(&spec.parse().unwrap(), directory.path());
         let last = format!("new{}", acknowledged - 1);
-        assert_eq!(Client::of(&*store).get(last), Answer::Missing, "{spec}");
+        assert_eq!(Client::of(&*store).get(last), OwnedReply::Missing, "{spec}");
     }
 }
 
@@ -214,5 +217,5 @@ fn redb_at_none_loses_what_it_acknowledged() {
     let spec = "redb,durability=none";
     assert_eq!(run_and_kill(spec, directory.path(), 0, 50, Meanwhile::Rests), 50);
     let store = open(&spec.parse().unwrap(), directory.path());
-    assert_eq!(Client::of(&*store).get("new0"), Answer::Missing);
+    assert_eq!(Client::of(&*store).get("new0"), OwnedReply::Missing);
 }

@@ -5,12 +5,15 @@
 #[allow(dead_code)] // only some of it is used here
 mod battery;
 
-use battery::{Answer, Client, open};
+use battery::open;
 use std::fs;
 use std::path::Path;
+use store::OwnedReply;
 use store::{Opener, Probe, Store, StoreError, StoreInfo};
 use study::{Durability, Spec};
 use tempfile::TempDir;
+use testkit::Client;
+use testkit::replies::value;
 
 fn embedded() -> impl Iterator<Item = &'static StoreInfo> {
     kvtrial_stores::all().filter(|info| matches!(info.opener, Opener::Embedded(_)) && info.name != "null")
@@ -35,7 +38,7 @@ fn a_users_directory_keeps_all_its_files_and_gains_only_kvtrials() {
         }
         let store = try_open(info, directory.path()).unwrap();
         let mut client = Client::of(&*store);
-        assert_eq!(client.put("k", "v"), Answer::Done);
+        assert_eq!(client.put("k", "v"), OwnedReply::Done);
         drop((client, store));
         for file in theirs {
             let now = fs::read_to_string(directory.path().join(file)).unwrap();
@@ -147,15 +150,15 @@ fn two_users_of_one_sqlite_file_wait_for_each_other_and_never_fail() {
                 scope.spawn(|| {
                     let mut client = Client::of(&**store);
                     for round in 0..50 {
-                        assert!(matches!(client.increment("n", 1), Answer::Number(_)), "round {round}");
+                        assert!(matches!(client.increment("n", 1), OwnedReply::Number(_)), "round {round}");
                         let pairs: [(&[u8], &[u8]); 2] = [(b"a", b"1"), (b"b", b"2")];
-                        assert_eq!(client.ask(store::Operation::PutMany { pairs: &pairs }), Answer::Done);
+                        assert_eq!(client.call(store::Operation::PutMany { pairs: &pairs }), OwnedReply::Done);
                     }
                 });
             }
         }
     });
-    assert_eq!(Client::of(&*stores[0]).increment("n", 0), Answer::Number(400));
+    assert_eq!(Client::of(&*stores[0]).increment("n", 0), OwnedReply::Number(400));
 }
 
 /// Kyoto Cabinet and Tkrzw have locks that only another process meets.
@@ -168,7 +171,7 @@ fn an_engine_that_allows_one_process_says_so_when_it_is_open_already() {
         let first = try_open(info, directory.path()).unwrap();
         let Err(error) = try_open(info, directory.path()) else { panic!("{} opened twice", info.name) };
         assert!(error.to_string().contains(directory.path().to_str().unwrap()), "{}: {error}", info.name);
-        assert_eq!(Client::of(&*first).put("k", "v"), Answer::Done, "{}", info.name);
+        assert_eq!(Client::of(&*first).put("k", "v"), OwnedReply::Done, "{}", info.name);
     }
 }
 
@@ -248,10 +251,10 @@ fn two_libraries_of_one_engine_work_side_by_side() {
         assert_eq!(system.facts().unwrap(), other.facts().unwrap(), "{name}");
         loaded(directories[1].path().to_str().unwrap());
         for (store, value) in [(&system, "one"), (&other, "two")] {
-            assert_eq!(Client::of(&**store).put("k", value), Answer::Done, "{name}");
+            assert_eq!(Client::of(&**store).put("k", value), OwnedReply::Done, "{name}");
         }
-        assert_eq!(Client::of(&*system).get("k"), Answer::value("one"), "{name}");
-        assert_eq!(Client::of(&*other).get("k"), Answer::value("two"), "{name}");
+        assert_eq!(Client::of(&*system).get("k"), value("one"), "{name}");
+        assert_eq!(Client::of(&*other).get("k"), value("two"), "{name}");
     }
 }
 

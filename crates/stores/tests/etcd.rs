@@ -5,10 +5,12 @@
 
 mod common;
 
-use common::{Got, Rig};
 use std::sync::OnceLock;
+use store::OwnedReply;
 use store::{Operation, Support};
 use study::Spec;
+use testkit::replies::rows;
+use testkit::{Client, Rig};
 
 fn rig() -> &'static Rig {
     static RIG: OnceLock<Rig> = OnceLock::new();
@@ -32,9 +34,9 @@ fn batches_beyond_the_servers_limits_are_parted() {
     let mut client = rig().client(1, 1);
     let (keys, value): (Vec<String>, _) = ((0..300).map(|n| format!("part {n:03}")).collect(), vec![9; 20_000]);
     let pairs: Vec<(&[u8], &[u8])> = keys.iter().map(|key| (key.as_bytes(), &value[..])).collect();
-    assert_eq!(client.call(Operation::PutMany { pairs: &pairs }), Got::Done);
+    assert_eq!(client.call(Operation::PutMany { pairs: &pairs }), OwnedReply::Done);
     let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
-    assert!(client.call(Operation::GetMany { keys: &keys }) == Got::rows(&pairs));
+    assert!(client.call(Operation::GetMany { keys: &keys }) == rows(pairs.iter().copied()));
 }
 
 #[test]
@@ -43,11 +45,11 @@ fn compaction_takes_the_history_and_leaves_the_data() {
     let mut client = rig.client(1, 1);
     let value = vec![7; 100_000];
     for _ in 0..100 {
-        assert_eq!(client.put(b"k", &value), Got::Done);
+        assert_eq!(client.put(b"k", &value), OwnedReply::Done);
     }
     let before = rig.disk_bytes();
     rig.store().compact(std::time::Duration::from_secs(60)).unwrap();
-    assert!(client.get(b"k") == Got::Value(value));
+    assert!(client.get(b"k") == OwnedReply::Value(value));
     let after = rig.disk_bytes();
     assert!(after + (5 << 20) < before, "{before} bytes before, {after} after");
 }
@@ -55,10 +57,10 @@ fn compaction_takes_the_history_and_leaves_the_data() {
 #[test]
 fn the_users_own_server_keeps_its_history() {
     let spec: Spec = format!("etcd://{}", rig().authority()).parse().unwrap();
-    let open = host::open(common::info("etcd"), &spec, &std::env::temp_dir()).unwrap();
+    let open = host::open(testkit::rig::info("etcd"), &spec, &std::env::temp_dir()).unwrap();
     assert_eq!(open.store().capabilities().compaction, Support::Absent);
     let asked: Spec = format!("{spec},durability=os").parse().unwrap();
-    let error = host::open(common::info("etcd"), &asked, &std::env::temp_dir()).unwrap_err().to_string();
+    let error = host::open(testkit::rig::info("etcd"), &asked, &std::env::temp_dir()).unwrap_err().to_string();
     assert!(error.contains("durability=os is for a private server"), "{error}");
 }
 
@@ -79,7 +81,7 @@ fn a_token_that_has_ended_is_renewed_and_the_users_password_is_needed() {
     etcd.args(["--listen-client-urls", &url, "--advertise-client-urls", &url, "--listen-peer-urls", "unix://peer:1"]);
     etcd.args(["--initial-advertise-peer-urls", "unix://peer:1", "--initial-cluster", "default=unix://peer:1"]);
     let mut server = etcd.stderr(std::process::Stdio::null()).spawn().unwrap();
-    let store::Opener::Server { connect, .. } = common::info("etcd").opener else { panic!() };
+    let store::Opener::Server { connect, .. } = testkit::rig::info("etcd").opener else { panic!() };
     let endpoint = store::Endpoint::loopback(port).with_login("root", study::Secret::new("tulip"));
     let started = std::time::Instant::now();
     while let Err(error) = connect(&Spec::private("etcd"), std::slice::from_ref(&endpoint)) {
@@ -88,15 +90,15 @@ fn a_token_that_has_ended_is_renewed_and_the_users_password_is_needed() {
     }
     let open = |login: &str| {
         let spec: Spec = format!("etcd://{login}127.0.0.1:{port}").parse().unwrap();
-        host::open(common::info("etcd"), &spec, directory.path()).map_err(|error| error.to_string())
+        host::open(testkit::rig::info("etcd"), &spec, directory.path()).map_err(|error| error.to_string())
     };
     assert!(open("").unwrap_err().contains("etcd://USER:PASSWORD@HOST"));
     assert!(open("root:rose@").unwrap_err().contains("authentication failed"));
     let store = open("root:tulip@").unwrap();
-    let mut client = common::Client::new(store.store(), 1, 1);
-    assert_eq!(client.put(b"k", b"before"), Got::Done);
+    let mut client = Client::new(store.store(), 1, 1);
+    assert_eq!(client.put(b"k", b"before"), OwnedReply::Done);
     std::thread::sleep(std::time::Duration::from_secs(4));
-    assert_eq!(client.get(b"k"), Got::Value(b"before".to_vec()));
+    assert_eq!(client.get(b"k"), OwnedReply::Value(b"before".to_vec()));
     assert_eq!(store.store().holding().unwrap().keys, Some(1));
     server.kill().unwrap();
     server.wait().unwrap();

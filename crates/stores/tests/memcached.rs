@@ -1,33 +1,33 @@
 //! What only memcached has: limits of key and item, versions, tokens, an unsigned counter.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod wire_support;
-
 use std::time::{Duration, Instant};
-use store::{Expected, Operation};
-use wire_support::{Answer, Server, noise};
+use store::{Expected, Operation, OwnedReply};
+use testkit::Rig;
+use testkit::bytes::noise;
+use testkit::replies::{no_rows, refusal, refused, rows};
 
 #[test]
 fn the_largest_value_declared_is_taken_with_every_key_and_what_the_server_refuses_leaves_the_session_whole() {
     for (spec, item_bytes) in
         [("memcached-unix", 1 << 20), ("memcached,item=8m", 8 << 20), ("memcached-unix,item=512k", 512 << 10)]
     {
-        let server = Server::start(spec);
+        let server = Rig::start(spec);
         let limits = server.store().capabilities().clone();
         assert_eq!(limits.max_value_bytes, item_bytes - 245, "{spec}");
         let mut client = server.client(1, 2);
         let largest = noise(7, limits.max_value_bytes);
         for key in [vec![b'k'], vec![b'k'; limits.max_key_bytes], vec![0; limits.max_key_bytes]] {
-            assert_eq!(client.put(&key, &largest), Answer::Done, "{spec}");
-            assert!(client.get(&key) == Answer::Value(largest.clone()), "{spec}");
+            assert_eq!(client.put(&key, &largest), OwnedReply::Done, "{spec}");
+            assert!(client.get(&key) == OwnedReply::Value(largest.clone()), "{spec}");
         }
         for size in [item_bytes - 59, item_bytes, item_bytes + 1, 3 * item_bytes] {
             let value = noise(8, size);
             let both = [(0, Operation::Put { key: b"k", value: &value }), (1, Operation::Get { key: b"none" })];
-            let answers = client.ask_all(&both);
+            let answers = client.on_slots(&both);
             assert_eq!(
                 answers,
-                [Answer::Refused("SERVER_ERROR object too large for cache".into()), Answer::Missing],
+                [refused("SERVER_ERROR object too large for cache"), OwnedReply::Missing],
                 "{spec} {size}"
             );
         }
@@ -36,7 +36,7 @@ fn the_largest_value_declared_is_taken_with_every_key_and_what_the_server_refuse
 
 #[test]
 fn a_key_the_server_does_not_take_is_refused_in_its_words_and_nothing_else_happens() {
-    let server = Server::start("memcached-unix");
+    let server = Rig::start("memcached-unix");
     let mut client = server.client(1, 5);
     for key in [&b""[..], &[b'k'; 251], &[0; 187], &[b'k'; 3000], &[0; 3000], &[b' '; 251]] {
         let operations = [
@@ -46,81 +46,82 @@ fn a_key_the_server_does_not_take_is_refused_in_its_words_and_nothing_else_happe
             Operation::Increment { key, by: 1 },
             Operation::Get { key: b"k" },
         ];
-        assert_eq!(client.put("k", "v"), Answer::Done);
+        assert_eq!(client.put("k", "v"), OwnedReply::Done);
         let operations: Vec<_> = (0..).zip(operations).collect();
-        let answers = client.ask_all(&operations);
+        let answers = client.on_slots(&operations);
         for answer in &answers[..4] {
-            assert!(matches!(answer, Answer::Refused(words) if words.contains("ERROR")), "{key:?}: {answers:?}");
+            assert!(refusal(answer).is_some_and(|words| words.contains("ERROR")), "{key:?}: {answers:?}");
         }
-        assert_eq!(answers[4], Answer::Value(b"v".into()));
-        let many = client.ask(Operation::GetMany { keys: &[b"k", key, b"k"] });
-        assert!(matches!(many, Answer::Refused(_)), "{key:?}: {many:?}");
-        assert_eq!(client.get("k"), Answer::Value(b"v".into()));
+        assert_eq!(answers[4], OwnedReply::Value(b"v".into()));
+        let many = client.call(Operation::GetMany { keys: &[b"k", key, b"k"] });
+        assert!(refusal(&many).is_some(), "{key:?}: {many:?}");
+        assert_eq!(client.get("k"), OwnedReply::Value(b"v".into()));
     }
-    assert_eq!(client.put([b'k'; 250], "longest plain key"), Answer::Done);
+    assert_eq!(client.put([b'k'; 250], "longest plain key"), OwnedReply::Done);
 }
 
 #[test]
 fn a_key_is_the_same_key_plain_and_in_base64() {
-    let server = Server::start("memcached-unix");
+    let server = Rig::start("memcached-unix");
     let mut client = server.client(1, 1);
     // 0x80 to 0xff travel plain, with a space beside them in base64: two keys, not one.
     for key in [&b"\xff\x80"[..], b"\xff \x80", b"\xff\0\x80"] {
-        assert_eq!(client.get(key), Answer::Missing);
-        assert_eq!(client.put(key, key), Answer::Done);
+        assert_eq!(client.get(key), OwnedReply::Missing);
+        assert_eq!(client.put(key, key), OwnedReply::Done);
     }
     for key in [&b"\xff\x80"[..], b"\xff \x80", b"\xff\0\x80"] {
-        assert_eq!(client.get(key), Answer::Value(key.into()));
+        assert_eq!(client.get(key), OwnedReply::Value(key.into()));
     }
 }
 
 #[test]
 fn a_counter_never_goes_below_zero_nor_shows_more_than_63_bits() {
-    let server = Server::start("memcached-unix");
+    let server = Rig::start("memcached-unix");
     let mut client = server.client(1, 1);
-    let mut add = |by| client.ask(Operation::Increment { key: b"n", by });
-    assert_eq!(add(-5), Answer::Number(0));
-    assert_eq!(add(12), Answer::Number(12));
-    assert_eq!(add(-13), Answer::Number(0));
-    assert_eq!(add(i64::MAX), Answer::Number(i64::MAX));
-    assert!(matches!(add(1), Answer::Refused(words) if words.contains("9223372036854775807")));
-    assert_eq!(add(-1), Answer::Number(i64::MAX));
-    assert_eq!(add(i64::MIN), Answer::Number(0));
+    let mut add = |by| client.call(Operation::Increment { key: b"n", by });
+    assert_eq!(add(-5), OwnedReply::Number(0));
+    assert_eq!(add(12), OwnedReply::Number(12));
+    assert_eq!(add(-13), OwnedReply::Number(0));
+    assert_eq!(add(i64::MAX), OwnedReply::Number(i64::MAX));
+    assert!(refusal(&add(1)).is_some_and(|words| words.contains("9223372036854775807")));
+    assert_eq!(add(-1), OwnedReply::Number(i64::MAX));
+    assert_eq!(add(i64::MIN), OwnedReply::Number(0));
 }
 
 #[test]
 fn a_version_changes_with_every_write() {
-    let server = Server::start("memcached");
+    let server = Rig::start("memcached");
     let mut client = server.client(1, 1);
     let mut versions = Vec::new();
     for _ in 0..3 {
-        assert_eq!(client.put("k", "same"), Answer::Done);
-        let Answer::Versioned(_, version) = client.ask(Operation::GetVersioned { key: b"k" }) else { panic!() };
+        assert_eq!(client.put("k", "same"), OwnedReply::Done);
+        let OwnedReply::Versioned { version, .. } = client.call(Operation::GetVersioned { key: b"k" }) else {
+            panic!()
+        };
         assert!(version > 0 && !versions.contains(&version));
         versions.push(version);
     }
     let old = Expected::Present { version: versions[1], value: b"same" };
-    assert_eq!(client.ask(Operation::CompareAndSet { key: b"k", expected: old, value: b"x" }), Answer::Conflict);
+    assert_eq!(client.call(Operation::CompareAndSet { key: b"k", expected: old, value: b"x" }), OwnedReply::Conflict);
 }
 
 #[test]
 fn a_server_without_room_forgets_or_refuses_but_never_lies() {
-    let server = Server::start("memcached-unix,memory=2");
+    let server = Rig::start("memcached-unix,memory=2");
     let mut client = server.client(1, 1);
     let mut stored = Vec::new();
     for n in 0..200u64 {
         match client.put(format!("{n}"), noise(n, 100_000)) {
-            Answer::Done => stored.push(n),
-            Answer::Refused(words) => assert!(words.starts_with("SERVER_ERROR"), "{words}"),
-            other => panic!("{other:?}"),
+            OwnedReply::Done => stored.push(n),
+            other => assert!(refusal(&other).is_some_and(|words| words.starts_with("SERVER_ERROR")), "{other:?}"),
         }
     }
     let found = stored.iter().filter(|n| match client.get(format!("{n}")) {
-        Answer::Value(value) => {
+        OwnedReply::Value(value) => {
             assert!(value == noise(**n, 100_000));
             true
         }
-        Answer::Missing => false,
+        OwnedReply::Missing => false,
         other => panic!("{other:?}"),
     });
     let found = found.count();
@@ -140,7 +141,7 @@ fn numbers_of_options_are_checked() {
 #[test]
 fn the_text_protocol_does_on_a_real_server_what_the_meta_protocol_does() {
     for spec in ["memcached,protocol=text", "memcached-unix,protocol=text,item=2m"] {
-        let server = Server::start(spec);
+        let server = Rig::start(spec);
         let limits = server.store().capabilities().clone();
         let mut client = server.client(2, 4);
         let mut keys: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
@@ -148,49 +149,48 @@ fn the_text_protocol_does_on_a_real_server_what_the_meta_protocol_does() {
         for key in &keys {
             assert_eq!(
                 client.put(key, [&(0..=255).collect::<Vec<u8>>()[..], b"\r\nEND\r\n", key].concat()),
-                Answer::Done
+                OwnedReply::Done
             );
         }
         for key in &keys {
             let value = [&(0..=255).collect::<Vec<u8>>()[..], b"\r\nEND\r\n", key].concat();
-            assert_eq!(client.get(key), Answer::Value(value), "{spec} {key:?}");
+            assert_eq!(client.get(key), OwnedReply::Value(value), "{spec} {key:?}");
         }
         let largest = noise(7, limits.max_value_bytes);
-        assert_eq!(client.put(vec![0; limits.max_key_bytes], &largest), Answer::Done);
-        assert!(client.get(vec![0; limits.max_key_bytes]) == Answer::Value(largest), "{spec}");
+        assert_eq!(client.put(vec![0; limits.max_key_bytes], &largest), OwnedReply::Done);
+        assert!(client.get(vec![0; limits.max_key_bytes]) == OwnedReply::Value(largest), "{spec}");
         let large = noise(8, 3 << 20);
-        assert!(matches!(client.put("k", &large), Answer::Refused(words) if words.contains("too large")), "{spec}");
-        let bad = client.ask(Operation::Append { key: &[b'k'; 251], value: b"delete k" });
-        assert!(matches!(bad, Answer::Refused(_)), "{bad:?}");
+        assert!(refusal(&client.put("k", &large)).is_some_and(|words| words.contains("too large")), "{spec}");
+        let bad = client.call(Operation::Append { key: &[b'k'; 251], value: b"delete k" });
+        assert!(refusal(&bad).is_some(), "{bad:?}");
         let append = |value: &'static [u8]| Operation::Append { key: b"log\0", value };
         let all: Vec<_> = (0..).zip([append(b"one"), append(b""), append(b","), append(b"two")]).collect();
-        assert_eq!(client.ask_all(&all), [(); 4].map(|()| Answer::Done));
-        assert_eq!(client.get("log\0"), Answer::Value(b"one,two".into()));
-        let mut add = |by| client.ask(Operation::Increment { key: b"n ", by });
+        assert_eq!(client.on_slots(&all), [(); 4].map(|()| OwnedReply::Done));
+        assert_eq!(client.get("log\0"), OwnedReply::Value(b"one,two".into()));
+        let mut add = |by| client.call(Operation::Increment { key: b"n ", by });
         assert_eq!(
             (add(5), add(105), add(-103), add(-9)),
-            (Answer::Number(5), Answer::Number(110), Answer::Number(7), Answer::Number(0))
+            (OwnedReply::Number(5), OwnedReply::Number(110), OwnedReply::Number(7), OwnedReply::Number(0))
         );
-        assert_eq!(client.ask(Operation::GetCounter { key: b"n " }), Answer::Number(0));
+        assert_eq!(client.call(Operation::GetCounter { key: b"n " }), OwnedReply::Number(0));
         let set = |expected, value| Operation::CompareAndSet { key: b"page", expected, value };
-        assert_eq!(client.ask(set(Expected::Absent, b"first")), Answer::Done);
-        assert_eq!(client.ask(set(Expected::Absent, b"late")), Answer::Conflict);
-        let Answer::Versioned(value, version) = client.ask(Operation::GetVersioned { key: b"page" }) else {
+        assert_eq!(client.call(set(Expected::Absent, b"first")), OwnedReply::Done);
+        assert_eq!(client.call(set(Expected::Absent, b"late")), OwnedReply::Conflict);
+        let OwnedReply::Versioned { value, version } = client.call(Operation::GetVersioned { key: b"page" }) else {
             panic!("{spec}")
         };
         let read = Expected::Present { version, value: &value };
-        assert_eq!(client.ask(set(read, b"second")), Answer::Done);
-        assert_eq!(client.ask(set(read, b"third")), Answer::Conflict);
+        assert_eq!(client.call(set(read, b"second")), OwnedReply::Done);
+        assert_eq!(client.call(set(read, b"third")), OwnedReply::Conflict);
         let names: Vec<String> = (0..100).map(|n| format!("many {n}")).collect();
         let pairs: Vec<(&[u8], &[u8])> = names.iter().map(|name| (name.as_bytes(), &name.as_bytes()[5..])).collect();
-        assert_eq!(client.ask(Operation::PutMany { pairs: &pairs }), Answer::Done);
+        assert_eq!(client.call(Operation::PutMany { pairs: &pairs }), OwnedReply::Done);
         let mut keys: Vec<&[u8]> = pairs.iter().map(|pair| pair.0).collect();
         keys.insert(50, b"absent");
-        let rows = pairs.iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect();
-        assert_eq!(client.ask(Operation::GetMany { keys: &keys }), Answer::Rows(rows));
-        assert_eq!(client.ask(Operation::GetMany { keys: &[] }), Answer::Rows(Vec::new()));
-        assert_eq!(client.ask(Operation::Delete { key: b"page" }), Answer::Done);
-        assert_eq!(client.ask(Operation::Delete { key: b"page" }), Answer::Missing);
+        assert_eq!(client.call(Operation::GetMany { keys: &keys }), rows(pairs.iter().copied()));
+        assert_eq!(client.call(Operation::GetMany { keys: &[] }), no_rows());
+        assert_eq!(client.call(Operation::Delete { key: b"page" }), OwnedReply::Done);
+        assert_eq!(client.call(Operation::Delete { key: b"page" }), OwnedReply::Missing);
     }
 }
 
@@ -200,7 +200,7 @@ fn a_speaker_of_the_text_protocol_is_asked_what_it_knows_and_named_as_such() {
         let spec: study::Spec = format!("memcached://127.0.0.1:{port},protocol=text").parse().unwrap();
         host::open(kvtrial_stores::find("memcached").unwrap(), &spec, &std::env::temp_dir()).unwrap()
     };
-    let server = Server::start("memcached");
+    let server = Rig::start("memcached");
     let whole = open(server.endpoint().tcp().unwrap().1);
     assert!(whole.store().capabilities().has(store::OperationKind::CompareAndSet));
     assert!(whole.store().facts().unwrap().product.contains("text protocol"));
@@ -246,16 +246,16 @@ fn a_speaker_of_the_text_protocol_is_asked_what_it_knows_and_named_as_such() {
 
 #[test]
 fn a_hash_table_that_grew_is_told_with_the_time_it_was_seen_to() {
-    let server = Server::start("memcached-unix,hashpower=13");
+    let server = Rig::start("memcached-unix,hashpower=13");
     let store = server.store();
     let mut client = server.client(1, 1);
     store.look(std::time::Duration::from_secs(5));
-    assert_eq!(client.put("k", "v"), Answer::Done);
+    assert_eq!(client.put("k", "v"), OwnedReply::Done);
     store.look(std::time::Duration::from_secs(5));
     assert!(store.happened().is_empty());
     let begin = Instant::now();
     // It grows beyond one and a half items a bucket, up to a second later.
-    (0..20_000).for_each(|key| assert_eq!(client.put(format!("key {key}"), "v"), Answer::Done));
+    (0..20_000).for_each(|key| assert_eq!(client.put(format!("key {key}"), "v"), OwnedReply::Done));
     while store.happened().is_empty() && begin.elapsed() < Duration::from_secs(10) {
         store.look(std::time::Duration::from_secs(5));
     }

@@ -5,8 +5,8 @@
 
 mod common;
 
-use common::Rig;
 use std::sync::OnceLock;
+use testkit::Rig;
 
 fn rig() -> &'static Rig {
     static RIG: OnceLock<Rig> = OnceLock::new();
@@ -14,9 +14,9 @@ fn rig() -> &'static Rig {
 }
 
 fn is_ferretdb() -> bool {
-    match common::info("mongodb").probe() {
+    match testkit::rig::info("mongodb").probe() {
         store::Probe::Found(product) => product.starts_with("FerretDB"),
-        other => panic!("{other:?}: {}", common::info("mongodb").install),
+        other => panic!("{other:?}: {}", testkit::rig::info("mongodb").install),
     }
 }
 

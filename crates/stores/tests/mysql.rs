@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::Rig;
 use std::sync::OnceLock;
+use testkit::Rig;
 
 fn rig() -> &'static Rig {
     static RIG: OnceLock<Rig> = OnceLock::new();
@@ -26,7 +26,7 @@ fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
 
 #[test]
 fn on_the_users_own_server_only_our_tables_are_touched() {
-    let (password, socket) = (rig().password(), rig().socket("mysql.sock"));
+    let (password, socket) = (rig().password(), rig().file("mysql.sock"));
     let url = format!("mysql-unix://kvtrial:{password}@{socket}?kvtrial_another");
     common::as_the_users_own(rig(), &url);
     common::with_its_own_level(&url, "none");

@@ -3,13 +3,16 @@
 
 mod common;
 
-use common::{Got, Rig, suite};
+use common::suite;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+use store::OwnedReply;
 use store::{CommandLine, Expected, Opener, Operation, OperationKind, Place, ServerPlan};
 use study::Spec;
+use testkit::Rig;
+use testkit::replies::refusal;
 
 fn rig() -> &'static Rig {
     static RIG: OnceLock<Rig> = OnceLock::new();
@@ -40,10 +43,10 @@ fn any_bytes_do_as_key_and_value() {
         vec![0; rig().capabilities().max_key_bytes],
     ]);
     for key in &keys {
-        assert_eq!(client.put(key, &[&all[..], key].concat()), Got::Done, "{key:?}");
+        assert_eq!(client.put(key, &[&all[..], key].concat()), OwnedReply::Done, "{key:?}");
     }
     for key in &keys {
-        assert!(client.get(key) == Got::Value([&all[..], key].concat()), "{key:?}");
+        assert!(client.get(key) == OwnedReply::Value([&all[..], key].concat()), "{key:?}");
     }
 }
 
@@ -51,9 +54,9 @@ fn any_bytes_do_as_key_and_value() {
 #[ignore = "needs MySQL's memcached plugin, which ./test --full gets"]
 fn what_is_put_is_a_row_that_sql_sees() {
     let mut client = rig().client(1, 1);
-    assert_eq!(client.put(b"row", b"\0|\xff"), Got::Done);
-    let socket = rig().socket("mysql.sock");
-    let accounts = std::fs::read_to_string(rig().socket("accounts.sql")).unwrap();
+    assert_eq!(client.put(b"row", b"\0|\xff"), OwnedReply::Done);
+    let socket = rig().file("mysql.sock");
+    let accounts = std::fs::read_to_string(rig().file("accounts.sql")).unwrap();
     let (_, password) = accounts.split_once("IDENTIFIED BY '").unwrap();
     let password = format!("-p{}", password.split_once('\'').unwrap().0);
     let statement = "SELECT hex(v) FROM kvtrial.kvtrial_kv WHERE k = 'row'";
@@ -77,17 +80,16 @@ fn counters_are_not_declared_because_the_plugin_cuts_increments_off() {
     assert!(!rig().has(OperationKind::Increment) && rig().capabilities().counter.is_none());
     let mut client = rig().client(1, 1);
     let mut add = |by| client.call(Operation::Increment { key: b"n", by });
-    assert_eq!(add(5), Got::Number(5));
+    assert_eq!(add(5), OwnedReply::Number(5));
     let mut count = 5;
     for by in [105, -103, 1 << 40] {
         match add(by) {
-            Got::Number(now) => {
+            OwnedReply::Number(now) => {
                 count += i64::from(by as i32); // cut off
                 assert_eq!(now, count, "a version that counts right: declare its counters");
             }
             // Now and then the plugin does not know its own numbers.
-            Got::Refused(words) => assert!(words.contains("non-numeric"), "{words}"),
-            other => panic!("{other:?}"),
+            other => assert!(refusal(&other).is_some_and(|words| words.contains("non-numeric")), "{other:?}"),
         }
     }
 }
@@ -98,8 +100,8 @@ fn of_two_that_create_a_key_one_is_told_of_the_conflict() {
     let mut client = rig().client(2, 1);
     let create = Operation::CompareAndSet { key: b"created", expected: Expected::Absent, value: b"v" };
     let mut both = client.all(&[create, create]);
-    both.sort_by_key(|got| *got == Got::Done);
-    assert_eq!(both, [Got::Conflict, Got::Done]);
+    both.sort_by_key(|got| *got == OwnedReply::Done);
+    assert_eq!(both, [OwnedReply::Conflict, OwnedReply::Done]);
 }
 
 /// The plan for kvtrial as root, with a program that has the plugin beside it and is never started.
@@ -111,7 +113,7 @@ fn plan_as_root(name: &str) -> ServerPlan {
         std::fs::write(base.path().join(file), "").unwrap();
     }
     let spec: Spec = format!("{name},program={}", base.path().join("bin/mysqld").display()).parse().unwrap();
-    let Opener::Server { plan, .. } = common::info(name).opener else { panic!("no server") };
+    let Opener::Server { plan, .. } = testkit::rig::info(name).opener else { panic!("no server") };
     let mut place = Place::new("/private", true, study::Secret::new("tulip"), || Ok(7));
     plan(&spec, &mut place).unwrap().nodes.remove(0).plan
 }
@@ -146,7 +148,7 @@ fn the_server_is_not_root_and_nobody_speaks_sql_to_it_without_the_password_of_th
 fn a_server_without_the_plugin_is_refused_and_what_is_missing_is_said() {
     let found = store::programs::find(&["redis-server"], &[]).unwrap();
     let spec: Spec = format!("mysql-memcached,program={}", found.display()).parse().unwrap();
-    let Opener::Server { plan, .. } = common::info("mysql-memcached").opener else { panic!("no server") };
+    let Opener::Server { plan, .. } = testkit::rig::info("mysql-memcached").opener else { panic!("no server") };
     let error = plan(&spec, &mut Place::on_paper(true)).err().unwrap().to_string();
     assert!(error.contains("libmemcached.so") && error.contains("KVTRIAL_MYSQLD"), "{error}");
 }

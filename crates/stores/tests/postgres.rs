@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::Rig;
 use std::sync::OnceLock;
+use testkit::Rig;
 
 fn rig() -> &'static Rig {
     static RIG: OnceLock<Rig> = OnceLock::new();
@@ -27,7 +27,7 @@ fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
 #[test]
 fn on_the_users_own_server_only_our_schema_is_touched() {
     // The private server's other database: schemas of one are not seen in the other.
-    let (password, socket) = (rig().password(), rig().socket(".s.PGSQL.5432"));
+    let (password, socket) = (rig().password(), rig().file(".s.PGSQL.5432"));
     let url = format!("postgres-unix://postgres:{password}@{socket}?template1");
     common::as_the_users_own(rig(), &url);
     common::with_its_own_level(&url, "none");

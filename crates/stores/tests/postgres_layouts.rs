@@ -9,8 +9,9 @@ mod common;
 macro_rules! on_layout {
     ($layout:ident) => {
         mod $layout {
-            use crate::common::{self, Rig};
+            use crate::common;
             use std::sync::OnceLock;
+            use testkit::Rig;
 
             fn rig() -> &'static Rig {
                 static RIG: OnceLock<Rig> = OnceLock::new();
@@ -40,6 +41,6 @@ on_layout!(jsonb);
 #[test]
 fn a_layout_there_is_not_is_answered_with_those_there_are() {
     let spec: study::Spec = "postgres,layout=xml".parse().unwrap();
-    let error = common::info("postgres").check_options(&spec).unwrap_err().to_string();
+    let error = testkit::rig::info("postgres").check_options(&spec).unwrap_err().to_string();
     assert!(error.contains("table, hstore, jsonb"), "{error}");
 }

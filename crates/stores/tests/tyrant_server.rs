@@ -6,12 +6,14 @@
 #[allow(dead_code)] // only some of it is used here
 mod battery;
 
-use battery::{Answer, Client};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use store::OwnedReply;
 use store::{Opener, Place, Probe, ServerPlan, Store, StoreError};
 use study::Spec;
 use tempfile::TempDir;
+use testkit::Client;
+use testkit::replies::value;
 
 /// Set for the tests that are run with a PATH of their own; without it they have nothing to say.
 const CHILD: &str = "KVTRIAL_TYRANT_CHILD";
@@ -77,14 +79,14 @@ fn child_starts_what_it_finds() {
         let mut server = start(&plan);
         let store = ready(|| connect(&spec, std::slice::from_ref(&plan.endpoint)));
         let mut client = Client::of(&*store);
-        assert_eq!(client.put("k", "v"), Answer::Done);
-        assert_eq!(client.get("k"), Answer::value("v"));
+        assert_eq!(client.put("k", "v"), OwnedReply::Done);
+        assert_eq!(client.get("k"), value("v"));
         stop(&plan, &mut server);
         assert!(directory.path().join("casket.tch").is_file());
         // Started again over the same file, it still has what an orderly end closed.
         let mut server = start(&plan);
         let store = ready(|| connect(&spec, std::slice::from_ref(&plan.endpoint)));
-        assert_eq!(Client::of(&*store).get("k"), Answer::value("v"));
+        assert_eq!(Client::of(&*store).get("k"), value("v"));
         stop(&plan, &mut server);
     }
 }

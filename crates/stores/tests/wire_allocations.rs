@@ -1,14 +1,13 @@
 //! In a steady state an operation over a wire store allocates nothing, whatever its kind and the size of its value.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod wire_support;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 use store::{Expected, Operation, OperationKind, Reply, Session, Sink, Slot, Until};
-use wire_support::{Server, noise};
+use testkit::Rig;
+use testkit::bytes::noise;
 
 /// Counts this thread's allocations.
 struct Counting;
@@ -78,7 +77,7 @@ fn no_operation_allocates_once_the_largest_values_have_been_seen() {
         "the counter counts"
     );
     for spec in ["redis-unix", "redis", "memcached-unix", "memcached"] {
-        let server = Server::start(spec);
+        let server = Rig::start(spec);
         let store = server.store();
         let has = |kind| store.capabilities().has(kind);
         let large = noise(1, 150_000);

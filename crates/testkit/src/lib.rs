@@ -1,8 +1,25 @@
-//! Servers for tests: one that lies in every way a server can, and one that speaks the Tyrant protocol; and sample studies.
+//! What the tests share: replies that own their bytes, a client over all slots, stores with their servers; servers that lie in every
+//! way a server can, one that speaks the Tyrant protocol; sample studies.
 //!
-//! What never lives here: anything users get. No crate depends on this one but for its tests.
+//! What never lives here: anything users get. No crate depends on this one but for its tests, and those in its folder `tests`: what
+//! stands here knows the crates as others do, not as their own unit tests.
 
 mod built;
+pub mod bytes;
+#[cfg(feature = "rig")]
+pub mod client;
 pub mod lying;
+#[cfg(feature = "rig")]
+pub mod replies;
+#[cfg(feature = "rig")]
+pub mod rig;
 pub mod studies;
 pub mod tyrant_server;
+pub mod waiting;
+
+#[cfg(feature = "rig")]
+pub use client::Client;
+#[cfg(feature = "rig")]
+pub use replies::Inbox;
+#[cfg(feature = "rig")]
+pub use rig::Rig;

@@ -1,0 +1,155 @@
+//! A store of the registry with its private server, started as kvtrial starts it.
+
+use crate::client::Client;
+use host::{Nodes, OpenStore};
+use std::sync::OnceLock;
+use store::{Capabilities, Connect, Endpoint, Opener, OperationKind, Store, StoreError, StoreInfo};
+use study::Spec;
+
+/// A store and what stands behind it. What a test does not expect panics.
+pub struct Rig {
+    spec: Spec,
+    open: OpenStore,
+}
+
+/// What the registry says of a store.
+pub fn info(name: &str) -> &'static StoreInfo {
+    stores::find(name).unwrap_or_else(|| panic!("no store named {name}"))
+}
+
+/// How an adapter connects to servers that run.
+pub fn connect_of(name: &str) -> Connect {
+    let Opener::Server { connect, .. } = info(name).opener else { panic!("{name} is no server") };
+    connect
+}
+
+impl Rig {
+    /// Opens the store of a spec; a server is started, and answers.
+    pub fn start(spec: &str) -> Rig {
+        let spec: Spec = spec.parse().unwrap_or_else(|error| panic!("{spec}: {error}"));
+        let open = host::open(info(&spec.name), &spec, &std::env::temp_dir());
+        Rig { open: open.unwrap_or_else(|error| panic!("{error}")), spec }
+    }
+
+    /// One that all tests of a file share.
+    pub fn shared(spec: &str, cell: &'static OnceLock<Rig>) -> &'static Rig {
+        cell.get_or_init(|| Rig::start(spec))
+    }
+
+    /// The store.
+    pub fn store(&self) -> &dyn Store {
+        self.open.store()
+    }
+
+    /// The store, connected to once more.
+    ///
+    /// # Errors
+    /// When its server cannot be reached.
+    pub fn connect(&self) -> Result<Box<dyn Store>, StoreError> {
+        connect_of(&self.spec.name)(&self.spec, std::slice::from_ref(self.endpoint()))
+    }
+
+    /// What it can do.
+    pub fn capabilities(&self) -> &Capabilities {
+        self.store().capabilities()
+    }
+
+    /// Whether it does this itself.
+    pub fn has(&self, kind: OperationKind) -> bool {
+        self.capabilities().has(kind)
+    }
+
+    /// A session.
+    pub fn client(&self, clients: u32, pipeline: u32) -> Client {
+        Client::new(self.store(), clients, pipeline)
+    }
+
+    /// Where the server listens.
+    pub fn endpoint(&self) -> &Endpoint {
+        self.open.endpoint().unwrap_or_else(|| panic!("{} has no server", self.spec))
+    }
+
+    /// The port of a server that listens on one.
+    pub fn port(&self) -> u16 {
+        let endpoint = self.endpoint();
+        endpoint.tcp().unwrap_or_else(|| panic!("{endpoint} is no port")).1
+    }
+
+    /// The server's process.
+    pub fn pid(&self) -> i32 {
+        self.open.server_pid().unwrap_or_else(|| panic!("{} has no server", self.spec))
+    }
+
+    /// The server as a user reaches it by URL: `root:…@127.0.0.1:2379`, without the login where it asks for none.
+    pub fn authority(&self) -> String {
+        let endpoint = self.endpoint();
+        let login = endpoint.user.as_ref().zip(endpoint.password.as_ref());
+        let login = login.map_or(String::new(), |(user, password)| format!("{user}:{}@", password.reveal()));
+        format!("{login}127.0.0.1:{}", self.port())
+    }
+
+    /// The password the server was given, or nothing.
+    pub fn password(&self) -> String {
+        self.endpoint().password.as_ref().map(|password| password.reveal().to_owned()).unwrap_or_default()
+    }
+
+    /// The arguments the server was started with.
+    pub fn arguments(&self) -> Vec<String> {
+        let line = std::fs::read(format!("/proc/{}/cmdline", self.pid())).unwrap_or_default();
+        String::from_utf8_lossy(&line).split('\0').map(str::to_owned).collect()
+    }
+
+    /// What stands behind this in the server's arguments.
+    pub fn argument(&self, name: &str) -> String {
+        let arguments = self.arguments();
+        let found = arguments.iter().find_map(|argument| argument.strip_prefix(name));
+        found.unwrap_or_else(|| panic!("no {name} in {arguments:?}")).to_owned()
+    }
+
+    /// A file beside the server's data.
+    pub fn file(&self, name: &str) -> String {
+        let arguments = self.arguments();
+        let directory = arguments.iter().find_map(|argument| argument.split('=').next_back()?.strip_suffix("/data"));
+        format!("{}/{name}", directory.unwrap_or_else(|| panic!("no data in {arguments:?}")))
+    }
+
+    /// Bytes on disk.
+    pub fn disk_bytes(&self) -> u64 {
+        self.open.disk_bytes().unwrap_or_else(|| panic!("{} has no directory", self.spec))
+    }
+
+    /// Kills the server without warning.
+    pub fn kill(&self) {
+        self.nodes().kill("").unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Starts a killed server again, in its directory and at its endpoint.
+    pub fn start_again(&self) {
+        self.nodes().restart("").unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Kills the server and starts it again.
+    pub fn restart(&self) {
+        self.kill();
+        self.start_again();
+    }
+
+    /// Lets the server keep its connections and answer nobody.
+    pub fn freeze(&self) {
+        self.nodes().freeze("").unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Lets a frozen server go on.
+    pub fn thaw(&self) {
+        self.nodes().thaw("").unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Ends the server and removes its directory.
+    pub fn close(self) {
+        self.open.close().unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    fn nodes(&self) -> &Nodes {
+        self.open.nodes().unwrap_or_else(|| panic!("{} has no server", self.spec))
+    }
+}
