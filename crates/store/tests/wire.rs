@@ -7,7 +7,9 @@ use kvtrial_store::{Endpoint, Until, wire};
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
-use wire_peer::{Answer, Letters, Peers, answer_of};
+use testkit::replies::{breach, broken, loss, value};
+use testkit::waiting::PATIENCE;
+use wire_peer::{Letters, Peers};
 
 /// One connection reads blocking, two are watched by epoll: everything here must hold for both.
 const CLIENTS: [u32; 2] = [1, 2];
@@ -22,7 +24,7 @@ fn requests_leave_in_one_write_and_replies_come_back_in_order() {
         assert!(peers.poll(Until::Now).is_empty());
         assert_eq!(peers.received(0), "key0\nkey1\nkey2\n");
         peers.send(0, b"1:a0:3:ccc");
-        assert_eq!(peers.poll(Until::Now), [(0, answer_of("a")), (1, answer_of("")), (2, answer_of("ccc"))]);
+        assert_eq!(peers.poll(Until::Now), [(0, value("a")), (1, value("")), (2, value("ccc"))]);
         assert_eq!(peers.arrivals, 1, "one read, one arrival");
     }
 }
@@ -53,7 +55,7 @@ proptest! {
             }
             start = cut;
         }
-        let expected: Vec<_> = (0..).zip(&values).map(|(slot, value)| (slot, answer_of(value))).collect();
+        let expected: Vec<_> = (0..).zip(&values).map(|(slot, text)| (slot, value(text))).collect();
         assert!(answers == expected);
         assert!(peers.poll(Until::Now).is_empty());
     }
@@ -72,7 +74,7 @@ fn a_reply_split_at_any_byte_decodes_alike() {
                 peers.send(0, part);
                 answers.extend(peers.poll(Until::Now));
             }
-            assert_eq!(answers, [(0, answer_of("one")), (1, answer_of("three"))], "cut at {cut}");
+            assert_eq!(answers, [(0, value("one")), (1, value("three"))], "cut at {cut}");
         }
     }
 }
@@ -85,7 +87,10 @@ fn a_reply_given_twice_at_once_is_caught_at_once() {
         peers.poll(Until::Now);
         peers.send(0, b"1:x1:x");
         let answers = peers.poll(Until::Now);
-        assert!(matches!(&answers[..], [(0, Answer::Protocol(words))] if words.contains("more than")), "{answers:?}");
+        assert!(
+            matches!(&answers[..], [(0, reply)] if breach(reply).is_some_and(|words| words.contains("more than"))),
+            "{answers:?}"
+        );
         assert!(peers.hung_up(0));
     }
 }
@@ -97,18 +102,18 @@ fn a_reply_nobody_asked_for_fails_the_next_operation_of_its_connection() {
         peers.get(0, "a");
         peers.poll(Until::Now);
         peers.send(0, b"1:x");
-        assert_eq!(peers.poll(Until::Now), [(0, answer_of("x"))]);
+        assert_eq!(peers.poll(Until::Now), [(0, value("x"))]);
         peers.send(0, b"1:x");
         assert!(peers.poll(Until::Now).is_empty());
         let told = peers.try_get(0, "b");
-        assert!(matches!(&told, Some(Answer::Protocol(words)) if words.contains("more than")), "{told:?}");
+        assert!(told.as_ref().and_then(breach).is_some_and(|words| words.contains("more than")), "{told:?}");
         // Said once; then the connection is made again.
         peers.get(0, "c");
         peers.poll(Until::Now);
         peers.accept(0);
         assert_eq!(peers.received(0), "c\n");
         peers.send(0, b"1:y");
-        assert_eq!(peers.poll(Until::Now), [(0, answer_of("y"))]);
+        assert_eq!(peers.poll(Until::Now), [(0, value("y"))]);
     }
 }
 
@@ -122,8 +127,8 @@ fn what_is_not_the_protocol_fails_all_in_flight_and_hangs_up() {
         peers.poll(Until::Now);
         peers.send(0, b"1:x#");
         let answers = peers.poll(Until::Now);
-        assert_eq!(answers[0], (0, answer_of("x")));
-        assert_eq!(answers[1..], [1, 2].map(|slot| (slot, Answer::Protocol("a length and a colon".into()))));
+        assert_eq!(answers[0], (0, value("x")));
+        assert_eq!(answers[1..], [1, 2].map(|slot| (slot, broken("a length and a colon"))));
         assert!(peers.hung_up(0));
     }
 }
@@ -136,20 +141,23 @@ fn a_connection_lost_in_the_middle_of_a_reply_fails_what_was_in_flight_on_it_alo
     }
     peers.poll(Until::Now);
     peers.send(0, b"1:x5:hal");
-    assert_eq!(peers.poll(Until::Now), [(0, answer_of("x"))]);
+    assert_eq!(peers.poll(Until::Now), [(0, value("x"))]);
     peers.received(0); // hanging up on bytes not read would be a reset
     peers.hang_up(0);
     let answers = peers.poll(Until::Now);
-    assert!(matches!(&answers[..], [(1, Answer::Lost(words))] if words.contains("closed")), "{answers:?}");
+    assert!(
+        matches!(&answers[..], [(1, reply)] if loss(reply).is_some_and(|words| words.contains("closed"))),
+        "{answers:?}"
+    );
     peers.send(1, b"1:y1:z");
-    assert_eq!(peers.poll(Until::Now), [(2, answer_of("y")), (3, answer_of("z"))]);
+    assert_eq!(peers.poll(Until::Now), [(2, value("y")), (3, value("z"))]);
     // Nothing of the half reply is left when the connection is made again.
     peers.get(1, "again");
     peers.poll(Until::Now);
     peers.accept(0);
     assert_eq!(peers.received(0), "again\n");
     peers.send(0, b"2:ok");
-    assert_eq!(peers.poll(Until::Now), [(1, answer_of("ok"))]);
+    assert_eq!(peers.poll(Until::Now), [(1, value("ok"))]);
 }
 
 #[test]
@@ -166,18 +174,18 @@ fn a_request_larger_than_the_sockets_buffers_arrives_whole_while_replies_are_tak
         // The first reply gets through although the second request is stuck.
         peers.send(0, b"1:1");
         let mut answers = peers.poll(Until::Now);
-        assert_eq!(answers, [(0, answer_of("1"))]);
+        assert_eq!(answers, [(0, value("1"))]);
         let mut received = String::new();
         let start = Instant::now();
         while received.len() < expected.len() {
             received += &peers.received(0);
             answers.extend(peers.poll(Until::At(Instant::now() + Duration::from_millis(1))));
-            assert!(start.elapsed() < Duration::from_secs(30));
+            assert!(start.elapsed() < PATIENCE);
         }
         assert!(received == expected);
         peers.send(0, b"1:20:1:4");
         answers.extend(peers.poll(Until::Now));
-        assert_eq!(answers[1..], [(1, answer_of("2")), (2, answer_of("")), (3, answer_of("4"))]);
+        assert_eq!(answers[1..], [(1, value("2")), (2, value("")), (3, value("4"))]);
     }
 }
 
@@ -186,8 +194,8 @@ fn a_connection_that_cannot_be_made_again_is_tried_less_and_less_often() {
     for clients in CLIENTS {
         let mut peers = Peers::new(clients, 2);
         peers.close_all();
-        let (start, mut lost) = (Instant::now(), 0);
-        while start.elapsed() < Duration::from_millis(900) {
+        let start = Instant::now();
+        for _ in 0..8 {
             peers.get(0, "k");
             peers.get(1, "k");
             let mut answers = Vec::new();
@@ -195,24 +203,24 @@ fn a_connection_that_cannot_be_made_again_is_tried_less_and_less_often() {
                 answers = peers.poll(Until::At(start + Duration::from_secs(60)));
             }
             assert_eq!(answers.len(), 2);
-            assert!(answers.iter().all(|(_, answer)| matches!(answer, Answer::Lost(_))), "{answers:?}");
-            lost += 1;
+            assert!(answers.iter().all(|(_, answer)| loss(answer).is_some()), "{answers:?}");
         }
-        // At 0, 0, 10, 30, 70, 150, 310, 630, 1130 ms.
-        assert!((5..=10).contains(&lost), "{clients}: {lost} attempts in 0.9 s");
+        // At 0, 0, 10, 30, 70, 150, 310, 630 ms; later on a busy machine, never earlier.
+        assert!(start.elapsed() >= Duration::from_millis(630), "{clients}: 8 attempts in {:?}", start.elapsed());
         peers.listen();
         peers.get(0, "k");
         let back = Instant::now();
-        let mut answers = Vec::new();
+        let (mut answers, mut polls_too_late) = (Vec::new(), 0);
         while !peers.accept_waiting(0) {
+            polls_too_late += u32::from(back.elapsed() > wire::RETRY_LONGEST);
+            assert!(polls_too_late < 2, "no attempt though {:?} are over", wire::RETRY_LONGEST);
             answers.extend(peers.poll(Until::At(back + wire::RETRY_LONGEST)));
-            assert!(back.elapsed() < 2 * wire::RETRY_LONGEST, "no attempt within {:?}", wire::RETRY_LONGEST);
         }
         peers.send(0, b"2:up");
         while answers.is_empty() {
             answers = peers.poll(Until::At(Instant::now() + Duration::from_secs(1)));
         }
-        assert_eq!(answers, [(0, answer_of("up"))]);
+        assert_eq!(answers, [(0, value("up"))]);
     }
 }
 
@@ -220,19 +228,18 @@ fn a_connection_that_cannot_be_made_again_is_tried_less_and_less_often() {
 fn a_server_that_answers_and_hangs_up_each_time_is_reached_each_time() {
     for clients in CLIENTS {
         let mut peers = Peers::new(clients, 1);
-        let start = Instant::now();
         for round in 0..50 {
             peers.get(0, "k");
             peers.poll(Until::Now);
             if round > 0 {
+                // It is there already: nothing is waited for after a connection that worked.
                 peers.accept(0);
             }
             peers.send(0, b"1:x");
-            assert_eq!(peers.poll(Until::Now), [(0, answer_of("x"))]);
+            assert_eq!(peers.poll(Until::Now), [(0, value("x"))]);
             peers.hang_up(0);
             peers.poll(Until::Now);
         }
-        assert!(start.elapsed() < Duration::from_secs(2), "no waiting after a connection that worked");
     }
 }
 
@@ -275,14 +282,14 @@ fn a_length_that_is_a_lie_costs_no_memory() {
 #[test]
 fn a_reply_larger_than_any_that_can_come_fails_when_it_is_announced_or_has_grown_so_large() {
     let mut peers = Peers::new(1, 2);
-    peers.session.believe(1000);
+    peers.client.session.believe(1000);
     let most = 2000 + (1 << 20);
     peers.get(0, "k");
     peers.get(1, "k");
     peers.poll(Until::Now);
     peers.send(0, format!("1:a{most}:").as_bytes());
     let words = format!("announces a reply of {} bytes, more than the {most} it can have here", most + 8);
-    assert_eq!(peers.poll(Until::Now), [(0, answer_of("a")), (1, Answer::Protocol(words))]);
+    assert_eq!(peers.poll(Until::Now), [(0, value("a")), (1, broken(&words))]);
     assert!(peers.hung_up(0));
     // One that just fits is taken, over a new connection.
     peers.get(0, "k");
@@ -299,5 +306,5 @@ fn a_reply_larger_than_any_that_can_come_fails_when_it_is_announced_or_has_grown
     while answers.is_empty() {
         answers.extend(peers.poll(Until::Now));
     }
-    assert!(answers == [(0, Answer::Value("x".repeat(fits).into()))]);
+    assert!(answers == [(0, value("x".repeat(fits)))]);
 }

@@ -91,9 +91,12 @@ pub fn program(name: &str, package: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("this test needs {name}; install it with: apt install {package}"))
 }
 
+/// How long a server of a test may take to start.
+pub const START_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// A plan that runs this over TCP, without preparation.
 pub fn plan(port: u16, run: CommandLine) -> ServerPlan {
-    ServerPlan { start_timeout: Duration::from_secs(60), ..ServerPlan::new(run, Endpoint::loopback(port)) }
+    ServerPlan { start_timeout: START_TIMEOUT, ..ServerPlan::new(run, Endpoint::loopback(port)) }
 }
 
 pub fn redis(place: &Place) -> CommandLine {

@@ -2,12 +2,12 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use kvtrial_store::wire::{self, Codec, Decoded, Expect};
-use kvtrial_store::{Endpoint, Failure, Operation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
+use kvtrial_store::{Endpoint, Failure, Operation, OwnedReply, Reply, Session, SessionPlan, Slot, StoreError, Until};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::task::{Context, Poll, Waker};
 use tempfile::TempDir;
+use testkit::Client;
 
 /// Requests are `key LF`; replies `length : value`. The hello is `hello LF`, its only good reply `2:hi`.
 pub struct Letters {
@@ -70,44 +70,6 @@ fn letters(input: &[u8]) -> Decoded<'_> {
     }
 }
 
-/// A reply that is owned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    Value(Vec<u8>),
-    Lost(String),
-    Protocol(String),
-}
-
-pub fn answer_of(value: &str) -> Answer {
-    Answer::Value(value.into())
-}
-
-fn owned(reply: Reply<'_>) -> Answer {
-    match reply {
-        Reply::Value(value) => Answer::Value(value.into()),
-        Reply::Failed(Failure::ConnectionLost(words)) => Answer::Lost(words.into()),
-        Reply::Failed(Failure::Protocol(words)) => Answer::Protocol(words.into()),
-        other => panic!("{other:?}"),
-    }
-}
-
-#[derive(Default)]
-struct Inbox {
-    answers: Vec<(Slot, Answer)>,
-    arrivals: u32,
-}
-
-impl Sink for Inbox {
-    fn arrived(&mut self) {
-        self.arrivals += 1;
-    }
-
-    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
-        assert!(self.arrivals > 0, "a reply came before its arrival was told");
-        self.answers.push((slot, owned(*reply)));
-    }
-}
-
 pub fn directory() -> TempDir {
     TempDir::new().unwrap()
 }
@@ -123,7 +85,7 @@ pub fn session(
 
 /// A session, and the other ends of its connections.
 pub struct Peers {
-    pub session: Box<dyn Session>,
+    pub client: Client,
     /// Arrivals the last poll reported.
     pub arrivals: u32,
     path: PathBuf,
@@ -137,9 +99,9 @@ impl Peers {
         let directory = directory();
         let path = directory.path().join("peer.sock");
         let listener = listen(&path);
-        let session = session(&Endpoint::unix(&path), clients, pipeline, Letters::silent).unwrap();
+        let client = Client::over(session(&Endpoint::unix(&path), clients, pipeline, Letters::silent).unwrap());
         let peers = (0..clients).map(|_| None).collect();
-        let mut peers = Peers { session, arrivals: 0, path, listener: Some(listener), peers, _directory: directory };
+        let mut peers = Peers { client, arrivals: 0, path, listener: Some(listener), peers, _directory: directory };
         (0..clients as usize).for_each(|number| peers.accept(number));
         peers
     }
@@ -150,16 +112,14 @@ impl Peers {
     }
 
     /// Submits a get.
-    pub fn try_get(&mut self, slot: Slot, key: &str) -> Option<Answer> {
-        self.session.submit(slot, &Operation::Get { key: key.as_bytes() }).unwrap().map(owned)
+    pub fn try_get(&mut self, slot: Slot, key: &str) -> Option<OwnedReply> {
+        self.client.session.submit(slot, &Operation::Get { key: key.as_bytes() }).unwrap().map(OwnedReply::from)
     }
 
-    pub fn poll(&mut self, until: Until) -> Vec<(Slot, Answer)> {
-        let mut inbox = Inbox::default();
-        let polled = self.session.poll(&mut Context::from_waker(Waker::noop()), until, &mut inbox);
-        assert!(matches!(polled, Poll::Ready(Ok(()))), "{polled:?}");
+    pub fn poll(&mut self, until: Until) -> Vec<(Slot, OwnedReply)> {
+        let inbox = self.client.poll(until);
         self.arrivals = inbox.arrivals;
-        inbox.answers
+        inbox.replies
     }
 
     fn peer(&mut self, number: usize) -> &mut UnixStream {
