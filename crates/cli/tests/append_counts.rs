@@ -52,6 +52,16 @@ fn counts_has_the_known_answer_on_every_store() {
 }
 
 #[test]
+fn a_cell_says_how_many_records_its_job_leaves_whatever_the_job_calls_them() {
+    for (words, name) in [("counts --data gen:20:42", "terms"), ("append --data gen:200:7", "keys")] {
+        let desk = Desk::new();
+        let ran = desk.kvtrial(&format!("run {words} -s ram --repeats 1 --no-baselines --out out"));
+        let (study, cell) = (ran.study.as_ref().unwrap(), ran.cell("ram"));
+        assert!(cell["records"].as_u64() > Some(10) && cell["records"] == study["input"][name], "{name}: {cell}");
+    }
+}
+
+#[test]
 fn the_shipped_messages_are_counted_on_three_kinds_of_store() {
     answers_on(&["ram", "redis-unix", "memcached-unix"], "counts --clients 2 --pipeline 64", VADER);
 }

@@ -5,6 +5,7 @@ mod common;
 
 use common::Desk;
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
 
 /// Every name of the registry.
 fn registered() -> Vec<&'static str> {
@@ -35,6 +36,21 @@ fn a_store_that_is_not_found_shows_its_install_line() {
     for install in ["apt-get install redis-server", "apt-get install memcached"] {
         assert!(ran.stdout.contains(install), "{}", ran.stdout);
     }
+}
+
+#[test]
+fn what_a_program_says_of_itself_is_escaped_in_the_json_as_in_every_other() {
+    let desk = Desk::new();
+    let said = "Redis server v=7.0.15\u{7f}\u{9b}2J\u{202e}";
+    let program = desk.file("redis-server", format!("#!/bin/sh\nprintf '%s\\n' '{said}'\n"));
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", desk.path().display());
+    let ran = desk.finished(desk.command("stores --json").env("PATH", path).output().unwrap());
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let list: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
+    let redis = list.iter().find(|store| store["name"] == "redis").unwrap();
+    assert!(redis["presence"]["what"].as_str().unwrap().contains("7.0.15\u{7f}\u{9b}2J\u{202e}"), "{redis}");
+    assert!(!ran.stdout.contains(study::is_hidden), "{:?}", ran.stdout);
 }
 
 #[test]

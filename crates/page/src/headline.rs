@@ -1,6 +1,5 @@
 //! The finding in a sentence: which store is best, by how much, or that there is no difference.
 
-use crate::charts::rate;
 use crate::figures;
 use crate::identity::label;
 use crate::sweep_words::sweep_sentences;
@@ -24,7 +23,7 @@ pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -
         (None, [], []) => vec!["This study has no cells.".to_owned()],
         (None, [], [one]) => part_sentences(one),
         (None, [], several) => sweep_sentences(study, several),
-        (None, searches, _) => searches.iter().map(rate::sentence).collect(),
+        (None, searches, _) => searches.iter().map(words::rate_search::sentence).collect(),
     };
     if studies > 1 {
         let text = format!(

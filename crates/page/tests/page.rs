@@ -155,7 +155,14 @@ fn a_search_for_a_setting_tells_best_gain_front_and_what_did_not_matter_and_rank
 fn a_search_for_a_rate_shows_its_curve_and_ranks_only_the_closed_loop() {
     let study = sample::searched();
     let html = report(&study).html();
-    assert!(html.contains("redis-unix keeps p99&lt;2ms up to 21.0k/s (20.1k/s to 22.0k/s, 94 % interval, n = 5)"));
+    assert!(
+        html.contains(
+            "redis-unix keeps p99&lt;2ms up to 21.0k operations per second (20.1k to 22.0k, 94 % of 5 rounds)"
+        )
+    );
+    // The terminal says the same, to the letter.
+    let sentence = words::rate_search::sentence(&study.rate_search[0]);
+    assert!(html.contains(&sentence.replace('<', "&lt;")), "{sentence}");
     assert_eq!(html.matches("<figure id=\"chart-ranking-").count(), 1);
 }
 

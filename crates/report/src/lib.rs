@@ -38,6 +38,6 @@ pub use layout::{Colour, fit_terminal};
 pub use pivot::sweep_table;
 pub use progress::{Moment, Progress};
 pub use rate_search::rate_search;
-pub use stores_table::{Presence, StoreRow, stores_json, stores_table};
+pub use stores_table::{Presence, StoreRow, stores_table};
 pub use study_table::study_table;
 pub use tune::tune_text;

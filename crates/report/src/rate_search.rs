@@ -2,7 +2,7 @@
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::reasons;
-use study::{Quantity, RateLimit, RatePoint, RateSearch, Study};
+use study::{RateLimit, RatePoint, Study};
 use words::units;
 
 const COLUMNS: [Column; 6] = [
@@ -14,15 +14,12 @@ const COLUMNS: [Column; 6] = [
     Column { title: "BOUND", side: Side::Left, gap: 2 },
 ];
 
-/// Fewer rounds than these have no interval.
-const LEAST_ROUNDS: u32 = 5;
-
 /// For each store a sentence with the rate, and the curve of response time over offered rate. At most 80 columns wide.
 pub fn rate_search(study: &Study, colour: Colour) -> String {
     let mut text = String::new();
     for search in &study.rate_search {
         text.push('\n');
-        text += &paragraph(&sentence(search), 1, 3, Style::Bold, colour);
+        text += &paragraph(&words::rate_search::sentence(search), 1, 3, Style::Bold, colour);
         let rows: Vec<Row> = search.points.iter().map(row).collect();
         if !rows.is_empty() {
             let table = Table::fit(&COLUMNS, COLUMNS.len() - 1, rows.iter());
@@ -43,45 +40,6 @@ pub fn rate_search(study: &Study, colour: Colour) -> String {
     let legend = "Operations were due at random moments (Poisson); response time counts from the moment each was due. \
                   OFFERED and ANSWERED are operations per second.";
     text + &paragraph(legend, 1, 3, Style::Dim, colour)
-}
-
-/// What was found, in words.
-fn sentence(search: &RateSearch) -> String {
-    let RateSearch { store, bound, .. } = search;
-    let closed = format!("a closed loop did {}", units::count(search.closed_ops_per_s));
-    match (&search.rate, search.limited_by) {
-        (_, RateLimit::Fault) => format!("{store}: no rate, because a trial was void: {closed}"),
-        (_, RateLimit::Bound) => format!(
-            "{store} misses {bound} even when nearly idle ({closed} operations per second). Ask for a larger bound"
-        ),
-        (None, RateLimit::Interrupted) => format!("{store}: the search was interrupted"),
-        (None, _) => format!("{store}: no rate was found"),
-        (Some(rate), RateLimit::Client) => format!(
-            "{store} keeps {bound} up to at least {}; beyond that the client itself was late, so the store may do more: \
-             give it more --threads, or processors of its own",
-            interval(rate)
-        ),
-        (Some(rate), _) => {
-            format!("{store} keeps {bound} up to {} ({closed})", interval(rate))
-        }
-    }
-}
-
-fn interval(rate: &Quantity) -> String {
-    let value = units::count(rate.value);
-    if rate.level > 0.0 {
-        let (low, high) = (units::count(rate.low), units::count(rate.high));
-        format!("{value} operations per second ({low} to {high}, {:.0} % of {} rounds)", rate.level * 100.0, rate.n)
-    } else {
-        let why = match rate.n {
-            1 => "one round has no interval".to_owned(),
-            n if n < LEAST_ROUNDS => {
-                format!("{n} rounds are too few for an interval; --repeats {LEAST_ROUNDS} gives one")
-            }
-            n => format!("no interval: in some of the {n} rounds the bound was kept at every rate, or at none"),
-        };
-        format!("about {value} operations per second ({why})")
-    }
 }
 
 fn row(point: &RatePoint) -> Row {
@@ -132,9 +90,13 @@ mod tests {
         let few = Quantity { value: 9_000.0, low: 9_000.0, high: 9_000.0, level: 0.0, n: 2 };
         let unsure = RateSearch { store: "unsure".into(), rate: Some(few), ..found.clone() };
         let never = RateSearch { rate: None, limited_by: RateLimit::Bound, points: Vec::new(), ..found.clone() };
+        let sentences: Vec<String> = [&found, &client, &never, &unsure].map(words::rate_search::sentence).into();
         let text =
             rate_search(&Study { rate_search: vec![found, client, never, unsure], ..Study::default() }, Colour::Never);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for sentence in &sentences {
+            assert!(words.contains(sentence.as_str()), "{sentence}: {text}");
+        }
         assert!(
             words.contains(
                 "redis-unix keeps p99<2ms up to 41.0k operations per second (40.1k to 42.0k, 94 % of 5 rounds)"

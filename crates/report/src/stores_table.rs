@@ -17,7 +17,7 @@ pub enum Presence {
     NotBuilt(String),
 }
 
-/// One store.
+/// One store. A list of them is what `kvtrial stores --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StoreRow {
     /// Name in specs.
@@ -48,11 +48,6 @@ pub struct StoreRow {
     pub install: String,
     /// Licence of what is measured.
     pub licence: String,
-}
-
-/// The same as JSON, for scripts: a list of objects with the fields of [`StoreRow`].
-pub fn stores_json(stores: &[StoreRow]) -> String {
-    serde_json::to_string_pretty(stores).unwrap_or_else(|_| "[]".into())
 }
 
 const COLUMNS: [Column; 5] = [

@@ -146,6 +146,7 @@ impl Plan {
                 _ => DurabilitySource::SetByKvtrial,
             }),
             input: self.shelf.own_input(&planned.params),
+            records: self.shelf.records(&planned.params),
             ..Cell::default()
         }
     }

@@ -85,6 +85,11 @@ impl Shelf {
         shared
     }
 
+    /// How many records the job leaves in the store, as far as its input for these parameters says.
+    pub fn records(&self, params: &Params) -> Option<u64> {
+        self.inputs.get(params)?.get(self.job.records)?.as_u64()
+    }
+
     /// What only the combination with these parameters read.
     pub fn own_input(&self, params: &Params) -> Input {
         let shared = self.shared_input();

@@ -1,4 +1,4 @@
-//! What studies of earlier builds did not write down. The only place that reads anything out of the name of a store.
+//! What studies of earlier builds did not write down. The only place that reads anything out of names of stores and facts.
 
 use crate::{BudgetLayer, Cell, Spec, Transport};
 
@@ -13,6 +13,12 @@ pub fn layer_and_transport(cell: &Cell) -> (Option<BudgetLayer>, Option<Transpor
     let has_server = if cell.baseline { layer == BudgetLayer::Wire } else { cell.class == "network" };
     let private = if spec.name.ends_with("-unix") { Transport::Unix } else { Transport::Tcp };
     (cell.baseline.then_some(layer), has_server.then(|| spec.transport(Some(private))).flatten())
+}
+
+/// The records a job left in the store: what they were called in the answers of the jobs there were then.
+pub fn records(cell: &Cell) -> Option<u64> {
+    let fact = |name: &str| cell.answer.facts.get(name)?.as_u64();
+    ["records", "keys", "pages", "documents", "rows"].into_iter().find_map(fact)
 }
 
 #[cfg(test)]
@@ -34,6 +40,16 @@ mod tests {
         assert_eq!(cell("redis-unix,durability=os", "network"), (None, Some(Transport::Unix)));
         assert_eq!(cell("redis://10.0.0.5:6379", "network"), (None, None));
         assert_eq!(cell("lmdb", "embedded"), (None, None));
+    }
+
+    #[test]
+    fn records_of_earlier_builds_are_what_their_answers_call_so_and_what_a_cell_says_itself_counts() {
+        let mut cell = Cell::default();
+        assert_eq!(cell.records(), None);
+        cell.answer.facts.insert("pages".into(), 13_194.into());
+        assert_eq!(cell.records(), Some(13_194));
+        cell.records = Some(7);
+        assert_eq!(cell.records(), Some(7));
     }
 
     #[test]

@@ -94,6 +94,9 @@ pub struct Cell {
     pub disk_bytes: Option<Quantity>,
     /// Key and value bytes the job left in the store.
     pub logical_bytes: u64,
+    /// Records the job leaves in the store, as far as its input says. Read it with [`Cell::records`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records: Option<u64>,
     /// Every phase that all counted trials had, in the order they ran.
     pub by_phase: Vec<PhaseSummary>,
     /// Where the time per operation goes; `None` where no baseline can say.
@@ -151,6 +154,11 @@ impl Cell {
     /// record it.
     pub fn transport(&self) -> Option<Transport> {
         self.transport.or_else(|| archived::layer_and_transport(self).1)
+    }
+
+    /// Records the job leaves in the store, as far as its input says. Earlier builds did not record it.
+    pub fn records(&self) -> Option<u64> {
+        self.records.or_else(|| archived::records(self))
     }
 
     /// Whether any trial that counts was finished.

@@ -11,7 +11,7 @@ use study::Spec;
 pub fn stores(arguments: &ListArguments) -> Result<u8, Failure> {
     let rows: Vec<StoreRow> = ::stores::all().map(row).collect();
     if arguments.json {
-        print(&(report::stores_json(&rows) + "\n"))?;
+        print(&archive::json(&rows)?)?;
     } else {
         print(&report::stores_table(&rows, colour()))?;
     }

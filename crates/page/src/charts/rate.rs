@@ -5,7 +5,7 @@ use crate::charts::ranking::WIDEST_LINEAR;
 use crate::figures;
 use analysis::Unit;
 use serde_json::{Value, json};
-use study::{RateLimit, RateSearch, Study};
+use study::{RateSearch, Study};
 
 /// One chart per search.
 pub(crate) fn charts(study: &Study) -> Vec<Chart> {
@@ -13,7 +13,7 @@ pub(crate) fn charts(study: &Study) -> Vec<Chart> {
 }
 
 fn chart(search: &RateSearch) -> Chart {
-    let sentence = sentence(search);
+    let sentence = words::rate_search::sentence(search);
     let line = |name: &str, colour: &str, dash: &str, figure: fn(&study::RatePoint) -> f64| {
         let data: Vec<Value> = search
             .points
@@ -67,22 +67,4 @@ fn chart(search: &RateSearch) -> Chart {
         }),
         table,
     }
-}
-
-/// The finding in words, with the figures of the chart.
-pub(crate) fn sentence(search: &RateSearch) -> String {
-    let (store, bound) = (&search.store, &search.bound);
-    let Some(rate) = &search.rate else {
-        let why = match search.limited_by {
-            RateLimit::Fault => "the search ended with a wrong or missing answer",
-            RateLimit::Interrupted => "the search was interrupted",
-            _ => "no rate keeps it",
-        };
-        return format!("{store}: no highest rate with {bound}, {why}.");
-    };
-    let client = match search.limited_by {
-        RateLimit::Client => " Beyond it the client itself was late: the store may do more.",
-        _ => "",
-    };
-    format!("{store} keeps {bound} up to {}.{client}", figures::with_interval(rate, Unit::PerSecond))
 }

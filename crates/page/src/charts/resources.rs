@@ -106,10 +106,29 @@ fn scaled(it: Quantity, factor: f64) -> Quantity {
     Quantity { value: it.value * factor, low: it.low * factor, high: it.high * factor, ..it }
 }
 
-/// Bytes on disk, else the server's memory, by records. The number of records is what the job says in its answer.
+/// Bytes on disk, else the server's memory, by records.
 fn bytes_per_record(cell: &Cell) -> Option<Quantity> {
-    let fact = |name: &str| cell.answer.facts.get(name)?.as_f64().filter(|it| *it > 0.0);
-    let records = ["records", "keys", "pages", "documents", "rows"].into_iter().find_map(fact)?;
+    let records = cell.records().filter(|records| *records > 0)? as f64;
     let disk = cell.disk_bytes.filter(|bytes| bytes.value >= LEAST_BYTES);
     Some(scaled(disk.or(cell.server_rss_bytes)?, 1.0 / records))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::bytes_per_record;
+    use study::{Cell, Quantity};
+
+    #[test]
+    fn bytes_per_record_go_by_the_records_the_cell_says_whatever_its_job_calls_them() {
+        let bytes = |value: f64| Some(Quantity { value, low: value, high: value, level: 0.0, n: 1 });
+        let mut cell = Cell { job: "tides".into(), disk_bytes: bytes(1e6), ..Cell::default() };
+        cell.answer.facts.insert("moons".into(), 500.into());
+        assert!(bytes_per_record(&cell).is_none());
+        cell.records = Some(500);
+        assert_eq!(bytes_per_record(&cell).unwrap().value, 2000.0);
+        // Files that hold no data: then it is the server's memory.
+        let in_memory = Cell { disk_bytes: bytes(4096.0), server_rss_bytes: bytes(2e6), ..cell };
+        assert_eq!(bytes_per_record(&in_memory).unwrap().value, 4000.0);
+    }
 }
