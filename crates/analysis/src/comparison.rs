@@ -70,16 +70,16 @@ pub struct Candidates<'a> {
     /// What both are, where that is the same: `redis`; empty where the names of the two say it.
     pub cell: String,
     /// What is compared with.
-    pub a: Subject<'a>,
+    pub a: ComparedCell<'a>,
     /// What is judged.
-    pub b: Subject<'a>,
+    pub b: ComparedCell<'a>,
     /// Parameters the user named for these cells: that they differ is what is asked about.
     pub named: Vec<String>,
 }
 
 /// A cell as one side of a comparison.
 #[derive(Clone, Debug)]
-pub struct Subject<'a> {
+pub struct ComparedCell<'a> {
     /// What it is called in sentences about the pair.
     pub name: String,
     /// The study it is from, for the conditions it was measured under.

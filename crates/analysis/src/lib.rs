@@ -34,8 +34,8 @@ mod summary;
 
 pub use budget::{budget, fill_budgets};
 pub use comparison::{
-    ALPHA, Across, Allowed, Alone, Candidates, Comparison, Contrast, Finding, Obstacle, Pair, Source, Subject, Unlike,
-    VoidCell, compare,
+    ALPHA, Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Contrast, Finding, Obstacle, Pair, Source,
+    Unlike, VoidCell, compare,
 };
 pub use conditions::{Condition, Difference, Weight, differences};
 pub use cost::{baseline, cost, spread};

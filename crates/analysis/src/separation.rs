@@ -2,7 +2,7 @@
 
 use crate::Metric;
 use crate::comparison::ALPHA;
-use stats::{Bootstrap, FEWEST_TRIALS, Separation, Trials};
+use stats::{Bootstrap, FEWEST_TRIALS, Separation, TrialFigures};
 use std::collections::HashMap;
 use study::Cell;
 
@@ -55,8 +55,8 @@ impl Figures {
 
     /// What the trials say of each pair, corrected for all of them.
     pub fn separations(&self) -> Vec<Option<Separation>> {
-        let groups: Vec<Trials<'_>> =
-            self.samples.iter().map(|(figures, step)| Trials { figures, step: *step }).collect();
+        let groups: Vec<TrialFigures<'_>> =
+            self.samples.iter().map(|(figures, step)| TrialFigures { figures, step: *step }).collect();
         stats::separations(&groups, &self.pairs)
     }
 

@@ -5,8 +5,8 @@
 mod sides;
 
 use analysis::{
-    Across, Allowed, Candidates, Condition, Finding, Metric, Obstacle, Pair, Subject, Unlike, by_parameters, compare,
-    same_cells, select, within,
+    Across, Allowed, Candidates, ComparedCell, Condition, Finding, Metric, Obstacle, Pair, Unlike, by_parameters,
+    compare, same_cells, select, within,
 };
 use sides::{cell, study, times};
 use study::{Cell, Durability, Reason, ReasonKind, Study, Verdict};
@@ -14,8 +14,8 @@ use study::{Cell, Durability, Reason, ReasonKind, Study, Verdict};
 fn one(a: &Study, b: &Study, allowed: Allowed) -> Pair {
     let both = Candidates {
         cell: "x".into(),
-        a: Subject { name: "A".into(), study: a, cell: &a.cells[0] },
-        b: Subject { name: "B".into(), study: b, cell: &b.cells[0] },
+        a: ComparedCell { name: "A".into(), study: a, cell: &a.cells[0] },
+        b: ComparedCell { name: "B".into(), study: b, cell: &b.cells[0] },
         named: Vec::new(),
     };
     compare(&[both], &Metric::ALL, allowed).remove(0)
@@ -61,8 +61,8 @@ fn many_comparisons_ask_for_more_evidence_each() {
             .iter()
             .map(|(a, b)| Candidates {
                 cell: String::new(),
-                a: Subject { name: a.store.clone(), study, cell: a },
-                b: Subject { name: b.store.clone(), study, cell: b },
+                a: ComparedCell { name: a.store.clone(), study, cell: a },
+                b: ComparedCell { name: b.store.clone(), study, cell: b },
                 named: Vec::new(),
             })
             .collect();

@@ -4,7 +4,7 @@
 
 mod sides;
 
-use analysis::{Allowed, Candidates, Gate, Metric, Ruling, Subject, compare, judge, judge_cells};
+use analysis::{Allowed, Candidates, ComparedCell, Gate, Metric, Ruling, compare, judge, judge_cells};
 use sides::{cell, study, times};
 use study::Study;
 
@@ -17,8 +17,8 @@ fn outcomes(gates: &[&str], a: &Study, b: &Study, metrics: &[Metric]) -> Vec<Rul
     let both: Vec<Candidates<'_>> = (a.cells.iter().zip(&b.cells))
         .map(|(of_a, of_b)| Candidates {
             cell: of_a.store.clone(),
-            a: Subject { name: "A".into(), study: a, cell: of_a },
-            b: Subject { name: "B".into(), study: b, cell: of_b },
+            a: ComparedCell { name: "A".into(), study: a, cell: of_a },
+            b: ComparedCell { name: "B".into(), study: b, cell: of_b },
             named: Vec::new(),
         })
         .collect();

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use analysis::{
-    Across, Allowed, Candidates, Finding, Metric, Rank, Subject, baseline, compare, cost, groups, parts, ranking,
+    Across, Allowed, Candidates, ComparedCell, Finding, Metric, Rank, baseline, compare, cost, groups, parts, ranking,
     summarise, within,
 };
 use study::{
@@ -133,8 +133,8 @@ fn a_table_and_a_comparison_of_the_same_study_say_the_same_of_every_pair() {
         .iter()
         .map(|(a, b)| Candidates {
             cell: String::new(),
-            a: Subject { name: a.store.clone(), study: &study, cell: a },
-            b: Subject { name: b.store.clone(), study: &study, cell: b },
+            a: ComparedCell { name: a.store.clone(), study: &study, cell: a },
+            b: ComparedCell { name: b.store.clone(), study: &study, cell: b },
             named: Vec::new(),
         })
         .collect();

@@ -9,7 +9,7 @@ const TELLING_BYTES: usize = 8;
 
 /// Every key written, and whose each value is. Shared by all clients of a check.
 #[derive(Default)]
-pub struct Ledger {
+pub struct KeyLedger {
     books: Mutex<Books>,
 }
 
@@ -33,7 +33,7 @@ pub enum Owner {
     Nobody,
 }
 
-impl Ledger {
+impl KeyLedger {
     fn books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,11 +99,11 @@ impl Books {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ledger, Owner};
+    use super::{KeyLedger, Owner};
 
     #[test]
     fn a_value_is_known_by_the_keys_it_was_written_under() {
-        let ledger = Ledger::default();
+        let ledger = KeyLedger::default();
         ledger.write(b"a", b"first value");
         ledger.write(b"a", b"second value");
         ledger.write(b"b", b"third value");

@@ -16,7 +16,7 @@ mod report;
 mod subject;
 mod value;
 
-pub use report::{CaseResult, CaseStatus, Finding, Report, is_failed, is_passed, is_skipped};
+pub use report::{CaseResult, CaseStatus, CheckFinding, CheckReport, is_failed, is_passed, is_skipped};
 
 use cases::Case;
 use fault::{Stop, guarded};
@@ -73,17 +73,17 @@ pub fn names() -> Vec<String> {
 }
 
 /// Checks a store. `observer` sees each case as it ends.
-pub fn run(store: &dyn Store, options: &Options, observer: &mut dyn FnMut(&CaseResult)) -> Report {
+pub fn run(store: &dyn Store, options: &Options, observer: &mut dyn FnMut(&CaseResult)) -> CheckReport {
     let subject = Subject::new(store, options);
     let native = store.capabilities().native;
-    let mut report = Report {
+    let mut report = CheckReport {
         not_native: OperationKind::ALL
             .iter()
             .filter(|kind| !native.has(**kind))
             .map(|kind| kind.name().into())
             .collect(),
         key_prefix: subject.prefix().into(),
-        ..Report::default()
+        ..CheckReport::default()
     };
     let mut given_up = None;
     for case in cases::all() {

@@ -1,7 +1,7 @@
 //! One client of a check: sends operations and compares every reply with what must come.
 
 use crate::fault::{Stop, difference, excerpt};
-use crate::ledger::{Ledger, Owner};
+use crate::ledger::{KeyLedger, Owner};
 use crate::subject::Subject;
 use job::{Offence, printable};
 use std::sync::atomic::Ordering;
@@ -257,7 +257,7 @@ fn another_keys(key: &[u8], expected: &str, other: &[u8]) -> Stop {
 }
 
 /// The failure of a value that is not the expected one.
-pub fn wrong_value(ledger: &Ledger, key: &[u8], expected: &[u8], got: &[u8]) -> Stop {
+pub fn wrong_value(ledger: &KeyLedger, key: &[u8], expected: &[u8], got: &[u8]) -> Stop {
     match ledger.owner(key, got) {
         Owner::OtherKey(other) => another_keys(key, &excerpt(expected, 0), &other),
         Owner::SameKey => {
@@ -269,7 +269,12 @@ pub fn wrong_value(ledger: &Ledger, key: &[u8], expected: &[u8], got: &[u8]) -> 
 }
 
 /// Compares rows in order; the first that differs is the failure.
-fn same_rows(ledger: &Ledger, asked: &[u8], expected: &[(&[u8], &[u8])], got: &[(&[u8], &[u8])]) -> Result<(), Stop> {
+fn same_rows(
+    ledger: &KeyLedger,
+    asked: &[u8],
+    expected: &[(&[u8], &[u8])],
+    got: &[(&[u8], &[u8])],
+) -> Result<(), Stop> {
     for (&(key, value), &(got_key, got_value)) in expected.iter().zip(got) {
         if key != got_key {
             let kind = if expected.iter().any(|(known, _)| *known == got_key) {

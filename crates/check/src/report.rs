@@ -41,7 +41,7 @@ pub struct CaseResult {
 
 /// All cases of a check, in the order they were tried.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct CheckReport {
     /// The cases.
     pub cases: Vec<CaseResult>,
     /// Operations the store does not have itself, and which therefore were not checked.
@@ -55,7 +55,7 @@ pub struct Report {
 /// What a whole check says of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Finding {
+pub enum CheckFinding {
     /// Some cases were tried and all of them passed.
     Correct,
     /// A case failed.
@@ -64,7 +64,7 @@ pub enum Finding {
     NothingChecked,
 }
 
-impl Report {
+impl CheckReport {
     /// Ends a report whose check did not: this came of the case that was under way, and the others were not tried.
     pub fn cut_short(&mut self, reason: Reason) {
         self.operations = self.cases.iter().map(|case| case.operations).sum();
@@ -77,11 +77,11 @@ impl Report {
     }
 
     /// What the cases together say.
-    pub fn finding(&self) -> Finding {
+    pub fn finding(&self) -> CheckFinding {
         match (self.count(is_failed), self.count(is_passed)) {
-            (0, 0) => Finding::NothingChecked,
-            (0, _) => Finding::Correct,
-            _ => Finding::Wrong,
+            (0, 0) => CheckFinding::NothingChecked,
+            (0, _) => CheckFinding::Correct,
+            _ => CheckFinding::Wrong,
         }
     }
 
@@ -131,7 +131,7 @@ impl fmt::Display for CaseResult {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for case in &self.cases {
             write!(f, "{case}")?;
@@ -140,16 +140,16 @@ impl fmt::Display for Report {
     }
 }
 
-impl Report {
+impl CheckReport {
     /// The lines after the last case.
     pub fn summary(&self, f: &mut impl fmt::Write) -> fmt::Result {
         if !self.not_native.is_empty() {
             wrap(f, "", &format!("Not native here, so not checked: {}.", self.not_native.join(", ")))?;
         }
         let words = match self.finding() {
-            Finding::Correct => "correct",
-            Finding::Wrong => "NOT CORRECT",
-            Finding::NothingChecked => "nothing could be checked",
+            CheckFinding::Correct => "correct",
+            CheckFinding::Wrong => "NOT CORRECT",
+            CheckFinding::NothingChecked => "nothing could be checked",
         };
         let (passed, failed, skipped) = (self.count(is_passed), self.count(is_failed), self.count(is_skipped));
         let counts = format!("{passed} passed, {failed} failed, {skipped} skipped; {} operations", self.operations);
@@ -186,17 +186,17 @@ fn wrap(f: &mut impl fmt::Write, head: &str, words: &str) -> fmt::Result {
 
 #[cfg(test)]
 mod tests {
-    use super::{CaseResult, CaseStatus, Finding, Report};
+    use super::{CaseResult, CaseStatus, CheckFinding, CheckReport};
     use study::{Reason, ReasonKind};
 
     fn case(name: &str, status: CaseStatus) -> CaseResult {
         CaseResult { name: name.into(), status, operations: 3, elapsed_s: 0.25 }
     }
 
-    fn failing() -> Report {
+    fn failing() -> CheckReport {
         let example = format!("key a: expected 3 bytes, got {}", "x".repeat(200));
         let reason = Reason { kind: ReasonKind::WrongValue, count: 1, example };
-        Report {
+        CheckReport {
             cases: vec![
                 case("a value comes back whole", CaseStatus::Passed),
                 case(&"a long sentence about what must hold ".repeat(4), CaseStatus::Failed { reason }),
@@ -231,16 +231,16 @@ mod tests {
         assert_eq!(json["cases"][1]["status"], "failed");
         assert_eq!(json["cases"][1]["reason"]["kind"], "wrong_value");
         assert_eq!(json["cases"][2]["why"], "not native: scan");
-        assert_eq!(serde_json::from_value::<Report>(json).unwrap(), report);
+        assert_eq!(serde_json::from_value::<CheckReport>(json).unwrap(), report);
     }
 
     #[test]
     fn a_report_without_a_passed_case_finds_nothing() {
         let mut report = failing();
-        assert_eq!(report.finding(), Finding::Wrong);
+        assert_eq!(report.finding(), CheckFinding::Wrong);
         report.cases.remove(1);
-        assert_eq!(report.finding(), Finding::Correct);
+        assert_eq!(report.finding(), CheckFinding::Correct);
         report.cases.remove(0);
-        assert_eq!(report.finding(), Finding::NothingChecked);
+        assert_eq!(report.finding(), CheckFinding::NothingChecked);
     }
 }

@@ -3,7 +3,7 @@
 use crate::Options;
 use crate::barrier::Barrier;
 use crate::fault::{Stop, guarded, is_final, panicked};
-use crate::ledger::Ledger;
+use crate::ledger::KeyLedger;
 use crate::probe::Probe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use study::ReasonKind;
 pub struct Subject<'a> {
     pub store: &'a dyn Store,
     pub options: &'a Options,
-    pub ledger: Ledger,
+    pub ledger: KeyLedger,
     pub operations: AtomicU64,
     prefix: String,
 }
@@ -22,7 +22,7 @@ pub struct Subject<'a> {
 impl<'a> Subject<'a> {
     pub fn new(store: &'a dyn Store, options: &'a Options) -> Subject<'a> {
         let prefix = options.key_prefix();
-        Subject { store, options, ledger: Ledger::default(), operations: AtomicU64::new(0), prefix }
+        Subject { store, options, ledger: KeyLedger::default(), operations: AtomicU64::new(0), prefix }
     }
 
     /// Whether somebody has asked for the end of the check.

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use kvtrial_check::{CaseStatus, Finding, Options, Report};
+use kvtrial_check::{CaseStatus, CheckFinding, CheckReport, Options};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -304,7 +304,7 @@ impl SyncStore for Handle {
     }
 }
 
-fn check(bug: Bug) -> Report {
+fn check(bug: Bug) -> CheckReport {
     let mut capabilities = CAPABILITIES.clone();
     if matches!(bug, Bug::CutsKeys | Bug::FoldsCase) {
         // Their scans would speak of keys nobody wrote, which is not what is to be shown here.
@@ -327,7 +327,7 @@ fn assert_caught(bug: Bug, case_start: &str, kind: ReasonKind, key_part: &str, s
 #[test]
 fn the_same_store_without_a_bug_is_correct() {
     let report = check(Bug::None);
-    assert_eq!(report.finding(), Finding::Correct, "{report}");
+    assert_eq!(report.finding(), CheckFinding::Correct, "{report}");
     assert!(report.not_native.is_empty());
     let skipped = report.cases.iter().filter(|case| !matches!(case.status, CaseStatus::Passed)).count();
     assert_eq!(skipped, 0, "{report}");

@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-use kvtrial_check::{Finding, Options, Report, is_passed, is_skipped};
+use kvtrial_check::{CheckFinding, CheckReport, Options, is_passed, is_skipped};
 use std::time::Duration;
-use store::{Keeps, Opener, Probe, StoreInfo};
+use store::{Availability, Keeps, Opener, StoreInfo};
 use study::Spec;
 
-fn check(name: &str) -> Report {
+fn check(name: &str) -> CheckReport {
     let info = stores::find(name).unwrap_or_else(|| panic!("no store {name}"));
-    if let Probe::NotFound(what) = info.probe() {
+    if let Availability::NotFound(what) = info.probe() {
         panic!("{name}: {what} not found; install it with: {}", info.install);
     }
     let Opener::Embedded(open) = info.opener else { panic!("{name} is not embedded") };
@@ -21,7 +21,7 @@ fn check(name: &str) -> Report {
 
 fn assert_correct(name: &str) {
     let report = check(name);
-    assert_eq!(report.finding(), Finding::Correct, "{name}:\n{report}");
+    assert_eq!(report.finding(), CheckFinding::Correct, "{name}:\n{report}");
     assert!(report.operations > 5_000, "{name}: {}", report.operations);
 }
 
@@ -30,7 +30,7 @@ fn assert_correct(name: &str) {
 fn every_embedded_store_of_this_build_is_correct() {
     let is_wanted = |info: &&StoreInfo| {
         let keeps = info.declared(&Spec::private(info.name)).keeps == Keeps::Everything;
-        matches!(info.opener, Opener::Embedded(_)) && !matches!(info.probe(), Probe::NotBuilt(_)) && keeps
+        matches!(info.opener, Opener::Embedded(_)) && !matches!(info.probe(), Availability::NotBuilt(_)) && keeps
     };
     let names: Vec<&str> = stores::all().filter(is_wanted).map(|info| info.name).collect();
     assert!(names.len() >= 7, "{names:?}");
@@ -40,7 +40,7 @@ fn every_embedded_store_of_this_build_is_correct() {
 #[test]
 fn a_store_that_keeps_nothing_is_not_called_correct() {
     let report = check("null");
-    assert_eq!(report.finding(), Finding::NothingChecked);
+    assert_eq!(report.finding(), CheckFinding::NothingChecked);
     assert_eq!((report.count(is_passed), report.count(is_skipped)), (0, report.cases.len()));
     assert!(report.to_string().contains("this store keeps nothing"), "{report}");
 }

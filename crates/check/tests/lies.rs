@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use kvtrial_check::{CaseStatus, Finding, Options, Report};
+use kvtrial_check::{CaseStatus, CheckFinding, CheckReport, Options};
 use std::time::Duration;
 use store::{Endpoint, Opener, Store};
 use study::{ReasonKind, Spec};
@@ -27,7 +27,7 @@ fn options() -> Options {
     Options { timeout: TIMEOUT, largest_value_bytes: 4 << 20, idle: Duration::from_millis(50), seed: 42, stop: None }
 }
 
-fn check(protocol: Protocol, rules: Vec<Rule>) -> (Report, LyingServer) {
+fn check(protocol: Protocol, rules: Vec<Rule>) -> (CheckReport, LyingServer) {
     let server = LyingServer::start(protocol, rules).unwrap();
     let store = connect(protocol, &Endpoint::loopback(server.port()));
     (kvtrial_check::run(&*store, &options(), &mut |_| {}), server)
@@ -45,7 +45,7 @@ fn assert_caught(lie: Lie, target: Target, part: &str, kinds: &[ReasonKind]) {
         let (report, server) = check(protocol, vec![rule]);
         let told = server.told();
         assert_eq!(told.len(), 1, "{protocol:?}: the lie was not told\n{report}");
-        assert_eq!(report.finding(), Finding::Wrong, "{protocol:?} {lie:?} went unnoticed\n{report}");
+        assert_eq!(report.finding(), CheckFinding::Wrong, "{protocol:?} {lie:?} went unnoticed\n{report}");
         let (case, reason) = report.failures().next().unwrap();
         assert!(kinds.contains(&reason.kind), "{protocol:?} {lie:?}: {case}: {reason:?}");
         let key = printable(&told[0].key);
@@ -57,7 +57,7 @@ fn assert_caught(lie: Lie, target: Target, part: &str, kinds: &[ReasonKind]) {
 fn an_honest_server_is_correct_on_every_protocol() {
     for protocol in PROTOCOLS {
         let (report, _server) = check(protocol, Vec::new());
-        assert_eq!(report.finding(), Finding::Correct, "{protocol:?}\n{report}");
+        assert_eq!(report.finding(), CheckFinding::Correct, "{protocol:?}\n{report}");
     }
 }
 
@@ -68,7 +68,7 @@ fn an_honest_server_is_correct_over_a_unix_socket_too() {
         let path = directory.path().join("socket");
         let _server = LyingServer::start_unix(protocol, Vec::new(), &path).unwrap();
         let report = kvtrial_check::run(&*connect(protocol, &Endpoint::unix(path)), &options(), &mut |_| {});
-        assert_eq!(report.finding(), Finding::Correct, "{protocol:?}\n{report}");
+        assert_eq!(report.finding(), CheckFinding::Correct, "{protocol:?}\n{report}");
     }
 }
 
@@ -145,7 +145,7 @@ fn a_late_answer_within_the_deadline_is_no_failure() {
         let rule = Rule::new(Lie::Late(TIMEOUT / 5), Target::Gets, When::Nth(1)).for_keys_with(":length 100");
         let (report, server) = check(protocol, vec![rule]);
         assert_eq!(server.told().len(), 1);
-        assert_eq!(report.finding(), Finding::Correct, "{protocol:?}\n{report}");
+        assert_eq!(report.finding(), CheckFinding::Correct, "{protocol:?}\n{report}");
     }
 }
 

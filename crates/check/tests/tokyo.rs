@@ -2,23 +2,23 @@
 
 #![allow(clippy::unwrap_used)]
 
-use kvtrial_check::{Finding, Options};
+use kvtrial_check::{CheckFinding, Options};
 use std::time::Duration;
-use store::{Endpoint, Opener, Probe, Store};
+use store::{Availability, Endpoint, Opener, Store};
 use study::Spec;
 use testkit::tyrant_server::{Listen, TyrantServer};
 
 fn assert_correct(name: &str, store: &dyn Store) {
     let options = Options { idle: Duration::from_millis(50), largest_value_bytes: 4 << 20, ..Options::default() };
     let report = kvtrial_check::run(store, &options, &mut |_| {});
-    assert_eq!(report.finding(), Finding::Correct, "{name}:\n{report}");
+    assert_eq!(report.finding(), CheckFinding::Correct, "{name}:\n{report}");
     assert!(report.operations > 5_000, "{name}: {}", report.operations);
 }
 
 #[test]
 fn tokyo_cabinet_is_correct_with_transactions_and_without() {
     let info = stores::find("tokyocabinet").unwrap();
-    assert!(matches!(info.probe(), Probe::Found(_)), "not found; install it with: {}", info.install);
+    assert!(matches!(info.probe(), Availability::Found(_)), "not found; install it with: {}", info.install);
     let Opener::Embedded(open) = info.opener else { panic!("not embedded") };
     for spec in ["tokyocabinet", "tokyocabinet,durability=none"] {
         let directory = tempfile::tempdir().unwrap();

@@ -107,8 +107,8 @@ pub struct RunArguments {
     #[arg(long, value_name = "N", requires = "vary", value_parser = whole(1, u32::MAX), help_heading = SWEEP)]
     pub sample: Option<u32>,
     /// Order of the trials. rising runs them as they are named, to show how that misleads
-    #[arg(long, value_enum, default_value_t = Order::Random, help_heading = SWEEP)]
-    pub order: Order,
+    #[arg(long, value_enum, default_value_t = OrderArgument::Random, help_heading = SWEEP)]
+    pub order: OrderArgument,
     /// Run the job as its author did once, and print the numbers then published beside these; `kvtrial jobs` lists them
     #[arg(long, value_name = "YEAR", help_heading = WHAT)]
     pub preset: Option<String>,
@@ -230,7 +230,7 @@ pub struct TuneArguments {
 
 /// The order of trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Order {
+pub enum OrderArgument {
     /// Random and balanced
     Random,
     /// As the cells are named

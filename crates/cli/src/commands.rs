@@ -22,7 +22,7 @@ mod target;
 mod tune;
 
 use crate::args::{Arguments, Command};
-use crate::failure::{self, Failure};
+use crate::failure::{self, CommandFailure};
 use crate::terminal::{self, note};
 use std::process::ExitCode;
 
@@ -46,16 +46,16 @@ pub fn carry_out(arguments: Arguments, leave: Leave) -> ExitCode {
 }
 
 /// What every command a user gives needs first.
-fn prepare(leave: Leave) -> Result<(), Failure> {
+fn prepare(leave: Leave) -> Result<(), CommandFailure> {
     ::stores::echo_served_by(echo::command_line());
     ::report::fit_terminal();
     host::interrupt::install(move || leave(failure::INTERRUPTED))
-        .map_err(|error| Failure::usage(format!("signals cannot be handled: {error}")))?;
+        .map_err(|error| CommandFailure::usage(format!("signals cannot be handled: {error}")))?;
     host::raise_open_files();
     Ok(())
 }
 
-fn user_command(command: Command) -> Result<u8, Failure> {
+fn user_command(command: Command) -> Result<u8, CommandFailure> {
     let result = match command {
         Command::Run(arguments) => run::run(*arguments),
         Command::Tune(arguments) => tune::tune_command(&arguments),
@@ -77,8 +77,8 @@ fn user_command(command: Command) -> Result<u8, Failure> {
 }
 
 /// Says why a command failed; the exit status.
-fn said(result: Result<u8, Failure>) -> ExitCode {
-    ExitCode::from(result.unwrap_or_else(|Failure { message, status }| {
+fn said(result: Result<u8, CommandFailure>) -> ExitCode {
+    ExitCode::from(result.unwrap_or_else(|CommandFailure { message, status }| {
         note(&format!("kvtrial: {message}"));
         status
     }))

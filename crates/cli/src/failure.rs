@@ -33,38 +33,38 @@ pub fn meanings() -> String {
 
 /// A command that failed.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CommandFailure {
     /// What happened and what to do.
     pub message: String,
     /// The exit status.
     pub status: u8,
 }
 
-impl Failure {
+impl CommandFailure {
     /// Bad usage or input.
-    pub fn usage(message: impl ToString) -> Failure {
-        Failure { message: message.to_string(), status: USAGE }
+    pub fn usage(message: impl ToString) -> CommandFailure {
+        CommandFailure { message: message.to_string(), status: USAGE }
     }
 }
 
-impl Failure {
+impl CommandFailure {
     /// A store that died, or has no answer, fails the check; everything else is for the user to fix.
-    pub fn of(error: RunError) -> Failure {
+    pub fn of(error: RunError) -> CommandFailure {
         let status = if matches!(error, RunError::Broken { .. } | RunError::Answer(_)) { VOID } else { USAGE };
-        Failure { message: error.to_string(), status }
+        CommandFailure { message: error.to_string(), status }
     }
 
     /// What was asked for cannot be done.
-    pub fn of_request(error: RequestError) -> Failure {
+    pub fn of_request(error: RequestError) -> CommandFailure {
         let RequestError::NoRoom { store, needed_bytes, free_bytes, room } = &error else {
-            return Failure::usage(error);
+            return CommandFailure::usage(error);
         };
         let (what, remedy) = match room {
             Room::Memory => ("memory", "free some memory"),
             Room::Disk => ("disk", "name a larger disk with --base DIR"),
         };
         let [needed, free] = [*needed_bytes, *free_bytes].map(words::units::bytes);
-        Failure::usage(format!(
+        CommandFailure::usage(format!(
             "-s {store}: the job leaves at least {needed} of keys and values, and {free} of {what} are free; make it smaller (--data, \
              --scale), or {remedy}"
         ))
@@ -72,8 +72,8 @@ impl Failure {
 }
 
 /// What a library refuses before anything is measured, the user can fix.
-impl<E: std::error::Error> From<E> for Failure {
-    fn from(error: E) -> Failure {
-        Failure::usage(error)
+impl<E: std::error::Error> From<E> for CommandFailure {
+    fn from(error: E) -> CommandFailure {
+        CommandFailure::usage(error)
     }
 }

@@ -1,6 +1,6 @@
 //! Where kvtrial prints: colour or not, and readers that went away.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use clap::ColorChoice;
 use report::Colour;
 use std::io::{self, IsTerminal, Write};
@@ -47,10 +47,10 @@ pub fn note(line: &str) {
 }
 
 /// Prints; a reader that went away (`| head`, a terminal that was closed) is no error, a full disk is one.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<(), CommandFailure> {
     let mut out = io::stdout().lock();
     match out.write_all(shown(text).as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if has_a_reader(&error) => Err(Failure::usage(format!("standard output: {error}"))),
+        Err(error) if has_a_reader(&error) => Err(CommandFailure::usage(format!("standard output: {error}"))),
         _ => Ok(()),
     }
 }

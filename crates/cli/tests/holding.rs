@@ -7,7 +7,7 @@ use common::{Desk, Ran, once};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use store::{Class, Probe};
+use store::{Availability, Class};
 use testkit::lying::{Lie, private};
 
 /// What is run on every store: each leaves other keys, and not the same number.
@@ -78,7 +78,7 @@ fn nobody_is_accused(job: &str, stores: &[String]) {
 }
 
 fn found(wanted: impl Fn(&store::StoreInfo) -> bool) -> Vec<String> {
-    let here = stores::all().filter(|info| matches!(info.probe(), Probe::Found(_)) && wanted(info));
+    let here = stores::all().filter(|info| matches!(info.probe(), Availability::Found(_)) && wanted(info));
     // At the level that waits for the disk least, of those a private one here has.
     here.map(|info| format!("{},durability={}", info.name, info.levels_found().last().unwrap())).collect()
 }

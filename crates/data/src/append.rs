@@ -56,7 +56,7 @@ enum Source {
         /// All events, or none of them.
         made: Vec<Event>,
     },
-    Read(csv::Table),
+    Read(csv::EventTable),
 }
 
 impl Source {
@@ -149,7 +149,7 @@ impl Events {
     pub fn fill(&self, first: u64, out: &mut [Event]) {
         match &self.source {
             Source::Generated { generator, made } if made.is_empty() => generator.fill(first, out),
-            Source::Generated { made: all, .. } | Source::Read(csv::Table { events: all, .. }) => {
+            Source::Generated { made: all, .. } | Source::Read(csv::EventTable { events: all, .. }) => {
                 out.copy_from_slice(&all[first as usize..first as usize + out.len()]);
             }
         }

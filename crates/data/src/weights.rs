@@ -3,19 +3,19 @@
 use crate::splitmix::Rng;
 
 /// Draws an index with given integer weights.
-pub struct Table {
+pub struct WeightTable {
     sums: Vec<u64>,
 }
 
-impl Table {
+impl WeightTable {
     /// The table of these weights.
-    pub fn new(weights: impl Iterator<Item = u64>) -> Table {
+    pub fn new(weights: impl Iterator<Item = u64>) -> WeightTable {
         let mut sum = 0;
         let mut add = |weight| {
             sum += weight;
             sum
         };
-        Table { sums: weights.map(&mut add).collect() }
+        WeightTable { sums: weights.map(&mut add).collect() }
     }
 
     /// An index, with one random number.
@@ -66,7 +66,7 @@ pub fn quantile(table: &[(u64, u64)], rng: &mut Rng) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Table, power, quantile};
+    use super::{WeightTable, power, quantile};
     use crate::splitmix::Rng;
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn an_index_without_weight_is_never_drawn_and_quantiles_stay_within_the_table() {
-        let table = Table::new([0, 3, 0, 1, 0].into_iter());
+        let table = WeightTable::new([0, 3, 0, 1, 0].into_iter());
         let mut rng = Rng::new(7);
         let mut counts = [0; 5];
         (0..4000).for_each(|_| counts[table.draw(&mut rng)] += 1);

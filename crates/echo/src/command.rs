@@ -2,7 +2,7 @@
 
 /// The words of one request, as places in the bytes received; reused from request to request.
 #[derive(Debug, Default)]
-pub struct Request {
+pub struct RequestWords {
     words: Vec<(usize, usize)>,
 }
 
@@ -10,14 +10,14 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
     /// A whole request, of this many bytes.
-    Request(usize),
+    RequestWords(usize),
     /// The beginning of one.
     Incomplete,
     /// Something else.
     Broken,
 }
 
-impl Request {
+impl RequestWords {
     /// Reads one request from the start of `input`.
     pub fn parse(&mut self, input: &[u8]) -> Parsed {
         self.words.clear();
@@ -39,7 +39,7 @@ impl Request {
             self.words.push((start, end));
             at = end + 2;
         }
-        Parsed::Request(at)
+        Parsed::RequestWords(at)
     }
 
     /// Number of words.
@@ -87,24 +87,24 @@ fn length(input: &[u8], at: usize, sign: u8) -> Result<(usize, usize), Parsed> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Parsed, Request};
+    use super::{Parsed, RequestWords};
 
     const SET: &[u8] = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\na\r\nb\r\n*1\r\n$4\r\nPING\r\n";
 
     #[test]
     fn a_request_is_whole_or_not_at_every_byte() {
-        let mut request = Request::default();
+        let mut request = RequestWords::default();
         for cut in 0..30 {
             assert_eq!(request.parse(&SET[..cut]), Parsed::Incomplete, "at byte {cut}");
         }
-        assert_eq!(request.parse(SET), Parsed::Request(30));
+        assert_eq!(request.parse(SET), Parsed::RequestWords(30));
         assert_eq!((request.len(), request.word(SET, 2), request.word(SET, 3)), (3, &b"a\r\nb"[..], &b""[..]));
-        assert_eq!(request.parse(&SET[30..]), Parsed::Request(14));
+        assert_eq!(request.parse(&SET[30..]), Parsed::RequestWords(14));
     }
 
     #[test]
     fn what_is_no_request_is_not_taken_for_one() {
-        let mut request = Request::default();
+        let mut request = RequestWords::default();
         for bytes in [
             &b"GET k\r\n"[..],
             b"*1\r\n+OK\r\n",

@@ -10,6 +10,6 @@ mod command;
 mod map;
 mod server;
 
-pub use command::{Parsed, Request};
+pub use command::{Parsed, RequestWords};
 pub use map::Map;
 pub use server::{Listen, serve};

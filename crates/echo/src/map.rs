@@ -1,6 +1,6 @@
 //! What the echo server keeps, and its answers.
 
-use crate::command::Request;
+use crate::command::RequestWords;
 use hashbrown::HashMap;
 use std::io::Write;
 
@@ -26,7 +26,7 @@ pub struct Map {
 
 impl Map {
     /// Carries out the request last read from `input` and writes the answer behind `out`.
-    pub fn answer(&mut self, request: &Request, input: &[u8], out: &mut Vec<u8>) {
+    pub fn answer(&mut self, request: &RequestWords, input: &[u8], out: &mut Vec<u8>) {
         let word = |at| request.word(input, at);
         let key = word(1);
         match (word(0), request.len()) {
@@ -197,13 +197,13 @@ fn bulk(out: &mut Vec<u8>, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::Map;
-    use crate::command::{Parsed, Request};
+    use crate::command::{Parsed, RequestWords};
 
     fn ask(map: &mut Map, words: &[&str]) -> String {
         let mut input = format!("*{}\r\n", words.len());
         words.iter().for_each(|word| input += &format!("${}\r\n{word}\r\n", word.len()));
-        let (mut request, mut out) = (Request::default(), Vec::new());
-        assert_eq!(request.parse(input.as_bytes()), Parsed::Request(input.len()));
+        let (mut request, mut out) = (RequestWords::default(), Vec::new());
+        assert_eq!(request.parse(input.as_bytes()), Parsed::RequestWords(input.len()));
         map.answer(&request, input.as_bytes(), &mut out);
         String::from_utf8(out).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
 //! Sockets: one thread, one epoll instance, level triggered.
 
-use crate::command::{Parsed, Request};
+use crate::command::{Parsed, RequestWords};
 use crate::map::Map;
 use hashbrown::HashMap;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -91,14 +91,14 @@ struct Server {
     connections: HashMap<u64, Connection>,
     opened: u64,
     map: Map,
-    request: Request,
+    request: RequestWords,
 }
 
 impl Server {
     fn new(listener: &impl AsFd) -> io::Result<Server> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
-        let (connections, map, request) = (HashMap::new(), Map::default(), Request::default());
+        let (connections, map, request) = (HashMap::new(), Map::default(), RequestWords::default());
         Ok(Server { epoll, connections, opened: LISTENER, map, request })
     }
 
@@ -170,7 +170,7 @@ impl Connection {
     }
 
     /// One read, the answers to all that is whole, one write. `false` when the connection is over.
-    fn turn(&mut self, map: &mut Map, request: &mut Request) -> bool {
+    fn turn(&mut self, map: &mut Map, request: &mut RequestWords) -> bool {
         match self.stream.read(&mut self.input[self.filled..]) {
             Ok(0) => return false,
             Ok(received) => self.filled += received,
@@ -181,7 +181,7 @@ impl Connection {
         loop {
             let rest = &self.input[at..self.filled];
             match request.parse(rest) {
-                Parsed::Request(size) => {
+                Parsed::RequestWords(size) => {
                     map.answer(request, rest, &mut self.out);
                     at += size;
                 }

@@ -232,7 +232,7 @@ fn carry_out(
 ) -> Result<ThreadEnd, StoreError> {
     let On { store, trial, stop, .. } = on;
     let Task { index, number, settings, schedule, threads, meeting, ends: _ } = task;
-    let spot = meeting.line.spot();
+    let mark = meeting.line.mark();
     let plan = SessionPlan { clients: clients.len() as u32, pipeline: settings.pipeline };
     let session = match session {
         Some(session) => {
@@ -252,7 +252,7 @@ fn carry_out(
     let pulse = &meeting.pulses[number];
     let signals = Signals { stop, live: &meeting.live, pulse };
     let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), &settings, schedule, signals, growth);
-    if spot.ready() == Start::Abort {
+    if mark.ready() == Start::Abort {
         return Err(StoreError::Session(NOT_STARTED.into()));
     }
     let clock = Clock::get();

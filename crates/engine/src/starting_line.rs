@@ -49,19 +49,19 @@ impl StartingLine {
         self.complete.notify_one();
     }
 
-    /// A thread's spot at the line; dropped without [`Spot::ready`], it counts as failed.
-    pub(crate) fn spot(&self) -> Spot<'_> {
-        Spot { line: self, arrived: false }
+    /// A thread's mark at the line; dropped without [`Mark::ready`], it counts as failed.
+    pub(crate) fn mark(&self) -> Mark<'_> {
+        Mark { line: self, arrived: false }
     }
 }
 
-/// One thread's spot at the line.
-pub(crate) struct Spot<'a> {
+/// One thread's mark at the line.
+pub(crate) struct Mark<'a> {
     line: &'a StartingLine,
     arrived: bool,
 }
 
-impl Spot<'_> {
+impl Mark<'_> {
     /// Waits for the start.
     pub(crate) fn ready(mut self) -> Start {
         self.arrived = true;
@@ -77,7 +77,7 @@ impl Spot<'_> {
     }
 }
 
-impl Drop for Spot<'_> {
+impl Drop for Mark<'_> {
     fn drop(&mut self) {
         if !self.arrived {
             self.line.lock().failed += 1;
@@ -96,9 +96,9 @@ mod tests {
         for failing in [false, true] {
             let line = StartingLine::default();
             std::thread::scope(|scope| {
-                let waiting = scope.spawn(|| line.spot().ready());
+                let waiting = scope.spawn(|| line.mark().ready());
                 let other = scope
-                    .spawn(|| if failing { drop(line.spot()) } else { assert_eq!(line.spot().ready(), Start::Go) });
+                    .spawn(|| if failing { drop(line.mark()) } else { assert_eq!(line.mark().ready(), Start::Go) });
                 let expected = if failing { Start::Abort } else { Start::Go };
                 assert_eq!(line.start(2), expected);
                 assert_eq!(waiting.join().unwrap(), expected);

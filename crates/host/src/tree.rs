@@ -161,14 +161,14 @@ pub fn cpu_s(members: &[Process]) -> f64 {
 }
 
 /// Resident set of one process, bytes.
-pub struct Memory {
+pub struct ResidentMemory {
     /// Largest so far (`VmHWM`).
     pub peak_bytes: u64,
     /// Now (`VmRSS`).
     pub now_bytes: u64,
 }
 
-impl Memory {
+impl ResidentMemory {
     fn share_of_peak(&self, pid: Pid) -> u64 {
         let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
         let now_bytes = field_bytes(&rollup, "Pss:").unwrap_or(self.now_bytes);
@@ -177,9 +177,9 @@ impl Memory {
 }
 
 /// The resident set of a process; `None` when it has ended.
-pub fn memory(pid: Pid) -> Option<Memory> {
+pub fn memory(pid: Pid) -> Option<ResidentMemory> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    Some(Memory { peak_bytes: field_bytes(&status, "VmHWM:")?, now_bytes: field_bytes(&status, "VmRSS:")? })
+    Some(ResidentMemory { peak_bytes: field_bytes(&status, "VmHWM:")?, now_bytes: field_bytes(&status, "VmRSS:")? })
 }
 
 /// A `Name:  123 kB` line of a `/proc` file, in bytes.

@@ -16,5 +16,5 @@ pub use job::{
     Trial, TrialSetup, Worker,
 };
 pub use offence::{Offence, Offences, printable};
-pub use preset::{Figure, FigureMeasure, Preset, Scale, Setting};
+pub use preset::{FigureMeasure, Preset, PublishedFigure, Scale, Setting};
 pub use turn::{TURN, Turn, TurnEnd};

@@ -30,7 +30,7 @@ pub struct Preset {
     /// `--repeats`.
     pub repeats: u32,
     /// What was published. The first one is what the others are compared with, then and here.
-    pub originals: &'static [Figure],
+    pub originals: &'static [PublishedFigure],
     /// What is not as it was, a sentence each.
     pub differences: &'static [&'static str],
 }
@@ -55,7 +55,7 @@ pub enum Setting {
 
 /// One published number.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure {
+pub struct PublishedFigure {
     /// The system as the original named it.
     pub system: &'static str,
     /// The spec it corresponds to here, as in `stores` (or `null`, `ram`); `None`: there is none.
@@ -140,13 +140,13 @@ impl Preset {
             scale: scale.factor(),
             scaled: settings.filter_map(|setting| setting.scaled(scale)).collect(),
             overridden,
-            originals: self.originals.iter().map(Figure::record).collect(),
+            originals: self.originals.iter().map(PublishedFigure::record).collect(),
             differences: self.differences.iter().map(|&sentence| sentence.to_owned()).collect(),
         }
     }
 }
 
-impl Figure {
+impl PublishedFigure {
     fn record(&self) -> Original {
         let own = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
         Original {

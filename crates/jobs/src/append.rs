@@ -14,7 +14,7 @@ mod read_back;
 mod run;
 mod trial;
 
-use answer::Expected;
+use answer::ExpectedAnswer;
 use data::append::{Events, KEY_BYTES, RECORD_BYTES};
 use job::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ struct Append {
     events: Events,
     method: Method,
     verify: Verify,
-    expected: OnceLock<Expected>,
+    expected: OnceLock<ExpectedAnswer>,
 }
 
 fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
@@ -109,8 +109,8 @@ impl Append {
     }
 
     /// What the store must hold at the end; computed when it is first asked for.
-    fn expected(&self) -> &Expected {
-        self.expected.get_or_init(|| Expected::of(&self.events))
+    fn expected(&self) -> &ExpectedAnswer {
+        self.expected.get_or_init(|| ExpectedAnswer::of(&self.events))
     }
 }
 

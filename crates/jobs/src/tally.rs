@@ -27,7 +27,7 @@ struct Cell {
 
 /// How two tallies differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Difference {
+pub struct TallyDifference {
     /// Pairs that should not be there, as far as they stand alone in their cells.
     pub extra: Vec<(u64, u64)>,
     /// Pairs that are not there, in the same form.
@@ -77,7 +77,7 @@ impl Answers {
         if self.failed {
             return None;
         }
-        let Difference { extra, wrong, .. } = self.tally.against(right);
+        let TallyDifference { extra, wrong, .. } = self.tally.against(right);
         let count = wrong.checked_sub(self.offences).filter(|&count| count > 0)?;
         let example = match extra.first() {
             Some(&(counter, number)) => format!("{}: {number} was answered to one increment too many", name(counter)),
@@ -122,8 +122,8 @@ impl Tally {
     }
 
     /// What is wrong with this tally, where `right` is what it should be.
-    pub fn against(&self, right: &Tally) -> Difference {
-        let mut difference = Difference::default();
+    pub fn against(&self, right: &Tally) -> TallyDifference {
+        let mut difference = TallyDifference::default();
         let mut crowded = 0;
         for (at, (seen, right)) in self.cells.iter().zip(right.cells.iter()).enumerate() {
             if seen == right {

@@ -7,7 +7,7 @@ mod context;
 mod data;
 
 use crate::downloads::{self, Download};
-use crate::notices::{Weight, notices};
+use crate::notices::{Severity, notices};
 use crate::view::Report;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -152,7 +152,7 @@ fn opening(report: &Report<'_>, title: &str) -> Markup {
         }
         ul.notices aria-label="What to know first" {
             @for notice in notices(report) {
-                li class=(match notice.weight { Weight::Bad => "bad", Weight::Warning => "warn", Weight::Good => "good" }) { (notice.text) }
+                li class=(match notice.severity { Severity::Bad => "bad", Severity::Warning => "warn", Severity::Good => "good" }) { (notice.text) }
             }
         }
         noscript { p { "Charts need JavaScript; every figure is in the tables." } }

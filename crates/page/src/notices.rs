@@ -7,7 +7,7 @@ use study::{Cell, Status, Study};
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Weight {
+pub(crate) enum Severity {
     Bad,
     Warning,
     Good,
@@ -15,24 +15,24 @@ pub(crate) enum Weight {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Notice {
-    pub weight: Weight,
+    pub severity: Severity,
     pub text: String,
 }
 
 pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
     let study = &*report.study;
     let mut notices = Vec::new();
-    let mut add = |weight, text: String| notices.push(Notice { weight, text });
+    let mut add = |severity, text: String| notices.push(Notice { severity, text });
     let of =
         |status: Status| -> Vec<&Cell> { study.cells.iter().filter(|cell| cell.verdict.status == status).collect() };
     let (void, degraded, unrun) = (of(Status::Void), of(Status::Degraded), of(Status::NotRun));
     // Before all else: stores whose answers differ did not do the same work.
     for disagreement in disagreements(study) {
-        add(Weight::Bad, disagreement);
+        add(Severity::Bad, disagreement);
     }
     if !void.is_empty() {
         add(
-            Weight::Bad,
+            Severity::Bad,
             format!(
                 "{} void: an answer was wrong, missing or refused. Shown, never ranked: {}.",
                 cells(void.len()),
@@ -42,19 +42,19 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
     }
     if !degraded.is_empty() {
         let text = "every answer was right, but the machine or the client may have distorted the time";
-        add(Weight::Warning, format!("{} degraded: {text}: {}.", cells(degraded.len()), names(&degraded)));
+        add(Severity::Warning, format!("{} degraded: {text}: {}.", cells(degraded.len()), names(&degraded)));
     }
     if !unrun.is_empty() {
         let kinds: BTreeSet<_> = unrun.iter().flat_map(|cell| &cell.verdict.reasons).map(|it| it.kind.name()).collect();
         let kinds: Vec<String> = kinds.iter().map(|kind| kind.replace('_', " ")).collect();
         let why = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
         let was = if unrun.len() == 1 { "1 cell was".into() } else { format!("{} cells were", unrun.len()) };
-        add(Weight::Warning, format!("{was} not run, so nothing is known of them{why}: {}.", names(&unrun)));
+        add(Severity::Warning, format!("{was} not run, so nothing is known of them{why}: {}.", names(&unrun)));
     }
     let failed = study.selftest.as_ref().map_or(0, |selftest| selftest.proofs.len() - selftest.holding());
     if failed > 0 {
         let text = "so its figures are not to be trusted before kvtrial selftest passes";
-        add(Weight::Bad, format!("{failed} proofs of the self-test failed on this machine, {text}."));
+        add(Severity::Bad, format!("{failed} proofs of the self-test failed on this machine, {text}."));
     }
     let wanted = study.repeats as usize;
     let missing: usize = study
@@ -64,20 +64,23 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
         .map(|cell| wanted.saturating_sub(cell.counted().count()))
         .sum();
     if missing > 0 && report.named.len() == 1 {
-        add(Weight::Warning, format!("Unfinished: {missing} trials are missing. kvtrial run … --resume continues it."));
+        add(
+            Severity::Warning,
+            format!("Unfinished: {missing} trials are missing. kvtrial run … --resume continues it."),
+        );
     }
     let search = study.tune.is_some() || !study.rate_search.is_empty();
     if !search && study.cells.iter().any(|cell| !cell.baseline && cell.counted().count() == 1) {
         add(
-            Weight::Warning,
+            Severity::Warning,
             "Some cells have one trial: a value without an interval, which no test can separate from another.".into(),
         );
     }
     for difference in differences(report) {
-        add(Weight::Warning, difference);
+        add(Severity::Warning, difference);
     }
     if void.is_empty() && degraded.is_empty() && unrun.is_empty() && !study.cells.is_empty() {
-        add(Weight::Good, format!("{} valid: every answer was checked and right.", cells(study.cells.len())));
+        add(Severity::Good, format!("{} valid: every answer was checked and right.", cells(study.cells.len())));
     }
     notices
 }

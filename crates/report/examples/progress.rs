@@ -1,12 +1,12 @@
 //! The live view, to look at: `cargo run -p kvtrial-report --example progress`.
 
-use report::{Colour, Moment, Progress};
+use report::{Colour, Moment, ProgressView};
 use std::thread::sleep;
 use std::time::Duration;
 use study::{Reason, ReasonKind, TrialRecord, Verdict};
 
 fn main() {
-    let mut progress = Progress::new(Colour::Always);
+    let mut progress = ProgressView::new(Colour::Always);
     let stores = ["null", "redis-unix", "postgres,layout=hstore,durability=commit", "null", "redis-unix"];
     progress.plan(stores);
     for (order, store) in (1..).zip(stores) {

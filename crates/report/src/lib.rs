@@ -9,7 +9,7 @@
 //!   glance; [`tune_text`] and [`rate_search`] what a search found.
 //! * [`comparison_text`], [`comparison_markdown`] and [`comparison_junit`] say what `analysis::compare` found.
 //! * [`study_markdown`], [`study_openmetrics`] and [`study_junit`] are for other programs.
-//! * [`Progress`] shows the study while it runs: cells so far, the trial under way, the time left.
+//! * [`ProgressView`] shows the study while it runs: cells so far, the trial under way, the time left.
 
 mod answers;
 mod budget;
@@ -36,7 +36,7 @@ pub use comparison::{comparison_junit, comparison_markdown, comparison_text};
 pub use formats::{study_junit, study_markdown, study_openmetrics};
 pub use layout::{Colour, fit_terminal};
 pub use pivot::sweep_table;
-pub use progress::{Moment, Progress};
+pub use progress::{Moment, ProgressView};
 pub use rate_search::rate_search;
 pub use stores_table::{Presence, StoreRow, stores_table};
 pub use study_table::study_table;

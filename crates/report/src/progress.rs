@@ -40,7 +40,7 @@ pub struct Moment {
 
 /// The live view on standard error; where that is not a terminal, or one that cannot move its cursor, a line for each finished trial.
 /// Calls cost next to nothing when they come often: it is redrawn at most 10 times per second.
-pub struct Progress {
+pub struct ProgressView {
     lines: MultiProgress,
     /// Finished cells on the screen, the latest last.
     shown: Vec<(String, ProgressBar)>,
@@ -71,35 +71,35 @@ enum Unseen {
     Nothing,
 }
 
-impl Default for Progress {
-    fn default() -> Progress {
-        Progress::new(Colour::Never)
+impl Default for ProgressView {
+    fn default() -> ProgressView {
+        ProgressView::new(Colour::Never)
     }
 }
 
-impl Progress {
+impl ProgressView {
     /// On standard error, if that is a terminal that can move its cursor.
-    pub fn new(colour: Colour) -> Progress {
+    pub fn new(colour: Colour) -> ProgressView {
         let dumb = std::env::var_os("TERM").is_none_or(|name| name == "dumb");
         let target = if dumb { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
-        Progress { unseen: Unseen::Lines, ..Progress::on(target, colour) }
+        ProgressView { unseen: Unseen::Lines, ..ProgressView::on(target, colour) }
     }
 
     /// Says what operations that carry several records carry.
-    pub fn storing(self, stored: Batches) -> Progress {
-        Progress { stored, ..self }
+    pub fn storing(self, stored: Batches) -> ProgressView {
+        ProgressView { stored, ..self }
     }
 
     /// Shows nothing.
-    pub fn quiet() -> Progress {
-        Progress::on(ProgressDrawTarget::hidden(), Colour::Never)
+    pub fn quiet() -> ProgressView {
+        ProgressView::on(ProgressDrawTarget::hidden(), Colour::Never)
     }
 
-    fn on(target: ProgressDrawTarget, colour: Colour) -> Progress {
+    fn on(target: ProgressDrawTarget, colour: Colour) -> ProgressView {
         let lines = MultiProgress::with_draw_target(target);
         let (now, whole) = (lines.add(line()), lines.add(line()));
         let rows = usize::from(console::Term::stderr().size().0);
-        Progress {
+        ProgressView {
             lines,
             shown: Vec::new(),
             earlier: None,
@@ -253,16 +253,16 @@ fn line() -> ProgressBar {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Moment, Progress};
+    use super::{Moment, ProgressView};
     use crate::layout::Colour;
     use indicatif::{InMemoryTerm, ProgressDrawTarget};
     use std::time::Duration;
     use study::{Reason, ReasonKind, TrialRecord, Verdict};
 
-    fn progress(rows: u16, columns: u16) -> (Progress, InMemoryTerm) {
+    fn progress(rows: u16, columns: u16) -> (ProgressView, InMemoryTerm) {
         let screen = InMemoryTerm::new(rows, columns);
         let mut progress =
-            Progress::on(ProgressDrawTarget::term_like_with_hz(Box::new(screen.clone()), 255), Colour::Always);
+            ProgressView::on(ProgressDrawTarget::term_like_with_hz(Box::new(screen.clone()), 255), Colour::Always);
         progress.most_lines = usize::from(rows) - 5;
         (progress, screen)
     }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use report::{Colour, Moment, Progress};
+use report::{Colour, Moment, ProgressView};
 use std::process::Command;
 use study::{Reason, ReasonKind, TrialRecord, Verdict};
 
@@ -17,7 +17,7 @@ fn show_progress() {
     if std::env::var_os("KVTRIAL_SHOW_PROGRESS").is_none() {
         return;
     }
-    let mut progress = Progress::new(Colour::Always);
+    let mut progress = ProgressView::new(Colour::Always);
     progress.trial_started(1, 2, "redis", "load");
     for done in 0..1000 {
         progress.update(&moment(done, 1000));
@@ -48,7 +48,7 @@ fn where_there_is_no_terminal_each_trial_is_a_line() {
 
 #[test]
 fn an_update_nobody_sees_costs_next_to_nothing() {
-    let mut progress = Progress::quiet();
+    let mut progress = ProgressView::quiet();
     progress.trial_started(1, 1, "null", "run");
     let begun = std::time::Instant::now();
     for done in 0..1_000_000 {

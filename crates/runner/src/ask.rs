@@ -1,7 +1,7 @@
 //! The job's own question to a store, from the side of the worker.
 
 use crate::bench::{Bench, Link};
-use crate::message::{Assignment, Doing, Question, Refusal, Report};
+use crate::message::{Assignment, Doing, FromWorker, Question, Refusal};
 use crate::phases::phases;
 use job::{Holds, QueryInfo, Trial, TrialSetup};
 use store::{BlockingClient, Keeps, Operation, OperationKind, OwnedReply, Store};
@@ -46,7 +46,7 @@ pub(crate) fn answer(
             return Err(Refusal::Answer("the job could not fill the store".into()));
         }
     }
-    link.say(Report::Does(Doing::Ask));
+    link.say(FromWorker::Does(Doing::Ask));
     match question {
         Question::One(key) => asking.one(key),
         Question::Largest(most) => asking.largest(prepared()?.trial(&setup).as_ref(), *most),

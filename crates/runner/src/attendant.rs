@@ -1,7 +1,7 @@
 //! What kvtrial sees to while a worker is on an errand, whatever errand that is: its process, the server, signs of life, the user's wish.
 
 use crate::execution::{Departure, Wish};
-use crate::message::Report;
+use crate::message::FromWorker;
 use crate::silence::Silence;
 use host::Premises;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,20 +32,20 @@ impl<'a> Attendant<'a> {
     }
 
     /// Takes note of a report.
-    pub(crate) fn hear(&mut self, report: &Report) {
+    pub(crate) fn hear(&mut self, report: &FromWorker) {
         self.silence.hear(report, Instant::now());
         match report {
-            Report::Started { pid } => {
+            FromWorker::Started { pid } => {
                 self.premises.enter(*pid);
                 self.worker = Some(*pid);
             }
-            Report::Begins(phase) | Report::Progress(phase, _) => self.doing.clone_from(&phase.name),
-            Report::Does(what) => what.name().clone_into(&mut self.doing),
-            Report::Finished(_) | Report::Answered(_) | Report::Cleared { .. } | Report::Checked(_) => {
+            FromWorker::Begins(phase) | FromWorker::Progress(phase, _) => self.doing.clone_from(&phase.name),
+            FromWorker::Does(what) => what.name().clone_into(&mut self.doing),
+            FromWorker::Finished(_) | FromWorker::Answered(_) | FromWorker::Cleared { .. } | FromWorker::Checked(_) => {
                 "disconnecting".clone_into(&mut self.doing);
             }
             // Its id is its own until the next errand.
-            Report::Ended { .. } => self.worker.take().into_iter().for_each(|pid| self.premises.leave(pid)),
+            FromWorker::Ended { .. } => self.worker.take().into_iter().for_each(|pid| self.premises.leave(pid)),
             _ => {}
         }
     }

@@ -1,6 +1,6 @@
 //! What a worker has at hand, and who hears it.
 
-use crate::message::{Order, Report};
+use crate::message::{FromWorker, Order};
 use job::{Job, JobError, Params};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,10 +9,10 @@ use store::StoreInfo;
 /// Who hears what a worker says.
 pub(crate) trait Link {
     /// Says it and goes on.
-    fn say(&mut self, report: Report);
+    fn say(&mut self, report: FromWorker);
 
     /// Says it and waits for what to do.
-    fn ask(&mut self, report: Report) -> Order;
+    fn ask(&mut self, report: FromWorker) -> Order;
 }
 
 /// What a worker has at hand.

@@ -1,7 +1,7 @@
 //! What is done about the job's keys in a store of the user's before a trial. Private stores are new and need none of this.
 
 use crate::bench::{Bench, Link};
-use crate::message::{Action, Keys, Refusal, Report, UnderWay};
+use crate::message::{Action, FromWorker, Keys, Refusal, UnderWay};
 use engine::{Arrivals, Settings, run_phase};
 use job::{Offence, Phase, Step, Trial, TrialSetup, Worker};
 use measure::Progress;
@@ -65,7 +65,7 @@ fn clean(
 ) -> Result<u64, Refusal> {
     let clean = Clean { trial, action, slots: settings.slots(), keys, deleted: AtomicU64::new(0) };
     let under_way = UnderWay::of(&clean.phase());
-    let mut watch = |progress| link.say(Report::Progress(under_way.clone(), progress));
+    let mut watch = |progress| link.say(FromWorker::Progress(under_way.clone(), progress));
     let swept = clean.in_batches(store, bench, &mut watch).map_err(|error| Refusal::Keys(error.to_string()))?;
     match swept {
         Some(swept) if action == Action::Look && swept.there > 0 => {

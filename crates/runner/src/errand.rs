@@ -4,7 +4,7 @@
 use crate::attendant::Attendant;
 use crate::error::RunError;
 use crate::execution::{Execution, Hearing, Wish};
-use crate::message::{Errand, Inspection, Keys, Question, Refusal, Report};
+use crate::message::{Errand, FromWorker, Inspection, Keys, Question, Refusal};
 use crate::plan::{Plan, PlannedCell};
 use crate::silence::Silence;
 use check::CaseResult;
@@ -47,27 +47,27 @@ pub fn check(
     execution: &Execution,
     stop: &AtomicBool,
     hear: &mut dyn FnMut(Checking<'_>),
-) -> Result<Option<check::Report>, RunError> {
+) -> Result<Option<check::CheckReport>, RunError> {
     let CheckRequest { info, spec, base, deadline } = request;
     let premises = Opening::new(base).premises(info, &spec).map_err(RunError::Store)?;
     let options = check::Options::default();
     let users = spec.target != Target::Private;
     let whereabouts = premises.whereabouts().clone();
     let errand = Errand::Check(Inspection { spec, whereabouts, deadline, seed: options.seed });
-    let mut report = check::Report { key_prefix: options.key_prefix(), ..check::Report::default() };
+    let mut report = check::CheckReport { key_prefix: options.key_prefix(), ..check::CheckReport::default() };
     let (mut is_open, mut is_whole) = (false, false);
     let settings = Settings { deadline, ..Settings::default() };
     let sent = Sent { errand: &errand, info, plan: None, settings: &settings, premises: &premises };
     let done = sent.out(execution, stop, &mut |said| match said {
-        Report::Opened(opened) => {
+        FromWorker::Opened(opened) => {
             is_open = true;
             hear(Checking::Opened(&opened.facts));
         }
-        Report::Case(case) => {
+        FromWorker::Case(case) => {
             hear(Checking::Case(&case));
             report.cases.push(case);
         }
-        Report::Checked(whole) => (report, is_whole) = (*whole, true),
+        FromWorker::Checked(whole) => (report, is_whole) = (*whole, true),
         _ => {}
     });
     match done {
@@ -108,16 +108,16 @@ pub fn ask(
         Sent { errand: &errand, info: cell.info, plan: Some(plan), settings: &cell.settings, premises: &premises };
     let (mut answer, mut offence, mut begun) = (None, None, false);
     let done = sent.out(&plan.execution, stop, &mut |said| match said {
-        Report::Begins(_) if !std::mem::replace(&mut begun, true) => filling(),
-        Report::Phase(done) => {
+        FromWorker::Begins(_) if !std::mem::replace(&mut begun, true) => filling(),
+        FromWorker::Phase(done) => {
             let found = done.outcome.offences.into_reasons().into_iter().next();
             offence = offence.take().or(found);
         }
-        Report::Broken { phase, words } => {
+        FromWorker::Broken { phase, words } => {
             let example = format!("{words} (while: {phase})");
             offence = offence.take().or(Some(Reason { kind: ReasonKind::ConnectionLost, count: 1, example }));
         }
-        Report::Answered(words) => answer = Some(words),
+        FromWorker::Answered(words) => answer = Some(words),
         _ => {}
     });
     if stop.load(Ordering::Relaxed) && answer.is_none() {
@@ -148,8 +148,8 @@ pub(crate) fn clear(
         Sent { errand: &errand, info: cell.info, plan: Some(plan), settings: &cell.settings, premises: &premises };
     let mut cleared = None;
     sent.out(&plan.execution, stop, &mut |said| match said {
-        Report::Progress(phase, moment) => progress(&phase, moment),
-        Report::Cleared { deleted } => cleared = Some(deleted),
+        FromWorker::Progress(phase, moment) => progress(&phase, moment),
+        FromWorker::Cleared { deleted } => cleared = Some(deleted),
         _ => {}
     })?;
     premises.close().map_err(RunError::Store)?;
@@ -168,7 +168,7 @@ struct Sent<'a> {
 
 impl Sent<'_> {
     /// Sends it out and hears what comes of it until the worker has left.
-    fn out(&self, execution: &Execution, stop: &AtomicBool, heard: &mut dyn FnMut(Report)) -> Result<(), RunError> {
+    fn out(&self, execution: &Execution, stop: &AtomicBool, heard: &mut dyn FnMut(FromWorker)) -> Result<(), RunError> {
         let attendant = Attendant::new(self.premises, stop, Silence::of(self.settings));
         let mut listening = Listening { attendant, refusal: None, heard };
         let no_job = || JobError("no job has a part in this".into());
@@ -187,14 +187,14 @@ impl Sent<'_> {
 struct Listening<'a> {
     attendant: Attendant<'a>,
     refusal: Option<Refusal>,
-    heard: &'a mut dyn FnMut(Report),
+    heard: &'a mut dyn FnMut(FromWorker),
 }
 
 impl Hearing for Listening<'_> {
-    fn hear(&mut self, report: Report) {
+    fn hear(&mut self, report: FromWorker) {
         self.attendant.hear(&report);
         match report {
-            Report::Refused(refusal) => self.refusal = Some(refusal),
+            FromWorker::Refused(refusal) => self.refusal = Some(refusal),
             report => (self.heard)(report),
         }
     }

@@ -1,7 +1,7 @@
 //! Where trials are carried out: in this process, or each in a worker process of its own.
 
 use crate::bench::{Bench, Link};
-use crate::message::{Command, Errand, Order, Report};
+use crate::message::{Errand, FromWorker, Order, ToWorker};
 use crate::work::perform;
 use host::worker::{Nursery, kill};
 use host::{Exit, Received};
@@ -37,7 +37,7 @@ const GRACE_OF_THE_LOST: Duration = Duration::from_millis(250);
 /// Hears what a worker reports, and says whether it shall go on.
 pub(crate) trait Hearing {
     /// Takes note of a report.
-    fn hear(&mut self, report: Report);
+    fn hear(&mut self, report: FromWorker);
 
     /// Takes note that nothing was reported for a moment, though everything that was has been heard.
     fn hear_nothing(&mut self);
@@ -119,14 +119,14 @@ struct Here<'a> {
 }
 
 impl Link for Here<'_> {
-    fn say(&mut self, report: Report) {
+    fn say(&mut self, report: FromWorker) {
         self.hearing.hear(report);
         if self.hearing.wish() != Wish::GoOn {
             self.stop.store(true, Ordering::Relaxed);
         }
     }
 
-    fn ask(&mut self, report: Report) -> Order {
+    fn ask(&mut self, report: FromWorker) -> Order {
         self.hearing.hear(report);
         self.hearing.wish().order()
     }
@@ -163,14 +163,14 @@ fn attend(nursery: &mut Nursery, errand: &Errand, hearing: &mut dyn Hearing) -> 
             None => "the nursery of the workers no longer listens".into(),
         })
     };
-    if !send(nursery, &Command::Do(Box::new(errand.clone()))) {
+    if !send(nursery, &ToWorker::Do(Box::new(errand.clone()))) {
         return lost(nursery);
     }
     let (mut worker, mut told, mut killed): (Option<i32>, Option<Instant>, bool) = (None, None, false);
     loop {
         let wish = hearing.wish();
         if wish != Wish::GoOn && told.is_none() {
-            send(nursery, &Command::Order(Order::Stop));
+            send(nursery, &ToWorker::Order(Order::Stop));
             told = Some(Instant::now());
         }
         if let (Some(since), Some(pid), false) = (told, worker, killed)
@@ -196,32 +196,32 @@ fn attend(nursery: &mut Nursery, errand: &Errand, hearing: &mut dyn Hearing) -> 
             }
         };
         match report {
-            Report::Ended { exit, words } => {
-                hearing.hear(Report::Ended { exit, words: String::new() });
+            FromWorker::Ended { exit, words } => {
+                hearing.hear(FromWorker::Ended { exit, words: String::new() });
                 return match exit {
                     Exit::Status(0) => Departure::Done,
                     _ if killed => Departure::Killed,
                     _ => Departure::Died(format!("the worker {}", with_words(exit, &words))),
                 };
             }
-            Report::NotForked { problem } => {
+            FromWorker::NotForked { problem } => {
                 return Departure::Died(format!("a worker process could not be made: {problem}"));
             }
-            Report::Started { pid } => {
+            FromWorker::Started { pid } => {
                 worker = Some(pid);
-                hearing.hear(Report::Started { pid });
+                hearing.hear(FromWorker::Started { pid });
             }
-            asks @ (Report::Begins(_) | Report::Finished(_)) => {
+            asks @ (FromWorker::Begins(_) | FromWorker::Finished(_)) => {
                 hearing.hear(asks);
                 let order = hearing.wish().order();
-                send(nursery, &Command::Order(order));
+                send(nursery, &ToWorker::Order(order));
             }
             report => hearing.hear(report),
         }
     }
 }
 
-fn send(nursery: &Nursery, command: &Command) -> bool {
+fn send(nursery: &Nursery, command: &ToWorker) -> bool {
     let Ok(message) = serde_json::to_vec(command) else { return false };
     nursery.sender().is_some_and(|sender| sender.send(&message).is_ok())
 }

@@ -1,13 +1,15 @@
 //! What the phases of a trial came to, as they are reported one after the other.
 
 use crate::message::PhaseDone;
-use crate::put_off::Work;
+use crate::put_off::TimedWork;
 use crate::trust::NEEDED_S;
 use engine::Outcome;
 use host::{NoiseMeter, Premises, ProcessUse};
 use measure::{Counts, Histograms};
 use std::time::Duration;
-use study::{CurvePoint, Judged, Noise, PhaseRecord, ReadBack, Reason, ReasonKind, SeriesPoint, Stall, TrialRecord};
+use study::{
+    CurvePoint, Judged, Noise, PhaseRecord, ReadBackFigures, Reason, ReasonKind, SeriesPoint, Stall, TrialRecord,
+};
 
 /// Meters read when a phase begins.
 pub(crate) struct Meter {
@@ -48,7 +50,7 @@ pub(crate) struct Measured {
     noise: Noise,
     /// Records the timed phases wrote or read.
     records: u64,
-    read_back: Option<ReadBack>,
+    read_back: Option<ReadBackFigures>,
     reconnected: u64,
 }
 
@@ -123,8 +125,8 @@ impl Measured {
     }
 
     /// What the timed phases did, to hold reading back against it.
-    pub(crate) fn work(&self) -> Work {
-        Work {
+    pub(crate) fn work(&self) -> TimedWork {
+        TimedWork {
             operations: self.counts.operations,
             records: self.records,
             bytes: self.counts.bytes_read + self.counts.bytes_written,

@@ -1,6 +1,6 @@
 //! What kvtrial and a worker say to each other: plain data, so that it can be said to a child of kvtrial or to another machine.
 //!
-//! kvtrial sends an [`Errand`]; the worker answers with [`Report`]s until it has done it, or [`Report::Refused`] it. Before each phase and at
+//! kvtrial sends an [`Errand`]; the worker answers with [`FromWorker`]s until it has done it, or [`FromWorker::Refused`] it. Before each phase and at
 //! the end of a trial it waits for an [`Order`], so that kvtrial can look at server and disk while nothing runs.
 
 use check::CaseResult;
@@ -15,7 +15,7 @@ use study::{Answer, CurvePoint, Durability, LeftCount, Reason, Spec, Stall, Targ
 
 /// From kvtrial.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Command {
+pub(crate) enum ToWorker {
     /// Do this.
     Do(Box<Errand>),
     /// To the worker that is at it.
@@ -148,11 +148,11 @@ pub struct UnderWay {
 
 /// From a worker, or of one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Report {
+pub(crate) enum FromWorker {
     /// It is there, as this process.
     Started { pid: i32 },
     /// The store is open and the job can be done on it.
-    Opened(Opened),
+    Opened(OpenedStore),
     /// From now on the user's store holds keys of the job, besides what its adapter has made there.
     Leaves { keys: u64, count: LeftCount, made: Vec<String> },
     /// A phase is about to begin; waits for an order.
@@ -170,7 +170,7 @@ pub(crate) enum Report {
     /// A case of a check is over.
     Case(CaseResult),
     /// All cases of a check are over.
-    Checked(Box<check::Report>),
+    Checked(Box<check::CheckReport>),
     /// What the store answered, in words.
     Answered(String),
     /// How many keys were deleted; all else that was there is gone, too.
@@ -185,7 +185,7 @@ pub(crate) enum Report {
 
 /// What a store is, once it is open.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedStore {
     pub(crate) facts: Facts,
     pub(crate) durability: Durability,
     pub(crate) emulated: Vec<String>,

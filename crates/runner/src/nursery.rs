@@ -1,7 +1,7 @@
 //! The nursery, from inside: one thread that reads what trials need, once, and forks a worker for each.
 
 use crate::bench::{Bench, Link};
-use crate::message::{Assignment, Command, Errand, Order, Report};
+use crate::message::{Assignment, Errand, FromWorker, Order, ToWorker};
 use crate::shelf::Shelf;
 use crate::work::perform;
 use host::worker::{Forked, inside};
@@ -22,10 +22,10 @@ pub fn serve_nursery() {
     let mut shelves: Vec<(Key, Shelf)> = Vec::new();
     let mut _last: Option<Forked> = None;
     while let Some(command) = ends.next() {
-        let Command::Do(errand) = command else { continue }; // an order to one that has ended meanwhile
+        let ToWorker::Do(errand) = command else { continue }; // an order to one that has ended meanwhile
         _last = None; // only now may its id become another's
         let Some((info, shelf)) = at_hand(&errand, &mut shelves) else {
-            ends.say_for_the_dead(&Report::NotForked { problem: "it is another version of kvtrial".into() });
+            ends.say_for_the_dead(&FromWorker::NotForked { problem: "it is another version of kvtrial".into() });
             continue;
         };
         let no_job = || JobError("no job has a part in this".into());
@@ -43,10 +43,10 @@ pub fn serve_nursery() {
         match forked {
             Ok(worker) => {
                 let (exit, words) = worker.wait();
-                ends.say_for_the_dead(&Report::Ended { exit, words });
+                ends.say_for_the_dead(&FromWorker::Ended { exit, words });
                 _last = Some(worker);
             }
-            Err(error) => ends.say_for_the_dead(&Report::NotForked { problem: error.to_string() }),
+            Err(error) => ends.say_for_the_dead(&FromWorker::NotForked { problem: error.to_string() }),
         }
     }
 }
@@ -85,11 +85,11 @@ struct Ends {
 }
 
 impl Ends {
-    fn next(&mut self) -> Option<Command> {
+    fn next(&mut self) -> Option<ToWorker> {
         next(self.receiver.as_mut()?)
     }
 
-    fn say_for_the_dead(&self, report: &Report) {
+    fn say_for_the_dead(&self, report: &FromWorker) {
         // Nobody listens any more: the next look at the channel ends the nursery.
         let _ = serde_json::to_vec(report).map(|message| self.sender.send_fresh(&message));
     }
@@ -102,12 +102,12 @@ impl Ends {
             std::thread::spawn(move || take_orders(receiver, &orders, &stop));
         }
         let remote = Remote { sender: self.sender.clone(), orders: answers };
-        remote.send(&Report::Started { pid: std::process::id().cast_signed() });
+        remote.send(&FromWorker::Started { pid: std::process::id().cast_signed() });
         remote
     }
 }
 
-fn next(receiver: &mut Receiver) -> Option<Command> {
+fn next(receiver: &mut Receiver) -> Option<ToWorker> {
     match receiver.receive(None) {
         Received::Message(message) => serde_json::from_slice(&message).ok(),
         Received::Nothing | Received::Closed => None,
@@ -117,7 +117,7 @@ fn next(receiver: &mut Receiver) -> Option<Command> {
 /// Hands on orders; without kvtrial there is nothing left to do.
 fn take_orders(mut receiver: Receiver, orders: &mpsc::Sender<Order>, stop: &AtomicBool) {
     while let Some(command) = next(&mut receiver) {
-        let Command::Order(order) = command else { continue };
+        let ToWorker::Order(order) = command else { continue };
         if order == Order::Stop {
             stop.store(true, Ordering::Relaxed);
         }
@@ -133,7 +133,7 @@ struct Remote {
 }
 
 impl Remote {
-    fn send(&self, report: &Report) {
+    fn send(&self, report: &FromWorker) {
         let sent = serde_json::to_vec(report).map_err(std::io::Error::other).and_then(|it| self.sender.send(&it));
         if sent.is_err() {
             std::process::abort(); // kvtrial is gone
@@ -142,11 +142,11 @@ impl Remote {
 }
 
 impl Link for Remote {
-    fn say(&mut self, report: Report) {
+    fn say(&mut self, report: FromWorker) {
         self.send(&report);
     }
 
-    fn ask(&mut self, report: Report) -> Order {
+    fn ask(&mut self, report: FromWorker) -> Order {
         self.send(&report);
         self.orders.recv().unwrap_or(Order::Stop)
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// One trial to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct ScheduledTrial {
     /// Position in the study, from 1.
     pub order: u32,
     /// Index of the cell.
@@ -16,7 +16,7 @@ pub struct Turn {
 /// `warmups + repeats` rounds over all cells. Each round visits every cell once; within every `cells` rounds that count, each
 /// cell has each position exactly once (a random Latin square of cyclic shifts), so position effects cancel.
 /// The same seed gives the same order.
-pub fn balanced(cells: usize, warmups: u32, repeats: u32, seed: u64) -> Vec<Turn> {
+pub fn balanced(cells: usize, warmups: u32, repeats: u32, seed: u64) -> Vec<ScheduledTrial> {
     let mut random = data::splitmix::Rng::new(seed ^ 0x6f72_6465_7200_0001);
     let mut turns = Vec::with_capacity(cells * (warmups + repeats) as usize);
     for (rounds, warmup) in [(warmups, true), (repeats, false)] {
@@ -29,7 +29,7 @@ pub fn balanced(cells: usize, warmups: u32, repeats: u32, seed: u64) -> Vec<Turn
             let shift = shifts.pop().unwrap_or(0);
             for position in 0..cells {
                 let order = turns.len() as u32 + 1;
-                turns.push(Turn { order, cell: cycle[(position + shift) % cells], warmup });
+                turns.push(ScheduledTrial { order, cell: cycle[(position + shift) % cells], warmup });
             }
         }
     }
@@ -38,9 +38,9 @@ pub fn balanced(cells: usize, warmups: u32, repeats: u32, seed: u64) -> Vec<Turn
 
 /// The same rounds, each over the cells as they are named: a trap kept for showing it. Whatever drifts while a round lasts
 /// (caches, files, temperature) looks like an effect of the cell's place in the list.
-pub fn rising(cells: usize, warmups: u32, repeats: u32) -> Vec<Turn> {
+pub fn rising(cells: usize, warmups: u32, repeats: u32) -> Vec<ScheduledTrial> {
     let rounds = (0..warmups + repeats).flat_map(|round| (0..cells).map(move |cell| (cell, round < warmups)));
-    rounds.zip(1..).map(|((cell, warmup), order)| Turn { order, cell, warmup }).collect()
+    rounds.zip(1..).map(|((cell, warmup), order)| ScheduledTrial { order, cell, warmup }).collect()
 }
 
 /// Counted rounds that are run however long they take: what is not repeated has no interval.

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, Link};
 use crate::growth::Watch;
-use crate::message::{Assignment, Doing, Order, PhaseDone, Report, UnderWay};
+use crate::message::{Assignment, Doing, FromWorker, Order, PhaseDone, UnderWay};
 use engine::{Crew, End};
 use host::ProcessUse;
 use job::{Phase, Purpose, Trial};
@@ -35,7 +35,7 @@ fn run_phases(
     crew: &mut Crew<'_, '_>,
 ) -> bool {
     for (index, phase) in trial.phases().iter().enumerate().take(count) {
-        if link.ask(Report::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
+        if link.ask(FromWorker::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
             return false;
         }
         let cpu_s = ProcessUse::now().cpu_s;
@@ -45,12 +45,12 @@ fn run_phases(
             if let Some(growth) = &mut growth {
                 growth.look(progress.elapsed);
             }
-            link.say(Report::Progress(UnderWay::of(phase), progress));
+            link.say(FromWorker::Progress(UnderWay::of(phase), progress));
         };
         let mut outcome = match crew.run(index, &mut watch) {
             Ok(outcome) => outcome,
             Err(error) => {
-                link.say(Report::Broken { phase: phase.name.into(), words: error.to_string() });
+                link.say(FromWorker::Broken { phase: phase.name.into(), words: error.to_string() });
                 return false;
             }
         };
@@ -62,15 +62,15 @@ fn run_phases(
         }
         let mut flush = Duration::ZERO;
         if phase.timed && outcome.end == End::Completed {
-            link.say(Report::Does(Doing::Flush));
+            link.say(FromWorker::Does(Doing::Flush));
             let begin = Instant::now();
             if let Err(error) = store.flush() {
-                link.say(Report::Broken { phase: Doing::Flush.name().into(), words: error.to_string() });
+                link.say(FromWorker::Broken { phase: Doing::Flush.name().into(), words: error.to_string() });
             }
             flush = begin.elapsed();
         }
         let end = outcome.end;
-        link.say(Report::Phase(Box::new(PhaseDone {
+        link.say(FromWorker::Phase(Box::new(PhaseDone {
             phase: UnderWay::of(phase),
             outcome,
             flush,

@@ -2,7 +2,7 @@
 
 use crate::execution::Execution;
 use crate::message::{Assignment, Keys};
-use crate::order::{self, Turn};
+use crate::order::{self, ScheduledTrial};
 use crate::shelf::Shelf;
 use engine::{Arrivals, Settings, Timing};
 use host::Premises;
@@ -172,7 +172,7 @@ impl Plan {
     }
 
     /// Every trial in its order.
-    pub fn turns(&self) -> Vec<Turn> {
+    pub fn turns(&self) -> Vec<ScheduledTrial> {
         match self.order {
             TrialOrder::Random => order::balanced(self.cells.len(), self.warmups, self.repeats, self.seed),
             TrialOrder::Rising => order::rising(self.cells.len(), self.warmups, self.repeats),

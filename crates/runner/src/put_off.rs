@@ -4,7 +4,7 @@
 //! compared with like: a store reads back slowly only if it is far below its timed rate in operations, in records and in bytes per second
 //! alike. A batch carries many records by one operation, a value that grew many appends; each alone would accuse honest stores.
 
-use study::{ReadBack, Reason, ReasonKind};
+use study::{ReadBackFigures, Reason, ReasonKind};
 
 /// How many times slower reading back may be.
 const SLOWER: f64 = 8.0;
@@ -15,7 +15,7 @@ const WAIT_SHARE: f64 = 0.5;
 
 /// What the timed phases did.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Work {
+pub(crate) struct TimedWork {
     pub(crate) operations: u64,
     pub(crate) records: u64,
     /// Key and value bytes written, value bytes read.
@@ -24,7 +24,7 @@ pub(crate) struct Work {
 }
 
 /// The reason to doubt the timed rate, where there is one.
-pub(crate) fn doubt(timed: Work, back: ReadBack) -> Option<Reason> {
+pub(crate) fn doubt(timed: TimedWork, back: ReadBackFigures) -> Option<Reason> {
     if timed.elapsed_s <= 0.0 || back.elapsed_s < NEEDED_S {
         return None;
     }
@@ -48,7 +48,7 @@ pub(crate) fn doubt(timed: Work, back: ReadBack) -> Option<Reason> {
 }
 
 /// How many times slower reading back was, in the measure that speaks best for the store.
-fn slower(timed: Work, back: ReadBack) -> f64 {
+fn slower(timed: TimedWork, back: ReadBackFigures) -> f64 {
     let of = |timed_count: u64, back_count: u64| match (timed_count, back_count) {
         (0, _) | (_, 0) => f64::INFINITY, // this measure is not known: the others decide
         (timed_count, back_count) => {
@@ -63,14 +63,21 @@ fn slower(timed: Work, back: ReadBack) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Work, doubt};
-    use study::ReadBack;
+    use super::{TimedWork, doubt};
+    use study::ReadBackFigures;
 
-    const TIMED: Work = Work { operations: 100_000, records: 100_000, bytes: 10_000_000, elapsed_s: 1.0 };
+    const TIMED: TimedWork = TimedWork { operations: 100_000, records: 100_000, bytes: 10_000_000, elapsed_s: 1.0 };
 
-    fn back(operations: u64, records: u64, bytes_read: u64, elapsed_s: f64, longest_s: f64) -> ReadBack {
+    fn back(operations: u64, records: u64, bytes_read: u64, elapsed_s: f64, longest_s: f64) -> ReadBackFigures {
         let records_per_s = records as f64 / elapsed_s;
-        ReadBack { operations, records, bytes_read, elapsed_s, records_per_s, longest_ns: (longest_s * 1e9) as u64 }
+        ReadBackFigures {
+            operations,
+            records,
+            bytes_read,
+            elapsed_s,
+            records_per_s,
+            longest_ns: (longest_s * 1e9) as u64,
+        }
     }
 
     #[test]
@@ -94,7 +101,7 @@ mod tests {
         // A thousand values that grew by a hundred appends each; as many bytes in the same time.
         assert_eq!(doubt(TIMED, back(1_000, 1_000, 9_000_000, 1.0, 0.01)), None);
         // Batches of a thousand, read back one by one at a hundredth of the rate.
-        let batches = Work { operations: 100, ..TIMED };
+        let batches = TimedWork { operations: 100, ..TIMED };
         assert_eq!(doubt(batches, back(100_000, 100_000, 9_000_000, 20.0, 0.01)), None);
     }
 
@@ -106,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_short_time_of_reading_back_says_nothing() {
-        let short = Work { elapsed_s: 0.001, ..TIMED };
+        let short = TimedWork { elapsed_s: 0.001, ..TIMED };
         assert_eq!(doubt(short, back(100_000, 100_000, 9_000_000, 0.2, 0.19)), None);
     }
 }

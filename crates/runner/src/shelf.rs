@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a job read: name, bytes, digest, counts.
-pub type Input = BTreeMap<String, serde_json::Value>;
+pub type InputFacts = BTreeMap<String, serde_json::Value>;
 
 /// Jobs are kept while all of them together need less than this; then the longest unused is given up and prepared again when its
 /// turn comes. Preparing is never under the clock.
@@ -18,7 +18,7 @@ pub struct Shelf {
     job: &'static JobInfo,
     data: Option<String>,
     seed: u64,
-    inputs: BTreeMap<Params, Input>,
+    inputs: BTreeMap<Params, InputFacts>,
     kept: RefCell<Vec<Kept>>,
 }
 
@@ -78,7 +78,7 @@ impl Shelf {
     }
 
     /// What all combinations read alike.
-    pub fn shared_input(&self) -> Input {
+    pub fn shared_input(&self) -> InputFacts {
         let mut inputs = self.inputs.values();
         let mut shared = inputs.next().cloned().unwrap_or_default();
         inputs.for_each(|other| shared.retain(|name, value| other.get(name) == Some(value)));
@@ -91,7 +91,7 @@ impl Shelf {
     }
 
     /// What only the combination with these parameters read.
-    pub fn own_input(&self, params: &Params) -> Input {
+    pub fn own_input(&self, params: &Params) -> InputFacts {
         let shared = self.shared_input();
         let mut own = self.inputs.get(params).cloned().unwrap_or_default();
         own.retain(|name, _| !shared.contains_key(name));

@@ -4,7 +4,7 @@
 //! flushing, compacting, closing it) may take as long as a server may take for it. The time before a worker is there is kvtrial's own: it
 //! reads the input.
 
-use crate::message::Report;
+use crate::message::FromWorker;
 use engine::{Settings, Timing};
 use std::time::{Duration, Instant};
 
@@ -36,10 +36,10 @@ impl Silence {
     }
 
     /// Takes note of a report.
-    pub(crate) fn hear(&mut self, report: &Report, now: Instant) {
+    pub(crate) fn hear(&mut self, report: &FromWorker, now: Instant) {
         self.last = match report {
-            Report::Ended { .. } | Report::NotForked { .. } => None,
-            Report::Progress(_, progress) => Some(Sign {
+            FromWorker::Ended { .. } | FromWorker::NotForked { .. } => None,
+            FromWorker::Progress(_, progress) => Some(Sign {
                 at: progress.silent.and_then(|silent| now.checked_sub(silent)).unwrap_or(now),
                 operations: progress.silent.map(|_| progress.operations),
             }),
@@ -67,14 +67,17 @@ impl Silence {
 #[cfg(test)]
 mod tests {
     use super::Silence;
-    use crate::message::{Report, UnderWay};
+    use crate::message::{FromWorker, UnderWay};
     use engine::{Settings, Timing};
     use measure::Progress;
     use std::time::{Duration, Instant};
 
-    fn progress(silent: Option<Duration>) -> Report {
+    fn progress(silent: Option<Duration>) -> FromWorker {
         let phase = UnderWay { name: "run".into(), timed: true, operations: None, carried: None };
-        Report::Progress(phase, Progress { operations: 123, errors: 0, p99_ns: None, elapsed: Duration::ZERO, silent })
+        FromWorker::Progress(
+            phase,
+            Progress { operations: 123, errors: 0, p99_ns: None, elapsed: Duration::ZERO, silent },
+        )
     }
 
     #[test]
@@ -85,7 +88,7 @@ mod tests {
         let after = |silence: &Silence, seconds: u32| silence.too_long(begun + second * seconds);
         let mut silence = Silence::of(&settings);
         assert_eq!(after(&silence, 100_000), None, "no worker is there yet");
-        silence.hear(&Report::Started { pid: 1 }, begun);
+        silence.hear(&FromWorker::Started { pid: 1 }, begun);
         assert_eq!(after(&silence, 122), None);
         assert!(after(&silence, 124).is_some_and(|words| words.contains("124 s")));
         // What was silent for a second when it was said has been so for three, two later.
@@ -97,7 +100,7 @@ mod tests {
         // No thread is at operations any more.
         silence.hear(&progress(None), begun + second);
         assert_eq!(after(&silence, 120), None);
-        silence.hear(&Report::NotForked { problem: String::new() }, begun + second);
+        silence.hear(&FromWorker::NotForked { problem: String::new() }, begun + second);
         assert_eq!(after(&silence, 100_000), None, "nobody is there");
         let mut sampled = Silence::of(&Settings { timing: Timing::Sampled(64), ..settings });
         sampled.hear(&progress(Some(second)), begun + second);

@@ -3,7 +3,7 @@
 use crate::attendant::Attendant;
 use crate::error::RunError;
 use crate::judge::{self, Evidence};
-use crate::message::{Errand, Finish, Keys, Opened, Refusal};
+use crate::message::{Errand, Finish, Keys, OpenedStore, Refusal};
 use crate::observer::{About, Observer};
 use crate::plan::{Plan, PlannedCell};
 use crate::put_off;
@@ -125,7 +125,7 @@ impl TrialRun<'_> {
         self.fill(&mut record, &mut finish, &mut seen);
         self.verdict(&mut record, finish, seen);
         let about = opened.map(|opened| {
-            let Opened { facts, durability, emulated } = opened;
+            let OpenedStore { facts, durability, emulated } = opened;
             not_in_effect(self.cell, &facts, durability).for_each(|found| record.verdict.add(found));
             About { facts, durability, emulated, logical_bytes }
         });

@@ -3,7 +3,7 @@
 use crate::attendant::Attendant;
 use crate::execution::{Departure, Hearing, Wish};
 use crate::measured::{Measured, Meter};
-use crate::message::{Finish, Opened, Refusal, Report};
+use crate::message::{Finish, FromWorker, OpenedStore, Refusal};
 use crate::observer::Observer;
 use host::Premises;
 use study::{Left, LeftCount, Reason, ReasonKind, ServerUse};
@@ -24,7 +24,7 @@ pub(crate) struct Witness<'a> {
 /// What was heard and seen of a trial.
 #[derive(Default)]
 pub(crate) struct Seen {
-    pub(crate) opened: Option<Opened>,
+    pub(crate) opened: Option<OpenedStore>,
     pub(crate) measured: Measured,
     pub(crate) finish: Option<Finish>,
     pub(crate) refusal: Option<Refusal>,
@@ -69,21 +69,21 @@ impl<'a> Witness<'a> {
 }
 
 impl Hearing for Witness<'_> {
-    fn hear(&mut self, report: Report) {
+    fn hear(&mut self, report: FromWorker) {
         self.attendant.hear(&report);
         let seen = &mut self.seen;
         match report {
-            Report::Opened(opened) => seen.opened = Some(opened),
-            Report::Leaves { keys, count, made } => {
+            FromWorker::Opened(opened) => seen.opened = Some(opened),
+            FromWorker::Leaves { keys, count, made } => {
                 let left = Left { store: self.place.clone(), keys, count, made };
                 seen.unwritten = self.observer.leaves(left.clone()).err();
                 seen.left = Some(left);
             }
-            Report::Begins(_) => self.meter = Some(Meter::start(self.premises, self.apart)),
-            Report::Progress(phase, progress) => self.observer.progress(&phase, progress),
-            Report::Phase(done) => seen.measured.add(*done, self.meter.take(), self.premises),
-            Report::Broken { phase, words } => seen.measured.broken(&phase, &words),
-            Report::Finished(finish) => {
+            FromWorker::Begins(_) => self.meter = Some(Meter::start(self.premises, self.apart)),
+            FromWorker::Progress(phase, progress) => self.observer.progress(&phase, progress),
+            FromWorker::Phase(done) => seen.measured.add(*done, self.meter.take(), self.premises),
+            FromWorker::Broken { phase, words } => seen.measured.broken(&phase, &words),
+            FromWorker::Finished(finish) => {
                 seen.looks = Looks { disk_bytes: self.premises.disk_bytes(), server: self.premises.usage() };
                 if let (Some(left), Some(keys)) = (&mut seen.left, finish.keys_left) {
                     *left = Left { keys, count: LeftCount::Exact, ..left.clone() };
@@ -91,7 +91,7 @@ impl Hearing for Witness<'_> {
                 }
                 seen.finish = Some(*finish);
             }
-            Report::Refused(refusal) => seen.refusal = Some(refusal),
+            FromWorker::Refused(refusal) => seen.refusal = Some(refusal),
             _ => {}
         }
     }

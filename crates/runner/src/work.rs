@@ -4,7 +4,7 @@ use crate::ask;
 use crate::bench::{Bench, Link};
 use crate::clean;
 use crate::holding;
-use crate::message::{Assignment, Doing, Errand, Finish, Inspection, Opened, Refusal, Report};
+use crate::message::{Assignment, Doing, Errand, Finish, FromWorker, Inspection, OpenedStore, Refusal};
 use crate::phases::phases;
 use host::ProcessUse;
 use job::TrialSetup;
@@ -18,22 +18,22 @@ pub(crate) fn perform(errand: &Errand, bench: &Bench<'_>, link: &mut dyn Link) {
     let (spec, whereabouts) = errand.place();
     let store = match whereabouts.open(bench.info, spec) {
         Ok(store) => store,
-        Err(error) => return link.say(Report::Refused(Refusal::Store(error.to_string()))),
+        Err(error) => return link.say(FromWorker::Refused(Refusal::Store(error.to_string()))),
     };
     let store = &*store;
     let done = match errand {
         // The store stays open until it was looked at.
         Errand::Trial(trial) => {
-            carry_out(store, trial, bench, link).map(|finish| _ = link.ask(Report::Finished(Box::new(finish))))
+            carry_out(store, trial, bench, link).map(|finish| _ = link.ask(FromWorker::Finished(Box::new(finish))))
         }
         Errand::Ask(filling, question) => {
-            ask::answer(store, filling, question, bench, link).map(|words| link.say(Report::Answered(words)))
+            ask::answer(store, filling, question, bench, link).map(|words| link.say(FromWorker::Answered(words)))
         }
         Errand::Clear(clearing) => clear(store, clearing, bench, link),
         Errand::Check(inspection) => inspect(store, inspection, bench, link),
     };
     if let Err(refusal) = done {
-        link.say(Report::Refused(refusal));
+        link.say(FromWorker::Refused(refusal));
     }
 }
 
@@ -47,7 +47,7 @@ fn clear(store: &dyn Store, clearing: &Assignment, bench: &Bench<'_>, link: &mut
         return Ok(()); // not all may be gone
     }
     store.unmake().map_err(|error| Refusal::Store(error.to_string()))?;
-    link.say(Report::Cleared { deleted });
+    link.say(FromWorker::Cleared { deleted });
     Ok(())
 }
 
@@ -55,13 +55,13 @@ fn clear(store: &dyn Store, clearing: &Assignment, bench: &Bench<'_>, link: &mut
 fn inspect(store: &dyn Store, inspection: &Inspection, bench: &Bench<'_>, link: &mut dyn Link) -> Result<(), Refusal> {
     let facts = inspection.whereabouts.facts(store).map_err(|error| Refusal::Store(error.to_string()))?;
     let durability = store.capabilities().durability;
-    link.say(Report::Opened(Opened { facts, durability, emulated: Vec::new() }));
-    link.say(Report::Does(Doing::Check));
+    link.say(FromWorker::Opened(OpenedStore { facts, durability, emulated: Vec::new() }));
+    link.say(FromWorker::Does(Doing::Check));
     let stop = Some(Arc::clone(bench.stop));
     let options =
         check::Options { timeout: inspection.deadline, seed: inspection.seed, stop, ..check::Options::default() };
-    let report = check::run(store, &options, &mut |case| link.say(Report::Case(case.clone())));
-    link.say(Report::Checked(Box::new(report)));
+    let report = check::run(store, &options, &mut |case| link.say(FromWorker::Case(case.clone())));
+    link.say(FromWorker::Checked(Box::new(report)));
     Ok(())
 }
 
@@ -77,7 +77,7 @@ fn carry_out(
     let job = (bench.job)(&assignment.params).map_err(|error| Refusal::Job(error.0))?;
     let emulated = job.suits(&capabilities).map_err(|error| Refusal::Unsuited(error.0))?;
     let emulated = emulated.into_iter().map(str::to_owned).collect();
-    link.say(Report::Opened(Opened { facts, durability: capabilities.durability, emulated }));
+    link.say(FromWorker::Opened(OpenedStore { facts, durability: capabilities.durability, emulated }));
 
     let keeps = capabilities.keeps;
     let setup = TrialSetup { slots: assignment.settings.slots(), capabilities, seed: assignment.seed };
@@ -89,7 +89,7 @@ fn carry_out(
         let keys = clean::count(trial.as_ref());
         let more = clean::has_later(trial.as_ref(), keys);
         let count = if more { LeftCount::Unknown } else { LeftCount::AtMost };
-        link.say(Report::Leaves { keys, count, made: store.made() });
+        link.say(FromWorker::Leaves { keys, count, made: store.made() });
     }
     ProcessUse::reset_peak();
     let all = trial.phases().len();
@@ -97,7 +97,7 @@ fn carry_out(
     // An answer of half a job would only repeat what the reasons say already.
     let (answer, mut answer_reasons) = if complete { trial.answer() } else { Default::default() };
     if complete && keeps == Keeps::Everything && assignment.spec.target == Target::Private {
-        link.say(Report::Does(Doing::Count));
+        link.say(FromWorker::Does(Doing::Count));
         answer_reasons.extend(holding::reasons(store, trial.as_ref()));
     }
     Ok(Finish {

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use store::{
-    BUILT_IN, Capabilities, Class, Deployment, Endpoint, Facts, Node, Opener, OptionInfo, Place, Probe, Session,
+    Availability, BUILT_IN, Capabilities, Class, Deployment, Endpoint, Facts, Node, Opener, OptionInfo, Place, Session,
     SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::{Durability, Left, Spec, TrialRecord};
@@ -27,7 +27,7 @@ static THREE: StoreInfo = StoreInfo {
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| Capabilities::BASIC,
-    probe: || Probe::Found("three".into()),
+    probe: || Availability::Found("three".into()),
     opener: Opener::Server { plan, connect, usual_port: 1 },
 };
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::task::{Context, Poll};
 use std::time::Instant;
 use store::{
-    BUILT_IN, Capabilities, Class, Executor, Facts, Failure, Opener, Operation, OptionInfo, Probe, Reply, Session,
-    SessionPlan, Sink, Slot, Store, StoreError, StoreInfo, Threading, Until,
+    Availability, BUILT_IN, Capabilities, Class, Executor, Facts, Failure, Opener, Operation, OptionInfo, Reply,
+    Session, SessionPlan, Sink, Slot, Store, StoreError, StoreInfo, Threading, Until,
 };
 use study::{BudgetLayer, Durability, Spec};
 
@@ -60,7 +60,7 @@ pub(crate) static LIAR: StoreInfo = StoreInfo {
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| Capabilities::BASIC,
-    probe: || Probe::Found("liar".into()),
+    probe: || Availability::Found("liar".into()),
     opener: Opener::Embedded(open),
 };
 

@@ -1,6 +1,6 @@
 //! The open loop against what is known: a stall, a queue, a rate.
 
-use crate::simulated::{Gets, Simulated};
+use crate::simulated::{EndlessGets, Simulated};
 use crate::test::{Scope, Test};
 use engine::{Arrivals, End, Outcome, Settings, run_phase};
 use std::sync::atomic::AtomicBool;
@@ -51,7 +51,8 @@ pub(crate) fn tests() -> [Test; 4] {
 fn outcome(server: &Simulated, arrivals: Arrivals, seconds: f64, stop: &AtomicBool) -> Result<Outcome, String> {
     let settings =
         Settings { pipeline: 4096, arrivals, duration: Some(Duration::from_secs_f64(seconds)), ..Settings::default() };
-    let outcome = run_phase(server, &Gets, 0, &settings, stop, &mut |_| {}).map_err(|error| error.to_string())?;
+    let outcome =
+        run_phase(server, &EndlessGets, 0, &settings, stop, &mut |_| {}).map_err(|error| error.to_string())?;
     match (outcome.end, outcome.counts.not_sent, outcome.offences.total()) {
         (End::Completed, 0, 0) => Ok(outcome),
         (end, not_sent, wrong) => Err(format!("{end:?}, {not_sent} operations not sent, {wrong} wrong")),

@@ -85,9 +85,9 @@ impl Session for Queue {
 }
 
 /// Gets of one key without end; every reply must be a miss.
-pub(crate) struct Gets;
+pub(crate) struct EndlessGets;
 
-impl Trial for Gets {
+impl Trial for EndlessGets {
     fn phases(&self) -> Vec<Phase> {
         vec![Phase::timed("run", None)]
     }

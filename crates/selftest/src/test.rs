@@ -24,7 +24,7 @@ impl Scope {
 }
 
 /// Measures; the error says why it could not.
-pub(crate) type Measure = Box<dyn Fn(Scope, &AtomicBool) -> Result<f64, String>>;
+pub(crate) type Measurement = Box<dyn Fn(Scope, &AtomicBool) -> Result<f64, String>>;
 
 /// One proof: its claim, and how to measure what is claimed.
 pub(crate) struct Test {
@@ -36,7 +36,7 @@ pub(crate) struct Test {
     pub(crate) scope: Scope,
     /// Measurements of time are tried this often, as anything else on the machine can only spoil them; the first that holds counts.
     pub(crate) attempts: u32,
-    pub(crate) measure: Measure,
+    pub(crate) measure: Measurement,
 }
 
 impl Test {

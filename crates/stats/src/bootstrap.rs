@@ -1,6 +1,6 @@
 //! The bootstrap of any statistic, by seeded resampling.
 
-use crate::distribution::{Distribution, acceleration};
+use crate::distribution::{DiscreteDistribution, acceleration};
 use crate::interval::{Estimate, reachable_level};
 use crate::random::Random;
 
@@ -84,7 +84,13 @@ impl Bootstrap {
     }
 
     /// The interval of a statistic whose resampled distribution is known. `None` when a number is not finite.
-    pub(crate) fn estimate(&self, all: Distribution, value: f64, influence: &[f64], n: usize) -> Option<Estimate> {
+    pub(crate) fn estimate(
+        &self,
+        all: DiscreteDistribution,
+        value: f64,
+        influence: &[f64],
+        n: usize,
+    ) -> Option<Estimate> {
         let usable = self.level > 0.0 && self.level < 1.0;
         if !usable || !value.is_finite() || !all.is_finite() || influence.iter().any(|one| !one.is_finite()) {
             return None;
@@ -103,7 +109,7 @@ impl Bootstrap {
         if draws.iter().chain(leave_one_out).any(|draw| !draw.is_finite()) {
             return None;
         }
-        let (low, high) = Distribution::of_draws(draws).bca(value, acceleration(leave_one_out), self.level);
+        let (low, high) = DiscreteDistribution::of_draws(draws).bca(value, acceleration(leave_one_out), self.level);
         Some((low.min(value), high.max(value)))
     }
 }

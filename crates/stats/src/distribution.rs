@@ -3,23 +3,23 @@
 use crate::normal;
 
 /// A discrete distribution of a resampled statistic.
-pub(crate) struct Distribution {
+pub(crate) struct DiscreteDistribution {
     /// Values with their probabilities, in ascending order of value; probabilities sum to 1.
     atoms: Vec<(f64, f64)>,
 }
 
-impl Distribution {
+impl DiscreteDistribution {
     /// Of equally likely values, in any order.
-    pub(crate) fn of_draws(mut values: Vec<f64>) -> Distribution {
+    pub(crate) fn of_draws(mut values: Vec<f64>) -> DiscreteDistribution {
         values.sort_unstable_by(f64::total_cmp);
         let weight = 1.0 / values.len() as f64;
-        Distribution { atoms: values.into_iter().map(|value| (value, weight)).collect() }
+        DiscreteDistribution { atoms: values.into_iter().map(|value| (value, weight)).collect() }
     }
 
     /// Of values with their probabilities, in any order.
-    pub(crate) fn of_atoms(mut atoms: Vec<(f64, f64)>) -> Distribution {
+    pub(crate) fn of_atoms(mut atoms: Vec<(f64, f64)>) -> DiscreteDistribution {
         atoms.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        Distribution { atoms }
+        DiscreteDistribution { atoms }
     }
 
     /// Whether every value is a number.

@@ -51,4 +51,4 @@ pub use outlier::{OUTLIER_SCORE, modified_z_scores};
 pub use permutation::{Permutations, Statistic, permutation_test, rank_test_above, sign_test_above};
 pub use proportion::proportion;
 pub use ratio::{median_ratio, rank_ratio};
-pub use separation::{FEWEST_TRIALS, Separation, Trials, separations};
+pub use separation::{FEWEST_TRIALS, Separation, TrialFigures, separations};

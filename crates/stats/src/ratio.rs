@@ -1,7 +1,7 @@
 //! How many times one group is another.
 
 use crate::bootstrap::{Bootstrap, centred};
-use crate::distribution::Distribution;
+use crate::distribution::DiscreteDistribution;
 use crate::interval::Estimate;
 use crate::median;
 use crate::medians::{medians_without_one, resampled_medians};
@@ -104,7 +104,7 @@ fn critical_wins(n: usize, m: usize, alpha: f64) -> Option<usize> {
 
 /// How the logarithm of the ratio is distributed over resamples: every pair of medians with its probability, or pairs drawn from them
 /// where there are too many.
-fn distribution(a: &[f64], b: &[f64], bootstrap: Bootstrap) -> Distribution {
+fn distribution(a: &[f64], b: &[f64], bootstrap: Bootstrap) -> DiscreteDistribution {
     let logs = |sorted: &[f64]| -> Vec<(f64, f64)> {
         resampled_medians(sorted).into_iter().map(|(median, share)| (median.ln(), share)).collect()
     };
@@ -114,11 +114,13 @@ fn distribution(a: &[f64], b: &[f64], bootstrap: Bootstrap) -> Distribution {
             let (log, share) = (*log, *share);
             of_b.iter().map(move |(other, of_other)| (log - other, share * of_other))
         };
-        return Distribution::of_atoms(of_a.iter().flat_map(pairs).collect());
+        return DiscreteDistribution::of_atoms(of_a.iter().flat_map(pairs).collect());
     }
     let mut random = Random::new(bootstrap.seed);
     let (of_a, of_b) = (Drawn::of(&of_a), Drawn::of(&of_b));
-    Distribution::of_draws((0..bootstrap.resamples).map(|_| of_a.draw(&mut random) - of_b.draw(&mut random)).collect())
+    DiscreteDistribution::of_draws(
+        (0..bootstrap.resamples).map(|_| of_a.draw(&mut random) - of_b.draw(&mut random)).collect(),
+    )
 }
 
 /// Values to be drawn with their probabilities.

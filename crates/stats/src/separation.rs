@@ -12,7 +12,7 @@ const TRIMMED_FROM: usize = 7;
 
 /// The trials of one store.
 #[derive(Clone, Copy, Debug)]
-pub struct Trials<'a> {
+pub struct TrialFigures<'a> {
     /// A figure of each trial, all above 0.
     pub figures: &'a [f64],
     /// The step the figure is counted in, as a share of it: 0.01 for a percentile known to 1 %. Groups that differ by no more are not
@@ -55,7 +55,7 @@ pub struct Separation {
 /// let found: Vec<bool> = separations(&groups, &[(0, 1), (0, 2), (1, 2)]).into_iter().map(|it| it.unwrap().p_holm < 0.05).collect();
 /// assert_eq!(found, [true, true, false]);
 /// ```
-pub fn separations(groups: &[Trials<'_>], pairs: &[(usize, usize)]) -> Vec<Option<Separation>> {
+pub fn separations(groups: &[TrialFigures<'_>], pairs: &[(usize, usize)]) -> Vec<Option<Separation>> {
     let centres: Vec<Option<Centre>> = groups.iter().map(|group| Centre::of(group.figures)).collect();
     let floors = floors(&centres, pairs);
     let raw: Vec<Option<(f64, f64)>> = pairs

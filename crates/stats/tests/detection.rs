@@ -5,7 +5,7 @@
 mod noise;
 
 use noise::Noise;
-use stats::{Detectable, Detection, Trials, separations};
+use stats::{Detectable, Detection, TrialFigures, separations};
 
 type Trial = fn(&mut Noise) -> f64;
 
@@ -21,7 +21,7 @@ fn power(noise: &mut Noise, trial: Trial, n: usize, ratio: f64) -> f64 {
     let studies = 200;
     let found = (0..studies).filter(|_| {
         let (a, b) = (group(noise, trial, n, 1.0), group(noise, trial, n, ratio));
-        let of = |figures| Trials { figures, step: 0.0 };
+        let of = |figures| TrialFigures { figures, step: 0.0 };
         separations(&[of(&a), of(&b)], &[(0, 1)])[0].unwrap().p < 0.05
     });
     found.count() as f64 / f64::from(studies)

@@ -6,7 +6,7 @@
 mod noise;
 
 use noise::Noise;
-use stats::{Trials, separations};
+use stats::{TrialFigures, separations};
 
 /// Simulated studies of each configuration.
 const STUDIES: usize = 2_000;
@@ -63,7 +63,7 @@ const EQUAL: [(&str, Source); 9] = [
 
 /// Pairs of stores these trials separate at 5 %.
 fn separated(study: &Study) -> Vec<(usize, usize)> {
-    let groups: Vec<Trials<'_>> = study.iter().map(|figures| Trials { figures, step: 0.0 }).collect();
+    let groups: Vec<TrialFigures<'_>> = study.iter().map(|figures| TrialFigures { figures, step: 0.0 }).collect();
     let pairs: Vec<(usize, usize)> = (0..study.len()).flat_map(|a| (a + 1..study.len()).map(move |b| (a, b))).collect();
     let found = separations(&groups, &pairs);
     let clear = pairs.iter().zip(found).filter(|(_, found)| found.is_some_and(|found| found.p_holm < 0.05));
@@ -182,7 +182,7 @@ fn what_is_said_to_be_found_eight_times_in_ten_is() {
 
 #[test]
 fn two_trials_separate_nothing_and_neither_does_what_cannot_be_a_time() {
-    let of = |figures: &'static [f64]| Trials { figures, step: 0.0 };
+    let of = |figures: &'static [f64]| TrialFigures { figures, step: 0.0 };
     let groups =
         [of(&[1.0, 1.01]), of(&[9.0, 9.01]), of(&[9.0, 9.1, 9.2]), of(&[1.0, 0.0, 1.0]), of(&[1.0, f64::NAN, 1.0])];
     let pairs = [(0, 1), (0, 2), (2, 3), (2, 4)];
@@ -191,7 +191,7 @@ fn two_trials_separate_nothing_and_neither_does_what_cannot_be_a_time() {
 
 #[test]
 fn a_difference_within_the_step_of_a_figure_is_none() {
-    let of = |figures: &'static [f64]| Trials { figures, step: 0.01 };
+    let of = |figures: &'static [f64]| TrialFigures { figures, step: 0.01 };
     let found =
         separations(&[of(&[1.0, 1.0, 1.0]), of(&[1.01, 1.01, 1.01]), of(&[1.03, 1.03, 1.03])], &[(0, 1), (0, 2)]);
     assert_eq!(found.iter().map(|it| it.unwrap().p).collect::<Vec<_>>(), [1.0, 0.0]);

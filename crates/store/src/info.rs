@@ -16,7 +16,7 @@ pub struct Driver {
 
 /// Whether a store can be had on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Probe {
+pub enum Availability {
     /// It can: product and version as the program or library states them, e.g. `Redis 7.0.15`.
     Found(String),
     /// It cannot: what was looked for.
@@ -82,7 +82,7 @@ pub struct StoreInfo {
     pub declares: fn(&Spec) -> Capabilities,
     /// Looks for it on this machine; starts no server, touches no data. Asked by [`StoreInfo::probe`], and only when the driver is in
     /// the build.
-    pub probe: fn() -> Probe,
+    pub probe: fn() -> Availability,
     /// How it is opened.
     pub opener: Opener,
 }
@@ -107,9 +107,9 @@ const SAFETY_SETTINGS: [&str; 14] = [
 
 impl StoreInfo {
     /// Whether it can be had on this machine.
-    pub fn probe(&self) -> Probe {
+    pub fn probe(&self) -> Availability {
         match self.driver {
-            Some(Driver { feature, built: false }) => Probe::NotBuilt(feature),
+            Some(Driver { feature, built: false }) => Availability::NotBuilt(feature),
             _ => (self.probe)(),
         }
     }

@@ -1,8 +1,8 @@
 //! Stores made of a store: what one does not change goes to the store beneath, here and nowhere else.
 
 use crate::{
-    Capabilities, Facts, Group, Happening, Holding, OperationKind, Reduction, Session, SessionPlan, Store, StoreError,
-    Sweep, Swept, Threading,
+    Capabilities, Facts, Happening, Holding, OperationKind, Reduction, ReductionGroup, Session, SessionPlan, Store,
+    StoreError, Sweep, Swept, Threading,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -117,7 +117,7 @@ impl<L: Layered> Store for L {
         self.beneath().compact(patience)
     }
 
-    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         self.hand_down()?;
         self.beneath().reduce(reduction, patience)
     }

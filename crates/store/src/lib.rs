@@ -37,7 +37,7 @@
 //!     install: "built in",
 //!     licence: "MIT OR Apache-2.0",
 //!     declares: |_| CAPABILITIES,
-//!     probe: || Probe::Found("tree 1".into()),
+//!     probe: || Availability::Found("tree 1".into()),
 //!     opener: Opener::Embedded(|_spec, _directory| Ok(Box::new(Tree::default()))),
 //! }];
 //!
@@ -125,9 +125,9 @@ pub use client::BlockingClient;
 pub use deployment::{Deployment, Forming, Node, Ready, Role, only};
 pub use endpoint::Endpoint;
 pub use error::StoreError;
-pub use info::{BUILT_IN, Connect, Driver, OpenEmbedded, Opener, PlanDeployment, Probe, StoreInfo};
+pub use info::{Availability, BUILT_IN, Connect, Driver, OpenEmbedded, Opener, PlanDeployment, StoreInfo};
 pub use operation::{Expected, Operation, OperationKind, OperationSet};
-pub use option::{OptionInfo, Shown, Tunable};
+pub use option::{OptionInfo, ShownAs, Tunable};
 pub use owned::{OwnedFailure, OwnedReply};
 pub use place::Place;
 pub use reply::{Failure, Reply, RowBuffer, Rows};
@@ -137,4 +137,4 @@ pub use session::{
     Executor, Facts, Happening, Heed, Holding, Session, SessionPlan, Sink, Slot, Store, Threading, Until,
 };
 pub use sweep::{Sweep, Swept};
-pub use whole::{FieldPath, Group, Reduction, Support};
+pub use whole::{FieldPath, Reduction, ReductionGroup, Support};

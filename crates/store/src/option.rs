@@ -23,12 +23,12 @@ pub struct Tunable {
     /// The setting of [`Facts`](crate::Facts) that shows the value in effect.
     pub shown_as: &'static str,
     /// How the value is shown there.
-    pub shown: Shown,
+    pub shown: ShownAs,
 }
 
 /// How a store shows the value of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownAs {
     /// As it was given.
     Same,
     /// As a number of bytes, where a size was given (`64MiB`, `512kB`).
@@ -48,11 +48,11 @@ impl OptionInfo {
 
     /// The same, and a search may turn it: values worth trying, the default first. The store shows the one in effect under its name.
     pub const fn tuned(self, values: &'static [&'static str]) -> OptionInfo {
-        OptionInfo { tunable: Some(Tunable { values, shown_as: self.name, shown: Shown::Same }), ..self }
+        OptionInfo { tunable: Some(Tunable { values, shown_as: self.name, shown: ShownAs::Same }), ..self }
     }
 
     /// The same, where the store shows the value in effect under another name or in another way.
-    pub const fn shown(self, shown_as: &'static str, shown: Shown) -> OptionInfo {
+    pub const fn shown(self, shown_as: &'static str, shown: ShownAs) -> OptionInfo {
         let tunable = match self.tunable {
             Some(Tunable { values, .. }) => Some(Tunable { values, shown_as, shown }),
             None => None,
@@ -71,22 +71,22 @@ impl OptionInfo {
     }
 }
 
-impl Shown {
+impl ShownAs {
     fn agrees(self, asked: &str, shown: &str) -> bool {
         match self {
-            Shown::Same => asked == shown || asked.parse::<f64>().is_ok_and(|number| shown.parse() == Ok(number)),
-            Shown::Bytes => crate::size::bytes(asked).is_some_and(|bytes| shown.parse() == Ok(bytes)),
+            ShownAs::Same => asked == shown || asked.parse::<f64>().is_ok_and(|number| shown.parse() == Ok(number)),
+            ShownAs::Bytes => crate::size::bytes(asked).is_some_and(|bytes| shown.parse() == Ok(bytes)),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{OptionInfo, Shown};
+    use super::{OptionInfo, ShownAs};
 
     #[test]
     fn an_option_without_effect_is_named() {
-        let threads = OptionInfo::text("threads", "").tuned(&["4", "2"]).shown("num_threads", Shown::Same);
+        let threads = OptionInfo::text("threads", "").tuned(&["4", "2"]).shown("num_threads", ShownAs::Same);
         let shown = |threads: &str| [("num_threads".to_owned(), threads.to_owned())].into();
         assert_eq!(threads.not_in_effect("2", &shown("2")), None);
         assert_eq!(

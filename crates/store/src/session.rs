@@ -1,6 +1,6 @@
 //! An opened store, and one worker thread's handle on it.
 
-use crate::{Capabilities, Group, Operation, OperationKind, Reduction, Reply, StoreError, Sweep, Swept};
+use crate::{Capabilities, Operation, OperationKind, Reduction, ReductionGroup, Reply, StoreError, Sweep, Swept};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -299,7 +299,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// In the store's words, or when it took too long.
-    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         let _ = (reduction, patience);
         Err(StoreError::Session("this store has no reduction".into()))
     }

@@ -51,7 +51,7 @@ pub struct Reduction {
 
 /// One group of a reduction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Group {
+pub struct ReductionGroup {
     /// The value of the field they share.
     pub key: String,
     /// Documents in it.

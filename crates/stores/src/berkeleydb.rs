@@ -21,11 +21,12 @@ mod library;
 use crate::shared::dylib::{Dylib, LIB};
 use crate::shared::embedded::{self, number_option, place, size_option};
 use crate::shared::transactional::Opened;
-use environment::{Environment, Settings};
+use environment::{DatabaseSettings, Environment};
 use library::BerkeleyDb;
 use std::path::Path;
 use store::{
-    Capabilities, Class, Opener, OperationKind, OperationSet, OptionInfo, Shown, Store, StoreError, StoreInfo, Support,
+    Capabilities, Class, Opener, OperationKind, OperationSet, OptionInfo, ShownAs, Store, StoreError, StoreInfo,
+    Support,
 };
 use study::{Durability, Spec};
 
@@ -43,7 +44,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
         OptionInfo::one_of("method", &["btree", "hash"], "how values are laid out"),
         OptionInfo::text("cache_size", "memory for pages [64MiB]")
             .tuned(&["64MiB", "16MiB", "256MiB"])
-            .shown("cache_size", Shown::Bytes),
+            .shown("cache_size", ShownAs::Bytes),
         OptionInfo::text("page_size", "bytes of a page, a power of two [4096]")
             .tuned(&["4096", "1024", "16384", "65536"]),
         OptionInfo::text("record", "mean bytes of key and value, for the fill factor of a hash [40]"),
@@ -87,7 +88,7 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     if !is_hash(spec) && (by_hand.is_some() || spec.options.contains_key("record")) {
         return Err(unsupported("ffactor= and record= are of a hash; add method=hash".into()));
     }
-    let settings = Settings {
+    let settings = DatabaseSettings {
         hash_fill_factor: is_hash(spec).then(|| u32::try_from(by_hand.unwrap_or(by_formula)).unwrap_or(u32::MAX)),
         page_bytes: page_bytes as u32,
         cache_bytes: size_option(spec, "cache_size", 64 << 20)?,

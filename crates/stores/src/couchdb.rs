@@ -35,7 +35,7 @@ use crate::shared::driver::{built, driver};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place, Probe,
+    Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place,
     ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec, Transport};
@@ -95,11 +95,11 @@ fn program() -> Option<PathBuf> {
     named.or_else(|| programs::find(&["pouchdb-server"], &[]))
 }
 
-fn probe() -> Probe {
-    let Some(program) = program() else { return Probe::NotFound("pouchdb-server".into()) };
+fn probe() -> Availability {
+    let Some(program) = program() else { return Availability::NotFound("pouchdb-server".into()) };
     match version(&program) {
-        Some(version) => Probe::Found(format!("PouchDB Server {version}")),
-        None => Probe::NotFound(format!("{} is not from npm's package pouchdb-server", program.display())),
+        Some(version) => Availability::Found(format!("PouchDB Server {version}")),
+        None => Availability::NotFound(format!("{} is not from npm's package pouchdb-server", program.display())),
     }
 }
 

@@ -5,8 +5,8 @@ use crate::redis::{self, Login, Resp};
 use std::sync::OnceLock;
 use store::wire::{self, Talk};
 use store::{
-    BUILT_IN, Capabilities, Class, CommandLine, Deployment, Endpoint, Facts, Opener, Place, Probe, ServerPlan, Session,
-    SessionPlan, Store, StoreError, StoreInfo, Threading,
+    Availability, BUILT_IN, Capabilities, Class, CommandLine, Deployment, Endpoint, Facts, Opener, Place, ServerPlan,
+    Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::{BudgetLayer, Durability, Spec, Transport};
 
@@ -51,10 +51,10 @@ pub fn served_by(program: CommandLine) {
     let _ = PROGRAM.set(program);
 }
 
-fn probe() -> Probe {
+fn probe() -> Availability {
     match PROGRAM.get() {
-        Some(_) => Probe::Found(concat!("echo ", env!("CARGO_PKG_VERSION")).into()),
-        None => Probe::NotFound("the program kvtrial, which is its own echo server".into()),
+        Some(_) => Availability::Found(concat!("echo ", env!("CARGO_PKG_VERSION")).into()),
+        None => Availability::NotFound("the program kvtrial, which is its own echo server".into()),
     }
 }
 

@@ -25,7 +25,7 @@ use crate::shared::driver::{built, driver};
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place, Probe,
+    Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place,
     ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec, Target, Transport};
@@ -84,13 +84,13 @@ fn program() -> Option<PathBuf> {
     programs::find(&["etcd"], &[])
 }
 
-fn probe() -> Probe {
-    let Some(program) = program() else { return Probe::NotFound("etcd".into()) };
+fn probe() -> Availability {
+    let Some(program) = program() else { return Availability::NotFound("etcd".into()) };
     // "etcd Version: 3.4.23"
     let line = programs::version_line(&program, &["--version"]).unwrap_or_default();
     match line.strip_prefix("etcd Version: ") {
-        Some(version) => Probe::Found(format!("etcd {version}")),
-        None => Probe::NotFound(format!("{} does not state its version", program.display())),
+        Some(version) => Availability::Found(format!("etcd {version}")),
+        None => Availability::NotFound(format!("{} does not state its version", program.display())),
     }
 }
 

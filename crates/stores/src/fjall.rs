@@ -37,18 +37,18 @@ const CAPABILITIES: Capabilities = Capabilities { min_key_bytes: 1, max_key_byte
 #[cfg(feature = "fjall")]
 mod engine {
     use crate::shared::embedded::{Fault, place};
-    use crate::shared::transactional::{Engine, More, Opened, Read, Space, Write};
+    use crate::shared::transactional::{Engine, More, Opened, ReadView, Space, WriteView};
     use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
     use std::path::Path;
     use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
-    use store::{Capabilities, Facts, Probe, Store, StoreError};
+    use store::{Availability, Capabilities, Facts, Store, StoreError};
     use study::{Durability, Spec};
 
     /// The version of fjall this was written for and built with, as Cargo.lock has it (a test compares them).
     pub const VERSION: &str = "3.1.13";
 
-    pub fn probe() -> Probe {
-        Probe::Found(format!("fjall {VERSION}"))
+    pub fn probe() -> Availability {
+        Availability::Found(format!("fjall {VERSION}"))
     }
 
     pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
@@ -148,7 +148,7 @@ mod engine {
         }
     }
 
-    impl Read for &Fjall {
+    impl ReadView for &Fjall {
         fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
             Ok(self.keyspace(space).get(key)?.map(|value| found(&value)))
         }
@@ -170,7 +170,7 @@ mod engine {
         alone: RwLockWriteGuard<'e, ()>,
     }
 
-    impl Read for Writer<'_> {
+    impl ReadView for Writer<'_> {
         fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
             self.engine.get(space, key, found)
         }
@@ -181,7 +181,7 @@ mod engine {
     }
 
     /// Each operation but the deletion of counters writes one key through it, as its last act: there is nothing to undo.
-    impl Write for Writer<'_> {
+    impl WriteView for Writer<'_> {
         fn put(&mut self, space: Space, key: &[u8], value: &[u8]) -> Result<(), Fault> {
             Ok(self.engine.keyspace(space).insert(key, value)?)
         }

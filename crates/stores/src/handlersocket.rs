@@ -28,9 +28,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::wire::{self, Talk};
 use store::{
-    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, Opener, OperationKind,
-    OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
-    Sweep, Swept, Threading, programs,
+    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, Opener,
+    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError,
+    StoreInfo, Sweep, Swept, Threading, programs,
 };
 use study::{Durability, Spec, Target, Transport};
 
@@ -98,16 +98,16 @@ fn plugin() -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-fn probe() -> Probe {
-    let Some(program) = program() else { return Probe::NotFound("mariadbd".into()) };
+fn probe() -> Availability {
+    let Some(program) = program() else { return Availability::NotFound("mariadbd".into()) };
     if plugin().is_none() {
-        return Probe::NotFound("MariaDB's plugin handlersocket.so".into());
+        return Availability::NotFound("MariaDB's plugin handlersocket.so".into());
     }
     // "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
     let line = programs::version_line(&program, &["--no-defaults", "--version"]).unwrap_or_default();
     match line.split_whitespace().skip_while(|word| *word != "Ver").nth(1).and_then(|word| word.split('-').next()) {
-        Some(version) => Probe::Found(format!("MariaDB {version}")),
-        None => Probe::NotFound(format!("{} does not state its version", program.display())),
+        Some(version) => Availability::Found(format!("MariaDB {version}")),
+        None => Availability::NotFound(format!("{} does not state its version", program.display())),
     }
 }
 
@@ -280,7 +280,7 @@ impl Store for Rows {
         Talk::open(&self.endpoint, self.codec())?;
         // The protocol has no request for it; a private server is the one that was found.
         let version = match probe() {
-            Probe::Found(found) if self.is_private => found.rsplit(' ').next().unwrap_or_default().to_owned(),
+            Availability::Found(found) if self.is_private => found.rsplit(' ').next().unwrap_or_default().to_owned(),
             _ => "not told".to_owned(),
         };
         let text = |text: &str| text.to_owned();

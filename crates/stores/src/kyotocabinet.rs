@@ -22,7 +22,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use store::{
-    Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Shown, Store,
+    Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, ShownAs, Store,
     StoreError, StoreInfo, Swept,
 };
 use study::{Durability, Spec};
@@ -46,7 +46,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
         OptionInfo::text("bnum", "buckets of a new file [1048576]").tuned(&["1048576", "65536", "4194304"]),
         OptionInfo::text("msiz", "bytes of the file that are mapped [64MiB]")
             .tuned(&["64MiB", "8MiB", "512MiB"])
-            .shown("msiz", Shown::Bytes),
+            .shown("msiz", ShownAs::Bytes),
     ],
     install: "apt-get install libkyotocabinet16v5",
     licence: "GPL-3.0-or-later",

@@ -8,10 +8,10 @@
 
 use crate::shared::dylib::{Dylib, LIB};
 use crate::shared::embedded::{self, place, size_option};
-use crate::shared::log_structured::{Api, Settings, Tree, config};
+use crate::shared::log_structured::{Api, DatabaseSettings, Tree, config};
 use crate::shared::transactional::Opened;
 use std::path::Path;
-use store::{Capabilities, Class, Facts, Opener, OptionInfo, Shown, Store, StoreError, StoreInfo, Support};
+use store::{Capabilities, Class, Facts, Opener, OptionInfo, ShownAs, Store, StoreError, StoreInfo, Support};
 use study::{Durability, Spec};
 
 /// The stores of this adapter.
@@ -27,10 +27,10 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
         LIB,
         OptionInfo::text("write_buffer_size", "writes kept in memory before a table is written [4MiB]")
             .tuned(&["4MiB", "16MiB", "64MiB"])
-            .shown("write_buffer_size", Shown::Bytes),
+            .shown("write_buffer_size", ShownAs::Bytes),
         OptionInfo::text("block_cache", "memory for blocks [8MiB]")
             .tuned(&["8MiB", "64MiB"])
-            .shown("block_cache", Shown::Bytes),
+            .shown("block_cache", ShownAs::Bytes),
         OptionInfo::one_of("compression", &["snappy", "none"], "compression of tables").tuned(&["snappy", "none"]),
     ],
     install: "apt-get install libleveldb1d",
@@ -47,7 +47,7 @@ const CAPABILITIES: Capabilities = Capabilities { compaction: Support::Native, .
 fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let info = &STORES[0];
     let durability = info.durability(spec)?;
-    let settings = Settings {
+    let settings = DatabaseSettings {
         write_buffer_bytes: Some(size_option(spec, "write_buffer_size", 4 << 20)?),
         cache_bytes: Some(size_option(spec, "block_cache", 8 << 20)?),
         compression: Some(i32::from(spec.options.get("compression").is_none_or(|name| name == "snappy"))),

@@ -37,12 +37,12 @@ const CAPABILITIES: Capabilities = Capabilities { min_key_bytes: 1, max_key_byte
 #[cfg(feature = "lmdb")]
 mod engine {
     use crate::shared::embedded::{Fault, place};
-    use crate::shared::transactional::{Engine, More, Opened, Read, Space, Write};
+    use crate::shared::transactional::{Engine, More, Opened, ReadView, Space, WriteView};
     use heed::types::Bytes;
     use heed::{CommitOrAbort, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn};
     use std::ops::Bound;
     use std::path::Path;
-    use store::{Capabilities, Facts, Probe, Store, StoreError};
+    use store::{Availability, Capabilities, Facts, Store, StoreError};
     use study::{Durability, Spec};
 
     /// Sizes of the map to try, in bytes: 1 TiB, 64 GiB, 4 GiB.
@@ -53,8 +53,8 @@ mod engine {
 
     type Table = heed::Database<'static, Bytes, Bytes>;
 
-    pub fn probe() -> Probe {
-        Probe::Found(format!("LMDB {}", version()))
+    pub fn probe() -> Availability {
+        Availability::Found(format!("LMDB {}", version()))
     }
 
     fn version() -> String {
@@ -171,7 +171,7 @@ mod engine {
         Ok(())
     }
 
-    impl Read for Reader<'_> {
+    impl ReadView for Reader<'_> {
         fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
             Ok(self.engine.table(space).get(&self.txn, key)?.map(found))
         }
@@ -181,7 +181,7 @@ mod engine {
         }
     }
 
-    impl Read for Writer<'_> {
+    impl ReadView for Writer<'_> {
         fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
             Ok(self.engine.table(space).get(&self.txn, key)?.map(found))
         }
@@ -191,7 +191,7 @@ mod engine {
         }
     }
 
-    impl Write for Writer<'_> {
+    impl WriteView for Writer<'_> {
         fn put(&mut self, space: Space, key: &[u8], value: &[u8]) -> Result<(), Fault> {
             Ok(self.engine.table(space).put(&mut self.txn, key, value)?)
         }

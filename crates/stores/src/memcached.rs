@@ -28,9 +28,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::wire::{self, Talk, ascii};
 use store::{
-    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener, OperationKind,
-    OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Shown, Store, StoreError,
-    StoreInfo, Threading, programs,
+    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener,
+    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, ShownAs, Store,
+    StoreError, StoreInfo, Threading, programs,
 };
 use study::{Durability, Spec, Target, Transport};
 
@@ -57,10 +57,10 @@ const OPTIONS: &[OptionInfo] = &[
         .tuned(&["1.25", "1.05", "2.00"]),
     OptionInfo::text("hashpower", "the hash table begins with 2 to this power buckets, 12 to 32 [16]")
         .tuned(&["16", "20", "22"])
-        .shown("hashpower_init", Shown::Same),
+        .shown("hashpower_init", ShownAs::Same),
     OptionInfo::text("threads", "worker threads of the server [4]")
         .tuned(&["4", "1", "2", "8"])
-        .shown("num_threads", Shown::Same),
+        .shown("num_threads", ShownAs::Same),
 ];
 
 const TCP: StoreInfo = StoreInfo {
@@ -137,11 +137,11 @@ fn program() -> Option<PathBuf> {
     programs::find(&["memcached"], &[])
 }
 
-fn probe() -> Probe {
-    let Some(program) = program() else { return Probe::NotFound("memcached".into()) };
+fn probe() -> Availability {
+    let Some(program) = program() else { return Availability::NotFound("memcached".into()) };
     match programs::version_line(&program, &["--version"]) {
-        Some(line) => Probe::Found(line),
-        None => Probe::NotFound(format!("{} does not state its version", program.display())),
+        Some(line) => Availability::Found(line),
+        None => Availability::NotFound(format!("{} does not state its version", program.display())),
     }
 }
 

@@ -36,8 +36,8 @@ use crate::shared::driver::{built, driver};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet, Overflow,
-    Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
+    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
+    Overflow, Place, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec, Transport};
 
@@ -159,13 +159,13 @@ impl Program {
     }
 }
 
-fn probe() -> Probe {
+fn probe() -> Availability {
     let (product, version) = match Program::find() {
-        None => return Probe::NotFound(WHAT.into()),
+        None => return Availability::NotFound(WHAT.into()),
         Some(Program::Mongod(path)) => ("MongoDB", version(&path)),
         Some(Program::Ferretd(path)) => ("FerretDB", version(&path)),
     };
-    Probe::Found(version.map_or(product.to_owned(), |version| format!("{product} {version}")))
+    Availability::Found(version.map_or(product.to_owned(), |version| format!("{product} {version}")))
 }
 
 /// From `db version v7.0.14` or `FerretDB v1.24.0`.

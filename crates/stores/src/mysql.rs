@@ -22,8 +22,8 @@ use crate::shared::mariadb;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet, OptionInfo,
-    Overflow, Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
+    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
+    OptionInfo, Overflow, Place, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec, Transport};
 
@@ -127,11 +127,11 @@ impl Product {
     }
 }
 
-fn probe() -> Probe {
-    let Some(program) = programs::find(&SERVERS, &[]) else { return Probe::NotFound(SERVERS.join(" or ")) };
+fn probe() -> Availability {
+    let Some(program) = programs::find(&SERVERS, &[]) else { return Availability::NotFound(SERVERS.join(" or ")) };
     match version(&program) {
-        Some(version) => Probe::Found(format!("{} {}", Product::of_version(&version).name(), number(&version))),
-        None => Probe::NotFound(format!("{} does not state its version", program.display())),
+        Some(version) => Availability::Found(format!("{} {}", Product::of_version(&version).name(), number(&version))),
+        None => Availability::NotFound(format!("{} does not state its version", program.display())),
     }
 }
 

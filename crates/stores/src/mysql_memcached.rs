@@ -25,8 +25,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, OptionInfo, Place,
-    Probe, ServerPlan, Store, StoreError, StoreInfo, programs,
+    Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet,
+    OptionInfo, Place, ServerPlan, Store, StoreError, StoreInfo, programs,
 };
 use study::{Durability, Spec, Target, Transport};
 
@@ -104,17 +104,17 @@ fn plugins(program: &Path) -> Option<PathBuf> {
         .find(|directory| directory.join("libmemcached.so").is_file() && directory.join("innodb_engine.so").is_file())
 }
 
-fn probe() -> Probe {
+fn probe() -> Availability {
     let missing = "a mysqld with the memcached plugin (MySQL 8.0; MariaDB has none)";
-    let Some(program) = program(&Spec::private(TCP.name)) else { return Probe::NotFound(missing.into()) };
+    let Some(program) = program(&Spec::private(TCP.name)) else { return Availability::NotFound(missing.into()) };
     if plugins(&program).is_none() {
-        return Probe::NotFound(format!("{missing}; {} has no libmemcached.so beside it", program.display()));
+        return Availability::NotFound(format!("{missing}; {} has no libmemcached.so beside it", program.display()));
     }
     // "/opt/mysql/bin/mysqld  Ver 8.0.33 for Linux on x86_64 (MySQL Community Server - GPL)"
     let line = programs::version_line(&program, &["--no-defaults", "--version"]).unwrap_or_default();
     match line.split_whitespace().skip_while(|word| *word != "Ver").nth(1) {
-        Some(version) => Probe::Found(format!("MySQL {version}")),
-        None => Probe::NotFound(format!("{} does not start: it states no version", program.display())),
+        Some(version) => Availability::Found(format!("MySQL {version}")),
+        None => Availability::NotFound(format!("{} does not start: it states no version", program.display())),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    BUILT_IN, Capabilities, Class, Counter, Facts, Keeps, Opener, Operation, OperationKind, OperationSet, Overflow,
-    Probe, Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
+    Availability, BUILT_IN, Capabilities, Class, Counter, Facts, Keeps, Opener, Operation, OperationKind, OperationSet,
+    Overflow, Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::{BudgetLayer, Durability};
 
@@ -20,7 +20,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| CAPABILITIES,
-    probe: || Probe::Found(concat!("null ", env!("CARGO_PKG_VERSION")).into()),
+    probe: || Availability::Found(concat!("null ", env!("CARGO_PKG_VERSION")).into()),
     opener: Opener::Embedded(|_, _| Ok(Box::new(Null))),
 }];
 

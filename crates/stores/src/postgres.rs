@@ -23,8 +23,8 @@ use crate::shared::driver::{built, driver};
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{
-    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet, OptionInfo,
-    Overflow, Place, Probe, ServerPlan, StoreError, StoreInfo, Support, programs,
+    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
+    OptionInfo, Overflow, Place, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec, Transport};
 
@@ -103,13 +103,13 @@ fn program(name: &str) -> Option<PathBuf> {
     programs::find(&[name], &DIRECTORIES)
 }
 
-fn probe() -> Probe {
-    let Some(program) = program("postgres") else { return Probe::NotFound("postgres".into()) };
+fn probe() -> Availability {
+    let Some(program) = program("postgres") else { return Availability::NotFound("postgres".into()) };
     // "postgres (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)"
     let line = programs::version_line(&program, &["--version"]).unwrap_or_default();
     match line.split_whitespace().nth(2) {
-        Some(version) => Probe::Found(format!("PostgreSQL {version}")),
-        None => Probe::NotFound(format!("{} does not state its version", program.display())),
+        Some(version) => Availability::Found(format!("PostgreSQL {version}")),
+        None => Availability::NotFound(format!("{} does not state its version", program.display())),
     }
 }
 

@@ -13,8 +13,9 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    BUILT_IN, Capabilities, Class, Counter, Expected, Facts, Holding, Opener, Operation, OperationKind, OperationSet,
-    OptionInfo, Overflow, Probe, Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
+    Availability, BUILT_IN, Capabilities, Class, Counter, Expected, Facts, Holding, Opener, Operation, OperationKind,
+    OperationSet, OptionInfo, Overflow, Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo,
+    Threading,
 };
 use study::{BudgetLayer, Durability, Spec};
 
@@ -38,7 +39,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |spec| if library(spec) == SHARDED { CAPABILITIES } else { maps::CAPABILITIES },
-    probe: || Probe::Found(concat!("ram ", env!("CARGO_PKG_VERSION")).into()),
+    probe: || Availability::Found(concat!("ram ", env!("CARGO_PKG_VERSION")).into()),
     opener: Opener::Embedded(|spec, _| open(spec)),
 }];
 

@@ -34,7 +34,7 @@ const CAPABILITIES: Capabilities = Capabilities { compaction: Support::Native, .
 #[cfg(feature = "redb")]
 mod engine {
     use crate::shared::embedded::{Fault, place};
-    use crate::shared::transactional::{Engine, Handle, More, Read, Shared, Space, Write, held, swept};
+    use crate::shared::transactional::{Engine, Handle, More, ReadView, Shared, Space, WriteView, held, swept};
     use redb::backends::FileBackend;
     use redb::{
         BackendError, Database, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
@@ -47,7 +47,7 @@ mod engine {
     use std::time::Duration;
     use store::immediate::Immediate;
     use store::{
-        Capabilities, Facts, Holding, Probe, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading,
+        Availability, Capabilities, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading,
     };
     use study::{Durability, Spec};
 
@@ -61,8 +61,8 @@ mod engine {
         TableDefinition::new(space.name())
     }
 
-    pub fn probe() -> Probe {
-        Probe::Found(format!("redb {VERSION}"))
+    pub fn probe() -> Availability {
+        Availability::Found(format!("redb {VERSION}"))
     }
 
     pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
@@ -205,7 +205,7 @@ mod engine {
         Ok(())
     }
 
-    impl Read for Reader {
+    impl ReadView for Reader {
         fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
             Ok(self.0.open_table(definition(space))?.get(key)?.map(|value| found(value.value())))
         }
@@ -215,7 +215,7 @@ mod engine {
         }
     }
 
-    impl Read for Writer {
+    impl ReadView for Writer {
         fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
             Ok(self.0.open_table(definition(space))?.get(key)?.map(|value| found(value.value())))
         }
@@ -225,7 +225,7 @@ mod engine {
         }
     }
 
-    impl Write for Writer {
+    impl WriteView for Writer {
         fn put(&mut self, space: Space, key: &[u8], value: &[u8]) -> Result<(), Fault> {
             self.0.open_table(definition(space))?.insert(key, value)?;
             Ok(())

@@ -10,9 +10,9 @@ pub(crate) use resp::{Login, Resp};
 use std::path::PathBuf;
 use std::time::SystemTime;
 use store::{
-    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener, OperationKind,
-    OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
-    Threading, programs, wire,
+    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener,
+    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError,
+    StoreInfo, Threading, programs, wire,
 };
 use study::{Durability, Spec, Target, Transport};
 
@@ -68,15 +68,15 @@ impl Product {
         }
     }
 
-    fn probe(self) -> Probe {
+    fn probe(self) -> Availability {
         let name = self.program_name();
-        let Some(program) = programs::find(&[name], &[]) else { return Probe::NotFound(name.into()) };
+        let Some(program) = programs::find(&[name], &[]) else { return Availability::NotFound(name.into()) };
         // "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.2.1 ..."
         let line = programs::version_line(&program, &["--version"]).unwrap_or_default();
         let product = line.split_whitespace().next().unwrap_or_default();
         match line.split_whitespace().find_map(|word| word.strip_prefix("v=")) {
-            Some(version) => Probe::Found(format!("{product} {version}")),
-            None => Probe::NotFound(format!("{} does not state its version", program.display())),
+            Some(version) => Availability::Found(format!("{product} {version}")),
+            None => Availability::NotFound(format!("{} does not state its version", program.display())),
         }
     }
 }

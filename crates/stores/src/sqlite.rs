@@ -16,7 +16,7 @@
 
 use crate::shared::driver::{built, driver};
 use crate::shared::embedded;
-use store::{BUILT_IN, Capabilities, Class, Opener, OptionInfo, Shown, StoreInfo, Support};
+use store::{BUILT_IN, Capabilities, Class, Opener, OptionInfo, ShownAs, StoreInfo, Support};
 use study::Durability;
 
 /// The stores of this adapter.
@@ -42,10 +42,10 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
         .tuned(&["4096", "1024", "8192", "16384", "32768"]),
         OptionInfo::text("cache_size", "memory for pages, of each client, e.g. 64MiB [2000KiB]")
             .tuned(&["2000KiB", "16MiB", "128MiB"])
-            .shown("cache_size", Shown::Bytes),
+            .shown("cache_size", ShownAs::Bytes),
         OptionInfo::text("mmap", "how much of the file is read through memory, e.g. 1GiB [0]")
             .tuned(&["0", "1GiB"])
-            .shown("mmap_size", Shown::Bytes),
+            .shown("mmap_size", ShownAs::Bytes),
         OptionInfo::text("wal_autocheckpoint", "pages of the log that are folded into the file [1000]")
             .tuned(&["1000", "10000", "100"]),
     ],

@@ -13,9 +13,9 @@ mod protocol;
 use protocol::{Endian, MAX_ARGUMENT_BYTES, STATISTICS_REQUEST, Tyrant, statistics};
 use std::collections::BTreeMap;
 use store::{
-    Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, Opener, OperationKind,
-    OperationSet, OptionInfo, Overflow, Place, Probe, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
-    Threading, programs, wire,
+    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, Opener,
+    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError,
+    StoreInfo, Threading, programs, wire,
 };
 use study::{Durability, Spec, Target, Transport};
 
@@ -76,17 +76,17 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-fn probe() -> Probe {
-    let Some(program) = programs::find(&[PROGRAM], &[]) else { return Probe::NotFound(PROGRAM.into()) };
+fn probe() -> Availability {
+    let Some(program) = programs::find(&[PROGRAM], &[]) else { return Availability::NotFound(PROGRAM.into()) };
     // "Tokyo Tyrant version 1.1.41 (323:0.91) for Linux"
     match programs::version_line(&program, &["--version"]) {
         Some(line) => {
             match line.strip_prefix("Tokyo Tyrant version ").and_then(|rest| rest.split_whitespace().next()) {
-                Some(version) => Probe::Found(format!("Tokyo Tyrant {version}")),
-                None => Probe::Found(line),
+                Some(version) => Availability::Found(format!("Tokyo Tyrant {version}")),
+                None => Availability::Found(line),
             }
         }
-        None => Probe::NotFound(format!("{} does not state its version", program.display())),
+        None => Availability::NotFound(format!("{} does not state its version", program.display())),
     }
 }
 

@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 use kvtrial_stores as stores;
-use store::{Capabilities, OperationKind, Probe, StoreInfo};
+use store::{Availability, Capabilities, OperationKind, StoreInfo};
 use study::{Durability, Spec};
 
 fn opened(info: &'static StoreInfo, spec: &Spec) -> Capabilities {
@@ -20,7 +20,7 @@ fn opened(info: &'static StoreInfo, spec: &Spec) -> Capabilities {
 fn every_store_is_once_open_what_it_declared_before() {
     let mut compared = Vec::new();
     for info in stores::all() {
-        if !matches!(info.probe(), Probe::Found(_)) {
+        if !matches!(info.probe(), Availability::Found(_)) {
             eprintln!("not compared, since it is not here: {} ({})", info.name, info.install);
             continue;
         }
@@ -37,7 +37,8 @@ fn every_store_is_once_open_what_it_declared_before() {
 fn of_the_servers_on_a_port_only_those_that_cannot_ask_for_a_password_ask_for_none() {
     let cannot = ["echo", "memcached", "mysql-memcached", "tyrant"];
     // A real mongod is started without accounts.
-    let can = |info: &&store::StoreInfo| matches!(info.probe(), Probe::Found(found) if !found.starts_with("MongoDB"));
+    let can =
+        |info: &&store::StoreInfo| matches!(info.probe(), Availability::Found(found) if !found.starts_with("MongoDB"));
     let found = stores::all().filter(can);
     let open: Vec<&str> = found.filter(|info| info.is_open_to_all()).map(|info| info.name).collect();
     assert!(open.contains(&"memcached"), "{open:?}");
@@ -55,7 +56,7 @@ fn options_and_levels_that_move_a_limit_are_declared_as_well() {
     ] {
         let spec: Spec = text.parse().unwrap();
         let info = stores::find(&spec.name).unwrap();
-        if matches!(info.probe(), Probe::NotBuilt(_)) {
+        if matches!(info.probe(), Availability::NotBuilt(_)) {
             continue;
         }
         let declared = info.declared(&spec);

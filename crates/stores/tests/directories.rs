@@ -9,7 +9,7 @@ use battery::open;
 use std::fs;
 use std::path::Path;
 use store::OwnedReply;
-use store::{Opener, Probe, Store, StoreError, StoreInfo};
+use store::{Opener, Availability, Store, StoreError, StoreInfo};
 use study::{Durability, Spec};
 use tempfile::TempDir;
 use testkit::Client;
@@ -20,7 +20,7 @@ fn embedded() -> impl Iterator<Item = &'static StoreInfo> {
 }
 
 fn built() -> impl Iterator<Item = &'static StoreInfo> {
-    embedded().filter(|info| matches!(info.probe(), Probe::Found(_)))
+    embedded().filter(|info| matches!(info.probe(), Availability::Found(_)))
 }
 
 fn try_open(info: &StoreInfo, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
@@ -91,7 +91,7 @@ fn every_embedded_store_comes_with_one_default_level_and_refuses_levels_it_has_n
         let level = if info.name == "kyotocabinet" { Durability::None } else { Durability::Os };
         assert_eq!(info.durabilities[0], level, "{}: the default study compares alike", info.name);
         for &level in info.durabilities {
-            if let (Probe::Found(_), directory) = (info.probe(), TempDir::with_prefix("kvtrial-level-").unwrap()) {
+            if let (Availability::Found(_), directory) = (info.probe(), TempDir::with_prefix("kvtrial-level-").unwrap()) {
                 let spec = Spec::private(info.name).with_durability(level);
                 assert_eq!(open(&spec, directory.path()).capabilities().durability, level, "{}", info.name);
             }
@@ -108,7 +108,7 @@ fn versions_are_those_the_build_has_locked() {
     let lock = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
     for name in ["redb", "fjall"] {
         let Some(info) = built().find(|info| info.name == name) else { continue };
-        let Probe::Found(found) = info.probe() else { panic!("{name}") };
+        let Availability::Found(found) = info.probe() else { panic!("{name}") };
         let version = found.rsplit(' ').next().unwrap();
         assert!(
             lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"\n")),
@@ -129,9 +129,9 @@ fn a_store_left_out_of_the_build_is_still_listed_and_names_its_feature() {
     for (name, in_build) in in_build {
         let info = embedded().find(|info| info.name == name).expect(name);
         if in_build {
-            assert!(matches!(info.probe(), Probe::Found(_)), "{name}");
+            assert!(matches!(info.probe(), Availability::Found(_)), "{name}");
         } else {
-            assert_eq!(info.probe(), Probe::NotBuilt(name));
+            assert_eq!(info.probe(), Availability::NotBuilt(name));
             let Err(error) = try_open(info, Path::new("/nowhere")) else { panic!("{name} opened") };
             assert!(error.to_string().contains(&format!("--features {name}")), "{error}");
         }

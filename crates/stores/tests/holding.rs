@@ -6,7 +6,7 @@
 
 use kvtrial_stores as stores;
 use std::time::Duration;
-use store::{BlockingClient, Operation, OperationKind, OwnedReply, Probe, Store, StoreInfo};
+use store::{Availability, BlockingClient, Operation, OperationKind, OwnedReply, Store, StoreInfo};
 use study::Spec;
 
 /// The stores that do not say: the first two keep nothing, and the plugin's statistics are not of the table.
@@ -90,7 +90,7 @@ fn says_what_it_holds(store: &dyn Store, spec: &Spec) {
 #[test]
 fn every_store_says_how_many_keys_it_holds_or_is_known_not_to() {
     let found = stores::all().filter(|info| match info.probe() {
-        Probe::Found(_) => true,
+        Availability::Found(_) => true,
         _ => {
             eprintln!("not asked, since it is not here: {} ({})", info.name, info.install);
             false

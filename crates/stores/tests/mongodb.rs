@@ -15,7 +15,7 @@ fn rig() -> &'static Rig {
 
 fn is_ferretdb() -> bool {
     match testkit::rig::info("mongodb").probe() {
-        store::Probe::Found(product) => product.starts_with("FerretDB"),
+        store::Availability::Found(product) => product.starts_with("FerretDB"),
         other => panic!("{other:?}: {}", testkit::rig::info("mongodb").install),
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use store::{Driver, Endpoint, Opener, Probe};
+use store::{Availability, Driver, Endpoint, Opener};
 use study::Spec;
 
 #[test]
@@ -12,10 +12,10 @@ fn a_store_without_its_driver_names_the_feature_that_adds_it() {
     for (info, Driver { feature, built }) in kvtrial_stores::all().filter_map(|info| Some((info, info.driver?))) {
         let (name, spec) = (info.name, Spec::private(info.name));
         if built {
-            assert!(!matches!(info.probe(), Probe::NotBuilt(_)), "{name} is in this build");
+            assert!(!matches!(info.probe(), Availability::NotBuilt(_)), "{name} is in this build");
             continue;
         }
-        assert_eq!(info.probe(), Probe::NotBuilt(feature));
+        assert_eq!(info.probe(), Availability::NotBuilt(feature));
         let expected = format!("{name} is not in this build; build with --features {feature}");
         let opened = match info.opener {
             Opener::Server { connect, .. } => connect(&spec, &[Endpoint::loopback(1)]),

@@ -4,7 +4,7 @@
 
 use kvtrial_stores as stores;
 use std::time::Duration;
-use store::{BlockingClient, Operation, OperationKind, OwnedReply, Probe, Store, Sweep, Swept};
+use store::{Availability, BlockingClient, Operation, OperationKind, OwnedReply, Store, Sweep, Swept};
 use study::Spec;
 
 const STORES: [&str; 16] = [
@@ -62,7 +62,7 @@ fn embedded_stores_look_for_keys_and_delete_them_many_at_once() {
     for text in STORES {
         let spec: Spec = text.parse().unwrap();
         let info = stores::find(&spec.name).unwrap();
-        if !matches!(info.probe(), Probe::Found(_)) {
+        if !matches!(info.probe(), Availability::Found(_)) {
             eprintln!("not tried, since it is not here: {text} ({})", info.install);
             continue;
         }

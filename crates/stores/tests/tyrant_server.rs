@@ -9,7 +9,7 @@ mod battery;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use store::OwnedReply;
-use store::{Opener, Place, Probe, ServerPlan, Store, StoreError};
+use store::{Opener, Place, Availability, ServerPlan, Store, StoreError};
 use study::Spec;
 use tempfile::TempDir;
 use testkit::Client;
@@ -51,7 +51,7 @@ fn child_finds_nothing() {
     }
     for name in ["tyrant", "tyrant-unix"] {
         let info = kvtrial_stores::find(name).unwrap();
-        assert_eq!(info.probe(), Probe::NotFound("ttserver".into()));
+        assert_eq!(info.probe(), Availability::NotFound("ttserver".into()));
         let Opener::Server { plan, .. } = info.opener else { panic!("{name}") };
         let error = plan(&Spec::private(name), &mut Place::on_paper(false)).unwrap_err();
         assert!(matches!(error, StoreError::NotFound { .. }), "{error:?}");
@@ -67,7 +67,7 @@ fn child_starts_what_it_finds() {
     }
     for name in ["tyrant", "tyrant-unix"] {
         let info = kvtrial_stores::find(name).unwrap();
-        let Probe::Found(found) = info.probe() else { panic!("{name} is not found") };
+        let Availability::Found(found) = info.probe() else { panic!("{name} is not found") };
         assert!(found.starts_with("kvtrial test server"), "it must not pass for Tyrant: {found}");
         let Opener::Server { plan, connect, .. } = info.opener else { panic!("{name}") };
         let directory = TempDir::with_prefix("kvtrial-tyrant-").unwrap();

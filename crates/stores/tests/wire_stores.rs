@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
-use store::{Expected, Operation, OperationKind, OwnedReply, Probe, Until};
+use store::{Expected, Operation, OperationKind, OwnedReply, Availability, Until};
 use testkit::Rig;
 use testkit::bytes::noise;
 use testkit::replies::{loss, no_rows, refusal, rows as rows_of};
@@ -17,7 +17,7 @@ const LARGE: [&str; 4] = ["redis", "redis-unix", "memcached,item=8m", "memcached
 #[test]
 fn the_programs_are_found_with_their_versions() {
     for name in ALL {
-        let Probe::Found(found) = kvtrial_stores::find(name).unwrap().probe() else {
+        let Availability::Found(found) = kvtrial_stores::find(name).unwrap().probe() else {
             panic!("{name} is not installed")
         };
         let (product, version) = found.split_once(' ').unwrap();
@@ -329,7 +329,7 @@ fn facts_name_the_server_and_its_settings() {
     for spec in ALL {
         let server = Rig::start(spec);
         let facts = server.store().facts().unwrap();
-        let Probe::Found(found) = kvtrial_stores::find(spec).unwrap().probe() else { panic!() };
+        let Availability::Found(found) = kvtrial_stores::find(spec).unwrap().probe() else { panic!() };
         assert_eq!(found, format!("{} {}", facts.product, facts.version));
         assert!(facts.config.len() >= 5, "{facts:?}");
     }

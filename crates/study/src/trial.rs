@@ -45,7 +45,7 @@ pub struct PhaseRecord {
 /// What reading back did, in the phases that only verify.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct ReadBack {
+pub struct ReadBackFigures {
     /// Operations completed.
     pub operations: u64,
     /// Records read: more than the operations where one carries several.
@@ -123,7 +123,7 @@ pub struct TrialRecord {
     pub disk_bytes: Option<u64>,
     /// What reading back did, where there is something to read back.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub read_back: Option<ReadBack>,
+    pub read_back: Option<ReadBackFigures>,
     /// Connections that broke, or that the server closed, and that were opened again, over all phases.
     pub reconnected: u64,
     /// What disturbed it.

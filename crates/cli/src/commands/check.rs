@@ -2,17 +2,17 @@
 
 use super::{nursery, target};
 use crate::args::CheckArguments;
-use crate::failure::{self, Failure};
+use crate::failure::{self, CommandFailure};
 use crate::terminal::{note, print};
-use check::{Finding, Report};
+use check::{CheckFinding, CheckReport};
 use runner::{CheckRequest, Checking};
 use std::collections::BTreeMap;
 
 /// Checks each store and prints what was found.
-pub fn check(arguments: &CheckArguments) -> Result<u8, Failure> {
+pub fn check(arguments: &CheckArguments) -> Result<u8, CommandFailure> {
     let specs = target::specs(&arguments.stores, None, None)?;
     let execution = nursery::execution();
-    let mut reports: BTreeMap<String, Report> = BTreeMap::new();
+    let mut reports: BTreeMap<String, CheckReport> = BTreeMap::new();
     for spec in specs {
         let info = target::resolve(&spec)?;
         target::own_path(info, &spec)?;
@@ -28,7 +28,8 @@ pub fn check(arguments: &CheckArguments) -> Result<u8, Failure> {
             });
         };
         let request = CheckRequest { info, spec: spec.clone(), base, deadline: arguments.deadline };
-        let report = runner::check(request, &execution, host::interrupt::flag(), &mut hear).map_err(Failure::of)?;
+        let report =
+            runner::check(request, &execution, host::interrupt::flag(), &mut hear).map_err(CommandFailure::of)?;
         unprinted?;
         let Some(report) = report else {
             note(&format!("Interrupted: {spec} was not checked to the end"));
@@ -44,6 +45,6 @@ pub fn check(arguments: &CheckArguments) -> Result<u8, Failure> {
     if arguments.json {
         print(&format!("{:#}\n", serde_json::to_value(&reports)?))?;
     }
-    let wrong = reports.values().any(|report| report.finding() != Finding::Correct);
+    let wrong = reports.values().any(|report| report.finding() != CheckFinding::Correct);
     Ok(if wrong { failure::VOID } else { failure::GOOD })
 }

@@ -3,7 +3,7 @@
 use super::plan::plan;
 use super::{preset, target};
 use crate::args::{Arguments, ClearArguments, Command};
-use crate::failure::{self, Failure};
+use crate::failure::{self, CommandFailure};
 use crate::terminal::{self, print};
 use archive::{StudyDir, read_study};
 use clap::Parser;
@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use study::{Left, Spec, Study, Target};
 
 /// Deletes what a study says was left, and takes it out of the study.
-pub fn clear(arguments: &ClearArguments) -> Result<u8, Failure> {
+pub fn clear(arguments: &ClearArguments) -> Result<u8, CommandFailure> {
     let directory = &arguments.study;
     let study = read_study(directory)?;
     if study.left.is_empty() {
@@ -35,17 +35,20 @@ pub fn clear(arguments: &ClearArguments) -> Result<u8, Failure> {
 }
 
 /// What is to be cleared: all that is left, or what is left in the stores that are named; and the rest.
-fn wanted(study: &Study, stores: &[String]) -> Result<(Vec<Left>, Vec<Left>), Failure> {
+fn wanted(study: &Study, stores: &[String]) -> Result<(Vec<Left>, Vec<Left>), CommandFailure> {
     let places: Vec<String> = target::specs(stores, None, None)?.iter().map(place_of).collect();
     if let Some(stranger) = places.iter().find(|place| !study.left.iter().any(|left| left.store == **place)) {
         let known: Vec<&str> = study.left.iter().map(|left| left.store.as_str()).collect();
-        return Err(Failure::usage(format!("this run left nothing in {stranger}; it did in {}", known.join(", "))));
+        return Err(CommandFailure::usage(format!(
+            "this run left nothing in {stranger}; it did in {}",
+            known.join(", ")
+        )));
     }
     Ok(study.left.iter().cloned().partition(|left| places.is_empty() || places.contains(&left.store)))
 }
 
 /// Writes down what is still there, in the study and in its page if it has one.
-fn keep(directory: &Path, left: Vec<Left>) -> Result<(), Failure> {
+fn keep(directory: &Path, left: Vec<Left>) -> Result<(), CommandFailure> {
     let study = StudyDir::change(directory, |study| study.left = left)?;
     if directory.join(super::page::PAGE).exists() { super::page::write(directory, &study) } else { Ok(()) }
 }
@@ -59,9 +62,9 @@ pub fn delete(
     left: &[Left],
     stop: &AtomicBool,
     hear: &mut dyn FnMut(&str),
-) -> Result<Vec<Left>, (Failure, Vec<Left>)> {
+) -> Result<Vec<Left>, (CommandFailure, Vec<Left>)> {
     let mut still = left.to_vec();
-    let mut progress = report::Progress::new(terminal::error_colour());
+    let mut progress = report::ProgressView::new(terminal::error_colour());
     let total = left.len() as u32;
     for (order, place) in (1..).zip(left) {
         let mut phase = String::new();
@@ -91,15 +94,16 @@ pub fn delete(
                 hear(&format!("{}: {keys} of this run deleted\n", place.store));
             }
             Ok(runner::Cleared::Some) => {}
-            Err(error) => return Err((Failure::of(error), still)),
+            Err(error) => return Err((CommandFailure::of(error), still)),
         }
     }
     Ok(still)
 }
 
 /// The plan of the study, from its command line, for the stores that are to be cleared.
-fn planned_again(study: &Study, wanted: &[Left], stores: &[String]) -> Result<Plan, Failure> {
-    let unreadable = |problem| Failure::usage(format!("the study's command line cannot be read again: {problem}"));
+fn planned_again(study: &Study, wanted: &[Left], stores: &[String]) -> Result<Plan, CommandFailure> {
+    let unreadable =
+        |problem| CommandFailure::usage(format!("the study's command line cannot be read again: {problem}"));
     let parsed = Arguments::try_parse_from(&study.command).map_err(|error| unreadable(error.to_string()))?;
     let Command::Run(mut run) = parsed.command else { return Err(unreadable("it is not that of kvtrial run".into())) };
     let mut specs = Vec::new();
@@ -119,7 +123,7 @@ fn planned_again(study: &Study, wanted: &[Left], stores: &[String]) -> Result<Pl
 }
 
 /// The text of a spec of the study's, with the password of the one that is named on the command line.
-fn with_password(text: &str, spec: &Spec, stores: &[String]) -> Result<String, Failure> {
+fn with_password(text: &str, spec: &Spec, stores: &[String]) -> Result<String, CommandFailure> {
     let place = place_of(spec);
     for given in stores {
         let named: Spec = given.parse()?;
@@ -130,7 +134,7 @@ fn with_password(text: &str, spec: &Spec, stores: &[String]) -> Result<String, F
         }
     }
     if text.contains("***") {
-        return Err(Failure::usage(format!(
+        return Err(CommandFailure::usage(format!(
             "no study holds passwords; name the store with its own: kvtrial clear DIR -s '{place}'"
         )));
     }

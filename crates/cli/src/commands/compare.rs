@@ -3,11 +3,11 @@
 mod operand;
 
 use crate::args::{CompareArguments, ComparisonFormat};
-use crate::failure::{self, Failure};
+use crate::failure::{self, CommandFailure};
 use crate::terminal::{colour, print, shown};
 use analysis::{
-    Across, Allowed, Alone, Candidates, Comparison, Gate, Matched, Metric, Ruling, Source, Subject, Threshold, Unlike,
-    VoidCell,
+    Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Gate, Matched, Metric, Ruling, Source, Threshold,
+    Unlike, VoidCell,
 };
 use operand::Operand;
 use std::io::Write;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use study::{Cell, Study};
 
 /// Compares and returns the exit status.
-pub fn compare(arguments: &CompareArguments) -> Result<u8, Failure> {
+pub fn compare(arguments: &CompareArguments) -> Result<u8, CommandFailure> {
     if let Some(name) = &arguments.save_baseline {
         return save(name, &arguments.operands);
     }
@@ -24,7 +24,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<u8, Failure> {
     let (comparison, absent) = match operands.as_slice() {
         [one] => within(one, &gates, arguments)?,
         [a, b] => between(a, b, &gates, arguments)?,
-        _ => return Err(Failure::usage(USAGE)),
+        _ => return Err(CommandFailure::usage(USAGE)),
     };
     if arguments.format == ComparisonFormat::Html {
         html(&comparison, &gates, operands, arguments)?;
@@ -32,7 +32,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<u8, Failure> {
         write(&comparison, &gates, arguments)?;
     }
     if let Some(problem) = absent {
-        return Err(Failure::usage(problem));
+        return Err(CommandFailure::usage(problem));
     }
     status(&comparison, &gates)
 }
@@ -40,11 +40,11 @@ pub fn compare(arguments: &CompareArguments) -> Result<u8, Failure> {
 const USAGE: &str = "compare what? Name two studies (before after), two cells (study:redis study:memcached), one study, or \
                      --baseline NAME and a study";
 
-fn operands(arguments: &CompareArguments) -> Result<Vec<Operand>, Failure> {
+fn operands(arguments: &CompareArguments) -> Result<Vec<Operand>, CommandFailure> {
     let mut operands = Vec::new();
     if let Some(name) = &arguments.baseline {
         if arguments.operands.len() != 1 {
-            return Err(Failure::usage("--baseline takes the place of A: name one study or cell beside it"));
+            return Err(CommandFailure::usage("--baseline takes the place of A: name one study or cell beside it"));
         }
         operands.push(Operand::baseline(name)?);
     }
@@ -55,13 +55,13 @@ fn operands(arguments: &CompareArguments) -> Result<Vec<Operand>, Failure> {
     Ok(operands)
 }
 
-fn save(name: &str, operands: &[String]) -> Result<u8, Failure> {
+fn save(name: &str, operands: &[String]) -> Result<u8, CommandFailure> {
     let [text] = operands else {
-        return Err(Failure::usage("--save-baseline NAME keeps one study: name its directory"));
+        return Err(CommandFailure::usage("--save-baseline NAME keeps one study: name its directory"));
     };
     let operand = Operand::read(text)?;
     if operand.selector.is_some() {
-        return Err(Failure::usage("--save-baseline keeps a whole study: leave the cell out"));
+        return Err(CommandFailure::usage("--save-baseline keeps a whole study: leave the cell out"));
     }
     let path = operand::baseline_path(name)?;
     let replaced = archive::read_study(&path).ok().map(|old| format!(", in place of the one begun {}", old.started_at));
@@ -75,15 +75,15 @@ fn within(
     one: &Operand,
     gates: &[Gate],
     arguments: &CompareArguments,
-) -> Result<(Comparison, Option<String>), Failure> {
+) -> Result<(Comparison, Option<String>), CommandFailure> {
     if let Some(selector) = &one.selector {
-        return Err(Failure::usage(format!(
+        return Err(CommandFailure::usage(format!(
             "'{selector}' is one cell: name another to compare it with, or leave it out to compare all cells of {}",
             one.source.path
         )));
     }
     if let Some(gate) = gates.iter().find(|gate| matches!(gate.threshold, Threshold::Ratio(_))) {
-        return Err(Failure::usage(format!(
+        return Err(CommandFailure::usage(format!(
             "--fail-if '{gate}' is relative to another cell: name two studies, or --baseline NAME, or write a bound \
              with a unit, such as 'p99 > 2ms'"
         )));
@@ -95,8 +95,8 @@ fn within(
         .iter()
         .map(|(a, b)| Candidates {
             cell: String::new(),
-            a: Subject { name: analysis::cell_name(study, a), study, cell: a },
-            b: Subject { name: analysis::cell_name(study, b), study, cell: b },
+            a: ComparedCell { name: analysis::cell_name(study, a), study, cell: a },
+            b: ComparedCell { name: analysis::cell_name(study, b), study, cell: b },
             named: Vec::new(),
         })
         .collect();
@@ -137,7 +137,7 @@ fn between(
     b: &Operand,
     gates: &[Gate],
     arguments: &CompareArguments,
-) -> Result<(Comparison, Option<String>), Failure> {
+) -> Result<(Comparison, Option<String>), CommandFailure> {
     let same_study = a.source.path == b.source.path;
     let matched = matched(a, b, same_study)?;
     let named = operand::named(a).into_iter().chain(operand::named(b)).collect::<Vec<_>>();
@@ -155,8 +155,8 @@ fn between(
             };
             Candidates {
                 cell,
-                a: Subject { name: name_a, study: &a.study, cell: first },
-                b: Subject { name: name_b, study: &b.study, cell: second },
+                a: ComparedCell { name: name_a, study: &a.study, cell: first },
+                b: ComparedCell { name: name_b, study: &b.study, cell: second },
                 named: named.clone(),
             }
         })
@@ -202,13 +202,13 @@ fn between(
     Ok((comparison, problem))
 }
 
-fn matched<'a>(a: &'a Operand, b: &'a Operand, same_study: bool) -> Result<Matched<'a>, Failure> {
-    let select = |operand: &'a Operand, selector: &str| -> Result<Vec<&'a Cell>, Failure> {
+fn matched<'a>(a: &'a Operand, b: &'a Operand, same_study: bool) -> Result<Matched<'a>, CommandFailure> {
+    let select = |operand: &'a Operand, selector: &str| -> Result<Vec<&'a Cell>, CommandFailure> {
         analysis::select(&operand.study, selector)
-            .map_err(|error| Failure::usage(format!("{}: {error}", operand.source.path)))
+            .map_err(|error| CommandFailure::usage(format!("{}: {error}", operand.source.path)))
     };
     match (&a.selector, &b.selector) {
-        (None, None) if same_study => Err(Failure::usage(
+        (None, None) if same_study => Err(CommandFailure::usage(
             "A and B are the same study: name two of its cells (DIR:redis DIR:memcached), or the study once to compare all",
         )),
         (None, None) => Ok(analysis::same_cells(&a.study, &b.study)),
@@ -225,7 +225,7 @@ fn allowed(arguments: &CompareArguments) -> Allowed {
 }
 
 /// The metrics asked for, or these.
-fn metrics(arguments: &CompareArguments, default: Vec<Metric>) -> Result<Vec<Metric>, Failure> {
+fn metrics(arguments: &CompareArguments, default: Vec<Metric>) -> Result<Vec<Metric>, CommandFailure> {
     let mut metrics = if arguments.metrics.is_empty() { default } else { Vec::new() };
     for name in &arguments.metrics {
         match Metric::named(name) {
@@ -233,7 +233,7 @@ fn metrics(arguments: &CompareArguments, default: Vec<Metric>) -> Result<Vec<Met
             Some(metric) => metrics.push(metric),
             None => {
                 let all: Vec<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
-                return Err(Failure::usage(format!("--metric {name}: there are {}, all", all.join(", "))));
+                return Err(CommandFailure::usage(format!("--metric {name}: there are {}, all", all.join(", "))));
             }
         }
     }
@@ -248,13 +248,13 @@ fn html(
     gates: &[Gate],
     operands: Vec<Operand>,
     arguments: &CompareArguments,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let mut studies: Vec<(Source, Study)> = Vec::new();
     for operand in operands {
         let mut study = operand.study;
         if let Some(selector) = &operand.selector {
             let named: Vec<_> = analysis::select(&study, selector)
-                .map_err(|error| Failure::usage(format!("{}: {error}", operand.source.path)))?
+                .map_err(|error| CommandFailure::usage(format!("{}: {error}", operand.source.path)))?
                 .into_iter()
                 .map(Cell::key)
                 .collect();
@@ -277,7 +277,7 @@ fn html(
     print(&format!("Report: {}\n", out.join(super::page::PAGE).display()))
 }
 
-fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) -> Result<(), Failure> {
+fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) -> Result<(), CommandFailure> {
     let formatted = |format| match format {
         // A directory, written by `html`.
         ComparisonFormat::Html => Ok(String::new()),
@@ -291,7 +291,7 @@ fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) 
         Some(path) => {
             let document = formatted(arguments.format)?;
             archive::write_file(path, |file| file.write_all(document.as_bytes())).map_err(|error| {
-                Failure::usage(format!(
+                CommandFailure::usage(format!(
                     "--out {}: {error}. Name a file you may write, in a directory that is there",
                     path.display()
                 ))
@@ -304,7 +304,7 @@ fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) 
 }
 
 /// A broken gate comes first, then one that could not be decided, then cells that are void or were not run.
-fn status(comparison: &Comparison, gates: &[Gate]) -> Result<u8, Failure> {
+fn status(comparison: &Comparison, gates: &[Gate]) -> Result<u8, CommandFailure> {
     let judged = &comparison.judgements;
     if judged.iter().any(|judgement| judgement.outcome == Ruling::Broken) {
         return Ok(failure::REGRESSION);
@@ -313,7 +313,7 @@ fn status(comparison: &Comparison, gates: &[Gate]) -> Result<u8, Failure> {
         Ruling::TooFew { repeats_needed } => Some(repeats_needed),
         _ => None,
     }) {
-        return Err(Failure::usage(format!(
+        return Err(CommandFailure::usage(format!(
             "--fail-if cannot decide with these few trials: measure with --repeats {repeats} or more"
         )));
     }
@@ -328,7 +328,7 @@ fn status(comparison: &Comparison, gates: &[Gate]) -> Result<u8, Failure> {
     for gate in gates {
         let mut own = judged.iter().filter(|judgement| judgement.gate == gate.text);
         if own.all(|judgement| matches!(judgement.outcome, Ruling::NotApplicable { .. })) {
-            return Err(Failure::usage(format!(
+            return Err(CommandFailure::usage(format!(
                 "--fail-if '{gate}': no cell has a figure for {}; embedded stores have no server, and a store of your own \
                  shows neither its memory nor its disk",
                 gate.metric

@@ -4,7 +4,7 @@ use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::page;
 use super::run::{NOTHING_KEPT, clear, tell_left, untrusted, write_cells};
 use crate::args::RunArguments;
-use crate::failure::{self, Failure};
+use crate::failure::{self, CommandFailure};
 use crate::terminal::{colour, note, print};
 use archive::StudyDir;
 use runner::Plan;
@@ -19,7 +19,12 @@ const OTHER_TRIALS: u32 = 12;
 const RATES_A_ROUND: u32 = 5;
 
 /// Searches, writes the study, prints what was found.
-pub fn find_rate(plan: &Plan, directory: StudyDir, bound: Bound, arguments: &RunArguments) -> Result<u8, Failure> {
+pub fn find_rate(
+    plan: &Plan,
+    directory: StudyDir,
+    bound: Bound,
+    arguments: &RunArguments,
+) -> Result<u8, CommandFailure> {
     let rounds = arguments.repeats.unwrap_or(ROUNDS);
     let trials = plan.cells.len() as u32 * (rounds * RATES_A_ROUND + OTHER_TRIALS);
     let seconds = plan.cells.iter().find_map(|cell| cell.settings.duration).map(|time| time.as_secs_f64());

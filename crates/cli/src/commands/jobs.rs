@@ -1,11 +1,11 @@
 //! `kvtrial jobs`: every job with its input and parameters.
 
 use crate::args::ListArguments;
-use crate::failure::{self, Failure};
+use crate::failure::{self, CommandFailure};
 use crate::terminal::print;
 
 /// Prints the list.
-pub fn jobs(arguments: &ListArguments) -> Result<u8, Failure> {
+pub fn jobs(arguments: &ListArguments) -> Result<u8, CommandFailure> {
     let text = if arguments.json { json() } else { text() };
     print(&text)?;
     Ok(failure::GOOD)

@@ -1,7 +1,7 @@
 //! `kvtrial man`: manual pages, from the definitions the command line is read with.
 
 use crate::args::{Arguments, ManArguments};
-use crate::failure::{self, Failure};
+use crate::failure::{self, CommandFailure};
 use crate::terminal::print;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Prints a page, or writes all of them to a directory.
-pub fn man(arguments: &ManArguments) -> Result<u8, Failure> {
+pub fn man(arguments: &ManArguments) -> Result<u8, CommandFailure> {
     let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();
     match (&arguments.out, &arguments.command) {
@@ -19,7 +19,10 @@ pub fn man(arguments: &ManArguments) -> Result<u8, Failure> {
         (None, Some(name)) => {
             let Some(found) = command.get_subcommands().find(|known| known.get_name() == name) else {
                 let known: Vec<&str> = shown(&command).map(Command::get_name).collect();
-                return Err(Failure::usage(format!("there is no command '{name}'; there are: {}", known.join(", "))));
+                return Err(CommandFailure::usage(format!(
+                    "there is no command '{name}'; there are: {}",
+                    known.join(", ")
+                )));
             };
             print(&String::from_utf8_lossy(&page(found)?))?;
         }
@@ -33,8 +36,8 @@ fn shown(command: &Command) -> impl Iterator<Item = &Command> {
 }
 
 /// `kvtrial.1`, `kvtrial-run.1`, ...
-fn write_all(command: &Command, directory: &Path) -> Result<(), Failure> {
-    let unusable = |path: &Path, error| Failure::usage(format!("--out {}: {error}", path.display()));
+fn write_all(command: &Command, directory: &Path) -> Result<(), CommandFailure> {
+    let unusable = |path: &Path, error| CommandFailure::usage(format!("--out {}: {error}", path.display()));
     std::fs::create_dir_all(directory).map_err(|error| unusable(directory, error))?;
     for command in shown(command).chain([command]) {
         let path = directory.join(Man::new(command.clone()).get_filename());
@@ -44,7 +47,7 @@ fn write_all(command: &Command, directory: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn page(command: &Command) -> Result<Vec<u8>, Failure> {
+fn page(command: &Command) -> Result<Vec<u8>, CommandFailure> {
     let mut text = Vec::new();
     let whole = command.has_subcommands();
     let man = Man::new(command.clone()).source(concat!("kvtrial ", env!("CARGO_PKG_VERSION"))).manual("kvtrial manual");

@@ -12,7 +12,7 @@ pub struct Notebook {
     /// The study on disk.
     pub directory: StudyDir,
     /// What the terminal shows.
-    pub progress: report::Progress,
+    pub progress: report::ProgressView,
     trial: (u32, u32, String),
     phase: String,
     /// How long timed phases last, when time ends them.
@@ -27,7 +27,7 @@ impl Notebook {
     /// For the trials of a plan that are not recorded yet.
     pub fn new(directory: StudyDir, plan: &Plan) -> Notebook {
         let mut progress =
-            report::Progress::new(terminal::error_colour()).storing(words::Batches::stored(directory.study()));
+            report::ProgressView::new(terminal::error_colour()).storing(words::Batches::stored(directory.study()));
         let names: Vec<String> = plan.cells.iter().map(|planned| planned.label()).collect();
         for (name, cell) in names.iter().zip(&directory.study().cells) {
             cell.trials.iter().for_each(|trial| progress.known(name, trial));

@@ -1,8 +1,8 @@
 //! From the options of `run` to a request, and so to a plan.
 
 use super::target;
-use crate::args::{Order, RunArguments};
-use crate::failure::Failure;
+use crate::args::{OrderArgument, RunArguments};
+use crate::failure::CommandFailure;
 use crate::terminal::note;
 use engine::{Arrivals, Settings, Timing};
 use runner::{Asked, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
@@ -22,7 +22,7 @@ const WARMUPS: u32 = 0;
 const STEP_SECONDS: f64 = 5.0;
 
 /// Everything the study needs, checked; nothing is started or written.
-pub fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
+pub fn plan(arguments: &RunArguments) -> Result<Plan, CommandFailure> {
     let job = target::job(&arguments.job)?;
     let stores = planned_stores(arguments)?;
     let mut set = match &arguments.plan {
@@ -40,7 +40,7 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
     if let (Some(bound), Some(step)) = (arguments.find_rate, runner::seconds(&params))
         && step.as_secs_f64() < bound.needs_s()
     {
-        return Err(Failure::usage(format!(
+        return Err(CommandFailure::usage(format!(
             "--find-rate {bound}: steps of {} s are too short to see a queue grow to that bound; use --set seconds={} or more",
             step.as_secs_f64(),
             bound.needs_s()
@@ -59,14 +59,14 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, Failure> {
         keys_found: if arguments.overwrite { KeysFound::Delete } else { KeysFound::Refuse },
         execution: super::nursery::execution(),
     };
-    request.study(&variation, &mut |words| note(&format!("kvtrial: {words}"))).map_err(Failure::of_request)
+    request.study(&variation, &mut |words| note(&format!("kvtrial: {words}"))).map_err(CommandFailure::of_request)
 }
 
 fn rounds(arguments: &RunArguments) -> Rounds {
     Rounds {
         order: match arguments.order {
-            Order::Random => TrialOrder::Random,
-            Order::Rising => TrialOrder::Rising,
+            OrderArgument::Random => TrialOrder::Random,
+            OrderArgument::Rising => TrialOrder::Rising,
         },
         warmups: arguments.warmups.unwrap_or(WARMUPS),
         // A search plans one trial per cell; those it adds depend on what it sees.
@@ -84,14 +84,16 @@ fn repeats(arguments: &RunArguments) -> u32 {
     })
 }
 
-fn settings(arguments: &RunArguments) -> Result<Settings, Failure> {
+fn settings(arguments: &RunArguments) -> Result<Settings, CommandFailure> {
     let rate_varies = arguments.vary.iter().any(|(key, _)| key == "rate");
     let arrivals = match (arguments.rate, arguments.poisson) {
         (Some(_), _) if rate_varies => {
-            return Err(Failure::usage("--rate and --vary rate= contradict each other; give one of them"));
+            return Err(CommandFailure::usage("--rate and --vary rate= contradict each other; give one of them"));
         }
         (None, true) if rate_varies => Arrivals::Poisson { ops_per_s: 1.0 }, // the rate comes with each combination
-        (None, true) => return Err(Failure::usage("--poisson is about arrivals at a rate; add --rate OPS_PER_S")),
+        (None, true) => {
+            return Err(CommandFailure::usage("--poisson is about arrivals at a rate; add --rate OPS_PER_S"));
+        }
         (None, false) => Arrivals::Closed,
         (Some(ops_per_s), false) => Arrivals::Fixed { ops_per_s },
         (Some(ops_per_s), true) => Arrivals::Poisson { ops_per_s },
@@ -109,7 +111,7 @@ fn settings(arguments: &RunArguments) -> Result<Settings, Failure> {
 }
 
 /// The stores asked for, or every embedded one built in (the same on every machine), behind the baselines.
-fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure> {
+fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, CommandFailure> {
     let mut specs = target::specs(&arguments.stores, arguments.host.as_deref(), arguments.port)?;
     let asked = if specs.is_empty() { Asked::Added } else { Asked::ByName };
     if specs.is_empty() {
@@ -127,7 +129,7 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure
         let info = target::resolve(&spec)?;
         match planned.iter_mut().find(|planned| planned.spec == spec) {
             Some(known) if known.baseline => known.asked = asked, // and there already
-            Some(_) => return Err(Failure::usage(format!("store '{spec}' is named twice"))),
+            Some(_) => return Err(CommandFailure::usage(format!("store '{spec}' is named twice"))),
             None => {
                 target::own_path(info, &spec)?;
                 planned.push(PlannedStore { info, spec, asked, baseline: false });
@@ -135,13 +137,13 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Failure
         }
     }
     if planned.is_empty() {
-        return Err(Failure::usage("no store to run on; name one with -s, see 'kvtrial stores'"));
+        return Err(CommandFailure::usage("no store to run on; name one with -s, see 'kvtrial stores'"));
     }
     Ok(planned)
 }
 
 /// The baselines of these stores: those of client and job, and that of each kind of socket a server on this machine is reached by.
-fn baselines(specs: &[Spec]) -> Result<Vec<&'static StoreInfo>, Failure> {
+fn baselines(specs: &[Spec]) -> Result<Vec<&'static StoreInfo>, CommandFailure> {
     let of_layer = |info: &StoreInfo, wire: bool| match info.class {
         Class::Baseline(layer) => (layer == BudgetLayer::Wire) == wire,
         _ => false,
@@ -161,11 +163,11 @@ fn baselines(specs: &[Spec]) -> Result<Vec<&'static StoreInfo>, Failure> {
 }
 
 /// Parameters from a file: `key=value` lines; for ycsb a YCSB property file, whose names are translated.
-fn plan_file(job: &job::JobInfo, path: &std::path::Path) -> Result<Vec<(String, String)>, Failure> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("--plan {}: {error}", path.display())))?;
-    let parse = job.plan.ok_or_else(|| Failure::usage(format!("{} takes no --plan; use --set", job.name)))?;
-    let read = parse(&text).map_err(|error| Failure::usage(format!("--plan {}: {error}", path.display())))?;
+fn plan_file(job: &job::JobInfo, path: &std::path::Path) -> Result<Vec<(String, String)>, CommandFailure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| CommandFailure::usage(format!("--plan {}: {error}", path.display())))?;
+    let parse = job.plan.ok_or_else(|| CommandFailure::usage(format!("{} takes no --plan; use --set", job.name)))?;
+    let read = parse(&text).map_err(|error| CommandFailure::usage(format!("--plan {}: {error}", path.display())))?;
     for note in read.notes {
         crate::terminal::note(&format!("kvtrial: --plan {}: {note}", path.display()));
     }

@@ -1,14 +1,14 @@
 //! `--preset`: a job as its author ran it.
 
 use crate::args::RunArguments;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::terminal::note;
 use job::{JobInfo, Preset};
-use store::Probe;
+use store::Availability;
 use study::{PresetRecord, Spec};
 
 /// Fills in what the preset says and the user did not.
-pub fn apply(arguments: &mut RunArguments) -> Result<Option<PresetRecord>, Failure> {
+pub fn apply(arguments: &mut RunArguments) -> Result<Option<PresetRecord>, CommandFailure> {
     let (Some(name), Some(job)) = (arguments.preset.clone(), jobs::find(&arguments.job)) else { return Ok(None) };
     let preset = find(job, &name)?;
     let scale = arguments.scale;
@@ -67,10 +67,10 @@ pub fn apply(arguments: &mut RunArguments) -> Result<Option<PresetRecord>, Failu
     Ok(Some(record))
 }
 
-fn find(job: &'static JobInfo, name: &str) -> Result<&'static Preset, Failure> {
+fn find(job: &'static JobInfo, name: &str) -> Result<&'static Preset, CommandFailure> {
     job.presets.iter().find(|preset| preset.name == name).ok_or_else(|| {
         let known: Vec<&str> = job.presets.iter().map(|preset| preset.name).collect();
-        Failure::usage(match known.as_slice() {
+        CommandFailure::usage(match known.as_slice() {
             [] => format!("{} has no presets; 'kvtrial jobs' shows which jobs have", job.name),
             _ => format!("{} has no preset '{name}'; it has {}", job.name, known.join(", ")),
         })
@@ -83,11 +83,11 @@ fn available(specs: &[&str]) -> Vec<String> {
     for &text in specs {
         let name = text.parse::<Spec>().map_or_else(|_| text.to_owned(), |spec| spec.name);
         match stores::find(&name).map(|info| (info.probe(), info.install)) {
-            Some((Probe::Found(_), _)) => found.push(text.to_owned()),
-            Some((Probe::NotFound(what), install)) => {
+            Some((Availability::Found(_), _)) => found.push(text.to_owned()),
+            Some((Availability::NotFound(what), install)) => {
                 note(&format!("kvtrial: {text} is left out: {what} not found; install it with: {install}"));
             }
-            Some((Probe::NotBuilt(feature), _)) => {
+            Some((Availability::NotBuilt(feature), _)) => {
                 note(&format!(
                     "kvtrial: {text} is left out: build it with: cargo build --release --features {feature}"
                 ));

@@ -2,14 +2,14 @@
 
 use super::{nursery, target};
 use crate::args::QueryArguments;
-use crate::failure::{self, Failure};
+use crate::failure::{self, CommandFailure};
 use crate::terminal::{note, print};
 use engine::Settings;
 use runner::{Asked, KeysFound, Plan, PlannedStore, Question, Request, Rounds};
 use study::{Spec, Target};
 
 /// Asks, and prints the answer as one line of JSON.
-pub fn query(arguments: &QueryArguments) -> Result<u8, Failure> {
+pub fn query(arguments: &QueryArguments) -> Result<u8, CommandFailure> {
     let plan = plan(arguments)?;
     let question = match (&arguments.key, arguments.top) {
         (Some(key), _) => Question::One(key.clone()),
@@ -19,25 +19,25 @@ pub fn query(arguments: &QueryArguments) -> Result<u8, Failure> {
         let job = plan.job.name;
         note(&format!("kvtrial: the store is private and new, so the job {job} is run on it first"));
     };
-    let answer = runner::ask(&plan, question, host::interrupt::flag(), &mut filling).map_err(Failure::of)?;
+    let answer = runner::ask(&plan, question, host::interrupt::flag(), &mut filling).map_err(CommandFailure::of)?;
     let Some(text) = answer else {
-        return Err(Failure { message: "interrupted".into(), status: failure::INTERRUPTED });
+        return Err(CommandFailure { message: "interrupted".into(), status: failure::INTERRUPTED });
     };
     print(&text)?;
     Ok(failure::GOOD)
 }
 
 /// One cell, on which nothing is measured.
-fn plan(arguments: &QueryArguments) -> Result<Plan, Failure> {
+fn plan(arguments: &QueryArguments) -> Result<Plan, CommandFailure> {
     let job = target::job(&arguments.job)?;
     if job.query.is_none() {
-        return Err(Failure::usage(format!("the job '{}' has no question to ask", job.name)));
+        return Err(CommandFailure::usage(format!("the job '{}' has no question to ask", job.name)));
     }
     let spec: Spec = arguments.store.parse()?;
     let info = target::resolve(&spec)?;
     target::own_path(info, &spec)?;
     if spec.target != Target::Private && arguments.data.is_some() && arguments.top.is_none() {
-        return Err(Failure::usage(format!(
+        return Err(CommandFailure::usage(format!(
             "--data fills private stores only; to fill {spec}: kvtrial run {} -s {spec}",
             job.name
         )));
@@ -55,5 +55,5 @@ fn plan(arguments: &QueryArguments) -> Result<Plan, Failure> {
         keys_found: KeysFound::Refuse,
         execution: nursery::execution(),
     };
-    request.question().map_err(Failure::of_request)
+    request.question().map_err(CommandFailure::of_request)
 }

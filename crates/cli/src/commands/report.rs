@@ -2,7 +2,7 @@
 
 use super::page;
 use crate::args::{ReportArguments, StudyFormat};
-use crate::failure::{self, Failure};
+use crate::failure::{self, CommandFailure};
 use crate::terminal::{colour, has_a_reader, print, shown};
 use ::page::Named;
 use std::io::{self, BufWriter, Write};
@@ -10,22 +10,24 @@ use std::path::{Path, PathBuf};
 use study::Study;
 
 /// Writes the study.
-pub fn report(arguments: &ReportArguments) -> Result<u8, Failure> {
+pub fn report(arguments: &ReportArguments) -> Result<u8, CommandFailure> {
     if arguments.format == StudyFormat::Html {
         return html(arguments);
     }
     let [study] = arguments.studies.as_slice() else {
-        return Err(Failure::usage("this format holds one study; only --format html overlays several"));
+        return Err(CommandFailure::usage("this format holds one study; only --format html overlays several"));
     };
     let study = archive::read_study(study)?;
     match &arguments.out {
         None => match write(&study, arguments.format, &mut BufWriter::new(io::stdout().lock())) {
-            Err(error) if has_a_reader(&error) => return Err(Failure::usage(format!("standard output: {error}"))),
+            Err(error) if has_a_reader(&error) => {
+                return Err(CommandFailure::usage(format!("standard output: {error}")));
+            }
             _ => {}
         },
         Some(path) => {
             archive::write_file(path, |file| write(&study, arguments.format, file)).map_err(|error| {
-                Failure::usage(format!(
+                CommandFailure::usage(format!(
                     "--out {}: {error}. Name a file you may write, in a directory that is there",
                     path.display()
                 ))
@@ -36,13 +38,13 @@ pub fn report(arguments: &ReportArguments) -> Result<u8, Failure> {
 }
 
 /// The page and the plots.
-fn html(arguments: &ReportArguments) -> Result<u8, Failure> {
+fn html(arguments: &ReportArguments) -> Result<u8, CommandFailure> {
     let studies: Vec<(String, Study)> = arguments
         .studies
         .iter()
         .zip(labels(&arguments.studies))
         .map(|(path, label)| Ok((label, archive::read_figures(path)?)))
-        .collect::<Result<_, Failure>>()?;
+        .collect::<Result<_, CommandFailure>>()?;
     let out = match (&arguments.out, arguments.studies.as_slice()) {
         (Some(out), _) => out.clone(),
         (None, [one]) if one.is_dir() => one.clone(),

@@ -4,7 +4,7 @@ use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::plan::plan;
 use super::{page, preset, selftest};
 use crate::args::RunArguments;
-use crate::failure::{self, Failure};
+use crate::failure::{self, CommandFailure};
 use crate::terminal::{colour, note, print};
 use archive::StudyDir;
 use runner::{Ending, Plan};
@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use study::{Status, Study, TrialOrder};
 
 /// Runs a study and returns the exit status.
-pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
+pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
     let preset = preset::apply(&mut arguments)?;
     let plan = plan(&arguments)?;
     let command = redacted_command();
@@ -50,7 +50,7 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
         tell_left(&study, &out);
         let kept =
             format!("What was finished is in {0}; fix this, then continue with --out {0} --resume", out.display());
-        Failure::usage(format!("{error}\n{kept}"))
+        CommandFailure::usage(format!("{error}\n{kept}"))
     })?;
 
     print(&report::study_table(&study, colour()))?;
@@ -97,13 +97,13 @@ pub fn tell_left(study: &Study, out: &Path) {
 pub const NOTHING_KEPT: &str = "Interrupted before a trial was finished: nothing was kept";
 
 /// The cells and the trials for spreadsheets.
-pub fn write_cells(out: &Path, study: &Study) -> Result<(), Failure> {
+pub fn write_cells(out: &Path, study: &Study) -> Result<(), CommandFailure> {
     let cells = out.join("cells.csv");
     archive::replace_file(&cells, |file| file.write_all(archive::cells_csv(study).as_bytes()))
-        .map_err(|error| Failure::usage(format!("{}: {error}", cells.display())))?;
+        .map_err(|error| CommandFailure::usage(format!("{}: {error}", cells.display())))?;
     let trials = out.join("trials.csv");
     archive::replace_file(&trials, |file| archive::write_trials_csv(study, file))
-        .map_err(|error| Failure::usage(format!("{}: {error}", trials.display())))
+        .map_err(|error| CommandFailure::usage(format!("{}: {error}", trials.display())))
 }
 
 /// Says how much there is to do before a sweep starts. For one combination the live view says the same.

@@ -1,7 +1,7 @@
 //! `kvtrial selftest`: proves the instrument on this machine; and what `run` attaches to every study of it.
 
 use super::target;
-use crate::failure::{self, Failure};
+use crate::failure::{self, CommandFailure};
 use crate::terminal::{note, print};
 use clap::Args;
 use selftest::aa::{Pairs, REPEATS};
@@ -41,7 +41,7 @@ pub struct SelftestArguments {
 }
 
 /// Makes the proofs, prints them, and keeps the result for the studies that follow.
-pub fn selftest(arguments: &SelftestArguments) -> Result<u8, Failure> {
+pub fn selftest(arguments: &SelftestArguments) -> Result<u8, CommandFailure> {
     let identity = identity();
     let pairs = arguments.aa.as_deref().map(|spec| pairs(spec, arguments)).transpose()?;
     let scope = if arguments.quick { Scope::Quick } else { Scope::Full };
@@ -60,7 +60,7 @@ pub fn selftest(arguments: &SelftestArguments) -> Result<u8, Failure> {
                 note(&format!("kvtrial: {done} of {of} pairs"));
             }
         };
-        let Some(proofs) = pairs.prove(stop, &mut progress).map_err(Failure::usage)? else {
+        let Some(proofs) = pairs.prove(stop, &mut progress).map_err(CommandFailure::usage)? else {
             return Ok(failure::INTERRUPTED);
         };
         for proof in proofs {
@@ -79,7 +79,7 @@ pub fn selftest(arguments: &SelftestArguments) -> Result<u8, Failure> {
     }
     if let Some(path) = &arguments.out {
         archive::write_file(path, |file| file.write_all(json.as_bytes()))
-            .map_err(|error| Failure::usage(format!("--out {}: {error}", path.display())))?;
+            .map_err(|error| CommandFailure::usage(format!("--out {}: {error}", path.display())))?;
     }
     remember(&result);
     Ok(if result.passed { failure::GOOD } else { failure::VOID })
@@ -112,11 +112,14 @@ fn remember(result: &Selftest) {
     }
 }
 
-fn pairs(spec: &str, arguments: &SelftestArguments) -> Result<Pairs, Failure> {
+fn pairs(spec: &str, arguments: &SelftestArguments) -> Result<Pairs, CommandFailure> {
     let specs = target::specs(&[spec.to_owned()], None, None)?;
-    let [spec] = specs.as_slice() else { return Err(Failure::usage("--aa takes one store")) };
+    let [spec] = specs.as_slice() else { return Err(CommandFailure::usage("--aa takes one store")) };
     if spec.target != study::Target::Private {
-        return Err(Failure::usage(format!("--aa {spec}: every trial needs a fresh store; use '{}'", spec.name)));
+        return Err(CommandFailure::usage(format!(
+            "--aa {spec}: every trial needs a fresh store; use '{}'",
+            spec.name
+        )));
     }
     Ok(Pairs {
         info: target::resolve(spec)?,

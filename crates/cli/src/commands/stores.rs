@@ -1,14 +1,14 @@
 //! `kvtrial stores`: every store, found or not, with what it does and takes.
 
 use crate::args::ListArguments;
-use crate::failure::{self, Failure};
+use crate::failure::{self, CommandFailure};
 use crate::terminal::{colour, print};
 use report::{Presence, StoreRow};
-use store::{OptionInfo, Probe, StoreInfo};
+use store::{Availability, OptionInfo, StoreInfo};
 use study::Spec;
 
 /// Prints the list.
-pub fn stores(arguments: &ListArguments) -> Result<u8, Failure> {
+pub fn stores(arguments: &ListArguments) -> Result<u8, CommandFailure> {
     let rows: Vec<StoreRow> = ::stores::all().map(row).collect();
     if arguments.json {
         print(&archive::json(&rows)?)?;
@@ -27,9 +27,9 @@ fn row(info: &StoreInfo) -> StoreRow {
         class: info.class.name().into(),
         summary: info.summary.into(),
         presence: match info.probe() {
-            Probe::Found(product) => Presence::Found(product),
-            Probe::NotFound(what) => Presence::NotFound(what),
-            Probe::NotBuilt(feature) => Presence::NotBuilt(feature.into()),
+            Availability::Found(product) => Presence::Found(product),
+            Availability::NotFound(what) => Presence::NotFound(what),
+            Availability::NotBuilt(feature) => Presence::NotBuilt(feature.into()),
         },
         durabilities: info.levels_found().iter().map(|level| level.name().into()).collect(),
         options: info.options.iter().map(option).collect(),

@@ -1,16 +1,16 @@
 //! From `-s`, `--host` and `--port` to adapters.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use std::path::{Path, PathBuf};
-use store::{Class, Probe, StoreInfo};
+use store::{Availability, Class, StoreInfo};
 use study::{Address, Authority, Spec, Target};
 
 /// The adapter a spec names, if it can be had on this machine.
-pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, Failure> {
+pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, CommandFailure> {
     let Some(info) = stores::find(&spec.name) else {
         let known: Vec<&str> = stores::all().map(|info| info.name).collect();
         let meant = study::did_you_mean(&spec.name, known.iter().copied());
-        return Err(Failure::usage(format!(
+        return Err(CommandFailure::usage(format!(
             "there is no store '{}'.{meant} There are: {}",
             spec.name,
             known.join(", ")
@@ -21,45 +21,46 @@ pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, Failure> {
         return Ok(info); // the system's library need not be there; opening says what is wrong with this one
     }
     match info.probe() {
-        Probe::Found(_) => Ok(info),
-        Probe::NotBuilt(feature) => Err(Failure::usage(format!(
+        Availability::Found(_) => Ok(info),
+        Availability::NotBuilt(feature) => Err(CommandFailure::usage(format!(
             "{} is not in this build; build with: cargo build --release --features {feature}",
             info.name
         ))),
         // A user's own server needs no program here.
-        Probe::NotFound(_) if matches!(spec.target, Target::Server(_)) => Ok(info),
+        Availability::NotFound(_) if matches!(spec.target, Target::Server(_)) => Ok(info),
         // One named here needs none on PATH.
-        Probe::NotFound(_) if spec.options.contains_key("program") => Ok(info),
-        Probe::NotFound(what) => {
-            Err(Failure::usage(format!("{}: {what} not found; install it with: {}", info.name, info.install)))
+        Availability::NotFound(_) if spec.options.contains_key("program") => Ok(info),
+        Availability::NotFound(what) => {
+            Err(CommandFailure::usage(format!("{}: {what} not found; install it with: {}", info.name, info.install)))
         }
     }
 }
 
 /// The job of that name.
-pub fn job(name: &str) -> Result<&'static job::JobInfo, Failure> {
+pub fn job(name: &str) -> Result<&'static job::JobInfo, CommandFailure> {
     jobs::find(name).ok_or_else(|| {
         let known: Vec<&str> = jobs::all().map(|job| job.name).collect();
         let meant = study::did_you_mean(name, known.iter().copied());
-        Failure::usage(format!("there is no job '{name}'.{meant} There are: {}", known.join(", ")))
+        CommandFailure::usage(format!("there is no job '{name}'.{meant} There are: {}", known.join(", ")))
     })
 }
 
 /// Where private stores keep their data: `--base`, else the system's temporary directory. A directory that is not there is made where
 /// its parent is, and that is said; a path without a parent was mistyped.
-pub fn base(named: Option<&Path>) -> Result<PathBuf, Failure> {
+pub fn base(named: Option<&Path>) -> Result<PathBuf, CommandFailure> {
     let Some(path) = named else { return Ok(host::default_base()) };
     fresh("--base ", path)?;
     if !path.exists() {
-        let failed =
-            |error| Failure::usage(format!("--base {}: {error}; name a directory you may write to", path.display()));
+        let failed = |error| {
+            CommandFailure::usage(format!("--base {}: {error}; name a directory you may write to", path.display()))
+        };
         std::fs::create_dir(path).map_err(failed)?;
     }
     Ok(path.to_owned())
 }
 
 /// The user's own directory of an embedded store, as [`base`].
-pub fn own_path(info: &StoreInfo, spec: &Spec) -> Result<(), Failure> {
+pub fn own_path(info: &StoreInfo, spec: &Spec) -> Result<(), CommandFailure> {
     match &spec.target {
         Target::Path(path) if info.class == Class::Embedded => fresh(&format!("-s {}:", info.name), path),
         _ => Ok(()),
@@ -67,7 +68,7 @@ pub fn own_path(info: &StoreInfo, spec: &Spec) -> Result<(), Failure> {
 }
 
 /// Says that a directory will be made. Its parents are never made: where they are missing the path was probably mistyped.
-fn fresh(what: &str, path: &Path) -> Result<(), Failure> {
+fn fresh(what: &str, path: &Path) -> Result<(), CommandFailure> {
     let shown = path.display();
     if path.exists() {
         return Ok(());
@@ -77,7 +78,7 @@ fn fresh(what: &str, path: &Path) -> Result<(), Failure> {
         crate::terminal::note(&format!("kvtrial: {what}{shown} was not there and is made"));
         return Ok(());
     }
-    Err(Failure::usage(format!(
+    Err(CommandFailure::usage(format!(
         "{what}{shown}: there is no directory {}; correct the path, or make it first with: mkdir -p {}",
         parent.display(),
         parent.display()
@@ -85,17 +86,19 @@ fn fresh(what: &str, path: &Path) -> Result<(), Failure> {
 }
 
 /// Reads specs; `--host` and `--port` turn the one private spec into the user's own server.
-pub fn specs(texts: &[String], host: Option<&str>, port: Option<u16>) -> Result<Vec<Spec>, Failure> {
+pub fn specs(texts: &[String], host: Option<&str>, port: Option<u16>) -> Result<Vec<Spec>, CommandFailure> {
     let mut specs =
-        texts.iter().map(|text| text.parse::<Spec>().map_err(Failure::from)).collect::<Result<Vec<_>, _>>()?;
+        texts.iter().map(|text| text.parse::<Spec>().map_err(CommandFailure::from)).collect::<Result<Vec<_>, _>>()?;
     if host.is_some() || port.is_some() {
         let [spec] = specs.as_mut_slice() else {
-            return Err(Failure::usage(
+            return Err(CommandFailure::usage(
                 "--host and --port need exactly one -s; write the others as URLs, such as redis://HOST:PORT",
             ));
         };
         if spec.target != Target::Private {
-            return Err(Failure::usage(format!("--host and --port contradict '{spec}', which names its place itself")));
+            return Err(CommandFailure::usage(format!(
+                "--host and --port contradict '{spec}', which names its place itself"
+            )));
         }
         let host = host.unwrap_or("127.0.0.1").to_owned();
         let address = Address::Tcp { host, port };

@@ -4,7 +4,7 @@ use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::run::{NOTHING_KEPT, default_directory, redacted_command, write_cells};
 use super::{page, selftest, target};
 use crate::args::TuneArguments;
-use crate::failure::{self, Failure};
+use crate::failure::{self, CommandFailure};
 use crate::terminal::{colour, note, print};
 use archive::StudyDir;
 use engine::Settings;
@@ -21,7 +21,7 @@ const CLIENTS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 const PIPELINE: [u32; 4] = [1, 4, 16, 64];
 
 /// Searches and reports.
-pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
+pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
     let job = target::job(&arguments.job)?;
     let store = store(arguments)?;
     let params = jobs::params(job, &arguments.set)?;
@@ -51,7 +51,7 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
         keys_found: KeysFound::Refuse,
         execution: super::nursery::execution(),
     };
-    let plan = request.search(&axes).map_err(Failure::of_request)?;
+    let plan = request.search(&axes).map_err(CommandFailure::of_request)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let study = Study { selftest: selftest::for_study(), ..plan.study(redacted_command(), study::rfc3339(now)) };
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
@@ -92,11 +92,14 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
             return Ok(failure::INTERRUPTED);
         }
         Err(TuneError::Void(problem)) => {
-            return Err(Failure { message: format!("the default setting is void: {problem}"), status: failure::VOID });
+            return Err(CommandFailure {
+                message: format!("the default setting is void: {problem}"),
+                status: failure::VOID,
+            });
         }
         other => other?,
     };
-    let Closed::Kept(study) = closed else { return Err(Failure::usage(NOTHING_KEPT)) };
+    let Closed::Kept(study) = closed else { return Err(CommandFailure::usage(NOTHING_KEPT)) };
     write_cells(&out, &study)?;
     print(&report::tune_text(&study, &tuned, colour()))?;
     page::write(&out, &study)?;
@@ -105,11 +108,11 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, Failure> {
 }
 
 /// The store, which must be kvtrial's own to start again.
-fn store(arguments: &TuneArguments) -> Result<PlannedStore, Failure> {
+fn store(arguments: &TuneArguments) -> Result<PlannedStore, CommandFailure> {
     let spec: Spec = arguments.store.parse()?;
     let info = target::resolve(&spec)?;
     if spec.target != Target::Private {
-        return Err(Failure::usage(format!(
+        return Err(CommandFailure::usage(format!(
             "-s {spec}: every setting is tried on a new store of its own; write -s {} and let the setting be yours",
             info.name
         )));
@@ -125,7 +128,7 @@ fn space(
     params: &Params,
     settings: &Settings,
     arguments: &TuneArguments,
-) -> Result<Vec<Axis>, Failure> {
+) -> Result<Vec<Axis>, CommandFailure> {
     let mut keys: Vec<(String, Vec<String>)> = Vec::new();
     let strings = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
     let numbers = |values: &[u32]| values.iter().map(u32::to_string).collect::<Vec<_>>();
@@ -149,14 +152,14 @@ fn space(
     for (key, text) in &arguments.vary {
         keys.retain(|(known, _)| known != key && plain(known) != *key);
         let values =
-            runner::grid::values(text).map_err(|problem| Failure::usage(format!("--vary {key}: {problem}")))?;
+            runner::grid::values(text).map_err(|problem| CommandFailure::usage(format!("--vary {key}: {problem}")))?;
         keys.push((key.clone(), values));
     }
     keys.retain(|(_, values)| values.len() > 1);
     let texts: Vec<(String, String)> = keys.into_iter().map(|(key, values)| (key, values.join(","))).collect();
     let axes = runner::axes(job, std::slice::from_ref(store), &texts)?;
     if axes.is_empty() {
-        return Err(Failure::usage(format!(
+        return Err(CommandFailure::usage(format!(
             "{} and {} declare nothing to search; name it with --vary KEY=VALUES",
             store.info.name, job.name
         )));

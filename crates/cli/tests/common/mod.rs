@@ -7,7 +7,7 @@ pub mod redis;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use store::{Keeps, Opener, Probe, StoreInfo};
+use store::{Availability, Keeps, Opener, StoreInfo};
 use study::Spec;
 
 /// An empty working directory for one test.
@@ -158,7 +158,7 @@ pub fn words_of_page(page: &str) -> String {
 pub fn embedded() -> Vec<&'static str> {
     let keeps = |info: &StoreInfo| info.declared(&Spec::private(info.name)).keeps == Keeps::Everything;
     let is_wanted = |info: &&StoreInfo| {
-        matches!(info.opener, Opener::Embedded(_)) && !matches!(info.probe(), Probe::NotBuilt(_)) && keeps(info)
+        matches!(info.opener, Opener::Embedded(_)) && !matches!(info.probe(), Availability::NotBuilt(_)) && keeps(info)
     };
     stores::all().filter(is_wanted).map(|info| info.name).collect()
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 const REMEDY: &str = "write id,field,field,... in 64-bit integers, and no header";
 
 /// Events in memory: 16 bytes each in order of the file, and an index by key.
-pub struct Table {
+pub struct EventTable {
     /// In the order of the file.
     pub events: Vec<Event>,
     /// The ids there are, ascending.
@@ -20,8 +20,8 @@ pub struct Table {
     order: Vec<u32>,
 }
 
-impl Table {
-    fn new(events: Vec<Event>) -> Table {
+impl EventTable {
+    fn new(events: Vec<Event>) -> EventTable {
         let mut order: Vec<u32> = (0..events.len() as u32).collect();
         order.sort_unstable_by_key(|&at| (events[at as usize].id, at));
         let (mut ids, mut ends): (Vec<u64>, Vec<u32>) = (Vec::new(), Vec::new());
@@ -35,7 +35,7 @@ impl Table {
                 *end = count;
             }
         }
-        Table { events, ids, ends, order }
+        EventTable { events, ids, ends, order }
     }
 
     /// The events of key number `key`, in the order of the file.
@@ -52,7 +52,7 @@ impl Table {
 }
 
 /// Reads a file; with the digest of its text.
-pub fn read(path: &Path) -> Result<(Table, String), DataError> {
+pub fn read(path: &Path) -> Result<(EventTable, String), DataError> {
     let name = path.display().to_string();
     let mut lines = Lines::open(path)?;
     let (mut events, mut digest) = (Vec::new(), LineDigest::default());
@@ -71,7 +71,7 @@ pub fn read(path: &Path) -> Result<(Table, String), DataError> {
     if events.is_empty() {
         return Err(DataError::whole(&name, "it holds no event", REMEDY));
     }
-    Ok((Table::new(events), digest.finish()))
+    Ok((EventTable::new(events), digest.finish()))
 }
 
 /// One line; on failure the byte where the wrong field begins, and what is wrong with it.

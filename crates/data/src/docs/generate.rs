@@ -5,7 +5,7 @@
 //! it to its size.
 
 use crate::splitmix::{Rng, mix};
-use crate::weights::{Table, quantile, zipf};
+use crate::weights::{WeightTable, quantile, zipf};
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -54,9 +54,9 @@ pub struct Generator {
     rng: Rng,
     number: u64,
     words: Vec<String>,
-    word: Table,
-    kind: Table,
-    user: Table,
+    word: WeightTable,
+    kind: WeightTable,
+    user: WeightTable,
 }
 
 impl Generator {
@@ -66,10 +66,10 @@ impl Generator {
         Generator {
             rng: Rng::new(seed),
             number: 0,
-            word: Table::new(zipf(words.len() as u64, 4, 5)),
+            word: WeightTable::new(zipf(words.len() as u64, 4, 5)),
             words,
-            kind: Table::new(zipf(240, 3, 4)),
-            user: Table::new(zipf(50_000, 20, 3)),
+            kind: WeightTable::new(zipf(240, 3, 4)),
+            user: WeightTable::new(zipf(50_000, 20, 3)),
         }
     }
 

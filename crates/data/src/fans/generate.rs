@@ -6,7 +6,7 @@
 //! has 410 fans of 10,000.
 
 use crate::splitmix::{Rng, mix};
-use crate::weights::{Table, quantile, zipf};
+use crate::weights::{WeightTable, quantile, zipf};
 use std::fmt::Write;
 
 const PAGES: u64 = 60_000;
@@ -37,10 +37,10 @@ const SIZES: [(u64, u64); 16] = [
 /// Makes profile after profile.
 pub struct Generator {
     rng: Rng,
-    pages: Table,
+    pages: WeightTable,
     /// Pages at home in each cluster, most popular first, and how to draw one.
-    clusters: Vec<(Vec<u32>, Table)>,
-    cluster: Table,
+    clusters: Vec<(Vec<u32>, WeightTable)>,
+    cluster: WeightTable,
     profile: Vec<u32>,
 }
 
@@ -54,15 +54,15 @@ impl Generator {
         let weights: Vec<u64> = zipf(PAGES, 45, 4).collect();
         Generator {
             rng: Rng::new(seed),
-            pages: Table::new(weights.iter().copied()),
+            pages: WeightTable::new(weights.iter().copied()),
             clusters: members
                 .into_iter()
                 .map(|pages| {
-                    let table = Table::new(pages.iter().map(|&page| weights[page as usize]));
+                    let table = WeightTable::new(pages.iter().map(|&page| weights[page as usize]));
                     (pages, table)
                 })
                 .collect(),
-            cluster: Table::new(zipf(CLUSTERS, 8, 4)),
+            cluster: WeightTable::new(zipf(CLUSTERS, 8, 4)),
             profile: Vec::new(),
         }
     }

@@ -2,7 +2,7 @@
 //! messages, and a word's own successors 40 % of the time, so that bigrams repeat as they do in speech.
 
 use crate::splitmix::{Rng, mix};
-use crate::weights::{Table, quantile, zipf};
+use crate::weights::{WeightTable, quantile, zipf};
 
 const TYPES: u64 = 400_000;
 const SHIFT: u64 = 6;
@@ -16,8 +16,8 @@ const LENGTHS: [(u64, u64); 8] =
 /// Makes message after message.
 pub struct Generator {
     rng: Rng,
-    words: Table,
-    successors: Table,
+    words: WeightTable,
+    successors: WeightTable,
 }
 
 impl Generator {
@@ -25,8 +25,8 @@ impl Generator {
     pub fn new(seed: u64) -> Generator {
         Generator {
             rng: Rng::new(seed),
-            words: Table::new(zipf(TYPES, SHIFT, 5)),
-            successors: Table::new(zipf(SUCCESSORS, 0, 4)),
+            words: WeightTable::new(zipf(TYPES, SHIFT, 5)),
+            successors: WeightTable::new(zipf(SUCCESSORS, 0, 4)),
         }
     }
 

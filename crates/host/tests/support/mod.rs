@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Class, CommandLine, Connect, Deployment, Endpoint, Node, Opener, Operation, OptionInfo, Place,
-    PlanDeployment, Probe, Reply, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
+    Availability, Capabilities, Class, CommandLine, Connect, Deployment, Endpoint, Node, Opener, Operation, OptionInfo,
+    Place, PlanDeployment, Reply, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
 };
 use study::{Address, Durability, Spec, Transport};
 
@@ -35,7 +35,7 @@ pub const fn info(name: &'static str, plan: PlanDeployment, connect: Connect) ->
         install: "apt install the-package",
         licence: "a test's",
         declares: |_| Capabilities::BASIC,
-        probe: || Probe::NotFound("a test's".into()),
+        probe: || Availability::NotFound("a test's".into()),
         opener: Opener::Server { plan, connect, usual_port: 1 },
     }
 }

@@ -5,7 +5,7 @@ use data::digest::LineDigest;
 use std::collections::BTreeMap;
 
 /// What the store must hold, computed from the input without any store.
-pub struct Expected {
+pub struct ExpectedAnswer {
     /// Digest of the lines `key \t value`, both in lower-case hexadecimal.
     pub digest: String,
 }
@@ -13,10 +13,10 @@ pub struct Expected {
 /// Values found that are not what they must be, by id; `None`: the key is missing.
 pub type Wrong = BTreeMap<u64, Option<Vec<u8>>>;
 
-impl Expected {
+impl ExpectedAnswer {
     /// The answer of these events.
-    pub fn of(events: &Events) -> Expected {
-        Expected { digest: digest(events, &Wrong::new()) }
+    pub fn of(events: &Events) -> ExpectedAnswer {
+        ExpectedAnswer { digest: digest(events, &Wrong::new()) }
     }
 }
 

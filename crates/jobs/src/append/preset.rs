@@ -1,6 +1,6 @@
 //! append as it was in 2011.
 
-use job::{Figure, FigureMeasure, Preset, Setting};
+use job::{FigureMeasure, Preset, PublishedFigure, Setting};
 
 /// The job of November 2011 on generated events with its number of keys and, nearly, of records.
 pub const PRESETS: &[Preset] = &[Preset {
@@ -16,7 +16,7 @@ pub const PRESETS: &[Preset] = &[Preset {
     time_one_in: Some(1000),
     warmups: 10,
     repeats: 30,
-    originals: &[Figure {
+    originals: &[PublishedFigure {
         system: "what it had to sustain",
         store: None,
         params: &[],

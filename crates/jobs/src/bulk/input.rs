@@ -5,7 +5,7 @@ use data::docs::{DocSet, Scalar, fields};
 use job::JobError;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use store::{Group, Reduction};
+use store::{Reduction, ReductionGroup};
 
 /// The documents and what must come out of them.
 pub struct Input {
@@ -15,7 +15,7 @@ pub struct Input {
     pub(super) longest_id: usize,
     pub(super) largest: usize,
     /// What the reduction must come to, in byte order of keys; empty when none is asked for.
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<ReductionGroup>,
     digest: OnceLock<String>,
 }
 
@@ -87,12 +87,12 @@ impl Tally {
     }
 
     /// The groups in byte order of keys.
-    pub fn groups(self) -> Vec<Group> {
-        self.0.into_iter().map(|(key, (count, sum))| Group { key, count, sum }).collect()
+    pub fn groups(self) -> Vec<ReductionGroup> {
+        self.0.into_iter().map(|(key, (count, sum))| ReductionGroup { key, count, sum }).collect()
     }
 }
 
-fn expected(documents: &DocSet, reduction: &Reduction) -> Result<Vec<Group>, JobError> {
+fn expected(documents: &DocSet, reduction: &Reduction) -> Result<Vec<ReductionGroup>, JobError> {
     let mut tally = Tally::default();
     for at in 0..documents.len() {
         if tally.add(documents.document(at), reduction) {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use store::{Capabilities, Group, Keeps, OperationKind, Reduction, Slot, Store, StoreError, Support};
+use store::{Capabilities, Keeps, OperationKind, Reduction, ReductionGroup, Slot, Store, StoreError, Support};
 use study::{Answer, Reason, ReasonKind};
 
 /// What a phase does.
@@ -38,7 +38,7 @@ pub struct BulkTrial<'a> {
     stages: Vec<Stage<'a>>,
     pub(super) tally: Mutex<Tally>,
     /// Groups the store itself came to.
-    groups: Mutex<Option<Vec<Group>>>,
+    groups: Mutex<Option<Vec<ReductionGroup>>>,
     /// Documents found otherwise than they must be.
     pub(super) otherwise: Mutex<BTreeMap<u32, Option<[u8; 64]>>>,
     pub(super) more: Mutex<Offences>,
@@ -75,7 +75,7 @@ impl<'a> BulkTrial<'a> {
     }
 
     /// The groups found, if a reduction ran, in byte order of keys.
-    fn found_groups(&self) -> Option<Vec<Group>> {
+    fn found_groups(&self) -> Option<Vec<ReductionGroup>> {
         let stage =
             self.stages.iter().find(|stage| !matches!(stage, Stage::Load | Stage::Compact | Stage::ReadBack))?;
         let mut groups = match stage {
@@ -176,7 +176,7 @@ impl Trial for BulkTrial<'_> {
 }
 
 /// Digest of the lines `key \t count \t sum`.
-fn digest_of(groups: &[Group]) -> String {
+fn digest_of(groups: &[ReductionGroup]) -> String {
     let mut digest = LineDigest::default();
     for group in groups {
         digest.line(&[group.key.as_bytes(), group.count.to_string().as_bytes(), group.sum.to_string().as_bytes()]);
@@ -185,10 +185,10 @@ fn digest_of(groups: &[Group]) -> String {
 }
 
 /// The groups that are not what they must be.
-fn wrong_group(found: &[Group], expected: &[Group]) -> Option<Reason> {
-    let shown = |group: &Group| format!("group {}: {} documents, sum {}", group.key, group.count, group.sum);
-    let wrong: Vec<&Group> = found.iter().filter(|group| expected.binary_search(group).is_err()).collect();
-    let lacking: Vec<&Group> = expected.iter().filter(|group| found.binary_search(group).is_err()).collect();
+fn wrong_group(found: &[ReductionGroup], expected: &[ReductionGroup]) -> Option<Reason> {
+    let shown = |group: &ReductionGroup| format!("group {}: {} documents, sum {}", group.key, group.count, group.sum);
+    let wrong: Vec<&ReductionGroup> = found.iter().filter(|group| expected.binary_search(group).is_err()).collect();
+    let lacking: Vec<&ReductionGroup> = expected.iter().filter(|group| found.binary_search(group).is_err()).collect();
     let example = match (wrong.first(), lacking.first()) {
         (None, None) => return None,
         (Some(wrong), Some(lacking)) => format!("the reduction has {}; must be {}", shown(wrong), shown(lacking)),

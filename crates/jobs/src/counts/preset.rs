@@ -1,9 +1,9 @@
 //! counts as it was in 2009.
 
-use job::{Figure, FigureMeasure, Preset, Setting};
+use job::{FigureMeasure, Preset, PublishedFigure, Setting};
 
-const fn messages(system: &'static str, store: Option<&'static str>, value: f64) -> Figure {
-    Figure { system, store, params: &[], value, measure: FigureMeasure::InputPerS("messages") }
+const fn messages(system: &'static str, store: Option<&'static str>, value: f64) -> PublishedFigure {
+    PublishedFigure { system, store, params: &[], value, measure: FigureMeasure::InputPerS("messages") }
 }
 
 /// The job of April 2009, on the shipped messages.

@@ -1,9 +1,9 @@
 //! fans as it was in 2009.
 
-use job::{Figure, FigureMeasure, Preset, Setting};
+use job::{FigureMeasure, Preset, PublishedFigure, Setting};
 
-const fn seconds(system: &'static str, store: &'static str, value: f64) -> Figure {
-    Figure { system, store: Some(store), params: &[], value, measure: FigureMeasure::MakespanS }
+const fn seconds(system: &'static str, store: &'static str, value: f64) -> PublishedFigure {
+    PublishedFigure { system, store: Some(store), params: &[], value, measure: FigureMeasure::MakespanS }
 }
 
 /// The job of November 2009 on generated profiles with its skew.

@@ -13,14 +13,14 @@ pub struct Mention {
 }
 
 /// All mentions, slot after slot; within a slot in input order.
-pub struct Schedule {
+pub struct MentionSchedule {
     starts: Vec<u32>,
     mentions: Vec<Mention>,
 }
 
-impl Schedule {
+impl MentionSchedule {
     /// Shares the mentions out over `slots` slots: by page under [`Policy::Partition`], by profile otherwise.
-    pub fn new(set: &FanSet, policy: Policy, slots: u32) -> Schedule {
+    pub fn new(set: &FanSet, policy: Policy, slots: u32) -> MentionSchedule {
         let slots = slots.max(1);
         let owner = |profile: u32, page: u32| match policy {
             Policy::Partition => page % slots,
@@ -38,7 +38,7 @@ impl Schedule {
             mentions[*place as usize] = mention;
             *place += 1;
         });
-        Schedule { starts, mentions }
+        MentionSchedule { starts, mentions }
     }
 
     /// The mentions of one slot: a range of positions.

@@ -7,7 +7,7 @@ use super::found::Found;
 use super::ledger::Ledger;
 use super::policy::{Policy, Variant};
 use super::read_back::ReadBack;
-use super::schedule::Schedule;
+use super::schedule::MentionSchedule;
 use crate::tally::Answers;
 use job::{Phase, Trial, Worker};
 use std::ops::Range;
@@ -31,7 +31,7 @@ pub struct FansTrial<'a> {
     pub(super) variant: Variant,
     pub(super) slots: u32,
     pub(super) checks: Checks,
-    pub(super) schedule: Schedule,
+    pub(super) schedule: MentionSchedule,
     pub(super) ledger: Ledger,
     pub(super) found: Mutex<Found>,
     answers: Mutex<Answers>,
@@ -47,7 +47,7 @@ impl<'a> FansTrial<'a> {
             variant,
             slots: slots.max(1),
             checks,
-            schedule: Schedule::new(&input.set, policy, slots),
+            schedule: MentionSchedule::new(&input.set, policy, slots),
             ledger: Ledger::new(pages, policy),
             found: Mutex::new(Found::new(pages)),
             answers: Mutex::default(),

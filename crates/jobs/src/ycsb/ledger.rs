@@ -11,7 +11,7 @@
 
 mod order;
 
-use order::{MAX_VERSION, Operation, Writes, is_forth, steps};
+use order::{EndedOperation, MAX_VERSION, Writes, is_forth, steps};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use store::Slot;
@@ -33,7 +33,7 @@ struct Entry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sight {
     writes: Writes,
-    last: Operation,
+    last: EndedOperation,
 }
 
 impl Sight {
@@ -55,7 +55,7 @@ impl Sight {
 pub struct Write {
     /// The version it writes.
     pub version: u32,
-    began: Operation,
+    began: EndedOperation,
 }
 
 /// Why a version is wrong.
@@ -175,7 +175,7 @@ impl Ledger {
 
     /// The beginning of the write issued last, of a key of which versions older than the window may be unfinished.
     #[cold]
-    fn begin_among(&self, id: u32, slot: Slot, writes: Writes) -> Operation {
+    fn begin_among(&self, id: u32, slot: Slot, writes: Writes) -> EndedOperation {
         let steps_back = |flight: u64| match flight & MAX_VERSION {
             0 => MAX_VERSION, // about to be issued: it may be any
             version => Some(steps(version, writes.issued())).filter(|&steps| is_forth(steps)).unwrap_or(0),
@@ -228,7 +228,7 @@ impl Ledger {
         let entry = self.entry(id);
         Sight {
             writes: Writes(entry.writes.load(Ordering::Acquire)),
-            last: Operation(entry.last.load(Ordering::Acquire)),
+            last: EndedOperation(entry.last.load(Ordering::Acquire)),
         }
     }
 
@@ -276,9 +276,9 @@ impl Entry {
 
     /// This operation has ended.
     #[inline]
-    fn ended(&self, operation: Operation) {
+    fn ended(&self, operation: EndedOperation) {
         let mut seen = self.last.load(Ordering::Acquire);
-        while operation.began_after(Operation(seen)) {
+        while operation.began_after(EndedOperation(seen)) {
             match self.last.compare_exchange_weak(seen, operation.0, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return,
                 Err(now) => seen = now,

@@ -5,7 +5,7 @@ use super::judge;
 use super::key::{KEY_BYTES, key};
 use super::ledger::{Sight, Write};
 use super::trial::YcsbTrial;
-use super::workload::{End, Kind, Mix};
+use super::workload::{Kind, Mix, RunLength};
 use data::wyrand::WyRand;
 use job::{Offence, Step, Think, Worker};
 use std::ops::Range;
@@ -97,8 +97,8 @@ impl<'a> Run<'a> {
             key: [0; KEY_BYTES],
             value: Vec::new(),
             last: match trial.workload.end {
-                End::Operations(operations) => operations,
-                End::Seconds(_) => u64::MAX,
+                RunLength::Operations(operations) => operations,
+                RunLength::Seconds(_) => u64::MAX,
             },
         }
     }

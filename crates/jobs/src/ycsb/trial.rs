@@ -7,7 +7,7 @@ use super::load::Load;
 use super::read_back::ReadBack;
 use super::run::Run;
 use super::value::Values;
-use super::workload::{End, Workload};
+use super::workload::{RunLength, Workload};
 use super::{Verdicts, digest_of};
 use data::scramble::MAX_KEYS;
 use job::{Phase, Trial, Worker};
@@ -78,7 +78,7 @@ impl Trial for YcsbTrial<'_> {
             ("keys", ids.into()),
             ("keys_valid", verdicts.valid.into()),
             ("inserted", (ids - self.workload.records).into()),
-            ("known_before", matches!(self.workload.end, End::Operations(_)).into()),
+            ("known_before", matches!(self.workload.end, RunLength::Operations(_)).into()),
         ]
         .map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value));
         (Answer { digest: digest_of(self.workload.planned(), &verdicts.invalid), facts: facts.into() }, Vec::new())

@@ -151,7 +151,7 @@ impl Mix {
 
 /// When the run ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum End {
+pub enum RunLength {
     /// After this many operations.
     Operations(u64),
     /// After this many seconds.
@@ -166,7 +166,7 @@ pub struct Workload {
     /// Keys to load.
     pub records: u32,
     /// When it ends.
-    pub end: End,
+    pub end: RunLength,
     /// Bytes of every value.
     pub value_bytes: usize,
     /// Which keys are asked for.
@@ -225,10 +225,10 @@ impl Workload {
         };
         let seconds = number("seconds", 0.0, 1e9)?;
         let operations = whole("operations", 1, u64::MAX / 4)?;
-        let end = if seconds > 0.0 { End::Seconds(seconds) } else { End::Operations(operations) };
+        let end = if seconds > 0.0 { RunLength::Seconds(seconds) } else { RunLength::Operations(operations) };
         let records = whole("records", 1, MAX_KEYS)?;
         let mix = Mix::new(shares, seed);
-        if let End::Operations(operations) = end
+        if let RunLength::Operations(operations) = end
             && records + mix.count(Kind::Insert, operations) > MAX_KEYS
         {
             return Err(JobError(format!(
@@ -250,17 +250,17 @@ impl Workload {
     /// Keys the run will insert, when that is known before.
     pub fn inserts(&self) -> Option<u32> {
         match self.end {
-            End::Operations(operations) => Some(self.mix.count(Kind::Insert, operations) as u32),
-            End::Seconds(_) if !self.mix.has(Kind::Insert) => Some(0),
-            End::Seconds(_) => None,
+            RunLength::Operations(operations) => Some(self.mix.count(Kind::Insert, operations) as u32),
+            RunLength::Seconds(_) if !self.mix.has(Kind::Insert) => Some(0),
+            RunLength::Seconds(_) => None,
         }
     }
 
     /// Requests the run will send, when that is known before.
     pub fn requests(&self) -> Option<u64> {
         match self.end {
-            End::Operations(operations) => Some(operations + self.mix.count(Kind::ReadModifyWrite, operations)),
-            End::Seconds(_) => None,
+            RunLength::Operations(operations) => Some(operations + self.mix.count(Kind::ReadModifyWrite, operations)),
+            RunLength::Seconds(_) => None,
         }
     }
 }
@@ -268,7 +268,7 @@ impl Workload {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Distribution, End, Kind, PARAMS, Params, Workload};
+    use super::{Distribution, Kind, PARAMS, Params, RunLength, Workload};
 
     fn parse(set: &[(&str, &str)]) -> Result<Workload, String> {
         let mut params: Params = PARAMS.iter().map(|param| (param.name.into(), param.default.into())).collect();
@@ -305,7 +305,7 @@ mod tests {
     fn settings_go_over_the_letter_and_shares_need_not_sum_to_one() {
         let set = [("workload", "C"), ("read", "3"), ("insert", "1"), ("distribution", "uniform"), ("seconds", "2.5")];
         let workload = parse(&set).unwrap();
-        assert_eq!((workload.distribution, workload.end), (Distribution::Uniform, End::Seconds(2.5)));
+        assert_eq!((workload.distribution, workload.end), (Distribution::Uniform, RunLength::Seconds(2.5)));
         let inserts = workload.mix.count(Kind::Insert, 100_000);
         assert!((24_000..26_000).contains(&inserts), "{inserts}");
         assert_eq!((workload.inserts(), workload.requests()), (None, None));

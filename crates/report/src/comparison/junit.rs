@@ -1,6 +1,6 @@
 //! A comparison as JUnit XML.
 
-use crate::formats::junit::{Case, Suite, TestResult};
+use crate::formats::junit::{Suite, TestCase, TestResult};
 use analysis::{Comparison, Gate, Ruling};
 use words::comparison;
 
@@ -14,7 +14,7 @@ pub fn comparison_junit(comparison: &Comparison, gates: &[Gate]) -> String {
             .map(|pair| {
                 let said =
                     pair.headline().or(pair.contrasts.first()).map(|contrast| comparison::sentence(pair, contrast));
-                Case {
+                TestCase {
                     class: "kvtrial.compare".into(),
                     name: pair.title(),
                     time_s: None,
@@ -29,7 +29,7 @@ pub fn comparison_junit(comparison: &Comparison, gates: &[Gate]) -> String {
             .iter()
             .map(|judgement| {
                 let said = comparison::judgement(judgement, gates);
-                Case {
+                TestCase {
                     class: judgement.cell.clone(),
                     name: judgement.gate.clone(),
                     time_s: None,

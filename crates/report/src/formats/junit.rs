@@ -15,7 +15,7 @@ pub fn study_junit(study: &Study) -> String {
         };
         let reasons: Vec<String> = cell.verdict.reasons.iter().map(said).collect();
         let kinds: Vec<String> = cell.verdict.reasons.iter().map(|reason| reason.kind.name()).collect();
-        Case {
+        TestCase {
             class: format!("kvtrial.{}", cell.job),
             name: analysis::cell_name(study, cell),
             time_s: cell.makespan_s.map(|makespan| makespan.value),
@@ -43,11 +43,11 @@ pub(crate) struct Suite {
     /// RFC 3339, or empty.
     pub timestamp: String,
     pub properties: Vec<(String, String)>,
-    pub cases: Vec<Case>,
+    pub cases: Vec<TestCase>,
 }
 
 /// One test case.
-pub(crate) struct Case {
+pub(crate) struct TestCase {
     pub class: String,
     pub name: String,
     pub time_s: Option<f64>,
@@ -98,7 +98,7 @@ impl Suite {
     }
 }
 
-impl Case {
+impl TestCase {
     fn write(&self, xml: &mut String) {
         let time = self.time_s.map_or(String::new(), |time_s| format!(" time=\"{time_s:.6}\""));
         let _ = writeln!(

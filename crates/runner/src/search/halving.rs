@@ -22,7 +22,7 @@ pub enum Played {
 }
 
 /// Trials of settings, which are numbered, and a clock.
-pub trait Arena {
+pub trait SettingTrials {
     /// Why a search cannot go on.
     type Error;
 
@@ -81,7 +81,12 @@ pub fn affordable(time: Duration, trial: Duration) -> usize {
 ///
 /// # Errors
 /// Those of the arena.
-pub fn halve<A: Arena>(arena: &mut A, settings: usize, deadline: Duration, seed: u64) -> Result<Halved, A::Error> {
+pub fn halve<A: SettingTrials>(
+    arena: &mut A,
+    settings: usize,
+    deadline: Duration,
+    seed: u64,
+) -> Result<Halved, A::Error> {
     let mut random = Rng::new(seed ^ 0x7475_6e65_0000_0001);
     let mut halved = Halved { records: vec![Record::default(); settings], ..Halved::default() };
     let mut left: Vec<usize> = (0..settings).collect();
@@ -156,7 +161,7 @@ pub(super) fn shuffle<T>(items: &mut [T], random: &mut Rng) {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Arena, Played, affordable, halve, rounds};
+    use super::{Played, SettingTrials, affordable, halve, rounds};
     use data::splitmix::Rng;
     use std::convert::Infallible;
     use std::time::Duration;
@@ -178,7 +183,7 @@ mod tests {
         }
     }
 
-    impl Arena for Simulated {
+    impl SettingTrials for Simulated {
         type Error = Infallible;
 
         fn play(&mut self, setting: usize, _: usize) -> Result<Played, Infallible> {

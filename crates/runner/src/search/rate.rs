@@ -30,7 +30,7 @@ pub struct Seen {
 }
 
 /// Trials at rates, however they are made.
-pub trait Load {
+pub trait RateTrials {
     /// Why a search cannot go on.
     type Error;
 
@@ -68,7 +68,7 @@ impl Rounds {
 
 /// What a search found.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found {
+pub enum RateFinding {
     /// The store breaks the bound beyond these rates.
     Rates(Rounds),
     /// The client could not keep the schedule beyond these rates: the store may do more.
@@ -81,8 +81,14 @@ pub enum Found {
 ///
 /// # Errors
 /// Those of the load.
-pub fn find_rate<L: Load>(load: &mut L, limit_ns: f64, closed: f64, rounds: u32, seed: u64) -> Result<Found, L::Error> {
-    let Some((mut low, mut high)) = bracket(load, limit_ns, None, None, closed)? else { return Ok(Found::Never) };
+pub fn find_rate<L: RateTrials>(
+    load: &mut L,
+    limit_ns: f64,
+    closed: f64,
+    rounds: u32,
+    seed: u64,
+) -> Result<RateFinding, L::Error> {
+    let Some((mut low, mut high)) = bracket(load, limit_ns, None, None, closed)? else { return Ok(RateFinding::Never) };
     let mut random = Rng::new(seed ^ 0x7261_7465_0000_0001);
     for _ in 0..MOST_MOVES {
         let rates = around(low, high);
@@ -114,7 +120,7 @@ pub fn find_rate<L: Load>(load: &mut L, limit_ns: f64, closed: f64, rounds: u32,
             });
         }
         if 2 * late > beyond && beyond > 0 {
-            return Ok(Found::ClientLimited(Rounds { rates: estimates, clipped: below + above }));
+            return Ok(RateFinding::ClientLimited(Rounds { rates: estimates, clipped: below + above }));
         }
         // When most rounds found no crossing among these rates, the bracket was luck, and another is looked for beyond them.
         let (from, to) = if 2 * above > rounds {
@@ -122,14 +128,14 @@ pub fn find_rate<L: Load>(load: &mut L, limit_ns: f64, closed: f64, rounds: u32,
         } else if 2 * below > rounds {
             (None, Some(rates[0]))
         } else {
-            return Ok(Found::Rates(Rounds { rates: estimates, clipped: below + above }));
+            return Ok(RateFinding::Rates(Rounds { rates: estimates, clipped: below + above }));
         };
         match bracket(load, limit_ns, from, to, closed)? {
             Some(found) => (low, high) = found,
-            None => return Ok(Found::Never),
+            None => return Ok(RateFinding::Never),
         }
     }
-    Ok(Found::Rates(Rounds { rates: vec![low], clipped: 1 })) // it kept moving: a single value says that nothing is sure
+    Ok(RateFinding::Rates(Rounds { rates: vec![low], clipped: 1 })) // it kept moving: a single value says that nothing is sure
 }
 
 fn within(seen: &Seen, limit_ns: f64) -> bool {
@@ -137,7 +143,7 @@ fn within(seen: &Seen, limit_ns: f64) -> bool {
 }
 
 /// A rate that keeps the bound and one a little higher that does not, as far as single trials can say; `None` when no rate keeps it.
-fn bracket<L: Load>(
+fn bracket<L: RateTrials>(
     load: &mut L,
     limit_ns: f64,
     mut low: Option<f64>,

@@ -2,7 +2,7 @@
 
 use super::bound::Bound;
 use super::lab::Lab;
-use super::rate::{self, Found, Load, Rounds, Seen, find_rate};
+use super::rate::{self, RateFinding, RateTrials, Rounds, Seen, find_rate};
 use crate::error::RunError;
 use crate::plan::PlannedCell;
 use engine::{Arrivals, Settings};
@@ -87,9 +87,9 @@ impl StoreSearch<'_, '_> {
         let seed = self.lab.plan().seed;
         let (rounds, limited_by) =
             match find_rate(self, options.bound.limit_ns, closed.ops_per_s, options.rounds, seed)? {
-                Found::Rates(rounds) => (rounds, RateLimit::Store),
-                Found::ClientLimited(rounds) => (rounds, RateLimit::Client),
-                Found::Never => (Rounds::default(), RateLimit::Bound),
+                RateFinding::Rates(rounds) => (rounds, RateLimit::Store),
+                RateFinding::ClientLimited(rounds) => (rounds, RateLimit::Client),
+                RateFinding::Never => (Rounds::default(), RateLimit::Bound),
             };
         found.limited_by = limited_by;
         found.rate = rounds.estimate();
@@ -105,7 +105,7 @@ impl StoreSearch<'_, '_> {
     }
 }
 
-impl Load for StoreSearch<'_, '_> {
+impl RateTrials for StoreSearch<'_, '_> {
     type Error = Halt;
 
     fn at(&mut self, ops_per_s: f64) -> Result<Seen, Halt> {

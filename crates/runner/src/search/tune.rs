@@ -1,7 +1,7 @@
 //! The search for the best setting, with real trials and within a budget of time.
 
 use super::effects::effects;
-use super::halving::{self, Arena, Halved, Played, halve};
+use super::halving::{self, Halved, Played, SettingTrials, halve};
 use super::lab::{Lab, Tested};
 use super::sample;
 use crate::error::RunError;
@@ -350,7 +350,7 @@ impl Tuner<'_, '_, '_> {
     }
 }
 
-impl Arena for Tuner<'_, '_, '_> {
+impl SettingTrials for Tuner<'_, '_, '_> {
     type Error = RunError;
 
     fn play(&mut self, setting: usize, round: usize) -> Result<Played, RunError> {

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use store::{
-    BUILT_IN, Capabilities, Class, Facts, Failure, Opener, Operation, OptionInfo, Probe, Reply, Session, SessionPlan,
-    Sink, Store, StoreError, StoreInfo, Threading, Until,
+    Availability, BUILT_IN, Capabilities, Class, Facts, Failure, Opener, Operation, OptionInfo, Reply, Session,
+    SessionPlan, Sink, Store, StoreError, StoreInfo, Threading, Until,
 };
 use study::{Durability, Left, Spec, TrialRecord};
 
@@ -31,7 +31,7 @@ pub static SCRIPTED: StoreInfo = StoreInfo {
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| Capabilities::BASIC,
-    probe: || Probe::Found("scripted".into()),
+    probe: || Availability::Found("scripted".into()),
     opener: Opener::Embedded(open),
 };
 

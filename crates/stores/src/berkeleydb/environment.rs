@@ -6,7 +6,7 @@ use super::library::{
     TXN_WRITE_NOSYNC, cursor, db, env, txn,
 };
 use crate::shared::embedded::Fault;
-use crate::shared::transactional::{Engine, More, Read, Space, Write};
+use crate::shared::transactional::{Engine, More, ReadView, Space, WriteView};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
 use std::fs::{File, TryLockError};
@@ -28,7 +28,7 @@ const CHECKPOINT_KIB: u32 = 64 << 10;
 
 /// How the values are laid out, and what for.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct DatabaseSettings {
     /// Hash table instead of B+ tree, with this fill factor.
     pub hash_fill_factor: Option<u32>,
     /// Bytes of a page.
@@ -45,7 +45,7 @@ pub struct Environment {
     environment: Object,
     /// By the number of their space.
     databases: [Object; 3],
-    settings: Settings,
+    settings: DatabaseSettings,
     writes: AtomicU64,
     resent: Resent,
     /// Held as long as it is open: the library does not know of other processes.
@@ -64,7 +64,11 @@ thread_local! {
 
 impl Environment {
     /// Opens or creates an environment in a directory that is there.
-    pub fn open(library: &'static BerkeleyDb, directory: &Path, settings: Settings) -> Result<Environment, Fault> {
+    pub fn open(
+        library: &'static BerkeleyDb,
+        directory: &Path,
+        settings: DatabaseSettings,
+    ) -> Result<Environment, Fault> {
         let lock = File::create(directory.join("kvtrial.lock"))?;
         lock.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => "another process has it open".to_owned(),
@@ -320,7 +324,7 @@ impl Engine for Environment {
     }
 }
 
-impl Read for &Environment {
+impl ReadView for &Environment {
     fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
         self.read(null_mut(), space, key, 0, found)
     }
@@ -336,7 +340,7 @@ pub struct Writer<'e> {
     txn: Object,
 }
 
-impl Read for Writer<'_> {
+impl ReadView for Writer<'_> {
     fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
         self.environment.read(self.txn, space, key, RMW, found)
     }
@@ -346,7 +350,7 @@ impl Read for Writer<'_> {
     }
 }
 
-impl Write for Writer<'_> {
+impl WriteView for Writer<'_> {
     fn put(&mut self, space: Space, key: &[u8], value: &[u8]) -> Result<(), Fault> {
         let (database, mut key, mut value) = (self.environment.database(space), Dbt::of(key)?, Dbt::of(value)?);
         // SAFETY: the database is open, the transaction alive.

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Group, Holding, Reduction, Resent, Session, SessionPlan, Store, StoreError, Sweep,
-    Swept, Threading,
+    Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
+    Sweep, Swept, Threading,
 };
 use study::{Durability, Spec, Target};
 
@@ -146,7 +146,7 @@ impl Store for CouchDb {
         whole::holding(self)
     }
 
-    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         whole::reduce(self, reduction, patience)
     }
 

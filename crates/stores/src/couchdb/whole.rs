@@ -6,7 +6,7 @@ use crate::shared::http::{Http, Method};
 use serde::Deserialize;
 use std::time::Duration;
 use store::asynchronous::brief;
-use store::{FieldPath, Group, Holding, Reduction, StoreError, Sweep, Swept};
+use store::{FieldPath, Holding, Reduction, ReductionGroup, StoreError, Sweep, Swept};
 use study::Target;
 
 /// How often is asked whether compaction still runs, and an index that is being built is asked for again.
@@ -152,7 +152,11 @@ pub(super) fn compact(couch: &CouchDb, patience: Duration) -> Result<(), StoreEr
 
 /// Makes a view with the reduce function `_stats`, and reads it. A private database keeps the view, so that its index is part of
 /// the size on disk; from the user's it is removed.
-pub(super) fn reduce(couch: &CouchDb, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+pub(super) fn reduce(
+    couch: &CouchDb,
+    reduction: &Reduction,
+    patience: Duration,
+) -> Result<Vec<ReductionGroup>, StoreError> {
     let (endpoint, database) = (&couch.endpoint, &couch.database);
     let path = format!("{database}/_design/{}", in_url(&format!("kvtrial-{}-{}", reduction.group, reduction.sum)));
     let rows = brief(endpoint, patience, async {
@@ -172,7 +176,7 @@ pub(super) fn reduce(couch: &CouchDb, reduction: &Reduction, patience: Duration)
     })?;
     let group = |row: Row| match (row.value.count, row.value.sum) {
         (count, sum) if (0.0..EXACT).contains(&count) && sum.abs() < EXACT && sum.fract() == 0.0 => {
-            Ok(Group { key: row.key, count: count as u64, sum: sum as i64 })
+            Ok(ReductionGroup { key: row.key, count: count as u64, sum: sum as i64 })
         }
         (_, sum) => {
             Err(StoreError::open(endpoint, format!("the sum of group {} is {sum}, which is not exact", row.key)))

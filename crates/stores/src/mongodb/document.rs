@@ -10,7 +10,7 @@ use mongodb::bson::raw::{RawBsonRef, RawDocument, cstr};
 use mongodb::bson::{Bson, Document, RawDocumentBuf, doc};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use store::{FieldPath, Group, Reduction};
+use store::{FieldPath, Reduction, ReductionGroup};
 
 /// The document of a pair.
 pub(super) fn pair(key: &[u8], value: &[u8]) -> RawDocumentBuf {
@@ -106,7 +106,7 @@ pub(super) fn pipeline(reduction: &Reduction, figures: Figures) -> [Document; 2]
 }
 
 /// Adds what the server says of a group.
-pub(super) fn note(groups: &mut BTreeMap<String, Group>, made: &Document) -> Result<(), String> {
+pub(super) fn note(groups: &mut BTreeMap<String, ReductionGroup>, made: &Document) -> Result<(), String> {
     let number = |name: &str| match made.get(name) {
         None => Ok(0),
         Some(Bson::Int32(number)) => Ok(i64::from(*number)),
@@ -115,7 +115,7 @@ pub(super) fn note(groups: &mut BTreeMap<String, Group>, made: &Document) -> Res
     };
     let key = made.get_str("_id").map_err(|error| format!("the name of a group: {error}"))?.to_owned();
     let count = u64::try_from(number("count")?).map_err(|error| format!("the count of a group: {error}"))?;
-    let group = groups.entry(key.clone()).or_insert_with(|| Group { key, ..Group::default() });
+    let group = groups.entry(key.clone()).or_insert_with(|| ReductionGroup { key, ..ReductionGroup::default() });
     group.count += count;
     group.sum += number("sum")?;
     Ok(())

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Group, Holding, Reduction, Resent, Session, SessionPlan, Store, StoreError,
+    Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
     Threading,
 };
 use study::{Address, Durability, Spec, Target};
@@ -340,7 +340,7 @@ impl Store for MongoDb {
         })
     }
 
-    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         let made = brief(&self.place, patience, async {
             let database = enter(&self.place, self.options.clone(), &self.database).await?;
             let made = aggregate(&database, self.product, reduction).await;

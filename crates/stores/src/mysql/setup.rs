@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Group, Holding, Reduction, Resent, Session, SessionPlan, Store, StoreError,
+    Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
     Threading,
 };
 use study::{Address, Durability, Spec};
@@ -233,7 +233,7 @@ impl Store for MySql {
     }
 
     /// Groups are compared as bytes: the collations of text would put `a` and `A` into one.
-    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         let field = |path: String| format!("JSON_VALUE(CONVERT(v USING utf8mb4), '{path}')");
         let query = format!(
             "SELECT CAST({} AS BINARY) AS g, COUNT(*), CAST(SUM(CAST({} AS SIGNED)) AS SIGNED) FROM kvtrial_kv GROUP BY g",
@@ -242,7 +242,7 @@ impl Store for MySql {
         );
         let rows: Vec<(Vec<u8>, u64, i64)> =
             self.ask(patience, async |conn| all(conn.query_iter(query).await?).await)?;
-        let group = |(key, count, sum): (Vec<u8>, u64, i64)| Group {
+        let group = |(key, count, sum): (Vec<u8>, u64, i64)| ReductionGroup {
             key: String::from_utf8_lossy(&key).into_owned(),
             count,
             sum,

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Group, Holding, Reduction, Resent, Session, SessionPlan, Store, StoreError,
+    Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
     Threading,
 };
 use study::{Address, Durability, Spec, Target};
@@ -316,12 +316,12 @@ impl Store for Postgres {
         })
     }
 
-    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<Group>, StoreError> {
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         let rows = self.ask(patience, async |client| {
             client.query(self.layout.reduce(), &[&reduction.group.names(), &reduction.sum.names()]).await
         })?;
         let group = |row: &tokio_postgres::Row| {
-            Ok(Group { key: row.try_get(0)?, count: row.try_get::<_, i64>(1)? as u64, sum: row.try_get(2)? })
+            Ok(ReductionGroup { key: row.try_get(0)?, count: row.try_get::<_, i64>(1)? as u64, sum: row.try_get(2)? })
         };
         rows.iter().map(group).collect::<Result<_, _>>().map_err(|error| StoreError::open(&self.place, words(&error)))
     }

@@ -10,7 +10,7 @@ use store::immediate::{Heed, Immediate, SyncStore};
 use store::{
     Capabilities, Facts, Holding, Operation, OperationKind, Reply, Session, SessionPlan, Store, StoreError, Threading,
 };
-use table::{LINE_BYTES, Table, fetch};
+use table::{LINE_BYTES, RecordTable, fetch};
 
 /// Keys told at once, at most: those of a turn of the engine.
 const TURN: usize = 64;
@@ -27,8 +27,8 @@ struct Lines {
 
 #[derive(Default)]
 struct Maps {
-    values: Table,
-    counters: Table,
+    values: RecordTable,
+    counters: RecordTable,
 }
 
 impl Store for Lines {
@@ -105,7 +105,7 @@ impl Told {
 
     /// Begins to fetch what was noted, and the ends of the values of those before.
     #[inline(never)]
-    fn fetch(&mut self, values: &Table) {
+    fn fetch(&mut self, values: &RecordTable) {
         for &line in &self.lines[..self.count] {
             fetch(line);
         }

@@ -17,7 +17,7 @@ macro_rules! built {
         }
         #[cfg(not(feature = $feature))]
         {
-            || store::Probe::NotBuilt($feature)
+            || store::Availability::NotBuilt($feature)
         }
     }};
     ($feature:tt, $function:path) => {{

@@ -3,7 +3,7 @@
 
 use libloading::Library;
 use std::sync::{Mutex, PoisonError};
-use store::{OptionInfo, Probe, StoreError, StoreInfo};
+use store::{Availability, OptionInfo, StoreError, StoreInfo};
 use study::Spec;
 
 /// The option that names another library.
@@ -12,7 +12,7 @@ pub const LIB: OptionInfo = OptionInfo::text("lib", "path of the shared library 
 /// The libraries of one engine that are loaded. They stay loaded to the end of the process: an engine may have threads of its own.
 pub struct Dylib<F: 'static> {
     names: &'static [&'static str],
-    load: Load<F>,
+    load: LoadFunctions<F>,
     /// What a build has in it when no second one like it can be in a process.
     alone: Option<&'static str>,
     loaded: Mutex<Vec<Loaded<F>>>,
@@ -29,16 +29,16 @@ struct Loaded<F: 'static> {
 ///
 /// # Safety
 /// The library must be the engine the functions are of.
-pub type Load<F> = unsafe fn(&Library) -> Result<F, String>;
+pub type LoadFunctions<F> = unsafe fn(&Library) -> Result<F, String>;
 
 impl<F: Sync> Dylib<F> {
     /// An engine by its file names: Debian's first, then those of builds from source.
-    pub const fn new(names: &'static [&'static str], load: Load<F>) -> Dylib<F> {
+    pub const fn new(names: &'static [&'static str], load: LoadFunctions<F>) -> Dylib<F> {
         Dylib { names, load, alone: None, loaded: Mutex::new(Vec::new()) }
     }
 
     /// An engine whose builds, the system's among them, end the process when two of them need this library.
-    pub const fn new_alone_with(needed: &'static str, names: &'static [&'static str], load: Load<F>) -> Dylib<F> {
+    pub const fn new_alone_with(needed: &'static str, names: &'static [&'static str], load: LoadFunctions<F>) -> Dylib<F> {
         Dylib { names, load, alone: Some(needed), loaded: Mutex::new(Vec::new()) }
     }
 
@@ -71,10 +71,10 @@ impl<F: Sync> Dylib<F> {
     }
 
     /// Looks for the system's library.
-    pub fn probe(&self, found: impl FnOnce(&F) -> String) -> Probe {
+    pub fn probe(&self, found: impl FnOnce(&F) -> String) -> Availability {
         match self.get(None) {
-            Ok(functions) => Probe::Found(found(functions)),
-            Err(_) => Probe::NotFound(self.names[0].into()),
+            Ok(functions) => Availability::Found(found(functions)),
+            Err(_) => Availability::NotFound(self.names[0].into()),
         }
     }
 

@@ -10,11 +10,11 @@ mod merge;
 
 pub use library::Api;
 
-use library::{Kind, Object};
+use library::{Object, Product};
 
 use crate::shared::embedded::Fault;
 use crate::shared::stripes::{Held, Stripes};
-use crate::shared::transactional::{Engine, More, Read, Space, Write};
+use crate::shared::transactional::{Engine, More, ReadView, Space, WriteView};
 use merge::appending;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ use study::Durability;
 
 /// What an adapter sets before the database is opened.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Settings {
+pub struct DatabaseSettings {
     /// Bytes of writes kept in memory before a table is written; the library's default else.
     pub write_buffer_bytes: Option<u64>,
     /// Bytes of blocks kept in memory; the library's default else.
@@ -44,7 +44,7 @@ pub struct Tree {
     keep: Vec<(unsafe extern "C" fn(Object), Object)>,
     keys: Stripes,
     path: PathBuf,
-    settings: Settings,
+    settings: DatabaseSettings,
     facts: fn(&Tree) -> Facts,
 }
 
@@ -72,7 +72,7 @@ impl Tree {
     pub fn open(
         api: &'static Api,
         path: &Path,
-        settings: Settings,
+        settings: DatabaseSettings,
         durability: Durability,
         facts: fn(&Tree) -> Facts,
     ) -> Result<Tree, Fault> {
@@ -97,12 +97,12 @@ impl Tree {
             let cache = settings.cache_bytes.map(|bytes| (functions.cache_create_lru)(bytes as usize));
             keep.extend(cache.map(|cache| (functions.cache_destroy, cache)));
             match &api.kind {
-                Kind::Level(level) => {
+                Product::Level(level) => {
                     if let Some(cache) = cache {
                         (level.options_set_cache)(options, cache);
                     }
                 }
-                Kind::Rocks(rocks) => {
+                Product::Rocks(rocks) => {
                     (rocks.writeoptions_disable_WAL)(write, i32::from(durability == Durability::None));
                     (rocks.options_set_merge_operator)(options, appending(rocks));
                     if let Some(cache) = cache {
@@ -139,7 +139,7 @@ impl Tree {
     }
 
     /// What was asked for when it was opened.
-    pub fn settings(&self) -> Settings {
+    pub fn settings(&self) -> DatabaseSettings {
         self.settings
     }
 
@@ -155,7 +155,7 @@ impl Tree {
 
     fn read_value<T>(&self, path: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
         let (functions, mut bytes) = (&self.api.functions, 0);
-        if let Kind::Rocks(rocks) = &self.api.kind {
+        if let Product::Rocks(rocks) = &self.api.kind {
             // SAFETY: the database is open; the value lives as long as the object that holds it.
             return unsafe {
                 let pinned = self.api.tried(|trouble| {
@@ -253,7 +253,7 @@ impl Drop for Batch {
     }
 }
 
-impl Read for &Tree {
+impl ReadView for &Tree {
     fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
         with_path(space, key, |path| self.read_value(path, found))
     }
@@ -320,7 +320,7 @@ impl Engine for Tree {
 
     /// RocksDB notes what is to be added and puts the pieces together when it reads or compacts.
     fn append(&self, key: &[u8], more: &[u8], scratch: &mut Vec<u8>) -> Result<(), Fault> {
-        let Kind::Rocks(rocks) = &self.api.kind else {
+        let Product::Rocks(rocks) = &self.api.kind else {
             let mut writer = self.writer(key)?;
             scratch.clear();
             writer.get(Space::Values, key, |found| scratch.extend_from_slice(found))?;
@@ -362,7 +362,7 @@ pub struct Writer<'e> {
     _held: Held<'e>,
 }
 
-impl Read for Writer<'_> {
+impl ReadView for Writer<'_> {
     fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
         self.tree.get(space, key, found)
     }
@@ -372,7 +372,7 @@ impl Read for Writer<'_> {
     }
 }
 
-impl Write for Writer<'_> {
+impl WriteView for Writer<'_> {
     fn put(&mut self, space: Space, key: &[u8], value: &[u8]) -> Result<(), Fault> {
         self.batch.put(space, key, value);
         Ok(())

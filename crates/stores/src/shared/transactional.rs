@@ -1,6 +1,6 @@
 //! Every operation of a key/value store, on any ordered engine that has atomic writes (LMDB, redb, fjall, LevelDB, RocksDB, Berkeley DB).
 //!
-//! The adapter gives three spaces of byte keys and two views: [`Read`], and [`Write`] which ends with a commit. Each operation
+//! The adapter gives three spaces of byte keys and two views: [`ReadView`], and [`WriteView`] which ends with a commit. Each operation
 //! is one such view, opened and closed, so one operation is one transaction of the engine. Append, increment, compare-and-set
 //! and the counters of a record read and write within that one transaction: no other client comes between. Compare-and-set
 //! compares values (the version in its replies is 0).
@@ -59,7 +59,7 @@ pub enum More {
 }
 
 /// A consistent view to read from.
-pub trait Read {
+pub trait ReadView {
     /// Hands the value to `found`, when there is one.
     fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault>;
 
@@ -68,7 +68,7 @@ pub trait Read {
 }
 
 /// A view to read and write, that nobody else writes to meanwhile. Dropped without commit, it leaves no trace.
-pub trait Write: Read {
+pub trait WriteView: ReadView {
     /// Stores a value.
     fn put(&mut self, space: Space, key: &[u8], value: &[u8]) -> Result<(), Fault>;
 
@@ -82,9 +82,9 @@ pub trait Write: Read {
 /// An opened engine, shared by all threads.
 pub trait Engine: Send + Sync + 'static {
     /// Its view to read from.
-    type Reader<'e>: Read;
+    type Reader<'e>: ReadView;
     /// Its view to write to.
-    type Writer<'e>: Write;
+    type Writer<'e>: WriteView;
 
     /// What it says itself, opened at this level of durability.
     fn facts(&self, durability: Durability) -> Result<Facts, StoreError>;
@@ -362,7 +362,7 @@ fn record_prefix(path: &mut Vec<u8>, key: &[u8], max_key_bytes: usize) -> bool {
 }
 
 /// Deletes all counters of a record; whether there were any.
-fn delete_fields(writer: &mut impl Write, prefix: &[u8]) -> Result<bool, Fault> {
+fn delete_fields(writer: &mut impl WriteView, prefix: &[u8]) -> Result<bool, Fault> {
     let mut paths = Vec::new();
     writer.scan(Space::Fields, prefix, |path, _| {
         if !path.starts_with(prefix) {

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Expected, Facts, Group, Holding, Operation, Probe, Reduction, Reply, Session, SessionPlan, Store,
-    StoreError, Sweep, Swept, Threading,
+    Availability, Capabilities, Expected, Facts, Holding, Operation, Reduction, ReductionGroup, Reply, Session,
+    SessionPlan, Store, StoreError, Sweep, Swept, Threading,
 };
 use study::{Durability, Spec};
 
@@ -57,8 +57,8 @@ const REDUCE: &str = "SELECT json_extract(document, ?1), count(*), sum(json_extr
 /// Statements a client keeps prepared: all of the above.
 const STATEMENTS: usize = 16;
 
-pub fn probe() -> Probe {
-    Probe::Found(format!("SQLite {}", rusqlite::version()))
+pub fn probe() -> Availability {
+    Availability::Found(format!("SQLite {}", rusqlite::version()))
 }
 
 pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
@@ -235,12 +235,13 @@ impl Store for Sqlite {
         compacted.map_err(|error| self.file.trouble(error))
     }
 
-    fn reduce(&self, reduction: &Reduction, _: Duration) -> Result<Vec<Group>, StoreError> {
+    fn reduce(&self, reduction: &Reduction, _: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        let groups = || -> rusqlite::Result<Vec<Group>> {
+        let groups = || -> rusqlite::Result<Vec<ReductionGroup>> {
             let mut statement = first.prepare(REDUCE)?;
-            let group =
-                |row: &Row<'_>| Ok(Group { key: row.get(0)?, count: row.get::<_, i64>(1)? as u64, sum: row.get(2)? });
+            let group = |row: &Row<'_>| {
+                Ok(ReductionGroup { key: row.get(0)?, count: row.get::<_, i64>(1)? as u64, sum: row.get(2)? })
+            };
             statement.query_map((reduction.group.sql_json(), reduction.sum.sql_json()), group)?.collect()
         };
         groups().map_err(|error| self.file.trouble(error))

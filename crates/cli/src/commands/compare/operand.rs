@@ -1,6 +1,6 @@
 //! What the user names: a study, one cell of it, or a saved baseline.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use analysis::Source;
 use std::path::{Path, PathBuf};
 use study::Study;
@@ -20,7 +20,7 @@ pub struct Operand {
 
 impl Operand {
     /// `DIR`, `study.json`, or either with `:CELL`.
-    pub fn read(text: &str) -> Result<Operand, Failure> {
+    pub fn read(text: &str) -> Result<Operand, CommandFailure> {
         let (path, selector) = split(text);
         let study = archive::read_study(Path::new(path))?;
         let place = Path::new(path);
@@ -32,10 +32,10 @@ impl Operand {
     }
 
     /// A saved baseline.
-    pub fn baseline(name: &str) -> Result<Operand, Failure> {
+    pub fn baseline(name: &str) -> Result<Operand, CommandFailure> {
         let path = baseline_path(name)?;
         if !path.is_dir() {
-            return Err(Failure::usage(format!(
+            return Err(CommandFailure::usage(format!(
                 "there is no baseline '{name}' in {BASELINES}; save one with: kvtrial compare --save-baseline {name} STUDY"
             )));
         }
@@ -46,10 +46,10 @@ impl Operand {
 }
 
 /// Where a baseline is kept.
-pub fn baseline_path(name: &str) -> Result<PathBuf, Failure> {
+pub fn baseline_path(name: &str) -> Result<PathBuf, CommandFailure> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.starts_with('.') || !name.chars().all(good) {
-        return Err(Failure::usage(format!("baseline '{name}': use letters, digits, '-', '_' and '.'")));
+        return Err(CommandFailure::usage(format!("baseline '{name}': use letters, digits, '-', '_' and '.'")));
     }
     Ok(Path::new(BASELINES).join(name))
 }

@@ -97,14 +97,14 @@ impl Writes {
 
     /// The write of the version issued last, as an operation that begins now.
     #[inline]
-    pub fn write(self) -> Operation {
-        Operation(self.finish(self.issued()).0 & !(UNCERTAIN | CROWDED))
+    pub fn write(self) -> EndedOperation {
+        EndedOperation(self.finish(self.issued()).0 & !(UNCERTAIN | CROWDED))
     }
 
     /// The same, where the oldest unfinished version may be `steps` steps back.
-    pub fn write_among(self, steps: u64) -> Operation {
+    pub fn write_among(self, steps: u64) -> EndedOperation {
         let steps = steps.clamp(WINDOW - 1, MAX_VERSION / 2);
-        Operation(self.issued() | back(self.issued(), steps) << VERSION_BITS | CROWDED)
+        EndedOperation(self.issued() | back(self.issued(), steps) << VERSION_BITS | CROWDED)
     }
 
     /// Whether the window ends before a version `steps` steps back.
@@ -114,20 +114,20 @@ impl Writes {
 
     /// A read that began now and answered this version; `None`: it says nothing of others.
     #[inline]
-    pub fn read(self, version: u64) -> Option<Operation> {
+    pub fn read(self, version: u64) -> Option<EndedOperation> {
         let since = steps(version, self.issued());
         if since >= WINDOW || self.0 & (UNCERTAIN | CROWDED) != 0 {
             return None;
         }
-        Some(Operation(self.finish(version).0 | since << SINCE_SHIFT))
+        Some(EndedOperation(self.finish(version).0 | since << SINCE_SHIFT))
     }
 }
 
 /// An operation that has ended: its version, and what was unfinished when it began. 0: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Operation(pub u64);
+pub struct EndedOperation(pub u64);
 
-impl Operation {
+impl EndedOperation {
     #[inline]
     fn issued(self) -> u64 {
         self.0 & MAX_VERSION
@@ -176,7 +176,7 @@ impl Operation {
 
     /// Whether it began after the other.
     #[inline]
-    pub fn began_after(self, other: Operation) -> bool {
+    pub fn began_after(self, other: EndedOperation) -> bool {
         let steps = steps(other.issued(), self.issued());
         if steps > 0 || !other.is_one() {
             return is_forth(steps);

@@ -1,6 +1,6 @@
 //! The search against queueing theory.
 
-use super::{Found, Load, Rounds, Seen, find_rate, isotonic, tidy};
+use super::{RateFinding, RateTrials, Rounds, Seen, find_rate, isotonic, tidy};
 use data::splitmix::Rng;
 use std::convert::Infallible;
 
@@ -27,7 +27,7 @@ impl Queue {
     }
 }
 
-impl Load for Queue {
+impl RateTrials for Queue {
     type Error = Infallible;
 
     fn at(&mut self, ops_per_s: f64) -> Result<Seen, Infallible> {
@@ -81,7 +81,7 @@ fn the_rate_found_is_that_of_queueing_theory() {
     let truth = load_that_keeps(5.0) * 10_000.0;
     let mut inside = 0;
     for seed in 0..20 {
-        let Found::Rates(rounds) = find_rate(&mut Queue::new(1e5, seed), 6e5, 10_000.0, 5, seed).unwrap() else {
+        let RateFinding::Rates(rounds) = find_rate(&mut Queue::new(1e5, seed), 6e5, 10_000.0, 5, seed).unwrap() else {
             panic!("no rate");
         };
         let estimate = rounds.estimate().unwrap();
@@ -99,7 +99,9 @@ fn the_capacity_of_a_server_is_found_in_trials_of_a_time_in_which_everything_is_
         let truth = load_that_keeps(limit_ns / 2e5 - 1.0) * 5_000.0;
         for seed in 0..10 {
             let mut queue = Queue { operations: Length::Seconds(5.0), ..Queue::new(2e5, seed) };
-            let Found::Rates(rounds) = find_rate(&mut queue, limit_ns, 4_800.0, 5, seed).unwrap() else { panic!() };
+            let RateFinding::Rates(rounds) = find_rate(&mut queue, limit_ns, 4_800.0, 5, seed).unwrap() else {
+                panic!()
+            };
             let found = rounds.estimate().unwrap().value;
             assert!((least..most).contains(&(found / truth)), "{limit_ns}: {found} of {truth}");
             assert!(limit_ns < 4e7 || (found / 5_000.0 - 1.0).abs() < 0.05, "{found}");
@@ -114,7 +116,9 @@ fn an_interval_is_stated_only_where_it_holds_the_truth_nine_times_in_ten() {
         let (mut intervals, mut holds) = (0, 0);
         for seed in 0..40 {
             let mut queue = Queue { operations: Length::Operations(10_000), ..Queue::new(1e5, 1_000 + seed) };
-            let Found::Rates(found) = find_rate(&mut queue, 6e5, 10_000.0, rounds, seed).unwrap() else { panic!() };
+            let RateFinding::Rates(found) = find_rate(&mut queue, 6e5, 10_000.0, rounds, seed).unwrap() else {
+                panic!()
+            };
             let estimate = found.estimate().unwrap();
             assert!(estimate.level == 0.0 || estimate.level > 0.93, "{estimate:?}");
             assert!(estimate.level > 0.0 || estimate.low == estimate.high, "{estimate:?}");
@@ -153,7 +157,7 @@ struct Disturbed {
     every: usize,
 }
 
-impl Load for Disturbed {
+impl RateTrials for Disturbed {
     type Error = Infallible;
 
     fn at(&mut self, ops_per_s: f64) -> Result<Seen, Infallible> {
@@ -170,7 +174,9 @@ fn a_disturbed_trial_does_not_mislead_the_search() {
         for from in 1..6 {
             let queue = Queue { operations: Length::Operations(10_000), ..Queue::new(1e5, seed) };
             let mut disturbed = Disturbed { queue, from, every: 13 };
-            let Found::Rates(found) = find_rate(&mut disturbed, 6e5, 10_000.0, 5, seed).unwrap() else { panic!() };
+            let RateFinding::Rates(found) = find_rate(&mut disturbed, 6e5, 10_000.0, 5, seed).unwrap() else {
+                panic!()
+            };
             let value = found.estimate().unwrap().value;
             assert!((value / truth - 1.0).abs() < 0.08, "{seed} {from}: {value} {truth} {found:?}");
         }
@@ -179,13 +185,13 @@ fn a_disturbed_trial_does_not_mislead_the_search() {
 
 #[test]
 fn a_bound_that_no_rate_keeps_is_said_to_be_that() {
-    assert_eq!(find_rate(&mut Queue::new(1e5, 1), 9e4, 10_000.0, 3, 1).unwrap(), Found::Never);
+    assert_eq!(find_rate(&mut Queue::new(1e5, 1), 9e4, 10_000.0, 3, 1).unwrap(), RateFinding::Never);
 }
 
 #[test]
 fn a_client_that_cannot_keep_the_schedule_is_not_taken_for_the_store() {
     let mut queue = Queue { client_from: 4_000.0, ..Queue::new(1e5, 1) };
-    let Found::ClientLimited(found) = find_rate(&mut queue, 6e5, 10_000.0, 3, 1).unwrap() else { panic!() };
+    let RateFinding::ClientLimited(found) = find_rate(&mut queue, 6e5, 10_000.0, 3, 1).unwrap() else { panic!() };
     let rates = found.rates;
     assert!(rates.iter().all(|rate| (3_000.0..5_000.0).contains(rate)), "{rates:?}");
 }

@@ -19,7 +19,7 @@ pub type Key = Arc<[u8]>;
 
 /// What is known of a key.
 #[derive(Clone, Debug)]
-pub enum Content {
+pub enum EntryContent {
     /// Nothing yet: it is being fetched.
     Unknown,
     /// There is no such key.
@@ -29,7 +29,7 @@ pub enum Content {
 }
 
 pub struct Entry {
-    pub content: Content,
+    pub content: EntryContent,
     /// Counts changes. What is in the store is `stored`; equal when nothing has to be written.
     version: u64,
     stored: u64,
@@ -42,7 +42,7 @@ pub struct Entry {
 impl Entry {
     /// What it takes of the memory.
     pub fn bytes(&self, key: &[u8]) -> u64 {
-        let value = if let Content::Value(value) = &self.content { value.len() } else { 0 };
+        let value = if let EntryContent::Value(value) = &self.content { value.len() } else { 0 };
         (key.len() + value) as u64 + OVERHEAD_BYTES
     }
 
@@ -106,9 +106,9 @@ impl State {
         }
         let entry = self.entry(key)?;
         let now = match &entry.content {
-            Content::Unknown => return None,
-            Content::Absent => None,
-            Content::Value(value) => Some(value),
+            EntryContent::Unknown => return None,
+            EntryContent::Absent => None,
+            EntryContent::Value(value) => Some(value),
         };
         let (reply, after) = match (*operation, now) {
             (Operation::Get { .. }, Some(value)) => return Some(CachedReply::Value(Arc::clone(value))),
@@ -116,14 +116,14 @@ impl State {
             (Operation::Get { .. } | Operation::GetVersioned { .. } | Operation::Delete { .. }, None) => {
                 return Some(CachedReply::Missing);
             }
-            (Operation::Delete { .. }, Some(_)) => (CachedReply::Done, Content::Absent),
+            (Operation::Delete { .. }, Some(_)) => (CachedReply::Done, EntryContent::Absent),
             (Operation::CompareAndSet { expected: Expected::Absent, value, .. }, None) => {
-                (CachedReply::Done, Content::Value(Arc::new(value.to_vec())))
+                (CachedReply::Done, EntryContent::Value(Arc::new(value.to_vec())))
             }
             (Operation::CompareAndSet { expected: Expected::Present { value: seen, .. }, value, .. }, Some(now))
                 if now[..] == *seen =>
             {
-                (CachedReply::Done, Content::Value(Arc::new(value.to_vec())))
+                (CachedReply::Done, EntryContent::Value(Arc::new(value.to_vec())))
             }
             (Operation::CompareAndSet { .. }, _) => return Some(CachedReply::Conflict),
             _ => return Some(CachedReply::Failed(format!("the cache has no {}", operation.kind().name()))),
@@ -133,7 +133,7 @@ impl State {
     }
 
     /// Changes an entry, or makes it; it has to be written.
-    pub fn write(&mut self, key: &[u8], content: Content) {
+    pub fn write(&mut self, key: &[u8], content: EntryContent) {
         let (key, mut entry) = self.take_out(key);
         entry.content = content;
         self.changed(key, entry);
@@ -141,13 +141,13 @@ impl State {
 
     /// Adds to the end of a value, in place unless somebody still has it as it was.
     fn append(&mut self, key: &[u8], more: &[u8]) -> Option<CachedReply> {
-        if matches!(self.entry(key)?.content, Content::Unknown) {
+        if matches!(self.entry(key)?.content, EntryContent::Unknown) {
             return None;
         }
         let (key, mut entry) = self.take_out(key);
         match &mut entry.content {
-            Content::Value(value) => Arc::make_mut(value).extend_from_slice(more),
-            content => *content = Content::Value(Arc::new(more.to_vec())),
+            EntryContent::Value(value) => Arc::make_mut(value).extend_from_slice(more),
+            content => *content = EntryContent::Value(Arc::new(more.to_vec())),
         }
         self.changed(key, entry);
         Some(CachedReply::Done)
@@ -157,7 +157,7 @@ impl State {
     fn take_out(&mut self, key: &[u8]) -> (Key, Entry) {
         let found = self.clean.remove_entry(key).or_else(|| self.held.remove_entry(key));
         let Some((key, entry)) = found else {
-            let entry = Entry { content: Content::Unknown, version: 0, stored: 0, queued: false, fetching: 0 };
+            let entry = Entry { content: EntryContent::Unknown, version: 0, stored: 0, queued: false, fetching: 0 };
             return (key.into(), entry);
         };
         let bytes = entry.bytes(&key);
@@ -201,8 +201,8 @@ impl State {
     /// What the store has, unless something newer is known.
     pub fn learn(&mut self, key: &[u8], found: Option<&[u8]>) {
         let (key, mut entry) = self.take_out(key);
-        if let Content::Unknown = entry.content {
-            entry.content = found.map_or(Content::Absent, |value| Content::Value(Arc::new(value.to_vec())));
+        if let EntryContent::Unknown = entry.content {
+            entry.content = found.map_or(EntryContent::Absent, |value| EntryContent::Value(Arc::new(value.to_vec())));
         }
         self.put_back(key, entry);
     }
@@ -211,7 +211,7 @@ impl State {
     pub fn fetch_ended(&mut self, key: &[u8]) {
         let (key, mut entry) = self.take_out(key);
         entry.fetching = entry.fetching.saturating_sub(1);
-        if matches!(entry.content, Content::Unknown) && entry.fetching == 0 {
+        if matches!(entry.content, EntryContent::Unknown) && entry.fetching == 0 {
             return;
         }
         self.put_back(key, entry);
@@ -232,7 +232,7 @@ impl State {
             self.due -= 1;
             let Some(entry) = self.held.get_mut(&key) else { continue };
             entry.queued = false;
-            let value = if let Content::Value(value) = &entry.content { Some(Arc::clone(value)) } else { None };
+            let value = if let EntryContent::Value(value) = &entry.content { Some(Arc::clone(value)) } else { None };
             bytes += key.len() + value.as_ref().map_or(0, |value| value.len());
             batch.push(WriteBack { version: entry.version, key, value });
         }

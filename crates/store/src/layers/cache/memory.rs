@@ -1,6 +1,6 @@
 //! The memory of the cache, as clients and the thread that writes share it.
 
-use super::entries::{CachedReply, Content, State, WriteBack};
+use super::entries::{CachedReply, EntryContent, State, WriteBack};
 use crate::Operation;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -36,12 +36,12 @@ impl Memory {
         }
         let reply = match *operation {
             Operation::Put { key, value } => {
-                state.write(key, Content::Value(Arc::new(value.to_vec())));
+                state.write(key, EntryContent::Value(Arc::new(value.to_vec())));
                 CachedReply::Done
             }
             Operation::PutMany { pairs } => {
                 for (key, value) in pairs {
-                    state.write(key, Content::Value(Arc::new(value.to_vec())));
+                    state.write(key, EntryContent::Value(Arc::new(value.to_vec())));
                 }
                 CachedReply::Done
             }

@@ -29,7 +29,7 @@ struct Size {
 }
 
 /// The table.
-pub struct Table {
+pub struct RecordTable {
     hasher: DefaultHashBuilder,
     directory: Vec<Segment>,
     depth: u32,
@@ -40,11 +40,11 @@ pub struct Table {
 }
 
 // SAFETY: all the pointers are into arenas of the table's own.
-unsafe impl Send for Table {}
+unsafe impl Send for RecordTable {}
 
-impl Default for Table {
-    fn default() -> Table {
-        let mut table = Table {
+impl Default for RecordTable {
+    fn default() -> RecordTable {
+        let mut table = RecordTable {
             hasher: DefaultHashBuilder::default(),
             directory: Vec::new(),
             depth: 0,
@@ -59,7 +59,7 @@ impl Default for Table {
     }
 }
 
-impl Table {
+impl RecordTable {
     /// The hash of a key.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> u64 {
@@ -278,7 +278,7 @@ pub fn fetch(at: *const u8) {
 
 #[cfg(test)]
 mod tests {
-    use super::{LINES, Table};
+    use super::{LINES, RecordTable};
     use std::collections::HashMap;
 
     /// A thing to do, drawn from a number: key, value, and which.
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn numbers_are_added_to_where_they_are_whatever_the_length_of_the_key() {
-        let mut table = Table::default();
+        let mut table = RecordTable::default();
         for round in 1..=3 {
             for number in 0..5000_i64 {
                 let key_bytes = [4, 40, 47, 48, 49, 61, 300][number as usize % 7];
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn the_table_does_what_a_map_does_whatever_the_lengths_and_however_it_grows() {
-        let (mut table, mut map) = (Table::default(), HashMap::<Vec<u8>, Vec<u8>>::new());
+        let (mut table, mut map) = (RecordTable::default(), HashMap::<Vec<u8>, Vec<u8>>::new());
         for number in 0..200_000 {
             let (key, value, what) = drawn(number);
             let hash = table.hash(&key);

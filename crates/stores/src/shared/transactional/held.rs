@@ -1,6 +1,6 @@
 //! What an engine holds, by looking at all of it: some keep no count, some only an estimate.
 
-use super::{Engine, More, Read, Space};
+use super::{Engine, More, ReadView, Space};
 use crate::shared::embedded::Fault;
 use store::{Holding, StoreError};
 

@@ -1,6 +1,6 @@
 //! Many keys at once, in one view: to find out whether they are there, or to delete them.
 
-use super::{Engine, More, Read, Shared, Space, Write, delete_fields, record_prefix};
+use super::{Engine, More, ReadView, Shared, Space, WriteView, delete_fields, record_prefix};
 use crate::shared::embedded::Fault;
 use std::sync::atomic::Ordering;
 use store::{Capabilities, StoreError, Sweep, Swept};
