@@ -21,7 +21,7 @@
 //! # use kvtrial_store as store;
 //! use std::{collections::BTreeMap, sync::{Arc, Mutex, PoisonError}};
 //! use store::immediate::{Immediate, SyncStore};
-//! use store::{Capabilities, Class, Facts, Opener, Operation, OperationKind, OperationSet, Probe};
+//! use store::{Capabilities, Class, Facts, Opener, Operation, OperationKind, OperationSet, Availability};
 //! use store::{Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading};
 //! use study::{Durability, Spec};
 //!

@@ -9,7 +9,7 @@ use battery::open;
 use std::fs;
 use std::path::Path;
 use store::OwnedReply;
-use store::{Opener, Availability, Store, StoreError, StoreInfo};
+use store::{Availability, Opener, Store, StoreError, StoreInfo};
 use study::{Durability, Spec};
 use tempfile::TempDir;
 use testkit::Client;
@@ -91,7 +91,8 @@ fn every_embedded_store_comes_with_one_default_level_and_refuses_levels_it_has_n
         let level = if info.name == "kyotocabinet" { Durability::None } else { Durability::Os };
         assert_eq!(info.durabilities[0], level, "{}: the default study compares alike", info.name);
         for &level in info.durabilities {
-            if let (Availability::Found(_), directory) = (info.probe(), TempDir::with_prefix("kvtrial-level-").unwrap()) {
+            if let (Availability::Found(_), directory) = (info.probe(), TempDir::with_prefix("kvtrial-level-").unwrap())
+            {
                 let spec = Spec::private(info.name).with_durability(level);
                 assert_eq!(open(&spec, directory.path()).capabilities().durability, level, "{}", info.name);
             }

@@ -9,7 +9,7 @@ mod battery;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use store::OwnedReply;
-use store::{Opener, Place, Availability, ServerPlan, Store, StoreError};
+use store::{Availability, Opener, Place, ServerPlan, Store, StoreError};
 use study::Spec;
 use tempfile::TempDir;
 use testkit::Client;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
-use store::{Expected, Operation, OperationKind, OwnedReply, Availability, Until};
+use store::{Availability, Expected, Operation, OperationKind, OwnedReply, Until};
 use testkit::Rig;
 use testkit::bytes::noise;
 use testkit::replies::{loss, no_rows, refusal, rows as rows_of};

@@ -38,7 +38,11 @@ impl<F: Sync> Dylib<F> {
     }
 
     /// An engine whose builds, the system's among them, end the process when two of them need this library.
-    pub const fn new_alone_with(needed: &'static str, names: &'static [&'static str], load: LoadFunctions<F>) -> Dylib<F> {
+    pub const fn new_alone_with(
+        needed: &'static str,
+        names: &'static [&'static str],
+        load: LoadFunctions<F>,
+    ) -> Dylib<F> {
         Dylib { names, load, alone: Some(needed), loaded: Mutex::new(Vec::new()) }
     }
 
