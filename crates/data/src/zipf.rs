@@ -18,7 +18,7 @@ const BUCKETS: u64 = 1 << BUCKETS_LOG2;
 pub struct Zipf {
     n: u64,
     theta: f64,
-    cells: Vec<Cell>,
+    cells: Vec<AliasCell>,
     ranks: Vec<Ranks>,
     /// Work space of the construction, kept so that growing allocates seldom.
     masses: Vec<f64>,
@@ -27,7 +27,7 @@ pub struct Zipf {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Cell {
+struct AliasCell {
     /// A fraction (of 2^32) up to this stays in the cell, others go to `alias`.
     threshold: u32,
     alias: u32,
@@ -80,7 +80,7 @@ impl Zipf {
         let Zipf { cells, masses, poor, rich, .. } = self;
         let scale = masses.len() as f64 / masses.iter().sum::<f64>();
         cells.clear();
-        cells.resize(masses.len(), Cell { threshold: u32::MAX, alias: 0 });
+        cells.resize(masses.len(), AliasCell { threshold: u32::MAX, alias: 0 });
         poor.clear();
         rich.clear();
         for (at, mass) in masses.iter_mut().enumerate() {
@@ -91,7 +91,7 @@ impl Zipf {
         while let (Some(&little), Some(&much)) = (poor.last(), rich.last()) {
             poor.pop();
             let share = masses[little as usize];
-            cells[little as usize] = Cell { threshold: (share * 4_294_967_296.0) as u32, alias: much };
+            cells[little as usize] = AliasCell { threshold: (share * 4_294_967_296.0) as u32, alias: much };
             masses[much as usize] -= 1.0 - share;
             if masses[much as usize] < 1.0 {
                 rich.pop();
@@ -105,7 +105,7 @@ impl Zipf {
     pub fn draw(&self, rng: &mut WyRand) -> u64 {
         let product = u128::from(rng.u64()) * self.cells.len() as u128;
         let at = (product >> 64) as usize;
-        let Cell { threshold, alias } = self.cells[at];
+        let AliasCell { threshold, alias } = self.cells[at];
         let own = ((product as u64) >> 32) as u32 <= threshold;
         let cell = std::hint::select_unpredictable(own, at, alias as usize);
         let Ranks { start, width } = self.ranks[cell];

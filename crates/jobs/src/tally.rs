@@ -2,24 +2,24 @@
 //!
 //! A counter that is incremented by one until it ends at n answers each number from 1 to n once, in whatever order the increments
 //! took effect. So the set of all pairs of counter and number is known beforehand. Each pair is mixed to 64 bits and added to one of
-//! the cells: sums do not depend on the order, and are the same for the same set. A cell that differs by one pair alone says which.
+//! the buckets: sums do not depend on the order, and are the same for the same set. A bucket that differs by one pair alone says which.
 
 use data::splitmix::mix;
 use study::{Reason, ReasonKind};
 
-/// Cells: 12 KiB, so that they stay in the nearest cache.
-const CELLS: usize = 512;
+/// Buckets: 12 KiB, so that they stay in the nearest cache.
+const BUCKETS: usize = 512;
 
 /// The sums of many pairs of a counter and a number it answered.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tally {
-    cells: Box<[Cell; CELLS]>,
+    buckets: Box<[Bucket; BUCKETS]>,
     pairs: u64,
 }
 
-/// Sums of the pairs in one cell, and of what they are mixed to.
+/// Sums of the pairs in one bucket, and of what they are mixed to.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Cell {
+struct Bucket {
     counter: u64,
     number: u64,
     mixed: u64,
@@ -28,11 +28,11 @@ struct Cell {
 /// How two tallies differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TallyDifference {
-    /// Pairs that should not be there, as far as they stand alone in their cells.
+    /// Pairs that should not be there, as far as they stand alone in their buckets.
     pub extra: Vec<(u64, u64)>,
     /// Pairs that are not there, in the same form.
     pub missing: Vec<(u64, u64)>,
-    /// Wrong pairs at least. Exact where each difference stands alone in its cell.
+    /// Wrong pairs at least. Exact where each difference stands alone in its bucket.
     pub wrong: u64,
 }
 
@@ -95,7 +95,7 @@ fn mixed(counter: u64, number: u64) -> u64 {
 
 impl Default for Tally {
     fn default() -> Self {
-        Tally { cells: Box::new([Cell::default(); CELLS]), pairs: 0 }
+        Tally { buckets: Box::new([Bucket::default(); BUCKETS]), pairs: 0 }
     }
 }
 
@@ -104,16 +104,16 @@ impl Tally {
     #[inline]
     pub fn add(&mut self, counter: u64, number: u64) {
         let mixed = mixed(counter, number);
-        let cell = &mut self.cells[mixed as usize % CELLS];
-        cell.counter = cell.counter.wrapping_add(counter);
-        cell.number = cell.number.wrapping_add(number);
-        cell.mixed = cell.mixed.wrapping_add(mixed);
+        let bucket = &mut self.buckets[mixed as usize % BUCKETS];
+        bucket.counter = bucket.counter.wrapping_add(counter);
+        bucket.number = bucket.number.wrapping_add(number);
+        bucket.mixed = bucket.mixed.wrapping_add(mixed);
         self.pairs += 1;
     }
 
     /// Adds another thread's.
     pub fn merge(&mut self, other: &Tally) {
-        for (mine, theirs) in self.cells.iter_mut().zip(other.cells.iter()) {
+        for (mine, theirs) in self.buckets.iter_mut().zip(other.buckets.iter()) {
             mine.counter = mine.counter.wrapping_add(theirs.counter);
             mine.number = mine.number.wrapping_add(theirs.number);
             mine.mixed = mine.mixed.wrapping_add(theirs.mixed);
@@ -125,7 +125,7 @@ impl Tally {
     pub fn against(&self, right: &Tally) -> TallyDifference {
         let mut difference = TallyDifference::default();
         let mut crowded = 0;
-        for (at, (seen, right)) in self.cells.iter().zip(right.cells.iter()).enumerate() {
+        for (at, (seen, right)) in self.buckets.iter().zip(right.buckets.iter()).enumerate() {
             if seen == right {
                 continue;
             }
@@ -135,7 +135,7 @@ impl Tally {
                 _ => crowded += 1,
             }
         }
-        // A crowded cell has two differences or more. Of as many pairs as there should be, each wrong one leaves a right one out.
+        // A crowded bucket has two differences or more. Of as many pairs as there should be, each wrong one leaves a right one out.
         let [extra, missing] = [&difference.extra, &difference.missing].map(|pairs| pairs.len() as u64);
         let all = extra + missing + 2 * crowded;
         difference.wrong = all.div_ceil(2).max(extra);
@@ -143,12 +143,12 @@ impl Tally {
     }
 }
 
-impl Cell {
-    /// The only pair this cell has and the other has not.
-    fn alone_over(self, other: Cell, at: usize) -> Option<(u64, u64)> {
+impl Bucket {
+    /// The only pair this bucket has and the other has not.
+    fn alone_over(self, other: Bucket, at: usize) -> Option<(u64, u64)> {
         let (counter, number) = (self.counter.wrapping_sub(other.counter), self.number.wrapping_sub(other.number));
         let mixed = mixed(counter, number);
-        (mixed == self.mixed.wrapping_sub(other.mixed) && mixed as usize % CELLS == at).then_some((counter, number))
+        (mixed == self.mixed.wrapping_sub(other.mixed) && mixed as usize % BUCKETS == at).then_some((counter, number))
     }
 }
 

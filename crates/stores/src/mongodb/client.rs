@@ -29,7 +29,7 @@ const MAX_BATCH_BYTES: usize = 8 << 20;
 const MAX_BATCH: usize = 50_000;
 
 /// A slot's handle; the connection behind it comes from the session's pool.
-pub(super) struct Slot {
+pub(super) struct SlotClient {
     database: Database,
     pairs: Collection<RawDocumentBuf>,
     counters: Collection<RawDocumentBuf>,
@@ -48,9 +48,9 @@ enum Journal {
     Later,
 }
 
-impl Slot {
-    pub(super) fn new(database: &Database, turn: Option<Arc<Semaphore>>, resent: Resent) -> Slot {
-        Slot {
+impl SlotClient {
+    pub(super) fn new(database: &Database, turn: Option<Arc<Semaphore>>, resent: Resent) -> SlotClient {
+        SlotClient {
             pairs: database.collection(COLLECTIONS[0]),
             counters: database.collection(COLLECTIONS[1]),
             fields: database.collection(COLLECTIONS[2]),
@@ -66,7 +66,7 @@ impl Slot {
     }
 }
 
-impl AsyncClient for Slot {
+impl AsyncClient for SlotClient {
     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         let reads =
             matches!(operation, Operation::Get { .. } | Operation::GetMany { .. } | Operation::GetCounter { .. });
@@ -182,7 +182,7 @@ fn field_id(key: &[u8], field: &[u8]) -> String {
     id(&[key.len().to_string().as_bytes(), b":", key, field].concat())
 }
 
-impl Slot {
+impl SlotClient {
     async fn carry_out(&self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply> {
         Ok(match *operation {
             Operation::Get { key } => match self.pairs.find_one(doc! { "_id": id(key) }).await? {

@@ -1,7 +1,7 @@
 //! Connecting: login, collections, what the server says of itself.
 
 use super::bounded::{ANSWER_BYTES, Tally, check};
-use super::client::Slot;
+use super::client::SlotClient;
 use super::document::{Figures, note, pipeline};
 use super::{DURABILITIES, Product, USUAL_PORT, ferretd_version};
 use mongodb::bson::{Bson, Document, doc};
@@ -245,7 +245,7 @@ impl Store for MongoDb {
                     database.insert(entered)
                 }
             };
-            Ok(Slot::new(database, self.turn.clone(), self.resent.clone()))
+            Ok(SlotClient::new(database, self.turn.clone(), self.resent.clone()))
         })
     }
 
