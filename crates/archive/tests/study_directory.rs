@@ -182,6 +182,7 @@ fn study_json_is_whole_and_at_most_a_second_old_while_the_study_runs() {
     let on_disk = || -> Study { serde_json::from_slice(&fs::read(place.path().join("study.json")).unwrap()).unwrap() };
     assert_eq!(orders(&on_disk()), up_to(0));
     record(&mut directory, &trials[..2]);
+    // The time is the subject.
     std::thread::sleep(std::time::Duration::from_millis(1_050));
     record(&mut directory, &trials[2..4]);
     assert!(orders(&on_disk()).len() >= 3, "{:?}", orders(&on_disk()));

@@ -4,27 +4,23 @@
 mod common;
 
 use common::Desk;
-use std::time::{Duration, Instant};
+use testkit::waiting::soon;
 
 /// Waits until the private Redis of a running kvtrial has been at work for a while; its process id.
 fn busy_redis_of(desk: &Desk) -> i32 {
-    let patience = Instant::now() + Duration::from_secs(120);
     let base = desk.path().join("base").display().to_string();
-    loop {
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+    soon("a redis-server is busy below the desk", || {
+        std::fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
             let read = |name: &str| {
                 String::from_utf8_lossy(&std::fs::read(entry.path().join(name)).unwrap_or_default()).into_owned()
             };
             let command = read("cmdline");
             // User and system time, the 14th and 15th field, in ticks of 10 ms; the name before them holds no blank.
             let ticks: u64 = read("stat").split(' ').skip(13).take(2).filter_map(|word| word.parse::<u64>().ok()).sum();
-            if command.contains("redis-server") && command.contains(&base) && ticks >= 10 {
-                return entry.file_name().to_str().unwrap().parse().unwrap();
-            }
-        }
-        assert!(Instant::now() < patience, "no busy redis-server below {base}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+            let is_it = command.contains("redis-server") && command.contains(&base) && ticks >= 10;
+            is_it.then(|| entry.file_name().to_str().unwrap().parse().unwrap())
+        })
+    })
 }
 
 /// Signals the store of a job in the middle of its work; the run must be void with one of the reasons.

@@ -6,9 +6,9 @@ mod common;
 use common::{Desk, Ran, once};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 use store::{Availability, Class};
 use testkit::lying::{Lie, private};
+use testkit::waiting::until;
 
 /// What is run on every store: each leaves other keys, and not the same number.
 const JOBS: [&str; 15] = [
@@ -150,18 +150,13 @@ fn one_row_slipped_into_a_private_database_makes_the_cell_void() {
     let slip = "import sqlite3, sys; database = sqlite3.connect(sys.argv[1], timeout=10); \
         assert database.execute('SELECT count(*) FROM kvtrial_values').fetchone()[0] == 100; \
         database.execute(\"INSERT INTO kvtrial_values VALUES (x'6e6f', x'00')\"); database.commit()";
-    let start = Instant::now();
-    // Until the records are there; then they are only read.
-    loop {
-        if let Some(file) = below(&desk.path().join("base"), "kvtrial.sqlite") {
-            let slipped = Command::new("python3").args(["-c", slip]).arg(file).stderr(Stdio::null()).status();
-            if slipped.unwrap().success() {
-                break;
-            }
-        }
-        assert!(start.elapsed() < Duration::from_secs(60), "no database with the records was found");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    // When the records are there; from then on they are only read.
+    until("the row is slipped in", || {
+        let file = below(&desk.path().join("base"), "kvtrial.sqlite");
+        file.is_some_and(|file| {
+            Command::new("python3").args(["-c", slip]).arg(file).stderr(Stdio::null()).status().unwrap().success()
+        })
+    });
     let ran = desk.finished(running.wait_with_output().unwrap());
     assert_eq!((ran.verdict(), ran.status), ("void", 1), "{}", ran.said());
     let (count, example) = ran.why("foreign_data").unwrap_or_else(|| panic!("{}", ran.said()));

@@ -9,9 +9,10 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 use testkit::lying::{Lie, LyingServer, Protocol, Rule, Target, When};
+use testkit::waiting::until;
 
 const SMALL: &str = "run ycsb -s ram --no-baselines --repeats 2 --set records=1000 --set operations=20000 --out out";
 
@@ -246,11 +247,7 @@ fn a_check_that_is_interrupted_ends_at_once_and_leaves_none_of_its_keys() {
     let mut server = Command::new("redis-server");
     server.args(["--port", "0", "--save", "", "--unixsocket"]).arg(&socket).current_dir(desk.path());
     let _redis = Redis(server.stdout(Stdio::null()).spawn().unwrap());
-    let limit = Instant::now() + Duration::from_secs(20);
-    while !socket.exists() {
-        assert!(Instant::now() < limit, "redis-server does not start");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("redis-server listens", || UnixStream::connect(&socket).is_ok());
     let spec = format!("redis-unix://{}", socket.display());
     let mut child = desk.command(&format!("check {spec}")).spawn().unwrap();
     let mut printed = BufReader::new(child.stdout.take().unwrap());
@@ -259,14 +256,14 @@ fn a_check_that_is_interrupted_ends_at_once_and_leaves_none_of_its_keys() {
         line.clear();
         assert_ne!(printed.read_line(&mut line).unwrap(), 0, "no case passed");
     }
-    let start = Instant::now();
     // SAFETY: the child is ours and has not been waited for.
     assert_eq!(unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) }, 0);
     let mut rest = String::new();
     printed.read_to_string(&mut rest).unwrap();
     let ran = desk.finished(child.wait_with_output().unwrap());
     assert_eq!(ran.status, 130, "{rest}{}", ran.said());
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    // The case that was under way may still be said, and those that were said before we looked; no long list of others.
+    assert!(rest.matches("pass").count() < 4, "{rest}");
     assert!(!rest.contains("correct") && ran.stderr.contains("Interrupted"), "{rest}{}", ran.said());
     let mut client = Command::new("redis-cli");
     let keys = client.arg("-s").arg(&socket).args(["KEYS", "kvtrial-check:*"]).output().unwrap().stdout;

@@ -5,9 +5,10 @@ mod common;
 
 use common::{Desk, Ran};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use store::{BlockingClient, Operation, OwnedReply};
 use study::{Address, Spec};
+use testkit::waiting::until;
 
 /// A real server with a password, as one of the user's.
 struct Users {
@@ -162,11 +163,7 @@ fn tables(scheme: &str, login: &str, place: &str, database: &str) -> u32 {
 /// Starts a run and sends it a signal as soon as the server has keys of it.
 fn cut_short(desk: &Desk, users: &Users, words: &str, signal: i32) -> Ran {
     let child = desk.command(&format!("run {words} --out out")).spawn().unwrap();
-    let begun = Instant::now();
-    while users.keys() < 100 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no keys come");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("keys come", || users.keys() >= 100);
     // SAFETY: plain system call; the process is our child and has not been waited for.
     assert_eq!(unsafe { libc::kill(child.id().cast_signed(), signal) }, 0);
     desk.finished(child.wait_with_output().unwrap())
@@ -267,11 +264,7 @@ fn what_was_inserted_for_as_long_as_there_was_time_is_found_and_deleted_to_the_l
     std::fs::remove_dir_all(desk.path().join("out")).unwrap();
     let long = words.replace("seconds=0.5", "seconds=30");
     let child = desk.command(&format!("run {long} 1 --out out")).spawn().unwrap();
-    let begun = Instant::now();
-    while users.keys() < 5000 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no keys come");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("keys come", || users.keys() >= 5000);
     // SAFETY: plain system call; the process is our child and has not been waited for.
     assert_eq!(unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) }, 0);
     let ran = desk.finished(child.wait_with_output().unwrap());

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Desk, embedded, named};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use testkit::waiting::until;
 
 /// `answers/fan_debian_10k.json`: computed by unrelated scripts.
 const DEBIAN_10K: &str = "sha256:9c6ea1cb1e4133de0dbec6cc98699f8b42c680c7442ee8c879c66786a47fce2a";
@@ -151,11 +151,8 @@ fn an_interrupted_study_says_so_and_resumes_where_it_stopped() {
     let words = "run fans -s sqlite -s lmdb --repeats 3 --warmups 0 --no-baselines --out out";
     let child = desk.command(words).spawn().unwrap();
     let study = desk.path().join("out/trials.jsonl");
-    let patience = Instant::now() + Duration::from_secs(120);
     // One trial on disk, then Ctrl-C.
-    while !std::fs::read_to_string(&study).is_ok_and(|text| text.lines().count() >= 2) && Instant::now() < patience {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("a trial is on disk", || std::fs::read_to_string(&study).is_ok_and(|text| text.lines().count() >= 2));
     // SAFETY: signalling our own child.
     unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
     let ran = desk.finished(child.wait_with_output().unwrap());

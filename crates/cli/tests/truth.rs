@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use testkit::waiting::until;
 
 /// A Redis of the test's own, that can be frozen.
 struct Redis {
@@ -28,11 +29,7 @@ impl Redis {
             .spawn()
             .unwrap_or_else(|error| panic!("redis-server: {error}; install it with: apt-get install redis-server"));
         let redis = Redis { child, directory };
-        let start = Instant::now();
-        while std::os::unix::net::UnixStream::connect(redis.socket()).is_err() {
-            assert!(start.elapsed() < Duration::from_secs(20), "redis-server does not listen");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        until("redis-server listens", || std::os::unix::net::UnixStream::connect(redis.socket()).is_ok());
         redis
     }
 
@@ -122,6 +119,7 @@ fn stalled_run(event: &Event) -> (Ran, Duration) {
     let desk = Desk::new();
     let more = ["--rate 1000 --set workload=c --set records=500 --set value=100", event.words];
     let running = desk.command(&format!("run {} --out out", once("ycsb", &redis.url(), &more))).spawn().unwrap();
+    // When the server freezes, and for how long, is the subject.
     std::thread::sleep(event.after);
     let frozen = redis.freeze(event.frozen);
     let output = running.wait_with_output().unwrap();

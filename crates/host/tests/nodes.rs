@@ -18,6 +18,7 @@ use support::{
     THREE, all_processes, ask, base, descendants, expect_answer, info, keeper, names_in, program, redis_connect,
     redis_server, survivors, three_plan,
 };
+use testkit::waiting::{until, waits_of_this_thread};
 
 /// A Redis Cluster of three, formed by the program that comes with it.
 static CLUSTER: StoreInfo = info("redis", cluster_plan, cluster_connect);
@@ -207,12 +208,11 @@ fn a_node_that_ends_by_itself_is_named_at_once_with_how_it_ended_and_its_last_wo
     assert_eq!(opened.fallen(), None);
     let pid = pid_of(&opened, "node2").unwrap();
     signal(pid, libc::SIGKILL);
-    let start = Instant::now();
-    while state(pid) != 'Z' && start.elapsed() < Duration::from_secs(5) {}
-    // From the moment it is dead one look is enough, and a look costs nearly nothing.
-    let start = Instant::now();
+    until("it is dead", || state(pid) == 'Z');
+    // From the moment it is dead one look is enough, and a look waits for nothing.
+    let waits = waits_of_this_thread();
     let fallen = opened.fallen().expect("it has fallen");
-    assert!(start.elapsed() < Duration::from_millis(100), "{:?}", start.elapsed());
+    assert_eq!(waits_of_this_thread(), waits);
     assert_eq!((fallen.node.as_str(), fallen.exit), ("node2", Exit::Signal(libc::SIGKILL)));
     assert_eq!(fallen.to_string(), "node2 was ended by signal 9 (SIGKILL)");
     assert!(fallen.log_end.contains("Ready to accept connections"), "{}", fallen.log_end);
@@ -256,10 +256,7 @@ fn a_node_that_is_killed_or_stopped_is_not_taken_for_fallen_and_keeps_data_and_p
     // Started again it is watched as before.
     assert!(nodes(&opened).restart("node2").unwrap_err().to_string().contains("runs"));
     signal(pid_of(&opened, "node2").unwrap(), libc::SIGTERM);
-    let start = Instant::now();
-    while opened.is_alive() && start.elapsed() < Duration::from_secs(10) {
-        thread::sleep(Duration::from_millis(1));
-    }
+    until("it is seen to have ended", || !opened.is_alive());
     assert_eq!(opened.fallen().map(|fallen| fallen.to_string()).as_deref(), Some("node2 ended with status 0"));
     assert!(nodes(&opened).kill("node9").unwrap_err().to_string().contains("is no node of it"));
 }
@@ -332,20 +329,14 @@ fn a_node_is_added_to_a_cluster_that_runs() {
     nodes(&opened).add(join).unwrap();
     assert_eq!(nodes(&opened).endpoints().len(), 4);
     let fourth = endpoint_of(&opened, "node4");
-    let begun = Instant::now();
-    while !say(&fourth, &["CLUSTER", "INFO"]).contains("cluster_known_nodes:4") {
-        assert!(begun.elapsed() < Duration::from_secs(30), "it never heard of the others");
-    }
+    until("it has heard of the others", || say(&fourth, &["CLUSTER", "INFO"]).contains("cluster_known_nodes:4"));
     let again =
         nodes(&opened).add(|place| Ok(Deployment { nodes: vec![member(&mut place.node("node4"), 4)?], forming: None }));
     assert!(again.unwrap_err().to_string().contains("'node4' is not possible"));
     assert!(opened.is_alive() && nodes(&opened).states().len() == 4, "the one that has the name runs on");
     let pid = pid_of(&opened, "node4").unwrap();
     signal(pid, libc::SIGSEGV);
-    let begun = Instant::now();
-    while opened.is_alive() && begun.elapsed() < Duration::from_secs(10) {
-        thread::sleep(Duration::from_millis(1));
-    }
+    until("it is seen to have ended", || !opened.is_alive());
     assert_eq!(opened.fallen().unwrap().node, "node4", "what was added is watched");
     opened.close().unwrap();
     assert_eq!(survivors(&[pid]), [0; 0]);

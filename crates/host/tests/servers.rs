@@ -22,6 +22,7 @@ use support::{
     MEMCACHED, POSTGRES, REDIS, REDIS_UNIX, all_processes, base, descendants, info, names_in, plan, program, redis,
     redis_cli, redis_connect, redis_plan, redis_server, redis_unix_server, survivors, unwritten_pages,
 };
+use testkit::waiting::until;
 
 /// Opens a store that is expected not to start, and checks that it leaves nothing.
 fn refusal(store: &'static StoreInfo) -> StoreError {
@@ -220,10 +221,7 @@ fn a_server_that_is_killed_or_frozen_is_noticed_and_cleared_away() {
     let pid = opened.server_pid().unwrap();
     // SAFETY: kill touches no memory.
     unsafe { libc::kill(pid, libc::SIGKILL) };
-    let start = Instant::now();
-    while opened.is_alive() && start.elapsed() < Duration::from_secs(5) {
-        thread::sleep(Duration::from_millis(1));
-    }
+    until("it is seen to have ended", || !opened.is_alive());
     assert_eq!(opened.exit(), Some(Exit::Signal(libc::SIGKILL)));
     opened.close().unwrap();
     let frozen = open(&TALKATIVE, &Spec::private("redis"), base.path()).unwrap();
@@ -231,7 +229,10 @@ fn a_server_that_is_killed_or_frozen_is_noticed_and_cleared_away() {
     unsafe { libc::kill(frozen.server_pid().unwrap(), libc::SIGSTOP) };
     let start = Instant::now();
     frozen.close().unwrap();
-    assert!(start.elapsed() < Duration::from_secs(4), "it is thawed, so that it can answer a last time and end");
+    assert!(
+        start.elapsed() < Duration::from_secs(9),
+        "not killed after 10 s: it is thawed, so that it can answer a last time and end"
+    );
     assert_eq!(names_in(base.path()), [""; 0]);
 }
 
@@ -383,7 +384,7 @@ fn a_server_that_refuses_to_end_is_killed_with_all_its_children() {
     assert_eq!(processes.len(), 3);
     let start = Instant::now();
     opened.close().unwrap();
-    assert!((9.0..14.0).contains(&start.elapsed().as_secs_f64()), "asked, then killed after 10 s");
+    assert!(start.elapsed() >= Duration::from_secs(10), "asked, then killed after 10 s");
     assert_eq!(survivors(&processes), [0; 0]);
     assert_eq!(names_in(base.path()), [""; 0]);
 }

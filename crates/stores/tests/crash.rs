@@ -103,7 +103,7 @@ fn run_and_kill(spec: &str, directory: &Path, first: u64, rounds: u64, meanwhile
             None => break,
         }
     }
-    // Not between two writes.
+    // Not between two writes: the time is the subject, another one for each round.
     std::thread::sleep(Duration::from_micros(first * 37 % 900));
     child.kill().unwrap();
     child.wait().unwrap();

@@ -6,6 +6,7 @@ use store::{Expected, Operation, OwnedReply};
 use testkit::Rig;
 use testkit::bytes::noise;
 use testkit::replies::{no_rows, refusal, refused, rows};
+use testkit::waiting::soon;
 
 #[test]
 fn the_largest_value_declared_is_taken_with_every_key_and_what_the_server_refuses_leaves_the_session_whole() {
@@ -256,10 +257,10 @@ fn a_hash_table_that_grew_is_told_with_the_time_it_was_seen_to() {
     let begin = Instant::now();
     // It grows beyond one and a half items a bucket, up to a second later.
     (0..20_000).for_each(|key| assert_eq!(client.put(format!("key {key}"), "v"), OwnedReply::Done));
-    while store.happened().is_empty() && begin.elapsed() < Duration::from_secs(10) {
-        store.look(std::time::Duration::from_secs(5));
-    }
-    let happened = store.happened();
+    let happened = soon("the table has grown", || {
+        store.look(Duration::from_secs(5));
+        Some(store.happened()).filter(|happened| !happened.is_empty())
+    });
     assert_eq!(happened[0].cause, "rehash");
     assert!(happened[0].start.is_some_and(|start| start + happened[0].duration > begin && start < Instant::now()));
     assert!(happened[0].detail.contains("hash table grew to 2^1"), "{happened:?}");

@@ -7,12 +7,12 @@ use common::suite;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 use store::OwnedReply;
 use store::{CommandLine, Expected, Opener, Operation, OperationKind, Place, ServerPlan};
 use study::Spec;
 use testkit::Rig;
 use testkit::replies::refusal;
+use testkit::waiting::soon;
 
 fn rig() -> &'static Rig {
     static RIG: OnceLock<Rig> = OnceLock::new();
@@ -61,17 +61,13 @@ fn what_is_put_is_a_row_that_sql_sees() {
     let password = format!("-p{}", password.split_once('\'').unwrap().0);
     let statement = "SELECT hex(v) FROM kvtrial.kvtrial_kv WHERE k = 'row'";
     // The plugin answers a moment before the server does.
-    let patience = Instant::now() + Duration::from_secs(60);
-    loop {
+    let said = soon("the server answers", || {
         let mut client = Command::new("mariadb");
         client.args(["--no-defaults", "-ukvtrial", &password, "-N", "-B", "-S", &socket, "-e", statement]);
         let output = client.output().unwrap();
-        if output.status.success() {
-            return assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "007CFF");
-        }
-        assert!(Instant::now() < patience, "{}", String::from_utf8_lossy(&output.stderr));
-        std::thread::sleep(Duration::from_millis(100));
-    }
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    });
+    assert_eq!(said, "007CFF");
 }
 
 #[test]

@@ -7,13 +7,13 @@
 mod battery;
 
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 use store::OwnedReply;
 use store::{Availability, Opener, Place, ServerPlan, Store, StoreError};
 use study::Spec;
 use tempfile::TempDir;
 use testkit::Client;
 use testkit::replies::value;
+use testkit::waiting::soon;
 
 /// Set for the tests that are run with a PATH of their own; without it they have nothing to say.
 const CHILD: &str = "KVTRIAL_TYRANT_CHILD";
@@ -96,14 +96,7 @@ fn start(plan: &ServerPlan) -> Child {
 }
 
 fn ready(connect: impl Fn() -> Result<Box<dyn Store>, StoreError>) -> Box<dyn Store> {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    loop {
-        match connect() {
-            Ok(store) => return store,
-            Err(error) => assert!(Instant::now() < deadline, "{error}"),
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    soon("the server answers", || connect().ok())
 }
 
 fn stop(plan: &ServerPlan, server: &mut Child) {

@@ -3,8 +3,7 @@
 use super::Desk;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use testkit::waiting::until;
 
 /// A server on a port of its own, ended when dropped.
 pub struct Redis {
@@ -21,11 +20,7 @@ impl Redis {
         let mut server = Command::new("redis-server");
         server.arg(desk.file("redis.conf", settings)).current_dir(desk.path()).stdout(Stdio::null());
         let redis = Redis { child: server.spawn().unwrap(), port };
-        let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "redis-server does not start");
-            sleep(Duration::from_millis(10));
-        }
+        until("redis-server listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
         redis
     }
 
