@@ -63,5 +63,5 @@ pub use registry::end_all;
 pub use room::{free_disk_bytes, free_memory_bytes};
 pub use usage::ProcessUse;
 pub use user::User;
-pub use watch::Sighting;
+pub use watch::{Sighting, Watched};
 pub use whereabouts::{Reached, Whereabouts};

@@ -1,11 +1,13 @@
 //! The nodes of a private deployment while it runs: watched, stopped, killed, frozen, started again, joined by others.
 
+use crate::disk::allocated_bytes;
 use crate::lease::Lease;
 use crate::node::{self, Fallen, Life, Running};
 use crate::ports::Ports;
 use crate::process::{Pid, exit_of, signal};
 use crate::start::{Builder, Failed, retrying};
 use crate::tree;
+use crate::watch::Watched;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use store::{Deployment, Endpoint, Place, Role, StoreError};
@@ -25,12 +27,16 @@ pub struct Nodes {
 pub struct NodeState {
     /// Its name; empty for the only one.
     pub name: String,
+    /// Whom it serves.
+    pub role: Role,
     /// Where it listens.
     pub endpoint: Endpoint,
     /// Its program's process; `None` when it was stopped or killed.
     pub pid: Option<i32>,
     /// What it has used since it was first started.
     pub usage: ServerUse,
+    /// Bytes on disk below its own directory, without logs.
+    pub disk_bytes: u64,
 }
 
 impl Nodes {
@@ -38,11 +44,25 @@ impl Nodes {
     pub fn states(&self) -> Vec<NodeState> {
         let state = |it: &Running| NodeState {
             name: it.node.name.clone(),
+            role: it.node.role,
             endpoint: it.node.plan.endpoint.clone(),
             pid: it.life.pid(),
             usage: it.usage(),
+            disk_bytes: allocated_bytes(&it.directory, it.logs.files()),
         };
         self.running().iter().map(state).collect()
+    }
+
+    /// Whether there is more than one.
+    pub fn is_several(&self) -> bool {
+        self.running().len() > 1
+    }
+
+    /// CPU seconds of each node since it was first started, by name and in the order they were planned in.
+    pub fn cpu_s_of_each(&self) -> Vec<(String, f64)> {
+        let all = tree::processes();
+        let now = |it: &Running| it.life.pid().map_or(0.0, |pid| tree::cpu_s(&tree::descent(&all, pid)));
+        self.running().iter().map(|it| (it.node.name.clone(), it.spent.cpu_s + now(it))).collect()
     }
 
     /// Where clients connect to.
@@ -149,6 +169,12 @@ impl Nodes {
     /// Processes of the nodes' programs.
     pub fn pids(&self) -> Vec<Pid> {
         self.running().iter().filter_map(|it| it.life.pid()).collect()
+    }
+
+    /// Their programs, for another process that watches them.
+    pub(crate) fn watched(&self) -> Vec<Watched> {
+        let watched = |it: &Running| Some(Watched::new(it.life.pid()?, it.node.plan.endpoint.address.clone()));
+        self.running().iter().filter_map(watched).collect()
     }
 
     /// Files that are logs of theirs, not data.

@@ -4,7 +4,7 @@ use crate::disk::allocated_bytes;
 use crate::lease::Lease;
 use crate::listener::listeners;
 use crate::node::Fallen;
-use crate::nodes::Nodes;
+use crate::nodes::{NodeState, Nodes};
 use crate::process::{Exit, Pid};
 use crate::start::{Builder, start};
 use crate::tree;
@@ -13,7 +13,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo, layers};
-use study::{ServerUse, Spec, Target};
+use study::{NodeUse, ServerUse, Spec, Target};
 
 /// Where private directories are made unless told otherwise: `TMPDIR`, or `/tmp`.
 pub fn default_base() -> PathBuf {
@@ -150,8 +150,8 @@ impl Behind {
             Behind::Directory(lease) => (Some(lease.store().to_owned()), Vec::new()),
             Behind::Nodes(nodes) => (Some(nodes.lease().store().to_owned()), nodes.logs()),
         };
-        let server_pids = self.nodes().map(|nodes| nodes.pids()).unwrap_or_default();
-        Whereabouts { reached, server_pids, directory, logs, asking: Asking::Unasked }
+        let servers = self.nodes().map(|nodes| nodes.watched()).unwrap_or_default();
+        Whereabouts { reached, servers, directory, logs, asking: Asking::Unasked }
     }
 }
 
@@ -207,6 +207,30 @@ impl Premises {
             Behind::UsersHere(listeners) => Some(tree::cpu_s(&tree::family(&tree::processes(), listeners))),
             Behind::Users | Behind::Directory(_) => None,
         }
+    }
+
+    /// The private deployment, where it has several nodes.
+    fn several(&self) -> Option<&Nodes> {
+        self.nodes().filter(|nodes| nodes.is_several())
+    }
+
+    /// What each node of a private deployment has used since it was started; none unless there are several. Costs as much as
+    /// [`usage`](Premises::usage), for each.
+    pub fn node_use(&self) -> Vec<NodeUse> {
+        let states = self.several().map(Nodes::states).unwrap_or_default();
+        let of = |state: NodeState| NodeUse {
+            name: state.name,
+            role: state.role,
+            cpu_s: state.usage.cpu_s,
+            peak_rss_bytes: state.usage.peak_rss_bytes,
+            disk_bytes: state.disk_bytes,
+        };
+        states.into_iter().map(of).collect()
+    }
+
+    /// The CPU seconds of [`node_use`](Premises::node_use) alone, by name, for less.
+    pub fn node_cpu_s(&self) -> Vec<(String, f64)> {
+        self.several().map(Nodes::cpu_s_of_each).unwrap_or_default()
     }
 
     /// Bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.

@@ -1,6 +1,41 @@
 //! What a process is seen to do from outside, moment by moment: memory, page faults, bytes written, time without a processor.
 
+use crate::listener::listeners;
+use crate::process::Pid;
+use serde::{Deserialize, Serialize};
 use std::fs;
+use study::Address;
+
+/// The program of a private server, as another process than its parent watches it. One that is started again has another process:
+/// it is found by where it listens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watched {
+    pid: Pid,
+    address: Address,
+}
+
+impl Watched {
+    /// The program that runs as this process and listens there.
+    pub(crate) fn new(pid: Pid, address: Address) -> Watched {
+        Watched { pid, address }
+    }
+
+    /// Its process, as far as was seen.
+    pub fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Looks for the process it has now, if the one it had is gone. While none listens that takes milliseconds.
+    fn follow(&mut self) {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let state = stat.rfind(')').and_then(|end| stat[end + 1..].split_ascii_whitespace().next());
+        if matches!(state, None | Some("Z"))
+            && let Some(pid) = listeners(&self.address).first()
+        {
+            self.pid = *pid;
+        }
+    }
+}
 
 /// One look at a process. Counters only grow; what the kernel does not show is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -17,8 +52,11 @@ pub struct Sighting {
 
 impl Sighting {
     /// Looks at processes now: servers, all together, or without any kvtrial itself. Costs some tens of microseconds each.
-    pub fn of(pids: &[i32]) -> Sighting {
-        let seen = pids.iter().map(|pid| Sighting::at(&format!("/proc/{pid}")));
+    pub fn of(servers: &mut [Watched]) -> Sighting {
+        let seen = servers.iter_mut().map(|server| {
+            server.follow();
+            Sighting::at(&format!("/proc/{}", server.pid))
+        });
         let sum = |a: Sighting, b: Sighting| Sighting {
             rss_bytes: a.rss_bytes + b.rss_bytes,
             major_faults: a.major_faults + b.major_faults,
@@ -54,24 +92,26 @@ impl Sighting {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::Sighting;
+    use super::{Sighting, Watched};
     use std::io::Write;
+    use study::Address;
 
     #[test]
     fn memory_and_bytes_written_are_seen_to_grow() {
-        let before = Sighting::of(&[]);
+        let before = Sighting::of(&mut []);
         let large = vec![1_u8; 32 << 20];
         let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         file.write_all(&large).unwrap();
         file.sync_all().unwrap();
-        let after = Sighting::of(&[std::process::id().cast_signed()]);
+        let nowhere = Address::Unix("nowhere".into());
+        let after = Sighting::of(&mut [Watched::new(std::process::id().cast_signed(), nowhere.clone())]);
         assert!(after.rss_bytes >= before.rss_bytes + (30 << 20), "{before:?} {after:?}");
         // Some file systems (in memory) count no bytes to disks.
         assert!(
             after.written_bytes == before.written_bytes || after.written_bytes >= before.written_bytes + (30 << 20)
         );
         assert!(after.major_faults >= before.major_faults && after.waited_s >= before.waited_s);
-        assert_eq!(Sighting::of(&[i32::MAX]), Sighting::default());
+        assert_eq!(Sighting::of(&mut [Watched::new(i32::MAX, nowhere)]), Sighting::default());
         drop(std::hint::black_box(large));
     }
 }

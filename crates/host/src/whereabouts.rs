@@ -2,6 +2,7 @@
 
 use crate::disk::allocated_bytes;
 use crate::settle::{Handles, settle};
+use crate::watch::Watched;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use store::asked::asked;
@@ -22,8 +23,8 @@ pub enum Reached {
 pub struct Whereabouts {
     /// How the store is reached.
     pub reached: Reached,
-    /// Programs of the private servers, as they ran when the store was opened.
-    pub server_pids: Vec<i32>,
+    /// Programs of the private servers.
+    pub servers: Vec<Watched>,
     /// The private directory.
     pub(crate) directory: Option<PathBuf>,
     /// Files in it that are not data.
@@ -62,7 +63,7 @@ impl Whereabouts {
     /// Where the private servers listen, and how to log in; none where there are none.
     pub fn endpoints(&self) -> &[Endpoint] {
         match &self.reached {
-            Reached::Endpoints(endpoints) if !self.server_pids.is_empty() => endpoints,
+            Reached::Endpoints(endpoints) if !self.servers.is_empty() => endpoints,
             _ => &[],
         }
     }

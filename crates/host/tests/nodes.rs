@@ -3,7 +3,7 @@
 
 mod support;
 
-use kvtrial_host::{Exit, Nodes, OpenStore, open};
+use kvtrial_host::{Exit, Nodes, OpenStore, Sighting, open};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -392,4 +392,25 @@ fn what_nodes_use_is_known_for_each_and_in_sum_and_is_not_forgotten_when_one_is_
     assert!(of("node2").cpu_s >= second.cpu_s && of("node2").peak_rss_bytes >= second.peak_rss_bytes);
     nodes(&opened).restart("node2").unwrap();
     assert!(of("node2").cpu_s > second.cpu_s);
+    let each = opened.node_use();
+    assert_eq!(each.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["node1", "node2", "node3"]);
+    assert!(each.iter().all(|node| node.role == Role::Clients && node.disk_bytes > 0), "{each:?}");
+    assert!(each.iter().map(|node| node.disk_bytes).sum::<u64>() <= opened.disk_bytes().unwrap(), "{each:?}");
+    let cpu_s = opened.node_cpu_s();
+    assert!(each.iter().zip(&cpu_s).all(|(node, (name, later_s))| node.name == *name && node.cpu_s <= *later_s));
+}
+
+#[test]
+fn who_watches_from_another_process_follows_a_node_that_is_started_again() {
+    let base = base();
+    let opened = start(&THREE, base.path());
+    let mut watched = opened.whereabouts().servers.clone();
+    let second = &mut watched[1..2];
+    let before = pid_of(&opened, "node2").unwrap();
+    assert!(Sighting::of(second).rss_bytes > 1 << 20 && second[0].pid() == before);
+    nodes(&opened).kill("node2").unwrap();
+    assert_eq!(Sighting::of(second), Sighting::default());
+    nodes(&opened).restart("node2").unwrap();
+    assert!(Sighting::of(second).rss_bytes > 1 << 20, "the process it has now is looked at");
+    assert!(second[0].pid() != before && Some(second[0].pid()) == pid_of(&opened, "node2"));
 }

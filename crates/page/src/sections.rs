@@ -98,7 +98,14 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
             id: "resources",
             title: "Resources",
             intro: batches.map_or("Medians over trials.".into(), |it| format!("Medians over trials. An operation is a batch of {}.", it.noun())),
-            parts: by_part(&|it| resources::charts(&it.part.cells, &it.part.label, identities, batches)),
+            parts: grouped
+                .iter()
+                .map(|it| SectionPart {
+                    label: it.part.label.clone(),
+                    words: words::nodes::sentences(&it.part.cells).collect(),
+                    charts: resources::charts(&it.part.cells, &it.part.label, identities, batches),
+                })
+                .collect(),
         },
     ];
     for section in &mut sections {

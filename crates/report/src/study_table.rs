@@ -248,6 +248,9 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
     {
         text += &paragraph(&note, 1, 3, Style::Warning, colour);
     }
+    for sentence in words::nodes::sentences(cells) {
+        text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
+    }
     text
 }
 

@@ -1,6 +1,6 @@
 //! What is seen beside the loop while a store grows, and which stalls it explains.
 
-use host::{Sighting, Whereabouts};
+use host::{Sighting, Watched, Whereabouts};
 use std::time::{Duration, Instant};
 use store::{Happening, Store};
 use study::{CurvePoint, Stall};
@@ -25,6 +25,7 @@ struct Look {
 pub(crate) struct Watch<'a> {
     store: &'a dyn Store,
     whereabouts: &'a Whereabouts,
+    servers: Vec<Watched>,
     /// How long the store may take to answer a look: as long as an operation, so that who hangs ends with those.
     deadline: Duration,
     looks: Vec<Look>,
@@ -37,7 +38,15 @@ impl<'a> Watch<'a> {
     pub(crate) fn begin(store: &'a dyn Store, whereabouts: &'a Whereabouts, deadline: Duration) -> Watch<'a> {
         let now = Instant::now();
         let disk = (whereabouts.disk_bytes(), now);
-        let mut watch = Watch { store, whereabouts, deadline, looks: Vec::new(), begin: now, disk };
+        let mut watch = Watch {
+            store,
+            whereabouts,
+            servers: whereabouts.servers.clone(),
+            deadline,
+            looks: Vec::new(),
+            begin: now,
+            disk,
+        };
         watch.look_within(deadline.min(FIRST_LOOK), Duration::ZERO);
         watch
     }
@@ -61,7 +70,7 @@ impl<'a> Watch<'a> {
             });
         }
         self.store.look(within);
-        let seen = Sighting::of(&self.whereabouts.server_pids);
+        let seen = Sighting::of(&mut self.servers);
         self.looks.push(Look { at_s: elapsed.as_secs_f64(), seen, disk_bytes: self.disk.0 });
     }
 

@@ -6,6 +6,7 @@ use crate::trust::NEEDED_S;
 use engine::Outcome;
 use host::{NoiseMeter, Premises, ProcessUse};
 use measure::{Counts, Histograms};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use study::{
     CurvePoint, Judged, Noise, PhaseRecord, ReadBackFigures, Reason, ReasonKind, SeriesPoint, Stall, TrialRecord,
@@ -17,6 +18,8 @@ pub(crate) struct Meter {
     /// CPU time of this process, where it is not the one the phase runs in.
     own_cpu_s: Option<f64>,
     server_cpu_s: f64,
+    /// Of each node, where there are several.
+    node_cpu_s: Vec<(String, f64)>,
 }
 
 impl Meter {
@@ -24,7 +27,8 @@ impl Meter {
     pub(crate) fn start(premises: &Premises, apart: bool) -> Meter {
         let server_cpu_s = premises.server_cpu_s().unwrap_or(0.0);
         let own_cpu_s = apart.then(|| ProcessUse::now().cpu_s);
-        Meter { noise: NoiseMeter::start(), own_cpu_s, server_cpu_s }
+        let node_cpu_s = premises.node_cpu_s();
+        Meter { noise: NoiseMeter::start(), own_cpu_s, server_cpu_s, node_cpu_s }
     }
 }
 
@@ -34,6 +38,7 @@ pub(crate) struct Measured {
     pub(crate) outcomes: Vec<(String, Outcome)>,
     pub(crate) broken: Vec<Reason>,
     pub(crate) server_cpu_s: f64,
+    pub(crate) node_cpu_s: BTreeMap<String, f64>,
     pub(crate) timed_s: f64,
     phases: Vec<PhaseRecord>,
     makespan: Duration,
@@ -73,6 +78,11 @@ impl Measured {
             if let Some(before) = before {
                 let server_cpu_s = (premises.server_cpu_s().unwrap_or(0.0) - before.server_cpu_s).max(0.0);
                 self.server_cpu_s += server_cpu_s;
+                let earlier: BTreeMap<String, f64> = before.node_cpu_s.into_iter().collect();
+                for (node, cpu_s) in premises.node_cpu_s() {
+                    let used_s = cpu_s - earlier.get(&node).copied().unwrap_or(0.0);
+                    *self.node_cpu_s.entry(node).or_default() += used_s.max(0.0);
+                }
                 let noise = before.noise.finish(client_cpu_s, server_cpu_s);
                 // Weighted by time, should there be several timed phases.
                 let share = elapsed_s / (self.timed_s + elapsed_s).max(f64::MIN_POSITIVE);

@@ -16,7 +16,7 @@ use job::Params;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Facts, StoreError};
-use study::{Durability, Judged, Reason, ReasonKind, ServerUse, Status, Target, TrialRecord, Verdict};
+use study::{Durability, Judged, NodeUse, Reason, ReasonKind, ServerUse, Status, Target, TrialRecord, Verdict};
 
 /// What a trial came to.
 pub struct Finished {
@@ -139,6 +139,9 @@ impl TrialRun<'_> {
         record.disk_bytes = seen.looks.disk_bytes;
         let server = seen.looks.server.take();
         record.server = server.map(|used| ServerUse { cpu_s: seen.measured.server_cpu_s, ..used });
+        let cpu_s = |node: &NodeUse| seen.measured.node_cpu_s.get(&node.name).copied().unwrap_or(0.0);
+        let nodes = std::mem::take(&mut seen.looks.nodes).into_iter();
+        record.nodes = nodes.map(|node| NodeUse { cpu_s: cpu_s(&node), ..node }).collect();
         seen.measured.fill(record);
         let spec = &self.cell.spec;
         let users_here = matches!(spec.target, Target::Server(_)) && self.cell.info.transport(spec).is_some();

@@ -6,7 +6,7 @@ use crate::measured::{Measured, Meter};
 use crate::message::{Finish, FromWorker, OpenedStore, Refusal};
 use crate::observer::Observer;
 use host::Premises;
-use study::{Left, LeftCount, Reason, ReasonKind, ServerUse};
+use study::{Left, LeftCount, NodeUse, Reason, ReasonKind, ServerUse};
 
 /// Hears what the worker reports, and looks at the server and the disk at the moments that count.
 pub(crate) struct Witness<'a> {
@@ -44,6 +44,7 @@ pub(crate) struct Seen {
 pub(crate) struct Looks {
     pub(crate) disk_bytes: Option<u64>,
     pub(crate) server: Option<ServerUse>,
+    pub(crate) nodes: Vec<NodeUse>,
 }
 
 impl<'a> Witness<'a> {
@@ -84,7 +85,11 @@ impl Hearing for Witness<'_> {
             FromWorker::Phase(done) => seen.measured.add(*done, self.meter.take(), self.premises),
             FromWorker::Broken { phase, words } => seen.measured.broken(&phase, &words),
             FromWorker::Finished(finish) => {
-                seen.looks = Looks { disk_bytes: self.premises.disk_bytes(), server: self.premises.usage() };
+                seen.looks = Looks {
+                    disk_bytes: self.premises.disk_bytes(),
+                    server: self.premises.usage(),
+                    nodes: self.premises.node_use(),
+                };
                 if let (Some(left), Some(keys)) = (&mut seen.left, finish.keys_left) {
                     *left = Left { keys, count: LeftCount::Exact, ..left.clone() };
                     seen.unwritten = self.observer.leaves(left.clone()).err();

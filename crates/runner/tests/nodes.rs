@@ -144,6 +144,15 @@ fn a_trial_on_three_servers_is_valid_and_ends_when_one_of_them_does_by_name() {
     let base = tempfile::tempdir().unwrap();
     let whole = trial("three", base.path());
     assert!(whole.verdict.is_ranked(), "{:?}", whole.verdict);
+    // Each is accounted for: the first has all the work.
+    let names: Vec<&str> = whole.nodes.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(names, ["node1", "node2", "node3"]);
+    let busiest = whole.nodes.iter().max_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s)).unwrap();
+    let all = whole.server.unwrap();
+    let sum_s: f64 = whole.nodes.iter().map(|node| node.cpu_s).sum();
+    assert!(busiest.name == "node1" && busiest.cpu_s > 0.001, "{:?}", whole.nodes);
+    assert!((sum_s - all.cpu_s).abs() < 0.05 + all.cpu_s / 2.0, "{sum_s} {all:?}");
+    assert!(whole.nodes.iter().all(|node| node.peak_rss_bytes > 1 << 20 && node.disk_bytes > 0), "{:?}", whole.nodes);
     let felled = trial("three,fells=node2", base.path());
     let reasons = &felled.verdict.reasons;
     assert_eq!(reasons.iter().map(|reason| reason.kind.name()).collect::<Vec<_>>(), ["server_died"], "{reasons:?}");

@@ -2,6 +2,7 @@
 
 use crate::{CommandLine, Endpoint, ServerPlan, StoreError};
 use std::time::Duration;
+use study::Role;
 
 /// The nodes that together are one store, and how they are formed into one.
 #[derive(Clone, Debug)]
@@ -26,15 +27,6 @@ pub struct Node {
     pub ready: Ready,
     /// How it is started.
     pub plan: ServerPlan,
-}
-
-/// Whom a node serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Clients: its endpoint is one of those the store connects to.
-    Clients,
-    /// The other nodes only.
-    Nodes,
 }
 
 /// When a node is ready.

@@ -122,7 +122,7 @@ pub mod wire;
 
 pub use capability::{Capabilities, Class, Counter, Keeps, Overflow};
 pub use client::BlockingClient;
-pub use deployment::{Deployment, Forming, Node, Ready, Role, only};
+pub use deployment::{Deployment, Forming, Node, Ready, only};
 pub use endpoint::Endpoint;
 pub use error::StoreError;
 pub use info::{Availability, BUILT_IN, Connect, Driver, OpenEmbedded, Opener, PlanDeployment, StoreInfo};
@@ -136,5 +136,6 @@ pub use server::{CommandLine, ServerPlan};
 pub use session::{
     Executor, Facts, Happening, Heed, Holding, Session, SessionPlan, Sink, Slot, Store, Threading, Until,
 };
+pub use study::Role;
 pub use sweep::{Sweep, Swept};
 pub use whole::{FieldPath, Reduction, ReductionGroup, Support};

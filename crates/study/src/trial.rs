@@ -1,6 +1,6 @@
 //! One execution of one job on one store.
 
-use crate::{Answer, CurvePoint, Latencies, LatencySummary, Noise, Stall, Verdict};
+use crate::{Answer, CurvePoint, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -119,6 +119,9 @@ pub struct TrialRecord {
     /// Server process use, of a private server or one of the user's that was found on this machine (an embedded store's is in the
     /// client's figures).
     pub server: Option<ServerUse>,
+    /// What each node of a private deployment used, where it has several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeUse>,
     /// Bytes on disk after the job, when the store's directory is ours.
     pub disk_bytes: Option<u64>,
     /// What reading back did, where there is something to read back.
