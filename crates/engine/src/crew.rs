@@ -130,7 +130,7 @@ impl<'env> Crew<'_, 'env> {
         Ok(())
     }
 
-    /// Ends the threads and their sessions; a panic of one goes on here.
+    /// Ends the threads and their sessions; a panic in one of them is raised again here.
     fn dismiss(&mut self) {
         for Member { tasks, handle } in self.members.drain(..) {
             drop(tasks);
@@ -164,7 +164,7 @@ impl Meeting {
 /// A thread's part of a phase.
 struct Task {
     index: usize,
-    /// The thread's.
+    /// The thread's number, from 0.
     number: usize,
     settings: Settings,
     schedule: Option<Schedule>,
@@ -202,7 +202,7 @@ fn await_ends(
         }
     }
     if looked {
-        look(); // what comes now is not the threads' doing
+        look(); // no thread is in its loop any more: a silence from now on is not theirs
     }
     // The thread that failed says why; the others only say that they were not started.
     ends.sort_by_key(|end| matches!(end, Err(StoreError::Session(words)) if words == NOT_STARTED));
@@ -219,7 +219,7 @@ fn serve(on: On<'_>, clients: &Range<u32>, tasks: Receiver<Task>) {
         if !end.as_ref().is_ok_and(|end| end.end == End::Completed) {
             session = None; // operations may be in flight on it
         }
-        let _ = ends.send(end); // nobody listens any more: nothing to tell
+        let _ = ends.send(end); // fails only when nobody listens any more
     }
 }
 
@@ -283,11 +283,11 @@ fn carry_out(
 /// the operation that is sent over it. A driver's tasks have their turn, too, which they may have missed when the last phase ended.
 fn look_around(session: &mut dyn Session) -> Result<(), StoreError> {
     let executor = session.executor();
-    // By the first a driver's tasks hear what is there, by the second they have seen to it.
+    // In the first turn a driver's tasks hear what has arrived, in the second they have dealt with it.
     (0..2).try_for_each(|_| executor.run(std::future::poll_fn(|cx| session.poll(cx, Until::Now, &mut Nobody))))
 }
 
-/// Waits for no reply. A bridge tells of what came unasked with the next operation.
+/// Expects no reply. A bridge reports what came unasked with the next operation.
 struct Nobody;
 
 impl Sink for Nobody {

@@ -13,7 +13,7 @@ const POINTS: u64 = 200;
 /// A stall takes at least this long, and this many times as long as batches usually do.
 const STALL: Duration = Duration::from_millis(10);
 const UNUSUAL: u64 = 10;
-/// Batches after which it is known what is usual.
+/// Batches after which the usual time is known.
 const KNOWN: u64 = 20;
 /// Most stalls kept of one thread.
 const STALLS: usize = 1000;

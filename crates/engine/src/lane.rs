@@ -49,7 +49,7 @@ enum Flight {
 pub(crate) struct Signals<'a> {
     pub(crate) stop: &'a AtomicBool,
     pub(crate) live: &'a Live,
-    /// This thread's.
+    /// This thread's signs of life.
     pub(crate) pulse: &'a Pulse,
 }
 

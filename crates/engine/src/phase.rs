@@ -13,8 +13,8 @@ use std::time::Duration;
 use store::{StoreError, Threading};
 use study::ReasonKind;
 
-/// Threads at most, where nobody says how many: a system gives a process some ten thousand, and thousands more than it has processors
-/// only wait for each other. Clients beyond them share threads.
+/// Most threads where the user sets no number: a system allows a process some ten thousand, and thousands beyond its processors only
+/// wait for each other. Clients beyond them share threads.
 pub(crate) const MOST_THREADS: u32 = 4096;
 
 /// Clients of each thread: contiguous, as even as possible.

@@ -1,6 +1,6 @@
 //! Signs of life of a phase's threads: one that is in a call that never returns gives none.
 //!
-//! A thread gives a sign whenever it comes by its own loop: between operations, and 10 times per second while it waits for replies. Only a
+//! A thread gives a sign each time round its own loop: between operations, and 10 times per second while it waits for replies. Only a
 //! call into the store keeps it from that. Where every operation is timed a sign stands between any two that are slow.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +15,10 @@ const SHARE: Duration = Duration::from_millis(10);
 pub(crate) struct Pulse(AtomicU64);
 
 impl Pulse {
-    /// The thread is in its loop and comes by.
+    /// The thread is in its loop: one more round.
     #[inline]
     pub(crate) fn beat(&self) {
-        // Nobody else writes it.
+        // Only this thread writes it: a load and a store do, no atomic addition is needed.
         self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 

@@ -1,4 +1,4 @@
-//! Trying again and again on a thread of its own: an attempt that hangs is left behind.
+//! Attempts repeated on a thread of their own: one that hangs is left behind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ pub const RETRY: Duration = Duration::from_millis(15);
 /// What an attempt came to: a connection, or only that somebody listens.
 pub type Attempted = Result<Option<Box<dyn Store>>, StoreError>;
 
-/// Attempts until one succeeds, or nobody wants to know any more.
+/// Repeats an attempt until it succeeds, or this is dropped.
 pub struct Attempts {
     /// What they come to.
     pub results: Receiver<Attempted>,
@@ -21,7 +21,7 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// Begins.
+    /// Starts the thread.
     pub fn start(attempt: impl Fn() -> Attempted + Send + 'static) -> Attempts {
         let (sender, results) = mpsc::channel();
         let given_up = Arc::new(AtomicBool::new(false));

@@ -168,7 +168,7 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // Who wants to know calls `end` first.
+        // A caller who wants to know what went wrong calls `end` first.
         let _ = self.end();
     }
 }
@@ -179,7 +179,7 @@ pub fn system_words(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// Removes, once a process and base, the directories whose kvtrial is gone. What cannot be removed is left alone.
+/// Removes, once per process and base, the directories whose kvtrial is gone. What cannot be removed is left alone.
 fn sweep_once(base: &Path) {
     static SWEPT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);

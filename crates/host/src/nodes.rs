@@ -40,7 +40,7 @@ pub struct NodeState {
 }
 
 impl Nodes {
-    /// The nodes as they stand, in the order they were planned in. Looks through `/proc`, which takes milliseconds a node.
+    /// The nodes as they stand, in the order they were planned in. Looks through `/proc`, which takes milliseconds per node.
     pub fn states(&self) -> Vec<NodeState> {
         let state = |it: &Running| NodeState {
             name: it.node.name.clone(),
@@ -72,7 +72,7 @@ impl Nodes {
         serving.map(|it| it.node.plan.endpoint.clone()).collect()
     }
 
-    /// The first node that ended though nobody has ended it. Costs a microsecond a node.
+    /// The first node that ended though nobody has ended it. Costs a microsecond per node.
     pub fn fallen(&self) -> Option<Fallen> {
         self.running().iter().find_map(Running::fallen)
     }
@@ -136,7 +136,7 @@ impl Nodes {
     }
 
     /// Adds nodes while the others run: they are planned, started and formed as the first ones were, with a forming that joins them
-    /// to the others. A name says which directory a node has, so that of another is refused.
+    /// to the others. A node's directory has its name, so a name that is taken is refused.
     ///
     /// # Errors
     /// They did not start; then they are gone again.
@@ -273,7 +273,7 @@ impl Nodes {
 
 impl Drop for Nodes {
     fn drop(&mut self) {
-        // Who wants to know calls `end` first.
+        // A caller who wants to know what went wrong calls `end` first.
         let _ = self.end();
     }
 }

@@ -246,7 +246,7 @@ impl Premises {
         self.behind.nodes().map(|nodes| &**nodes)
     }
 
-    /// The first node of the private deployment that ended though nobody has ended it. Costs a microsecond a node.
+    /// The first node of the private deployment that ended though nobody has ended it. Costs a microsecond per node.
     pub fn fallen(&self) -> Option<Fallen> {
         self.nodes().and_then(Nodes::fallen)
     }

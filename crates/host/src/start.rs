@@ -174,7 +174,7 @@ impl Nodes {
         })
     }
 
-    /// Waits for the good end of a command; kills one that does not come to it.
+    /// Waits until a command has ended well; kills one that does not end in time.
     fn finish(
         &self,
         line: &CommandLine,

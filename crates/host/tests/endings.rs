@@ -180,7 +180,7 @@ impl Running {
         soon("the stand-in ends", || child.try_wait().unwrap())
     }
 
-    /// Its descendants, as soon as there are so many.
+    /// Its descendants, as soon as there are that many.
     fn await_descendants(&mut self, are_all: impl Fn(&[i32]) -> bool) {
         self.processes = soon("the stand-in has started its processes", || {
             let found = self.descendants();

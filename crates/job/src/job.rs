@@ -118,7 +118,7 @@ pub trait Job: Send + Sync {
         Vec::new()
     }
 
-    /// Key and value bytes it will leave in a store, when it is known before the run: less than that room is too little.
+    /// Key and value bytes it will leave in a store, when that is known before the run: less room than that is too little.
     fn logical_bytes(&self) -> u64 {
         0
     }
@@ -205,7 +205,7 @@ pub trait Trial: Send + Sync {
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool;
 
     /// Writes the `index`th key of all to `out` (empty on entry) where the job may have used more than [`key`](Trial::key) knows of before
-    /// it runs: one that inserts as long as there is time. They are used in this order; where many in a row are absent, no more were
+    /// it runs: one that inserts as long as there is time. They are used in this order: where many in a row are absent, no more were
     /// used. False: there are no such keys.
     fn later_key(&self, index: u64, out: &mut Vec<u8>) -> bool {
         let _ = (index, out);
@@ -251,7 +251,7 @@ pub enum Step<'a> {
     Finished,
 }
 
-/// One thread's part of a phase: a state machine a slot. Called only from its thread; slots are numbered from 0 within the worker.
+/// One thread's part of a phase: a state machine per slot. Called only from its thread; slots are numbered from 0 within the worker.
 pub trait Worker {
     /// The slot's next step. Called when the slot is idle. Under open loop it is called when the operation is due.
     fn next(&mut self, slot: Slot) -> Step<'_>;
@@ -263,9 +263,8 @@ pub trait Worker {
     /// ([`Offence::failed`] makes it), and the job decides how the slot goes on.
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence>;
 
-    /// An operation the slot will start soon and its key, for stores that can fetch it meanwhile: after a call the next call gives the
-    /// one after it.
-    /// `None`: it does not say. Asked before each turn of a slot, for as many keys as a turn has operations.
+    /// An operation the slot will start soon, and its key, for stores that can fetch it in the meantime. Each call gives the one after the
+    /// last. `None`: it does not say. Asked before each turn of a slot, for as many keys as a turn has operations.
     fn ahead(&mut self, slot: Slot) -> Option<(OperationKind, &[u8])> {
         let _ = slot;
         None

@@ -9,13 +9,13 @@ use store::{OperationKind, Session, Slot, StoreError};
 /// Operations of one slot before the others have their turn.
 pub const TURN: u32 = 64;
 
-/// A turn: what a worker takes it with.
+/// What a worker needs to take a turn.
 pub struct Turn<'t, 'b> {
     /// Where operations go.
     pub session: &'t mut dyn Session,
-    /// What is written down.
+    /// The thread's books, in which the replies are counted.
     pub books: &'t mut Books<'b>,
-    /// What time is taken with.
+    /// The clock of the latencies.
     pub clock: Clock,
     /// One operation in this many is timed.
     pub every: u32,
@@ -78,7 +78,7 @@ impl Turn<'_, '_> {
                             books.offend(offence);
                         }
                         if chained {
-                            start = clock.now(); // its time is not the next operation's
+                            start = clock.now(); // the time of the check is not the next operation's
                             if start >= end {
                                 break Ok(TurnEnd::Over);
                             }
@@ -115,7 +115,7 @@ impl Turn<'_, '_> {
                 books.offend(offence);
             }
             if timed && *now >= end {
-                break Ok(TurnEnd::Over); // a slow store's turn would go on for long
+                break Ok(TurnEnd::Over); // on a slow store a whole turn would take too long
             }
         };
         *until_timed = left;

@@ -10,7 +10,7 @@ pub type Ticks = u64;
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     source: Source,
-    /// Nanoseconds a tick, times 2^32.
+    /// Nanoseconds per tick, times 2^32.
     scale: u64,
     origin: Ticks,
     origin_instant: Instant,

@@ -1,5 +1,5 @@
 //! What a phase shows of itself while it runs. Its threads add to it where they pause anyway: operations when they look for
-//! work, latencies when an interval of their series ends. Nothing here is touched by the single operation.
+//! work, latencies when an interval of their series ends. No single operation touches it.
 
 use crate::histogram::{COARSE_BUCKETS, coarse_p99};
 use serde::{Deserialize, Serialize};

@@ -169,7 +169,7 @@ impl Part {
 }
 
 impl Timeline {
-    /// Adds another's, of the same time. The wider intervals decide.
+    /// Adds another's, of the same time. The wider intervals of the two are kept.
     pub fn merge(&mut self, other: Timeline) {
         let interval_ns = self.interval_ns.max(other.interval_ns).max(1);
         let mut merged: Vec<Part> = Vec::new();

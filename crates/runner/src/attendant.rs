@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use study::{Reason, ReasonKind};
 
-/// How long a server that has closed its connections may take to end: some first write down where they were.
+/// How long a server that has closed its connections may take to end: some first write to their log where they were.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// Stands by a worker.
@@ -19,7 +19,7 @@ pub(crate) struct Attendant<'a> {
     silence: Silence,
     /// What is being done.
     doing: String,
-    /// How the server ended before it was to, with the end of its log.
+    /// How the server ended before its time, with the end of its log.
     server_ending: Option<String>,
     /// The worker gave no sign of life for too long.
     hang: Option<String>,
@@ -44,7 +44,7 @@ impl<'a> Attendant<'a> {
             FromWorker::Finished(_) | FromWorker::Answered(_) | FromWorker::Cleared { .. } | FromWorker::Checked(_) => {
                 "disconnecting".clone_into(&mut self.doing);
             }
-            // Its id is its own until the next errand.
+            // The nursery reaps it only at the next errand: until then its id belongs to no other process.
             FromWorker::Ended { .. } => self.worker.take().into_iter().for_each(|pid| self.premises.leave(pid)),
             _ => {}
         }
@@ -82,7 +82,7 @@ impl<'a> Attendant<'a> {
         }
     }
 
-    /// The worker is gone: what ended its errand before its end, if anything did that it does not know itself.
+    /// The worker is gone: what cut its errand short, if it was something the worker itself does not know.
     pub(crate) fn leave(&mut self) -> Option<Reason> {
         self.look_at_server();
         let reason = |kind, example| Reason { kind, count: 1, example };

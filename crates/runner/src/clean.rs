@@ -79,22 +79,22 @@ fn clean(
     }
 }
 
-/// Operations in flight while keys are looked for or deleted, whatever the trial has: a round trip a key takes minutes.
+/// Operations in flight while keys are looked for or deleted, whatever the trial has: one round trip per key takes minutes.
 const AT_ONCE: u32 = 64;
 
 /// Keys of one request, where a store has requests for many.
 const BATCH: u64 = 1000;
 
-/// Keys looked at in one go beyond those a trial knew of before it ran: the first batch is small, for mostly there are none.
+/// Keys looked at in one batch beyond those a trial knew of before it ran: the first batch is small, because mostly there are none.
 const MOST_AT_ONCE: u64 = 64 * BATCH;
 
-/// The settings of the trial, with more in flight.
+/// The settings of the trial, with more operations in flight.
 fn many_at_once(settings: &Settings) -> Settings {
     let pipeline = settings.pipeline.max(AT_ONCE.div_ceil(settings.clients.max(1)));
     Settings { pipeline, arrivals: Arrivals::Closed, duration: None, ..*settings }
 }
 
-/// How many keys a trial has: found by halving, for it says only whether there is one of a number.
+/// How many keys a trial has. It is found by halving, because a trial says only whether it has a key of a given number.
 pub(crate) fn count(trial: &dyn Trial) -> u64 {
     let mut key = Vec::new();
     let mut has = |index| {
@@ -154,7 +154,7 @@ impl Clean<'_> {
         Ok(Some(all))
     }
 
-    /// An operation a key, many in flight.
+    /// One operation per key, many in flight.
     fn one_by_one(
         &self,
         store: &dyn Store,

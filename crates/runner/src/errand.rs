@@ -41,7 +41,7 @@ pub enum Checking<'a> {
 /// fails the case that was under way.
 ///
 /// # Errors
-/// The store cannot be opened, or dies of that.
+/// The store cannot be opened, or dies while it is opened.
 pub fn check(
     request: CheckRequest,
     execution: &Execution,
@@ -160,7 +160,7 @@ pub(crate) fn clear(
 struct Sent<'a> {
     errand: &'a Errand,
     info: &'static StoreInfo,
-    /// Whose job has a part in it.
+    /// The plan whose job has a part in it.
     plan: Option<&'a Plan>,
     settings: &'a Settings,
     premises: &'a Premises,

@@ -34,19 +34,19 @@ const LOOK: Duration = Duration::from_millis(25);
 const GRACE: Duration = Duration::from_secs(1);
 const GRACE_OF_THE_LOST: Duration = Duration::from_millis(250);
 
-/// Hears what a worker reports, and says whether it shall go on.
+/// Hears what a worker reports, and says whether it is to go on.
 pub(crate) trait Hearing {
     /// Takes note of a report.
     fn hear(&mut self, report: FromWorker);
 
-    /// Takes note that nothing was reported for a moment, though everything that was has been heard.
+    /// Takes note that nothing was reported for a moment: everything sent so far has been heard.
     fn hear_nothing(&mut self);
 
     /// Whether the worker is to stop, and why.
     fn wish(&mut self) -> Wish;
 }
 
-/// What is wished of a worker.
+/// What a worker is to do, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
     GoOn,

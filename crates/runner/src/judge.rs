@@ -37,7 +37,7 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
         && known != evidence.answer.digest
         && !evidence.answer.digest.is_empty()
         && verdict.is_ranked()
-    // else the reasons found already say why it is wrong
+    // otherwise the reasons found already say why it is wrong
     {
         let example = format!("the answer is {}, not {known}", evidence.answer.digest);
         verdict.add(reason(ReasonKind::WrongAnswer, 1, example));

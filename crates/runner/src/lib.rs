@@ -4,9 +4,10 @@
 //! verdict → clear the place away.
 //!
 //! A trial has two sides that speak by messages of plain data: this side (`trial`) makes the place, watches worker and server, judges;
-//! the other (`work`) opens the store and runs the phases. Whatever else opens a store (`errand`: a check, a question, clearing) is done so, too. The other side is a process of its own, forked from a *nursery*
-//! ([`serve_nursery`]) that has read the input, so that a store that kills its process voids one trial; or, for stores that only the
-//! caller knows, the caller's own thread ([`Execution`]).
+//! the other (`work`) opens the store and runs the phases. The other side is a process of its own, forked from a *nursery*
+//! ([`serve_nursery`]) that has read the input, so that a store that kills its process voids one trial. For stores that only the caller
+//! knows it is the caller's own thread ([`Execution`]). Whatever else opens a store (`errand`: a check, a question, clearing) works the
+//! same way.
 //!
 //! What never lives here: the operation loop (engine), starting processes (host), files (archive) and tables (report), exiting (cli).
 

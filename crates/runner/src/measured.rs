@@ -72,7 +72,7 @@ impl Measured {
         let elapsed_s = elapsed.as_secs_f64();
         self.errors += outcome.counts.errors;
         if phase.timed {
-            // Taken before the look at the server, which costs some.
+            // Taken before the look at the server, which itself takes CPU time.
             let own_cpu_s = |meter: &Meter| meter.own_cpu_s.map_or(0.0, |before| ProcessUse::now().cpu_s - before);
             let client_cpu_s = done.process_cpu_s + before.as_ref().map_or(0.0, own_cpu_s);
             if let Some(before) = before {

@@ -18,7 +18,7 @@ use study::{Answer, CurvePoint, Durability, LeftCount, Reason, Spec, Stall, Targ
 pub(crate) enum ToWorker {
     /// Do this.
     Do(Box<Errand>),
-    /// To the worker that is at it.
+    /// To the worker that is doing it.
     Order(Order),
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Inspection {
     pub(crate) whereabouts: Whereabouts,
     /// Longest wait for a reply.
     pub(crate) deadline: Duration,
-    /// Makes its keys its own.
+    /// Sets its keys apart from those of other checks.
     pub(crate) seed: u64,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Inspection {
 pub(crate) enum Order {
     /// Go on.
     Go,
-    /// Stop as soon as may be, and finish.
+    /// Stop as soon as possible, and finish.
     Stop,
 }
 

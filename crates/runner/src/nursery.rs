@@ -23,16 +23,16 @@ pub fn serve_nursery() {
     let mut _last: Option<Forked> = None;
     while let Some(command) = ends.next() {
         let ToWorker::Do(errand) = command else { continue }; // an order to one that has ended meanwhile
-        _last = None; // only now may its id become another's
+        _last = None; // only now may another process get its id
         let Some((info, shelf)) = at_hand(&errand, &mut shelves) else {
             ends.say_for_the_dead(&FromWorker::NotForked { problem: "it is another version of kvtrial".into() });
             continue;
         };
         let no_job = || JobError("no job has a part in this".into());
         let job = |params: &_| shelf.ok_or_else(no_job)?.job(params);
-        // Read here, what all later workers share; what cannot be read is reported by the worker.
+        // What is read here all later workers share; what cannot be read the worker reports.
         errand.inputs().into_iter().for_each(|params| drop(job(params)));
-        measure::Clock::get(); // calibrated once for all
+        measure::Clock::get(); // calibrated once, for all workers
         let forked = Forked::fork(|| {
             let stop = Arc::new(AtomicBool::new(false));
             let mut link = ends.workers(&stop);
@@ -121,7 +121,7 @@ fn take_orders(mut receiver: Receiver, orders: &mpsc::Sender<Order>, stop: &Atom
         if order == Order::Stop {
             stop.store(true, Ordering::Relaxed);
         }
-        let _ = orders.send(order); // the worker is past asking
+        let _ = orders.send(order); // fails only when the worker asks no more
     }
     std::process::abort();
 }

@@ -23,7 +23,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The study is over with fewer counted trials a cell than planned: more would have taken it beyond the plan's patience.
+    /// The study is over with fewer counted trials per cell than planned: more would have taken it beyond the plan's patience.
     ///
     /// # Errors
     /// When the study could not be written.

@@ -46,8 +46,8 @@ pub fn rising(cells: usize, warmups: u32, repeats: u32) -> Vec<ScheduledTrial> {
 /// Counted rounds that are run however long they take: what is not repeated has no interval.
 const FEWEST_ROUNDS: u32 = 2;
 
-/// Rounds below which no order of stores can be shown: for the sake of the last of them a study may take half as long again as the
-/// user is thought to wait.
+/// Rounds below which no order of stores can be shown. To finish the last of them a study may take half as long again as the user is
+/// expected to wait.
 const ROUNDS_FOR_AN_ORDER: u32 = stats::FEWEST_TRIALS as u32;
 
 /// The counted rounds that were run `so_far`, when the trial of this order begins another, and with it the study would take longer

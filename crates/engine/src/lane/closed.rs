@@ -18,7 +18,7 @@ impl Lane<'_> {
             left -= 1;
             self.run_slot(session, slot)?;
             if self.now >= self.end {
-                return Ok(()); // time passes within the turn of a store that answers at once
+                return Ok(()); // a store that answers at once lets time pass within the turn
             }
         }
         Ok(())
@@ -72,7 +72,7 @@ impl Lane<'_> {
         Ok(())
     }
 
-    /// Tells a store that heeds it the keys of a turn to come, all at once: so their lines of memory are fetched side by side.
+    /// Gives a store that heeds it all keys of the coming turn at once, so that their lines of memory are fetched side by side.
     #[inline]
     fn look_ahead(&mut self, session: &mut dyn Session, slot: Slot) {
         for _ in 0..TURN {
@@ -125,7 +125,7 @@ impl Lane<'_> {
         }
     }
 
-    /// A session that answered later answers at once, for a change.
+    /// A session that has answered later so far answers this operation at once.
     #[cold]
     fn answered_at_once(&mut self, slot: Slot, kind: OperationKind, timed: bool, reply: &Reply<'_>) {
         self.at_once = true;
