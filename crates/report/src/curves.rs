@@ -31,13 +31,19 @@ const COLUMNS: [Column; 5] = [
 pub(crate) fn over_time(study: &Study, colour: Colour) -> String {
     let varied = varied(study);
     let drawn = study.cells.iter().filter(|cell| cell.verdict.is_ranked());
-    let mut rows: Vec<Row> = drawn.filter_map(|cell| row(cell, &varied)).collect();
-    let hidden = rows.len().saturating_sub(MOST_LINES);
-    rows.truncate(MOST_LINES);
-    if rows.is_empty() {
+    let lines: Vec<(&Cell, &TrialRecord, Vec<f64>)> = drawn.filter_map(line).collect();
+    if lines.is_empty() {
         return String::new();
     }
-    let table = Table::fit_without(&COLUMNS, 0, &SPARE, rows.iter());
+    let hidden = lines.len().saturating_sub(MOST_LINES);
+    let fitted = |bars: usize| {
+        let rows: Vec<Row> = lines.iter().take(MOST_LINES).map(|line| row(line, &varied, bars)).collect();
+        (Table::fit_without(&COLUMNS, 0, &SPARE, rows.iter()), rows)
+    };
+    let most = (columns() + BARS).saturating_sub(WIDTH).max(FEWEST_BARS);
+    // A bar less is better than a name in two pieces.
+    let whole = (FEWEST_BARS..=most).rev().map(fitted).find(|(table, _)| !table.cuts_words());
+    let (table, rows) = whole.unwrap_or_else(|| fitted(FEWEST_BARS));
     let mut text = table.titles(colour);
     text.extend(rows.iter().map(|row| table.row(row, colour)));
     text + &more(hidden, "cells", colour)
@@ -50,22 +56,28 @@ fn more(hidden: usize, what: &str, colour: Colour) -> String {
     }
 }
 
-fn row(cell: &Cell, varied: &BTreeMap<&str, BTreeSet<&str>>) -> Option<Row> {
+/// A cell whose median trial ran long enough, with its rates.
+fn line(cell: &Cell) -> Option<(&Cell, &TrialRecord, Vec<f64>)> {
     let trial = median_trial(cell).filter(|trial| !trial.series.is_empty())?;
     let rates = rates(trial);
-    if rates.len() < FEWEST {
-        return None;
-    }
+    (rates.len() >= FEWEST).then_some((cell, trial, rates))
+}
+
+fn row(
+    (cell, trial, rates): &(&Cell, &TrialRecord, Vec<f64>),
+    varied: &BTreeMap<&str, BTreeSet<&str>>,
+    bars: usize,
+) -> Row {
     let (lowest, highest) =
         (rates.iter().copied().fold(f64::INFINITY, f64::min), rates.iter().copied().fold(0.0, f64::max));
     let params = varied.keys().filter_map(|name| Some(format!(" {name}={}", cell.params.get(*name)?)));
-    Some(vec![
+    vec![
         (cell.store.clone() + &params.collect::<String>(), Style::Plain),
-        (sparkline(&rates, (columns() + BARS).saturating_sub(WIDTH).max(FEWEST_BARS)), Style::Plain),
+        (sparkline(rates, bars), Style::Plain),
         (units::duration(trial.makespan_s), Style::Plain),
         (units::count(lowest), Style::Plain),
         (units::count(highest), Style::Plain),
-    ])
+    ]
 }
 
 /// Operations per second of each interval. What is left at the end of a phase, shorter than half an interval, says nothing.
@@ -143,7 +155,7 @@ pub(crate) fn over_parameter(study: &Study, colour: Colour) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{over_parameter, rates};
+    use super::{over_parameter, over_time, rates};
     use crate::layout::Colour;
     use study::{Cell, PhaseSummary, Quantity, SeriesPoint, Study, TrialRecord};
 
@@ -181,5 +193,26 @@ mod tests {
         });
         let text = over_parameter(&Study { cells: clients.collect(), ..Study::default() }, Colour::Never);
         assert!(text.starts_with(" OP/S\n") && text.contains("highest 3.00k at 3"), "{text}");
+    }
+
+    #[test]
+    fn a_long_name_takes_bars_and_is_not_cut() {
+        let series =
+            (1..=60).map(|at| SeriesPoint { at_s: f64::from(at), operations: 400_000, ..SeriesPoint::default() });
+        let trial = TrialRecord { operations: 1, makespan_s: 60.0, series: series.collect(), ..TrialRecord::default() };
+        let bars = |store: &str| {
+            let cell = Cell {
+                store: store.into(),
+                trials: vec![trial.clone()],
+                makespan_s: Some(Quantity::single(60.0)),
+                verdict: study::Verdict::of([]),
+                ..Cell::default()
+            };
+            let text = over_time(&Study { cells: vec![cell], ..Study::default() }, Colour::Never);
+            assert!(text.contains(store), "{text}");
+            text.matches('█').count()
+        };
+        assert_eq!(bars("redis"), super::BARS);
+        assert!(bars("mysql-memcached-unix-of-1234") < super::BARS);
     }
 }

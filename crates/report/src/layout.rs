@@ -86,6 +86,7 @@ pub(crate) struct Table {
     widths: Vec<usize>,
     stretch: usize,
     hidden: Vec<usize>,
+    longest_word: usize,
 }
 
 impl Table {
@@ -120,7 +121,12 @@ impl Table {
         let least = if line < WIDTH { (0..spare.len()).find(|n| left(&spare[..*n]) >= needed) } else { Some(0) };
         let hidden = spare[..least.unwrap_or(spare.len())].to_vec();
         widths[stretch] = widths[stretch].min(left(&hidden)).max(LEAST_STRETCH);
-        Table { columns: columns.to_vec(), widths, stretch, hidden }
+        Table { columns: columns.to_vec(), widths, stretch, hidden, longest_word: needed }
+    }
+
+    /// Whether the stretched column is narrower than a word in it.
+    pub(crate) fn cuts_words(&self) -> bool {
+        self.widths[self.stretch] < self.longest_word
     }
 
     /// Titles of the columns that are left out.
