@@ -45,12 +45,12 @@ pub struct Separation {
 /// trials on), and with groups of equal median and unequal noise. Beside groups that really differ, equal ones are separated no more
 /// often.
 ///
-/// `None` for a pair in which a group has fewer than [`FEWEST_TRIALS`] or a figure that is not finite and above 0. Cost: 1 µs a pair,
-/// and 1 µs a group.
+/// `None` for a pair in which a group has fewer than [`FEWEST_TRIALS`] or a figure that is not finite and above 0. Cost: 1 µs per pair,
+/// and 1 µs per group.
 ///
 /// ```
-/// use stats::{Trials, separations};
-/// let of = |figures| Trials { figures, step: 0.0 };
+/// use stats::{TrialFigures, separations};
+/// let of = |figures| TrialFigures { figures, step: 0.0 };
 /// let groups = [of(&[1.0, 1.1, 1.05]), of(&[2.0, 2.1, 2.2]), of(&[2.05, 2.15, 2.1])];
 /// let found: Vec<bool> = separations(&groups, &[(0, 1), (0, 2), (1, 2)]).into_iter().map(|it| it.unwrap().p_holm < 0.05).collect();
 /// assert_eq!(found, [true, true, false]);
