@@ -43,7 +43,7 @@ fn any_bytes_do_as_key_and_value() {
         vec![0; rig().capabilities().max_key_bytes],
     ]);
     for key in &keys {
-        assert_eq!(client.put(key, &[&all[..], key].concat()), OwnedReply::Done, "{key:?}");
+        assert_eq!(client.put(key, [&all[..], key].concat()), OwnedReply::Done, "{key:?}");
     }
     for key in &keys {
         assert!(client.get(key) == OwnedReply::Value([&all[..], key].concat()), "{key:?}");

@@ -262,7 +262,7 @@ fn a_session_survives_a_restart_of_its_server() {
             assert_eq!(client.put("k", "before"), OwnedReply::Done);
             server.restart();
             let mut rounds = 0;
-            while client.on_slots(&gets).iter().any(|answer| loss(&answer).is_some()) {
+            while client.on_slots(&gets).iter().any(|answer| loss(answer).is_some()) {
                 rounds += 1;
                 assert!(rounds <= 3, "{spec} {clients}: the session does not recover");
             }

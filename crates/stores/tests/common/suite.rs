@@ -57,10 +57,10 @@ pub fn all_bytes_come_back_from_keys_and_values(rig: &Rig) {
     assert_eq!(client.get(&all), OwnedReply::Value(all.clone()));
     for byte in all {
         let key = [b'b', byte];
-        assert_eq!(client.put(&key, &[byte, byte]), OwnedReply::Done);
+        assert_eq!(client.put(key, [byte, byte]), OwnedReply::Done);
     }
     for byte in 0..=255 {
-        assert_eq!(client.get(&[b'b', byte]), OwnedReply::Value(vec![byte, byte]));
+        assert_eq!(client.get([b'b', byte]), OwnedReply::Value(vec![byte, byte]));
     }
     for odd in [&b"\r\nGET x\r\n"[..], b"'; DROP TABLE kvtrial_kv; --", b"$set", b"a.b.c", b"\xff\xfe\0", b"%s ? $1 \\"]
     {
