@@ -387,7 +387,7 @@ fn the_next_start_after_sigkill_ends_what_a_server_had_detached() {
     assert_eq!(names_in(running.base.path()), [""; 0]);
     // Only the one that has left session, environment and directory may be left: it cannot be told from anybody else's.
     for pid in survivors(&running.processes) {
-        assert_eq!(command_of(pid), "sleep\01004\0");
+        assert_eq!(command_of(pid), "sleep\x001004\0");
         // SAFETY: kill touches no memory.
         unsafe { libc::kill(pid, libc::SIGKILL) };
     }
