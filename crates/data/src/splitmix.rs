@@ -33,6 +33,12 @@ impl Rng {
         Rng(seed)
     }
 
+    /// The generator of this seed after `draws` numbers were drawn from it.
+    #[inline]
+    pub fn after(seed: u64, draws: u64) -> Rng {
+        Rng(seed.wrapping_add(draws.wrapping_mul(GAMMA)))
+    }
+
     /// The next 64 bits.
     #[inline]
     pub fn u64(&mut self) -> u64 {
@@ -62,5 +68,6 @@ mod tests {
         assert_eq!((mix(0), mix(1)), (0xe220a8397b1dcdaf, 0x910a2dec89025cc1));
         let mut rng = Rng::new(42);
         assert_eq!([rng.u64(), rng.u64(), rng.u64()], [0xbdd732262feb6e95, 0x28efe333b266f103, 0x47526757130f9f52]);
+        assert_eq!(Rng::after(42, 2).u64(), 0x47526757130f9f52);
     }
 }

@@ -1,6 +1,6 @@
 //! The client threads of a trial, and the phases they run.
 
-use crate::growth::Growth;
+use crate::growth::{Gaps, Growth};
 use crate::lane::{Lane, Signals};
 use crate::outcome::{End, Outcome};
 use crate::phase::{ThreadEnd, gather, shares, whole};
@@ -8,9 +8,10 @@ use crate::pulse::{Pulse, Pulses};
 use crate::schedule::Schedule;
 use crate::settings::{Arrivals, Settings};
 use crate::starting_line::{Start, StartingLine};
-use job::{Phase, Trial};
+use job::{Pace, Phase, Trial};
 use measure::{Clock, thread_cpu};
 use measure::{Live, Progress};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -43,6 +44,8 @@ pub struct Crew<'scope, 'env> {
     on: On<'env>,
     shares: Vec<Range<u32>>,
     members: Vec<Member<'scope>>,
+    /// Operations per second of the phases that were run.
+    rates: BTreeMap<usize, f64>,
 }
 
 /// What all phases have in common.
@@ -65,7 +68,13 @@ impl<'env> Crew<'_, 'env> {
     ) -> T {
         std::thread::scope(|scope| {
             let shares = shares(settings, store.threading());
-            work(&mut Crew { scope, on: On { store, trial, settings, stop }, shares, members: Vec::new() })
+            work(&mut Crew {
+                scope,
+                on: On { store, trial, settings, stop },
+                shares,
+                members: Vec::new(),
+                rates: BTreeMap::new(),
+            })
         })
     }
 
@@ -83,7 +92,7 @@ impl<'env> Crew<'_, 'env> {
             return Ok(whole(result, Duration::from_nanos(clock.ns(clock.now() - begin))));
         }
         let settings = match phase {
-            Some(Phase { timed: true, .. }) => *settings,
+            Some(Phase { timed: true, pace, .. }) => Settings { arrivals: self.arrivals(pace), ..*settings },
             _ => Settings { arrivals: Arrivals::Closed, duration: None, ..*settings },
         };
         self.muster()?;
@@ -107,7 +116,28 @@ impl<'env> Crew<'_, 'env> {
         }
         let ends = ends.into_iter().collect::<Result<Vec<ThreadEnd>, StoreError>>()?;
         let operations = phase.and_then(|phase| phase.operations);
-        Ok(gather(ends, &settings, operations, &clock))
+        let outcome = gather(ends, &settings, operations, &clock);
+        self.rates.insert(index, outcome.counts.operations as f64 / outcome.elapsed.as_secs_f64().max(1e-9));
+        Ok(outcome)
+    }
+
+    /// When the operations of a timed phase of this pace are sent.
+    fn arrivals(&self, pace: Pace) -> Arrivals {
+        let asked = self.on.settings.arrivals;
+        match pace {
+            Pace::AsAsked => asked,
+            Pace::Highest => Arrivals::Closed,
+            Pace::ShareOf { phase, percent } => {
+                let rate = self.rates.get(&phase).copied().filter(|&rate| rate > 0.0);
+                rate.map_or(Arrivals::Closed, |rate| {
+                    let ops_per_s = rate * f64::from(percent) / 100.0;
+                    match asked {
+                        Arrivals::Poisson { .. } => Arrivals::Poisson { ops_per_s },
+                        Arrivals::Closed | Arrivals::Fixed { .. } => Arrivals::Fixed { ops_per_s },
+                    }
+                })
+            }
+        }
     }
 
     /// Starts the threads, where there are none.
@@ -247,8 +277,9 @@ fn carry_out(
     };
     let before = session.reconnected();
     let slots = clients.start * settings.pipeline..clients.end * settings.pipeline;
-    let records = trial.phases().get(index).and_then(|phase| phase.stores).filter(|_| schedule.is_none());
-    let growth = Growth::new(&Clock::get(), records, threads);
+    let records = trial.phases().get(index).and_then(|phase| phase.stores);
+    let gaps_are = if schedule.is_none() { Gaps::Waiting } else { Gaps::Paced };
+    let growth = Growth::new(&Clock::get(), records, threads, gaps_are);
     let pulse = &meeting.pulses[number];
     let signals = Signals { stop, live: &meeting.live, pulse };
     let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), &settings, schedule, signals, growth);

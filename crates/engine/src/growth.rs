@@ -1,11 +1,12 @@
 //! Rate and tail against records stored, and stalls: looked at once per batch of operations, never once per operation.
 
-use measure::Histograms;
-use measure::{COARSE_BUCKETS as BUCKETS, CoarseCounts, coarse_p99};
+use measure::{COARSE_BUCKETS as BUCKETS, CoarseCounts, coarse_percentile};
 use measure::{Clock, Ticks};
+use measure::{Histogram, Histograms};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use study::{CurvePoint, Stall};
+use store::OperationKind;
+use study::{CurvePoint, GetTimes, Stall};
 
 /// Most records between two points, and points there are at least.
 const MOST_RECORDS: u64 = 1_000_000;
@@ -22,12 +23,24 @@ struct Point {
     records: u64,
     at: Ticks,
     counts: [u32; BUCKETS],
+    /// The gets among them.
+    gets: [u32; BUCKETS],
 }
 
 struct Gap {
     start: Ticks,
     end: Ticks,
     records: u64,
+}
+
+/// What a time between two batches says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Gaps {
+    /// Closed loop: the client waited for a reply.
+    #[default]
+    Waiting,
+    /// Open loop: perhaps nothing was due.
+    Paced,
 }
 
 /// One thread's view.
@@ -37,9 +50,11 @@ pub(crate) struct Growth {
     next: u64,
     points: Vec<Point>,
     seen: [u64; BUCKETS],
+    seen_gets: [u64; BUCKETS],
     start: Ticks,
     last: Ticks,
     gaps: u64,
+    gaps_are: Gaps,
     stall: Ticks,
     stalls: Vec<Gap>,
     records: u64,
@@ -47,16 +62,18 @@ pub(crate) struct Growth {
 
 impl Growth {
     /// Watches a thread that will store about `records` / `threads` records; `None`: does not watch.
-    pub(crate) fn new(clock: &Clock, records: Option<u64>, threads: u32) -> Growth {
+    pub(crate) fn new(clock: &Clock, records: Option<u64>, threads: u32, gaps_are: Gaps) -> Growth {
         let step = records.map_or(0, |records| (records / POINTS).clamp(1, MOST_RECORDS).div_ceil(u64::from(threads)));
         Growth {
             step,
             next: if step == 0 { u64::MAX } else { step },
             points: Vec::new(),
             seen: [0; BUCKETS],
+            seen_gets: [0; BUCKETS],
             start: 0,
             last: 0,
             gaps: 0,
+            gaps_are,
             stall: clock.ticks(STALL),
             stalls: Vec::new(),
             records: 0,
@@ -92,21 +109,16 @@ impl Growth {
     #[cold]
     fn unusual(&mut self, now: Ticks, gap: Ticks) {
         let usual = (self.last - self.start) / self.gaps.max(1);
-        if self.gaps >= KNOWN && gap > UNUSUAL * usual && self.stalls.len() < STALLS {
+        if self.gaps_are == Gaps::Waiting && self.gaps >= KNOWN && gap > UNUSUAL * usual && self.stalls.len() < STALLS {
             self.stalls.push(Gap { start: self.last, end: now, records: self.records });
         }
     }
 
     #[cold]
     fn point(&mut self, now: Ticks, histograms: &Histograms) {
-        let mut total = [0; BUCKETS];
-        histograms.response.iter().for_each(|histogram| histogram.add_coarse(&mut total));
-        let mut counts = [0; BUCKETS];
-        for ((count, total), seen) in counts.iter_mut().zip(&total).zip(self.seen.iter_mut()) {
-            *count = (total - *seen) as u32;
-            *seen = *total;
-        }
-        self.points.push(Point { records: self.records, at: now, counts });
+        let counts = since(&mut self.seen, &histograms.response);
+        let gets = since(&mut self.seen_gets, &histograms.response[OperationKind::Get as usize..][..1]);
+        self.points.push(Point { records: self.records, at: now, counts, gets });
         self.next = self.records + self.step;
     }
 
@@ -120,19 +132,41 @@ impl Growth {
 
     /// What was seen, apart from this process's clock: times count from `begin`, when the phase began.
     pub(crate) fn seen(self, clock: &Clock, begin: Ticks) -> Grown {
-        let since = |at: Ticks| clock.ns(at.saturating_sub(begin));
+        let after = |at: Ticks| clock.ns(at.saturating_sub(begin));
+        let coarse = |counts: &[u32]| CoarseCounts(counts.iter().map(|count| u64::from(*count)).collect());
         let point = |point: Point| GrownPoint {
             records: point.records,
-            at_ns: since(point.at),
-            counts: CoarseCounts(point.counts.iter().map(|count| u64::from(*count)).collect()),
+            at_ns: after(point.at),
+            counts: coarse(&point.counts),
+            gets: coarse(&point.gets),
         };
-        let gap = |gap: Gap| Pause { start_ns: since(gap.start), end_ns: since(gap.end), records: gap.records };
+        let gap = |gap: Gap| Pause { start_ns: after(gap.start), end_ns: after(gap.end), records: gap.records };
         Grown {
-            start_ns: since(self.start),
+            start_ns: after(self.start),
+            gaps_are: self.gaps_are,
             points: self.points.into_iter().map(point).collect(),
             pauses: self.stalls.into_iter().map(gap).collect(),
         }
     }
+}
+
+/// What was counted since the last time: `seen` has what was counted by then.
+fn since(seen: &mut [u64; BUCKETS], histograms: &[Histogram]) -> [u32; BUCKETS] {
+    let mut total = [0; BUCKETS];
+    histograms.iter().for_each(|histogram| histogram.add_coarse(&mut total));
+    let mut counts = [0; BUCKETS];
+    for ((count, total), seen) in counts.iter_mut().zip(&total).zip(seen) {
+        *count = (total - *seen) as u32;
+        *seen = *total;
+    }
+    counts
+}
+
+/// Percentiles of the gets, where there were other operations too.
+fn get_times(gets: &CoarseCounts, all: &CoarseCounts) -> Option<GetTimes> {
+    let at = |percent| coarse_percentile(gets.0.iter().copied(), percent);
+    let times = GetTimes { p50_ns: at(50)?, p99_ns: at(99)?, max_ns: at(100)? };
+    (gets != all).then_some(times)
 }
 
 /// What one thread saw of a store's growth; those of all threads make up the curve.
@@ -140,6 +174,7 @@ impl Growth {
 pub struct Grown {
     /// When the thread began, since the phase began.
     start_ns: u64,
+    gaps_are: Gaps,
     points: Vec<GrownPoint>,
     pauses: Vec<Pause>,
 }
@@ -149,6 +184,7 @@ struct GrownPoint {
     records: u64,
     at_ns: u64,
     counts: CoarseCounts,
+    gets: CoarseCounts,
 }
 
 /// A time without any reply.
@@ -164,32 +200,48 @@ fn seconds(ns: u64) -> f64 {
 }
 
 impl Grown {
-    /// All threads' points as one curve. With several threads a point is reached when the last of them has stored its share.
+    /// All threads' points as one curve: about as many points as one thread has. Between two points of its own a thread has stored as many
+    /// records as if it stored them at an even rate.
     pub(crate) fn curve(all: &[Grown]) -> Vec<CurvePoint> {
         let Some(start_ns) = all.iter().map(|grown| grown.start_ns).min() else { return Vec::new() };
-        let longest = all.iter().map(|grown| grown.points.len()).max().unwrap_or(0);
-        let (mut curve, mut before) = (Vec::with_capacity(longest), (0, 0.0));
-        for number in 0..longest {
-            let (mut records, mut at_ns, mut counts) = (0, 0, CoarseCounts::default());
-            for grown in all {
-                // A thread that is done stays at its last point.
-                let Some(point) = grown.points.get(number).or(grown.points.last()) else { continue };
-                records += point.records;
-                at_ns = at_ns.max(point.at_ns);
-                if number < grown.points.len() {
-                    counts.add(&point.counts);
-                }
+        let mut reached: Vec<&GrownPoint> = all.iter().flat_map(|grown| &grown.points).collect();
+        reached.sort_unstable_by_key(|point| point.at_ns);
+        let (mut curve, mut before) = (Vec::new(), (0, 0.0));
+        let (mut counts, mut gets) = (CoarseCounts::default(), CoarseCounts::default());
+        for (number, point) in reached.iter().enumerate() {
+            counts.add(&point.counts);
+            gets.add(&point.gets);
+            if (number + 1) % all.len() > 0 && number + 1 < reached.len() {
+                continue;
             }
-            let at_s = seconds(at_ns.saturating_sub(start_ns));
+            let records = all.iter().map(|grown| grown.records_by(point.at_ns)).sum();
+            let at_s = seconds(point.at_ns.saturating_sub(start_ns));
             let elapsed_s = at_s - before.1;
             if records > before.0 && elapsed_s > 0.0 {
-                let p99_ns = coarse_p99(counts.0.iter().copied()).unwrap_or(0);
+                let p99_ns = coarse_percentile(counts.0.iter().copied(), 99).unwrap_or(0);
                 let ops_per_s = (records - before.0) as f64 / elapsed_s;
-                curve.push(CurvePoint { records, at_s, ops_per_s, p99_ns, ..CurvePoint::default() });
+                let gets = get_times(&std::mem::take(&mut gets), &std::mem::take(&mut counts));
+                curve.push(CurvePoint { records, at_s, ops_per_s, p99_ns, gets, ..CurvePoint::default() });
                 before = (records, at_s);
             }
         }
         curve
+    }
+
+    /// Records stored by then.
+    fn records_by(&self, at_ns: u64) -> u64 {
+        let after = self.points.partition_point(|point| point.at_ns < at_ns);
+        let (from, from_ns) = after
+            .checked_sub(1)
+            .map_or((0, self.start_ns), |last| (self.points[last].records, self.points[last].at_ns));
+        let Some(next) = self.points.get(after) else { return from };
+        let share = at_ns.saturating_sub(from_ns) as f64 / next.at_ns.saturating_sub(from_ns).max(1) as f64;
+        from + ((next.records - from) as f64 * share) as u64
+    }
+
+    /// Whether stalls were looked for: not in an open loop.
+    pub(crate) fn looks_for_stalls(all: &[Grown]) -> bool {
+        all.iter().all(|grown| grown.gaps_are == Gaps::Waiting)
     }
 
     /// All threads' stalls in order of time. Stalls of several threads that overlap are one.
@@ -228,15 +280,16 @@ impl Grown {
 
 #[cfg(test)]
 mod tests {
-    use super::{Grown, Growth};
-    use measure::Clock;
+    use super::{Gaps, Grown, GrownPoint, Growth};
     use measure::Histograms;
+    use measure::{Clock, CoarseCounts};
     use std::time::Duration;
 
     /// Batches of 100 records a millisecond, with one of 500 ms in the middle.
     fn grown(clock: &Clock, records: u64, threads: u32) -> Grown {
         let ms = clock.ticks(Duration::from_millis(1));
-        let (mut growth, mut histograms) = (Growth::new(clock, Some(records), threads), Histograms::default());
+        let (mut growth, mut histograms) =
+            (Growth::new(clock, Some(records), threads, Gaps::Waiting), Histograms::default());
         growth.begin(1000);
         let (mut now, own) = (1000, records / u64::from(threads));
         for stored in (100..=own).step_by(100) {
@@ -263,6 +316,39 @@ mod tests {
     }
 
     #[test]
+    fn a_gap_is_no_stall_where_perhaps_nothing_was_due() {
+        let clock = Clock::get();
+        let seen = |gaps_are| {
+            let mut growth = Growth::new(&clock, Some(1000), 1, gaps_are);
+            growth.begin(0);
+            let ms = clock.ticks(Duration::from_millis(1));
+            (1..=50).for_each(|batch| growth.batch(batch * ms, batch, &Histograms::default()));
+            growth.batch(550 * ms, 51, &Histograms::default());
+            [growth.seen(&clock, 0)]
+        };
+        assert_eq!(Grown::stalls(&seen(Gaps::Waiting)).len(), 1);
+        assert_eq!(Grown::stalls(&seen(Gaps::Paced)), []);
+        assert!(Grown::looks_for_stalls(&seen(Gaps::Waiting)) && !Grown::looks_for_stalls(&seen(Gaps::Paced)));
+    }
+
+    #[test]
+    fn threads_that_take_turns_make_one_even_curve() {
+        let turn = |first: u64| {
+            let point = |step: u64| GrownPoint {
+                records: step * 10,
+                at_ns: (first + step) * 1_000_000,
+                counts: CoarseCounts::default(),
+                gets: CoarseCounts::default(),
+            };
+            Grown { start_ns: first * 1_000_000, points: (1..=100).map(point).collect(), ..Grown::default() }
+        };
+        let curve = Grown::curve(&[turn(0), turn(100)]);
+        assert_eq!(curve.last().map(|point| (point.records, point.at_s)), Some((2000, 0.2)));
+        assert!(curve.iter().all(|point| (point.ops_per_s / 10_000.0 - 1.0).abs() < 0.01), "{curve:?}");
+        assert_eq!(curve.len(), 100);
+    }
+
+    #[test]
     fn a_stall_is_found_once_with_its_length_and_what_it_cost() {
         let clock = Clock::get();
         for threads in [1, 2] {
@@ -279,12 +365,12 @@ mod tests {
     #[test]
     fn batches_that_always_take_long_are_no_stalls_and_what_is_not_watched_has_no_curve() {
         let clock = Clock::get();
-        let mut growth = Growth::new(&clock, Some(1000), 1);
+        let mut growth = Growth::new(&clock, Some(1000), 1, Gaps::Waiting);
         growth.begin(0);
         for batch in 1..=50 {
             growth.batch(batch * clock.ticks(Duration::from_millis(30)), batch, &Histograms::default());
         }
         assert!(Grown::stalls(&[growth.seen(&clock, 0)]).is_empty());
-        assert!(!Growth::new(&clock, None, 1).watches());
+        assert!(!Growth::new(&clock, None, 1, Gaps::Waiting).watches());
     }
 }

@@ -8,7 +8,7 @@ use crate::growth::Growth;
 use crate::outcome::End;
 use crate::pulse::Pulse;
 use crate::schedule::Schedule;
-use crate::settings::Settings;
+use crate::settings::{Outages, Settings};
 use job::Books;
 use job::{Think, Worker};
 use measure::Live;
@@ -82,6 +82,8 @@ pub(crate) struct Lane<'a> {
     submitted: Vec<Slot>,
     now: Ticks,
     next_scan: Ticks,
+    /// Consecutive lost connections after which the store is given up.
+    give_up_after: u32,
     /// While connections are lost: until when a good reply must have come.
     lost_end: Ticks,
     published: u64,
@@ -124,6 +126,10 @@ impl<'a> Lane<'a> {
             submitted: Vec::with_capacity(slots as usize),
             now: 0,
             next_scan: 0,
+            give_up_after: match settings.outages {
+                Outages::GiveUp => GIVE_UP_AFTER,
+                Outages::Endure => u32::MAX,
+            },
             lost_end: Ticks::MAX,
             published: 0,
             at_once: true,
@@ -201,7 +207,7 @@ impl<'a> Lane<'a> {
         } else if self.lost_end == Ticks::MAX {
             self.lost_end = self.now.saturating_add(self.deadline);
         }
-        self.books.lost_in_a_row >= GIVE_UP_AFTER || self.now > self.lost_end
+        self.books.lost_in_a_row >= self.give_up_after || self.now > self.lost_end
     }
 
     /// Whether nothing more will be sent, given that nothing is in flight.

@@ -18,4 +18,4 @@ mod starting_line;
 pub use crew::{Crew, run_phase};
 pub use growth::Grown;
 pub use outcome::{End, Outcome};
-pub use settings::{Arrivals, Settings, Timing};
+pub use settings::{Arrivals, Outages, Settings, Timing};

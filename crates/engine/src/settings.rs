@@ -39,6 +39,15 @@ impl Timing {
     }
 }
 
+/// What is done when connections are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outages {
+    /// The store is given up after many in a row, or after the deadline.
+    GiveUp,
+    /// Only after the deadline: nodes are taken down on purpose.
+    Endure,
+}
+
 /// Deadlines of one operation that a request to the store as a whole may take: it touches every record.
 const WHOLE_STORE_PATIENCE: u32 = 60;
 
@@ -58,6 +67,8 @@ pub struct Settings {
     pub duration: Option<Duration>,
     /// Longest wait for any reply; then the phase ends and the trial is void.
     pub deadline: Duration,
+    /// What is done when connections are lost.
+    pub outages: Outages,
     /// Which operations are timed.
     pub timing: Timing,
     /// Seed of random arrivals.
@@ -73,6 +84,7 @@ impl Default for Settings {
             arrivals: Arrivals::Closed,
             duration: None,
             deadline: Duration::from_secs(10),
+            outages: Outages::GiveUp,
             timing: Timing::Every,
             seed: 42,
         }

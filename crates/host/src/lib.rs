@@ -5,6 +5,7 @@
 //!   started again and joined by others when that is wanted. What is done to a node on purpose is not taken for its fall.
 //! * [`interrupt`] turns signals into a flag, and guarantees that nothing is left behind even when nobody looks at the flag.
 //! * [`facts`](fn@facts), [`NoiseMeter`], [`ProcessUse`]: the machine before, what disturbed it during, what kvtrial used itself.
+//! * [`fetch`]: getting the program of a store that no package of the system has, checked file by file.
 //! * [`worker`]: processes of kvtrial's own that carry out trials: a nursery, and the workers forked from it.
 //!
 //! No orphan, ever. A server runs in the foreground in a session of its own and is killed by the kernel when kvtrial ends in
@@ -22,6 +23,7 @@ mod channel;
 mod check;
 mod disk;
 mod facts;
+pub mod fetch;
 mod guard;
 pub mod interrupt;
 mod lease;

@@ -10,7 +10,7 @@ use crate::tree;
 use crate::watch::Watched;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use store::{Deployment, Endpoint, Place, Role, StoreError};
+use store::{Deployment, Endpoint, Joining, Members, Place, Role, StoreError};
 use study::{Secret, ServerUse};
 
 /// A running deployment. Dropping it stops its nodes and removes its directory.
@@ -20,6 +20,8 @@ pub struct Nodes {
     pub(crate) secret: Secret,
     pub(crate) lease: Lease,
     pub(crate) running: Mutex<Vec<Running>>,
+    /// How one more joins them.
+    pub(crate) joining: Option<Joining>,
 }
 
 /// A node as it stands.
@@ -51,6 +53,16 @@ impl Nodes {
             disk_bytes: allocated_bytes(&it.directory, it.logs.files()),
         };
         self.running().iter().map(state).collect()
+    }
+
+    /// Their names, in the order they were planned in.
+    pub fn names(&self) -> Vec<String> {
+        self.running().iter().map(|it| it.node.name.clone()).collect()
+    }
+
+    /// The name of the node after these.
+    pub fn next_name(nodes: usize) -> String {
+        format!("node{}", nodes + 1)
     }
 
     /// Whether there is more than one.
@@ -150,6 +162,20 @@ impl Nodes {
             }
             added.map(drop)
         })
+    }
+
+    /// Starts one node more and lets it join those that run, as the store's plan has it; returns its name when it has its share.
+    ///
+    /// # Errors
+    /// The store's nodes cannot be joined, or this one did not get so far; then it is gone again.
+    pub fn join(&self) -> Result<String, StoreError> {
+        let name = Nodes::next_name(self.running().len());
+        let Some(joining) = self.joining else { return Err(self.refusal(&name, "cannot join while it serves")) };
+        self.add(|place| {
+            let members = Members { name: name.clone(), endpoints: self.serving() };
+            joining(&self.builder.spec, place, &members)
+        })?;
+        Ok(name)
     }
 
     /// What all nodes have used since they were started, those that were taken down included: CPU seconds and peak resident sets.

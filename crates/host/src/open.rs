@@ -61,7 +61,7 @@ impl Opening {
     pub fn open(&self, info: &'static StoreInfo, spec: &Spec) -> Result<OpenStore, StoreError> {
         let (premises, connected) = self.prepare(info, spec)?;
         let store = match connected {
-            Some(store) => layers::apply(spec, store)?,
+            Some(store) => layers::apply(info, spec, store)?,
             None => premises.whereabouts.open(info, spec)?,
         };
         Ok(OpenStore { _thaw: Thaw(premises.thaw.0.clone()), store, premises })
@@ -76,14 +76,9 @@ impl Opening {
     }
 
     /// The premises, and the first connection to a server that was started.
-    fn prepare(
-        &self,
-        info: &'static StoreInfo,
-        layered: &Spec,
-    ) -> Result<(Premises, Option<Box<dyn Store>>), StoreError> {
+    fn prepare(&self, info: &'static StoreInfo, spec: &Spec) -> Result<(Premises, Option<Box<dyn Store>>), StoreError> {
         info.built()?;
-        info.check_options(layered)?;
-        let spec = &layers::beneath(layered);
+        info.check_options(spec)?;
         let unsupported = |problem: String| StoreError::Unsupported { store: info.name.into(), problem };
         let mut connected = None;
         let (reached, behind) = match (info.opener, &spec.target) {
@@ -98,17 +93,19 @@ impl Opening {
                     "it is a library, not a server; write '{name}', or '{name}:/a/path' for your own files"
                 )));
             }
-            (Opener::Server { plan, connect, .. }, Target::Private) => {
-                let builder = || Builder { info, spec: spec.clone(), cpus: self.server_cpus.clone(), connect };
-                let (nodes, store) = start(builder, &self.base, plan)?;
+            (Opener::Server { .. }, Target::Private) => {
+                let builder = || Builder { info, spec: spec.clone(), cpus: self.server_cpus.clone() };
+                let (nodes, store) = start(builder, &self.base)?;
                 connected = Some(store);
                 (Reached::Endpoints(nodes.endpoints()), Behind::Nodes(Arc::new(nodes)))
             }
             (Opener::Server { usual_port, .. }, Target::Server(authority)) => {
-                let endpoint = Endpoint::of(authority, usual_port);
-                let found = listeners(&endpoint.address);
+                let endpoints = Endpoint::of(authority, usual_port);
+                let mut found: Vec<Pid> = endpoints.iter().flat_map(|it| listeners(&it.address)).collect();
+                found.sort_unstable();
+                found.dedup();
                 let behind = if found.is_empty() { Behind::Users } else { Behind::UsersHere(found) };
-                (Reached::Endpoints(vec![endpoint]), behind)
+                (Reached::Endpoints(endpoints), behind)
             }
             (Opener::Server { usual_port, .. }, Target::Path(_)) => {
                 let name = info.name;
@@ -120,7 +117,7 @@ impl Opening {
         let asking = if matches!(spec.target, Target::Server(_)) { self.asking } else { Asking::Unasked };
         let whereabouts = Whereabouts { asking, ..behind.whereabouts(reached) };
         let thaw = Thaw(behind.nodes().cloned());
-        Ok((Premises { thaw, spec: layered.clone(), whereabouts, behind }, connected))
+        Ok((Premises { thaw, spec: spec.clone(), whereabouts, behind }, connected))
     }
 }
 

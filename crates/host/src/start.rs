@@ -20,8 +20,8 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant};
 use store::{
-    CommandLine, Connect, Deployment, Endpoint, Forming, Node, Place, PlanDeployment, Ready, Role, ServerPlan, Store,
-    StoreError, StoreInfo,
+    CommandLine, Deployment, Endpoint, Forming, FormingStep, Node, Place, Ready, Role, ServerPlan, Store, StoreError,
+    StoreInfo,
 };
 use study::{Address, ServerUse, Spec};
 
@@ -41,12 +41,10 @@ const INTERRUPTED: &str = "kvtrial was interrupted";
 pub struct Builder {
     /// The store.
     pub info: &'static StoreInfo,
-    /// As the user named it, without layers.
+    /// As the user named it.
     pub spec: Spec,
     /// Processors they may use; all when empty.
     pub cpus: Vec<usize>,
-    /// The adapter's way to connect.
-    pub connect: Connect,
 }
 
 /// Why nodes did not start.
@@ -75,17 +73,16 @@ impl From<StoreError> for Failed {
 ///
 /// # Errors
 /// What went wrong, with the end of the log.
-pub fn start(
-    builder: impl Fn() -> Builder,
-    base: &Path,
-    plan: PlanDeployment,
-) -> Result<(Nodes, Box<dyn Store>), StoreError> {
+pub fn start(builder: impl Fn() -> Builder, base: &Path) -> Result<(Nodes, Box<dyn Store>), StoreError> {
     retrying(|| {
         let builder = builder();
         let lease = Lease::take(base)?;
         let secret = secret::fresh().map_err(|error| builder.not_started(format!("no random bytes: {error}")))?;
-        let nodes = Nodes { builder, ports: Ports::default(), secret, lease, running: Mutex::default() };
-        let store = nodes.bring_up(plan(&nodes.builder.spec, &mut nodes.place())?)?;
+        let mut nodes =
+            Nodes { builder, ports: Ports::default(), secret, lease, running: Mutex::default(), joining: None };
+        let deployment = nodes.builder.info.plan(&nodes.builder.spec, &mut nodes.place())?;
+        nodes.joining = deployment.joining;
+        let store = nodes.bring_up(deployment)?;
         settle::settle(nodes.lease.store(), settle::Handles::Closed)
             .map_err(|(path, source)| StoreError::Io { path, source })?;
         Ok((nodes, store))
@@ -112,7 +109,7 @@ impl Nodes {
 
     /// Starts nodes step by step, forms them, and connects to all that run then.
     pub(crate) fn bring_up(&self, deployment: Deployment) -> Result<Box<dyn Store>, Failed> {
-        let Deployment { mut nodes, forming } = deployment;
+        let Deployment { mut nodes, forming, .. } = deployment;
         nodes.sort_by_key(|node| node.step);
         let alone = nodes.len() == 1 && forming.is_none() && self.running().is_empty();
         let mut connected = None;
@@ -208,14 +205,43 @@ impl Nodes {
         Err(self.builder.not_started(format!("{} {problem}{log}", line.program.display())))
     }
 
-    /// Runs the commands that make one store of the nodes.
+    /// Does what makes one store of the nodes.
     fn form(&self, forming: &Forming, deadline: Instant) -> Result<(), StoreError> {
         let output = self.lease.output_of(FORMING);
-        for line in &forming.commands {
-            let pid = self.run(line, self.lease.store(), &output, None)?;
-            self.finish(line, pid, deadline, forming.timeout, &output)?;
+        for step in &forming.steps {
+            match step {
+                FormingStep::Run(line) => {
+                    let pid = self.run(line, self.lease.store(), &output, None)?;
+                    self.finish(line, pid, deadline, forming.timeout, &output)?;
+                }
+                FormingStep::Until(holds) => self.await_that(*holds, deadline, forming.timeout)?,
+            }
         }
         Ok(())
+    }
+
+    /// Asks the nodes that run until something is so.
+    fn await_that(
+        &self,
+        holds: fn(&[Endpoint]) -> Result<(), StoreError>,
+        deadline: Instant,
+        timeout: Duration,
+    ) -> Result<(), StoreError> {
+        let endpoints = self.serving();
+        loop {
+            let Err(missing) = holds(&endpoints) else { return Ok(()) };
+            if interrupt::requested() {
+                return Err(self.builder.not_started(INTERRUPTED.into()));
+            }
+            if let Some(fallen) = self.fallen() {
+                return Err(self.builder.not_started(format!("{fallen}{}", fallen.log_end)));
+            }
+            if Instant::now() >= deadline {
+                let problem = format!("its nodes did not become one in {} s: {missing}", timeout.as_secs_f64());
+                return Err(self.builder.not_started(problem));
+            }
+            thread::sleep(RETRY);
+        }
     }
 
     /// Waits until a node is ready; the connection to it, where that is what it takes.
@@ -231,13 +257,16 @@ impl Nodes {
         self.await_result(&attempts, name, &[node.plan.endpoint], Instant::now() + timeout, timeout)
     }
 
+    /// Where nodes serve clients that run and are not frozen.
+    pub(crate) fn serving(&self) -> Vec<Endpoint> {
+        let running = self.running();
+        let serving = running.iter().filter(|it| it.node.role == Role::Clients && matches!(it.life, Life::Runs(_)));
+        serving.map(|it| it.node.plan.endpoint.clone()).collect()
+    }
+
     /// Connects to all nodes together, but those that were taken down or frozen.
     fn await_all(&self, deadline: Instant, timeout: Duration) -> Result<Box<dyn Store>, Failed> {
-        let endpoints: Vec<Endpoint> = {
-            let running = self.running();
-            let serving = running.iter().filter(|it| it.node.role == Role::Clients && matches!(it.life, Life::Runs(_)));
-            serving.map(|it| it.node.plan.endpoint.clone()).collect()
-        };
+        let endpoints = self.serving();
         let attempts = self.builder.attempts(endpoints.clone());
         let connected = self.await_result(&attempts, "", &endpoints, deadline, timeout)?;
         connected.ok_or_else(|| self.builder.not_started("nobody connected to it".into()).into())
@@ -327,8 +356,8 @@ impl Builder {
     }
 
     fn attempts(&self, endpoints: Vec<Endpoint>) -> Attempts {
-        let (connect, spec) = (self.connect, self.spec.clone());
-        Attempts::start(move || -> Attempted { connect(&spec, &endpoints).map(Some) })
+        let (info, spec) = (self.info, self.spec.clone());
+        Attempts::start(move || -> Attempted { info.connect(&spec, &endpoints).map(Some) })
     }
 
     fn not_found(&self, what: String) -> StoreError {

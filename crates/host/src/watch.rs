@@ -46,6 +46,8 @@ pub struct Sighting {
     pub major_faults: u64,
     /// Bytes sent to disks.
     pub written_bytes: u64,
+    /// Bytes read from disks: not those that were in memory.
+    pub read_bytes: u64,
     /// Time its threads were ready to run but had no processor, seconds.
     pub waited_s: f64,
 }
@@ -61,6 +63,7 @@ impl Sighting {
             rss_bytes: a.rss_bytes + b.rss_bytes,
             major_faults: a.major_faults + b.major_faults,
             written_bytes: a.written_bytes + b.written_bytes,
+            read_bytes: a.read_bytes + b.read_bytes,
             waited_s: a.waited_s + b.waited_s,
         };
         seen.reduce(sum).unwrap_or_else(|| Sighting::at("/proc/self"))
@@ -80,10 +83,12 @@ impl Sighting {
             .map(|thread| fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default())
             .map(|text| number(text.split_ascii_whitespace().nth(1)))
             .sum();
+        let io = read("io");
         Sighting {
             rss_bytes: number(read("statm").split_ascii_whitespace().nth(1)) * page_bytes,
             major_faults: number(after_name.split_ascii_whitespace().nth(9)),
-            written_bytes: line(&read("io"), "write_bytes:"),
+            written_bytes: line(&io, "write_bytes:"),
+            read_bytes: line(&io, "read_bytes:"),
             waited_s: waited_ns as f64 / 1e9,
         }
     }

@@ -38,18 +38,17 @@ impl Whereabouts {
     ///
     /// # Errors
     /// The store's, or that it is not reached that way.
-    pub fn open(&self, info: &'static StoreInfo, layered: &Spec) -> Result<Box<dyn Store>, StoreError> {
-        let spec = &layers::beneath(layered);
+    pub fn open(&self, info: &'static StoreInfo, spec: &Spec) -> Result<Box<dyn Store>, StoreError> {
         let store = match (info.opener, &self.reached) {
-            (Opener::Embedded(open), Reached::Directory(directory)) => {
-                let store = open(spec, directory)?;
+            (Opener::Embedded(_), Reached::Directory(directory)) => {
+                let store = info.open(spec, directory)?;
                 if self.directory.is_some() {
                     settle(directory, Handles::Kept).map_err(|(path, source)| StoreError::Io { path, source })?;
                 }
                 store
             }
-            (Opener::Server { connect, .. }, Reached::Endpoints(endpoints)) => {
-                let store = connect(spec, endpoints)?;
+            (Opener::Server { .. }, Reached::Endpoints(endpoints)) => {
+                let store = info.connect(spec, endpoints)?;
                 match (self.asking, endpoints.as_slice()) {
                     (Asking::Asked, [endpoint, ..]) => asked(store, &format!("{}://{endpoint}", info.name))?,
                     _ => store,
@@ -57,7 +56,7 @@ impl Whereabouts {
             }
             (_, other) => return Err(StoreError::Session(format!("{} is not reached by {other:?}", info.name))),
         };
-        layers::apply(layered, store)
+        layers::apply(info, spec, store)
     }
 
     /// Where the private servers listen, and how to log in; none where there are none.

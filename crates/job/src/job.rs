@@ -151,6 +151,25 @@ pub struct Phase {
     pub carries: Option<u64>,
     /// Whether it does work or only looks.
     pub purpose: Purpose,
+    /// When its operations are sent, if it is timed.
+    pub pace: Pace,
+}
+
+/// When the operations of a timed phase are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// As the user asked: as fast as replies come, or at `--rate`.
+    #[default]
+    AsAsked,
+    /// As fast as replies come, always.
+    Highest,
+    /// In an open loop at a share of the rate that an earlier phase of the same trial came to.
+    ShareOf {
+        /// The number of that phase.
+        phase: usize,
+        /// The share.
+        percent: u32,
+    },
 }
 
 /// What a phase is for.
@@ -170,7 +189,15 @@ impl Phase {
 
     /// A phase off the clock.
     pub const fn untimed(name: &'static str, operations: Option<u64>) -> Phase {
-        Phase { name, timed: false, operations, stores: None, carries: None, purpose: Purpose::Work }
+        Phase {
+            name,
+            timed: false,
+            operations,
+            stores: None,
+            carries: None,
+            purpose: Purpose::Work,
+            pace: Pace::AsAsked,
+        }
     }
 
     /// The phase that reads back the final state, off the clock.
@@ -181,6 +208,11 @@ impl Phase {
     /// The same phase, which stores this number of records: its growth is watched.
     pub const fn storing(self, records: u64) -> Phase {
         Phase { stores: Some(records), ..self }
+    }
+
+    /// The same phase, whose operations are sent at this pace.
+    pub const fn paced(self, pace: Pace) -> Phase {
+        Phase { pace, ..self }
     }
 
     /// The same phase, whose operations carry this number of records.

@@ -11,16 +11,16 @@
 //! each trial: of those the answer lists only what is `missing or wrong`, and the digest is equal and known all the same.
 
 mod chooser;
-mod judge;
+pub(crate) mod judge;
 pub mod key;
-mod ledger;
+pub(crate) mod ledger;
 mod load;
 pub mod plan;
 mod read_back;
-mod run;
-mod trial;
-mod value;
-mod workload;
+pub(crate) mod run;
+pub(crate) mod trial;
+pub(crate) mod value;
+pub(crate) mod workload;
 
 use data::digest::LineDigest;
 use job::{Job, JobError, JobInfo, JobRequest, Trial, TrialSetup};

@@ -209,6 +209,7 @@ fn every_job_sends_all_it_has_after_a_freeze_and_shows_how_late() {
         ("append", Some("gen:300:7"), ""),
         ("bulk", Some("gen:2000:7"), "batch=10"),
         ("crud", None, "rows=300"),
+        ("grow", None, "items=540 value=100"),
     ] {
         for (slots, poisson) in [((1, 1), false), ((1, 1), true), ((4, 4), false)] {
             let load = Load { slots, poisson, deadline: PATIENT };

@@ -13,7 +13,7 @@ mod series;
 
 pub use clock::{Clock, Ticks, thread_cpu};
 pub use counts::Counts;
-pub use histogram::{COARSE_BUCKETS, CoarseCounts, Histogram, coarse_p99};
+pub use histogram::{COARSE_BUCKETS, CoarseCounts, Histogram, coarse_percentile};
 pub use histograms::Histograms;
 pub use live::{Live, Progress};
 pub use series::{Series, Timeline};

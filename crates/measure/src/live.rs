@@ -1,7 +1,7 @@
 //! What a phase shows of itself while it runs. Its threads add to it where they pause anyway: operations when they look for
 //! work, latencies when an interval of their series ends. No single operation touches it.
 
-use crate::histogram::{COARSE_BUCKETS, coarse_p99};
+use crate::histogram::{COARSE_BUCKETS, coarse_percentile};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -66,7 +66,7 @@ impl Live {
         Progress {
             operations: self.operations.load(Ordering::Relaxed),
             errors: self.errors.load(Ordering::Relaxed),
-            p99_ns: coarse_p99(latencies.into_iter()),
+            p99_ns: coarse_percentile(latencies.into_iter(), 99),
             elapsed,
             silent,
         }

@@ -1,7 +1,7 @@
 //! Rate, errors and tail over time, in constant memory.
 
 use crate::clock::{Clock, Ticks};
-use crate::histogram::{COARSE_BUCKETS as BUCKETS, CoarseCounts, coarse_p99};
+use crate::histogram::{COARSE_BUCKETS as BUCKETS, CoarseCounts, coarse_percentile};
 use crate::histograms::Histograms;
 use crate::live::Live;
 use serde::{Deserialize, Serialize};
@@ -164,7 +164,7 @@ impl Part {
     }
 
     fn p99_ns(&self) -> u64 {
-        coarse_p99(self.counts.0.iter().copied()).map_or(0, |p99_ns| p99_ns.min(self.max_ns))
+        coarse_percentile(self.counts.0.iter().copied(), 99).map_or(0, |p99_ns| p99_ns.min(self.max_ns))
     }
 }
 

@@ -80,7 +80,14 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
             id: "growth",
             title: "Growth",
             intro: "What a store does as it fills.".into(),
-            parts: by_part(&|it| growth::charts(&it.part.cells, &it.part.label, identities, points)),
+            parts: grouped
+                .iter()
+                .map(|it| SectionPart {
+                    label: it.part.label.clone(),
+                    words: words::growth::sentences(&it.part.cells).collect(),
+                    charts: growth::charts(&it.part.cells, &it.part.label, identities, points),
+                })
+                .collect(),
         },
         Section {
             id: "latency",
@@ -102,7 +109,10 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
                 .iter()
                 .map(|it| SectionPart {
                     label: it.part.label.clone(),
-                    words: words::nodes::sentences(&it.part.cells).collect(),
+                    words: words::nodes::sentences(&it.part.cells)
+                        .chain(words::faults::sentences(&it.part.cells))
+                        .chain(words::moves::sentences(&it.part.cells))
+                        .collect(),
                     charts: resources::charts(&it.part.cells, &it.part.label, identities, batches),
                 })
                 .collect(),

@@ -248,7 +248,8 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
     {
         text += &paragraph(&note, 1, 3, Style::Warning, colour);
     }
-    for sentence in words::nodes::sentences(cells) {
+    let nodes = words::nodes::sentences(cells).chain(words::faults::sentences(cells));
+    for sentence in nodes.chain(words::moves::sentences(cells)).chain(words::growth::sentences(cells)) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
     text

@@ -79,8 +79,10 @@ impl<'a> Watch<'a> {
         self.look(elapsed);
         for point in curve {
             let later = self.looks.partition_point(|look| look.at_s < point.at_s).min(self.looks.len() - 1);
-            let look = self.looks[later];
+            let (first, look) = (self.looks[0].seen, self.looks[later]);
             (point.rss_bytes, point.disk_bytes) = (Some(look.seen.rss_bytes), look.disk_bytes);
+            point.written_bytes = Some(look.seen.written_bytes.saturating_sub(first.written_bytes));
+            point.read_bytes = Some(look.seen.read_bytes.saturating_sub(first.read_bytes));
         }
         if stalls.is_empty() {
             return;
@@ -145,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_stall_is_put_down_to_what_the_counters_say_and_to_nothing_else() {
-        let before = Sighting { rss_bytes: 1, major_faults: 10, written_bytes: 1000, waited_s: 1.0 };
+        let before = Sighting { rss_bytes: 1, major_faults: 10, written_bytes: 1000, read_bytes: 0, waited_s: 1.0 };
         let cause = |after: Sighting| outside(&before, &after, 0.1).and_then(|found| found.0);
         assert_eq!(cause(before), None);
         assert_eq!(cause(Sighting { major_faults: 12, ..before }).as_deref(), Some("swap"));

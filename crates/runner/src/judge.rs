@@ -12,6 +12,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) known_digest: Option<String>,
     /// The private server ended before it was to, or the worker gave no sign of life.
     pub(crate) broken_off: Option<Reason>,
+    /// Phases that were over before the first fault that was asked for; `None`: there was none.
+    pub(crate) faulted_from: Option<usize>,
     pub(crate) not_sent: u64,
     pub(crate) circumstances: Circumstances<'a>,
 }
@@ -21,8 +23,13 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
     let reason = |kind, count, example: String| Reason { kind, count, example };
     let mut verdict = Verdict::of([]);
     evidence.broken_off.take().into_iter().for_each(|found| verdict.add(found));
-    for (phase, outcome) in evidence.outcomes {
+    for (at, (phase, outcome)) in evidence.outcomes.iter().enumerate() {
+        let faulted = evidence.faulted_from.is_some_and(|from| at >= from);
         for mut found in outcome.offences.clone().into_reasons() {
+            // No answer is what a fault asks for; a wrong answer stays what it is.
+            if faulted && matches!(found.kind, ReasonKind::ConnectionLost | ReasonKind::Deadline) {
+                found.kind = ReasonKind::FailedInFault;
+            }
             if phase != "run" {
                 found.example = format!("{} (while: {phase})", found.example);
             }

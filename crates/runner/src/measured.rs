@@ -98,8 +98,13 @@ impl Measured {
             self.histograms.merge(&outcome.histograms);
             let series = outcome.series();
             self.series.extend(series.into_iter().map(|point| SeriesPoint { at_s: point.at_s + offset_s, ..point }));
-            self.curve.extend(done.curve);
-            self.stalls.extend(done.stalls);
+            let stored = self.curve.last().copied().unwrap_or_default();
+            self.curve.extend(done.curve.into_iter().map(|point| after(&stored, offset_s, point)));
+            self.stalls.extend(done.stalls.into_iter().map(|stall| Stall {
+                at_s: stall.at_s + offset_s,
+                records: stall.records + stored.records,
+                ..stall
+            }));
             self.client_cpu_s += outcome.client_cpu.as_secs_f64();
             self.thread_load = self.thread_load.max(outcome.thread_load);
             let delay = outcome.run_delay.as_secs_f64() / elapsed_s.max(f64::MIN_POSITIVE);
@@ -132,6 +137,11 @@ impl Measured {
             disk_bytes: premises.disk_bytes(),
         });
         self.outcomes.push((phase.name, outcome));
+    }
+
+    /// Rate over time of the timed phases.
+    pub(crate) fn series(&self) -> &[SeriesPoint] {
+        &self.series
     }
 
     /// What the timed phases did, to hold reading back against it.
@@ -176,5 +186,16 @@ impl Measured {
         if record.curve.is_empty() {
             record.stalls = analysis::stalls(&record.series);
         }
+    }
+}
+/// A point of a later phase's curve, which goes on where `stored` was the last and the clock was at `offset_s`.
+fn after(stored: &CurvePoint, offset_s: f64, point: CurvePoint) -> CurvePoint {
+    let sum = |before: Option<u64>, now: Option<u64>| now.map(|now| now + before.unwrap_or_default());
+    CurvePoint {
+        records: stored.records + point.records,
+        at_s: offset_s + point.at_s,
+        written_bytes: sum(stored.written_bytes, point.written_bytes),
+        read_bytes: sum(stored.read_bytes, point.read_bytes),
+        ..point
     }
 }

@@ -10,6 +10,7 @@ use measure::Progress;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use store::Store;
+use study::{CurvePoint, SeriesPoint, Stall};
 
 /// Runs the first `count` phases of a trial; true when all were completed.
 pub(crate) fn phases(
@@ -54,7 +55,8 @@ fn run_phases(
                 return false;
             }
         };
-        let (mut curve, mut stalls) = (outcome.curve(), outcome.stalls());
+        let mut curve = outcome.curve();
+        let mut stalls = outcome.stalls().unwrap_or_else(|| stalls_of_series(&outcome.series(), &curve));
         outcome.growth.clear(); // the curve says it in less
         // A store that does not answer is not asked what it did: that would take another deadline.
         if let Some(growth) = growth.filter(|_| outcome.end != End::Unanswered) {
@@ -85,6 +87,13 @@ fn run_phases(
         }
     }
     true
+}
+
+/// The stalls of an open loop, with the records stored when they began.
+fn stalls_of_series(series: &[SeriesPoint], curve: &[CurvePoint]) -> Vec<Stall> {
+    let stored =
+        |at_s: f64| curve.partition_point(|point| point.at_s <= at_s).checked_sub(1).map_or(0, |at| curve[at].records);
+    analysis::stalls(series).into_iter().map(|stall| Stall { records: stored(stall.at_s), ..stall }).collect()
 }
 
 impl UnderWay {

@@ -1,6 +1,7 @@
 //! What is going to be run.
 
 use crate::execution::Execution;
+use crate::faults::Faults;
 use crate::message::{Assignment, Keys};
 use crate::order::{self, ScheduledTrial};
 use crate::shelf::Shelf;
@@ -83,6 +84,8 @@ pub struct Plan {
     pub keys_found: KeysFound,
     /// Where trials are carried out.
     pub execution: Execution,
+    /// What is done to nodes while a trial runs.
+    pub faults: Faults,
 }
 
 /// What to do when a store of the user's already holds keys the job will use.
@@ -133,7 +136,7 @@ impl Plan {
                 Class::Baseline(layer) if planned.baseline => Some(layer),
                 _ => None,
             },
-            class: planned.info.class.name().into(),
+            class: planned.info.class_of(&planned.spec).name().into(),
             transport: planned.info.transport(&planned.spec),
             measure: planned.measure(),
             durability: planned
@@ -161,7 +164,7 @@ impl Plan {
             seed,
             spec: planned.spec.clone(),
             whereabouts: premises.whereabouts().clone(),
-            settings: planned.settings,
+            settings: Settings { outages: self.faults.outages(), ..planned.settings },
             keys,
         }
     }

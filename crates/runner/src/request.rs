@@ -1,6 +1,7 @@
 //! From what is asked for to a plan: one way for every command that runs something.
 
 use crate::execution::Execution;
+use crate::faults::Faults;
 use crate::plan::{Asked, KeysFound, Plan, PlannedCell, PlannedStore};
 use crate::shelf::Shelf;
 use crate::vary::{Axis, Variation, VaryError};
@@ -196,6 +197,7 @@ impl Request {
             base,
             keys_found,
             execution,
+            faults: Faults::default(),
         }
     }
 

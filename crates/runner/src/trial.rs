@@ -2,6 +2,7 @@
 
 use crate::attendant::Attendant;
 use crate::error::RunError;
+use crate::faults::Faulting;
 use crate::judge::{self, Evidence};
 use crate::message::{Errand, Finish, Keys, OpenedStore, Refusal};
 use crate::observer::{About, Observer};
@@ -89,10 +90,20 @@ impl TrialRun<'_> {
         let errand = Errand::Trial(plan.assignment(cell, premises, keys));
         let attendant = Attendant::new(premises, stop, Silence::of(&cell.settings));
         let apart = plan.execution.is_apart();
-        let mut witness = Witness::new(place_of(&cell.spec), premises, apart, attendant, observer);
+        let nodes = premises.nodes();
+        let faulting = Faulting::new(&plan.faults, nodes);
+        let mut witness = Witness::new(place_of(&cell.spec), premises, apart, attendant, &faulting, observer);
         let job = |params: &Params| plan.shelf.job(params);
-        let departure = plan.execution.carry_out(&errand, cell.info, &job, &mut witness);
-        witness.leave(departure)
+        let departure = std::thread::scope(|scope| {
+            if let Some(nodes) = nodes.filter(|_| faulting.any_planned()) {
+                scope.spawn(|| faulting.carry_out(nodes));
+            }
+            let _over = Over(&faulting);
+            plan.execution.carry_out(&errand, cell.info, &job, &mut witness)
+        });
+        let mut seen = witness.leave(departure);
+        seen.faults = faulting.records(seen.measured.series(), seen.measured.timed_s);
+        seen
     }
 
     /// A store that could not be opened: the first time, only the user can fix that.
@@ -142,6 +153,7 @@ impl TrialRun<'_> {
         let cpu_s = |node: &NodeUse| seen.measured.node_cpu_s.get(&node.name).copied().unwrap_or(0.0);
         let nodes = std::mem::take(&mut seen.looks.nodes).into_iter();
         record.nodes = nodes.map(|node| NodeUse { cpu_s: cpu_s(&node), ..node }).collect();
+        record.faults = std::mem::take(&mut seen.faults);
         seen.measured.fill(record);
         let spec = &self.cell.spec;
         let users_here = matches!(spec.target, Target::Server(_)) && self.cell.info.transport(spec).is_some();
@@ -153,16 +165,17 @@ impl TrialRun<'_> {
 
     /// Everything that is wrong, or may be.
     fn verdict(&self, record: &mut TrialRecord, finish: Finish, seen: Seen) {
-        let Seen { measured, broken_off, died, .. } = seen;
+        let Seen { measured, broken_off, died, faulted_from, .. } = seen;
         let verdict = judge::verdict(Evidence {
             outcomes: &measured.outcomes,
             answer: &record.answer,
             answer_reasons: finish.answer_reasons,
             known_digest: finish.known_digest,
             broken_off,
+            faulted_from,
             not_sent: record.not_sent,
             circumstances: Circumstances {
-                class: self.cell.info.class,
+                class: self.cell.info.class_of(&self.cell.spec),
                 settings: &self.cell.settings,
                 latencies: &record.latency_ns,
                 noise: record.noise,
@@ -177,6 +190,15 @@ impl TrialRun<'_> {
         record.verdict = verdict;
         let put_off = record.read_back.and_then(|back| put_off::doubt(measured.work(), back));
         put_off.into_iter().chain(measured.broken).chain(died).for_each(|found| record.verdict.add(found));
+    }
+}
+
+/// Ends the faults of a trial when dropped, also when what it carries out panics: their thread is waited for.
+struct Over<'a>(&'a Faulting);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 

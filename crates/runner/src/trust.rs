@@ -148,6 +148,7 @@ mod tests {
         arrivals: Arrivals::Closed,
         duration: None,
         deadline: Duration::from_secs(10),
+        outages: engine::Outages::GiveUp,
         timing: Timing::Every,
         seed: 1,
     };

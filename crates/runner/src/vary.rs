@@ -106,7 +106,7 @@ fn option<'k>(key: &'k str, store: &PlannedStore) -> Option<&'k str> {
         None => key,
     };
     let durability = name == "durability" && store.info.durabilities.len() > 1;
-    let layered = store::layers::find(name).is_some();
+    let layered = store::layers::find(store.info, name).is_some();
     (!store.baseline && (durability || layered || store.info.options.iter().any(|option| option.name == name)))
         .then_some(name)
 }

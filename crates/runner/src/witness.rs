@@ -2,11 +2,13 @@
 
 use crate::attendant::Attendant;
 use crate::execution::{Departure, Hearing, Wish};
+use crate::faults::Faulting;
 use crate::measured::{Measured, Meter};
 use crate::message::{Finish, FromWorker, OpenedStore, Refusal};
 use crate::observer::Observer;
 use host::Premises;
-use study::{Left, LeftCount, NodeUse, Reason, ReasonKind, ServerUse};
+use std::time::Instant;
+use study::{FaultRecord, Left, LeftCount, NodeUse, Reason, ReasonKind, ServerUse};
 
 /// Hears what the worker reports, and looks at the server and the disk at the moments that count.
 pub(crate) struct Witness<'a> {
@@ -16,6 +18,7 @@ pub(crate) struct Witness<'a> {
     /// The worker is another process.
     apart: bool,
     attendant: Attendant<'a>,
+    faulting: &'a Faulting,
     observer: &'a mut dyn Observer,
     meter: Option<Meter>,
     seen: Seen,
@@ -35,6 +38,10 @@ pub(crate) struct Seen {
     pub(crate) looks: Looks,
     /// The server died, or the worker gave no sign of life.
     pub(crate) broken_off: Option<Reason>,
+    /// What became of the faults that were asked for.
+    pub(crate) faults: Vec<FaultRecord>,
+    /// Phases that were over before the first of them; `None`: none was begun.
+    pub(crate) faulted_from: Option<usize>,
     /// The worker died.
     pub(crate) died: Option<Reason>,
 }
@@ -53,9 +60,10 @@ impl<'a> Witness<'a> {
         premises: &'a Premises,
         apart: bool,
         attendant: Attendant<'a>,
+        faulting: &'a Faulting,
         observer: &'a mut dyn Observer,
     ) -> Witness<'a> {
-        Witness { place, premises, apart, attendant, observer, meter: None, seen: Seen::default() }
+        Witness { place, premises, apart, attendant, faulting, observer, meter: None, seen: Seen::default() }
     }
 
     /// The worker is gone.
@@ -80,9 +88,28 @@ impl Hearing for Witness<'_> {
                 seen.unwritten = self.observer.leaves(left.clone()).err();
                 seen.left = Some(left);
             }
-            FromWorker::Begins(_) => self.meter = Some(Meter::start(self.premises, self.apart)),
-            FromWorker::Progress(phase, progress) => self.observer.progress(&phase, progress),
-            FromWorker::Phase(done) => seen.measured.add(*done, self.meter.take(), self.premises),
+            FromWorker::Begins(phase) => {
+                if phase.timed && seen.measured.timed_s == 0.0 {
+                    self.faulting.begin(Instant::now());
+                }
+                self.meter = Some(Meter::start(self.premises, self.apart));
+            }
+            FromWorker::Progress(phase, progress) => {
+                // More exact than the announcement: the clock is switched on later, and the worker says since when.
+                if let Some(begun) = Instant::now().checked_sub(progress.elapsed)
+                    && phase.timed
+                    && seen.measured.timed_s == 0.0
+                {
+                    self.faulting.begin(begun);
+                }
+                self.observer.progress(&phase, progress);
+            }
+            FromWorker::Phase(done) => {
+                if seen.faulted_from.is_none() && self.faulting.any_happened() {
+                    seen.faulted_from = Some(seen.measured.outcomes.len());
+                }
+                seen.measured.add(*done, self.meter.take(), self.premises);
+            }
             FromWorker::Broken { phase, words } => seen.measured.broken(&phase, &words),
             FromWorker::Finished(finish) => {
                 seen.looks = Looks {

@@ -39,7 +39,7 @@ fn plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         Ok(alone.nodes.into_iter().map(|it| Node { name: name.into(), ..it }))
     };
     let nodes = ["node1", "node2", "node3"].map(node).into_iter().collect::<Result<Vec<_>, StoreError>>()?;
-    Ok(Deployment { nodes: nodes.into_iter().flatten().collect(), forming: None })
+    Ok(nodes.into_iter().flatten().collect())
 }
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {

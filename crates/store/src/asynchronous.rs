@@ -1,4 +1,4 @@
-//! The bridge for tokio drivers: one current-thread runtime a session, one long-lived future a slot.
+//! The bridge for tokio drivers: one current-thread runtime per thread, one long-lived future a slot.
 //!
 //! An adapter implements [`AsyncClient`]: one handle a slot, one `async fn` for an operation. The handles of a client may share
 //! one connection where the driver pipelines (`Rc` inside), or have one each where the protocol does not.
@@ -32,15 +32,13 @@
 
 mod brief;
 mod reply;
-mod request;
 mod timer;
 mod wake;
 
 pub use brief::brief;
 pub use reply::{BufferedReply, ReplyBuffer};
 
-use crate::{Executor, Operation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
-use request::Request;
+use crate::{Executor, Operation, OwnedOperation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -69,7 +67,7 @@ pub trait AsyncClient: 'static {
 
 /// A request on its way to a slot's future, and its answer on the way back: one allocation a slot, moved to and fro.
 struct Exchange {
-    request: Request,
+    request: OwnedOperation,
     reply: ReplyBuffer,
     answer: BufferedReply,
 }
@@ -117,7 +115,7 @@ pub struct Async<F> {
 }
 
 impl Async<()> {
-    /// Makes the session's runtime and opens one handle a slot of the plan, in the order of slots.
+    /// Takes the runtime of the thread and opens one handle a slot of the plan, in the order of slots.
     ///
     /// # Errors
     /// The first error of `open`, or when the system gives no runtime.
@@ -125,7 +123,7 @@ impl Async<()> {
         plan: SessionPlan,
         mut open: impl AsyncFnMut(Slot) -> Result<A, StoreError>,
     ) -> Result<Box<dyn Session>, StoreError> {
-        let runtime = Rc::new(brief::runtime()?);
+        let runtime = brief::shared_runtime()?;
         let clients = runtime.block_on(async {
             let mut clients = Vec::with_capacity(plan.slots() as usize);
             for slot in 0..plan.slots() {
@@ -137,8 +135,11 @@ impl Async<()> {
         let (woken, wakers) = wake::bitset(clients.len());
         let seats = clients.into_iter().zip(wakers).map(|(client, waker)| {
             let desk = Rc::new(Desk::default());
-            let exchange =
-                Exchange { request: Request::default(), reply: ReplyBuffer::default(), answer: BufferedReply::Done };
+            let exchange = Exchange {
+                request: OwnedOperation::default(),
+                reply: ReplyBuffer::default(),
+                answer: BufferedReply::Done,
+            };
             Seat { future: Box::pin(serve(client, desk.clone())), waker, desk, idle: Some(Box::new(exchange)) }
         });
         let seats = seats.collect();

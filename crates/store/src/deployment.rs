@@ -1,8 +1,8 @@
 //! The nodes that together are one private store: plain data, written by adapters, carried out by the `host` crate.
 
-use crate::{CommandLine, Endpoint, ServerPlan, StoreError};
+use crate::{CommandLine, Endpoint, Place, ServerPlan, StoreError};
 use std::time::Duration;
-use study::Role;
+use study::{Role, Spec};
 
 /// The nodes that together are one store, and how they are formed into one.
 #[derive(Clone, Debug)]
@@ -11,6 +11,20 @@ pub struct Deployment {
     pub nodes: Vec<Node>,
     /// What makes one of them, once all are ready; `None`: they find each other, or need not.
     pub forming: Option<Forming>,
+    /// How one more node joins while it serves; `None`: it cannot.
+    pub joining: Option<Joining>,
+}
+
+/// Plans one more node for a deployment that serves, with a forming that makes it one of them and gives it its share of the keys.
+pub type Joining = fn(&Spec, &mut Place, &Members) -> Result<Deployment, StoreError>;
+
+/// Those another node joins.
+#[derive(Clone, Debug)]
+pub struct Members {
+    /// What the new one is to be called.
+    pub name: String,
+    /// Where those that run serve clients.
+    pub endpoints: Vec<Endpoint>,
 }
 
 /// One server of a deployment.
@@ -41,10 +55,25 @@ pub enum Ready {
 /// What makes one store of the nodes.
 #[derive(Clone, Debug)]
 pub struct Forming {
-    /// Commands, run to their end one after the other.
-    pub commands: Vec<CommandLine>,
-    /// How long they may take, and the store then until it answers, all together.
+    /// What is done, one after the other.
+    pub steps: Vec<FormingStep>,
+    /// How long all of it may take, and the store then until it answers.
     pub timeout: Duration,
+}
+
+/// One step of a forming.
+#[derive(Clone, Debug)]
+pub enum FormingStep {
+    /// A command, run to its end.
+    Run(CommandLine),
+    /// Waits until this is so, asked of all nodes that run and serve clients; the error says what is still missing.
+    Until(fn(&[Endpoint]) -> Result<(), StoreError>),
+}
+
+impl From<CommandLine> for FormingStep {
+    fn from(command: CommandLine) -> FormingStep {
+        FormingStep::Run(command)
+    }
 }
 
 impl Node {
@@ -65,7 +94,14 @@ impl Deployment {
 impl From<ServerPlan> for Deployment {
     /// One server is a deployment of one node.
     fn from(plan: ServerPlan) -> Deployment {
-        Deployment { nodes: vec![Node::new("", plan)], forming: None }
+        Deployment::from_iter([Node::new("", plan)])
+    }
+}
+
+impl FromIterator<Node> for Deployment {
+    /// Nodes that need not be formed, and that no other can join.
+    fn from_iter<I: IntoIterator<Item = Node>>(nodes: I) -> Deployment {
+        Deployment { nodes: nodes.into_iter().collect(), forming: None, joining: None }
     }
 }
 
@@ -76,6 +112,9 @@ impl From<ServerPlan> for Deployment {
 pub fn only(endpoints: &[Endpoint]) -> Result<&Endpoint, StoreError> {
     match endpoints {
         [endpoint] => Ok(endpoint),
-        several => Err(StoreError::Session(format!("the store is one server, and was given {}", several.len()))),
+        several => Err(StoreError::Session(format!(
+            "it is one server, and {} addresses were given; add shard=jump to spread keys over them, or give each an -s of its own",
+            several.len()
+        ))),
     }
 }

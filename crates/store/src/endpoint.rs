@@ -38,18 +38,19 @@ impl Endpoint {
         Endpoint { address, user: None, password: None, database: None }
     }
 
-    /// The user's server, with the store's usual port filled in.
-    pub fn of(authority: &Authority, usual_port: u16) -> Endpoint {
-        let address = match &authority.address {
+    /// The user's servers, in the order of their addresses, with the store's usual port filled in. All have the same login.
+    pub fn of(authority: &Authority, usual_port: u16) -> Vec<Endpoint> {
+        let located = |address: &Address| match address {
             Address::Tcp { host, port } => Address::Tcp { host: host.clone(), port: Some(port.unwrap_or(usual_port)) },
             unix => unix.clone(),
         };
-        Endpoint {
-            address,
+        let reached = |address: &Address| Endpoint {
+            address: located(address),
             user: authority.user.clone(),
             password: authority.password.clone(),
             database: authority.database.clone(),
-        }
+        };
+        authority.addresses.iter().map(reached).collect()
     }
 
     /// Whether any user of the machine can connect: a port without a password.

@@ -1,9 +1,10 @@
 //! What an adapter says of itself before anything is opened.
 
+use crate::layers::shard::Sharding;
 use crate::{Capabilities, Class, Deployment, Endpoint, OptionInfo, Place, Store, StoreError, layers};
 use std::collections::BTreeMap;
-use std::path::Path;
-use study::{Durability, Spec, Transport};
+use std::path::{Path, PathBuf};
+use study::{Durability, Spec, Target, Transport};
 
 /// The cargo feature an adapter needs for its driver. The macro `driver!` of the crate `stores` makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,14 +176,72 @@ impl StoreInfo {
     /// The plan of a private deployment that is not going to be started; `None` for a library.
     pub fn on_paper(&self, spec: &Spec, root: bool) -> Option<Result<Deployment, StoreError>> {
         self.built().ok()?;
-        let Opener::Server { plan, .. } = self.opener else { return None };
-        Some(plan(&layers::beneath(spec), &mut Place::on_paper(root)))
+        matches!(self.opener, Opener::Server { .. }).then(|| self.plan(spec, &mut Place::on_paper(root)))
+    }
+
+    /// Plans the private deployment of a spec.
+    ///
+    /// # Errors
+    /// Options it cannot have, a missing program.
+    pub fn plan(&self, spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        let Opener::Server { plan, .. } = self.opener else {
+            return Err(self.unsupported("it is a library, not a server".into()));
+        };
+        let beneath = layers::beneath(self, spec);
+        match Sharding::of(self, spec) {
+            None => plan(&beneath, place),
+            Some(sharding) => sharding.plan(place, |place| plan(&beneath, place)),
+        }
+    }
+
+    /// Connects to the servers of a spec, without the layers around it that need no nodes.
+    ///
+    /// # Errors
+    /// Those of the adapter.
+    pub fn connect(&self, spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+        let Opener::Server { connect, .. } = self.opener else {
+            return Err(self.unsupported("it is a library, not a server".into()));
+        };
+        let beneath = layers::beneath(self, spec);
+        let Some(sharding) = Sharding::of(self, spec) else { return connect(&beneath, endpoints) };
+        let nodes = endpoints.iter().map(|endpoint| connect(&beneath, std::slice::from_ref(endpoint)));
+        Ok(sharding.over(nodes.collect::<Result<_, _>>()?))
+    }
+
+    /// Opens the embedded store of a spec in this directory, without the layers around it that need no nodes.
+    ///
+    /// # Errors
+    /// Those of the adapter.
+    pub fn open(&self, spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
+        let Opener::Embedded(open) = self.opener else {
+            return Err(self.unsupported("it is a server, not a library".into()));
+        };
+        let beneath = layers::beneath(self, spec);
+        let Some(sharding) = Sharding::of(self, spec) else { return open(&beneath, directory) };
+        let open_node = |directory: PathBuf| {
+            std::fs::create_dir_all(&directory).map_err(|source| StoreError::Io { path: directory.clone(), source })?;
+            open(&beneath, &directory)
+        };
+        let nodes = sharding.directories(directory).into_iter().map(open_node);
+        Ok(sharding.over(nodes.collect::<Result<_, _>>()?))
+    }
+
+    /// The class of a store of this spec: what is several servers is compared with others that are.
+    pub fn class_of(&self, spec: &Spec) -> Class {
+        let several = |value: &String| value.parse::<u32>().is_ok_and(|nodes| nodes > 1);
+        let spread = spec.options.get("nodes").is_some_and(several)
+            || matches!(&spec.target, Target::Server(authority) if authority.addresses.len() > 1);
+        match self.class {
+            Class::Network if spread => Class::Distributed,
+            class => class,
+        }
     }
 
     /// What a store of this spec does natively, before it is opened, with the level of durability it will have.
     pub fn declared(&self, spec: &Spec) -> Capabilities {
         let durability = self.durability(spec).unwrap_or(self.durabilities[0]);
-        layers::declared(spec, Capabilities { durability, ..(self.declares)(&layers::beneath(spec)) })
+        let beneath = (self.declares)(&layers::beneath(self, spec));
+        layers::declared(self, spec, Capabilities { durability, ..beneath })
     }
 
     /// Checks that every option of the spec is one this store has, with a value it has.
@@ -192,8 +251,8 @@ impl StoreInfo {
     pub fn check_options(&self, spec: &Spec) -> Result<(), StoreError> {
         self.durability(spec)?;
         for (name, value) in &spec.options {
-            if let Some(layer) = layers::find(name) {
-                layers::check(layer, spec, name, value).map_err(|problem| self.unsupported(problem))?;
+            if let Some(layer) = layers::find(self, name) {
+                layers::check(self, layer, spec, name, value).map_err(|problem| self.unsupported(problem))?;
                 continue;
             }
             let Some(option) = self.options.iter().find(|option| option.name == name) else {

@@ -1,10 +1,12 @@
 //! Stores made of a store: what one does not change goes to the store beneath, here and nowhere else.
 
+use crate::layers::shard::Spread;
 use crate::{
     Capabilities, Facts, Happening, Holding, OperationKind, Reduction, ReductionGroup, Session, SessionPlan, Store,
     StoreError, Sweep, Swept, Threading,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A store around a store. What it changes is named here; every other function of [`Store`] is that of the store beneath.
@@ -105,6 +107,10 @@ impl<L: Layered> Store for L {
     fn holding(&self) -> Result<Holding, StoreError> {
         self.hand_down()?;
         self.beneath().holding()
+    }
+
+    fn spread(&self) -> Option<Arc<Spread>> {
+        self.beneath().spread()
     }
 
     fn flush(&self) -> Result<(), StoreError> {

@@ -5,7 +5,7 @@
 //!
 //! * [`immediate`]: synchronous stores ([`SyncStore`](immediate::SyncStore)); the reply is there at submit.
 //! * [`wire`]: a sans-I/O [`Codec`](wire::Codec) over one epoll transport, TCP and unix sockets, pipelined.
-//! * `asynchronous` (feature `async`): a tokio driver, one current-thread runtime a session.
+//! * `asynchronous` (feature `async`): a tokio driver, one current-thread runtime per thread.
 //!
 //! A private server is planned, not started, here: a [`Deployment`] of [`Node`]s in a [`Place`], plain data; the crate `host` carries it out.
 //! A server of the user's is [`asked`] what it has before anything is made of it. Layers ([`layers`]) are stores made of a store, stacked by options of the spec.
@@ -96,6 +96,7 @@ pub mod asked;
 #[cfg(feature = "async")]
 pub mod asynchronous;
 pub mod believed;
+mod bundle;
 mod capability;
 mod client;
 mod deployment;
@@ -112,6 +113,7 @@ mod place;
 pub mod programs;
 mod reply;
 mod resent;
+pub mod routed;
 mod server;
 mod session;
 
@@ -120,15 +122,16 @@ mod sweep;
 mod whole;
 pub mod wire;
 
+pub use bundle::{Bundle, BundleFile};
 pub use capability::{Capabilities, Class, Counter, Keeps, Overflow};
 pub use client::BlockingClient;
-pub use deployment::{Deployment, Forming, Node, Ready, only};
+pub use deployment::{Deployment, Forming, FormingStep, Joining, Members, Node, Ready, only};
 pub use endpoint::Endpoint;
 pub use error::StoreError;
 pub use info::{Availability, BUILT_IN, Connect, Driver, OpenEmbedded, Opener, PlanDeployment, StoreInfo};
 pub use operation::{Expected, Operation, OperationKind, OperationSet};
 pub use option::{OptionInfo, ShownAs, Tunable};
-pub use owned::{OwnedFailure, OwnedReply};
+pub use owned::{OwnedFailure, OwnedOperation, OwnedReply};
 pub use place::Place;
 pub use reply::{Failure, Reply, RowBuffer, Rows};
 pub use resent::Resent;

@@ -139,6 +139,24 @@ impl Operation<'_> {
         }
     }
 
+    /// The key of an operation on one key.
+    #[inline]
+    pub fn key(&self) -> Option<&[u8]> {
+        match self {
+            Operation::Get { key }
+            | Operation::GetVersioned { key }
+            | Operation::Put { key, .. }
+            | Operation::Delete { key }
+            | Operation::Append { key, .. }
+            | Operation::Increment { key, .. }
+            | Operation::GetCounter { key }
+            | Operation::IncrementField { key, .. }
+            | Operation::GetFields { key }
+            | Operation::CompareAndSet { key, .. } => Some(key),
+            Operation::GetMany { .. } | Operation::PutMany { .. } | Operation::Scan { .. } => None,
+        }
+    }
+
     /// Key and value bytes this operation writes; 0 for reads.
     #[inline]
     pub fn bytes_written(&self) -> u64 {

@@ -1,4 +1,9 @@
-//! A reply that outlives the session's buffers.
+//! Operations and replies that own their bytes, and so outlive the call they came with.
+
+mod operation;
+
+pub use operation::OwnedOperation;
+pub(crate) use operation::{KeyValue, recycled};
 
 use crate::{Failure, Reply, RowBuffer};
 

@@ -101,6 +101,14 @@ impl<'a> Rows<'a> {
         self.buffer.bytes.len()
     }
 
+    /// Key and value of a row, by its place.
+    pub fn get(&self, index: usize) -> Option<(&'a [u8], &'a [u8])> {
+        let (key_end, value_end) = *self.buffer.ends.get(index)?;
+        let start = index.checked_sub(1).map_or(0, |before| self.buffer.ends[before].1);
+        let bytes = |from: u32, to: u32| &self.buffer.bytes[from as usize..to as usize];
+        Some((bytes(start, key_end), bytes(key_end, value_end)))
+    }
+
     /// Keys and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let buffer = self.buffer;
@@ -127,5 +135,7 @@ mod tests {
         buffer.push(b"b", b"22");
         let rows: Vec<_> = buffer.rows().iter().collect();
         assert_eq!(rows, [(&b"a"[..], &b"1"[..]), (b"", b""), (b"b", b"22")]);
+        let one_by_one: Vec<_> = (0..4).map_while(|index| buffer.rows().get(index)).collect();
+        assert_eq!(one_by_one, rows);
     }
 }

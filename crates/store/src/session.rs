@@ -1,9 +1,13 @@
 //! An opened store, and one worker thread's handle on it.
 
+use crate::layers::shard::Spread;
 use crate::{Capabilities, Operation, OperationKind, Reduction, ReductionGroup, Reply, StoreError, Sweep, Swept};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -82,6 +86,15 @@ pub trait Session {
     /// Connections that were opened again since the session was: they broke, or the server closed them while nothing was asked.
     fn reconnected(&self) -> u64 {
         0
+    }
+
+    /// What becomes readable when there is something to hand over, for one thread to wait for several sessions; `None` where a session waits
+    /// in [`poll`](Session::poll) only, or never. A session that was asked expects to be polled with [`Until::Now`].
+    ///
+    /// # Errors
+    /// When the system gives no such thing.
+    fn descriptor(&mut self) -> io::Result<Option<BorrowedFd<'_>>> {
+        Ok(None)
     }
 
     /// What drives the loop around this session.
@@ -274,6 +287,11 @@ pub trait Store: Send + Sync {
     /// When it cannot be reached, or refuses.
     fn holding(&self) -> Result<Holding, StoreError> {
         Ok(Holding::default())
+    }
+
+    /// How its keys are spread over nodes, where kvtrial spreads them.
+    fn spread(&self) -> Option<Arc<Spread>> {
+        None
     }
 
     /// Makes everything acknowledged as durable as the level asked for demands; counted inside the makespan.

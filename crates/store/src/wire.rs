@@ -12,6 +12,9 @@
 //! * A connection that breaks fails what was in flight on it, and is opened again when the next operation is submitted to it
 //!   (at once the first time, then less and less often, at most [`RETRY_LONGEST`] apart).
 //! * A server that says more than it was asked is caught: see [`Codec::decode`].
+//! * [`spread`] puts the connections on several nodes that are one store; one whose node is gone is opened to the next.
+//! * Replies come in the order of the requests, or each names its own ([`Replies::ByTicket`]): then one that never comes, because the
+//!   node that had the request has died behind the one that answers, fails after [`UNANSWERED`].
 //!
 //! What an adapter asks beside the operations (version, configuration) goes through [`Talk`].
 
@@ -24,10 +27,12 @@ mod received;
 mod session;
 mod socket;
 mod talk;
+mod ticketed;
 
 pub use keys::KeyQueue;
-pub use link::RETRY_LONGEST;
-pub use session::session;
+pub use link::{RETRY_LONGEST, UNANSWERED};
+pub use session::{session, spread};
+pub(crate) use socket::{PRECISE_BELOW, Poller};
 pub use talk::Talk;
 
 use crate::{Operation, Reply};
@@ -64,8 +69,56 @@ pub enum Decoded<'a> {
     Broken(&'static str),
 }
 
+/// How replies find their requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replies {
+    /// They come in the order of the requests.
+    InOrder,
+    /// They come in any order; each names its request by a ticket, which no other request of the connection has had.
+    ByTicket,
+}
+
+/// What the bytes received begin with, in a protocol whose replies have tickets.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Head {
+    /// A whole reply.
+    Reply {
+        /// Its request: what [`Codec::encode`] left in [`Expect::detail`].
+        ticket: u32,
+        /// Bytes it takes.
+        bytes: usize,
+    },
+    /// A whole sentence about the connection. The oldest request gets it as its reply; without requests it is passed over.
+    Oldest {
+        /// Bytes it takes.
+        bytes: usize,
+    },
+    /// Something whole that the server says unasked, to be passed over.
+    Aside {
+        /// Bytes it takes.
+        bytes: usize,
+    },
+    /// It is not whole. `at_least` more bytes are needed.
+    Incomplete {
+        /// Bytes still missing, at least.
+        at_least: usize,
+    },
+    /// This is not the protocol.
+    Broken(&'static str),
+}
+
 /// One connection's encoder and decoder: pure, no I/O, no clock. A connection that is opened again gets a new one.
 pub trait Codec: 'static {
+    /// How its replies find their requests.
+    const REPLIES: Replies = Replies::InOrder;
+
+    /// Where replies come [`ByTicket`](Replies::ByTicket): what the bytes begin with. What the server wants to hear at once (a pong) is
+    /// written to `answer`. A reply that is whole is then handed to [`decode`](Codec::decode).
+    fn head(&mut self, input: &[u8], answer: &mut Vec<u8>) -> Head {
+        let _ = (input, answer);
+        Head::Broken("replies of this protocol have no tickets")
+    }
+
     /// Writes what opens a connection (login, database, protocol version) and returns how many replies that will have.
     fn hello(&mut self, out: &mut Vec<u8>) -> u32 {
         let _ = out;

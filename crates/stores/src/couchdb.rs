@@ -32,7 +32,8 @@ mod setup;
 mod whole;
 
 use crate::shared::driver::{built, driver};
-use std::path::{Path, PathBuf};
+use crate::shared::npm;
+use std::path::PathBuf;
 use std::time::Duration;
 use store::{
     Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place,
@@ -97,19 +98,10 @@ fn program() -> Option<PathBuf> {
 
 fn probe() -> Availability {
     let Some(program) = program() else { return Availability::NotFound("pouchdb-server".into()) };
-    match version(&program) {
+    match npm::version(&program, "pouchdb-server") {
         Some(version) => Availability::Found(format!("PouchDB Server {version}")),
         None => Availability::NotFound(format!("{} is not from npm's package pouchdb-server", program.display())),
     }
-}
-
-/// The version of the package the program is part of. The program itself starts a server whatever it is asked.
-fn version(program: &Path) -> Option<String> {
-    let program = program.canonicalize().ok()?;
-    let description = std::fs::read(program.parent()?.parent()?.join("package.json")).ok()?;
-    let description: serde_json::Value = serde_json::from_slice(&description).ok()?;
-    let named = description.get("name").is_some_and(|name| name == "pouchdb-server");
-    description.get("version").filter(|_| named)?.as_str().map(str::to_owned)
 }
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {

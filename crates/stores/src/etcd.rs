@@ -1,7 +1,8 @@
 //! etcd through its JSON gateway: the key/value service of the API over HTTP (feature `etcd`).
 //!
 //! The gateway is a part of the server that turns JSON with base64 into its own gRPC messages and back; what that costs is in the
-//! figures, and the report says so. One member, so no network is between a write and its quorum.
+//! figures, and the report says so. One member unless `nodes=3` or `nodes=5`: then a write waits for a quorum over loopback, clients are
+//! spread over the members, and one whose member is gone goes on with another.
 //!
 //! | level | settings | what a crash loses |
 //! |---|---|---|
@@ -22,11 +23,11 @@ mod login;
 mod setup;
 
 use crate::shared::driver::{built, driver};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place,
-    ServerPlan, StoreError, StoreInfo, Support, programs,
+    Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Node, Opener, OperationKind, OperationSet,
+    OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec, Target, Transport};
 
@@ -57,6 +58,8 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
+const OPTIONS: &[OptionInfo] = &[OptionInfo::text("nodes", "members of a private one: 1, 3 or 5 [1]")];
+
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "etcd",
@@ -64,9 +67,9 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: Some(Transport::Tcp),
     driver: driver!("etcd"),
     class: Class::Network,
-    summary: "etcd, one member, through its JSON gateway over HTTP",
+    summary: "etcd, one member or several, through its JSON gateway over HTTP",
     durabilities: DURABILITIES,
-    options: &[],
+    options: OPTIONS,
     install: INSTALL,
     licence: "Apache-2.0",
     declares: capabilities,
@@ -100,16 +103,54 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         what: "etcd".into(),
         install: INSTALL.into(),
     })?;
+    let members = members(spec)?;
+    if members == 1 {
+        // It has no peers: where they would speak to it is a socket in its own directory, which nobody else can pass through to.
+        let peers = "unix://peer:1";
+        return Ok(member(spec, &program, place, "kvtrial", peers, &format!("kvtrial={peers}"))?.into());
+    }
+    let names: Vec<String> = (1..=members).map(|number| format!("node{number}")).collect();
+    let ports = names.iter().map(|_| place.port()).collect::<Result<Vec<u16>, _>>()?;
+    let peers: Vec<String> = ports.iter().map(|port| format!("http://127.0.0.1:{port}")).collect();
+    let all: Vec<String> = names.iter().zip(&peers).map(|(name, peer)| format!("{name}={peer}")).collect();
+    let nodes = names.iter().zip(&peers).map(|(name, peer)| {
+        let plan = member(spec, &program, &mut place.node(name), name, peer, &all.join(","))?;
+        // Alone it has no quorum and answers nobody; the others start with it.
+        Ok(Node { ready: Ready::Listens, ..Node::new(name.clone(), plan) })
+    });
+    nodes.collect()
+}
+
+/// How many members a private one has.
+fn members(spec: &Spec) -> Result<usize, StoreError> {
+    match spec.options.get("nodes").map(String::as_str) {
+        None | Some("1") => Ok(1),
+        Some("3") => Ok(3),
+        Some("5") => Ok(5),
+        Some(other) => Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!("nodes={other} is not possible; use 1, 3 or 5"),
+        }),
+    }
+}
+
+/// One member of those named in `all`.
+fn member(
+    spec: &Spec,
+    program: &Path,
+    place: &mut Place,
+    name: &str,
+    peers: &str,
+    all: &str,
+) -> Result<ServerPlan, StoreError> {
     let port = place.port()?;
     let clients = format!("http://127.0.0.1:{port}");
-    // It has no peers: where they would speak to it is a socket in its own directory, which nobody else can pass through to.
-    let peers = "unix://peer:1";
     let mut run = CommandLine::new(program)
-        .args(["--name", "kvtrial", "--data-dir"])
+        .args(["--name", name, "--data-dir"])
         .arg(place.directory.join("data"))
         .args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients])
         .args(["--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers])
-        .args(["--initial-cluster", &format!("kvtrial={peers}")])
+        .args(["--initial-cluster", all])
         // The password is random: nothing is gained by a slow hash of it, and each login would wait for it.
         .args(["--bcrypt-cost", "4"])
         // Room for the history of a long run: old revisions are kept until they are compacted.
@@ -117,9 +158,6 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     if spec.durability == Some(Durability::Os) {
         run = run.arg("--unsafe-no-fsync");
     }
-    Ok(ServerPlan {
-        start_timeout: Duration::from_secs(30),
-        ..ServerPlan::new(run, Endpoint::loopback(port).with_login(USER, place.secret.clone()))
-    }
-    .into())
+    let endpoint = Endpoint::loopback(port).with_login(USER, place.secret.clone());
+    Ok(ServerPlan { start_timeout: Duration::from_secs(30), ..ServerPlan::new(run, endpoint) })
 }

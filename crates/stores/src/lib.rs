@@ -17,19 +17,37 @@ macro_rules! adapters {
     };
 }
 
+/// Names the adapters whose programs `kvtrial fetch-store` gets.
+macro_rules! bundles {
+    ($($name:ident),* $(,)?) => {
+        /// The programs that `kvtrial fetch-store` gets.
+        pub fn bundles() -> impl Iterator<Item = &'static store::Bundle> {
+            [$(&$name::BUNDLE),*].into_iter()
+        }
+    };
+}
+
 mod shared;
 
 adapters! {
     null, ram, echo,
     sqlite, lmdb, redb, fjall,
     tokyocabinet, kyotocabinet, tkrzw, berkeleydb, leveldb, rocksdb,
-    redis, memcached, tyrant,
-    mysql, mysql_memcached, handlersocket, postgres, mongodb, couchdb, etcd,
+    redis, redis_cluster, memcached, tyrant,
+    mysql, mysql_memcached, handlersocket, postgres, mongodb, couchdb, etcd, nats, dynamodb, s3,
+    hazelcast, infinispan, cassandra,
 }
+
+bundles! { hazelcast, infinispan, cassandra }
 
 pub use echo::served_by as echo_served_by;
 
 /// The store of that name.
 pub fn find(name: &str) -> Option<&'static StoreInfo> {
     all().find(|info| info.name == name)
+}
+
+/// The program that `kvtrial fetch-store` gets for the store of that name.
+pub fn bundle_of(name: &str) -> Option<&'static store::Bundle> {
+    bundles().find(|bundle| bundle.store == name)
 }

@@ -12,13 +12,13 @@
 //!
 //! Put-many is a pipeline of quiet sets in one write: only what was refused is answered, and one line ends them all.
 
-mod base64;
 mod growth;
 mod meta;
 mod speaker;
 mod text;
 
-pub(crate) use speaker::{Items, Speaker};
+pub(crate) use speaker::{ItemCount, Speaker};
+pub(crate) use text::KeyText;
 
 use growth::Growth;
 use meta::Meta;
@@ -268,8 +268,8 @@ fn knows_meta_commands(spec: &Spec, endpoint: &Endpoint) -> Result<(), StoreErro
 /// A server asked in the classic commands: memcached itself, or by URL whatever speaks them.
 fn text_speaker(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
     let (product, items) = match spec.target {
-        Target::Server(_) => ("a server speaking memcached's text protocol", Items::NotSaid),
-        _ => ("memcached", Items::AllItKeeps),
+        Target::Server(_) => ("a server speaking memcached's text protocol", ItemCount::NotSaid),
+        _ => ("memcached", ItemCount::AllItKeeps),
     };
     Ok(Box::new(Speaker::connect(endpoint, product, items, declares(spec))?))
 }

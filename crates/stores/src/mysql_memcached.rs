@@ -19,7 +19,7 @@
 //!
 //! The protocol does not tell the level: the user's own server is taken to have the one asked for.
 
-use crate::memcached::{Items, Speaker};
+use crate::memcached::{ItemCount, Speaker};
 use crate::shared::mariadb;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -245,6 +245,6 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
         (_, Durability::Second | Durability::Os) => "2 (as started)",
         (_, Durability::None) => "0 (as started)",
     };
-    let speaker = Speaker::connect(endpoint, "MySQL, InnoDB memcached plugin", Items::NotSaid, capabilities)?;
+    let speaker = Speaker::connect(endpoint, "MySQL, InnoDB memcached plugin", ItemCount::NotSaid, capabilities)?;
     Ok(Box::new(speaker.with_fact("innodb_flush_log_at_trx_commit", level)))
 }

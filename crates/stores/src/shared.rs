@@ -1,5 +1,8 @@
-//! What several adapters stand on: ways to open a library, engines that are alike, a server two adapters share, one HTTP client.
+//! What several adapters stand on: ways to open a library, engines that are alike, a server two adapters share, one HTTP client,
+//! signed requests, Java, npm, base64.
 
+pub(crate) mod aws;
+pub(crate) mod base64;
 pub(crate) mod cabinet;
 pub(crate) mod driver;
 pub(crate) mod dylib;
@@ -8,7 +11,9 @@ pub(crate) mod embedded;
 pub(crate) mod fuzz;
 #[cfg(feature = "http")]
 pub(crate) mod http;
+pub(crate) mod jvm;
 pub(crate) mod log_structured;
 pub(crate) mod mariadb;
+pub(crate) mod npm;
 pub(crate) mod stripes;
 pub(crate) mod transactional;

@@ -19,7 +19,8 @@ fn opened(info: &'static StoreInfo, spec: &Spec) -> Capabilities {
 #[test]
 fn every_store_is_once_open_what_it_declared_before() {
     let mut compared = Vec::new();
-    for info in stores::all() {
+    // What is fetched takes from 10 s to start: it is compared in a test of its own.
+    for info in stores::all().filter(|info| stores::bundle_of(info.name).is_none()) {
         if !matches!(info.probe(), Availability::Found(_)) {
             eprintln!("not compared, since it is not here: {} ({})", info.name, info.install);
             continue;
@@ -34,8 +35,28 @@ fn every_store_is_once_open_what_it_declared_before() {
 }
 
 #[test]
+#[ignore = "minutes: Java servers"]
+fn every_fetched_store_of_one_server_or_three_is_once_open_what_it_declared_before() {
+    for bundle in stores::bundles() {
+        let info = stores::find(bundle.store).unwrap();
+        if !matches!(info.probe(), Availability::Found(_)) {
+            eprintln!("not compared, since it is not here: {} ({})", info.name, info.install);
+            continue;
+        }
+        for nodes in info.options.iter().find(|option| option.name == "nodes").map_or(&["1"][..], |it| it.values) {
+            let mut spec = Spec::private(info.name);
+            if *nodes != "1" {
+                spec.options.insert("nodes".into(), (*nodes).into());
+            }
+            assert_eq!(info.declared(&spec), opened(info, &spec), "{spec}");
+        }
+    }
+}
+
+#[test]
 fn of_the_servers_on_a_port_only_those_that_cannot_ask_for_a_password_ask_for_none() {
-    let cannot = ["echo", "memcached", "mysql-memcached", "tyrant"];
+    // Cassandra could, and is not told to.
+    let cannot = ["cassandra", "dynamodb", "echo", "hazelcast", "memcached", "mysql-memcached", "s3", "tyrant"];
     // A real mongod is started without accounts.
     let can =
         |info: &&store::StoreInfo| matches!(info.probe(), Availability::Found(found) if !found.starts_with("MongoDB"));
@@ -73,7 +94,7 @@ fn every_store_declares_what_makes_sense_also_when_it_is_not_in_the_build() {
             assert!(declared.has(kind), "{} has no {}", info.name, kind.name());
         }
         assert!(declared.min_key_bytes < declared.max_key_bytes, "{}", info.name);
-        assert!(declared.max_value_bytes >= 1_000_000, "{}", info.name);
+        assert!(declared.max_value_bytes >= 400_000, "{}", info.name);
         assert_eq!(declared.has(OperationKind::Increment), declared.counter.is_some(), "{}", info.name);
         assert_eq!(declared.durability, info.durabilities[0], "{}", info.name);
         for &level in info.durabilities {

@@ -231,6 +231,9 @@ fn http(request: &[u8], head: &str, endless: &'static [u8]) -> (Vec<u8>, &'stati
         }
         _ if request.starts_with(b"GET /version") => whole(r#"{"etcdserver":"3.4.23","etcdcluster":"3.4.0"}"#),
         _ if request.windows(10).any(|part| part == b"count_only") => whole("{}"),
+        _ if request.windows(13).any(|part| part == b"DescribeTable") => whole(
+            r#"{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"k"}],"AttributeDefinitions":[{"AttributeName":"k","AttributeType":"B"}]}}"#,
+        ),
         _ => (format!("HTTP/1.1 200 OK\r\n{head}").into_bytes(), endless),
     }
 }
@@ -368,7 +371,7 @@ fn a_server_that_says_its_messages_are_longer_than_those_of_mongodb_is_refused()
 #[cfg(feature = "full")]
 #[test]
 fn no_http_body_is_believed_beyond_what_can_come_nor_headers_without_end() {
-    for spec in ["couchdb", "etcd"] {
+    for spec in ["couchdb", "etcd", "dynamodb"] {
         let long = |request: &[u8]| http(request, "Content-Length: 3221225472\r\n\r\n", b"v");
         assert!(failure(spec, long, &GET).contains("announces a reply of 3221225472 bytes, more than the 1050576"));
         let chunks = |request: &[u8]| http(request, "Transfer-Encoding: chunked\r\n\r\n", b"4\r\nvvvv\r\n");

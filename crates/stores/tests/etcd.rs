@@ -101,3 +101,24 @@ fn a_token_that_has_ended_is_renewed_and_the_users_password_is_needed() {
     server.kill().unwrap();
     server.wait().unwrap();
 }
+
+#[test]
+fn three_members_are_one_store_that_outlives_one_of_them_and_not_two() {
+    let rig = Rig::start("etcd,nodes=3,durability=os");
+    assert_eq!(rig.store().facts().unwrap().config["members"], "3");
+    let mut client = rig.client(3, 1);
+    let operations = |client: &mut Client| {
+        let puts = [(0, "a"), (1, "b"), (2, "c")];
+        client.on_slots(&puts.map(|(slot, key)| (slot, Operation::Put { key: key.as_bytes(), value: b"v" })))
+    };
+    assert_eq!(operations(&mut client), [OwnedReply::Done, OwnedReply::Done, OwnedReply::Done]);
+    rig.kill_node("node2");
+    // The client of the dead member loses what it asks first, and goes on with another; a leader may have to be elected.
+    until("every client is answered again", || operations(&mut client).iter().all(|reply| *reply == OwnedReply::Done));
+    assert_eq!(rig.client(3, 1).get("a"), testkit::replies::value("v"));
+    rig.kill_node("node3");
+    let refused = rig.connect().map(|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("no answer within") || refused.contains("leader"), "{refused}");
+    rig.start_node_again("node2");
+    until("two of three are a quorum", || operations(&mut client).iter().all(|reply| *reply == OwnedReply::Done));
+}

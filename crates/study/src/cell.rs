@@ -1,8 +1,8 @@
 //! All trials of one combination of job, store and parameters.
 
 use crate::{
-    Answer, Budget, BudgetLayer, CurvePoint, Durability, DurabilitySource, Latencies, Measure, Quantity, Stall,
-    Transport, TrialRecord, Verdict, archived,
+    Answer, Budget, BudgetLayer, CurvePoint, Durability, DurabilitySource, GrowthFacts, Latencies, Measure, Quantity,
+    Stall, Transport, TrialRecord, Verdict, archived,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -108,6 +108,9 @@ pub struct Cell {
     /// The stalls of that trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
+    /// What that curve comes to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth: Option<GrowthFacts>,
     /// Every trial, warm-ups included, in the order they ran.
     pub trials: Vec<TrialRecord>,
     /// Anything a later version adds.

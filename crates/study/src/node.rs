@@ -13,6 +13,31 @@ pub enum Role {
     Nodes,
 }
 
+/// What was done to a node while a trial ran.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FaultRecord {
+    /// As it was asked for: `at 5s kill 2`, `at 5s add`.
+    pub planned: String,
+    /// The node's name; empty for the only one.
+    pub node: String,
+    /// When it was meant to happen, seconds since the first timed phase began.
+    pub planned_at_s: f64,
+    /// When it was begun; `None`: the trial was over before.
+    pub at_s: Option<f64>,
+    /// When a frozen node went on, one that was started again was ready, or one that was added had its share of the keys.
+    pub until_s: Option<f64>,
+    /// Longest time without a good reply between this fault and the next, or the end of the timed phases, as its series shows.
+    pub longest_gap_s: Option<f64>,
+    /// How exact that is: the longest interval of the series.
+    pub resolution_s: Option<f64>,
+    /// Operations in that time that failed or were answered wrongly.
+    pub failed_operations: u64,
+    /// Why it could not be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
 /// What one node used during the timed phases of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -20,11 +20,14 @@ pub fn redact(text: &str) -> String {
             _ => head.to_owned(),
         },
     };
-    let options = tail.split(',').map(|option| match option.split_once('=') {
+    let is_server = head.contains("://");
+    let items = tail.split(',').map(|item| match item.split_once('=') {
         Some((name, _)) if is_secret(name) => format!("{name}={HIDDEN}"),
-        _ => option.to_owned(),
+        // A further address.
+        None if is_server => redact_place(item),
+        _ => item.to_owned(),
     });
-    head + &options.collect::<Vec<_>>().join(",")
+    head + &items.collect::<Vec<_>>().join(",")
 }
 
 /// What stands for a password.
@@ -57,7 +60,7 @@ pub(crate) fn is_secret(name: &str) -> bool {
     ["pass", "pwd", "secret", "token", "auth", "credential", "apikey", "api_key"].iter().any(|part| name.contains(part))
 }
 
-/// Where the options start: at the first comma behind the password, which may hold commas; host and path may not.
+/// Where the first address ends: at the first comma behind the password, which may hold commas; host and path may not.
 pub(crate) fn head_end(text: &str) -> usize {
     match text.find("://").and(text.rfind('@')) {
         Some(at) => text[at..].find(',').map_or(text.len(), |comma| at + comma),

@@ -1,4 +1,4 @@
-//! Store specs: `redis`, `redis-unix`, `lmdb:/data/x`, `redis://:pw@10.0.0.5:6379/0`, `redis,durability=commit`.
+//! Store specs: `redis`, `redis-unix`, `lmdb:/data/x`, `redis://:pw@10.0.0.5:6379/0`, `etcd://h1:2379,h2:2379`, `redis,durability=commit`.
 
 use crate::redact::{HIDDEN, head_end, is_secret, redact};
 use crate::{Durability, Transport, is_hidden, visible};
@@ -45,11 +45,23 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-/// A server to reach and how to log in.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Unix(path) => write!(f, "{}", path.display()),
+            Address::Tcp { host, port } => {
+                if host.contains(':') { write!(f, "[{host}]") } else { f.write_str(host) }?;
+                port.map_or(Ok(()), |port| write!(f, ":{port}"))
+            }
+        }
+    }
+}
+
+/// A server, or several that are one store, and how to log in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authority {
-    /// Where it listens.
-    pub address: Address,
+    /// Where it listens: at least one address, several of a store of several servers.
+    pub addresses: Vec<Address>,
     /// User name, when given.
     pub user: Option<String>,
     /// Password, when given.
@@ -108,9 +120,13 @@ impl Spec {
     /// says it. `None` in this process, and when the server is on another machine.
     pub fn transport(&self, private: Option<Transport>) -> Option<Transport> {
         match &self.target {
-            Target::Server(Authority { address: Address::Unix(_), .. }) => Some(Transport::Unix),
-            Target::Server(Authority { address: Address::Tcp { host, .. }, .. }) => {
-                is_loopback(host).then_some(Transport::Tcp)
+            Target::Server(authority) => {
+                let of_one = |address: &Address| match address {
+                    Address::Unix(_) => Some(Transport::Unix),
+                    Address::Tcp { host, .. } => is_loopback(host).then_some(Transport::Tcp),
+                };
+                let first = authority.addresses.first().and_then(of_one);
+                first.filter(|transport| authority.addresses.iter().all(|other| of_one(other) == Some(*transport)))
             }
             Target::Private | Target::Path(_) => private,
         }
@@ -136,8 +152,13 @@ impl FromStr for Spec {
             ));
         }
         let (head, tail) = text.split_at(head_end(text));
+        let mut items = tail.split(',').filter(|item| !item.is_empty()).peekable();
         let (name, target) = if let Some((scheme, rest)) = head.split_once("://") {
-            (scheme, Target::Server(authority(rest).map_err(fail)?))
+            let mut places = Vec::new();
+            while let Some(place) = items.next_if(|item| !item.contains('=')) {
+                places.push(place);
+            }
+            (scheme, Target::Server(authority(rest, &places).map_err(fail)?))
         } else if let Some((name, path)) = head.split_once(':') {
             if path.is_empty() {
                 return Err(fail("a path must follow the colon, as in 'lmdb:/data/x'".into()));
@@ -150,7 +171,7 @@ impl FromStr for Spec {
             return Err(fail("it names no store; 'kvtrial stores' lists them".into()));
         }
         let mut spec = Spec { name: name.to_owned(), target, durability: None, options: BTreeMap::new() };
-        for option in tail.split(',').filter(|option| !option.is_empty()) {
+        for option in items {
             let Some((key, value)) = option.split_once('=') else {
                 return Err(fail(format!(
                     "option '{option}' has no value; write '{option}=VALUE', or '-s {name} -s {option}' if it is a store"
@@ -167,7 +188,8 @@ impl FromStr for Spec {
     }
 }
 
-fn authority(rest: &str) -> Result<Authority, String> {
+/// Reads `user:password@host:port` and the addresses behind it; the last may have a database.
+fn authority(rest: &str, further: &[&str]) -> Result<Authority, String> {
     let (login, place) = match rest.rfind('@') {
         Some(at) => (Some(&rest[..at]), &rest[at + 1..]),
         None => (None, rest),
@@ -179,6 +201,24 @@ fn authority(rest: &str) -> Result<Authority, String> {
             None => (Some(login), None),
         },
     };
+    let mut addresses = Vec::with_capacity(1 + further.len());
+    let mut database = None;
+    for place in [place].iter().chain(further) {
+        if database.is_some() {
+            return Err("a database is named once, behind the last address, as in 'etcd://h1:2379,h2:2379/name'".into());
+        }
+        let (address, named) = located(place)?;
+        if addresses.contains(&address) {
+            return Err("it names an address twice; give each server once".into());
+        }
+        addresses.push(address);
+        database = named.filter(|name| !name.is_empty()).map(str::to_owned);
+    }
+    Ok(Authority { addresses, user: user.filter(|user| !user.is_empty()).map(unescape), password, database })
+}
+
+/// One address, and the database behind it.
+fn located(place: &str) -> Result<(Address, Option<&str>), String> {
     if place.split_once('?').is_some_and(|(path, rest)| !path.starts_with('/') || rest.contains('=')) {
         return Err(
             "an address has no parameters (?name=value); write a login as 'redis://user:password@host:6379/0' and \
@@ -186,7 +226,7 @@ fn authority(rest: &str) -> Result<Authority, String> {
                 .into(),
         );
     }
-    let (address, database) = if place.starts_with('/') {
+    Ok(if place.starts_with('/') {
         let (path, database) = place.split_once('?').map_or((place, None), |(path, name)| (path, Some(name)));
         (Address::Unix(PathBuf::from(path)), database)
     } else {
@@ -211,12 +251,6 @@ fn authority(rest: &str) -> Result<Authority, String> {
         }
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         (Address::Tcp { host, port }, database)
-    };
-    Ok(Authority {
-        address,
-        user: user.filter(|user| !user.is_empty()).map(unescape),
-        password,
-        database: database.filter(|name| !name.is_empty()).map(str::to_owned),
     })
 }
 
@@ -254,17 +288,9 @@ impl fmt::Display for Spec {
                     text += server.user.as_deref().unwrap_or("");
                     text += if server.password.is_some() { ":***@" } else { "@" };
                 }
-                let database = server.database.as_deref();
-                match &server.address {
-                    Address::Unix(path) => {
-                        text += &path.display().to_string();
-                        text += &database.map(|name| format!("?{name}")).unwrap_or_default();
-                    }
-                    Address::Tcp { host, port } => {
-                        text += &if host.contains(':') { format!("[{host}]") } else { host.clone() };
-                        text += &port.map(|port| format!(":{port}")).unwrap_or_default();
-                        text += &database.map(|name| format!("/{name}")).unwrap_or_default();
-                    }
+                text += &server.addresses.iter().map(Address::to_string).collect::<Vec<_>>().join(",");
+                if let (Some(name), Some(last)) = (&server.database, server.addresses.last()) {
+                    text += &format!("{}{name}", if matches!(last, Address::Unix(_)) { '?' } else { '/' });
                 }
             }
         }
@@ -313,7 +339,7 @@ mod tests {
     fn a_url_reaches_a_server_and_its_password_is_never_shown() {
         let spec: Spec = "redis://:p%40,w@10.0.0.5:6379/0,durability=none".parse().unwrap();
         let Target::Server(server) = &spec.target else { panic!("{spec:?}") };
-        assert_eq!(server.address, Address::Tcp { host: "10.0.0.5".into(), port: Some(6379) });
+        assert_eq!(server.addresses, [Address::Tcp { host: "10.0.0.5".into(), port: Some(6379) }]);
         assert_eq!(server.password.as_ref().unwrap().reveal(), "p@,w");
         assert_eq!(server.database.as_deref(), Some("0"));
         assert_eq!(spec.to_string(), "redis://:***@10.0.0.5:6379/0,durability=none");
@@ -324,11 +350,49 @@ mod tests {
     fn unix_sockets_paths_and_ipv6_are_understood() {
         let spec: Spec = "redis-unix:///run/redis.sock".parse().unwrap();
         let Target::Server(server) = &spec.target else { panic!("{spec:?}") };
-        assert_eq!(server.address, Address::Unix("/run/redis.sock".into()));
+        assert_eq!(server.addresses, [Address::Unix("/run/redis.sock".into())]);
         let spec: Spec = "memcached://[::1]:11211".parse().unwrap();
         assert_eq!(spec.to_string(), "memcached://[::1]:11211");
         let spec: Spec = "lmdb:/data/x".parse().unwrap();
         assert_eq!(spec.target, Target::Path(PathBuf::from("/data/x")));
+    }
+
+    #[test]
+    fn several_addresses_follow_commas_before_the_options() {
+        for (text, addresses) in [
+            ("etcd://ann:tulip@h1:2379,h2,[::1]:7/books,durability=commit,nodes=3", 3),
+            ("redis-unix:///run/a.sock,/run/b.sock,shard=jump", 2),
+            ("redis-unix:///run/a.sock,/run/b.sock?5", 2),
+            ("redis://h1:1,10.0.0.5:2", 2),
+        ] {
+            let spec: Spec = text.parse().unwrap();
+            let Target::Server(server) = &spec.target else { panic!("{spec:?}") };
+            assert_eq!(server.addresses.len(), addresses, "{text}");
+            assert_eq!(spec.to_string(), text.replace("tulip", "***"));
+            let again: Spec = spec.to_string().parse().unwrap();
+            assert_eq!(again.to_string(), spec.to_string());
+        }
+        let spec: Spec = "etcd://h1:2379,h2:2379/books".parse().unwrap();
+        let Target::Server(server) = &spec.target else { panic!("{spec:?}") };
+        assert_eq!(server.database.as_deref(), Some("books"));
+        let (unix, tcp) = (Some(Transport::Unix), Some(Transport::Tcp));
+        let reached = |text: &str| text.parse::<Spec>().unwrap().transport(None);
+        assert_eq!([reached("a:///x,/y"), reached("a://[::1],localhost"), reached("a://[::1],h2")], [unix, tcp, None]);
+    }
+
+    #[test]
+    fn addresses_that_cannot_be_are_refused_in_words_without_a_password() {
+        for (text, problem) in [
+            ("etcd://h1:1/books,h2:2", "behind the last address"),
+            ("etcd://h1:1,h1:1", "names an address twice"),
+            ("etcd://h1:1,h2:99999", "1 to 65535"),
+            ("etcd://h1:1,ann:tulip", "is no port"),
+            ("etcd://h1:1,durability=commit,h2:2", "option 'h2:2' has no value"),
+            ("sqlite,null", "-s sqlite -s null"),
+        ] {
+            let error = text.parse::<Spec>().unwrap_err().to_string();
+            assert!(error.contains(problem) && !error.contains("tulip"), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One execution of one job on one store.
 
-use crate::{Answer, CurvePoint, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict};
+use crate::{Answer, CurvePoint, FaultRecord, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -122,6 +122,9 @@ pub struct TrialRecord {
     /// What each node of a private deployment used, where it has several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeUse>,
+    /// What was done to its nodes on purpose, in the order it was planned for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultRecord>,
     /// Bytes on disk after the job, when the store's directory is ours.
     pub disk_bytes: Option<u64>,
     /// What reading back did, where there is something to read back.

@@ -64,6 +64,8 @@ pub enum ReasonKind {
     SettingNotInEffect,
     /// The store itself dropped keys the job had written: it needed room, or let them expire.
     Evicted,
+    /// Operations failed after a fault that was asked for; no worse than connections lost and replies that never came.
+    FailedInFault,
     /// Degraded: the client's threads were near their limit; the client may be what was measured.
     ClientSaturated,
     /// Degraded: client threads waited for a processor.

@@ -41,12 +41,17 @@ impl Rig {
         self.open.store()
     }
 
+    /// The store's name in the registry.
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
     /// The store, connected to once more.
     ///
     /// # Errors
     /// When its server cannot be reached.
     pub fn connect(&self) -> Result<Box<dyn Store>, StoreError> {
-        connect_of(&self.spec.name)(&self.spec, std::slice::from_ref(self.endpoint()))
+        info(&self.spec.name).connect(&self.spec, &self.endpoints())
     }
 
     /// What it can do.
@@ -67,6 +72,11 @@ impl Rig {
     /// Where the server listens.
     pub fn endpoint(&self) -> &Endpoint {
         self.open.endpoint().unwrap_or_else(|| panic!("{} has no server", self.spec))
+    }
+
+    /// Where all nodes of a deployment listen.
+    pub fn endpoints(&self) -> Vec<Endpoint> {
+        self.nodes().endpoints()
     }
 
     /// The port of a server that listens on one.
@@ -126,6 +136,16 @@ impl Rig {
     /// Starts a killed server again, in its directory and at its endpoint.
     pub fn start_again(&self) {
         self.nodes().restart("").unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Kills a node of several without warning.
+    pub fn kill_node(&self, name: &str) {
+        self.nodes().kill(name).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Starts a killed node of several again, in its directory and at its endpoint.
+    pub fn start_node_again(&self, name: &str) {
+        self.nodes().restart(name).unwrap_or_else(|error| panic!("{error}"));
     }
 
     /// Kills the server and starts it again.

@@ -73,6 +73,10 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "keys dropped by the store itself",
             "it needed room, or let them expire: give it more memory, or turn eviction and expiry off",
         ),
+        ReasonKind::FailedInFault => (
+            "operations failed after a fault that was asked for",
+            "a store with replicas may lose fewer; without --fault the same run can be ranked",
+        ),
         ReasonKind::ClientSaturated => {
             ("client at its limit", "kvtrial itself may be what was measured: give it more threads, or more processors")
         }

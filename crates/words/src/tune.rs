@@ -2,7 +2,7 @@
 
 use crate::units;
 use std::collections::BTreeMap;
-use study::{Quantity, Study, Tune, TuneEffect};
+use study::{Cell, Quantity, Study, Tune, TuneEffect};
 
 /// The finding in sentences, most important first: the best setting, its gain, what did not matter, what was tried.
 pub fn sentences(study: &Study, tune: &Tune) -> Vec<String> {
@@ -45,7 +45,8 @@ fn shown(tune: &Tune) -> Gain {
 
 /// The best setting, or that none was shown to be better than the default.
 pub fn best(study: &Study, tune: &Tune) -> String {
-    let store = study.cells.first().map_or("", |cell| cell.store.split(',').next().unwrap_or(""));
+    let of = |cell: &Cell| cell.store.split(',').take_while(|part| !part.contains('=')).collect::<Vec<_>>().join(",");
+    let store = study.cells.first().map(of).unwrap_or_default();
     let objective = &tune.objective;
     match (changes(&tune.best, &tune.default).as_str(), shown(tune)) {
         ("the default", _) => {

@@ -4,8 +4,8 @@ use super::target;
 use crate::args::{OrderArgument, RunArguments};
 use crate::failure::CommandFailure;
 use crate::terminal::note;
-use engine::{Arrivals, Settings, Timing};
-use runner::{Asked, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
+use engine::{Arrivals, Outages, Settings, Timing};
+use runner::{Asked, Faults, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
 use std::time::Duration;
 use store::{Class, StoreInfo};
 use study::{BudgetLayer, Spec, TrialOrder};
@@ -59,7 +59,11 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, CommandFailure> {
         keys_found: if arguments.overwrite { KeysFound::Delete } else { KeysFound::Refuse },
         execution: super::nursery::execution(),
     };
-    request.study(&variation, &mut |words| note(&format!("kvtrial: {words}"))).map_err(CommandFailure::of_request)
+    let mut plan = request
+        .study(&variation, &mut |words| note(&format!("kvtrial: {words}")))
+        .map_err(CommandFailure::of_request)?;
+    plan.faults = Faults::on(&plan, arguments.faults.clone()).map_err(CommandFailure::usage)?;
+    Ok(plan)
 }
 
 fn rounds(arguments: &RunArguments) -> Rounds {
@@ -105,6 +109,7 @@ fn settings(arguments: &RunArguments) -> Result<Settings, CommandFailure> {
         arrivals,
         duration: None,
         deadline: arguments.deadline,
+        outages: Outages::GiveUp,
         timing: arguments.time_one_in.map_or(Timing::Every, Timing::Sampled),
         seed: arguments.seed,
     })

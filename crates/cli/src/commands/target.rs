@@ -101,8 +101,8 @@ pub fn specs(texts: &[String], host: Option<&str>, port: Option<u16>) -> Result<
             )));
         }
         let host = host.unwrap_or("127.0.0.1").to_owned();
-        let address = Address::Tcp { host, port };
-        spec.target = Target::Server(Authority { address, user: None, password: None, database: None });
+        let addresses = vec![Address::Tcp { host, port }];
+        spec.target = Target::Server(Authority { addresses, user: None, password: None, database: None });
     }
     Ok(specs)
 }

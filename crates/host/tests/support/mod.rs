@@ -75,7 +75,7 @@ pub static THREE: StoreInfo = info("redis", three_plan, redis_connect);
 
 pub fn three_plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let nodes = (1..=3).map(|number| keeper(&mut place.node(&format!("node{number}")), number));
-    Ok(Deployment { nodes: nodes.collect::<Result<_, _>>()?, forming: None })
+    nodes.collect()
 }
 
 /// A server that writes down each change before it answers.

@@ -105,6 +105,12 @@ impl<'a> Run<'a> {
 }
 
 impl Run<'_> {
+    /// Whether a slot that is idle has done all its operations.
+    pub fn is_through(&self, slot: Slot) -> bool {
+        let state = &self.slots[slot as usize];
+        state.stage != Stage::Write && state.number >= self.last
+    }
+
     #[inline(never)]
     fn put(&mut self, slot: Slot, id: u32) -> Step<'_> {
         let state = &mut self.slots[slot as usize];

@@ -18,13 +18,13 @@ use study::{Answer, Reason};
 
 /// State shared by the workers of one execution.
 pub struct YcsbTrial<'a> {
-    pub(super) workload: &'a Workload,
+    pub(crate) workload: &'a Workload,
     pub(super) inserts: Option<u32>,
     pub(super) seed: u64,
-    pub(super) slots: u32,
-    pub(super) keeps: Keeps,
-    pub(super) values: Values,
-    pub(super) ledger: Ledger,
+    pub(crate) slots: u32,
+    pub(crate) keeps: Keeps,
+    pub(crate) values: Values,
+    pub(crate) ledger: Ledger,
     pub(super) chooser: Chooser,
     pub(super) verdicts: Mutex<Verdicts>,
 }

@@ -8,6 +8,11 @@ use analysis::Unit;
 use serde_json::{Value, json};
 use study::{Cell, CurvePoint};
 
+const NOTE: &str = "The median trial of each store. Shaded: stalls. Dashed: from there on it read from disk.";
+
+/// Rates this many times each other are drawn on a logarithmic axis.
+const FAR_APART: f64 = 20.0;
+
 /// Stalls marked in one chart.
 const MOST_STALLS: usize = 40;
 
@@ -24,7 +29,10 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_
     let chart = |title: &str, unit: Unit, figure: fn(&CurvePoint) -> Option<f64>| Chart {
         id: slug(&format!("{title} {part}")),
         title: title.into(),
-        note: "The median trial of each store. Shaded: stalls.".into(),
+        note: match unit {
+            Unit::Bytes => format!("{NOTE} Without the first twentieth of the records."),
+            _ => NOTE.into(),
+        },
         description: describe(title, &drawn, unit, figure),
         height: 320,
         option: option(&drawn, identities, unit, figure, most_points),
@@ -34,12 +42,28 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_
         chart("Rate against records stored", Unit::PerSecond, |it| Some(it.ops_per_s)),
         chart("99th percentile against records stored", Unit::Nanoseconds, |it| Some(it.p99_ns as f64)),
     ];
-    if drawn.iter().any(|cell| cell.curve.iter().any(|it| it.rss_bytes.is_some() && it.records > 0)) {
-        charts.push(chart("Memory by record against records stored", Unit::Bytes, |it| {
-            (it.records > 0).then_some(it.rss_bytes? as f64 / it.records as f64)
-        }));
-    }
+    let mut add = |title: &str, unit: Unit, figure: fn(&CurvePoint) -> Option<f64>| {
+        if drawn.iter().any(|cell| cell.curve.iter().any(|it| figure(it).is_some())) {
+            charts.push(chart(title, unit, figure));
+        }
+    };
+    add("99th percentile of gets against records stored", Unit::Nanoseconds, |it| Some(it.gets?.p99_ns as f64));
+    add("Memory per record against records stored", Unit::Bytes, |it| per_record(it, it.rss_bytes));
+    add("Disk per record against records stored", Unit::Bytes, |it| per_record(it, it.disk_bytes));
+    add("Sent to disk per record against records stored", Unit::Bytes, |it| per_record(it, it.written_bytes));
     charts
+}
+
+fn per_record(point: &CurvePoint, bytes: Option<u64>) -> Option<f64> {
+    (point.records > 0).then_some(bytes? as f64 / point.records as f64)
+}
+
+/// Where the curve begins to be drawn. What a store has before its first record would stand above all that comes later.
+fn drawn_from(cell: &Cell, unit: Unit) -> u64 {
+    match unit {
+        Unit::Bytes => cell.curve.last().map_or(0, |last| last.records / 20),
+        _ => 0,
+    }
 }
 
 fn option(
@@ -51,21 +75,28 @@ fn option(
 ) -> Value {
     let worse = if unit == Unit::PerSecond { f64::min } else { f64::max };
     let mut left = MOST_STALLS;
-    let logarithmic = unit == Unit::Nanoseconds;
+    let logarithmic = unit == Unit::Nanoseconds || unit == Unit::PerSecond && are_far_apart(drawn, figure);
     let series: Vec<Value> = drawn
         .iter()
         .map(|cell| {
             let mut line = identities.line(cell);
             line["showSymbol"] = false.into();
-            let known = cell.curve.iter().filter_map(|it| Some((it.records as f64, figure(it)?)));
+            let from = drawn_from(cell, unit);
+            let later = cell.curve.iter().filter(|it| it.records >= from);
+            let known = later.filter_map(|it| Some((it.records as f64, figure(it)?)));
             let known: Vec<(f64, f64)> = known.filter(|it| !logarithmic || it.1 > 0.0).collect();
             line["data"] = thinned(&known, most_points, worse).into_iter().map(|(x, y)| json!([x, y])).collect();
             let stalls: Vec<Value> =
                 cell.stalls.iter().take(left).map(|stall| mark(stall.records, &cell.curve)).collect();
             left -= stalls.len();
-            if !stalls.is_empty() {
+            let left_memory = cell.growth.and_then(|growth| growth.left_memory_at_records);
+            let marks: Vec<Value> = stalls
+                .into_iter()
+                .chain(left_memory.map(|records| dashed(records, &identities.colour(cell))))
+                .collect();
+            if !marks.is_empty() {
                 line["markLine"] = json!({ "silent": true, "symbol": "none", "label": { "show": false },
-                    "lineStyle": { "color": "$stall", "width": 5, "type": "solid" }, "data": stalls });
+                    "lineStyle": { "color": "$stall", "width": 5, "type": "solid" }, "data": marks });
             }
             line
         })
@@ -83,9 +114,21 @@ fn option(
     })
 }
 
+/// Whether the means of the slowest and the fastest are so far apart that the slower one's curve would lie on the axis.
+fn are_far_apart(drawn: &[&Cell], figure: fn(&CurvePoint) -> Option<f64>) -> bool {
+    let mean = |cell: &&Cell| cell.curve.iter().filter_map(figure).sum::<f64>() / cell.curve.len() as f64;
+    let means = || drawn.iter().map(mean);
+    means().fold(0.0, f64::max) > FAR_APART * means().fold(f64::INFINITY, f64::min)
+}
+
 /// A stall happens at a number of records; what was stored at the end of the curve is the most it can be.
 fn mark(records: u64, curve: &[CurvePoint]) -> Value {
     json!({ "xAxis": records.min(curve.last().map_or(records, |last| last.records)) })
+}
+
+/// Where it left memory.
+fn dashed(records: u64, colour: &str) -> Value {
+    json!({ "xAxis": records, "lineStyle": { "color": colour, "width": 2, "type": "dashed" } })
 }
 
 fn describe(title: &str, drawn: &[&Cell], unit: Unit, figure: fn(&CurvePoint) -> Option<f64>) -> String {
@@ -105,8 +148,15 @@ fn describe(title: &str, drawn: &[&Cell], unit: Unit, figure: fn(&CurvePoint) ->
 }
 
 fn table(drawn: &[&Cell]) -> DataTable {
-    let mut table =
-        DataTable::new(["Store", "Records", "Rate at the end", "p99 at the end", "Memory a record", "Stalls"]);
+    let mut table = DataTable::new([
+        "Store",
+        "Records",
+        "Rate at the end",
+        "p99 at the end",
+        "Memory per record",
+        "Left memory at",
+        "Stalls",
+    ]);
     for cell in drawn {
         let Some(last) = cell.curve.last() else { continue };
         let memory = last.rss_bytes.filter(|_| last.records > 0).map(|bytes| bytes as f64 / last.records as f64);
@@ -125,6 +175,7 @@ fn table(drawn: &[&Cell]) -> DataTable {
             figures::value(last.ops_per_s, Unit::PerSecond),
             figures::ns(last.p99_ns, last.p99_ns),
             memory.map_or("–".into(), |it| figures::value(it, Unit::Bytes)),
+            cell.growth.and_then(|growth| growth.left_memory_at_records).map_or("–".into(), |it| it.to_string()),
             if stalls.is_empty() { "none".into() } else { stalls.join("; ") },
         ]);
     }

@@ -50,6 +50,7 @@ impl Sample<'_> {
             p99_ns: 10_000 + u64::from(at) * 300,
             rss_bytes: (self.class == "network").then_some(u64::from(at) * 90_000),
             disk_bytes: None,
+            ..CurvePoint::default()
         };
         if self.class == "baseline" { Vec::new() } else { (1..=self.points).map(point).collect() }
     }

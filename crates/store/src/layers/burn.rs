@@ -4,13 +4,15 @@
 //! share is burnt of all time that passes between operations, so that a closed loop of one slot takes that much longer, whatever
 //! the store; with several operations in flight the store goes on meanwhile and the slowdown is less.
 
-use super::Layer;
+use super::{Layer, Wrap};
 use crate::layered::Layered;
 use crate::{
     Executor, Heed, Operation, OperationKind, OptionInfo, Reply, Session, SessionPlan, Sink, Slot, Store, StoreError,
     Until,
 };
 use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::str::FromStr;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -18,13 +20,14 @@ use std::time::{Duration, Instant};
 /// The layer.
 pub const LAYER: Layer = Layer {
     options: &[OptionInfo::text("burn", "burns this time per operation, or share of the time (500ns, 5%)")],
-    check: |_, value| value.parse::<Burn>().map(|_| ()),
-    declares: |beneath| beneath,
-    wrap: |spec, store| {
+    asked_by: &["burn"],
+    check: |_, _, value| value.parse::<Burn>().map(|_| ()),
+    declares: |_, beneath| beneath,
+    wrap: Wrap::Around(|spec, store| {
         let value = spec.options.get("burn").map(String::as_str).unwrap_or_default();
         let burn = value.parse().map_err(|problem| StoreError::open(format!("burn={value}"), problem))?;
         Ok(Box::new(Burning { store, burn, text: value.to_owned() }))
-    },
+    }),
 };
 
 /// How much is burnt.
@@ -155,6 +158,10 @@ impl Session for BurningSession {
 
     fn reconnected(&self) -> u64 {
         self.session.reconnected()
+    }
+
+    fn descriptor(&mut self) -> io::Result<Option<BorrowedFd<'_>>> {
+        self.session.descriptor()
     }
 
     fn executor(&self) -> Executor {

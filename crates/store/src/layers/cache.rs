@@ -18,7 +18,7 @@ mod flusher;
 mod memory;
 mod session;
 
-use super::Layer;
+use super::{Layer, Wrap};
 use crate::layered::Layered;
 use crate::{Capabilities, OperationKind, OperationSet, OptionInfo, Session, SessionPlan, Store, StoreError, size};
 use flusher::Flusher;
@@ -35,18 +35,19 @@ pub const LAYER: Layer = Layer {
         OptionInfo::text("cache", "a write-behind cache of this size in memory (64MiB)"),
         OptionInfo::text("flush", "longest time the cache holds a write back [1s]"),
     ],
-    check: |option, value| match option {
+    asked_by: &["cache"],
+    check: |_, option, value| match option {
         "cache" => capacity(value).map(|_| ()),
         _ => interval(value).map(|_| ()),
     },
-    declares,
-    wrap: |spec, store| {
+    declares: |_, beneath| declares(beneath),
+    wrap: Wrap::Around(|spec, store| {
         let value = |name: &str| spec.options.get(name).map(String::as_str);
         let unsupported = |problem| StoreError::Unsupported { store: spec.name.clone(), problem };
         let capacity_bytes = capacity(value("cache").unwrap_or_default()).map_err(unsupported)?;
         let interval = interval(value("flush").unwrap_or("1s")).map_err(unsupported)?;
         Ok(Box::new(Cached::new(store.into(), capacity_bytes, interval)?))
-    },
+    }),
 };
 
 /// Least memory, in bytes: room for a few values.

@@ -3,9 +3,9 @@
 use super::buffers::Buffers;
 use super::received::{End, SURPLUS, hand_over};
 use super::socket::{Interest, Poller, Read, Socket, left};
-use super::{Codec, Expect, talk};
+use super::{Codec, Expect, Replies, talk, ticketed};
 use crate::believed::{self, wire_bytes};
-use crate::{Endpoint, Failure, Operation, Reply, Sink, Slot};
+use crate::{Endpoint, Failure, Operation, Reply, Sink, Slot, StoreError};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
@@ -15,8 +15,16 @@ pub const RETRY_LONGEST: Duration = Duration::from_millis(500);
 
 const RETRY_FIRST: Duration = Duration::from_millis(10);
 
+/// How long operations wait for attempts. Of a server that has been away for longer each fails at once, but for the one that an attempt is
+/// made for: else a node that is gone for good would cost every key it had half a second.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// How long one attempt to open a broken connection may take.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long a reply with a ticket may take: what the clients of such protocols usually wait. The connection is then opened again, so that
+/// a reply that comes after all finds nobody.
+pub const UNANSWERED: Duration = Duration::from_secs(5);
 
 /// Requests are sent without waiting for the poll when this much is held back.
 const SEND_EARLY_BYTES: usize = 64 << 10;
@@ -24,9 +32,13 @@ const SEND_EARLY_BYTES: usize = 64 << 10;
 /// What one read may take at least.
 const READ_BYTES: usize = 64 << 10;
 
+/// Room for what a server has to be told unasked.
+const ANSWER_BYTES: usize = 256;
+
 /// What all connections of a session share.
 pub(super) struct Common<F> {
-    pub endpoint: Endpoint,
+    /// The nodes; any of them serves any connection.
+    pub endpoints: Vec<Endpoint>,
     pub make_codec: F,
     pub buffers: Buffers,
     /// Where replies are received; only the beginning of an unfinished one is copied out of it.
@@ -42,10 +54,10 @@ pub(super) struct Common<F> {
 }
 
 impl<F> Common<F> {
-    pub fn new(endpoint: Endpoint, make_codec: F, connections: usize, poller: Option<Poller>) -> Common<F> {
+    pub fn new(endpoints: Vec<Endpoint>, make_codec: F, connections: usize, poller: Option<Poller>) -> Common<F> {
         let scratch = vec![0; READ_BYTES].into_boxed_slice();
         let (buffers, most_bytes) = (Buffers::of(connections), wire_bytes(u64::MAX));
-        Common { endpoint, make_codec, buffers, scratch, answered: 0, poller, most_bytes, reconnected: 0 }
+        Common { endpoints, make_codec, buffers, scratch, answered: 0, poller, most_bytes, reconnected: 0 }
     }
 }
 
@@ -71,9 +83,21 @@ pub(super) enum Received {
     Filled,
 }
 
+/// The request that has waited longest, since it was first looked at.
+struct Awaited {
+    ticket: u32,
+    since: Instant,
+}
+
 enum Line {
     Up(Socket),
     Down { retry_at: Instant },
+}
+
+/// What has been wrong with a connection since the last good reply.
+struct Trouble {
+    since: Instant,
+    backoff: Duration,
 }
 
 /// Why a connection is lost.
@@ -87,6 +111,8 @@ enum Loss {
 /// One connection.
 pub(super) struct Link<C> {
     number: u32,
+    /// Which of the endpoints it is connected to, or was last.
+    node: usize,
     codec: C,
     line: Line,
     /// Requests, of which the first `sent` bytes have left.
@@ -97,22 +123,31 @@ pub(super) struct Link<C> {
     /// Bytes that reply still needs, at least.
     missing: usize,
     in_flight: VecDeque<(Slot, Expect)>,
+    /// What the server has to be told though nothing is asked.
+    answer: Vec<u8>,
+    awaited: Option<Awaited>,
     watched: Interest,
-    backoff: Duration,
+    trouble: Option<Trouble>,
     /// What the server did wrong while no operation was there to be told.
     owed: Option<&'static str>,
 }
 
 impl<C: Codec> Link<C> {
-    /// Opens connection `number`, for `pipeline` operations in flight.
-    pub fn open<F: Fn() -> C>(number: u32, pipeline: u32, common: &Common<F>) -> Result<Link<C>, String> {
-        let mut codec = (common.make_codec)();
-        let socket = talk::open(&common.endpoint, &mut codec, super::CONNECT_TIMEOUT)?;
+    /// Opens connection `number` to this node or one behind it, for `pipeline` operations in flight.
+    pub fn open<F: Fn() -> C>(
+        number: u32,
+        node: usize,
+        pipeline: u32,
+        common: &Common<F>,
+    ) -> Result<Link<C>, StoreError> {
+        let (node, codec, socket) = open_any(node, common, super::CONNECT_TIMEOUT)
+            .map_err(|(node, problem)| StoreError::open(&common.endpoints[node], problem))?;
         if let Some(poller) = &common.poller {
-            poller.add(&socket, number).map_err(|error| error.to_string())?;
+            poller.add(&socket, number).map_err(|error| StoreError::open(&common.endpoints[node], error))?;
         }
         Ok(Link {
             number,
+            node,
             codec,
             line: Line::Up(socket),
             out: Vec::new(),
@@ -120,10 +155,21 @@ impl<C: Codec> Link<C> {
             partial: Vec::new(),
             missing: 0,
             in_flight: VecDeque::with_capacity(pipeline as usize),
+            // Room for many a pong, so that none allocates.
+            answer: Vec::with_capacity(if C::REPLIES == Replies::ByTicket { ANSWER_BYTES } else { 0 }),
+            awaited: None,
             watched: Interest::Read,
-            backoff: Duration::ZERO,
+            trouble: None,
             owed: None,
         })
+    }
+
+    /// Registers the connection with what watches several.
+    pub fn watch_with(&self, poller: &Poller) -> io::Result<()> {
+        match &self.line {
+            Line::Up(socket) => poller.add(socket, self.number),
+            Line::Down { .. } => Ok(()),
+        }
     }
 
     /// Whether replies are outstanding.
@@ -179,8 +225,15 @@ impl<C: Codec> Link<C> {
             return Ok(Flush::Sent);
         }
         if let Line::Down { retry_at } = self.line {
-            if Instant::now() < retry_at {
-                return Ok(Flush::Down(retry_at));
+            let now = Instant::now();
+            if now < retry_at {
+                let given_up =
+                    self.trouble.as_ref().map(|trouble| now - trouble.since).filter(|away| *away >= PATIENCE);
+                let Some(away) = given_up else { return Ok(Flush::Down(retry_at)) };
+                let words = format!("the server has been away for {:.0} s", away.as_secs_f64());
+                common.buffers.take_back(&mut self.out);
+                self.fail(Failure::ConnectionLost(&words), common, sink);
+                return Ok(Flush::Sent);
             }
             self.reopen(common, sink)?;
         }
@@ -225,7 +278,18 @@ impl<C: Codec> Link<C> {
 
     #[cold]
     fn reopen<F: Fn() -> C>(&mut self, common: &mut Common<F>, sink: &mut dyn Sink) -> io::Result<()> {
-        match talk::open(&common.endpoint, &mut self.codec, RETRY_TIMEOUT) {
+        // The codec is a new one, and has the requests that wait.
+        let again = |endpoint: &Endpoint, codec: &mut C| talk::open(endpoint, codec, RETRY_TIMEOUT);
+        let nodes = common.endpoints.len();
+        let mut opened = again(&common.endpoints[self.node], &mut self.codec);
+        for _ in 1..nodes {
+            if opened.is_ok() {
+                break;
+            }
+            self.node = (self.node + 1) % nodes;
+            opened = again(&common.endpoints[self.node], &mut self.codec);
+        }
+        match opened {
             Ok(socket) => {
                 if let Some(poller) = &common.poller {
                     poller.add(&socket, self.number)?;
@@ -286,12 +350,17 @@ impl<C: Codec> Link<C> {
         let fresh = self.partial.is_empty();
         let input = if fresh { &common.scratch[..received] } else { &self.partial[..] };
         let waiting = self.in_flight.len();
-        let (consumed, end) = hand_over(&mut self.codec, &mut self.in_flight, input, sink);
+        let (consumed, end) = match C::REPLIES {
+            Replies::InOrder => hand_over(&mut self.codec, &mut self.in_flight, input, sink),
+            Replies::ByTicket => {
+                ticketed::hand_over(&mut self.codec, &mut self.in_flight, input, &mut self.answer, sink)
+            }
+        };
         let answered = waiting - self.in_flight.len();
         let begun = input.len() - consumed;
         common.answered += answered as u32;
         if answered > 0 {
-            self.backoff = Duration::ZERO;
+            self.trouble = None;
         }
         match end {
             End::Whole if fresh => {}
@@ -316,6 +385,39 @@ impl<C: Codec> Link<C> {
                 }
             }
         }
+        if C::REPLIES == Replies::ByTicket && !self.answer.is_empty() {
+            self.send_answer(common, sink);
+        }
+    }
+
+    /// Sends what the server has to be told, behind the requests that are held back if there are some.
+    #[cold]
+    fn send_answer<F: Fn() -> C>(&mut self, common: &mut Common<F>, sink: &mut dyn Sink) {
+        if !self.out.is_empty() {
+            self.out.append(&mut self.answer);
+        } else if let Line::Up(socket) = &self.line {
+            let sent = socket.send(&self.answer);
+            if !matches!(sent, Ok(sent) if sent == self.answer.len()) {
+                self.lose(Loss::Lost("the server takes no answer to its question".into()), common, sink);
+            }
+            self.answer.clear();
+        }
+    }
+
+    /// Gives the connection up when the oldest request has waited too long.
+    #[cold]
+    pub fn look_at_oldest<F: Fn() -> C>(&mut self, now: Instant, common: &mut Common<F>, sink: &mut dyn Sink) {
+        let oldest = self.in_flight.front().map(|(_, expect)| expect.detail);
+        match (oldest, &self.awaited) {
+            (Some(ticket), Some(awaited)) if awaited.ticket == ticket => {
+                if now.saturating_duration_since(awaited.since) >= UNANSWERED {
+                    let words = format!("no reply within {} s", UNANSWERED.as_secs());
+                    self.lose(Loss::Lost(words), common, sink);
+                }
+            }
+            (Some(ticket), _) => self.awaited = Some(Awaited { ticket, since: now }),
+            (None, _) => self.awaited = None,
+        }
     }
 
     /// Waits precisely for this connection alone. Returns whether to read.
@@ -329,10 +431,14 @@ impl<C: Codec> Link<C> {
     /// Closes the connection, fails what was in flight, and sets the time of the next attempt.
     #[cold]
     fn lose<F: Fn() -> C>(&mut self, loss: Loss, common: &mut Common<F>, sink: &mut dyn Sink) {
-        self.line = Line::Down { retry_at: Instant::now() + self.backoff };
-        self.backoff = (self.backoff * 2).clamp(RETRY_FIRST, RETRY_LONGEST);
+        let now = Instant::now();
+        let trouble = self.trouble.get_or_insert(Trouble { since: now, backoff: Duration::ZERO });
+        self.line = Line::Down { retry_at: now + trouble.backoff };
+        trouble.backoff = (trouble.backoff * 2).clamp(RETRY_FIRST, RETRY_LONGEST);
         self.codec = (common.make_codec)();
         self.sent = 0;
+        self.answer.clear();
+        self.awaited = None;
         common.buffers.take_back(&mut self.out);
         common.buffers.take_back(&mut self.partial);
         let too_large;
@@ -350,10 +456,34 @@ impl<C: Codec> Link<C> {
             }
             return;
         }
+        self.fail(failure, common, sink);
+    }
+
+    /// Fails what is in flight.
+    #[cold]
+    fn fail<F>(&mut self, failure: Failure<'_>, common: &mut Common<F>, sink: &mut dyn Sink) {
         sink.arrived();
         for (slot, _) in self.in_flight.drain(..) {
             common.answered += 1;
             sink.reply(slot, &Reply::Failed(failure));
         }
     }
+}
+
+/// Connects to this node, or to the first one behind it that can be had; otherwise says why not this one.
+fn open_any<C: Codec, F: Fn() -> C>(
+    first: usize,
+    common: &Common<F>,
+    timeout: Duration,
+) -> Result<(usize, C, Socket), (usize, String)> {
+    let nodes = common.endpoints.len();
+    let mut problem = None;
+    for node in (0..nodes).map(|step| (first + step) % nodes) {
+        let mut codec = (common.make_codec)();
+        match talk::open(&common.endpoints[node], &mut codec, timeout) {
+            Ok(socket) => return Ok((node, codec, socket)),
+            Err(words) => problem = problem.or(Some((node, words))),
+        }
+    }
+    Err(problem.unwrap_or((0, "no address was given".into())))
 }

@@ -1,14 +1,18 @@
 //! A session over connections: who is polled, and how long.
 
-use super::Codec;
 use super::link::{Common, Flush, Link};
 use super::nudges::{NUDGE_EVERY, Nudges};
 use super::socket::{Interest, PRECISE_BELOW, Poller, Read, left, sleep};
+use super::{Codec, Replies};
 use crate::believed::wire_bytes;
 use crate::{Endpoint, Failure, Operation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+
+/// Polls that bring replies after which those that have not come are looked for: the clock is not read for each.
+const LOOK_EVERY: u32 = 256;
 
 /// Opens a session: one connection per client of the plan, each with its own codec, all connected and greeted.
 ///
@@ -19,6 +23,23 @@ pub fn session<C: Codec>(
     plan: SessionPlan,
     make_codec: impl Fn() -> C + 'static,
 ) -> Result<Box<dyn Session>, StoreError> {
+    spread(std::slice::from_ref(endpoint), 0, plan, make_codec)
+}
+
+/// The same over several nodes that are one store, any of which answers for all: client `c` is connected to node `first + c`, around the
+/// end, or to the next one that can be had.
+///
+/// # Errors
+/// As of [`session`].
+pub fn spread<C: Codec>(
+    endpoints: &[Endpoint],
+    first: usize,
+    plan: SessionPlan,
+    make_codec: impl Fn() -> C + 'static,
+) -> Result<Box<dyn Session>, StoreError> {
+    let Some(endpoint) = endpoints.first() else {
+        return Err(StoreError::Session("no address of a server was given".into()));
+    };
     let pipeline = plan.pipeline.max(1);
     let open_error = |error| StoreError::open(endpoint, error);
     let nudges = Nudges::for_this_thread().map_err(open_error)?;
@@ -26,16 +47,16 @@ pub fn session<C: Codec>(
         0 | 1 => None,
         _ => Some(Poller::new().map_err(open_error)?),
     };
-    let common = Common::new(endpoint.clone(), make_codec, plan.clients as usize, poller);
+    let common = Common::new(endpoints.to_vec(), make_codec, plan.clients as usize, poller);
     let links = (0..plan.clients)
-        .map(|number| Link::open(number, pipeline, &common))
-        .collect::<Result<Vec<_>, String>>()
-        .map_err(|problem| StoreError::open(endpoint, problem))?;
+        .map(|number| Link::open(number, (first + number as usize) % endpoints.len(), pipeline, &common))
+        .collect::<Result<Vec<_>, StoreError>>()?;
     Ok(Box::new(Wire {
         unsent: Vec::with_capacity(plan.slots() as usize),
         links,
         pipeline,
         current: 0,
+        polls: 0,
         common,
         _nudges: nudges,
     }))
@@ -48,6 +69,8 @@ struct Wire<C, F> {
     current: u32,
     /// Connections with requests held back. One may be listed twice.
     unsent: Vec<u32>,
+    /// Polls so far, where replies have tickets.
+    polls: u32,
     common: Common<F>,
     /// End the waits that have no limit.
     _nudges: Nudges,
@@ -80,11 +103,28 @@ impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
         self.common.answered = 0;
         let polled =
             if self.common.poller.is_none() { self.poll_one(until, sink) } else { self.poll_many(until, sink) };
+        if C::REPLIES == Replies::ByTicket {
+            self.polls = self.polls.wrapping_add(1);
+            let waited = self.common.answered == 0 && until != Until::Now;
+            if waited || self.polls.is_multiple_of(LOOK_EVERY) {
+                let now = Instant::now();
+                self.links.iter_mut().for_each(|link| link.look_at_oldest(now, &mut self.common, sink));
+            }
+        }
         Poll::Ready(polled.map_err(|error| StoreError::Session(format!("waiting for replies: {error}"))))
     }
 
     fn reconnected(&self) -> u64 {
         self.common.reconnected
+    }
+
+    fn descriptor(&mut self) -> io::Result<Option<BorrowedFd<'_>>> {
+        if self.common.poller.is_none() {
+            let poller = Poller::new()?;
+            self.links.iter().try_for_each(|link| link.watch_with(&poller))?;
+            self.common.poller = Some(poller);
+        }
+        Ok(self.common.poller.as_ref().map(AsFd::as_fd))
     }
 }
 

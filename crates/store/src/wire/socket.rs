@@ -6,17 +6,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use study::Address;
 
 /// What must end within this time is waited for with a limit; what has longer ends at the next nudge.
-pub(super) const PRECISE_BELOW: Duration = Duration::from_millis(40);
+pub(crate) const PRECISE_BELOW: Duration = Duration::from_millis(40);
 
 /// Whether a read may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Read {
+pub(crate) enum Read {
     /// Take what is there.
     Now,
     /// Wait for some, until the next of the session's [`Nudges`](super::nudges::Nudges).
@@ -25,7 +25,7 @@ pub(super) enum Read {
 
 /// What a connection is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Interest {
+pub(crate) enum Interest {
     /// Bytes to read.
     Read,
     /// Bytes to read, or room to write.
@@ -33,7 +33,7 @@ pub(super) enum Interest {
 }
 
 /// A connected socket.
-pub(super) struct Socket {
+pub(crate) struct Socket {
     fd: OwnedFd,
 }
 
@@ -139,7 +139,7 @@ fn timespec(time: Duration) -> Timespec {
 
 /// An epoll instance. Sockets are registered once, edge triggered, so that the kernel does not look at each a second time when it
 /// is waited again; closing one unregisters it. After a report of bytes, read until a read is not filled.
-pub(super) struct Poller {
+pub(crate) struct Poller {
     fd: OwnedFd,
     events: Vec<epoll::Event>,
     precision: Precision,
@@ -167,6 +167,11 @@ impl Poller {
     /// Watches a socket for bytes to read, under this number.
     pub fn add(&self, socket: &Socket, number: u32) -> io::Result<()> {
         Ok(epoll::add(&self.fd, &socket.fd, epoll::EventData::new_u64(number.into()), flags(Interest::Read))?)
+    }
+
+    /// Watches another instance, reported as long as there is something to do.
+    pub fn add_instance(&self, instance: BorrowedFd<'_>, number: u32) -> io::Result<()> {
+        Ok(epoll::add(&self.fd, instance, epoll::EventData::new_u64(number.into()), epoll::EventFlags::IN)?)
     }
 
     /// Changes what a socket is watched for. What there is already is reported again.
@@ -241,6 +246,12 @@ impl Poller {
     }
 }
 
+impl AsFd for Poller {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 /// The other side has hung up, or the connection broke.
 const ENDED: epoll::EventFlags = epoll::EventFlags::RDHUP.union(epoll::EventFlags::HUP).union(epoll::EventFlags::ERR);
 
@@ -254,7 +265,7 @@ fn flags(interest: Interest) -> epoll::EventFlags {
 
 /// What can be done on a watched socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ready {
+pub(crate) struct Ready {
     /// The number it was added under.
     pub number: u32,
     /// There are bytes, or the connection has ended, which a read will tell.

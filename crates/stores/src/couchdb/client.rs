@@ -1,7 +1,7 @@
 //! One slot: operations as requests for documents.
 
-use super::document::{Document, id_of, in_url, key_of, quoted, version, write};
-use crate::shared::http::{Answered, Http, HttpError, Method};
+use super::document::{Document, id_of, key_of, quoted, version, write};
+use crate::shared::http::{Answered, Http, HttpError, Method, in_url};
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
 use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
@@ -166,7 +166,7 @@ impl Client {
     }
 
     async fn current_revision(&mut self, key: &[u8]) -> Result<Option<String>, Trouble> {
-        let path = format!("{}/_all_docs?key={}", self.database, in_url(&quoted(&id_of(key))));
+        let path = format!("{}/_all_docs?key={}", self.database, in_url(quoted(&id_of(key))));
         let answered = self.http.ask(Method::GET, &path, Vec::new()).await?;
         if answered.status != 200 {
             return Err(refused(&answered));
@@ -220,7 +220,7 @@ impl Client {
                     None => return Ok(BufferedReply::Missing),
                 },
             };
-            let path = format!("{}/{}?rev={}", self.database, in_url(&id_of(key)), in_url(&rev));
+            let path = format!("{}/{}?rev={}", self.database, in_url(id_of(key)), in_url(&rev));
             let answered = self.http.ask(Method::DELETE, &path, Vec::new()).await?;
             match answered.status {
                 200 | 202 => return Ok(BufferedReply::Done),

@@ -25,18 +25,6 @@ pub(super) fn key_of(id: &str) -> Option<Vec<u8>> {
     hex.as_bytes().chunks(2).map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect()
 }
 
-/// Text as part of a path or a query: everything but letters, digits and `-._~` as `%XX`.
-pub(super) fn in_url(text: &str) -> String {
-    text.bytes().fold(String::with_capacity(text.len()), |mut url, byte| {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => url.push(byte as char),
-            // Writing to a string cannot fail.
-            _ => drop(write!(url, "%{byte:02X}")),
-        }
-        url
-    })
-}
-
 /// A string in JSON.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
@@ -100,7 +88,8 @@ pub(super) fn version(rev: &str) -> u64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Document, id_of, in_url, key_of, version, write};
+    use super::{Document, id_of, key_of, version, write};
+    use crate::shared::http::in_url;
 
     #[test]
     fn every_key_has_an_id_of_its_own_and_plain_ones_keep_theirs() {

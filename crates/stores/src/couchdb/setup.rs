@@ -2,9 +2,8 @@
 
 use super::CAPABILITIES;
 use super::client::Client;
-use super::document::in_url;
 use super::{login, whole};
-use crate::shared::http::{Bytes, Http, HttpError, Method, Tickets};
+use crate::shared::http::{Bytes, Http, HttpError, Method, Tickets, in_url};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! What is asked of a database as a whole: compaction, and a view that counts and sums.
 
-use super::document::{id_of, in_url, quoted};
+use super::document::{id_of, quoted};
 use super::setup::{CouchDb, ask};
-use crate::shared::http::{Http, Method};
+use crate::shared::http::{Http, Method, in_url};
 use serde::Deserialize;
 use std::time::Duration;
 use store::asynchronous::brief;
@@ -158,7 +158,7 @@ pub(super) fn reduce(
     patience: Duration,
 ) -> Result<Vec<ReductionGroup>, StoreError> {
     let (endpoint, database) = (&couch.endpoint, &couch.database);
-    let path = format!("{database}/_design/{}", in_url(&format!("kvtrial-{}-{}", reduction.group, reduction.sum)));
+    let path = format!("{database}/_design/{}", in_url(format!("kvtrial-{}-{}", reduction.group, reduction.sum)));
     let rows = brief(endpoint, patience, async {
         let mut http = couch.open().await?;
         // 409: it is there already, and what it does is in its name.

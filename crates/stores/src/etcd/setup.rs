@@ -7,6 +7,7 @@ use crate::shared::http::{Bytes, Http, Method, Tickets};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading};
@@ -22,7 +23,10 @@ const SWEEP_PATIENCE: Duration = Duration::from_secs(60);
 const COUNT_TIMEOUT: Duration = Duration::from_secs(60);
 
 struct Etcd {
-    endpoint: Endpoint,
+    /// The members that were named, or started.
+    endpoints: Vec<Endpoint>,
+    /// The member the next client begins with.
+    next: AtomicUsize,
     tickets: Option<Arc<Tickets>>,
     capabilities: Capabilities,
     version: String,
@@ -46,6 +50,11 @@ struct Counted {
 }
 
 #[derive(Deserialize)]
+struct Members {
+    members: Vec<serde_json::Value>,
+}
+
+#[derive(Deserialize)]
 struct Version {
     etcdserver: String,
 }
@@ -53,7 +62,13 @@ struct Version {
 /// Connects and asks for the version. A server does not tell how it was started: one of the user's is taken to sync, as it does
 /// unless an option forbids it.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-    let endpoint = store::only(nodes)?;
+    let [endpoint, ..] = nodes else { return Err(StoreError::Session("no address of etcd was given".into())) };
+    if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!("{option}= is for a private one; leave it out for yours"),
+        });
+    }
     let asked = spec.durability.unwrap_or(DURABILITIES[0]);
     let durability = if matches!(spec.target, Target::Server(_)) { DURABILITIES[0] } else { asked };
     if asked != durability {
@@ -65,7 +80,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     let whose = if spec.target == Target::Private { Whose::Private } else { Whose::Users };
     let tickets = Tickets::of(endpoint, &login::DESK);
     let version = brief(endpoint, CONNECT_TIMEOUT, async {
-        let mut http = open(endpoint, tickets.clone()).await?;
+        let mut http = open(nodes, 0, tickets.clone()).await?;
         let answered = http.ask(Method::GET, "/version", Vec::new()).await;
         let answered = answered.map_err(|error| StoreError::open(endpoint, error))?;
         let version: Version = serde_json::from_slice(&answered.body).map_err(|error| {
@@ -79,7 +94,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
         Ok(version.etcdserver)
     })?;
     let capabilities = Capabilities { durability, ..capabilities(spec) };
-    Ok(Box::new(Etcd { endpoint: endpoint.clone(), tickets, capabilities, version }))
+    Ok(Box::new(Etcd { endpoints: nodes.to_vec(), next: AtomicUsize::new(0), tickets, capabilities, version }))
 }
 
 /// A read of nothing but a number.
@@ -103,13 +118,20 @@ async fn ask(http: &mut Http, endpoint: &Endpoint, path: &str, body: String) -> 
     }
 }
 
-async fn open(endpoint: &Endpoint, tickets: Option<Arc<Tickets>>) -> Result<Http, StoreError> {
-    Http::open_with(endpoint, tickets).await.map_err(|error| StoreError::open(endpoint, error))
+/// Connects to the member of this number, or to the first one behind it that can be reached.
+async fn open(members: &[Endpoint], first: usize, tickets: Option<Arc<Tickets>>) -> Result<Http, StoreError> {
+    let around = members.iter().cycle().skip(first % members.len()).take(members.len());
+    let opened = Http::open_any(around.cloned(), tickets).await;
+    opened.map_err(|error| StoreError::open(&members[first % members.len()], error))
 }
 
 impl Etcd {
     async fn open(&self) -> Result<Http, StoreError> {
-        open(&self.endpoint, self.tickets.clone()).await
+        open(&self.endpoints, 0, self.tickets.clone()).await
+    }
+
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoints[0]
     }
 }
 
@@ -119,7 +141,11 @@ impl Store for Etcd {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        Async::session(plan, async |_| Ok(Client::new(self.open().await?)))
+        let first = self.next.fetch_add(plan.clients as usize, Ordering::Relaxed);
+        Async::session(plan, async |slot| {
+            let member = first + (slot / plan.pipeline.max(1)) as usize;
+            Ok(Client::new(open(&self.endpoints, member, self.tickets.clone()).await?))
+        })
     }
 
     fn threading(&self) -> Threading {
@@ -127,43 +153,59 @@ impl Store for Etcd {
     }
 
     fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
-        brief(&self.endpoint, SWEEP_PATIENCE, async {
+        brief(self.endpoint(), SWEEP_PATIENCE, async {
             let mut client = Client::new(self.open().await?);
             let swept = client.sweep(sweep, keys).await;
-            swept.map(Some).map_err(|words| StoreError::open(&self.endpoint, words))
+            swept.map(Some).map_err(|words| StoreError::open(self.endpoint(), words))
         })
     }
 
     /// Forgets the history of all keys, then rewrites the file.
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
-        brief(&self.endpoint, patience, async {
+        brief(self.endpoint(), patience, async {
             let mut http = self.open().await?;
-            let read = ask(&mut http, &self.endpoint, "/v3/kv/range", COUNT.into()).await?;
+            let read = ask(&mut http, self.endpoint(), "/v3/kv/range", COUNT.into()).await?;
             let read: Headed =
-                serde_json::from_slice(&read).map_err(|error| StoreError::open(&self.endpoint, error))?;
+                serde_json::from_slice(&read).map_err(|error| StoreError::open(self.endpoint(), error))?;
             let until = format!(r#"{{"revision":"{}","physical":true}}"#, read.header.revision);
-            ask(&mut http, &self.endpoint, "/v3/kv/compaction", until).await?;
-            ask(&mut http, &self.endpoint, "/v3/maintenance/defragment", "{}".into()).await.map(drop)
+            ask(&mut http, self.endpoint(), "/v3/kv/compaction", until).await?;
+            for number in 0..self.endpoints.len() {
+                let mut http = open(&self.endpoints, number, self.tickets.clone()).await?;
+                ask(&mut http, &self.endpoints[number], "/v3/maintenance/defragment", "{}".into()).await?;
+            }
+            Ok(())
         })
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {
-        let counted = brief(&self.endpoint, COUNT_TIMEOUT, async {
+        let counted = brief(self.endpoint(), COUNT_TIMEOUT, async {
             let mut http = self.open().await?;
-            ask(&mut http, &self.endpoint, "/v3/kv/range", COUNT_ALL.into()).await
+            ask(&mut http, self.endpoint(), "/v3/kv/range", COUNT_ALL.into()).await
         })?;
         let counted: Counted =
-            serde_json::from_slice(&counted).map_err(|error| StoreError::open(&self.endpoint, error))?;
+            serde_json::from_slice(&counted).map_err(|error| StoreError::open(self.endpoint(), error))?;
         let keys = counted.count.map_or(Some(0), |number| number.parse().ok());
         Ok(Holding { keys, ..Holding::default() })
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
         let text = |text: &str| text.to_owned();
+        let members = brief(self.endpoint(), CONNECT_TIMEOUT, async {
+            let mut http = self.open().await?;
+            let listed = ask(&mut http, self.endpoint(), "/v3/cluster/member/list", "{}".into()).await?;
+            let listed = serde_json::from_slice::<Members>(&listed);
+            listed.map(|it| it.members.len().to_string()).map_err(|error| StoreError::open(self.endpoint(), error))
+        });
+        // A user of yours may lack the right to ask.
+        let members = members.unwrap_or_else(|error| format!("not told: {error}"));
         let config = BTreeMap::from([
             (text("connections"), text("one per slot, one request at a time")),
             (text("protocol"), text("JSON gateway: keys and values in base64 over HTTP")),
-            (text("members"), text("1")),
+            (text("members"), members),
+            (
+                text("clients"),
+                text("spread over the members that were named; one whose member is gone goes on with another"),
+            ),
             (text("login"), text(if self.tickets.is_some() { "a token with each request" } else { "none" })),
             (text("driver"), text("hyper")),
         ]);

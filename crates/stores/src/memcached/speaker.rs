@@ -1,9 +1,9 @@
 //! A server of the classic text protocol.
 
-use super::text::{self, Text};
+use super::text::{self, KeyText, Text};
 use super::{ITEM_BYTES, value_bytes};
 use std::collections::BTreeMap;
-use store::wire;
+use store::wire::{self, Talk, ascii};
 use store::{
     Capabilities, Counter, Endpoint, Facts, Holding, OperationKind, OperationSet, Overflow, Session, SessionPlan,
     Store, StoreError, Threading,
@@ -11,7 +11,7 @@ use store::{
 
 /// Whether the items a server counts are those it keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Items {
+pub(crate) enum ItemCount {
     /// As memcached's own are.
     AllItKeeps,
     /// They are of something else, or nobody knows.
@@ -23,7 +23,9 @@ pub(crate) struct Speaker {
     endpoint: Endpoint,
     capabilities: Capabilities,
     product: &'static str,
-    items: Items,
+    items: ItemCount,
+    version: Option<&'static str>,
+    key_text: KeyText,
     more: BTreeMap<String, String>,
 }
 
@@ -50,15 +52,46 @@ impl Speaker {
     pub(crate) fn connect(
         endpoint: &Endpoint,
         product: &'static str,
-        items: Items,
+        items: ItemCount,
         capabilities: Capabilities,
     ) -> Result<Speaker, StoreError> {
         let more = BTreeMap::from([
             ("protocol".to_owned(), "memcached text".to_owned()),
             ("connections".to_owned(), "one per client, shared by its slots (pipelined)".to_owned()),
         ]);
-        let speaker = Speaker { endpoint: endpoint.clone(), capabilities, product, items, more };
+        let speaker = Speaker {
+            endpoint: endpoint.clone(),
+            capabilities,
+            product,
+            items,
+            version: None,
+            key_text: KeyText::Bytes,
+            more,
+        };
         super::facts(endpoint).map(|_| speaker)
+    }
+
+    /// Asks for a key nobody has: a member of a cluster states its version long before it has joined the others.
+    pub(crate) fn answers_a_get(&self) -> Result<(), StoreError> {
+        let answer = Talk::open(&self.endpoint, Text::default())?.ask(b"get kvtrial-nothing\r\n", |input| {
+            Ok(ascii::line_end(input, 1000).map(|end| String::from_utf8_lossy(&input[..end]).into_owned()))
+        })?;
+        match answer.as_str() {
+            "END" => Ok(()),
+            other => Err(StoreError::open(&self.endpoint, format!("it answers a get by {other}"))),
+        }
+    }
+
+    /// The server reads keys like this.
+    pub(crate) fn reading_keys(mut self, key_text: KeyText) -> Speaker {
+        self.key_text = key_text;
+        self
+    }
+
+    /// The version of what was started, where the server itself does not state it.
+    pub(crate) fn with_version(mut self, version: &'static str) -> Speaker {
+        self.version = Some(version);
+        self
     }
 
     /// Says something more of it in its facts.
@@ -74,7 +107,8 @@ impl Store for Speaker {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        wire::session(&self.endpoint, plan, Text::default)
+        let key_text = self.key_text;
+        wire::session(&self.endpoint, plan, move || Text::new(key_text))
     }
 
     fn threading(&self) -> Threading {
@@ -84,14 +118,17 @@ impl Store for Speaker {
     fn facts(&self) -> Result<Facts, StoreError> {
         let mut facts = super::facts(&self.endpoint)?;
         facts.product = self.product.into();
+        if let Some(version) = self.version {
+            facts.version = version.into();
+        }
         facts.config.extend(self.more.clone());
         Ok(facts)
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {
         match self.items {
-            Items::AllItKeeps => super::holding(&self.endpoint),
-            Items::NotSaid => Ok(Holding::default()),
+            ItemCount::AllItKeeps => super::holding(&self.endpoint),
+            ItemCount::NotSaid => Ok(Holding::default()),
         }
     }
 }

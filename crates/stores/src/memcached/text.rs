@@ -5,11 +5,12 @@
 //! in one write each.
 //!
 //! A key travels as it is when it is printable ASCII without spaces and begins with neither `~` nor `@`, which other servers have a
-//! use for; else as `~` and base64.
+//! use for; else as `~` and base64. Hazelcast reads keys as the addresses of pages are read: there `%` and `+` never travel
+//! ([`KeyText::Address`]).
 
 mod line;
 
-use super::base64;
+use crate::shared::base64;
 use line::{Line, Says};
 use store::wire::ascii::{parse_u64, push_u64};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
@@ -32,9 +33,20 @@ pub(crate) const KEY_OVERHEAD_BYTES: usize = KEY_TEXT_BYTES - KEY_BYTES;
 
 const OTHER_KEY: &str = "the key asked for";
 
+/// How a server reads the keys of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum KeyText {
+    /// Byte for byte.
+    #[default]
+    Bytes,
+    /// As an address: `+` is a space to it, and `%` begins a byte in hexadecimal digits.
+    Address,
+}
+
 /// One connection's state.
 #[derive(Default)]
 pub(crate) struct Text {
+    key_text: KeyText,
     /// Keys of reads in flight, as they are written.
     asked: KeyQueue,
     /// Keys of a get-many, as they are written.
@@ -42,10 +54,18 @@ pub(crate) struct Text {
     rows: RowBuffer,
 }
 
+impl Text {
+    /// Speaks to a server that reads keys like this.
+    pub(crate) fn new(key_text: KeyText) -> Text {
+        Text { key_text, ..Text::default() }
+    }
+}
+
 impl Codec for Text {
     fn encode(&mut self, operation: &Operation<'_>, out: &mut Vec<u8>) -> Expect {
         let kind = operation.kind();
-        if !keys_fit(operation) {
+        let how = self.key_text;
+        if !keys_fit(how, operation) {
             // One line that every server answers with one: to bad keys some answer twice or not at all.
             out.extend_from_slice(b"version\r\n");
             return Expect { kind, detail: NO_SUCH_KEY };
@@ -54,28 +74,28 @@ impl Codec for Text {
         match *operation {
             Operation::Get { key } | Operation::GetCounter { key } => self.get(out, b"get ", key),
             Operation::GetVersioned { key } => self.get(out, b"gets ", key),
-            Operation::Put { key, value } => store(out, b"set ", key, value, None),
-            Operation::Delete { key } => word(out, b"delete ", key, b""),
+            Operation::Put { key, value } => store(how, out, b"set ", key, value, None),
+            Operation::Delete { key } => word(how, out, b"delete ", key, b""),
             Operation::Append { key, value } => {
-                store(out, b"add ", key, b"", None);
-                store(out, b"append ", key, value, None);
+                store(how, out, b"add ", key, b"", None);
+                store(how, out, b"append ", key, value, None);
             }
             Operation::Increment { key, by } => {
-                store(out, b"add ", key, b"0", None);
+                store(how, out, b"add ", key, b"0", None);
                 let mut amount = vec![b' '];
                 push_u64(&mut amount, by.unsigned_abs());
-                word(out, if by < 0 { b"decr " } else { b"incr " }, key, &amount);
+                word(how, out, if by < 0 { b"decr " } else { b"incr " }, key, &amount);
             }
             Operation::CompareAndSet { key, expected: Expected::Absent, value } => {
-                store(out, b"add ", key, value, None)
+                store(how, out, b"add ", key, value, None)
             }
             Operation::CompareAndSet { key, expected: Expected::Present { version, .. }, value } => {
-                store(out, b"cas ", key, value, Some(version));
+                store(how, out, b"cas ", key, value, Some(version));
             }
             Operation::GetMany { keys } => detail = self.get_many(out, keys),
             Operation::PutMany { pairs } => {
                 for (key, value) in pairs {
-                    store(out, b"set ", key, value, None);
+                    store(how, out, b"set ", key, value, None);
                 }
                 detail = pairs.len() as u32;
                 if detail == 0 {
@@ -108,7 +128,7 @@ impl Codec for Text {
 impl Text {
     fn get(&mut self, out: &mut Vec<u8>, command: &[u8], key: &[u8]) {
         let start = out.len() + command.len();
-        word(out, command, key, b"");
+        word(self.key_text, out, command, key, b"");
         let end = out.len() - 2;
         self.asked.push(&[out.get(start..end).unwrap_or_default()]);
     }
@@ -119,7 +139,7 @@ impl Text {
         let written = &mut self.written[..keys.len()];
         for (text, key) in written.iter_mut().zip(keys) {
             text.clear();
-            push_key(text, key);
+            push_key(self.key_text, text, key);
         }
         for line in written.chunks(KEYS_OF_A_LINE) {
             out.extend_from_slice(b"get");
@@ -171,7 +191,7 @@ impl Text {
         let mut at = 0;
         // Written keys were kept; rows carry the keys themselves.
         let mut keys = self.asked.front();
-        let mut plain = Vec::new();
+        let (mut coded, mut plain) = (Vec::new(), Vec::new());
         while at < consumed {
             let line = Line::read(&input[at..])?;
             at += line.consumed;
@@ -182,7 +202,9 @@ impl Text {
                     }
                     plain.clear();
                     match key.strip_prefix(b"~") {
-                        Some(coded) if !base64::read(&mut plain, coded) => return Err(Decoded::Broken(OTHER_KEY)),
+                        Some(text) if !read_key(self.key_text, &mut plain, &mut coded, text) => {
+                            return Err(Decoded::Broken(OTHER_KEY));
+                        }
                         Some(_) => self.rows.push(&plain, value),
                         None => self.rows.push(key, value),
                     }
@@ -291,10 +313,10 @@ fn refused(words: &[u8]) -> Reply<'_> {
 }
 
 /// Whether a server takes the keys of an operation, in whatever form.
-fn keys_fit(operation: &Operation<'_>) -> bool {
+fn keys_fit(how: KeyText, operation: &Operation<'_>) -> bool {
     match operation {
-        Operation::GetMany { keys } => keys.iter().all(|key| fits(key)),
-        Operation::PutMany { pairs } => pairs.iter().all(|(key, _)| fits(key)),
+        Operation::GetMany { keys } => keys.iter().all(|key| fits(how, key)),
+        Operation::PutMany { pairs } => pairs.iter().all(|(key, _)| fits(how, key)),
         Operation::Scan { .. } => true,
         Operation::Get { key }
         | Operation::GetVersioned { key }
@@ -305,41 +327,61 @@ fn keys_fit(operation: &Operation<'_>) -> bool {
         | Operation::GetCounter { key }
         | Operation::IncrementField { key, .. }
         | Operation::GetFields { key }
-        | Operation::CompareAndSet { key, .. } => fits(key),
+        | Operation::CompareAndSet { key, .. } => fits(how, key),
     }
 }
 
-fn fits(key: &[u8]) -> bool {
-    !key.is_empty() && key.len() <= if is_plain(key) { KEY_TEXT_BYTES } else { KEY_BYTES }
+fn fits(how: KeyText, key: &[u8]) -> bool {
+    !key.is_empty() && key.len() <= if is_plain(how, key) { KEY_TEXT_BYTES } else { KEY_BYTES }
 }
 
-fn is_plain(key: &[u8]) -> bool {
-    key.iter().all(|byte| (b'!'..=b'~').contains(byte)) && !key.starts_with(b"~") && !key.starts_with(b"@")
+fn is_plain(how: KeyText, key: &[u8]) -> bool {
+    let is_read_otherwise = |byte: &u8| how == KeyText::Address && matches!(byte, b'%' | b'+');
+    let is_kept = |byte: &u8| (b'!'..=b'~').contains(byte) && !is_read_otherwise(byte);
+    key.iter().all(is_kept) && !key.starts_with(b"~") && !key.starts_with(b"@")
 }
 
 /// Writes a key.
-fn push_key(out: &mut Vec<u8>, key: &[u8]) {
-    if is_plain(key) {
+fn push_key(how: KeyText, out: &mut Vec<u8>, key: &[u8]) {
+    if is_plain(how, key) {
         out.extend_from_slice(key);
     } else {
+        let start = out.len();
         out.push(b'~');
         base64::push(out, key);
+        if how == KeyText::Address {
+            swap(&mut out[start..], b'+', b'-');
+        }
     }
 }
 
+/// Reads the base64 of a key; false when it is none.
+fn read_key(how: KeyText, plain: &mut Vec<u8>, coded: &mut Vec<u8>, text: &[u8]) -> bool {
+    coded.clear();
+    coded.extend_from_slice(text);
+    if how == KeyText::Address {
+        swap(coded, b'-', b'+');
+    }
+    base64::read(plain, coded)
+}
+
+fn swap(text: &mut [u8], from: u8, to: u8) {
+    text.iter_mut().filter(|byte| **byte == from).for_each(|byte| *byte = to);
+}
+
 /// Writes a request of one line.
-fn word(out: &mut Vec<u8>, command: &[u8], key: &[u8], rest: &[u8]) {
+fn word(how: KeyText, out: &mut Vec<u8>, command: &[u8], key: &[u8], rest: &[u8]) {
     out.extend_from_slice(command);
-    push_key(out, key);
+    push_key(how, out, key);
     out.extend_from_slice(rest);
     out.extend_from_slice(b"\r\n");
 }
 
 /// Writes a request that carries a value.
-fn store(out: &mut Vec<u8>, command: &[u8], key: &[u8], value: &[u8], version: Option<u64>) {
+fn store(how: KeyText, out: &mut Vec<u8>, command: &[u8], key: &[u8], value: &[u8], version: Option<u64>) {
     out.reserve(KEY_TEXT_BYTES + value.len() + 64);
     out.extend_from_slice(command);
-    push_key(out, key);
+    push_key(how, out, key);
     out.extend_from_slice(b" 0 0 ");
     push_u64(out, value.len() as u64);
     if let Some(version) = version {

@@ -24,7 +24,7 @@ const SETTINGS: [&str; 12] = [
 ];
 
 /// `appendonly` and `appendfsync` of a level.
-pub(super) fn append_only_file(level: Durability) -> (&'static str, &'static str) {
+pub(crate) fn append_only_file(level: Durability) -> (&'static str, &'static str) {
     match level {
         Durability::None => ("no", "everysec"),
         Durability::Os => ("yes", "no"),
@@ -34,7 +34,7 @@ pub(super) fn append_only_file(level: Durability) -> (&'static str, &'static str
 }
 
 /// A server's own account.
-pub(super) struct Server {
+pub(crate) struct Server {
     pub facts: Facts,
     /// The level in effect; `None` when the server does not show its configuration.
     pub durability: Option<Durability>,
@@ -44,7 +44,7 @@ pub(super) struct Server {
 
 /// What is known of a server before it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(crate) enum Known {
     /// It is a Redis or a Valkey, which have all that is asked for.
     Product,
     /// It speaks RESP. What it does not answer it may do without.
@@ -122,7 +122,7 @@ impl Line<'_> {
 }
 
 /// What it says it holds. One that has no DBSIZE does not say.
-pub(super) fn holding(endpoint: &Endpoint) -> Result<Holding, StoreError> {
+pub(crate) fn holding(endpoint: &Endpoint) -> Result<Holding, StoreError> {
     let mut talk = Talk::open(endpoint, Resp::new(Login::of(endpoint)))?;
     let mut holding = Holding::default();
     if let CommandReply::Texts(texts) = ask(&mut talk, b"DBSIZE", &[])? {
@@ -157,12 +157,21 @@ fn level(config: &BTreeMap<String, String>) -> Option<Durability> {
     })
 }
 
-pub(super) enum CommandReply {
+/// What a relative of Redis that keeps no scripts answers to a command.
+pub(crate) fn answer(endpoint: &Endpoint, command: &[u8], args: &[&[u8]]) -> Result<Vec<String>, StoreError> {
+    let mut talk = Talk::open(endpoint, Resp::new(Login::of(endpoint).with(Script::Left)))?;
+    match ask(&mut talk, command, args)? {
+        CommandReply::Texts(texts) => Ok(texts),
+        CommandReply::Refused(words) => Err(StoreError::open(endpoint, words)),
+    }
+}
+
+pub(crate) enum CommandReply {
     Texts(Vec<String>),
     Refused(String),
 }
 
-pub(super) fn ask(talk: &mut Talk, command: &[u8], args: &[&[u8]]) -> Result<CommandReply, StoreError> {
+pub(crate) fn ask(talk: &mut Talk, command: &[u8], args: &[&[u8]]) -> Result<CommandReply, StoreError> {
     let mut bytes = Vec::new();
     request(&mut bytes, command, args);
     talk.ask(&bytes, |input| {

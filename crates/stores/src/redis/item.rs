@@ -1,4 +1,4 @@
-//! The items of RESP2 replies.
+//! The items of RESP2 replies, and those of RESP3 that Infinispan sends whatever it is asked: nil (`_`) and maps (`%`).
 
 use store::wire::ascii::{line_end, parse_i64};
 
@@ -19,9 +19,9 @@ pub(super) enum Item<'a> {
     Number(i64),
     /// `$length` and that many bytes
     Bulk(&'a [u8]),
-    /// `$-1` or `*-1`
+    /// `$-1`, `*-1` or `_`
     Nil,
-    /// `*items`: the items follow
+    /// `*items`, or `%pairs`, each of two items: the items follow
     Array(usize),
 }
 
@@ -72,6 +72,16 @@ pub(super) fn item(input: &[u8], at: usize) -> Found<'_> {
             Length::Incomplete => Found::Incomplete { at_least: line_rest(input) },
             _ => Found::Broken("a number of items"),
         },
+        b'%' => match length(input, at + 1) {
+            Length::Is(pairs @ 0..=0x7fff_ffff, end) => Found::Item { item: Item::Array(2 * pairs as usize), end },
+            Length::Incomplete => Found::Incomplete { at_least: line_rest(input) },
+            _ => Found::Broken("a number of pairs"),
+        },
+        b'_' => match input.get(at + 1..at + 3) {
+            Some(b"\r\n") => Found::Item { item: Item::Nil, end: at + 3 },
+            Some(_) => Found::Broken("CR LF behind _"),
+            None => Found::Incomplete { at_least: at + 3 - input.len() },
+        },
         b'+' | b'-' => match line_end(&input[at + 1..], LINE_BYTES) {
             Some(size) => {
                 let words = &input[at + 1..at + 1 + size];
@@ -81,7 +91,7 @@ pub(super) fn item(input: &[u8], at: usize) -> Found<'_> {
             None if input.len() - at > LINE_BYTES => Found::Broken("a line of less than 64 KiB"),
             None => Found::Incomplete { at_least: 1 },
         },
-        _ => Found::Broken("a RESP2 reply, which starts with one of + - : $ *"),
+        _ => Found::Broken("a RESP reply, which starts with one of + - : $ * % _"),
     }
 }
 

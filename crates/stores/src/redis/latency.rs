@@ -9,11 +9,11 @@ use store::wire::Talk;
 use store::{Endpoint, Happening, StoreError};
 
 /// Events shorter than this are not kept, in milliseconds: what takes less is no stall.
-pub(super) const THRESHOLD_MS: &str = "5";
+pub(crate) const THRESHOLD_MS: &str = "5";
 
 /// The events since `opened`. The monitor keeps the last 160 of each kind, with the second and the duration. A server that has no
 /// monitor has no events.
-pub(super) fn happened(endpoint: &Endpoint, opened: SystemTime) -> Result<Vec<Happening>, StoreError> {
+pub(crate) fn happened(endpoint: &Endpoint, opened: SystemTime) -> Result<Vec<Happening>, StoreError> {
     let opened_s = opened.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut talk = Talk::open(endpoint, Resp::new(Login::of(endpoint)))?;
     let CommandReply::Texts(latest) = ask(&mut talk, b"LATENCY", &[b"LATEST"])? else { return Ok(Vec::new()) };

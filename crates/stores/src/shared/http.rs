@@ -1,6 +1,8 @@
 //! A small HTTP/1.1 client over `hyper`: one connection, kept open, one request at a time.
 
 mod tickets;
+#[cfg(feature = "tls")]
+mod tls;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -8,8 +10,10 @@ use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper_util::rt::TokioIo;
+use std::collections::VecDeque;
+use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::Endpoint;
@@ -29,6 +33,8 @@ pub(crate) use hyper::Method;
 pub(crate) use hyper::body::Bytes;
 pub(crate) use hyper::header;
 pub(crate) use tickets::{Desk, Tickets};
+#[cfg(feature = "tls")]
+pub(crate) use tls::Tls;
 
 /// What a server answered.
 pub(crate) struct Answered {
@@ -54,9 +60,13 @@ pub(crate) enum HttpError {
 /// A connection to a server; opened again by the first request that finds it closed.
 pub(crate) struct Http {
     endpoint: Endpoint,
+    /// Servers of the same store, asked when this one cannot be reached.
+    others: VecDeque<Endpoint>,
     /// The header with the login, as requests carry it.
     login: Option<(HeaderName, String)>,
     tickets: Option<Arc<Tickets>>,
+    #[cfg(feature = "tls")]
+    tls: Option<Tls>,
     sender: Option<SendRequest<Full<Bytes>>>,
     used: Instant,
     /// A body that takes more is not believed.
@@ -90,8 +100,56 @@ impl Http {
     }
 
     fn new(endpoint: &Endpoint, sender: Option<SendRequest<Full<Bytes>>>) -> Http {
-        let (endpoint, used) = (endpoint.clone(), Instant::now());
-        Http { endpoint, login: None, tickets: None, sender, used, most_bytes: ANSWER_BYTES }
+        Http {
+            endpoint: endpoint.clone(),
+            others: VecDeque::new(),
+            login: None,
+            tickets: None,
+            #[cfg(feature = "tls")]
+            tls: None,
+            sender,
+            used: Instant::now(),
+            most_bytes: ANSWER_BYTES,
+        }
+    }
+
+    /// Connects, over TLS where that is given. Requests carry no login but what their headers are.
+    #[cfg(feature = "tls")]
+    pub(crate) async fn open_over(endpoint: &Endpoint, tls: Option<Tls>) -> Result<Http, HttpError> {
+        let mut http = Http { tls, ..Http::new(endpoint, None) };
+        http.sender = Some(http.connect().await?);
+        Ok(http)
+    }
+
+    /// Connects to the first of these servers of one store that can be reached, and to another when that one is gone.
+    pub(crate) async fn open_any(
+        endpoints: impl IntoIterator<Item = Endpoint>,
+        tickets: Option<Arc<Tickets>>,
+    ) -> Result<Http, HttpError> {
+        let mut others: VecDeque<Endpoint> = endpoints.into_iter().collect();
+        let Some(endpoint) = others.pop_front() else { return Err(HttpError::Lost("no address was given".into())) };
+        let login = tickets.as_ref().and_then(|tickets| tickets.carried());
+        let mut http = Http { others, login, tickets, ..Http::new(&endpoint, None) };
+        http.sender = Some(http.connect().await?);
+        Ok(http)
+    }
+
+    /// Connects to the server, or to the first of the others that can be reached.
+    async fn connect(&mut self) -> Result<SendRequest<Full<Bytes>>, HttpError> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return tls.connect(&self.endpoint).await;
+        }
+        let mut connected = connect(&self.endpoint.address).await;
+        for _ in 0..self.others.len() {
+            if connected.is_err()
+                && let Some(other) = self.others.pop_front()
+            {
+                self.others.push_back(std::mem::replace(&mut self.endpoint, other));
+                connected = connect(&self.endpoint.address).await;
+            }
+        }
+        connected
     }
 
     /// Speaks over a connection that is there.
@@ -146,12 +204,26 @@ impl Http {
         if let Some((name, login)) = &self.login {
             request = request.header(name, login);
         }
-        let request = request
-            .body(Full::new(json.into()))
-            .map_err(|error| HttpError::Protocol(format!("a request that cannot be made: {error}")))?;
+        self.exchange(request.body(Full::new(json.into())).map_err(not_made)?).await
+    }
+
+    /// Sends a request with these headers, and no others, and reads the whole answer.
+    pub(crate) async fn send(
+        &mut self,
+        method: Method,
+        path: &str,
+        headers: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
+        body: Bytes,
+    ) -> Result<Answered, HttpError> {
+        let mut request = Request::builder().method(method).uri(path).body(Full::new(body)).map_err(not_made)?;
+        request.headers_mut().extend(headers);
+        self.exchange(request).await
+    }
+
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<Answered, HttpError> {
         let mut sender = match self.still_open().await {
             Some(sender) => sender,
-            None => connect(&self.endpoint.address).await?,
+            None => self.connect().await?,
         };
         let answer = sender.send_request(request).await.map_err(failed)?;
         let (head, body) = answer.into_parts();
@@ -160,6 +232,23 @@ impl Http {
         self.used = Instant::now();
         Ok(Answered { status: head.status.as_u16(), body, headers: head.headers })
     }
+}
+
+/// Text as part of a path or a query: everything but letters, digits and `-._~` as `%XX`.
+pub(crate) fn in_url(text: impl AsRef<[u8]>) -> String {
+    let bytes = text.as_ref();
+    bytes.iter().fold(String::with_capacity(bytes.len()), |mut url, byte| {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => url.push(*byte as char),
+            // Writing to a string cannot fail.
+            _ => drop(write!(url, "%{byte:02X}")),
+        }
+        url
+    })
+}
+
+fn not_made(error: hyper::http::Error) -> HttpError {
+    HttpError::Protocol(format!("a request that cannot be made: {error}"))
 }
 
 fn failed(error: hyper::Error) -> HttpError {

@@ -23,6 +23,14 @@ macro_rules! suite {
             the_store_says_what_it_is,
         }
     };
+    // Of a server that comes in no package.
+    (ignored $why:literal: $($sentence:ident),+ $(,)?) => {
+        $(#[test]
+        #[ignore = $why]
+        fn $sentence() {
+            $crate::common::suite::$sentence(rig());
+        })+
+    };
     ($($sentence:ident),+ $(,)?) => {
         $(#[test]
         fn $sentence() {

@@ -1,6 +1,6 @@
 //! How requests are written.
 
-use crate::memcached::base64;
+use crate::shared::base64;
 use store::wire::ascii::push_u64;
 
 /// Longest key as it is written in a request.

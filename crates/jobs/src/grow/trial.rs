@@ -1,0 +1,179 @@
+//! One execution: the filling, in one phase or several, and reading back.
+
+use super::fill::Fill;
+use super::plan::Reads;
+use super::read_back::ReadBack;
+use super::{Grow, Verify};
+use data::digest::hex_of_bytes;
+use job::{Job, Phase, Trial, TrialSetup, Worker};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+use store::{Keeps, Slot};
+use study::{Answer, Reason};
+
+/// Items kept that were refused, or found otherwise than they must be; beyond them there is no digest.
+const KEPT: usize = 100_000;
+
+/// State shared by the workers of one execution.
+pub struct GrowTrial<'a> {
+    pub(super) job: &'a Grow,
+    pub(super) slots: u32,
+    pub(super) seed: u64,
+    pub(super) keeps: Keeps,
+    /// Items whose put was not acknowledged: nobody knows whether they are there.
+    refused: Mutex<BTreeSet<u64>>,
+    found: Mutex<Found>,
+}
+
+/// What was read back.
+#[derive(Default)]
+pub struct Found {
+    items: u64,
+    bytes: u64,
+    /// Items found otherwise than they must be: the sha256 of what was found, or missing.
+    otherwise: BTreeMap<u64, Option<[u8; 64]>>,
+    /// Those, also the ones not kept.
+    wrong: u64,
+}
+
+impl Found {
+    /// A value that is right.
+    pub fn right(&mut self, value: &[u8]) {
+        self.items += 1;
+        self.bytes += value.len() as u64;
+    }
+
+    /// A value that is not; `None`: missing.
+    pub fn wrong(&mut self, number: u64, value: Option<&[u8]>) {
+        self.items += 1;
+        self.bytes += value.map_or(0, <[u8]>::len) as u64;
+        self.wrong += 1;
+        if self.otherwise.len() < KEPT {
+            self.otherwise.insert(number, value.map(hex_of_bytes));
+        }
+    }
+
+    /// Adds another thread's.
+    fn merge(&mut self, other: Found) {
+        self.items += other.items;
+        self.bytes += other.bytes;
+        self.wrong += other.wrong;
+        self.otherwise.extend(other.otherwise);
+    }
+}
+
+impl<'a> GrowTrial<'a> {
+    /// An execution on an empty store.
+    pub fn new(job: &'a Grow, setup: &TrialSetup) -> GrowTrial<'a> {
+        GrowTrial {
+            job,
+            slots: setup.slots.max(1),
+            seed: setup.seed,
+            keeps: setup.capabilities.keeps,
+            refused: Mutex::default(),
+            found: Mutex::default(),
+        }
+    }
+
+    /// How many gets there are between the puts.
+    pub(super) fn reads(&self) -> Reads {
+        self.job.plan.reads
+    }
+
+    /// Takes what a thread has read back.
+    pub(super) fn take(&self, found: Found) {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).merge(found);
+    }
+
+    /// An item's put was not acknowledged.
+    #[cold]
+    pub(super) fn refused(&self, number: u64) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() < KEPT {
+            refused.insert(number);
+        }
+    }
+
+    /// Whether an item's put was not acknowledged: then it may be missing, and was counted already.
+    #[cold]
+    pub(super) fn was_refused(&self, number: u64) -> bool {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&number)
+    }
+}
+
+impl Trial for GrowTrial<'_> {
+    fn phases(&self) -> Vec<Phase> {
+        let Grow { items, plan, verify, .. } = self.job;
+        let fill = |phase| plan.phase(phase, u64::from(self.slots), self.reads());
+        let mut phases: Vec<Phase> = (0..plan.phases()).map(fill).collect();
+        if self.keeps == Keeps::Everything {
+            phases.push(Phase::read_back(Some(items.len().div_ceil(verify.one_in()))));
+        }
+        phases
+    }
+
+    fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
+        match phase < self.job.plan.phases() {
+            true => Box::new(Fill::new(self, phase, slots)),
+            false => Box::new(ReadBack::new(self, slots)),
+        }
+    }
+
+    fn answer(&self) -> (Answer, Vec<Reason>) {
+        if self.keeps == Keeps::Nothing {
+            return (Answer::default(), Vec::new());
+        }
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let items = &self.job.items;
+        let digest = match self.job.verify {
+            Verify::Sample => String::new(),
+            Verify::All if found.items != items.len() || found.wrong > found.otherwise.len() as u64 => String::new(),
+            Verify::All if found.otherwise.is_empty() => self.job.expected().to_owned(),
+            Verify::All => items.digest_but(&found.otherwise),
+        };
+        let facts = [
+            ("items", items.len().into()),
+            ("items_read_back", found.items.into()),
+            ("items_wrong", found.wrong.into()),
+            ("items_not_acknowledged", self.refused.lock().unwrap_or_else(PoisonError::into_inner).len().into()),
+            ("value_bytes_read_back", found.bytes.into()),
+            ("verified", if self.job.verify == Verify::All { "all".into() } else { "1 item in 100".into() }),
+        ];
+        let facts =
+            facts.into_iter().map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value)).collect();
+        (Answer { digest, facts }, Vec::new())
+    }
+
+    fn largest_reply_bytes(&self) -> Option<u64> {
+        Some((self.job.items.most_value_bytes() + data::items::MAX_KEY_BYTES) as u64)
+    }
+
+    fn keys_left(&self) -> Option<u64> {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        // What was not acknowledged may be there or not: then only reading back says how many there are.
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        match (refused.is_empty(), found.items == self.job.items.len() && found.wrong == found.otherwise.len() as u64) {
+            (true, _) => Some(self.job.items.len()),
+            (false, true) => {
+                Some(found.items - found.otherwise.values().filter(|value| value.is_none()).count() as u64)
+            }
+            (false, false) => None,
+        }
+    }
+
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        if index >= self.job.items.len() {
+            return false;
+        }
+        out.extend_from_slice(self.job.items.key(index).as_bytes());
+        true
+    }
+
+    fn logical_bytes(&self) -> u64 {
+        match self.keeps {
+            Keeps::Everything => self.job.logical_bytes(),
+            Keeps::Nothing => 0,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What came of the change: where keys lie, and how many moved, beside what theory says.
+
+use crate::ycsb::key::key;
+use serde_json::Value;
+use store::layers::shard::Spread;
+
+/// Keys by node before and after, and those that moved.
+pub(super) struct Found<'a> {
+    spread: &'a Spread,
+    before: Vec<u64>,
+    after: Vec<u64>,
+    moved: u64,
+}
+
+impl<'a> Found<'a> {
+    /// Of a spread store with these keys. Reading them back has shown that they lie where they are counted.
+    pub fn of(spread: &'a Spread, records: u32) -> Found<'a> {
+        let (before, after) = spread.change().unwrap_or((spread.nodes(), spread.nodes()));
+        let mut found = Found { spread, before: vec![0; before], after: vec![0; after], moved: 0 };
+        for id in 0..records {
+            let (before, after) = spread.nodes_of(&key(id));
+            found.before[before] += 1;
+            found.after[after] += 1;
+            found.moved += u64::from(before != after);
+        }
+        found
+    }
+
+    /// As facts of the answer.
+    pub fn facts(&self, moving_s: Option<f64>) -> Vec<(String, Value)> {
+        let keys: u64 = self.before.iter().sum();
+        let moves = self.spread.moves();
+        let share = self.moved as f64 / keys.max(1) as f64;
+        let mut facts: Vec<(&str, Value)> = vec![
+            ("nodes_before", self.before.len().into()),
+            ("nodes_after", self.after.len().into()),
+            ("keys_by_node_before", self.before.clone().into()),
+            ("keys_by_node_after", self.after.clone().into()),
+            ("variation_before", variation(&self.before).into()),
+            ("variation_after", variation(&self.after).into()),
+            ("keys_to_move", self.moved.into()),
+            ("share_to_move", share.into()),
+            ("keys_moved", moves.keys.into()),
+            ("operations_on_moving_keys", moves.operations.into()),
+            ("requests_for_moving_keys", moves.requests.into()),
+        ];
+        if let Some(law) = self.spread.law() {
+            // Binomial beside the placement's own.
+            let sampling = law.moved * (1.0 - law.moved) / keys.max(1) as f64;
+            let deviation = (law.moved_deviation * law.moved_deviation + sampling).sqrt();
+            facts.push(("share_to_move_in_theory", law.moved.into()));
+            facts.push(("share_to_move_deviation", deviation.into()));
+            facts.push(("variation_in_theory", law.variation(keys).into()));
+        }
+        if let Some(moving_s) = moving_s {
+            facts.push(("moving_s", moving_s.into()));
+        }
+        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+/// Standard deviation over mean.
+fn variation(keys: &[u64]) -> f64 {
+    let nodes = keys.len().max(1) as f64;
+    let mean = keys.iter().sum::<u64>() as f64 / nodes;
+    let variance = keys.iter().map(|&keys| (keys as f64 - mean).powi(2)).sum::<f64>() / nodes;
+    variance.sqrt() / mean
+}

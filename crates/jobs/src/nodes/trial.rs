@@ -1,0 +1,191 @@
+//! One execution: the parts of the run, and the change between them.
+
+use super::found::Found;
+use super::sweep::{Leftovers, Move};
+use super::{Change, Nodes};
+use crate::ycsb::key::key;
+use crate::ycsb::run::Run;
+use crate::ycsb::trial::YcsbTrial;
+use job::{Phase, Trial, TrialSetup, Worker};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use store::layers::shard::{Spread, Stage};
+use store::{Keeps, OperationKind, Slot, Store, StoreError};
+use study::{Answer, Reason};
+
+/// State shared by the workers of one execution.
+pub(super) struct NodesTrial<'a> {
+    change: Change,
+    can_move: bool,
+    pub(super) ycsb: YcsbTrial<'a>,
+    /// `None`: the store is one node.
+    spread: OnceLock<Option<Arc<Spread>>>,
+    moving: Mutex<Moving>,
+}
+
+/// When keys moved.
+#[derive(Clone, Copy, Default)]
+struct Moving {
+    began: Option<Instant>,
+    ended: Option<Instant>,
+}
+
+/// What is done, in order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Plan,
+    Load,
+    Before,
+    BeginMoving,
+    While,
+    EndMoving,
+    After,
+    ReadBack,
+    AskOldNodes,
+    Leftovers,
+}
+
+const PARTS: [Part; 10] = [
+    Part::Plan,
+    Part::Load,
+    Part::Before,
+    Part::BeginMoving,
+    Part::While,
+    Part::EndMoving,
+    Part::After,
+    Part::ReadBack,
+    Part::AskOldNodes,
+    Part::Leftovers,
+];
+
+impl<'a> NodesTrial<'a> {
+    /// An execution on an empty store.
+    pub(super) fn new(job: &'a Nodes, setup: &TrialSetup) -> NodesTrial<'a> {
+        let keeps = setup.capabilities.keeps;
+        NodesTrial {
+            change: job.change,
+            can_move: setup.capabilities.has(OperationKind::CompareAndSet),
+            ycsb: YcsbTrial::new(&job.workload, Some(0), setup.seed, setup.slots, keeps),
+            spread: OnceLock::new(),
+            moving: Mutex::default(),
+        }
+    }
+
+    /// How the store is spread, where it is.
+    pub(super) fn spread(&self) -> Option<&Spread> {
+        self.spread.get().and_then(|spread| spread.as_deref())
+    }
+
+    /// Whether a key is to move.
+    pub(super) fn moves(&self, id: u32) -> bool {
+        self.spread().is_some_and(|spread| {
+            let (before, after) = spread.nodes_of(&key(id));
+            before != after
+        })
+    }
+
+    /// A thread has got all keys it was to move.
+    pub(super) fn swept(&self) {
+        self.moving.lock().unwrap_or_else(PoisonError::into_inner).ended = Some(Instant::now());
+    }
+
+    fn plan(&self, store: &dyn Store) -> Result<(), StoreError> {
+        let spread = store.spread();
+        if let Some(spread) = &spread {
+            let nodes = spread.nodes();
+            let (before, after) = match self.change {
+                Change::Add => (nodes.saturating_sub(1), nodes),
+                Change::Remove => (nodes, nodes.saturating_sub(1)),
+            };
+            if nodes < 2 {
+                return Err(StoreError::Session("one node of one cannot come or go; use nodes=2 or more".into()));
+            }
+            if spread.keys_move() && !self.can_move {
+                let problem = "keys move by add, which this store has not: one that was put meanwhile would be lost";
+                return Err(StoreError::Session(format!("{problem}; use another store")));
+            }
+            spread.plan(before, after).map_err(StoreError::Session)?;
+        }
+        let _ = self.spread.set(spread);
+        Ok(())
+    }
+
+    fn enter(&self, stage: Stage) {
+        if let Some(spread) = self.spread() {
+            spread.enter(stage);
+        }
+    }
+}
+
+impl Trial for NodesTrial<'_> {
+    fn phases(&self) -> Vec<Phase> {
+        let records = Some(u64::from(self.ycsb.workload.records));
+        let operations = self.ycsb.workload.requests();
+        let phase = |part: &Part| match part {
+            Part::Plan => Phase::untimed("plan", None),
+            Part::Load => Phase::untimed("load", records),
+            Part::Before => Phase::timed("before", operations),
+            Part::BeginMoving => Phase::untimed("begin moving", None),
+            Part::While => Phase::timed("while keys move", operations),
+            Part::EndMoving => Phase::untimed("end moving", None),
+            Part::After => Phase::timed("after", operations),
+            Part::ReadBack => Phase::read_back(records),
+            Part::AskOldNodes => Phase::untimed("ask old nodes", None),
+            Part::Leftovers => Phase { name: "look for leftovers", ..Phase::read_back(None) },
+        };
+        let keeps = self.ycsb.keeps == Keeps::Everything;
+        let is_check = |part: &Part| matches!(part, Part::ReadBack | Part::AskOldNodes | Part::Leftovers);
+        PARTS.iter().filter(|part| keeps || !is_check(part)).map(phase).collect()
+    }
+
+    fn whole(&self, phase: usize, store: &dyn Store, _: Duration) -> Option<Result<(), StoreError>> {
+        match PARTS[phase] {
+            Part::Plan => return Some(self.plan(store)),
+            Part::BeginMoving => {
+                self.moving.lock().unwrap_or_else(PoisonError::into_inner).began = Some(Instant::now());
+                self.enter(Stage::Moving);
+            }
+            Part::EndMoving => self.enter(Stage::After),
+            Part::AskOldNodes => self.enter(Stage::Before),
+            Part::Load | Part::Before | Part::While | Part::After | Part::ReadBack | Part::Leftovers => return None,
+        }
+        Some(Ok(()))
+    }
+
+    fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
+        match PARTS[phase] {
+            Part::Load => self.ycsb.worker(0, slots),
+            Part::While => Box::new(Move::new(self, slots)),
+            Part::ReadBack => self.ycsb.worker(2, slots),
+            Part::Leftovers => Box::new(Leftovers::new(self, slots)),
+            _ => Box::new(Run::new(&self.ycsb, slots)),
+        }
+    }
+
+    fn answer(&self) -> (Answer, Vec<Reason>) {
+        let (mut answer, reasons) = self.ycsb.answer();
+        if let (Some(spread), Keeps::Everything) = (self.spread(), self.ycsb.keeps) {
+            let Moving { began, ended } = *self.moving.lock().unwrap_or_else(PoisonError::into_inner);
+            let moving_s = began.zip(ended).map(|(began, ended)| ended.duration_since(began).as_secs_f64());
+            answer.facts.extend(Found::of(spread, self.ycsb.workload.records).facts(moving_s));
+        }
+        (answer, reasons)
+    }
+
+    fn largest_reply_bytes(&self) -> Option<u64> {
+        self.ycsb.largest_reply_bytes()
+    }
+
+    fn keys_left(&self) -> Option<u64> {
+        self.ycsb.keys_left()
+    }
+
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        self.ycsb.key(index, out)
+    }
+
+    fn logical_bytes(&self) -> u64 {
+        self.ycsb.logical_bytes()
+    }
+}

@@ -1,0 +1,33 @@
+//! The names of 63,440 packages of Debian 12, and where an independent implementation (Python: zlib, hashlib) puts them.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use flate2::read::GzDecoder;
+use kvtrial_placement::{Algorithm, Placement};
+use std::io::{BufRead, BufReader};
+
+fn names() -> Vec<String> {
+    let file = &include_bytes!("debian_keys.txt.gz")[..];
+    BufReader::new(GzDecoder::new(file)).lines().map(Result::unwrap).collect()
+}
+
+fn counts(placement: &Placement, keys: &[String]) -> Vec<u32> {
+    let mut counts = vec![0; placement.nodes()];
+    keys.iter().for_each(|key| counts[placement.node(key.as_bytes())] += 1);
+    counts
+}
+
+fn moved(algorithm: Algorithm, keys: &[String]) -> usize {
+    let [before, after] = [8, 9].map(|nodes| Placement::new(algorithm, nodes));
+    keys.iter().filter(|key| before.node(key.as_bytes()) != after.node(key.as_bytes())).count()
+}
+
+#[test]
+fn packages_lie_where_others_put_them() {
+    let keys = names();
+    assert_eq!(keys.len(), 63_440);
+    let of = |algorithm, nodes| counts(&Placement::new(algorithm, nodes), &keys);
+    assert_eq!(of(Algorithm::Modulo, 8), [7982, 7901, 7786, 8037, 8004, 7875, 7937, 7918]);
+    assert_eq!(of(Algorithm::Jump, 8), [7885, 7944, 8009, 7996, 7857, 7804, 8001, 7944]);
+    assert_eq!(of(Algorithm::Jump, 9), [7015, 7064, 7113, 7171, 7038, 6923, 7054, 7117, 6945]);
+    assert_eq!((moved(Algorithm::Jump, &keys), moved(Algorithm::Modulo, &keys)), (6945, 56_406));
+}

@@ -1,0 +1,245 @@
+//! Cassandra, and ScyllaDB by URL, through the `scylla` driver (feature `cassandra`): one table of two blobs, prepared statements only.
+//!
+//! The nodes of a private cluster listen on addresses of their own, 127.0.0.1, 127.0.0.2 and so on, all on the same port: the driver
+//! finds them by what they say of each other, and that is addresses only. All of them are seeds, so they start together.
+//!
+//! | level | settings | what a crash loses |
+//! |---|---|---|
+//! | `os` (the server's default) | `commitlog_sync: periodic`, every 10 s | nothing when the process is killed; 10 s at a power cut |
+//! | `commit` | `commitlog_sync: batch`: the log is synced before the answer | nothing acknowledged |
+//!
+//! A replica has a write before it answers; how many have to answer is `consistency=`. With `one` and several replicas an answer may be
+//! of before the last write: what a job sees of that is counted as wrong.
+//!
+//! Nothing is sent twice: the driver has no retries and no speculative executions here. It goes on with another node when it has no
+//! connection to the first. Every key has one node that coordinates its requests as long as it lives: a later write has the later time
+//! only by the same clock, and plain writes and transactions meet on the same key. So the driver is not told how keyspaces are
+//! replicated; of what it then takes for the only replica, the first on the ring, it makes the coordinator.
+//!
+//! Compare-and-set is a lightweight transaction on the value (`IF v = ?`, `IF NOT EXISTS`). So is a delete (`IF EXISTS`): a plain one does
+//! not say whether there was a key. Transactions that meet on a key are answered with a timeout by Cassandra 5.0 with several replicas,
+//! which leaves open whether they were applied (its paxos variants v1 and v2 alike), and no client can find out later. So kvtrial's own
+//! transactions on a key wait for each other. Counters of Cassandra do not answer with what they have become, keys have no order but that of their
+//! hashes, and a batch over keys is a load on its coordinator that nobody is advised to use: none of these is native.
+//!
+//! The driver opens its sockets itself and reserves what an answer announces: a server that lies about lengths is believed.
+
+#[cfg(feature = "cassandra")]
+mod client;
+#[cfg(feature = "cassandra")]
+mod setup;
+
+use crate::shared::driver::{built, driver};
+use crate::shared::jvm::{self, HEAP, Jvm, NODES};
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+use store::{
+    Bundle, Capabilities, Class, Deployment, Endpoint, Node, Opener, OperationKind, OperationSet, OptionInfo, Place,
+    Ready, ServerPlan, StoreError, StoreInfo,
+};
+use study::{Address, Durability, Spec, Transport};
+
+const INSTALL: &str = "kvtrial fetch-store cassandra";
+const DURABILITIES: &[Durability] = &[Durability::Os, Durability::Commit];
+const USUAL_PORT: u16 = 9042;
+
+/// Its program.
+pub(crate) static BUNDLE: Bundle = Bundle {
+    store: "cassandra",
+    product: "Cassandra",
+    version: "5.0.5",
+    licence: "Apache-2.0",
+    list: include_str!("../bundles/cassandra.txt"),
+};
+
+/// MiB of heap, and what the process takes beside it.
+const HEAP_MIB: u64 = 512;
+const BESIDE_HEAP_MIB: u64 = 400;
+
+/// The server's own: a partition key has a length of 16 bits.
+const MAX_KEY_BYTES: usize = (64 << 10) - 1;
+
+/// kvtrial's own limit. The server's are a frame and half a segment of its log, 16 MiB each, and what its heap can hold of requests.
+const MAX_VALUE_BYTES: usize = 4 << 20;
+
+const CONSISTENCY: OptionInfo = OptionInfo::one_of(
+    "consistency",
+    &["quorum", "one", "all"],
+    "replicas that answer before the answer counts, of reads and writes",
+);
+
+const OPTIONS: &[OptionInfo] = &[
+    NODES,
+    OptionInfo::one_of("replication", &["3", "2", "1"], "nodes that hold a pair, as far as there are that many"),
+    CONSISTENCY,
+    HEAP,
+];
+
+/// The stores of this adapter.
+pub static STORES: &[StoreInfo] = &[StoreInfo {
+    name: "cassandra",
+    family: "cassandra",
+    transport: Some(Transport::Tcp),
+    driver: driver!("cassandra"),
+    class: Class::Network,
+    summary: "Cassandra, one node or three; ScyllaDB by URL",
+    durabilities: DURABILITIES,
+    options: OPTIONS,
+    install: INSTALL,
+    licence: BUNDLE.licence,
+    declares: |spec| Capabilities { durability: level(spec), ..CAPABILITIES },
+    probe: || jvm::probe(&BUNDLE),
+    opener: Opener::Server { plan, connect: built!("cassandra", setup::connect), usual_port: USUAL_PORT },
+}];
+
+const CAPABILITIES: Capabilities = Capabilities {
+    native: OperationSet::BASIC.and(&[OperationKind::GetVersioned, OperationKind::CompareAndSet]),
+    min_key_bytes: 1,
+    max_key_bytes: MAX_KEY_BYTES,
+    max_value_bytes: MAX_VALUE_BYTES,
+    ..Capabilities::BASIC
+};
+
+fn level(spec: &Spec) -> Durability {
+    spec.durability.unwrap_or(DURABILITIES[0])
+}
+
+/// How many nodes hold a pair.
+#[cfg(any(feature = "cassandra", test))]
+fn replication(spec: &Spec) -> u32 {
+    let asked = spec.options.get("replication").and_then(|text| text.parse().ok()).unwrap_or(3);
+    asked.min(jvm::nodes(spec))
+}
+
+fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+    let count = jvm::nodes(spec);
+    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, [jvm::heap_mib(spec, HEAP_MIB)?, BESIDE_HEAP_MIB])?;
+    let ports = [place.port()?, place.port()?];
+    let [clients, others] = ports;
+    let seeds: Vec<String> = (1..=count).map(|number| format!("{}:{others}", address(number))).collect();
+    let node = |number: u32| {
+        let (name, place) = jvm::name_and_place(place, number, count);
+        let in_place = |start: &str, file: &str| {
+            let mut text = OsString::from(start);
+            text.push(place.directory.join(file));
+            text
+        };
+        let run = jvm
+            .command(&place)
+            .args(OPENED)
+            .args(AT_ONCE)
+            .arg(in_place("-Dcassandra.config=file://", CONFIG))
+            .arg(in_place("-Dcassandra.storagedir=", "data"))
+            .arg(in_place("-Dlogback.configurationFile=", LOG_CONFIG))
+            .arg("org.apache.cassandra.service.CassandraDaemon");
+        let files = [
+            (CONFIG, settings(&place.directory, &address(number), ports, &seeds.join(","), level(spec))),
+            (LOG_CONFIG, LOG.to_owned()),
+        ];
+        let host = Address::Tcp { host: address(number), port: Some(clients) };
+        let plan = ServerPlan {
+            directories: vec!["data".into()],
+            files: files.map(|(name, text)| (place.directory.join(name), text)).into(),
+            start_timeout: Duration::from_secs(150),
+            ..ServerPlan::new(run, Endpoint { address: host, ..Endpoint::loopback(clients) })
+        };
+        // It listens when it has joined; only the nodes together can make a table.
+        Node { ready: if count == 1 { Ready::Connects } else { Ready::Listens }, ..Node::new(name, plan) }
+    };
+    Ok(Deployment { nodes: (1..=count).map(node).collect(), forming: None, joining: None })
+}
+
+const CONFIG: &str = "cassandra.yaml";
+const LOG_CONFIG: &str = "logback.xml";
+
+/// What it reaches into on Java 17.
+const OPENED: [&str; 3] = [
+    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+    "--add-opens=java.base/java.io=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+];
+
+/// It waits for nodes of other machines, at its start and at its end: here all are there, or there is none.
+const AT_ONCE: [&str; 4] = [
+    "-Dcassandra.ring_delay_ms=100",
+    "-Dcassandra.skip_wait_for_gossip_to_settle=0",
+    "-Dcassandra.superuser_setup_delay_ms=0",
+    "-Dcassandra.shutdown_announce_in_ms=0",
+];
+
+/// What a node says goes to its output, which kvtrial keeps until it is stopped.
+const LOG: &str = r#"<configuration><appender name="out" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%d %-5level %logger{0} %msg%n</pattern></encoder></appender><root level="WARN"><appender-ref ref="out"/></root></configuration>
+"#;
+
+/// The loopback address of a node.
+fn address(number: u32) -> String {
+    format!("127.0.0.{number}")
+}
+
+/// The configuration of a node.
+fn settings(directory: &Path, address: &str, ports: [u16; 2], seeds: &str, level: Durability) -> String {
+    let [clients, others] = ports;
+    // A string of JSON is one of YAML.
+    let below = |name: &str| serde_json::Value::from(directory.join("data").join(name).display().to_string());
+    let [data, log, caches, hints, changes] = ["pairs", "commitlog", "caches", "hints", "cdc"].map(below);
+    let sync = match level {
+        Durability::Commit => "batch",
+        _ => "periodic\ncommitlog_sync_period: 10000ms",
+    };
+    format!(
+        r#"cluster_name: kvtrial
+num_tokens: 16
+partitioner: org.apache.cassandra.dht.Murmur3Partitioner
+endpoint_snitch: SimpleSnitch
+auto_bootstrap: false
+seed_provider:
+  - class_name: org.apache.cassandra.locator.SimpleSeedProvider
+    parameters:
+      - seeds: "{seeds}"
+listen_address: {address}
+storage_port: {others}
+rpc_address: {address}
+native_transport_port: {clients}
+data_file_directories: [{data}]
+commitlog_directory: {log}
+saved_caches_directory: {caches}
+hints_directory: {hints}
+cdc_raw_directory: {changes}
+commitlog_sync: {sync}
+auto_snapshot: false
+disk_failure_policy: die
+commit_failure_policy: die
+"#
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{level, replication, settings};
+    use std::path::Path;
+    use study::{Durability, Spec};
+
+    fn spec(text: &str) -> Spec {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_pair_has_as_many_replicas_as_are_asked_for_and_no_more_than_nodes() {
+        let of = |text: &str| replication(&spec(text));
+        assert_eq!([of("cassandra"), of("cassandra,replication=3"), of("cassandra,nodes=3")], [1, 1, 3]);
+        assert_eq!([of("cassandra,nodes=3,replication=2"), of("cassandra,nodes=3,replication=1")], [2, 1]);
+    }
+
+    #[test]
+    fn a_log_is_synced_before_the_answer_only_where_that_is_asked_for() {
+        let of = |text: &str| settings(Path::new("/a \"b\""), "127.0.0.2", [1, 2], "127.0.0.1:2", level(&spec(text)));
+        let periodic = of("cassandra");
+        assert!(periodic.contains("commitlog_sync: periodic\ncommitlog_sync_period: 10000ms\n"), "{periodic}");
+        assert!(periodic.contains(r#"commitlog_directory: "/a \"b\"/data/commitlog""#), "{periodic}");
+        let batch = of("cassandra,durability=commit");
+        assert!(batch.contains("commitlog_sync: batch\n") && !batch.contains("periodic"), "{batch}");
+        assert_eq!(level(&spec("cassandra")), Durability::Os);
+    }
+}

@@ -1,0 +1,195 @@
+//! One slot, and the statements and connections that the slots of a thread share.
+
+use scylla::client::session::Session;
+use scylla::deserialize::row::ColumnIterator;
+use scylla::errors::{DbError, ExecutionError, PrepareError, RequestAttemptError};
+use scylla::response::query_result::QueryResult;
+use scylla::serialize::row::SerializeRow;
+use scylla::statement::prepared::PreparedStatement;
+use std::fmt::Display;
+use std::hash::{DefaultHasher, Hasher};
+use std::rc::Rc;
+use std::sync::Arc;
+use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
+use store::{Expected, Operation};
+use tokio::sync::{Mutex, MutexGuard};
+
+/// Statements, prepared once.
+#[derive(Clone, Copy)]
+enum Cql {
+    Get,
+    Put,
+    Delete,
+    Insert,
+    Swap,
+}
+
+/// Their texts, of a table.
+fn texts(table: &str) -> [String; 5] {
+    [
+        format!("SELECT v FROM {table} WHERE k = ?"),
+        format!("INSERT INTO {table} (k, v) VALUES (?, ?)"),
+        format!("DELETE FROM {table} WHERE k = ? IF EXISTS"),
+        format!("INSERT INTO {table} (k, v) VALUES (?, ?) IF NOT EXISTS"),
+        format!("UPDATE {table} SET v = ? WHERE k = ? IF v = ?"),
+    ]
+}
+
+/// Whose turn it is to change a key in a transaction, for all clients of a store.
+pub(super) struct Turns([Mutex<()>; 256]);
+
+impl Default for Turns {
+    fn default() -> Turns {
+        Turns(std::array::from_fn(|_| Mutex::default()))
+    }
+}
+
+impl Turns {
+    async fn take(&self, key: &[u8]) -> MutexGuard<'_, ()> {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(key);
+        self.0[hasher.finish() as usize % self.0.len()].lock().await
+    }
+}
+
+/// What the slots of a thread share.
+pub(super) struct Line {
+    session: Session,
+    turns: Arc<Turns>,
+    prepared: Vec<PreparedStatement>,
+}
+
+impl Line {
+    /// Prepares the statements.
+    pub(super) async fn new(session: Session, table: &str, turns: Arc<Turns>) -> Result<Line, PrepareError> {
+        let mut prepared = Vec::new();
+        for text in texts(table) {
+            prepared.push(session.prepare(text).await?);
+        }
+        // The table does not change: what columns it has need not come with every answer.
+        prepared[Cql::Get as usize].set_use_cached_result_metadata(true);
+        Ok(Line { session, turns, prepared })
+    }
+
+    async fn run(&self, cql: Cql, values: impl SerializeRow) -> Result<QueryResult, Trouble> {
+        Ok(self.session.execute_unpaged(&self.prepared[cql as usize], values).await?)
+    }
+
+    /// Hands on the value of a key.
+    async fn get(&self, key: &[u8], mut found: impl FnMut(&[u8]) -> BufferedReply) -> Result<BufferedReply, Trouble> {
+        let rows = self.run(Cql::Get, (key,)).await?.into_rows_result().map_err(nonsense)?;
+        let row = rows.maybe_first_row::<(&[u8],)>().map_err(nonsense)?;
+        Ok(row.map_or(BufferedReply::Missing, |(value,)| found(value)))
+    }
+
+    /// Carries out a transaction: whether it was applied, which the first column says. What follows it are the values as they are.
+    async fn transact(&self, cql: Cql, key: &[u8], values: impl SerializeRow) -> Result<bool, Trouble> {
+        let _turn = self.turns.take(key).await;
+        let rows = self.run(cql, values).await?.into_rows_result().map_err(nonsense)?;
+        let row = rows.maybe_first_row::<ColumnIterator>().map_err(nonsense)?;
+        let first = row.and_then(|mut columns| columns.next()).transpose().map_err(nonsense)?;
+        match first.and_then(|column| column.slice).map(|slice| slice.as_slice()) {
+            Some([applied]) => Ok(*applied != 0),
+            other => Err(Trouble::Nonsense(format!("a transaction is answered with {other:?}, not with a boolean"))),
+        }
+    }
+
+    async fn carry_out(&self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Trouble> {
+        let done_or = |done: bool, other| if done { BufferedReply::Done } else { other };
+        Ok(match *operation {
+            Operation::Get { key } => self.get(key, |value| out.value(value)).await?,
+            Operation::GetVersioned { key } => self.get(key, |value| out.versioned(value, 0)).await?,
+            Operation::Put { key, value } => {
+                self.run(Cql::Put, (key, value)).await?;
+                BufferedReply::Done
+            }
+            Operation::Delete { key } => {
+                done_or(self.transact(Cql::Delete, key, (key,)).await?, BufferedReply::Missing)
+            }
+            Operation::CompareAndSet { key, expected, value } => {
+                let stored = match expected {
+                    Expected::Absent => self.transact(Cql::Insert, key, (key, value)).await?,
+                    Expected::Present { value: old, .. } => self.transact(Cql::Swap, key, (value, key, old)).await?,
+                };
+                done_or(stored, BufferedReply::Conflict)
+            }
+            _ => out.refused("not an operation of Cassandra's"),
+        })
+    }
+}
+
+/// How an operation failed.
+enum Trouble {
+    /// The driver says so.
+    Driver(Box<ExecutionError>),
+    /// What came back is not what was asked for.
+    Nonsense(String),
+}
+
+impl From<ExecutionError> for Trouble {
+    fn from(error: ExecutionError) -> Trouble {
+        Trouble::Driver(error.into())
+    }
+}
+
+#[cold]
+fn nonsense(error: impl Display) -> Trouble {
+    Trouble::Nonsense(error.to_string())
+}
+
+/// A slot's handle.
+pub(super) struct SlotClient(Rc<Line>);
+
+impl SlotClient {
+    /// A slot on these connections.
+    pub(super) fn new(line: Rc<Line>) -> SlotClient {
+        SlotClient(line)
+    }
+}
+
+impl AsyncClient for SlotClient {
+    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
+        match self.0.carry_out(operation, out).await {
+            Ok(reply) => reply,
+            Err(trouble) => fail(&trouble, out),
+        }
+    }
+}
+
+#[cold]
+fn fail(trouble: &Trouble, out: &mut ReplyBuffer) -> BufferedReply {
+    let error = match trouble {
+        Trouble::Driver(error) => &**error,
+        Trouble::Nonsense(words) => return out.protocol(words),
+    };
+    match error {
+        ExecutionError::LastAttemptError(RequestAttemptError::DbError(kind, words)) => {
+            out.refused(refusal(kind, words))
+        }
+        ExecutionError::BadQuery(_)
+        | ExecutionError::LastAttemptError(
+            RequestAttemptError::SerializationError(_) | RequestAttemptError::CqlRequestSerialization(_),
+        ) => out.refused(error),
+        ExecutionError::EmptyPlan
+        | ExecutionError::ConnectionPoolError(_)
+        | ExecutionError::LastAttemptError(
+            RequestAttemptError::BrokenConnectionError(_) | RequestAttemptError::UnableToAllocStreamId,
+        ) => out.connection_lost(error),
+        _ => out.protocol(error),
+    }
+}
+
+/// The server's words, and how many replicas it had where that is why.
+fn refusal(kind: &DbError, words: &str) -> String {
+    match kind {
+        DbError::Unavailable { required, alive, .. } => format!("{words} ({alive} of {required} replicas are up)"),
+        DbError::ReadTimeout { received, required, .. }
+        | DbError::WriteTimeout { received, required, .. }
+        | DbError::ReadFailure { received, required, .. }
+        | DbError::WriteFailure { received, required, .. } => {
+            format!("{words} ({received} of {required} replicas answered)")
+        }
+        _ if words.is_empty() => kind.to_string(),
+        _ => words.to_owned(),
+    }
+}

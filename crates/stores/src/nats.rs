@@ -1,0 +1,216 @@
+//! NATS with JetStream's key/value store, over a codec of its own: one server, or three that are one cluster.
+//!
+//! A bucket is a stream that keeps the last message of each subject. A put is a message to `$KV.BUCKET.KEY`, acknowledged when the stream
+//! has it; a get asks for the last message there; compare-and-set names the sequence it has to have. Every reply comes to an inbox of the
+//! connection, with the ticket of its request, so replies may come in any order.
+//!
+//! | level | settings | what a crash loses |
+//! |---|---|---|
+//! | `os` (the server's default) | acknowledged before fsync, which comes every two minutes | nothing when the process is killed; up to two minutes at a power cut |
+//! | `commit` | `sync_interval: always`, of 2.10 and later | nothing acknowledged, says NATS; its issues 7545 and 7549 doubt it |
+//!
+//! With one copy a get asks the server that has it (`reads=direct`). With three it asks the leader of the stream (`reads=leader`, in JSON and
+//! base64), because another copy may be behind: then a client would not read what it has just written.
+//!
+//! A key is deleted by purging its messages, which says whether there were any; the mark that other clients leave (`KV-Operation: DEL`)
+//! does not say it. A key with such a mark counts as absent when it is read.
+//!
+//! Compare-and-set is native with one copy only. With several, the leader looks at the condition before the others agree, and 2.9 does
+//! not look again: of 16 clients that changed one value 5 and 12 won. That is issue 4320 of nats-server; later versions look at what is
+//! under way as well, but a leader that has just come does not know it (issue 8469).
+
+mod bucket;
+mod codec;
+mod json;
+pub(crate) mod protocol;
+mod server;
+
+use std::path::PathBuf;
+use std::time::Duration;
+use store::{
+    Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Node, Opener, OperationKind, OperationSet,
+    OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, programs,
+};
+use study::{Durability, Spec, Transport};
+
+const PROGRAM: &str = "nats-server";
+const INSTALL: &str = "apt-get install nats-server";
+const DURABILITIES: &[Durability] = &[Durability::Os, Durability::Commit];
+
+/// The first version, major and minor, that has `sync_interval`.
+const SYNCS_SINCE: (u32, u32) = (2, 10);
+
+/// The one user of a private server.
+const USER: &str = "kvtrial";
+
+/// Largest value of a private server: the usual `max_payload`, to which room for the condition of a compare-and-set is added.
+const MAX_VALUE_BYTES: usize = 1 << 20;
+
+const OPTIONS: &[OptionInfo] = &[
+    OptionInfo::text("nodes", "servers of a private one: 1 or 3 [1]"),
+    OptionInfo::text("replicas", "copies of the bucket of a private one: 1 or 3 [as many as nodes]"),
+    OptionInfo::one_of("reads", &["auto", "direct", "leader"], "who answers a get; auto: the only copy, or the leader"),
+    OptionInfo::text("program", "the server program, to compare versions [the one on PATH]"),
+];
+
+const CAPABILITIES: Capabilities = Capabilities {
+    native: OperationSet::BASIC.and(&[OperationKind::GetVersioned, OperationKind::CompareAndSet]),
+    max_key_bytes: bucket::MAX_KEY_BYTES,
+    max_value_bytes: MAX_VALUE_BYTES,
+    // The codec refuses longer ones: the server would close the connection.
+    value_limit_is_hard: true,
+    ..Capabilities::BASIC
+};
+
+/// What a bucket of that many copies can do.
+fn capabilities(replicas: u64) -> Capabilities {
+    match replicas {
+        1 => CAPABILITIES,
+        _ => Capabilities { native: OperationSet::BASIC.and(&[OperationKind::GetVersioned]), ..CAPABILITIES },
+    }
+}
+
+/// The stores of this adapter.
+pub static STORES: &[StoreInfo] = &[StoreInfo {
+    name: "nats",
+    family: "nats",
+    transport: Some(Transport::Tcp),
+    driver: None,
+    class: Class::Network,
+    summary: "NATS JetStream's key/value store, one server or three; durability commit from 2.10 on",
+    durabilities: DURABILITIES,
+    options: OPTIONS,
+    install: INSTALL,
+    licence: "Apache-2.0",
+    declares: |spec| capabilities(size(spec).map_or(1, |(_, replicas)| replicas.into())),
+    probe,
+    opener: Opener::Server { plan, connect: server::connect, usual_port: 4222 },
+}];
+
+fn program(spec: &Spec) -> Option<PathBuf> {
+    match spec.options.get("program") {
+        Some(named) => Some(PathBuf::from(named)).filter(|path| path.is_file()),
+        None => programs::find(&[PROGRAM], &["/usr/sbin"]),
+    }
+}
+
+/// What `nats-server --version` says: `nats-server: v2.9.10`.
+fn version(program: &std::path::Path) -> Option<String> {
+    let line = programs::version_line(program, &["--version"])?;
+    line.strip_prefix("nats-server: v").map(str::to_owned)
+}
+
+fn probe() -> Availability {
+    let Some(program) = program(&Spec::private(PROGRAM)) else { return Availability::NotFound(PROGRAM.into()) };
+    match version(&program) {
+        Some(version) => Availability::Found(format!("NATS {version}")),
+        None => Availability::NotFound(format!("{} does not state its version", program.display())),
+    }
+}
+
+fn unsupported(spec: &Spec, problem: String) -> StoreError {
+    StoreError::Unsupported { store: spec.name.clone(), problem }
+}
+
+/// How many servers or copies a private one has.
+fn one_or_three(spec: &Spec, option: &str, usual: u32) -> Result<u32, StoreError> {
+    match spec.options.get(option).map(String::as_str) {
+        None => Ok(usual),
+        Some("1") => Ok(1),
+        Some("3") => Ok(3),
+        Some(other) => Err(unsupported(spec, format!("{option}={other} is not possible; use 1 or 3"))),
+    }
+}
+
+/// Servers of a private one, and copies of its bucket.
+fn size(spec: &Spec) -> Result<(u32, u32), StoreError> {
+    let nodes = one_or_three(spec, "nodes", 1)?;
+    match one_or_three(spec, "replicas", nodes)? {
+        replicas if replicas > nodes => {
+            Err(unsupported(spec, format!("replicas={replicas} needs as many servers; add nodes={replicas}")))
+        }
+        replicas => Ok((nodes, replicas)),
+    }
+}
+
+/// Whether a server of this version can sync before it acknowledges.
+fn can_sync(version: &str) -> bool {
+    let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= SYNCS_SINCE
+}
+
+fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+    let (count, _) = size(spec)?;
+    let program = program(spec).ok_or_else(|| StoreError::NotFound {
+        store: spec.name.clone(),
+        what: spec.options.get("program").cloned().unwrap_or_else(|| PROGRAM.into()),
+        install: INSTALL.into(),
+    })?;
+    if spec.durability == Some(Durability::Commit) {
+        let version = version(&program).unwrap_or_else(|| "of an unknown version".into());
+        if !can_sync(&version) {
+            let (major, minor) = SYNCS_SINCE;
+            return Err(unsupported(
+                spec,
+                format!(
+                    "durability=commit needs 'sync_interval: always', which NATS has since {major}.{minor}; this one is \
+                     {version}: leave it out, or name a later server with program="
+                ),
+            ));
+        }
+    }
+    if count == 1 {
+        let port = place.port()?;
+        return Ok(server_plan(spec, &program, place, port, None).into());
+    }
+    let names: Vec<String> = (1..=count).map(|number| format!("node{number}")).collect();
+    let routes = names.iter().map(|_| place.port()).collect::<Result<Vec<u16>, _>>()?;
+    let node = |(own, name): (usize, &String)| {
+        let mut place = place.node(name);
+        let port = place.port()?;
+        let member = Member { name, routes: &routes, own };
+        let plan = server_plan(spec, &program, &place, port, Some(member));
+        // The cluster chooses a leader before it has streams; the others start with it.
+        Ok(Node { ready: Ready::Listens, ..Node::new(name.clone(), plan) })
+    };
+    let nodes = names.iter().enumerate().map(node).collect::<Result<_, StoreError>>()?;
+    Ok(Deployment { nodes, forming: None, joining: None })
+}
+
+/// One of a cluster: its name, and where all speak to each other.
+struct Member<'a> {
+    name: &'a str,
+    routes: &'a [u16],
+    own: usize,
+}
+
+/// A server whose password stands in its file only.
+fn server_plan(
+    spec: &Spec,
+    program: &std::path::Path,
+    place: &Place,
+    port: u16,
+    member: Option<Member<'_>>,
+) -> ServerPlan {
+    let (config, data) = (place.directory.join("nats.conf"), place.directory.join("data"));
+    let password = place.secret.reveal();
+    let login = format!("authorization {{ user: {USER}, password: \"{password}\" }}");
+    let payload = MAX_VALUE_BYTES + codec::CONDITION_BYTES;
+    let sync = if spec.durability == Some(Durability::Commit) { ", sync_interval: always" } else { "" };
+    let mut text = format!(
+        "listen: \"127.0.0.1:{port}\"\nmax_payload: {payload}\n{login}\njetstream {{ store_dir: {data:?}{sync} }}\n"
+    );
+    if let Some(Member { name, routes, own }) = member {
+        let others = routes.iter().filter(|route| **route != routes[own]);
+        let others: Vec<String> =
+            others.map(|route| format!("\"nats-route://{USER}:{password}@127.0.0.1:{route}\"")).collect();
+        text += &format!(
+            "server_name: {name}\ncluster {{ name: kvtrial, listen: \"127.0.0.1:{}\", no_advertise: true, {login}, routes: [{}] }}\n",
+            routes[own],
+            others.join(", ")
+        );
+    }
+    let run = CommandLine::new(program).arg("-c").arg(&config);
+    let endpoint = Endpoint::loopback(port).with_login(USER, place.secret.clone());
+    ServerPlan { files: vec![(config, text)], start_timeout: Duration::from_secs(30), ..ServerPlan::new(run, endpoint) }
+}

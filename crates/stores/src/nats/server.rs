@@ -1,0 +1,332 @@
+//! Connecting: who answers, the bucket, and what is said of both.
+
+use super::bucket::Bucket;
+use super::codec::{CONDITION_BYTES, Nats, Reads, Shared};
+use super::protocol::{self, Heard, Login, Message, PING, Said, read};
+use super::{DURABILITIES, can_sync, capabilities, size, unsupported};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use store::wire::{self, CONNECT_TIMEOUT, Codec, Decoded, Expect, Talk};
+use store::{Capabilities, Endpoint, Facts, Holding, Operation, Session, SessionPlan, Store, StoreError, Threading};
+use study::{Spec, Target};
+
+/// How long a server may take to let us in: one that is starting is asked again.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The error of JetStream where there is no such stream.
+const NO_STREAM: u64 = 10059;
+
+/// Where no JetStream answers.
+const NOBODY: &str =
+    "JetStream does not answer: it is not enabled (start the server with -js), or has no leader just now";
+
+/// Waits for the server to speak first, and says nothing.
+struct Silent;
+
+impl Codec for Silent {
+    fn encode(&mut self, operation: &Operation<'_>, _: &mut Vec<u8>) -> Expect {
+        Expect { kind: operation.kind(), detail: 0 }
+    }
+
+    fn decode<'a>(&'a mut self, _: Expect, _: &'a [u8]) -> Decoded<'a> {
+        Decoded::Broken("nothing is asked here")
+    }
+}
+
+/// A conversation outside of sessions: one request at a time, in JSON.
+struct Conversation {
+    talk: Talk,
+    endpoint: Endpoint,
+    inbox: String,
+    /// What the server said of itself.
+    info: Value,
+}
+
+impl Conversation {
+    fn open(endpoint: &Endpoint) -> Result<Conversation, StoreError> {
+        let until = Instant::now() + HELLO_TIMEOUT;
+        let mut talk = Talk::open_until(until, endpoint, Silent)?;
+        let info = talk.ask_until(until, &[], |input| match read(input) {
+            Heard::Whole(Said::Info(info), _) => {
+                serde_json::from_slice::<Value>(info).map(Some).map_err(|error| format!("this is no NATS: {error}"))
+            }
+            Heard::Incomplete(_) => Ok(None),
+            _ => Err("this is no NATS: it does not say who it is".into()),
+        })?;
+        let inbox = format!("{}talk", Inboxes::new(endpoint)?.of(0));
+        let mut hello = hello(endpoint)?;
+        protocol::subscribe(&mut hello, inbox.as_bytes(), 1);
+        hello.extend_from_slice(PING);
+        talk.ask_until(until, &hello, |input| {
+            first(input, |said| match said {
+                Said::Pong => Some(Ok(())),
+                Said::Wrong(words) => Some(Err(String::from_utf8_lossy(words).into_owned())),
+                _ => None,
+            })
+        })?;
+        Ok(Conversation { talk, endpoint: endpoint.clone(), inbox, info })
+    }
+
+    /// The answer to a request; `Err` is the failure to get one.
+    fn ask(&mut self, subject: &str, request: &Value) -> Result<JetStreamAnswer, StoreError> {
+        let mut out = Vec::new();
+        let body = if request.is_null() { String::new() } else { request.to_string() };
+        protocol::publish(&mut out, subject.as_bytes(), self.inbox.as_bytes(), b"", body.as_bytes());
+        let answer = self.talk.ask_until(Instant::now() + CONNECT_TIMEOUT, &out, |input| {
+            first(input, |said| match said {
+                Said::Message(message) => Some(answer(message)),
+                Said::Wrong(words) => Some(Err(String::from_utf8_lossy(words).into_owned())),
+                _ => None,
+            })
+        })?;
+        match &answer["error"] {
+            Value::Null => Ok(JetStreamAnswer::Told(answer)),
+            error => {
+                let words = error["description"].as_str().unwrap_or("an error without words").to_owned();
+                Ok(JetStreamAnswer::Refused { number: error["err_code"].as_u64().unwrap_or(0), words })
+            }
+        }
+    }
+
+    fn told(&mut self, subject: &str, request: &Value) -> Result<Value, StoreError> {
+        match self.ask(subject, request)? {
+            JetStreamAnswer::Told(answer) => Ok(answer),
+            JetStreamAnswer::Refused { words, .. } => Err(StoreError::open(&self.endpoint, words)),
+        }
+    }
+}
+
+/// What JetStream answers.
+enum JetStreamAnswer {
+    Told(Value),
+    Refused { number: u64, words: String },
+}
+
+fn answer(message: Message<'_>) -> Result<Value, String> {
+    if message.headers.is_some_and(|headers| headers.status() == Some(503)) {
+        return Err(NOBODY.into());
+    }
+    serde_json::from_slice(message.payload).map_err(|error| format!("this is no answer of JetStream: {error}"))
+}
+
+/// The first thing said of which something can be made.
+fn first<T>(
+    mut input: &[u8],
+    mut take: impl FnMut(Said<'_>) -> Option<Result<T, String>>,
+) -> Result<Option<T>, String> {
+    loop {
+        match read(input) {
+            Heard::Whole(said, bytes) => match take(said) {
+                Some(taken) => return taken.map(Some),
+                None => input = &input[bytes..],
+            },
+            Heard::Incomplete(_) => return Ok(None),
+            Heard::Broken(problem) => return Err(format!("this is not the protocol of NATS: {problem}")),
+        }
+    }
+}
+
+/// `CONNECT` with the login of an endpoint.
+fn hello(endpoint: &Endpoint) -> Result<Vec<u8>, StoreError> {
+    let login = match (&endpoint.user, &endpoint.password) {
+        (None, None) => Login::None,
+        (None, Some(token)) => Login::Token(token.reveal()),
+        (Some(user), Some(password)) => Login::User(user, password.reveal()),
+        (Some(_), None) => {
+            return Err(StoreError::open(
+                endpoint,
+                "a user without a password; write nats://USER:PASSWORD@HOST, or a token, which is then not shown, as \
+                 nats://:TOKEN@HOST",
+            ));
+        }
+    };
+    let mut out = Vec::new();
+    protocol::connect(&mut out, &login);
+    Ok(out)
+}
+
+/// Inboxes nobody else has: those of this process begin with a number drawn by lot.
+#[derive(Debug)]
+struct Inboxes(u64);
+
+impl Inboxes {
+    fn new(endpoint: &Endpoint) -> Result<Inboxes, StoreError> {
+        let mut bytes = [0; 8];
+        let drawn = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+        drawn.map_err(|error| StoreError::open(endpoint, format!("no random bytes: {error}")))?;
+        Ok(Inboxes(u64::from_ne_bytes(bytes)))
+    }
+
+    /// The inbox of this number.
+    fn of(&self, number: usize) -> String {
+        format!("_INBOX.{:016x}{number:x}.", self.0)
+    }
+}
+
+struct Jetstream {
+    /// The servers that were named, or started.
+    endpoints: Vec<Endpoint>,
+    /// The server the next client begins with.
+    next: AtomicUsize,
+    inboxes: Arc<Inboxes>,
+    opened: Arc<AtomicUsize>,
+    shared: Arc<Shared>,
+    capabilities: Capabilities,
+    version: String,
+    target: Target,
+}
+
+/// Connects to the first server that lets us in, and makes the bucket if it is not there.
+pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    let is_private = spec.target == Target::Private;
+    let private_only = ["nodes", "replicas", "program"].into_iter().find(|option| spec.options.contains_key(*option));
+    if let (false, Some(option)) = (is_private, private_only) {
+        return Err(unsupported(spec, format!("{option}= is for a private server; leave it out for yours")));
+    }
+    let durability = if is_private { spec.durability.unwrap_or(DURABILITIES[0]) } else { DURABILITIES[0] };
+    if let Some(asked) = spec.durability.filter(|asked| *asked != durability) {
+        return Err(unsupported(
+            spec,
+            format!("durability={asked} is for a private server; yours has what it was started with"),
+        ));
+    }
+    let mut conversation = any(nodes)?;
+    let endpoint = conversation.endpoint.clone();
+    let bucket = Bucket::of(&endpoint).map_err(|problem| StoreError::open(&endpoint, problem))?;
+    let (_, replicas) = size(spec)?;
+    let stream = stream(&mut conversation, &bucket, replicas)?;
+    let config = &stream["config"];
+    if config["deny_purge"] == true {
+        return Err(StoreError::open(&endpoint, format!("the bucket {} forbids to purge keys", bucket.name)));
+    }
+    let reads = reads(spec, config)?;
+    let payload_bytes = conversation.info["max_payload"].as_u64().unwrap_or(0) as usize;
+    let max_value_bytes = payload_bytes.saturating_sub(CONDITION_BYTES);
+    let shared = Shared { bucket, reads, max_value_bytes, connect: hello(&endpoint)? };
+    Ok(Box::new(Jetstream {
+        endpoints: nodes.to_vec(),
+        next: AtomicUsize::new(0),
+        inboxes: Arc::new(Inboxes::new(&endpoint)?),
+        opened: Arc::default(),
+        shared: Arc::new(shared),
+        // Where their number is not told there may be several.
+        capabilities: Capabilities {
+            durability,
+            max_value_bytes,
+            ..capabilities(config["num_replicas"].as_u64().unwrap_or(0))
+        },
+        version: conversation.info["version"].as_str().unwrap_or("unknown").to_owned(),
+        target: spec.target.clone(),
+    }))
+}
+
+/// A conversation with the first that can be had.
+fn any(nodes: &[Endpoint]) -> Result<Conversation, StoreError> {
+    let mut problem = None;
+    for endpoint in nodes {
+        match Conversation::open(endpoint) {
+            Ok(conversation) => return Ok(conversation),
+            Err(error) => problem = problem.or(Some(error)),
+        }
+    }
+    Err(problem.unwrap_or_else(|| StoreError::Session("no address of NATS was given".into())))
+}
+
+/// What the stream of a bucket is like; it is made where it is not there.
+fn stream(conversation: &mut Conversation, bucket: &Bucket, replicas: u32) -> Result<Value, StoreError> {
+    let name = &bucket.stream;
+    match conversation.ask(&format!("$JS.API.STREAM.INFO.{name}"), &Value::Null)? {
+        JetStreamAnswer::Told(stream) => return Ok(stream),
+        JetStreamAnswer::Refused { number: NO_STREAM, .. } => {}
+        JetStreamAnswer::Refused { words, .. } => return Err(StoreError::open(&conversation.endpoint, words)),
+    }
+    // As the clients of NATS make buckets that keep one value a key.
+    let wanted = json!({
+        "name": name, "subjects": [format!("$KV.{}.>", bucket.name)], "retention": "limits", "storage": "file",
+        "max_msgs_per_subject": 1, "max_consumers": -1, "max_msgs": -1, "max_bytes": -1, "max_age": 0, "max_msg_size": -1,
+        "discard": "new", "num_replicas": replicas, "allow_direct": true, "allow_rollup_hdrs": true,
+        "duplicate_window": 120_000_000_000_u64,
+    });
+    conversation.told(&format!("$JS.API.STREAM.CREATE.{name}"), &wanted)
+}
+
+/// Who is asked: the only copy, or the leader of several, unless somebody is named.
+fn reads(spec: &Spec, config: &Value) -> Result<Reads, StoreError> {
+    let is_direct = config["allow_direct"] == true;
+    match spec.options.get("reads").map(String::as_str) {
+        Some("leader") => Ok(Reads::Leader),
+        Some("direct") if is_direct => Ok(Reads::Direct),
+        Some("direct") => Err(unsupported(spec, "reads=direct needs a bucket with allow_direct".into())),
+        _ if is_direct && config["num_replicas"] == 1 => Ok(Reads::Direct),
+        _ => Ok(Reads::Leader),
+    }
+}
+
+impl Jetstream {
+    fn stream(&self) -> Result<Value, StoreError> {
+        any(&self.endpoints)?.told(&format!("$JS.API.STREAM.INFO.{}", self.shared.bucket.stream), &Value::Null)
+    }
+}
+
+impl Store for Jetstream {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        let first = self.next.fetch_add(plan.clients as usize, Ordering::Relaxed);
+        let (shared, inboxes, opened) = (self.shared.clone(), self.inboxes.clone(), self.opened.clone());
+        wire::spread(&self.endpoints, first, plan, move || {
+            Nats::new(shared.clone(), inboxes.of(opened.fetch_add(1, Ordering::Relaxed)).into_bytes())
+        })
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::Shared
+    }
+
+    /// It is not unmade: it may have been there before.
+    fn made(&self) -> Vec<String> {
+        vec![format!("bucket {}", self.shared.bucket.name)]
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        let keys = self.stream()?["state"]["messages"].as_u64();
+        Ok(Holding { keys, ..Holding::default() })
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let stream = self.stream()?;
+        let (config, cluster) = (&stream["config"], &stream["cluster"]);
+        let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let consistency = match self.shared.reads {
+            Reads::Leader => "the leader of the bucket answers gets, in JSON and base64",
+            Reads::Direct if config["num_replicas"] == 1 => "the only copy answers gets",
+            Reads::Direct => "any copy answers gets, and may be behind: a client may not read what it has written",
+        };
+        let sync = match (&self.target, self.capabilities.durability) {
+            (Target::Private, study::Durability::Commit) => "always",
+            (Target::Private, _) => "every 2 min, after the acknowledgement",
+            _ if can_sync(&self.version) => "not told; every 2 min unless the server was started with sync_interval",
+            _ => "every 2 min, after the acknowledgement",
+        };
+        let config = BTreeMap::from([
+            ("bucket".into(), self.shared.bucket.name.clone()),
+            ("storage".into(), plain(&config["storage"])),
+            ("replicas".into(), plain(&config["num_replicas"])),
+            ("history".into(), plain(&config["max_msgs_per_subject"])),
+            ("servers".into(), self.endpoints.len().to_string()),
+            ("leader".into(), cluster["leader"].as_str().unwrap_or("the only server").to_owned()),
+            ("consistency".into(), consistency.into()),
+            ("fsync".into(), sync.into()),
+            ("connections".into(), "one per client, pipelined; replies in any order".into()),
+            ("keys".into(), "letters, digits, - / _ as they are, other bytes as = and two digits".into()),
+            ("deletes".into(), "the messages of a key are purged".into()),
+        ]);
+        Ok(Facts { product: "NATS".into(), version: self.version.clone(), config })
+    }
+}

@@ -1,0 +1,329 @@
+//! Redis Cluster and Valkey Cluster: RESP2 over TCP to the node that has the key's hash slot.
+//!
+//! The protocol between client and nodes is that of the cluster specification
+//! (<https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/>): 16,384 hash slots, each served by one master; a node
+//! that is asked for a slot it does not serve names the one that does (`MOVED`), or the one to ask this once (`ASK`).
+//! Replication is asynchronous: a master acknowledges before its replicas have the write, so a failover may lose it.
+
+mod codec;
+mod session;
+mod slots;
+
+use crate::redis::facts::{CommandReply, Known, Server, append_only_file, ask, holding};
+use crate::redis::{self, DURABILITIES, INSTALL_REDIS, INSTALL_VALKEY, Login, Product, Resp, latency};
+use slots::SlotTable;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
+use store::wire::{CONNECT_TIMEOUT, Talk};
+use store::{
+    Capabilities, Class, CommandLine, Deployment, Endpoint, Facts, Forming, FormingStep, Happening, Holding, Joining,
+    Members, Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready, Resent, ServerPlan, Session,
+    SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
+};
+use study::{Spec, Target, Transport};
+
+const OPTIONS: &[OptionInfo] = &[
+    OptionInfo::text("nodes", "masters the hash slots are spread over, 3 to 16 [3]"),
+    OptionInfo::text("replicas", "replicas of each master, 0 to 2 [0]"),
+    OptionInfo::text("node-timeout", "time after which a node that is silent counts as failed, in ms [5000]"),
+    OptionInfo::text("program", "the server program, to compare versions [the one on PATH]"),
+];
+
+const REDIS: StoreInfo = StoreInfo {
+    name: "redis-cluster",
+    family: "redis-cluster",
+    transport: Some(Transport::Tcp),
+    driver: None,
+    class: Class::Distributed,
+    summary: "Redis Cluster: hash slots over several servers",
+    durabilities: DURABILITIES,
+    options: OPTIONS,
+    install: INSTALL_REDIS,
+    licence: "BSD-3-Clause to 7.2; later AGPLv3, RSALv2 or SSPLv1",
+    declares: |_| CAPABILITIES,
+    probe: || Product::Redis.probe(),
+    opener: Opener::Server { plan: |spec, place| plan(spec, place, Product::Redis), connect, usual_port: 6379 },
+};
+
+/// The stores of this adapter.
+pub static STORES: &[StoreInfo] = &[
+    REDIS,
+    StoreInfo {
+        name: "valkey-cluster",
+        family: "valkey-cluster",
+        summary: "Valkey Cluster: hash slots over several servers",
+        install: INSTALL_VALKEY,
+        licence: "BSD-3-Clause",
+        probe: || Product::Valkey.probe(),
+        opener: Opener::Server { plan: |spec, place| plan(spec, place, Product::Valkey), connect, usual_port: 6379 },
+        ..REDIS
+    },
+];
+
+/// Those of one server but batches: keys of one command must all be in one hash slot.
+const CAPABILITIES: Capabilities = Capabilities {
+    native: OperationSet::BASIC.and(&[
+        OperationKind::GetVersioned,
+        OperationKind::Append,
+        OperationKind::Increment,
+        OperationKind::GetCounter,
+        OperationKind::IncrementField,
+        OperationKind::GetFields,
+        OperationKind::CompareAndSet,
+    ]),
+    ..redis::CAPABILITIES
+};
+
+/// How long the nodes may take to become one cluster.
+const FORMING_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long one more may take until it has its share of the keys, which are moved meanwhile.
+const JOINING_TIMEOUT: Duration = Duration::from_secs(600);
+
+fn number(spec: &Spec, option: &str, usual: u32, possible: std::ops::RangeInclusive<u32>) -> Result<u32, StoreError> {
+    let Some(value) = spec.options.get(option) else { return Ok(usual) };
+    value.parse().ok().filter(|number| possible.contains(number)).ok_or_else(|| StoreError::Unsupported {
+        store: spec.name.clone(),
+        problem: format!(
+            "{option}={value} is not possible; use a number from {} to {}",
+            possible.start(),
+            possible.end()
+        ),
+    })
+}
+
+fn plan(spec: &Spec, place: &mut Place, product: Product) -> Result<Deployment, StoreError> {
+    let masters = number(spec, "nodes", 3, 3..=16)?;
+    let replicas = number(spec, "replicas", 0, 0..=2)?;
+    let programs = Programs::find(spec, product)?;
+    let names = (1..=masters * (1 + replicas)).map(|index| format!("node{index}"));
+    let nodes = names.map(|name| node(spec, place, &programs, name)).collect::<Result<Vec<_>, _>>()?;
+    let addresses = nodes.iter().map(|node| node.plan.endpoint.to_string());
+    let create = programs.form(place, "create").args(addresses);
+    let create = create.args(["--cluster-replicas", &replicas.to_string(), "--cluster-yes"]);
+    let steps = vec![create.into(), FormingStep::Until(replicas_have_caught_up)];
+    let forming = Some(Forming { steps, timeout: FORMING_TIMEOUT });
+    let joining: Joining = match product {
+        Product::Redis => |spec, place, members| join(spec, place, members, Product::Redis),
+        Product::Valkey => |spec, place, members| join(spec, place, members, Product::Valkey),
+    };
+    Ok(Deployment { nodes, forming, joining: Some(joining) })
+}
+
+/// One master more, which gets its share of the slots from those that have some.
+fn join(spec: &Spec, place: &mut Place, members: &Members, product: Product) -> Result<Deployment, StoreError> {
+    let programs = Programs::find(spec, product)?;
+    let node = node(spec, place, &programs, members.name.clone())?;
+    let new = node.plan.endpoint.to_string();
+    let known = members.endpoints.first().map(Endpoint::to_string).unwrap_or_default();
+    let add = programs.form(place, "add-node").args([&new, &known]);
+    let rebalance =
+        programs.form(place, "rebalance").args([&known, "--cluster-use-empty-masters", "--cluster-threshold", "1"]);
+    let steps = vec![add.into(), FormingStep::Until(know_each_other), rebalance.into()];
+    Ok(Deployment { forming: Some(Forming { steps, timeout: JOINING_TIMEOUT }), ..Deployment::from_iter([node]) })
+}
+
+/// Whether each node knows all others, and takes the cluster for whole: one that does not hands no slots to a stranger, and takes none.
+fn know_each_other(endpoints: &[Endpoint]) -> Result<(), StoreError> {
+    for endpoint in endpoints {
+        let mut talk = Talk::open_until(Instant::now() + CONNECT_TIMEOUT, endpoint, Resp::new(Login::of(endpoint)))?;
+        whole(&mut talk, endpoint)?;
+        let nodes = text(&mut talk, endpoint, b"NODES")?;
+        let known = nodes.lines().filter(|line| !line.contains("handshake")).count();
+        if known < endpoints.len() {
+            return Err(StoreError::open(endpoint, format!("it knows {known} of {} nodes", endpoints.len())));
+        }
+    }
+    Ok(())
+}
+
+/// Whether each replica has all that its master has: one that has never caught up takes over from no master that dies.
+fn replicas_have_caught_up(endpoints: &[Endpoint]) -> Result<(), StoreError> {
+    for endpoint in endpoints {
+        let mut talk = Talk::open_until(Instant::now() + CONNECT_TIMEOUT, endpoint, Resp::new(Login::of(endpoint)))?;
+        let CommandReply::Texts(info) = ask(&mut talk, b"INFO", &[b"replication"])? else { continue };
+        if info.concat().lines().any(|line| line.trim_end() == "master_link_status:down") {
+            return Err(StoreError::open(endpoint, "a replica that has not caught up with its master"));
+        }
+    }
+    Ok(())
+}
+
+/// What it takes to run a cluster.
+struct Programs {
+    server: PathBuf,
+    /// The one that forms clusters, as it comes with the server.
+    client: PathBuf,
+}
+
+impl Programs {
+    fn find(spec: &Spec, product: Product) -> Result<Programs, StoreError> {
+        let missing =
+            |what: String| StoreError::NotFound { store: spec.name.clone(), what, install: product.install().into() };
+        let program = product.program(spec).ok_or_else(|| {
+            missing(spec.options.get("program").cloned().unwrap_or_else(|| product.program_name().into()))
+        })?;
+        let forming_program = product.program_name().replace("-server", "-cli");
+        let beside = program.with_file_name(&forming_program);
+        let client = Some(beside).filter(|path| path.is_file()).or_else(|| programs::find(&[&forming_program], &[]));
+        let client = client.ok_or_else(|| missing(forming_program))?;
+        Ok(Programs { server: program, client })
+    }
+
+    /// A command of `redis-cli --cluster`.
+    fn form(&self, place: &Place, what: &str) -> CommandLine {
+        let mut command = CommandLine::new(&self.client).args(["--cluster", what]);
+        // Its arguments every user of the machine can read; its environment nobody else can.
+        command.env.push(("REDISCLI_AUTH".into(), place.secret.reveal().to_owned()));
+        command
+    }
+}
+
+/// One server of a cluster that knows of no other yet.
+fn node(spec: &Spec, place: &mut Place, programs: &Programs, name: String) -> Result<Node, StoreError> {
+    let timeout_ms = number(spec, "node-timeout", 5000, 100..=600_000)?;
+    let password = place.secret.reveal().to_owned();
+    let (appendonly, appendfsync) = append_only_file(spec.durability.unwrap_or(DURABILITIES[0]));
+    let mut place = place.node(&name);
+    let (port, bus) = (place.port()?, place.port()?);
+    let config = place.directory.join("redis.conf");
+    let files = vec![(config.clone(), format!("requirepass {password}\nmasterauth {password}\n"))];
+    let run = CommandLine::new(&programs.server)
+        .arg(&config)
+        .args(["--daemonize", "no", "--save", "", "--dir"])
+        .arg(&place.directory)
+        .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
+        .args(["--cluster-enabled", "yes", "--cluster-port", &bus.to_string()])
+        .args(["--cluster-announce-ip", "127.0.0.1", "--cluster-config-file", "nodes.conf"])
+        .args(["--cluster-node-timeout", &timeout_ms.to_string()])
+        // A master waits five seconds for more replicas before it sends its data to the first.
+        .args(["--repl-diskless-sync-delay", "0"])
+        .args(["--appendonly", appendonly, "--appendfsync", appendfsync])
+        .args(["--latency-monitor-threshold", latency::THRESHOLD_MS, "--maxmemory-policy", "noeviction"]);
+    let endpoint = Endpoint { password: Some(place.secret.clone()), ..Endpoint::loopback(port) };
+    let plan = ServerPlan { files, ..ServerPlan::new(run, endpoint) };
+    Ok(Node { ready: Ready::Listens, ..Node::new(name, plan) })
+}
+
+fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!("{option}= is for a private cluster; leave it out for yours"),
+        });
+    }
+    let table = slots(endpoints, Instant::now() + CONNECT_TIMEOUT)?;
+    let server = Server::ask(&table.endpoints()[0], Known::Product)?;
+    let durability = server.durability.or(spec.durability).unwrap_or(DURABILITIES[0]);
+    Ok(Box::new(Cluster {
+        seeds: endpoints.to_vec(),
+        table,
+        capabilities: Capabilities { durability, ..CAPABILITIES },
+        opened: SystemTime::now(),
+        resent: Resent::default(),
+    }))
+}
+
+/// Asks the nodes that can be reached whether the cluster is whole, and who serves which slots.
+fn slots(endpoints: &[Endpoint], deadline: Instant) -> Result<SlotTable, StoreError> {
+    let mut found = None;
+    let mut unreached = None;
+    for endpoint in endpoints {
+        let login = Login::of(endpoint);
+        let mut talk = match Talk::open_until(deadline, endpoint, Resp::new(login)) {
+            Ok(talk) => talk,
+            Err(error) => {
+                unreached = Some(error);
+                continue;
+            }
+        };
+        whole(&mut talk, endpoint)?;
+        if found.is_none() {
+            let nodes = text(&mut talk, endpoint, b"NODES")?;
+            found = Some(SlotTable::read(&nodes, endpoint).map_err(|problem| StoreError::open(endpoint, problem))?);
+        }
+    }
+    match (found, unreached) {
+        (Some(table), _) => Ok(table),
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(StoreError::Session("no address of the cluster was given".into())),
+    }
+}
+
+/// Whether a node takes the cluster for whole; one that does not answers no command on keys.
+fn whole(talk: &mut Talk, endpoint: &Endpoint) -> Result<(), StoreError> {
+    let info = text(talk, endpoint, b"INFO")?;
+    if info.lines().any(|line| line.trim_end() == "cluster_state:ok") {
+        return Ok(());
+    }
+    let said: Vec<&str> = info.lines().take(3).map(str::trim_end).collect();
+    Err(StoreError::open(endpoint, format!("the cluster is not whole: {}", said.join(", "))))
+}
+
+/// What a node answers to `CLUSTER` and this word.
+fn text(talk: &mut Talk, endpoint: &Endpoint, word: &[u8]) -> Result<String, StoreError> {
+    match ask(talk, b"CLUSTER", &[word])? {
+        CommandReply::Texts(texts) => Ok(texts.concat()),
+        CommandReply::Refused(words) => {
+            Err(StoreError::open(endpoint, format!("{words} (redis and valkey are the stores of one server)")))
+        }
+    }
+}
+
+struct Cluster {
+    /// The nodes that were named, or started.
+    seeds: Vec<Endpoint>,
+    /// Who served which slots when it was connected to.
+    table: SlotTable,
+    capabilities: Capabilities,
+    opened: SystemTime,
+    resent: Resent,
+}
+
+impl Cluster {
+    /// Who serves which slots now: a replica may have taken over.
+    fn now(&self) -> Result<SlotTable, StoreError> {
+        slots(&self.seeds, Instant::now() + CONNECT_TIMEOUT)
+    }
+}
+
+impl Store for Cluster {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        session::session(&self.table, plan, self.resent.clone())
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::Shared
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let mut facts = Server::ask(&self.table.endpoints()[0], Known::Product)?.facts;
+        facts.config.insert("cluster_masters".into(), self.table.endpoints().len().to_string());
+        facts.config.insert("cluster_replicas".into(), self.table.replicas().to_string());
+        facts.config.insert("replication".into(), "asynchronous: a failover may lose acknowledged writes".into());
+        Ok(facts)
+    }
+
+    fn resent(&self) -> u64 {
+        self.resent.count()
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        let table = self.now()?;
+        let each = table.endpoints().iter().map(holding).collect::<Result<Vec<_>, _>>()?;
+        Ok(Holding {
+            keys: each.iter().map(|it| it.keys).sum(),
+            evicted: each.iter().map(|it| it.evicted).sum(),
+            expired: each.iter().map(|it| it.expired).sum(),
+        })
+    }
+
+    fn happened(&self) -> Vec<Happening> {
+        let endpoints = self.table.endpoints().iter();
+        endpoints.flat_map(|endpoint| latency::happened(endpoint, self.opened).unwrap_or_default()).collect()
+    }
+}

@@ -1,0 +1,137 @@
+//! Hash slots, and the masters that serve them.
+
+use store::Endpoint;
+use store::routed::Route;
+use study::Address;
+
+/// Hash slots of a cluster.
+const SLOTS: usize = 16_384;
+
+/// CRC-16/XMODEM of each byte: polynomial 0x1021, high bit first.
+const CRC: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = (byte as u16) << 8;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 };
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+};
+
+/// The hash slot of a key: of what is between its first `{` and the next `}`, where that is not empty, else of all of it.
+#[inline]
+pub(super) fn hash_slot(key: &[u8]) -> usize {
+    let tag = key.iter().position(|byte| *byte == b'{').and_then(|open| {
+        let behind = &key[open + 1..];
+        let length = behind.iter().position(|byte| *byte == b'}').filter(|length| *length > 0)?;
+        Some(&behind[..length])
+    });
+    let crc = tag.unwrap_or(key).iter().fold(0u16, |crc, byte| crc << 8 ^ CRC[usize::from((crc >> 8) as u8 ^ byte)]);
+    usize::from(crc) % SLOTS
+}
+
+/// Which master serves which slots.
+#[derive(Clone, Debug)]
+pub(super) struct SlotTable {
+    /// The master of each slot, by its place among the endpoints.
+    masters: Box<[u16]>,
+    endpoints: Vec<Endpoint>,
+    replicas: usize,
+}
+
+impl SlotTable {
+    /// Reads the answer of `from` to `CLUSTER NODES`: a line per node: id, `host:port@bus`, flags, its master, four numbers and words, then
+    /// the slots it serves.
+    pub fn read(nodes: &str, from: &Endpoint) -> Result<SlotTable, String> {
+        const UNSERVED: u16 = u16::MAX;
+        let mut table = SlotTable { masters: vec![UNSERVED; SLOTS].into(), endpoints: Vec::new(), replicas: 0 };
+        for line in nodes.lines() {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let [_, address, flags, _, _, _, _, _, ranges @ ..] = fields.as_slice() else {
+                return Err(format!("CLUSTER NODES has a line that is none: '{}'", study::visible(line)));
+            };
+            let flags: Vec<&str> = flags.split(',').collect();
+            table.replicas += usize::from(flags.contains(&"slave"));
+            // A slot on its way from or to another node is in brackets, and still served by this one.
+            let ranges: Vec<&&str> = ranges.iter().filter(|range| !range.starts_with('[')).collect();
+            if ranges.is_empty() || !flags.contains(&"master") {
+                continue;
+            }
+            let endpoint = located(address.split(['@', ',']).next().unwrap_or_default(), from)
+                .ok_or_else(|| format!("CLUSTER NODES has a node without address: '{}'", study::visible(line)))?;
+            let master = table.endpoints.len() as u16;
+            table.endpoints.push(endpoint);
+            for range in ranges {
+                let (first, last) = range.split_once('-').unwrap_or((range, range));
+                let bounds = first.parse::<usize>().ok().zip(last.parse::<usize>().ok());
+                let slots = bounds.and_then(|(first, last)| table.masters.get_mut(first..=last));
+                slots.ok_or_else(|| format!("CLUSTER NODES has slots that are none: '{range}'"))?.fill(master);
+            }
+        }
+        match table.masters.iter().filter(|master| **master == UNSERVED).count() {
+            0 => Ok(table),
+            unserved => Err(format!("{unserved} of {SLOTS} hash slots are served by no node")),
+        }
+    }
+
+    /// The masters that serve slots.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints
+    }
+
+    /// Replicas of the cluster.
+    pub fn replicas(&self) -> usize {
+        self.replicas
+    }
+
+    /// The place of a master.
+    pub fn find(&self, endpoint: &Endpoint) -> Option<usize> {
+        self.endpoints.iter().position(|known| known.address == endpoint.address)
+    }
+
+    /// Adds a master, and returns its place.
+    pub fn add(&mut self, endpoint: Endpoint) -> usize {
+        self.endpoints.push(endpoint);
+        self.endpoints.len() - 1
+    }
+
+    /// A slot is served by this master from now on.
+    pub fn assign(&mut self, slot: usize, master: usize) {
+        if let Some(of_slot) = self.masters.get_mut(slot) {
+            *of_slot = master as u16;
+        }
+    }
+
+    /// Who serves each slot, as an endpoint.
+    pub fn assignments(&self) -> impl Iterator<Item = (usize, &Endpoint)> {
+        self.masters.iter().enumerate().map(|(slot, master)| (slot, &self.endpoints[usize::from(*master)]))
+    }
+}
+
+impl Route for SlotTable {
+    #[inline]
+    fn node(&self, key: &[u8]) -> usize {
+        usize::from(self.masters[hash_slot(key)])
+    }
+}
+
+/// `host:port` as a node of a cluster names another; without host it is that of who says so. The login is the same.
+pub(super) fn located(address: &str, from: &Endpoint) -> Option<Endpoint> {
+    let (host, port) = address.rsplit_once(':')?;
+    let port = port.parse::<u16>().ok().filter(|port| *port > 0)?;
+    let host = match host {
+        "" | "?" => from.tcp()?.0,
+        host => host,
+    };
+    Some(Endpoint { address: Address::Tcp { host: host.into(), port: Some(port) }, ..from.clone() })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

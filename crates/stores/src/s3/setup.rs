@@ -1,0 +1,192 @@
+//! Connecting: who answers, and the bucket.
+
+use super::client::{Client, Trouble, refused, said};
+use super::{PRODUCT, capabilities, version};
+use crate::shared::aws::{Service, Signed};
+use crate::shared::http::{HttpError, Method, in_url};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use store::asynchronous::{Async, brief};
+use store::{Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Threading};
+use study::{Durability, Spec, Target};
+
+/// How long a server may take to let us in.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long listing all objects may take.
+const LIST_PATIENCE: Duration = Duration::from_secs(120);
+
+/// The protocol says of itself only when it was made.
+const PROTOCOL: &str = "2006-03-01";
+
+/// Where a bucket is if nothing is said.
+const FIRST_REGION: &str = "us-east-1";
+
+struct S3 {
+    endpoint: Endpoint,
+    service: Service,
+    bucket: String,
+    target: Target,
+    capabilities: Capabilities,
+    product: String,
+    version: String,
+}
+
+/// Connects, and makes the bucket if it is not there.
+pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
+    let endpoint = store::only(nodes)?;
+    let bucket = endpoint.database.as_deref().unwrap_or("kvtrial").to_owned();
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
+    if !(3..=63).contains(&bucket.len()) || !bucket.bytes().all(plain) || bucket.starts_with('.') {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!("'{bucket}' is no bucket; its name has 3 to 63 small letters, digits, - and ."),
+        });
+    }
+    let service = Service::of("s3", spec, endpoint)?;
+    let server = brief(endpoint, CONNECT_TIMEOUT, async {
+        let mut signed = service.open().await.map_err(|error: HttpError| StoreError::open(endpoint, error))?;
+        make(&mut signed, &bucket, service.region())
+            .await
+            .map_err(|trouble| StoreError::open(endpoint, remedied(trouble)))
+    })?;
+    let (product, version, durability) = match &spec.target {
+        Target::Server(_) if service.is_amazons() => ("Amazon S3".to_owned(), PROTOCOL.to_owned(), Durability::Commit),
+        Target::Server(_) => {
+            let product = if server.is_empty() { "a server of S3's protocol".to_owned() } else { server };
+            (product, PROTOCOL.to_owned(), Durability::None)
+        }
+        Target::Private | Target::Path(_) => {
+            (PRODUCT.to_owned(), version().unwrap_or_else(|| "0".into()), Durability::Os)
+        }
+    };
+    if let Some(asked) = spec.durability.filter(|asked| *asked != durability) {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!("durability={asked} was asked for, but {product} has {durability}; leave durability out"),
+        });
+    }
+    Ok(Box::new(S3 {
+        endpoint: endpoint.clone(),
+        service,
+        bucket,
+        target: spec.target.clone(),
+        capabilities: Capabilities { durability, ..capabilities(spec) },
+        product,
+        version,
+    }))
+}
+
+/// Words of a refusal, with what to do about the usual ones.
+fn remedied(trouble: Trouble) -> String {
+    let words = trouble.words();
+    let remedy = if words.starts_with("HTTP 403") {
+        ". Give a key that may use the bucket, and its secret: s3://KEY:SECRET@HOST/BUCKET"
+    } else {
+        ""
+    };
+    words + remedy
+}
+
+/// Makes the bucket if it is not there; what the server calls itself.
+async fn make(signed: &mut Signed, bucket: &str, region: &str) -> Result<String, Trouble> {
+    let path = format!("/{bucket}");
+    // A list of one: its refusals have words, which those of HEAD have not.
+    let answered = signed.ask(Method::GET, &path, "list-type=2&max-keys=1", &[], Vec::new()).await?;
+    let server = answered.headers.get("server").and_then(|name| name.to_str().ok()).unwrap_or_default().to_owned();
+    match answered.status {
+        200 if said(&answered, "Name").is_some() => Ok(server),
+        200 => Err(Trouble::Nonsense("this is no S3: it does not list a bucket".into())),
+        404 if said(&answered, "Code").is_some_and(|code| code == "NoSuchBucket") => {
+            let body = match region {
+                FIRST_REGION => String::new(),
+                region => format!(
+                    "<CreateBucketConfiguration><LocationConstraint>{region}</LocationConstraint></CreateBucketConfiguration>"
+                ),
+            };
+            let made = signed.ask(Method::PUT, &path, "", &[], body.into_bytes()).await?;
+            match said(&made, "Code").as_deref() {
+                // Another connection was faster.
+                Some("BucketAlreadyOwnedByYou") => Ok(server),
+                _ if made.status == 200 => Ok(server),
+                _ => Err(refused(&made)),
+            }
+        }
+        301 | 307 | 400 => {
+            let there = answered.headers.get("x-amz-bucket-region").and_then(|region| region.to_str().ok());
+            match there.filter(|there| *there != region) {
+                Some(there) => Err(Trouble::Refused(format!("the bucket is in another region; add region={there}"))),
+                None => Err(refused(&answered)),
+            }
+        }
+        _ => Err(refused(&answered)),
+    }
+}
+
+impl S3 {
+    async fn open(&self) -> Result<Signed, StoreError> {
+        self.service.open().await.map_err(|error| StoreError::open(&self.endpoint, error))
+    }
+}
+
+impl Store for S3 {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        Async::session(plan, async |_| Ok(Client::new(self.open().await?, format!("/{}", self.bucket))))
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::Shared
+    }
+
+    /// It is not unmade: it may have been there before.
+    fn made(&self) -> Vec<String> {
+        vec![format!("bucket {}", self.bucket)]
+    }
+
+    /// Listed, a thousand per request, which Amazon would charge for.
+    fn holding(&self) -> Result<Holding, StoreError> {
+        if self.target != Target::Private {
+            return Ok(Holding::default());
+        }
+        let failed = |trouble: Trouble| StoreError::open(&self.endpoint, trouble.words());
+        brief(&self.endpoint, LIST_PATIENCE, async {
+            let mut signed = self.open().await?;
+            let (mut keys, mut from) = (0, String::new());
+            loop {
+                let query = format!("{from}list-type=2");
+                let path = format!("/{}", self.bucket);
+                let listed = signed.ask(Method::GET, &path, &query, &[], Vec::new()).await;
+                let listed = listed.map_err(|error| failed(error.into()))?;
+                if listed.status != 200 {
+                    return Err(failed(refused(&listed)));
+                }
+                keys += String::from_utf8_lossy(&listed.body).matches("<Contents>").count() as u64;
+                let Some(token) = said(&listed, "NextContinuationToken") else { break };
+                from = format!("continuation-token={}&", in_url(token));
+            }
+            Ok(Holding { keys: Some(keys), ..Holding::default() })
+        })
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let text = |text: &str| text.to_owned();
+        let signed = if self.endpoint.user.is_some() { "each is signed (Signature Version 4)" } else { "not signed" };
+        let mut config = BTreeMap::from([
+            (text("connections"), text("one per slot, one request at a time")),
+            (text("protocol"), format!("S3 {PROTOCOL} over HTTP, {}; the bucket in the path", self.service.tls())),
+            (text("requests"), text(signed)),
+            (text("deletes"), text("two requests: S3 does not say whether there was an object")),
+            (text("region"), self.service.region().to_owned()),
+            (text("bucket"), self.bucket.clone()),
+            (text("driver"), text("hyper")),
+        ]);
+        if self.target == Target::Private {
+            config.insert(text("stand-in"), text("for Amazon S3: these figures are not Amazon's"));
+        }
+        Ok(Facts { product: self.product.clone(), version: self.version.clone(), config })
+    }
+}

@@ -1,0 +1,19 @@
+//! Requests to services of AWS, and to what speaks their protocols: each is signed with the secret of a key (Signature Version 4), which
+//! itself never goes over the wire.
+
+#[cfg(feature = "aws")]
+mod service;
+#[cfg(feature = "aws")]
+mod signature;
+
+use store::OptionInfo;
+
+#[cfg(feature = "aws")]
+pub(crate) use service::{Service, Signed, shown};
+
+/// The options every store behind signed requests has.
+pub(crate) const OPTIONS: [OptionInfo; 3] = [
+    OptionInfo::text("region", "region that requests are signed for [the one in the host's name, else us-east-1]"),
+    OptionInfo::one_of("tls", &["auto", "on", "off"], "TLS to yours; auto: at port 443"),
+    OptionInfo::text("ca", "file of PEM with the authority that signed your server's certificate [Mozilla's list]"),
+];

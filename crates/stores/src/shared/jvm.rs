@@ -1,0 +1,201 @@
+//! Stores that are Java programs: the Java that runs them, its heap, and whether the machine has memory for all of them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use store::{Availability, Bundle, CommandLine, Endpoint, OptionInfo, Place, StoreError, programs};
+use study::{Spec, Target};
+
+/// How to get what runs them.
+const INSTALL_JAVA: &str = "apt-get install openjdk-17-jre-headless";
+
+/// The oldest Java that runs all of them.
+const OLDEST: u32 = 17;
+
+/// Where packages put it, each release in a directory of its own.
+const RELEASES: &str = "/usr/lib/jvm";
+
+/// The option of a store that may be several servers.
+pub(crate) const NODES: OptionInfo = OptionInfo::one_of("nodes", &["1", "3"], "servers that are one store");
+
+/// The option that sets the heap.
+pub(crate) const HEAP: OptionInfo = OptionInfo::text("heap", "MiB of heap of each Java process, 64 to 65536 [512]");
+
+/// A Java program as it is to be started, as often as there are nodes.
+pub(crate) struct Jvm {
+    java: PathBuf,
+    class_path: PathBuf,
+    heap_mib: u64,
+}
+
+/// The name of a node, and the place it is planned in: the only one has the private directory to itself.
+pub(crate) fn name_and_place(place: &mut Place, number: u32, count: u32) -> (String, Place) {
+    if count == 1 {
+        return (String::new(), place.clone());
+    }
+    let name = format!("node{number}");
+    let place = place.node(&name);
+    (name, place)
+}
+
+/// Refuses options of a cluster that is not started here.
+pub(crate) fn no_options_elsewhere(spec: &Spec) -> Result<(), StoreError> {
+    match (&spec.target, spec.options.keys().next()) {
+        (Target::Server(_), Some(option)) => Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!(
+                "{option}= is for a private store; set it in the configuration of yours, and leave it out here"
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// What is said of a private store: its servers, the heap of each, and which of them is asked.
+pub(crate) fn facts(spec: &Spec, nodes: &[Endpoint], usual_mib: u64) -> Result<BTreeMap<String, String>, StoreError> {
+    let all = [
+        ("nodes", nodes.len().to_string()),
+        ("heap", format!("{} MiB each", heap_mib(spec, usual_mib)?)),
+        ("sessions", "every client talks to the first node".to_owned()),
+    ];
+    Ok(all.map(|(name, value)| (name.to_owned(), value)).into())
+}
+
+/// How many servers a spec asks for.
+pub(crate) fn nodes(spec: &Spec) -> u32 {
+    spec.options.get("nodes").and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+/// The heap a spec asks for.
+pub(crate) fn heap_mib(spec: &Spec, usual_mib: u64) -> Result<u64, StoreError> {
+    let Some(text) = spec.options.get("heap") else { return Ok(usual_mib) };
+    text.parse().ok().filter(|mib| (64..=65_536).contains(mib)).ok_or_else(|| StoreError::Unsupported {
+        store: spec.name.clone(),
+        problem: format!("heap={text} is not possible; use a number of MiB from 64 to 65536"),
+    })
+}
+
+/// Whether a program and a Java for it are here.
+pub(crate) fn probe(bundle: &Bundle) -> Availability {
+    match (bundle.found(), java()) {
+        (None, _) => Availability::NotFound(format!("{} {}", bundle.product, bundle.version)),
+        (_, None) => Availability::NotFound(format!("Java {OLDEST}; {INSTALL_JAVA}")),
+        _ => Availability::Found(format!("{} {}", bundle.product, bundle.version)),
+    }
+}
+
+impl Jvm {
+    /// Finds program and Java.
+    ///
+    /// # Errors
+    /// One of them is missing: how to get it. Or the machine has too little memory for `processes` of them, each with this heap and
+    /// `more_mib` beside it.
+    pub(crate) fn of(
+        spec: &Spec,
+        bundle: &Bundle,
+        install: &str,
+        processes: u32,
+        [heap_mib, more_mib]: [u64; 2],
+    ) -> Result<Jvm, StoreError> {
+        let not_found = |what: String, install: &str| StoreError::NotFound {
+            store: spec.name.clone(),
+            what,
+            install: install.into(),
+        };
+        let class_path = bundle.found();
+        let class_path =
+            class_path.ok_or_else(|| not_found(format!("{} {}", bundle.product, bundle.version), install))?;
+        let java = java().ok_or_else(|| not_found(format!("Java {OLDEST}"), INSTALL_JAVA))?;
+        enough(spec, processes, u64::from(processes) * (heap_mib + more_mib), free_mib())?;
+        Ok(Jvm { java, class_path, heap_mib })
+    }
+
+    /// The start of a command line: heap, class path, and nothing written or heard outside the node's directory.
+    pub(crate) fn command(&self, place: &Place) -> CommandLine {
+        let heap = self.heap_mib;
+        let mut classes = self.class_path.clone().into_os_string();
+        classes.push("/*");
+        let mut temporary = std::ffi::OsString::from("-Djava.io.tmpdir=");
+        temporary.push(&place.directory);
+        CommandLine::new(&self.java)
+            .args([format!("-Xms{heap}m"), format!("-Xmx{heap}m")])
+            .args(["-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError", "-Djava.net.preferIPv4Stack=true"])
+            .args(["-Djava.awt.headless=true"])
+            .arg(temporary)
+            .arg("-cp")
+            .arg(classes)
+    }
+}
+
+/// Too little memory is said before anything starts: a machine that swaps, or kills, would say it far worse.
+fn enough(spec: &Spec, processes: u32, needed_mib: u64, free_mib: Option<u64>) -> Result<(), StoreError> {
+    match free_mib.filter(|free_mib| *free_mib < needed_mib) {
+        None => Ok(()),
+        Some(free_mib) => Err(StoreError::NotStarted {
+            store: spec.name.clone(),
+            problem: format!(
+                "{processes} Java {} about {needed_mib} MiB of memory, and {free_mib} MiB are free; free some, or ask for \
+                 less with nodes= or heap=",
+                if processes == 1 { "process needs" } else { "processes need" }
+            ),
+        }),
+    }
+}
+
+/// Memory the kernel says can be had without swapping; `None` where it does not say.
+fn free_mib() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib >> 10)
+}
+
+/// The Java to use: that of `PATH` if it is new enough, else one that a package has put beside it.
+fn java() -> Option<PathBuf> {
+    static JAVA: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let find = || {
+        let releases = std::fs::read_dir(RELEASES).into_iter().flatten().flatten();
+        let beside = releases.map(|release| release.path().join("bin/java")).filter(|java| java.is_file());
+        programs::find(&["java"], &[]).into_iter().chain(beside).find(|java| {
+            programs::version_line(java, &["-version"]).and_then(|line| release(&line)).is_some_and(|it| it >= OLDEST)
+        })
+    };
+    JAVA.get_or_init(find).clone()
+}
+
+/// From `openjdk version "17.0.15" 2025-04-15`; before 9 it was `1.8.0`.
+fn release(line: &str) -> Option<u32> {
+    line.split('"').nth(1)?.split(['.', '-']).next()?.parse().ok()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{enough, heap_mib, release};
+    use study::Spec;
+
+    #[test]
+    fn the_release_of_java_is_read_as_java_writes_it() {
+        assert_eq!(release("openjdk version \"17.0.15\" 2025-04-15"), Some(17));
+        assert_eq!(release("openjdk version \"21-ea\" 2023-09-19"), Some(21));
+        assert_eq!(release("java version \"1.8.0_202\""), Some(1));
+        assert_eq!(release("sh: java: not found"), None);
+    }
+
+    #[test]
+    fn too_little_memory_for_all_processes_is_said_with_both_numbers() {
+        let spec: Spec = "hazelcast,nodes=3".parse().unwrap();
+        assert!(enough(&spec, 3, 1200, Some(1200)).is_ok() && enough(&spec, 3, 1200, None).is_ok());
+        let words = enough(&spec, 3, 1200, Some(1199)).unwrap_err().to_string();
+        assert!(
+            words.contains("3 Java processes need about 1200 MiB") && words.contains("1199 MiB are free"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn a_heap_is_a_number_of_mebibytes() {
+        let of = |text: &str| heap_mib(&text.parse::<Spec>().unwrap(), 256);
+        assert_eq!((of("hazelcast").unwrap(), of("hazelcast,heap=512").unwrap()), (256, 512));
+        assert!(of("hazelcast,heap=2g").unwrap_err().to_string().contains("heap=2g"));
+    }
+}

@@ -1,0 +1,95 @@
+//! What was done to nodes on purpose, in sentences.
+
+use crate::units;
+use study::{Cell, FaultRecord};
+
+/// A sentence for each fault of each trial that counts.
+pub fn sentences<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
+    cells.iter().flat_map(|cell| {
+        cell.counted().flat_map(move |trial| {
+            trial.faults.iter().map(move |fault| format!("{}, trial {}: {}", cell.store, trial.order, of_fault(fault)))
+        })
+    })
+}
+
+fn of_fault(fault: &FaultRecord) -> String {
+    let node = if fault.node.is_empty() { "the server" } else { &fault.node };
+    let Some(at_s) = fault.at_s else {
+        return format!("'{}' never happened: the trial was over before.", fault.planned);
+    };
+    if let Some(problem) = &fault.problem {
+        return format!("'{}' could not be done at {at_s:.1} s: {problem}.", fault.planned);
+    }
+    let until = |words: &str| fault.until_s.map(|until_s| format!(" {words} {until_s:.1} s")).unwrap_or_default();
+    let done = match fault.planned.split_whitespace().nth(2) {
+        Some("kill") => format!("killed at {at_s:.1} s"),
+        Some("stop") => format!("stopped at {at_s:.1} s"),
+        Some("freeze") => format!("frozen from {at_s:.1} s{}", until("to")),
+        Some("add") => match fault.until_s {
+            Some(until_s) => format!("added at {at_s:.1} s and had its share of the keys at {until_s:.1} s"),
+            None => format!("added at {at_s:.1} s and had no share of the keys when the trial ended"),
+        },
+        _ => format!("started again at {at_s:.1} s{}", until("and ready at")),
+    };
+    let gap = match (fault.longest_gap_s, fault.resolution_s) {
+        (Some(gap_s), Some(resolution_s)) if gap_s > resolution_s => {
+            format!("no answers for {}", units::duration(gap_s))
+        }
+        (_, Some(resolution_s)) => format!("no gap longer than {} in the answers", units::duration(resolution_s)),
+        (_, None) => "whether answers paused is not known".into(),
+    };
+    let failed = fault.failed_operations;
+    let operations = if failed == 1 { "operation" } else { "operations" };
+    format!("{node} was {done}: {gap}, {failed} {operations} failed.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_fault;
+    use study::FaultRecord;
+
+    #[test]
+    fn a_fault_is_said_in_one_sentence() {
+        let killed = FaultRecord {
+            planned: "at 5s kill 2".into(),
+            node: "node2".into(),
+            planned_at_s: 5.0,
+            at_s: Some(5.01),
+            longest_gap_s: Some(1.2),
+            resolution_s: Some(0.1),
+            failed_operations: 214,
+            ..FaultRecord::default()
+        };
+        assert_eq!(of_fault(&killed), "node2 was killed at 5.0 s: no answers for 1.20 s, 214 operations failed.");
+        let again = FaultRecord {
+            planned: "at 5s restart 2".into(),
+            until_s: Some(5.9),
+            longest_gap_s: Some(0.1),
+            ..killed.clone()
+        };
+        let said = "node2 was started again at 5.0 s and ready at 5.9 s: no gap longer than 100 ms in the answers, 214 operations failed.";
+        assert_eq!(of_fault(&again), said);
+        let frozen = FaultRecord {
+            planned: "at 5s freeze 2 for 3s".into(),
+            until_s: Some(8.0),
+            failed_operations: 1,
+            ..killed.clone()
+        };
+        assert_eq!(
+            of_fault(&frozen),
+            "node2 was frozen from 5.0 s to 8.0 s: no answers for 1.20 s, 1 operation failed."
+        );
+        let added = FaultRecord {
+            planned: "at 5s add".into(),
+            node: "node4".into(),
+            until_s: Some(7.1),
+            longest_gap_s: Some(0.05),
+            failed_operations: 0,
+            ..killed.clone()
+        };
+        let said = "node4 was added at 5.0 s and had its share of the keys at 7.1 s: no gap longer than 100 ms in the answers, 0 operations failed.";
+        assert_eq!(of_fault(&added), said);
+        let never = FaultRecord { at_s: None, ..killed };
+        assert_eq!(of_fault(&never), "'at 5s kill 2' never happened: the trial was over before.");
+    }
+}
