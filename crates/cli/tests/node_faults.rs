@@ -55,7 +55,8 @@ fn a_server_killed_and_started_again_goes_on_and_failed_operations_have_a_reason
 #[test]
 fn three_nats_servers_go_on_while_one_is_frozen_and_another_killed_and_lose_nothing_acknowledged() {
     let faults = ["at 1s freeze 2 for 1s", "at 3s kill 1", "at 13s restart 1"];
-    let ran = faulted("nats,nodes=3", "16", &["--rate", "300", "--clients", "6"], &faults);
+    // A new leader may take two elections of up to nine seconds, where processors are busy.
+    let ran = faulted("nats,nodes=3", "16", &["--rate", "300", "--clients", "6", "--deadline", "60s"], &faults);
     let trial = trial(&ran);
     let (frozen, again) = (&trial["faults"][0], &trial["faults"][2]);
     assert!(frozen["until_s"].as_f64().unwrap() - frozen["at_s"].as_f64().unwrap() > 0.9, "{frozen}");
@@ -63,7 +64,8 @@ fn three_nats_servers_go_on_while_one_is_frozen_and_another_killed_and_lose_noth
     // Two of the clients were at the server that was frozen.
     assert!(trial["latency_ns"]["response"]["max"].as_f64().unwrap() > 0.9e9, "{}", trial["latency_ns"]["response"]);
     assert!(!kinds(trial).iter().any(|kind| ["server_died", "connection_lost", "wrong_value"].contains(kind)));
-    assert!(trial["series"].as_array().unwrap().last().unwrap()["at_s"].as_f64().unwrap() > 15.0);
+    let last = trial["series"].as_array().unwrap().last().unwrap();
+    assert!(last["at_s"].as_f64().unwrap() > 15.0, "{last} {} {}", trial["faults"], trial["verdict"]);
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn what_a_frozen_server_could_not_be_sent_in_time_is_counted() {
     let (count, example) = ran.why("not_sent").unwrap();
     let trial = &ran.only()["trials"][0];
     assert_eq!((trial["not_sent"].as_u64().unwrap(), trial["operations"].as_u64().unwrap() + count), (count, 2000));
-    assert!(count > 500 && example.contains("--deadline"), "{count}: {example}");
+    assert!(count > 500 && example.contains("gave no answer for longer than --deadline"), "{count}: {example}");
 }
 
 /// Processes that do nothing, on every processor; they end when this is dropped.

@@ -1,11 +1,12 @@
 //! Loopback ports for private servers.
 
 use crate::tree::Process;
+use socket2::{Domain, Socket, Type};
 use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Ports below this are left to well-known services.
@@ -37,13 +38,13 @@ impl Ports {
         for attempt in 0..TRIES {
             // Of port 0 the kernel makes one that is free; held until another is found, it does not come again.
             let port = if attempt < TRIES / 2 { random_port(attempt) } else { 0 };
-            let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) else { continue };
-            let port = listener.local_addr()?.port();
+            let Ok(socket) = bound(port) else { continue };
+            let Some(port) = socket.local_addr()?.as_socket_ipv4().map(|address| address.port()) else { continue };
             if !given.contains(&port) {
                 given.push(port);
                 return Ok(port);
             }
-            tried.push(listener);
+            tried.push(socket);
         }
         Err(io::Error::new(io::ErrorKind::AddrInUse, "every port that was tried is taken"))
     }
@@ -59,10 +60,18 @@ impl Ports {
     }
 }
 
+/// A socket that has this port and does not listen. A program that is being started just then inherits it for a moment; a socket that
+/// listened would keep a server from its port as long.
+fn bound(port: u16) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())?;
+    Ok(socket)
+}
+
 /// Whether somebody listens on this port, of whatever address.
 pub fn is_taken(port: u16) -> bool {
-    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
-    bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse) || !listeners(port).is_empty()
+    bound(port).is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse) || !listeners(port).is_empty()
 }
 
 /// The sockets that listen on this port.
@@ -79,7 +88,8 @@ fn listeners(port: u16) -> Vec<String> {
 pub fn is_held_by(port: u16, processes: &[Process]) -> bool {
     let listeners = listeners(port);
     let mut hidden = listeners.is_empty();
-    for process in processes {
+    // One that has ended holds nothing, and only root may look into it.
+    for process in processes.iter().filter(|process| process.state != b'Z') {
         let Ok(files) = fs::read_dir(format!("/proc/{}/fd", process.pid)) else {
             hidden = true;
             continue;
@@ -106,7 +116,7 @@ fn ephemeral_start() -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ports, is_held_by, is_taken};
+    use super::{Ports, bound, is_held_by, is_taken};
     use crate::tree::processes;
     use std::net::TcpListener;
 
@@ -125,6 +135,15 @@ mod tests {
     }
 
     #[test]
+    fn a_port_that_is_being_looked_at_can_be_listened_on_and_one_that_is_listened_on_is_seen() {
+        let port = Ports::default().free().unwrap();
+        let looking = bound(port).unwrap();
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        assert!(bound(port).is_err());
+        drop((looking, listener));
+    }
+
+    #[test]
     fn a_listener_is_told_from_another_process_s() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -136,6 +155,11 @@ mod tests {
             processes().into_iter().filter(|process| process.pid == sleeper.id().cast_signed()).collect();
         assert!(!theirs.is_empty() && !is_held_by(port, &theirs));
         sleeper.kill().unwrap();
+        let ended = || processes().into_iter().find(|process| process.pid == sleeper.id().cast_signed()).unwrap();
+        while ended().state != b'Z' {
+            std::thread::yield_now();
+        }
+        assert!(!is_held_by(port, &[ended()]));
         sleeper.wait().unwrap();
     }
 }

@@ -50,8 +50,16 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
         verdict.add(reason(ReasonKind::WrongAnswer, 1, example));
     }
     if evidence.not_sent > 0 {
-        let example = "operations that were due were never sent, though after the end there was one more --deadline for them; use \
-            more --pipeline or --clients, or a lower --rate";
+        let example = match evidence.outcomes.iter().any(|(_, outcome)| outcome.end == End::Unanswered) {
+            true => {
+                "operations that were due were never sent: the store gave no answer for longer than --deadline, and the trial ended \
+                there; read its log, or raise --deadline"
+            }
+            false => {
+                "operations that were due were never sent, though after the end there was one more --deadline for them; use more \
+                --pipeline or --clients, or a lower --rate"
+            }
+        };
         verdict.add(reason(ReasonKind::NotSent, evidence.not_sent, example.into()));
     }
     doubts(&evidence.circumstances).into_iter().for_each(|doubt| verdict.add(doubt));

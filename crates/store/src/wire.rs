@@ -30,7 +30,7 @@ mod talk;
 mod ticketed;
 
 pub use keys::KeyQueue;
-pub use link::{RETRY_LONGEST, UNANSWERED};
+pub use link::{PATIENCE, RETRY_LONGEST, UNANSWERED};
 pub use session::{session, spread};
 pub(crate) use socket::{PRECISE_BELOW, Poller};
 pub use talk::Talk;

@@ -225,6 +225,50 @@ fn a_connection_that_cannot_be_made_again_is_tried_less_and_less_often() {
 }
 
 #[test]
+fn operations_on_a_server_that_is_away_for_good_fail_at_once_and_it_is_found_when_it_is_back() {
+    for clients in CLIENTS {
+        let mut peers = Peers::new(clients, 1);
+        peers.close_all();
+        let gone = Instant::now();
+        let fail = |peers: &mut Peers| {
+            peers.get(0, "k");
+            let start = Instant::now();
+            let mut answers = Vec::new();
+            while answers.is_empty() {
+                answers = peers.poll(Until::At(start + Duration::from_secs(60)));
+            }
+            (loss(&answers[0].1).unwrap().to_owned(), start.elapsed())
+        };
+        let (mut waited, mut words) = (Duration::ZERO, String::new());
+        while !words.contains("has been away for 1") {
+            let took;
+            (words, took) = fail(&mut peers);
+            waited = waited.max(took);
+            assert!(gone.elapsed() < 2 * wire::PATIENCE, "{words}");
+        }
+        assert!(gone.elapsed() >= wire::PATIENCE, "{words} after {:?}", gone.elapsed());
+        assert!(waited > wire::RETRY_LONGEST / 2, "until then each waited for the next attempt: {waited:?}");
+        // Now hardly one waits, where each has.
+        let start = Instant::now();
+        let mut failed = 0;
+        while start.elapsed() < wire::RETRY_LONGEST {
+            failed += 1;
+            fail(&mut peers);
+        }
+        assert!(failed > 20, "{failed}");
+        peers.listen();
+        let back = Instant::now();
+        peers.get(0, "k");
+        while !peers.accept_waiting(0) {
+            if !peers.poll(Until::At(Instant::now() + Duration::from_millis(50))).is_empty() {
+                peers.get(0, "k");
+            }
+            assert!(back.elapsed() < PATIENCE, "it is not found again");
+        }
+    }
+}
+
+#[test]
 fn a_server_that_answers_and_hangs_up_each_time_is_reached_each_time() {
     for clients in CLIENTS {
         let mut peers = Peers::new(clients, 1);

@@ -121,19 +121,20 @@ fn after_a_failover_the_session_finds_the_new_master_by_itself() {
     assert!(killed.elapsed() < Duration::from_secs(15), "{:?}", killed.elapsed());
 }
 
-/// A node that calls itself one of a whole cluster and answers every command after the hello with these words.
-fn liar(words: impl Fn(u16) -> String + Send + 'static, listener: TcpListener, peer: u16) {
+/// A node that calls itself one of a whole cluster and answers commands after the hello in a way of its own: what it says to one,
+/// given the port of its peer. What is not whole is followed by the end of the connection.
+type Answer = fn(command: &str, peer: u16) -> String;
+
+fn liar(answer: Answer, listener: TcpListener, peer: u16) {
     let own = listener.local_addr().unwrap().port();
-    let answer = words(peer);
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let answer = answer.clone();
-            thread::spawn(move || talk(stream.unwrap(), own, &answer));
+            thread::spawn(move || talk(stream.unwrap(), own, |command| answer(command, peer)));
         }
     });
 }
 
-fn talk(mut stream: TcpStream, own: u16, answer: &str) {
+fn talk(mut stream: TcpStream, own: u16, answer: impl Fn(&str) -> String) {
     let mut bytes = [0; 4096];
     while let Ok(size @ 1..) = stream.read(&mut bytes) {
         let said = String::from_utf8_lossy(&bytes[..size]).into_owned();
@@ -149,27 +150,31 @@ fn talk(mut stream: TcpStream, own: u16, answer: &str) {
         } else if said.contains("CONFIG") {
             "*0\r\n".to_owned()
         } else {
-            let asks = said.matches("ASKING").count();
-            let commands = said.matches('*').count() - asks;
-            "+OK\r\n".repeat(asks) + &format!("-{answer}\r\n").repeat(commands)
+            let one = |command| if str::contains(command, "ASKING") { "+OK\r\n".into() } else { answer(command) };
+            said.split('*').skip(1).map(one).collect()
         };
         stream.write_all(reply.as_bytes()).unwrap();
+        if !reply.ends_with("\r\n") {
+            return;
+        }
     }
 }
 
-fn pair_of_liars(words: fn(u16) -> String) -> Box<dyn Store> {
+fn pair_of_liars(answers: [Answer; 2]) -> Box<dyn Store> {
     let [one, other] = [0, 1].map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
     let ports = [&one, &other].map(|listener| listener.local_addr().unwrap().port());
-    liar(words, one, ports[1]);
-    liar(words, other, ports[0]);
+    liar(answers[0], one, ports[1]);
+    liar(answers[1], other, ports[0]);
     let endpoints = [Endpoint::loopback(ports[0])];
     connect_of("redis-cluster")(&Spec::private("redis-cluster"), &endpoints).unwrap()
 }
 
 #[test]
 fn two_nodes_that_name_each_other_are_left_after_sixteen_turns() {
-    for words in [|port| format!("MOVED 12182 127.0.0.1:{port}"), |port| format!("ASK 12182 127.0.0.1:{port}")] {
-        let store = pair_of_liars(words);
+    let moved: Answer = |_, peer| format!("-MOVED 12182 127.0.0.1:{peer}\r\n");
+    let ask: Answer = |_, peer| format!("-ASK 12182 127.0.0.1:{peer}\r\n");
+    for answer in [moved, ask] {
+        let store = pair_of_liars([answer; 2]);
         let reply = Client::of(&*store).get("foo");
         assert!(refusal(&reply).is_some_and(|words| words.contains("12182")), "{reply:?}");
         assert_eq!(store.resent(), 16);
@@ -178,12 +183,28 @@ fn two_nodes_that_name_each_other_are_left_after_sixteen_turns() {
 
 #[test]
 fn a_node_that_nobody_can_reach_or_that_is_none_fails_the_operation_in_words() {
-    let store = pair_of_liars(|_| "MOVED 12182 127.0.0.1:1".into());
+    let store = pair_of_liars([|_, _| "-MOVED 12182 127.0.0.1:1\r\n".into(); 2]);
     let reply = Client::of(&*store).get("foo");
     assert!(loss(&reply).is_some_and(|words| words.contains("127.0.0.1:1")), "{reply:?}");
-    let store = pair_of_liars(|_| "MOVED 12182 nowhere".into());
+    let store = pair_of_liars([|_, _| "-MOVED 12182 nowhere\r\n".into(); 2]);
     let reply = Client::of(&*store).get("foo");
     assert!(loss(&reply).is_some_and(|words| words.contains("no address")), "{reply:?}");
+}
+
+#[test]
+fn half_a_reply_of_one_node_fails_what_was_asked_of_it_and_nothing_else() {
+    let honest: Answer = |command, peer| match command.contains("foo") {
+        true => format!("-MOVED 12182 127.0.0.1:{peer}\r\n"),
+        false => "$3\r\nyes\r\n".into(),
+    };
+    let store = pair_of_liars([honest, |_, _| "$1000\r\nonly the begi".into()]);
+    let mut client = Client::new(&*store, 1, 3);
+    let replies = client.all(&["bar", "foo", "hello"].map(|key| Operation::Get { key: key.as_bytes() }));
+    assert_eq!((&replies[0], &replies[2]), (&value("yes"), &value("yes")));
+    assert!(loss(&replies[1]).is_some_and(|words| words.contains("closed")), "{replies:?}");
+    // Asked again, it is the same; nothing of the half reply is taken for another's.
+    assert_eq!(client.get("bar"), value("yes"));
+    assert!(loss(&client.get("foo")).is_some());
 }
 
 #[test]

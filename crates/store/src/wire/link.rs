@@ -17,7 +17,7 @@ const RETRY_FIRST: Duration = Duration::from_millis(10);
 
 /// How long operations wait for attempts. Of a server that has been away for longer each fails at once, but for the one that an attempt is
 /// made for: else a node that is gone for good would cost every key it had half a second.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long one attempt to open a broken connection may take.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(1);
