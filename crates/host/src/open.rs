@@ -12,6 +12,7 @@ use crate::whereabouts::{Asking, Reached, Whereabouts};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use store::tls::{self, TLS};
 use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo, layers};
 use study::{NodeUse, ServerUse, Spec, Target};
 
@@ -101,6 +102,7 @@ impl Opening {
             }
             (Opener::Server { usual_port, .. }, Target::Server(authority)) => {
                 let endpoints = Endpoint::of(authority, usual_port);
+                let endpoints = if info.has_option(TLS.name) { tls::secured(spec, endpoints)? } else { endpoints };
                 let mut found: Vec<Pid> = endpoints.iter().flat_map(|it| listeners(&it.address)).collect();
                 found.sort_unstable();
                 found.dedup();

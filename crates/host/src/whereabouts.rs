@@ -79,6 +79,11 @@ impl Whereabouts {
         if self.endpoints().iter().any(Endpoint::is_open_to_all) {
             facts.config.insert("access".into(), "any user of this machine: a port without a password".into());
         }
+        if let Reached::Endpoints(endpoints) = &self.reached
+            && let Some(trust) = endpoints.first().and_then(|endpoint| endpoint.tls.as_ref())
+        {
+            facts.config.insert("tls".into(), format!("on; its certificate is signed by an authority of {trust}"));
+        }
         Ok(facts)
     }
 

@@ -1,5 +1,6 @@
 //! Where a running server is reached.
 
+use crate::tls::Trust;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -16,6 +17,8 @@ pub struct Endpoint {
     pub password: Option<Secret>,
     /// Database name or number.
     pub database: Option<String>,
+    /// Whose certificates are believed, where it is reached over TLS.
+    pub tls: Option<Trust>,
 }
 
 impl Endpoint {
@@ -35,7 +38,7 @@ impl Endpoint {
     }
 
     fn at(address: Address) -> Endpoint {
-        Endpoint { address, user: None, password: None, database: None }
+        Endpoint { address, user: None, password: None, database: None, tls: None }
     }
 
     /// The user's servers, in the order of their addresses, with the store's usual port filled in. All have the same login.
@@ -49,6 +52,7 @@ impl Endpoint {
             user: authority.user.clone(),
             password: authority.password.clone(),
             database: authority.database.clone(),
+            tls: None,
         };
         authority.addresses.iter().map(reached).collect()
     }

@@ -1,6 +1,7 @@
 //! What an adapter says of itself before anything is opened.
 
 use crate::layers::shard::Sharding;
+use crate::tls::{CA, TLS};
 use crate::{Capabilities, Class, Deployment, Endpoint, OptionInfo, Place, Store, StoreError, layers};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -202,7 +203,9 @@ impl StoreInfo {
         let Opener::Server { connect, .. } = self.opener else {
             return Err(self.unsupported("it is a library, not a server".into()));
         };
-        let beneath = layers::beneath(self, spec);
+        let mut beneath = layers::beneath(self, spec);
+        // The endpoints say it already.
+        beneath.options.retain(|option, _| ![TLS.name, CA.name].contains(&option.as_str()));
         let Some(sharding) = Sharding::of(self, spec) else { return connect(&beneath, endpoints) };
         let nodes = endpoints.iter().map(|endpoint| connect(&beneath, std::slice::from_ref(endpoint)));
         Ok(sharding.over(nodes.collect::<Result<_, _>>()?))
@@ -244,6 +247,11 @@ impl StoreInfo {
         layers::declared(self, spec, Capabilities { durability, ..beneath })
     }
 
+    /// Whether it has an option of this name.
+    pub fn has_option(&self, name: &str) -> bool {
+        self.options.iter().any(|option| option.name == name)
+    }
+
     /// Checks that every option of the spec is one this store has, with a value it has.
     ///
     /// # Errors
@@ -273,6 +281,11 @@ impl StoreInfo {
                     )
                 }));
             };
+            if [TLS.name, CA.name].contains(&name.as_str()) && spec.target == Target::Private {
+                return Err(self.unsupported(format!(
+                    "{name}= is for a server of yours, named by URL; a private one is reached from this machine only"
+                )));
+            }
             if !option.values.is_empty() && !option.values.contains(&value.as_str()) {
                 return Err(
                     self.unsupported(format!("{name}={value} is not possible; use {}", option.values.join(", ")))

@@ -119,6 +119,7 @@ mod session;
 
 pub mod size;
 mod sweep;
+pub mod tls;
 mod whole;
 pub mod wire;
 

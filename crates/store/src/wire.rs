@@ -24,6 +24,8 @@ mod keys;
 mod link;
 mod nudges;
 mod received;
+#[cfg(feature = "tls")]
+mod secret;
 mod session;
 mod socket;
 mod talk;

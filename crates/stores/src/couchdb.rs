@@ -35,6 +35,7 @@ use crate::shared::driver::{built, driver};
 use crate::shared::npm;
 use std::path::PathBuf;
 use std::time::Duration;
+use store::tls::{CA, TLS};
 use store::{
     Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place,
     ServerPlan, StoreError, StoreInfo, Support, programs,
@@ -83,7 +84,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     class: Class::Network,
     summary: "CouchDB over HTTP (privately PouchDB Server)",
     durabilities: &[Durability::Os, Durability::Commit],
-    options: &[],
+    options: &[TLS, CA],
     install: INSTALL,
     licence: "Apache-2.0",
     declares: |_| CAPABILITIES,

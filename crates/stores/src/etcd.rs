@@ -25,6 +25,7 @@ mod setup;
 use crate::shared::driver::{built, driver};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use store::tls::{CA, TLS};
 use store::{
     Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Node, Opener, OperationKind, OperationSet,
     OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support, programs,
@@ -58,7 +59,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-const OPTIONS: &[OptionInfo] = &[OptionInfo::text("nodes", "members of a private one: 1, 3 or 5 [1]")];
+const OPTIONS: &[OptionInfo] = &[OptionInfo::text("nodes", "members of a private one: 1, 3 or 5 [1]"), TLS, CA];
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {

@@ -14,6 +14,7 @@ use crate::shared::jvm::{self, HEAP, Jvm, NODES};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
+use store::tls::{CA, TLS};
 use store::{
     Bundle, Capabilities, Class, Counter, Deployment, Endpoint, Facts, Holding, Node, Opener, OperationKind,
     OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
@@ -46,6 +47,8 @@ const OPTIONS: &[OptionInfo] = &[
     NODES,
     OptionInfo::one_of("owners", &["2", "1", "3"], "servers that hold an entry, as far as there are that many"),
     HEAP,
+    TLS,
+    CA,
 ];
 
 /// The stores of this adapter.

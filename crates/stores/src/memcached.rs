@@ -27,6 +27,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::wire::{self, Talk, ascii};
+use store::tls::{CA, TLS};
 use store::{
     Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener,
     OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, ShownAs, Store,
@@ -61,6 +62,8 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo::text("threads", "worker threads of the server [4]")
         .tuned(&["4", "1", "2", "8"])
         .shown("num_threads", ShownAs::Same),
+    TLS,
+    CA,
 ];
 
 const TCP: StoreInfo = StoreInfo {

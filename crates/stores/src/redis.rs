@@ -9,6 +9,7 @@ pub(crate) use facts::answer;
 pub(crate) use resp::{Login, Resp, Script};
 use std::path::PathBuf;
 use std::time::SystemTime;
+use store::tls::{CA, TLS};
 use store::{
     Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener,
     OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError,
@@ -37,6 +38,8 @@ const OPTIONS: &[OptionInfo] = &[
         .tuned(&["yes", "no"]),
     OptionInfo::text("hash-max-listpack-entries", "fields up to which a hash is kept as a list [128]")
         .tuned(&["128", "0", "512"]),
+    TLS,
+    CA,
 ];
 
 /// A server program of the family.

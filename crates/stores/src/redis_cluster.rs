@@ -15,6 +15,7 @@ use slots::SlotTable;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 use store::wire::{CONNECT_TIMEOUT, Talk};
+use store::tls::{CA, TLS};
 use store::{
     Capabilities, Class, CommandLine, Deployment, Endpoint, Facts, Forming, FormingStep, Happening, Holding, Joining,
     Members, Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready, Resent, ServerPlan, Session,
@@ -27,6 +28,8 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo::text("replicas", "replicas of each master, 0 to 2 [0]"),
     OptionInfo::text("node-timeout", "time after which a node that is silent counts as failed, in ms [5000]"),
     OptionInfo::text("program", "the server program, to compare versions [the one on PATH]"),
+    TLS,
+    CA,
 ];
 
 const REDIS: StoreInfo = StoreInfo {

@@ -7,10 +7,10 @@ mod common;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
 use std::sync::OnceLock;
 use store::{Operation, OwnedReply};
 use study::Spec;
+use testkit::certificates::Certificates;
 use testkit::replies::{no_rows, refusal, rows};
 use testkit::waiting::until;
 use testkit::{Client, Rig};
@@ -199,40 +199,23 @@ fn tables_of_other_keys_and_servers_of_other_protocols_are_refused_by_name() {
     }
 }
 
-/// Runs `openssl` in a directory.
-fn openssl(directory: &Path, words: &str) {
-    let mut command = std::process::Command::new("openssl");
-    command.current_dir(directory).args(words.split(' ')).stderr(std::process::Stdio::null());
-    assert!(command.status().is_ok_and(|status| status.success()), "apt-get install openssl: openssl {words}");
-}
-
 #[test]
 fn over_tls_a_server_is_believed_only_if_its_authority_is_named() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name);
-    std::fs::write(path("names"), "subjectAltName=IP:127.0.0.1\n").unwrap();
-    let request = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
-    openssl(directory.path(), &format!("req -x509 {request} -keyout ca.key -out ca.pem -days 2 -subj /CN=authority"));
-    openssl(directory.path(), &format!("req {request} -keyout key.pem -out request.pem -subj /CN=server"));
-    openssl(
-        directory.path(),
-        "x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out cert.pem",
-    );
+    let certificates = Certificates::made();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let dynalite = std::env::var("KVTRIAL_DYNALITE").unwrap_or_else(|_| "dynalite".into());
-    let pem = |name: &str| std::fs::read_to_string(path(name)).unwrap();
     let mut server = std::process::Command::new(dynalite)
         .args(["--host", "127.0.0.1", "--createTableMs", "0", "--ssl", "--port", &port.to_string()])
-        .args([format!("--key={}", pem("key.pem")), format!("--cert={}", pem("cert.pem"))])
+        .args([format!("--key={}", certificates.pem("key.pem")), format!("--cert={}", certificates.pem("cert.pem"))])
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
     let open = |options: &str| {
         let spec: Spec = format!("dynamodb://name:tulip@127.0.0.1:{port}{options}").parse().unwrap();
-        host::open(testkit::rig::info("dynamodb"), &spec, directory.path()).map_err(|error| error.to_string())
+        host::open(testkit::rig::info("dynamodb"), &spec, &std::env::temp_dir()).map_err(|error| error.to_string())
     };
     until("it listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
-    let believed = open(&format!(",tls=on,ca={}", path("ca.pem").display())).unwrap();
+    let believed = open(&format!(",tls=on,ca={}", certificates.path("ca.pem").display())).unwrap();
     let mut client = Client::new(believed.store(), 1, 1);
     let large = vec![3; 300_000];
     assert_eq!(client.put(b"k", &large), OwnedReply::Done);

@@ -170,7 +170,13 @@ impl FromStr for Spec {
         if name.is_empty() {
             return Err(fail("it names no store; 'kvtrial stores' lists them".into()));
         }
-        let mut spec = Spec { name: name.to_owned(), target, durability: None, options: BTreeMap::new() };
+        // As the clients of these stores have it.
+        let (name, options) = match (name, &target) {
+            ("rediss", Target::Server(_)) => ("redis", over_tls()),
+            ("valkeys", Target::Server(_)) => ("valkey", over_tls()),
+            _ => (name, BTreeMap::new()),
+        };
+        let mut spec = Spec { name: name.to_owned(), target, durability: None, options };
         for option in items {
             let Some((key, value)) = option.split_once('=') else {
                 return Err(fail(format!(
@@ -186,6 +192,10 @@ impl FromStr for Spec {
         }
         Ok(spec)
     }
+}
+
+fn over_tls() -> BTreeMap<String, String> {
+    BTreeMap::from([("tls".to_owned(), "on".to_owned())])
 }
 
 /// Reads `user:password@host:port` and the addresses behind it; the last may have a database.

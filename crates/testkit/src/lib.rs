@@ -7,6 +7,8 @@
 mod built;
 pub mod bytes;
 #[cfg(feature = "rig")]
+pub mod certificates;
+#[cfg(feature = "rig")]
 pub mod client;
 pub mod lying;
 #[cfg(feature = "rig")]

@@ -1,9 +1,11 @@
 //! One connected stream socket, the few system calls made on it, and the epoll instance that watches many.
 
+#[cfg(feature = "tls")]
+use super::secret::Secret;
 use crate::Endpoint;
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{self, RecvFlags, SendFlags, recv};
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -35,6 +37,8 @@ pub(crate) enum Interest {
 /// A connected socket.
 pub(crate) struct Socket {
     fd: OwnedFd,
+    #[cfg(feature = "tls")]
+    secret: Option<Box<Secret>>,
 }
 
 impl Socket {
@@ -50,7 +54,7 @@ impl Socket {
                         connected => break connected?,
                     }
                 };
-                Ok(Socket { fd: stream.into() })
+                Ok(Socket::plain(stream))
             }
             Address::Tcp { host, port } => {
                 let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
@@ -58,7 +62,13 @@ impl Socket {
                     match TcpStream::connect_timeout(&address, timeout) {
                         Ok(stream) => {
                             stream.set_nodelay(true)?;
-                            return Ok(Socket { fd: stream.into() });
+                            #[cfg(feature = "tls")]
+                            let secret = Secret::agreed(endpoint, &stream, timeout)?;
+                            return Ok(Socket {
+                                #[cfg(feature = "tls")]
+                                secret,
+                                ..Socket::plain(stream)
+                            });
                         }
                         Err(error) => last = error,
                     }
@@ -68,32 +78,72 @@ impl Socket {
         }
     }
 
-    /// Sends what the kernel takes at once, and says how much that was.
+    fn plain(stream: impl Into<OwnedFd>) -> Socket {
+        Socket {
+            fd: stream.into(),
+            #[cfg(feature = "tls")]
+            secret: None,
+        }
+    }
+
+    /// Sends what the kernel takes at once, and says how much that was. What it did not take is offered again.
     #[inline]
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(send(&self.fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
+        #[cfg(feature = "tls")]
+        if let Some(secret) = &self.secret {
+            return secret.send(&self.fd, bytes);
+        }
+        send(&self.fd, bytes)
     }
 
     /// Receives into a slice; 0 when the other side has closed.
     #[inline]
     pub fn receive(&self, into: &mut [u8], read: Read) -> io::Result<usize> {
-        uninterrupted(read, || Ok(recv(&self.fd, &mut *into, read.flags())?.1))
+        #[cfg(feature = "tls")]
+        if let Some(secret) = &self.secret {
+            return secret.receive(&self.fd, into, read);
+        }
+        receive(&self.fd, into, read)
     }
 
     /// Receives into the unused capacity of `into`, behind what it holds; 0 when the other side has closed.
     pub fn receive_more(&self, into: &mut Vec<u8>, read: Read) -> io::Result<usize> {
         debug_assert!(into.capacity() > into.len(), "a read into nothing looks like a closed connection");
+        #[cfg(feature = "tls")]
+        if let Some(secret) = &self.secret {
+            let held = into.len();
+            into.resize(into.capacity(), 0);
+            let received = secret.receive(&self.fd, &mut into[held..], read);
+            into.truncate(held + received.as_ref().map_or(0, |size| *size));
+            return received;
+        }
         uninterrupted(read, || Ok(recv(&self.fd, spare_capacity(into), read.flags())?.1))
     }
 
     /// Waits precisely. Returns whether something can be done; also when the socket broke, which the next call on it will tell.
     pub fn wait(&self, interest: Interest, limit: Duration) -> io::Result<bool> {
+        #[cfg(feature = "tls")]
+        if self.secret.as_ref().is_some_and(|secret| secret.has_ready()) {
+            return Ok(true);
+        }
         let events = match interest {
             Interest::Read => PollFlags::IN,
             Interest::ReadOrWrite => PollFlags::IN | PollFlags::OUT,
         };
         wait(&mut [PollFd::new(&self.fd, events)], limit)
     }
+}
+
+/// Sends what the kernel takes at once.
+#[inline]
+pub(super) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+    Ok(net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
+}
+
+/// Receives into a slice.
+#[inline]
+pub(super) fn receive(fd: &OwnedFd, into: &mut [u8], read: Read) -> io::Result<usize> {
+    uninterrupted(read, || Ok(recv(fd, &mut *into, read.flags())?.1))
 }
 
 impl Read {

@@ -7,6 +7,7 @@ mod service;
 mod signature;
 
 use store::OptionInfo;
+use store::tls::{CA, TLS};
 
 #[cfg(feature = "aws")]
 pub(crate) use service::{Service, Signed, shown};
@@ -14,6 +15,6 @@ pub(crate) use service::{Service, Signed, shown};
 /// The options every store behind signed requests has.
 pub(crate) const OPTIONS: [OptionInfo; 3] = [
     OptionInfo::text("region", "region that requests are signed for [the one in the host's name, else us-east-1]"),
-    OptionInfo::one_of("tls", &["auto", "on", "off"], "TLS to yours; auto: at port 443"),
-    OptionInfo::text("ca", "file of PEM with the authority that signed your server's certificate [Mozilla's list]"),
+    TLS,
+    CA,
 ];

@@ -33,8 +33,6 @@ pub(crate) use hyper::Method;
 pub(crate) use hyper::body::Bytes;
 pub(crate) use hyper::header;
 pub(crate) use tickets::{Desk, Tickets};
-#[cfg(feature = "tls")]
-pub(crate) use tls::Tls;
 
 /// What a server answered.
 pub(crate) struct Answered {
@@ -65,8 +63,6 @@ pub(crate) struct Http {
     /// The header with the login, as requests carry it.
     login: Option<(HeaderName, String)>,
     tickets: Option<Arc<Tickets>>,
-    #[cfg(feature = "tls")]
-    tls: Option<Tls>,
     sender: Option<SendRequest<Full<Bytes>>>,
     used: Instant,
     /// A body that takes more is not believed.
@@ -88,13 +84,13 @@ impl Http {
             let password = endpoint.password.as_ref().map(|secret| secret.reveal()).unwrap_or_default();
             (AUTHORIZATION, format!("Basic {}", BASE64.encode(format!("{user}:{password}"))))
         });
-        let sender = Some(connect(&endpoint.address).await?);
+        let sender = Some(connect(endpoint).await?);
         Ok(Http { login, ..Http::new(endpoint, sender) })
     }
 
     /// Connects. Requests carry the last ticket there is.
     pub(crate) async fn open_with(endpoint: &Endpoint, tickets: Option<Arc<Tickets>>) -> Result<Http, HttpError> {
-        let sender = Some(connect(&endpoint.address).await?);
+        let sender = Some(connect(endpoint).await?);
         let login = tickets.as_ref().and_then(|tickets| tickets.carried());
         Ok(Http { login, tickets, ..Http::new(endpoint, sender) })
     }
@@ -105,20 +101,16 @@ impl Http {
             others: VecDeque::new(),
             login: None,
             tickets: None,
-            #[cfg(feature = "tls")]
-            tls: None,
             sender,
             used: Instant::now(),
             most_bytes: ANSWER_BYTES,
         }
     }
 
-    /// Connects, over TLS where that is given. Requests carry no login but what their headers are.
-    #[cfg(feature = "tls")]
-    pub(crate) async fn open_over(endpoint: &Endpoint, tls: Option<Tls>) -> Result<Http, HttpError> {
-        let mut http = Http { tls, ..Http::new(endpoint, None) };
-        http.sender = Some(http.connect().await?);
-        Ok(http)
+    /// Connects. Requests carry no login but what their headers are.
+    #[cfg(feature = "aws")]
+    pub(crate) async fn open_bare(endpoint: &Endpoint) -> Result<Http, HttpError> {
+        Ok(Http::new(endpoint, Some(connect(endpoint).await?)))
     }
 
     /// Connects to the first of these servers of one store that can be reached, and to another when that one is gone.
@@ -136,17 +128,13 @@ impl Http {
 
     /// Connects to the server, or to the first of the others that can be reached.
     async fn connect(&mut self) -> Result<SendRequest<Full<Bytes>>, HttpError> {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = &self.tls {
-            return tls.connect(&self.endpoint).await;
-        }
-        let mut connected = connect(&self.endpoint.address).await;
+        let mut connected = connect(&self.endpoint).await;
         for _ in 0..self.others.len() {
             if connected.is_err()
                 && let Some(other) = self.others.pop_front()
             {
                 self.others.push_back(std::mem::replace(&mut self.endpoint, other));
-                connected = connect(&self.endpoint.address).await;
+                connected = connect(&self.endpoint).await;
             }
         }
         connected
@@ -259,9 +247,13 @@ fn failed(error: hyper::Error) -> HttpError {
     if error.is_parse() { HttpError::Protocol(words) } else { HttpError::Lost(words) }
 }
 
-async fn connect(address: &Address) -> Result<SendRequest<Full<Bytes>>, HttpError> {
+async fn connect(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, HttpError> {
+    #[cfg(feature = "tls")]
+    if let Some(trust) = &endpoint.tls {
+        return tls::connect(endpoint, trust).await;
+    }
     let lost = |error: std::io::Error| HttpError::Lost(error.to_string());
-    match address {
+    match &endpoint.address {
         Address::Tcp { host, port } => {
             let stream = TcpStream::connect((host.as_str(), port.unwrap_or(80))).await.map_err(lost)?;
             stream.set_nodelay(true).map_err(lost)?;

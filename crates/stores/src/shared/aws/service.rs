@@ -1,15 +1,12 @@
 //! A service at an endpoint, and connections to it whose requests are signed.
 
 use super::signature::{Signer, hex_sha256};
-use crate::shared::http::{Answered, Bytes, Http, HttpError, Method, Tls, header};
+use crate::shared::http::{Answered, Bytes, Http, HttpError, Method, header};
 use header::{HeaderName, HeaderValue};
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
+use store::tls;
 use store::{Endpoint, StoreError};
 use study::Spec;
-
-/// The port where TLS is spoken unless the user says otherwise.
-const TLS_PORT: u16 = 443;
 
 /// The region that is signed for when neither the user nor the name of the host says one.
 const REGION: &str = "us-east-1";
@@ -21,7 +18,6 @@ const AMAZON: [&str; 2] = [".amazonaws.com", ".amazonaws.com.cn"];
 #[derive(Clone)]
 pub(crate) struct Service {
     endpoint: Endpoint,
-    tls: Option<Tls>,
     signer: Signer,
     /// As requests name it.
     host: HeaderValue,
@@ -31,30 +27,16 @@ impl Service {
     /// The service of this name (`dynamodb`, `s3`) at an endpoint, as the options of the spec say it is reached.
     pub(crate) fn of(name: &'static str, spec: &Spec, endpoint: &Endpoint) -> Result<Service, StoreError> {
         let option = |name: &str| spec.options.get(name).map(String::as_str);
-        let port = endpoint.tcp().map(|(_, port)| port);
-        let secret = match option("tls").unwrap_or("auto") {
-            "on" => true,
-            "off" => false,
-            _ => port == Some(TLS_PORT),
-        };
-        let authority = option("ca").map(Path::new);
-        if authority.is_some() && !secret {
-            return Err(StoreError::Unsupported {
-                store: spec.name.clone(),
-                problem: "ca= is for TLS; add tls=on, or leave it out".into(),
-            });
-        }
-        let tls = if secret { Some(Tls::believing(authority)?) } else { None };
         let host = match endpoint.tcp() {
             // As all other clients have it: the port of the scheme is not named.
-            Some((host, port)) if port == if secret { TLS_PORT } else { 80 } => host.to_owned(),
+            Some((host, port)) if port == if endpoint.tls.is_some() { tls::PORT } else { 80 } => host.to_owned(),
             _ => endpoint.to_string().replace('/', "-"),
         };
         let host = HeaderValue::try_from(host)
             .map_err(|_| StoreError::open(endpoint, "the name of the host cannot be sent; correct it"))?;
         let region = option("region").or_else(|| region_of(endpoint)).unwrap_or(REGION);
         let signer = Signer::new(endpoint, region, name);
-        Ok(Service { endpoint: endpoint.clone(), tls, signer, host })
+        Ok(Service { endpoint: endpoint.clone(), signer, host })
     }
 
     /// Whether Amazon itself answers there.
@@ -64,7 +46,7 @@ impl Service {
 
     /// Whether the connection is secret.
     pub(crate) fn tls(&self) -> &'static str {
-        if self.tls.is_some() { "TLS" } else { "no TLS" }
+        if self.endpoint.tls.is_some() { "TLS" } else { "no TLS" }
     }
 
     /// The region that is signed for.
@@ -74,7 +56,7 @@ impl Service {
 
     /// Connects.
     pub(crate) async fn open(&self) -> Result<Signed, HttpError> {
-        Ok(self.over(Http::open_over(&self.endpoint, self.tls.clone()).await?))
+        Ok(self.over(Http::open_bare(&self.endpoint).await?))
     }
 
     /// Speaks over a connection that is there.
@@ -146,7 +128,7 @@ mod tests {
     fn service(text: &str) -> Result<Service, String> {
         let spec: Spec = text.parse().unwrap();
         let Target::Server(authority) = &spec.target else { panic!("{spec}") };
-        let endpoint = Endpoint::of(authority, 443).remove(0);
+        let endpoint = store::tls::secured(&spec, Endpoint::of(authority, 443)).unwrap().remove(0);
         Service::of("dynamodb", &spec, &endpoint).map_err(|error| error.to_string())
     }
 
@@ -174,15 +156,5 @@ mod tests {
         assert_eq!(host("dynamodb://h:80"), "h");
         assert_eq!(host("dynamodb://h:443,tls=off"), "h:443");
         assert_eq!(host("dynamodb://h:8000"), "h:8000");
-    }
-
-    #[test]
-    fn a_file_without_certificates_is_named() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let error = service(&format!("dynamodb://h,ca={}", file.path().display())).err().unwrap();
-        assert!(error.contains("no certificate") && error.contains("PEM"), "{error}");
-        assert!(service("dynamodb://h:80,ca=/x.pem").err().unwrap().contains("tls=on"));
-        let error = service("dynamodb://h,ca=/no/such/file").err().unwrap();
-        assert!(error.starts_with("/no/such/file: "), "{error}");
     }
 }

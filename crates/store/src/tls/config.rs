@@ -1,0 +1,60 @@
+//! What `rustls` is set up with.
+
+use super::Trust;
+use crate::StoreError;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{CertificateError, ClientConfig, RootCertStore, crypto};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Made once each: connections share the sessions that servers let be taken up again.
+static CONFIGS: Mutex<Option<HashMap<Trust, Arc<ClientConfig>>>> = Mutex::new(None);
+
+/// How connections to servers are made whose certificates are signed by those trusted.
+///
+/// # Errors
+/// When the file of authorities cannot be read or holds none.
+pub fn config(trust: &Trust) -> Result<Arc<ClientConfig>, StoreError> {
+    let mut configs = CONFIGS.lock().unwrap_or_else(PoisonError::into_inner);
+    let configs = configs.get_or_insert_default();
+    if let Some(config) = configs.get(trust) {
+        return Ok(config.clone());
+    }
+    let roots = match trust {
+        Trust::WellKnown => RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() },
+        Trust::In(path) => authorities(path)?,
+    };
+    let config = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| StoreError::Session(words(&error)))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(configs.entry(trust.clone()).or_insert(Arc::new(config)).clone())
+}
+
+fn authorities(path: &Path) -> Result<RootCertStore, StoreError> {
+    let unusable = |problem: String| StoreError::open(path.display(), problem);
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))? {
+        let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
+        roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
+    }
+    if roots.is_empty() {
+        return Err(unusable("there is no certificate in it; ca= names a file of PEM".into()));
+    }
+    Ok(roots)
+}
+
+/// What went wrong, with the remedy where there is one.
+pub fn words(error: &rustls::Error) -> String {
+    let remedy = match error {
+        rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+            "; name the file of PEM with the authority that signed it by ca="
+        }
+        rustls::Error::InvalidMessage(_) => "; does the server speak TLS at this port?",
+        _ => "",
+    };
+    format!("TLS: {error}{remedy}")
+}

@@ -1,0 +1,166 @@
+//! TLS to servers by URL: real servers with certificates of an authority made for the test.
+
+#![cfg(feature = "tls")]
+#![allow(clippy::unwrap_used)]
+
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use store::{Operation, OwnedReply};
+use study::Spec;
+use testkit::Client;
+use testkit::certificates::Certificates;
+use testkit::replies::value;
+use testkit::rig::info;
+use testkit::waiting::until;
+
+/// A server with a certificate; it ends when this is dropped.
+struct Server {
+    child: Child,
+    port: u16,
+    certificates: Certificates,
+    _directory: tempfile::TempDir,
+}
+
+impl Server {
+    /// The program, with the words that follow from a free port and the files `cert.pem`, `key.pem`, `ca.pem`.
+    fn start(program: &str, words: impl Fn(u16, &dyn Fn(&str) -> String) -> Vec<String>) -> Server {
+        let certificates = Certificates::made();
+        let directory = tempfile::tempdir().unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let words = words(port, &|name| certificates.path(name).display().to_string());
+        let mut command = Command::new(program);
+        command.args(words).current_dir(&directory).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().unwrap_or_else(|error| panic!("{program}: {error}"));
+        until("it listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Server { child, port, certificates, _directory: directory }
+    }
+
+    fn authority(&self) -> PathBuf {
+        self.certificates.path("ca.pem")
+    }
+
+    fn open(&self, store: &str, options: &str) -> Result<host::OpenStore, String> {
+        let spec: Spec = format!("{store}://127.0.0.1:{}{options}", self.port).parse().unwrap();
+        host::open(info(&spec.name), &spec, &std::env::temp_dir()).map_err(|error| error.to_string())
+    }
+
+    /// Only who names the authority reaches it, and then every byte of small and large values comes back.
+    fn is_reached_by_who_names_its_authority(&self, store: &str) {
+        let opened = self.open(store, &format!(",tls=on,ca={}", self.authority().display())).unwrap();
+        for clients in [1, 4] {
+            let mut client = Client::new(opened.store(), clients, 8);
+            let all_bytes: Vec<u8> = (0..=255).collect();
+            assert_eq!(client.put("bytes", &all_bytes), OwnedReply::Done);
+            assert_eq!(client.get("bytes"), value(&all_bytes));
+            // More than a record of TLS, than what is held back, and than the sockets' buffers take.
+            let most = opened.store().capabilities().max_value_bytes.min(6 << 20);
+            for size in [0, 1, 16_384, 16_385, 100_000, most] {
+                let large: Vec<u8> = (0..size).map(|at| (at * 7 % 251) as u8).collect();
+                assert_eq!(client.put("large", &large), OwnedReply::Done, "{size}");
+                assert!(client.get("large") == value(&large), "{size}");
+            }
+            // All slots at once, with replies of several records each.
+            let keys: Vec<String> = (0..8 * clients).map(|number| format!("key{number}")).collect();
+            let values: Vec<Vec<u8>> = (1..).zip(&keys).map(|(at, key)| key.repeat(at * 700).into_bytes()).collect();
+            let pairs = || keys.iter().map(String::as_bytes).zip(&values);
+            let puts: Vec<Operation<'_>> = pairs().map(|(key, value)| Operation::Put { key, value }).collect();
+            assert!(client.all(&puts).iter().all(|reply| *reply == OwnedReply::Done));
+            let gets: Vec<Operation<'_>> = pairs().map(|(key, _)| Operation::Get { key }).collect();
+            assert!(client.all(&gets).iter().zip(&values).all(|(reply, stored)| *reply == value(stored)));
+        }
+        assert!(opened.facts().unwrap().config["tls"].ends_with("ca.pem"));
+        let stranger = self.open(store, ",tls=on").map(|_| ()).unwrap_err();
+        assert!(stranger.contains("TLS: invalid peer certificate") && stranger.contains("ca="), "{stranger}");
+        let plain = self.open(store, "").map(|_| ()).unwrap_err();
+        assert!(!plain.is_empty(), "{plain}");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn words(text: String) -> Vec<String> {
+    text.split(' ').map(str::to_owned).collect()
+}
+
+fn redis() -> Server {
+    Server::start("redis-server", |port, file| {
+        let files = ["cert", "key", "ca-cert"].into_iter().zip(["cert.pem", "key.pem", "ca.pem"]);
+        let files: String = files.map(|(option, name)| format!(" --tls-{option}-file {}", file(name))).collect();
+        words(format!("--port 0 --bind 127.0.0.1 --tls-port {port} --tls-auth-clients no --save{files}"))
+    })
+}
+
+#[test]
+fn redis_is_spoken_to_over_tls() {
+    let server = redis();
+    server.is_reached_by_who_names_its_authority("redis");
+    let opened = server.open("rediss", &format!(",ca={}", server.authority().display())).unwrap();
+    assert_eq!(Client::of(opened.store()).put("by scheme", "x"), OwnedReply::Done);
+}
+
+#[test]
+fn a_connection_over_tls_that_breaks_is_opened_again() {
+    let server = redis();
+    let opened = server.open("redis", &format!(",tls=on,ca={}", server.authority().display())).unwrap();
+    let mut client = Client::new(opened.store(), 2, 1);
+    assert_eq!(client.put("k", "v"), OwnedReply::Done);
+    let admin = server.open("redis", &format!(",tls=on,ca={}", server.authority().display())).unwrap();
+    let cli = Command::new("redis-cli")
+        .args(["--tls", "--cacert"])
+        .arg(server.authority())
+        .args(["-p", &server.port.to_string(), "CLIENT", "KILL", "TYPE", "normal"])
+        .stdout(Stdio::null())
+        .status();
+    assert!(cli.unwrap().success());
+    drop(admin);
+    until("it answers again", || client.get("k") == value("v"));
+    assert!(client.session.reconnected() > 0);
+}
+
+#[test]
+fn memcached_is_spoken_to_over_tls() {
+    let server = Server::start("memcached", |port, file| {
+        let files = format!("ssl_chain_cert={},ssl_key={}", file("cert.pem"), file("key.pem"));
+        words(format!("-u nobody -l 127.0.0.1 -p {port} -I 16m -Z -o {files}"))
+    });
+    server.is_reached_by_who_names_its_authority("memcached");
+}
+
+#[cfg(feature = "etcd")]
+#[test]
+fn etcd_is_spoken_to_over_tls() {
+    let server = Server::start("etcd", |port, file| {
+        let url = format!("https://127.0.0.1:{port}");
+        let files = format!("--cert-file {} --key-file {}", file("cert.pem"), file("key.pem"));
+        let peer = "unix://peer:1";
+        words(format!(
+            "--name one --listen-client-urls {url} --advertise-client-urls {url} {files} --listen-peer-urls {peer} \
+             --initial-advertise-peer-urls {peer} --initial-cluster one={peer}"
+        ))
+    });
+    server.is_reached_by_who_names_its_authority("etcd");
+}
+
+#[test]
+fn a_server_that_speaks_no_tls_is_said_to_be_none() {
+    let redis = testkit::Rig::start("redis");
+    let port = redis.endpoint().tcp().unwrap().1;
+    let spec: Spec = format!("rediss://127.0.0.1:{port}").parse().unwrap();
+    let problem = host::open(info("redis"), &spec, &std::env::temp_dir()).map(|_| ()).unwrap_err().to_string();
+    assert!(problem.contains("speak TLS"), "{problem}");
+}
+
+#[test]
+fn a_private_server_takes_no_tls_and_says_why() {
+    for option in ["tls=on", "ca=/x.pem"] {
+        let spec: Spec = format!("redis,{option}").parse().unwrap();
+        let problem = host::open(info("redis"), &spec, &std::env::temp_dir()).map(|_| ()).unwrap_err().to_string();
+        assert!(problem.contains("server of yours"), "{problem}");
+    }
+}
