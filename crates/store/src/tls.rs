@@ -9,7 +9,7 @@ use study::Spec;
 #[cfg(feature = "tls")]
 mod config;
 #[cfg(feature = "tls")]
-pub use config::{config, words};
+pub use config::{config, settle_provider, words};
 
 /// Asks for TLS. A store whose protocol can be spoken over it has this among its options, and [`CA`].
 pub const TLS: OptionInfo = OptionInfo::one_of(
@@ -67,6 +67,18 @@ pub fn secured(spec: &Spec, endpoints: Vec<Endpoint>) -> Result<Vec<Endpoint>, S
             believable(&trust)?;
             Ok(endpoints.into_iter().map(|endpoint| Endpoint { tls: Some(trust.clone()), ..endpoint }).collect())
         }
+    }
+}
+
+/// The remedy where nobody trusted has signed a certificate.
+const UNKNOWN_ISSUER: &str = "; name the file of PEM with the authority that signed it by ca=";
+
+/// What a driver says went wrong, with the remedy where that was TLS.
+pub fn explained(error: impl fmt::Display) -> String {
+    let said = error.to_string();
+    match said.contains("UnknownIssuer") {
+        true => format!("TLS: {said}{UNKNOWN_ISSUER}"),
+        false => said,
     }
 }
 

@@ -34,6 +34,7 @@ use crate::shared::jvm::{self, HEAP, Jvm, NODES};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
+use store::tls::{CA, TLS};
 use store::{
     Bundle, Capabilities, Class, Deployment, Endpoint, Node, Opener, OperationKind, OperationSet, OptionInfo, Place,
     Ready, ServerPlan, StoreError, StoreInfo,
@@ -74,6 +75,8 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo::one_of("replication", &["3", "2", "1"], "nodes that hold a pair, as far as there are that many"),
     CONSISTENCY,
     HEAP,
+    TLS,
+    CA,
 ];
 
 /// The stores of this adapter.

@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use store::wire::{self, Talk, ascii};
 use store::tls::{CA, TLS};
+use store::wire::{self, Talk, ascii};
 use store::{
     Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener,
     OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, ShownAs, Store,

@@ -35,6 +35,7 @@ mod setup;
 use crate::shared::driver::{built, driver};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use store::tls::{CA, TLS};
 use store::{
     Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
     Overflow, Place, ServerPlan, StoreError, StoreInfo, Support, programs,
@@ -115,7 +116,7 @@ const TCP: StoreInfo = StoreInfo {
     class: Class::Network,
     summary: "MongoDB over TCP (durability commit, second), else FerretDB (commit, os)",
     durabilities: DURABILITIES,
-    options: &[],
+    options: &[TLS, CA],
     install: INSTALL,
     licence: "MongoDB: SSPLv1; FerretDB: Apache-2.0",
     declares,

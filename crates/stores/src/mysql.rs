@@ -21,6 +21,7 @@ use crate::shared::driver::{built, driver};
 use crate::shared::mariadb;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use store::tls::{CA, TLS};
 use store::{
     Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
     OptionInfo, Overflow, Place, ServerPlan, StoreError, StoreInfo, Support, programs,
@@ -70,6 +71,8 @@ const TCP: StoreInfo = StoreInfo {
         )
         .tuned(&["O_DIRECT", "fsync"]),
         OptionInfo::text("innodb_log_file_size", "bytes of the log [100663296]").tuned(&["100663296", "536870912"]),
+        TLS,
+        CA,
     ],
     install: INSTALL,
     licence: "GPL-2.0",

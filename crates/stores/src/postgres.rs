@@ -22,6 +22,7 @@ mod setup;
 use crate::shared::driver::{built, driver};
 use std::path::PathBuf;
 use std::time::Duration;
+use store::tls::{CA, TLS};
 use store::{
     Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
     OptionInfo, Overflow, Place, ServerPlan, StoreError, StoreInfo, Support, programs,
@@ -97,6 +98,8 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo::one_of("wal_compression", &["off", "on"], "whether page images in the log are compressed")
         .tuned(&["off", "on"]),
     OptionInfo::one_of("jit", &["on", "off"], "whether costly queries are compiled").tuned(&["on", "off"]),
+    TLS,
+    CA,
 ];
 
 fn program(name: &str) -> Option<PathBuf> {

@@ -14,8 +14,8 @@ use crate::redis::{self, DURABILITIES, INSTALL_REDIS, INSTALL_VALKEY, Login, Pro
 use slots::SlotTable;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
-use store::wire::{CONNECT_TIMEOUT, Talk};
 use store::tls::{CA, TLS};
+use store::wire::{CONNECT_TIMEOUT, Talk};
 use store::{
     Capabilities, Class, CommandLine, Deployment, Endpoint, Facts, Forming, FormingStep, Happening, Holding, Joining,
     Members, Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready, Resent, ServerPlan, Session,

@@ -16,4 +16,6 @@ pub(crate) mod log_structured;
 pub(crate) mod mariadb;
 pub(crate) mod npm;
 pub(crate) mod stripes;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
 pub(crate) mod transactional;

@@ -1,6 +1,6 @@
 //! What `rustls` is set up with.
 
-use super::Trust;
+use super::{Trust, UNKNOWN_ISSUER};
 use crate::StoreError;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -34,6 +34,12 @@ pub fn config(trust: &Trust) -> Result<Arc<ClientConfig>, StoreError> {
     Ok(configs.entry(trust.clone()).or_insert(Arc::new(config)).clone())
 }
 
+/// Says which cryptography is used, for drivers that set up `rustls` themselves and ask nobody.
+pub fn settle_provider() {
+    // It is settled already, by an earlier call.
+    let _ = crypto::ring::default_provider().install_default();
+}
+
 fn authorities(path: &Path) -> Result<RootCertStore, StoreError> {
     let unusable = |problem: String| StoreError::open(path.display(), problem);
     let mut roots = RootCertStore::empty();
@@ -50,9 +56,7 @@ fn authorities(path: &Path) -> Result<RootCertStore, StoreError> {
 /// What went wrong, with the remedy where there is one.
 pub fn words(error: &rustls::Error) -> String {
     let remedy = match error {
-        rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
-            "; name the file of PEM with the authority that signed it by ca="
-        }
+        rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => UNKNOWN_ISSUER,
         rustls::Error::InvalidMessage(_) => "; does the server speak TLS at this port?",
         _ => "",
     };

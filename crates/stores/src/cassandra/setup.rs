@@ -145,11 +145,15 @@ impl Cassandra {
             let password = self.first().password.as_ref().map(|password| password.reveal()).unwrap_or_default();
             builder = builder.user(user, password);
         }
+        #[cfg(feature = "tls")]
+        if let Some(trust) = &self.first().tls {
+            builder = builder.tls_context(Some(store::tls::config(trust)?));
+        }
         builder.build().await.map_err(|error| self.trouble(error))
     }
 
     fn trouble(&self, error: impl std::fmt::Display) -> StoreError {
-        StoreError::open(self.first(), error)
+        StoreError::open(self.first(), store::tls::explained(error))
     }
 
     /// Whether the nodes have found each other: one that has not is a cluster of its own.

@@ -5,12 +5,13 @@ use super::client::SlotClient;
 use super::document::{Figures, note, pipeline};
 use super::{DURABILITIES, Product, USUAL_PORT, ferretd_version};
 use mongodb::bson::{Bson, Document, doc};
-use mongodb::options::{ClientOptions, Credential, ServerAddress, WriteConcern};
+use mongodb::options::{ClientOptions, Credential, ServerAddress, Tls, TlsOptions, WriteConcern};
 use mongodb::{Client, Database};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
+use store::tls::Trust;
 use store::{
     Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
     Threading,
@@ -123,7 +124,14 @@ fn options(endpoint: &Endpoint) -> ClientOptions {
         let source = endpoint.database.clone().unwrap_or_else(|| "admin".into());
         Credential::builder().username(user).password(password).source(source).build()
     });
+    let secret = endpoint.tls.as_ref().map(|trust| {
+        Tls::Enabled(match trust {
+            Trust::WellKnown => TlsOptions::default(),
+            Trust::In(path) => TlsOptions::builder().ca_file_path(path.clone()).build(),
+        })
+    });
     ClientOptions::builder()
+        .tls(secret)
         .hosts(vec![address])
         .app_name("kvtrial".to_owned())
         .credential(credential)
@@ -148,7 +156,7 @@ async fn enter(place: &str, options: ClientOptions, database: &str) -> Result<Da
     let Ok(greeted) = tokio::time::timeout(CONNECT_TIMEOUT, greet).await else {
         return Err(StoreError::open(place, "no answer within 1 s"));
     };
-    let (database, greeting) = greeted.map_err(|error| StoreError::open(place, error))?;
+    let (database, greeting) = greeted.map_err(|error| StoreError::open(place, store::tls::explained(error)))?;
     check(&greeting).map_err(|words| StoreError::open(place, words))?;
     Ok(database)
 }

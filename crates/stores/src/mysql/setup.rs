@@ -3,11 +3,15 @@
 use super::bounded::{all, packets_of};
 use super::client::Client;
 use super::{CAPABILITIES, DURABILITIES, Product, number};
+#[cfg(feature = "tls")]
+use mysql_async::SslOpts;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Opts, OptsBuilder};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
+#[cfg(feature = "tls")]
+use store::tls::Trust;
 use store::{
     Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
     Threading,
@@ -100,6 +104,16 @@ fn opts(endpoint: &Endpoint, database: Option<String>) -> Opts {
         Address::Unix(path) => builder.socket(Some(path.display().to_string())),
         Address::Tcp { host, port } => builder.ip_or_hostname(host.as_str()).tcp_port(port.unwrap_or(3306)),
     };
+    #[cfg(feature = "tls")]
+    if let Some(trust) = &endpoint.tls {
+        store::tls::settle_provider();
+        builder = builder.ssl_opts(match trust {
+            Trust::WellKnown => SslOpts::default(),
+            Trust::In(path) => {
+                SslOpts::default().with_root_certs(vec![path.clone().into()]).with_disable_built_in_roots(true)
+            }
+        });
+    }
     // What is asked once has short answers.
     packets_of(&builder.into(), 0)
 }
@@ -107,7 +121,7 @@ fn opts(endpoint: &Endpoint, database: Option<String>) -> Opts {
 /// A connection, or why not, soon.
 pub(super) async fn enter(place: &str, opts: Opts) -> Result<Conn, StoreError> {
     match tokio::time::timeout(CONNECT_TIMEOUT, Conn::new(opts)).await {
-        Ok(conn) => conn.map_err(|error| StoreError::open(place, error)),
+        Ok(conn) => conn.map_err(|error| StoreError::open(place, store::tls::explained(error))),
         Err(_) => Err(StoreError::open(place, "no answer within 1 s")),
     }
 }

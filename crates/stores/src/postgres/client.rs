@@ -6,18 +6,18 @@ use super::setup::{enter, open, words};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
-use store::{Expected, Operation, Resent, StoreError};
+use store::{Endpoint, Expected, Operation, Resent, StoreError};
 use tokio::sync::Mutex;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Config, Error, Row, Statement};
+use tokio_postgres::{Error, Row, Statement};
 
 /// The server answers a deadlock by undoing one of the statements, which is then to be sent again. So often at most.
 const DEADLOCK_RETRIES: u32 = 100;
 
 /// A client's connection, opened again by the first slot that finds it broken.
 pub(super) struct Line {
-    config: Config,
+    endpoint: Endpoint,
     layout: Layout,
     link: RefCell<Option<Rc<Link>>>,
     opening: Mutex<()>,
@@ -34,11 +34,11 @@ struct Link {
 
 impl Line {
     /// Opens the connection.
-    pub(super) async fn open(config: Config, layout: Layout, place: &str) -> Result<Line, StoreError> {
-        let link = Link::prepare(enter(place, &config).await?, layout).await;
-        let link = link.map_err(|error| StoreError::open(place, words(&error)))?;
+    pub(super) async fn open(endpoint: Endpoint, layout: Layout) -> Result<Line, StoreError> {
+        let link = Link::prepare(enter(&endpoint).await?, layout).await;
+        let link = link.map_err(|error| StoreError::open(&endpoint, words(&error)))?;
         let link = RefCell::new(Some(Rc::new(link)));
-        Ok(Line { config, layout, link, opening: Mutex::new(()), believed: Cell::new(None) })
+        Ok(Line { endpoint, layout, link, opening: Mutex::new(()), believed: Cell::new(None) })
     }
 
     fn current(&self) -> Option<Rc<Link>> {
@@ -54,7 +54,7 @@ impl Line {
         if let Some(link) = self.current() {
             return Ok(link);
         }
-        let link = Rc::new(Link::prepare(open(&self.config).await.map_err(Trouble::Closed)?, self.layout).await?);
+        let link = Rc::new(Link::prepare(open(&self.endpoint).await.map_err(Trouble::Closed)?, self.layout).await?);
         if let Some(bytes) = self.believed.get() {
             link.believed.believe(bytes);
         }

@@ -9,6 +9,8 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
+#[cfg(feature = "tls")]
+use store::tls::Trust;
 use store::{
     Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
     Threading,
@@ -16,7 +18,7 @@ use store::{
 use study::{Address, Durability, Spec, Target};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
-use tokio_postgres::config::Host;
+use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
 
 /// How long a server may take to let us in: a server that is starting is asked again.
@@ -44,9 +46,8 @@ const SETTINGS: [&str; 14] = [
 ];
 
 struct Postgres {
-    config: Config,
+    endpoint: Endpoint,
     layout: Layout,
-    place: String,
     capabilities: Capabilities,
     resent: Resent,
 }
@@ -54,14 +55,12 @@ struct Postgres {
 /// Connects, makes the tables, reads the level of durability the server has.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let endpoint = store::only(nodes)?;
-    let config = config(endpoint);
     let layout = Layout::of(spec);
-    let place = endpoint.to_string();
     let settings = brief(endpoint, SETUP_TIMEOUT, async {
-        let (client, _) = enter(&place, &config).await?;
+        let (client, _) = enter(endpoint).await?;
         let made = make_tables(&client, layout, spec.target == Target::Private).await;
         made.map_err(|error| StoreError::open(endpoint, words(&error)))?;
-        settings(&place, &client).await
+        settings(endpoint, &client).await
     })?;
     let durability = durability(&settings);
     if let Some(asked) = spec.durability.filter(|asked| *asked != durability) {
@@ -76,21 +75,13 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
         });
     }
     let capabilities = Capabilities { durability, ..layout.capabilities() };
-    Ok(Box::new(Postgres { config, layout, place, capabilities, resent: Resent::default() }))
+    Ok(Box::new(Postgres { endpoint: endpoint.clone(), layout, capabilities, resent: Resent::default() }))
 }
 
 fn config(endpoint: &Endpoint) -> Config {
     let mut config = Config::new();
-    config.application_name("kvtrial");
-    match &endpoint.address {
-        Address::Tcp { host, port } => {
-            config.host(host).port(port.unwrap_or(USUAL_PORT));
-        }
-        Address::Unix(path) => {
-            let (directory, port) = socket(path);
-            config.host_path(directory).port(port);
-        }
-    }
+    // Where TLS is spoken it is below.
+    config.application_name("kvtrial").ssl_mode(SslMode::Disable);
     config.user(endpoint.user.as_deref().unwrap_or("postgres"));
     if let Some(password) = &endpoint.password {
         config.password(password.reveal());
@@ -111,27 +102,50 @@ fn socket(path: &Path) -> (&Path, u16) {
 }
 
 /// A connection, or why not, soon. It ends when the client is dropped.
-pub(super) async fn enter(place: &str, config: &Config) -> Result<(tokio_postgres::Client, Believed), StoreError> {
-    match tokio::time::timeout(CONNECT_TIMEOUT, open(config)).await {
-        Ok(entered) => entered.map_err(|error| StoreError::open(place, error)),
-        Err(_) => Err(StoreError::open(place, "no answer within 1 s")),
+pub(super) async fn enter(endpoint: &Endpoint) -> Result<(tokio_postgres::Client, Believed), StoreError> {
+    match tokio::time::timeout(CONNECT_TIMEOUT, open(endpoint)).await {
+        Ok(entered) => entered.map_err(|error| StoreError::open(endpoint, error)),
+        Err(_) => Err(StoreError::open(endpoint, "no answer within 1 s")),
     }
 }
 
 /// A connection whose replies are bounded; or why there is none, in words.
-pub(super) async fn open(config: &Config) -> Result<(tokio_postgres::Client, Believed), String> {
-    let port = config.get_ports().first().copied().unwrap_or(USUAL_PORT);
-    match config.get_hosts().first() {
-        Some(Host::Tcp(host)) => {
-            let socket = TcpStream::connect((host.as_str(), port)).await.map_err(|error| error.to_string())?;
-            socket.set_nodelay(true).map_err(|error| error.to_string())?;
+pub(super) async fn open(endpoint: &Endpoint) -> Result<(tokio_postgres::Client, Believed), String> {
+    let config = &config(endpoint);
+    let words = |error: std::io::Error| error.to_string();
+    match &endpoint.address {
+        Address::Tcp { host, port } => {
+            let socket = TcpStream::connect((host.as_str(), port.unwrap_or(USUAL_PORT))).await.map_err(words)?;
+            socket.set_nodelay(true).map_err(words)?;
+            #[cfg(feature = "tls")]
+            if let Some(trust) = &endpoint.tls {
+                return speak(config, secret(socket, host, trust).await?).await;
+            }
             speak(config, socket).await
         }
-        Some(Host::Unix(directory)) => {
-            let socket = UnixStream::connect(directory.join(format!(".s.PGSQL.{port}"))).await;
-            speak(config, socket.map_err(|error| error.to_string())?).await
+        Address::Unix(path) => {
+            let (directory, port) = socket(path);
+            let socket = UnixStream::connect(directory.join(format!(".s.PGSQL.{port}"))).await.map_err(words)?;
+            speak(config, socket).await
         }
-        None => Err("no address".into()),
+    }
+}
+
+/// Asks for TLS, as the protocol has it: eight bytes, and one in answer
+/// (<https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-SSL>).
+#[cfg(feature = "tls")]
+async fn secret(
+    mut socket: TcpStream,
+    host: &str,
+    trust: &Trust,
+) -> Result<impl AsyncRead + AsyncWrite + Send + Unpin + 'static, String> {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    const ASK: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+    let words = |error: std::io::Error| error.to_string();
+    socket.write_all(&ASK).await.map_err(words)?;
+    match socket.read_u8().await.map_err(words)? {
+        b'S' => crate::shared::tls::over(socket, host, trust).await,
+        _ => Err("the server has no TLS; set ssl = on there, or leave tls=on out".into()),
     }
 }
 
@@ -197,7 +211,7 @@ async fn keys(client: &tokio_postgres::Client) -> Result<u64, tokio_postgres::Er
     client.query_one(count, &[]).await?.try_get::<_, i64>(0).map(i64::unsigned_abs)
 }
 
-async fn settings(place: &str, client: &tokio_postgres::Client) -> Result<BTreeMap<String, String>, StoreError> {
+async fn settings(place: &Endpoint, client: &tokio_postgres::Client) -> Result<BTreeMap<String, String>, StoreError> {
     let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
     let query = format!("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ({names})");
     let rows = client.query(&query, &[]).await;
@@ -231,9 +245,9 @@ impl Postgres {
         patience: Duration,
         question: impl AsyncFnOnce(&tokio_postgres::Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
-        brief(&self.place, patience, async {
-            let (client, _) = enter(&self.place, &self.config).await?;
-            let failed = |error| StoreError::open(&self.place, words(&error));
+        brief(&self.endpoint, patience, async {
+            let (client, _) = enter(&self.endpoint).await?;
+            let failed = |error| StoreError::open(&self.endpoint, words(&error));
             self.layout.ready(&client).await.map_err(failed)?;
             question(&client).await.map_err(failed)
         })
@@ -250,7 +264,7 @@ impl Store for Postgres {
         Async::session(plan, async |slot| {
             let shared = match &line {
                 Some(line) if slot % plan.pipeline.max(1) != 0 => line.clone(),
-                _ => Rc::new(Line::open(self.config.clone(), self.layout, &self.place).await?),
+                _ => Rc::new(Line::open(self.endpoint.clone(), self.layout).await?),
             };
             line = Some(shared.clone());
             Ok(Client::new(shared, self.resent.clone()))
@@ -266,9 +280,9 @@ impl Store for Postgres {
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
-        let mut config = brief(&self.place, SETUP_TIMEOUT, async {
-            let (client, _) = enter(&self.place, &self.config).await?;
-            settings(&self.place, &client).await
+        let mut config = brief(&self.endpoint, SETUP_TIMEOUT, async {
+            let (client, _) = enter(&self.endpoint).await?;
+            settings(&self.endpoint, &client).await
         })?;
         let version = config.remove("server_version").unwrap_or_default();
         let version = version.split_whitespace().next().unwrap_or_default().to_owned();
@@ -323,6 +337,9 @@ impl Store for Postgres {
         let group = |row: &tokio_postgres::Row| {
             Ok(ReductionGroup { key: row.try_get(0)?, count: row.try_get::<_, i64>(1)? as u64, sum: row.try_get(2)? })
         };
-        rows.iter().map(group).collect::<Result<_, _>>().map_err(|error| StoreError::open(&self.place, words(&error)))
+        rows.iter()
+            .map(group)
+            .collect::<Result<_, _>>()
+            .map_err(|error| StoreError::open(&self.endpoint, words(&error)))
     }
 }

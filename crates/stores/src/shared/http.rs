@@ -1,8 +1,6 @@
 //! A small HTTP/1.1 client over `hyper`: one connection, kept open, one request at a time.
 
 mod tickets;
-#[cfg(feature = "tls")]
-mod tls;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -248,15 +246,15 @@ fn failed(error: hyper::Error) -> HttpError {
 }
 
 async fn connect(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, HttpError> {
-    #[cfg(feature = "tls")]
-    if let Some(trust) = &endpoint.tls {
-        return tls::connect(endpoint, trust).await;
-    }
     let lost = |error: std::io::Error| HttpError::Lost(error.to_string());
     match &endpoint.address {
         Address::Tcp { host, port } => {
             let stream = TcpStream::connect((host.as_str(), port.unwrap_or(80))).await.map_err(lost)?;
             stream.set_nodelay(true).map_err(lost)?;
+            #[cfg(feature = "tls")]
+            if let Some(trust) = &endpoint.tls {
+                return speak(super::tls::over(stream, host, trust).await.map_err(HttpError::Lost)?).await;
+            }
             speak(stream).await
         }
         Address::Unix(path) => speak(UnixStream::connect(path).await.map_err(lost)?).await,
