@@ -32,7 +32,7 @@ impl Secret {
         stream.set_read_timeout(Some(timeout))?;
         stream.set_write_timeout(Some(timeout))?;
         while connection.is_handshaking() {
-            connection.complete_io(&mut &*stream).map_err(|error| in_words(error))?;
+            connection.complete_io(&mut &*stream).map_err(in_words)?;
         }
         stream.set_read_timeout(None)?;
         stream.set_write_timeout(None)?;
