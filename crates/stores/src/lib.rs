@@ -35,10 +35,10 @@ adapters! {
     tokyocabinet, kyotocabinet, tkrzw, berkeleydb, leveldb, rocksdb,
     redis, redis_cluster, memcached, tyrant,
     mysql, mysql_memcached, handlersocket, postgres, mongodb, couchdb, etcd, nats, dynamodb, s3,
-    hazelcast, infinispan, cassandra,
+    hazelcast, infinispan, ignite, cassandra,
 }
 
-bundles! { hazelcast, infinispan, cassandra }
+bundles! { hazelcast, infinispan, ignite, cassandra }
 
 pub use echo::served_by as echo_served_by;
 
