@@ -44,6 +44,6 @@ fn a_server_whose_memory_is_full_ends_itself_and_acknowledges_nothing_more() {
     let large = vec![7; 1 << 20];
     let stored = (0..100).take_while(|number| client.put(format!("large{number}"), &large) == OwnedReply::Done).count();
     assert!((20..70).contains(&stored), "{stored} MiB in 64");
-    // It ends itself, and who asks is told so.
+    // It ends itself, and whatever is asked then fails.
     until("it has ended", || loss(&client.get("large0")).is_some_and(|words| words.contains("refused")));
 }

@@ -129,13 +129,15 @@ impl Jvm {
 
 /// Too little memory is said before anything starts: a machine that swaps, or kills, would say it far worse.
 fn enough(spec: &Spec, processes: u32, needed_mib: u64, free_mib: Option<u64>) -> Result<(), StoreError> {
+    let has_memory = crate::find(&spec.name).is_some_and(|info| info.has_option("memory"));
+    let less = if has_memory { "nodes=, heap= or memory=" } else { "nodes= or heap=" };
     match free_mib.filter(|free_mib| *free_mib < needed_mib) {
         None => Ok(()),
         Some(free_mib) => Err(StoreError::NotStarted {
             store: spec.name.clone(),
             problem: format!(
                 "{processes} Java {} about {needed_mib} MiB of memory, and {free_mib} MiB are free; free some, or ask for \
-                 less with nodes= or heap=",
+                 less with {less}",
                 if processes == 1 { "process needs" } else { "processes need" }
             ),
         }),
@@ -190,6 +192,9 @@ mod tests {
             words.contains("3 Java processes need about 1200 MiB") && words.contains("1199 MiB are free"),
             "{words}"
         );
+        assert!(words.ends_with("nodes= or heap="), "{words}");
+        let words = enough(&"ignite".parse().unwrap(), 1, 2, Some(1)).unwrap_err().to_string();
+        assert!(words.ends_with("heap= or memory="), "{words}");
     }
 
     #[test]
