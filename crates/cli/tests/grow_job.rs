@@ -29,7 +29,8 @@ fn a_store_that_fills_has_a_curve_with_the_gets_made_meanwhile_and_its_figures_a
 
 #[test]
 fn the_second_part_of_two_phases_is_offered_shares_of_the_rate_of_the_first() {
-    let words = common::once("grow", "redis-unix", &["--set items=6000 --set mode=two-phase --set value=100"]);
+    // A millisecond per operation: a machine that pauses now and then is a small part of each phase.
+    let words = common::once("grow", "redis-unix,burn=1ms", &["--set items=4000 --set mode=two-phase --set value=100"]);
     let ran = Desk::new().run(&words);
     let cells = ran.cells();
     let trial = &cells[0]["trials"][0];
@@ -42,10 +43,10 @@ fn the_second_part_of_two_phases_is_offered_shares_of_the_rate_of_the_first() {
     // What is due is sent as long as the store keeps up, which it may not at 95 %.
     for (name, share) in [("fill at 50 %", 0.5), ("fill at 80 %", 0.8)] {
         let reached = rate(name) / rate("fill");
-        assert!(reached < share * 1.1 && reached > share * 0.6, "{name}: {reached} of the highest rate");
+        assert!(reached < share * 1.1 && reached > share * 0.5, "{name}: {reached} of the highest rate");
     }
     let curve = cells[0]["curve"].as_array().unwrap();
-    assert_eq!(curve.last().unwrap()["records"], 6000, "one curve over all phases");
+    assert_eq!(curve.last().unwrap()["records"], 4000, "one curve over all phases");
     assert!(curve.windows(2).all(|pair| pair[0]["at_s"].as_f64() < pair[1]["at_s"].as_f64()));
 }
 
@@ -56,8 +57,8 @@ fn items_that_died_with_their_node_make_the_cell_void() {
     let mut command = desk.command(&format!("run {}", common::once("grow", "redis-unix,nodes=2", &[settings])));
     let begun = Instant::now();
     let ran = desk.finished(command.args(["--fault", "at 1s kill 1"]).output().unwrap());
-    // Each of its keys waited half a second for an attempt to connect, for minutes.
-    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    // Each of its keys once waited half a second for an attempt to connect, which made more than ten minutes.
+    assert!(begun.elapsed() < Duration::from_secs(180), "{:?}", begun.elapsed());
     assert_eq!(ran.status, 1, "{}", ran.said());
     let cells = ran.cells();
     let facts = &cells[0]["trials"][0]["answer"]["facts"];

@@ -283,7 +283,7 @@ fn a_second_signal_ends_a_run_at_once_and_leaves_nothing() {
     let start = Instant::now();
     running.signal(libc::SIGINT);
     assert_eq!(running.wait().code(), Some(130));
-    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
     running.assert_nothing_left();
 }
 
@@ -408,7 +408,7 @@ fn a_start_that_takes_long_is_interrupted() {
     let start = Instant::now();
     running.signal(libc::SIGINT);
     assert_eq!(running.wait().code(), Some(101), "opening fails");
-    assert!(start.elapsed() < Duration::from_secs(5), "long before the start would have been given up");
+    assert!(start.elapsed() < Duration::from_secs(20), "long before the start would have been given up");
     running.assert_nothing_left();
 }
 

@@ -214,7 +214,7 @@ fn a_node_that_ends_by_itself_is_named_at_once_with_how_it_ended_and_its_last_wo
     let (waits, start) = (waits_of_this_thread(), Instant::now());
     let fallen = opened.fallen().expect("it has fallen");
     assert_eq!(waits_of_this_thread(), waits);
-    assert!(start.elapsed() < Duration::from_millis(100), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     assert_eq!((fallen.node.as_str(), fallen.exit), ("node2", Exit::Signal(libc::SIGKILL)));
     assert_eq!(fallen.to_string(), "node2 was ended by signal 9 (SIGKILL)");
     assert!(fallen.log_end.contains("Ready to accept connections"), "{}", fallen.log_end);

@@ -118,7 +118,7 @@ fn after_a_failover_the_session_finds_the_new_master_by_itself() {
     });
     assert!(lost > 0, "a master was killed and nobody saw it");
     assert_eq!(rig.store().holding().unwrap().keys, Some(60), "who took over holds what the dead master held");
-    assert!(killed.elapsed() < Duration::from_secs(15), "{:?}", killed.elapsed());
+    assert!(killed.elapsed() < Duration::from_secs(40), "{:?}", killed.elapsed());
 }
 
 /// A node that calls itself one of a whole cluster and answers commands after the hello in a way of its own: what it says to one,
