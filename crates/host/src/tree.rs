@@ -17,7 +17,7 @@ pub struct Process {
     pub parent: Pid,
     /// Its session; a server leads its own.
     pub session: Pid,
-    /// `Z` when it has ended and waits to be reaped.
+    /// `Z` when it has ended, with all its threads, and waits to be reaped.
     pub state: u8,
     group: Pid,
     /// CPU time of its own, clock ticks.
@@ -78,11 +78,14 @@ fn parse(pid: Pid, stat: &str) -> Option<Process> {
     let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().collect();
     let id = |at: usize| fields.get(at)?.parse::<Pid>().ok();
     let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    let state = *fields.first()?.as_bytes().first()?;
+    // Its first thread looks ended as soon as it has left; while others are leaving, its files and ports are still open.
+    let is_leaving = state == b'Z' && ticks(17).is_some_and(|threads| threads > 1);
     Some(Process {
         pid,
         parent: id(1)?,
         session: id(3)?,
-        state: *fields.first()?.as_bytes().first()?,
+        state: if is_leaving { b'D' } else { state },
         group: id(2)?,
         own_ticks: ticks(11)? + ticks(12)?,
         reaped_ticks: ticks(13)? + ticks(14)?,
@@ -221,6 +224,15 @@ mod tests {
         assert_eq!((process.parent, process.group, process.session, process.state), (1, 70, 60, b'S'));
         assert_eq!((process.own_ticks, process.reaped_ticks), (11, 15));
         assert!(parse(77, "77 (cut").is_none());
+    }
+
+    #[test]
+    fn a_process_has_ended_when_its_last_thread_has() {
+        let state = |threads: u32| {
+            let stat = format!("77 (java) Z 1 70 60 0 -1 4194560 1 0 0 0 5 6 7 8 20 0 {threads} 0 99 1 1");
+            parse(77, &stat).unwrap().state
+        };
+        assert_eq!((state(1), state(2), state(40)), (b'Z', b'D', b'D'));
     }
 
     #[test]

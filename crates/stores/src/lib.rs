@@ -35,10 +35,10 @@ adapters! {
     tokyocabinet, kyotocabinet, tkrzw, berkeleydb, leveldb, rocksdb,
     redis, redis_cluster, memcached, tyrant,
     mysql, mysql_memcached, handlersocket, postgres, mongodb, couchdb, etcd, nats, dynamodb, s3,
-    hazelcast, infinispan, ignite, cassandra,
+    hazelcast, infinispan, ignite, cassandra, hbase,
 }
 
-bundles! { hazelcast, infinispan, ignite, cassandra }
+bundles! { hazelcast, infinispan, ignite, cassandra, hbase }
 
 pub use echo::served_by as echo_served_by;
 

@@ -15,6 +15,8 @@ pub(crate) mod jvm;
 pub(crate) mod log_structured;
 pub(crate) mod mariadb;
 pub(crate) mod npm;
+#[cfg(feature = "http")]
+pub(crate) mod pairs;
 pub(crate) mod stripes;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;

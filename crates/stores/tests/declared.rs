@@ -56,8 +56,18 @@ fn every_fetched_store_of_one_server_or_three_is_once_open_what_it_declared_befo
 #[test]
 fn of_the_servers_on_a_port_only_those_that_cannot_ask_for_a_password_ask_for_none() {
     // Cassandra could, and is not told to.
-    let cannot =
-        ["cassandra", "dynamodb", "echo", "hazelcast", "ignite", "memcached", "mysql-memcached", "s3", "tyrant"];
+    let cannot = [
+        "cassandra",
+        "dynamodb",
+        "echo",
+        "hazelcast",
+        "hbase",
+        "ignite",
+        "memcached",
+        "mysql-memcached",
+        "s3",
+        "tyrant",
+    ];
     // A real mongod is started without accounts.
     let can =
         |info: &&store::StoreInfo| matches!(info.probe(), Availability::Found(found) if !found.starts_with("MongoDB"));

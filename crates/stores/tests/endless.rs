@@ -229,6 +229,14 @@ fn http(request: &[u8], head: &str, endless: &'static [u8]) -> (Vec<u8>, &'stati
         _ if request.starts_with(b"PUT /kvtrial ") => {
             (b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}".to_vec(), b"")
         }
+        _ if request.starts_with(b"GET /version/cluster") => whole(r#"{"Version":"2.6.1"}"#),
+        _ if request.starts_with(b"GET /status/cluster") => whole(r#"{"LiveNodes":[],"DeadNodes":[]}"#),
+        _ if request.starts_with(b"GET /kvtrial/schema") => whole(r#"{"ColumnSchema":[{"name":"f"}]}"#),
+        _ if request.starts_with(b"PUT /kvtrial/scanner") => {
+            (b"HTTP/1.1 201 Created\r\nLocation: /kvtrial/scanner/1\r\nContent-Length: 0\r\n\r\n".to_vec(), b"")
+        }
+        _ if request.windows(20).any(|part| part == b" /kvtrial/scanner/1 ") => whole(r#"{"Row":[]}"#),
+        _ if request.windows(9).any(|part| part == b"list-type") => whole("<R><Name>kvtrial</Name></R>"),
         _ if request.starts_with(b"GET /version") => whole(r#"{"etcdserver":"3.4.23","etcdcluster":"3.4.0"}"#),
         _ if request.windows(10).any(|part| part == b"count_only") => whole("{}"),
         _ if request.windows(13).any(|part| part == b"DescribeTable") => whole(
@@ -371,7 +379,7 @@ fn a_server_that_says_its_messages_are_longer_than_those_of_mongodb_is_refused()
 #[cfg(feature = "full")]
 #[test]
 fn no_http_body_is_believed_beyond_what_can_come_nor_headers_without_end() {
-    for spec in ["couchdb", "etcd", "dynamodb"] {
+    for spec in ["couchdb", "etcd", "dynamodb", "s3", "hbase"] {
         let long = |request: &[u8]| http(request, "Content-Length: 3221225472\r\n\r\n", b"v");
         assert!(failure(spec, long, &GET).contains("announces a reply of 3221225472 bytes, more than the 1050576"));
         let chunks = |request: &[u8]| http(request, "Transfer-Encoding: chunked\r\n\r\n", b"4\r\nvvvv\r\n");

@@ -2,8 +2,9 @@
 
 use super::document::{Document, id_of, key_of, quoted, version, write};
 use crate::shared::http::{Answered, Http, HttpError, Method, in_url};
+use crate::shared::pairs::last_of_each;
 use serde::Deserialize;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::{Expected, Operation, Resent};
 
@@ -244,15 +245,8 @@ impl Client {
     /// `_bulk_docs`: new documents in one request; those that exist come back as conflicts and sent again with their revisions.
     async fn put_many(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<BufferedReply, Trouble> {
         self.last = None;
-        // A key given twice: the later value counts.
-        let mut seen = HashSet::new();
-        let mut left: Vec<(String, &[u8])> = Vec::with_capacity(pairs.len());
-        for (key, value) in pairs.iter().rev() {
-            if seen.insert(*key) {
-                left.push((id_of(key), value));
-            }
-        }
-        left.reverse();
+        let mut left: Vec<(String, &[u8])> =
+            last_of_each(pairs).into_iter().map(|(key, value)| (id_of(key), *value)).collect();
         let mut revs: HashMap<String, String> = HashMap::new();
         for _ in 0..CONFLICT_RETRIES {
             let mut body = b"{\"docs\":[".to_vec();

@@ -3,6 +3,7 @@
 use super::item::{Item, field, item, key as key_of, operand};
 use crate::shared::aws::{Signed, shown};
 use crate::shared::http::{Bytes, HttpError, Method, header};
+use crate::shared::pairs::last_of_each;
 use header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -181,10 +182,8 @@ impl Client {
                 BufferedReply::Rows
             }
             Operation::PutMany { pairs } => {
-                // A request may write a key once only; of a key given twice the later value counts.
-                let mut seen = HashSet::new();
-                let mut left: Vec<_> = pairs.iter().rev().filter(|(key, _)| seen.insert(*key)).collect();
-                left.reverse();
+                // A request may write a key once only.
+                let left = last_of_each(pairs);
                 let items = left.iter().map(|(key, value)| item(key, value).map_err(Trouble::Refused));
                 let items = items.collect::<Result<Vec<_>, _>>()?;
                 self.write_many(items.iter().map(|item| format!(r#"{{"PutRequest":{{"Item":{item}}}}}"#))).await?;

@@ -1,11 +1,11 @@
 //! One slot: operations as requests to the gateway.
 
 use crate::shared::http::{Http, HttpError, Method};
+use crate::shared::pairs::last_of_each;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::collections::HashSet;
 use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::{Expected, Operation, Sweep, Swept};
 
@@ -160,10 +160,8 @@ impl Client {
                 BufferedReply::Rows
             }
             Operation::PutMany { pairs } => {
-                // A transaction may put a key once only; of a key given twice the later value counts.
-                let mut seen = HashSet::new();
-                let mut left: Vec<_> = pairs.iter().rev().filter(|(key, _)| seen.insert(*key)).collect();
-                left.reverse();
+                // A transaction may put a key once only.
+                let left = last_of_each(pairs);
                 let mut rest = &left[..];
                 while !rest.is_empty() {
                     let (pairs, after) = rest.split_at(fitting(rest));

@@ -181,16 +181,27 @@ impl Http {
     }
 
     async fn ask_once(&mut self, method: Method, path: &str, json: impl Into<Bytes>) -> Result<Answered, HttpError> {
+        self.ask_in("application/json", method, path, json).await
+    }
+
+    /// Sends a request whose body, like that of its answer, is of this kind, and reads the whole answer.
+    pub(crate) async fn ask_in(
+        &mut self,
+        kind: &'static str,
+        method: Method,
+        path: &str,
+        body: impl Into<Bytes>,
+    ) -> Result<Answered, HttpError> {
         let mut request = Request::builder()
             .method(method)
             .uri(path)
             .header(HOST, self.endpoint.to_string().replace('/', "-"))
-            .header(ACCEPT, "application/json")
-            .header(CONTENT_TYPE, "application/json");
+            .header(ACCEPT, kind)
+            .header(CONTENT_TYPE, kind);
         if let Some((name, login)) = &self.login {
             request = request.header(name, login);
         }
-        self.exchange(request.body(Full::new(json.into())).map_err(not_made)?).await
+        self.exchange(request.body(Full::new(body.into())).map_err(not_made)?).await
     }
 
     /// Sends a request with these headers, and no others, and reads the whole answer.

@@ -1,7 +1,8 @@
 //! Stores that are Java programs: the Java that runs them, its heap, and whether the machine has memory for all of them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use store::{Availability, Bundle, CommandLine, Endpoint, OptionInfo, Place, StoreError, programs};
 use study::{Spec, Target};
@@ -112,10 +113,21 @@ impl Jvm {
 
     /// The start of a command line: heap, class path, and nothing written or heard outside the node's directory.
     pub(crate) fn command(&self, place: &Place) -> CommandLine {
+        self.with_classes(place, OsString::new())
+    }
+
+    /// As [`Jvm::command`], for a program that looks for its configuration, a file of this directory, among its classes.
+    pub(crate) fn command_reading(&self, place: &Place, configuration: &Path) -> CommandLine {
+        let mut first = configuration.as_os_str().to_owned();
+        first.push(":");
+        self.with_classes(place, first)
+    }
+
+    fn with_classes(&self, place: &Place, mut classes: OsString) -> CommandLine {
         let heap = self.heap_mib;
-        let mut classes = self.class_path.clone().into_os_string();
+        classes.push(&self.class_path);
         classes.push("/*");
-        let mut temporary = std::ffi::OsString::from("-Djava.io.tmpdir=");
+        let mut temporary = OsString::from("-Djava.io.tmpdir=");
         temporary.push(&place.directory);
         CommandLine::new(&self.java)
             .args([format!("-Xms{heap}m"), format!("-Xmx{heap}m")])

@@ -1,0 +1,68 @@
+//! What a gateway's answers mean, and which of them are not believed.
+
+use super::{Body, Trouble, fitting, found, pairs, refused};
+use crate::shared::http::{Answered, Bytes};
+
+fn answered(status: u16, body: &'static str) -> Answered {
+    Answered { status, body: Bytes::from_static(body.as_bytes()), headers: Default::default() }
+}
+
+fn read(body: &str) -> Result<Vec<(Vec<u8>, Vec<u8>)>, String> {
+    let mut rows = Vec::new();
+    let ended = pairs(body.as_bytes(), |key, value| rows.push((key.to_vec(), value.to_vec())));
+    ended.map(|()| rows).map_err(Trouble::words)
+}
+
+#[test]
+fn rows_are_read_with_their_one_cell_and_nothing_else_is_taken_for_a_row() {
+    let row = r#"{"key":"AP8=","Cell":[{"column":"Zjp2","timestamp":1,"$":"dg=="}]}"#;
+    let rows = read(&format!(r#"{{"Row":[{row},{row}]}}"#)).unwrap();
+    assert_eq!(rows, [(vec![0, 255], b"v".to_vec()), (vec![0, 255], b"v".to_vec())]);
+    assert_eq!(read(r#"{"Row":[]}"#), Ok(vec![]));
+    for nonsense in [
+        "",
+        "{}",
+        r#"{"Row":[{"key":"AP8=","Cell":[]}]}"#,
+        r#"{"Row":[{"key":"AP8=","Cell":[{"column":"Zjp3","$":"dg=="}]}]}"#,
+        r#"{"Row":[{"key":"AP8=","Cell":[{"column":"Zjp2","$":"not base64"}]}]}"#,
+        r#"{"Row":[{"key":"AP8=","Cell":[{"column":"Zjp2","$":"dg=="},{"column":"Zjp2","$":"dg=="}]}]}"#,
+    ] {
+        assert!(read(nonsense).is_err(), "{nonsense}");
+    }
+}
+
+#[test]
+fn a_row_that_is_not_there_is_told_from_a_table_that_is_not_there() {
+    assert!(matches!(found(answered(404, "Not found\r\n")), Ok(None)));
+    assert!(matches!(found(answered(404, "No rows found.\r\n")), Ok(None)));
+    assert!(matches!(found(answered(200, "")), Ok(Some(_))));
+    for (status, body) in
+        [(404, "Not found\nTableNotFoundException: kvtrial\n\tat java"), (404, ""), (503, "Unavailable")]
+    {
+        assert!(matches!(found(answered(status, body)), Err(Trouble::Refused(_))), "{status} {body}");
+    }
+    let words = refused(&answered(404, "Not found\norg.apache.X: kvtrial\n\tat java\n\tat java")).words();
+    assert_eq!(words, "HTTP 404: Not found: org.apache.X: kvtrial");
+}
+
+#[test]
+fn a_body_is_json_with_keys_and_values_in_base64() {
+    let mut body = Body::default();
+    body.row(b"\0\xff", &[b"new", b""]);
+    body.row(b"k", &[b"v"]);
+    let body: serde_json::Value = serde_json::from_str(&body.ended()).unwrap();
+    assert_eq!(body["Row"][0]["key"], "AP8=");
+    assert_eq!(body["Row"][0]["Cell"][0]["$"], "bmV3");
+    assert_eq!(body["Row"][0]["Cell"][1]["$"], "");
+    assert_eq!(body["Row"][1]["Cell"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_batch_is_cut_where_it_gets_long_and_one_pair_is_always_taken() {
+    let large = vec![0; 700 << 10];
+    let pairs: [(&[u8], &[u8]); 3] = [(b"a", &large), (b"b", b"1"), (b"c", &large)];
+    let pairs: Vec<_> = pairs.iter().collect();
+    assert_eq!((fitting(&pairs), fitting(&pairs[2..])), (2, 1));
+    let huge = vec![0; 2 << 20];
+    assert_eq!(fitting(&[&(b"a", &huge)]), 1);
+}
