@@ -5,6 +5,7 @@
 //! * [`messages`]: short texts, shipped with the program, generated or read, and their tokens.
 //! * [`fans`]: fan profiles, read from either of their formats, shipped with the program, or generated.
 //! * [`items`]: items of variable size, made from their numbers.
+//! * [`sets`]: sets of 64-bit ids, generated with a known overlap or read.
 //! * [`docs`]: JSON documents with ids, read from JSON lines or CSV, shipped with the program, or generated.
 //! * [`splitmix`], [`wyrand`]: random numbers whose bytes are fixed for ever, and fast ones.
 //! * [`weights`]: draws by integer weights, what the generators are made of.
@@ -25,6 +26,7 @@ pub mod lines;
 pub mod messages;
 pub mod names;
 pub mod scramble;
+pub mod sets;
 pub mod splitmix;
 pub mod weights;
 pub mod wyrand;

@@ -58,6 +58,8 @@ pub struct JobInfo {
     pub presets: &'static [Preset],
     /// Reads a plan file (`--plan`) as parameters, where the job has such a format.
     pub plan: Option<fn(&str) -> Result<PlanFile, JobError>>,
+    /// The stores it runs on where the user names none; empty: every embedded store of the build.
+    pub stores: &'static [&'static str],
 }
 
 /// What a plan file says.

@@ -47,6 +47,7 @@ pub static JOB: JobInfo = JobInfo {
     query: None,
     presets: preset::PRESETS,
     plan: None,
+    stores: &[],
 };
 
 /// How bytes are appended.

@@ -54,6 +54,7 @@ pub static JOB: JobInfo = JobInfo {
     query: None,
     plan: None,
     presets: preset::PRESETS,
+    stores: &[],
 };
 
 struct Bulk {

@@ -35,6 +35,7 @@ pub static JOB: JobInfo = JobInfo {
     query: Some(QueryInfo { key: "TERM", holds: Holds::Counters, render }),
     presets: preset::PRESETS,
     plan: None,
+    stores: &[],
 };
 
 /// How a counter is incremented.

@@ -56,6 +56,7 @@ pub static JOB: JobInfo = JobInfo {
     query: None,
     plan: None,
     presets: preset::PRESETS,
+    stores: &[],
 };
 
 /// How a row is inserted.

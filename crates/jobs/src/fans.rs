@@ -56,6 +56,7 @@ pub static JOB: JobInfo = JobInfo {
     query: Some(QueryInfo { key: "PAGE", holds: Holds::Values, render: query::render }),
     presets: preset::PRESETS,
     plan: None,
+    stores: &[],
 };
 
 /// The data set with all that is derived from it and shared by all trials.

@@ -60,6 +60,7 @@ pub static JOB: JobInfo = JobInfo {
     query: None,
     presets: preset::PRESETS,
     plan: None,
+    stores: &[],
 };
 
 /// Which items are read back.

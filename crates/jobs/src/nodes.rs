@@ -60,6 +60,7 @@ pub static JOB: JobInfo = JobInfo {
     query: None,
     presets: &[],
     plan: None,
+    stores: &[],
 };
 
 /// Which way the number of nodes changes.

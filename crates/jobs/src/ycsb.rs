@@ -40,6 +40,7 @@ pub static JOB: JobInfo = JobInfo {
     query: None,
     presets: &[],
     plan: Some(plan::parse),
+    stores: &[],
 };
 
 /// What reading back found.

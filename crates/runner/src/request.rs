@@ -215,6 +215,7 @@ impl Request {
         let in_memory = match cell.info.class {
             Class::Baseline(_) => true,
             Class::Network => capabilities.durability == Durability::None,
+            Class::Library => true,
             Class::Embedded | Class::Distributed => false,
         };
         let (free, room) = match in_memory {

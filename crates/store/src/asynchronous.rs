@@ -35,7 +35,7 @@ mod reply;
 mod timer;
 mod wake;
 
-pub use brief::brief;
+pub use brief::{brief, runtime};
 pub use reply::{BufferedReply, ReplyBuffer};
 
 use crate::{Executor, Operation, OwnedOperation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};

@@ -1,6 +1,6 @@
 //! What a store does natively, and how large a key and a value may be.
 
-use crate::{OperationKind, OperationSet, Support};
+use crate::{OperationKind, OperationSet, SetWay, Support};
 use study::{BudgetLayer, Durability};
 
 /// Comparison classes: numbers of different classes are not ranked together unless asked.
@@ -8,6 +8,8 @@ use study::{BudgetLayer, Durability};
 pub enum Class {
     /// It shows what operations cost up to this layer, such as `null`, `ram` and `echo`.
     Baseline(BudgetLayer),
+    /// A data structure of a library in kvtrial's own memory.
+    Library,
     /// A library in this process.
     Embedded,
     /// One server process.
@@ -21,6 +23,7 @@ impl Class {
     pub fn name(self) -> &'static str {
         match self {
             Class::Baseline(_) => "baseline",
+            Class::Library => "library",
             Class::Embedded => "embedded",
             Class::Network => "network",
             Class::Distributed => "distributed",
@@ -85,6 +88,8 @@ pub struct Capabilities {
     pub compaction: Support,
     /// Whether it counts and sums over JSON documents itself ([`Store::reduce`](crate::Store::reduce)).
     pub reduction: Support,
+    /// How it keeps and combines sets of ids itself ([`Store::set_keeper`](crate::Store::set_keeper)); `None`: it does not.
+    pub sets: Option<SetWay>,
 }
 
 impl Capabilities {
@@ -100,6 +105,7 @@ impl Capabilities {
         durability: Durability::None,
         compaction: Support::Absent,
         reduction: Support::Absent,
+        sets: None,
     };
 
     /// Whether the store has this operation itself.

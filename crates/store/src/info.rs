@@ -236,6 +236,8 @@ impl StoreInfo {
             || matches!(&spec.target, Target::Server(authority) if authority.addresses.len() > 1);
         match self.class {
             Class::Network if spread => Class::Distributed,
+            // Then it is measured for its own sake.
+            Class::Baseline(_) if self.declared(spec).sets.is_some() => Class::Library,
             class => class,
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::layers::shard::Spread;
 use crate::{
-    Capabilities, Facts, Happening, Holding, OperationKind, Reduction, ReductionGroup, Session, SessionPlan, Store,
-    StoreError, Sweep, Swept, Threading,
+    Capabilities, Facts, Happening, Holding, OperationKind, Reduction, ReductionGroup, Session, SessionPlan, SetKeeper,
+    SetPlan, Store, StoreError, Sweep, Swept, Threading,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -126,5 +126,10 @@ impl<L: Layered> Store for L {
     fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         self.hand_down()?;
         self.beneath().reduce(reduction, patience)
+    }
+
+    fn set_keeper(&self, plan: SetPlan, patience: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
+        self.hand_down()?;
+        self.beneath().set_keeper(plan, patience)
     }
 }

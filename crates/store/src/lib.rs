@@ -116,6 +116,7 @@ mod resent;
 pub mod routed;
 mod server;
 mod session;
+mod sets;
 
 pub mod size;
 mod sweep;
@@ -140,6 +141,7 @@ pub use server::{CommandLine, ServerPlan};
 pub use session::{
     Executor, Facts, Happening, Heed, Holding, Session, SessionPlan, Sink, Slot, Store, Threading, Until,
 };
+pub use sets::{SET_RESULT_KEY, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, set_key};
 pub use study::Role;
 pub use sweep::{Sweep, Swept};
 pub use whole::{FieldPath, Reduction, ReductionGroup, Support};

@@ -1,7 +1,10 @@
 //! An opened store, and one worker thread's handle on it.
 
 use crate::layers::shard::Spread;
-use crate::{Capabilities, Operation, OperationKind, Reduction, ReductionGroup, Reply, StoreError, Sweep, Swept};
+use crate::{
+    Capabilities, Operation, OperationKind, Reduction, ReductionGroup, Reply, SetKeeper, SetPlan, StoreError, Sweep,
+    Swept,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -320,5 +323,15 @@ pub trait Store: Send + Sync {
     fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         let _ = (reduction, patience);
         Err(StoreError::Session("this store has no reduction".into()))
+    }
+
+    /// Sets of ids, empty, kept in the store's way. Asked only of stores whose [`Capabilities::sets`] names one; `patience` is the longest
+    /// a server may take for one request.
+    ///
+    /// # Errors
+    /// In the store's words.
+    fn set_keeper(&self, plan: SetPlan, patience: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
+        let _ = (plan, patience);
+        Err(StoreError::Session("this store has no sets of its own".into()))
     }
 }

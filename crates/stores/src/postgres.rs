@@ -17,6 +17,8 @@ mod bounded;
 mod client;
 mod layout;
 #[cfg(feature = "postgres")]
+mod sets;
+#[cfg(feature = "postgres")]
 mod setup;
 
 use crate::shared::driver::{built, driver};
@@ -25,7 +27,7 @@ use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
     Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
-    OptionInfo, Overflow, Place, ServerPlan, StoreError, StoreInfo, Support, programs,
+    OptionInfo, Overflow, Place, ServerPlan, SetPrecision, SetWay, StoreError, StoreInfo, Support, programs,
 };
 use study::{Durability, Spec, Transport};
 
@@ -63,7 +65,7 @@ const TCP: StoreInfo = StoreInfo {
     options: OPTIONS,
     install: INSTALL,
     licence: "PostgreSQL",
-    declares: |spec| layout::Layout::of(spec).capabilities(),
+    declares,
     probe,
     opener: Opener::Server {
         plan: |spec, place| plan(spec, place, Transport::Tcp),
@@ -88,11 +90,22 @@ pub static STORES: &[StoreInfo] = &[
     },
 ];
 
+/// The option that is kvtrial's, not the server's.
+const WAY: &str = "way";
+
+/// Its values, the default first.
+const SET_WAYS: &[&str] = &["sql", "intarray", "elements"];
+
 const OPTIONS: &[OptionInfo] = &[
     OptionInfo::one_of(
         "layout",
         layout::NAMES,
         "how values lie: bytes in a column, text in an hstore, or text in a jsonb document",
+    ),
+    OptionInfo::one_of(
+        WAY,
+        SET_WAYS,
+        "how it keeps sets of ids (job sets): a table per set, an array per set by the extension intarray, or a row per id",
     ),
     OptionInfo::text("shared_buffers", "memory for pages, e.g. 512MB [128MB]").tuned(&["128MB", "32MB", "512MB"]),
     OptionInfo::one_of("wal_compression", &["off", "on"], "whether page images in the log are compressed")
@@ -101,6 +114,17 @@ const OPTIONS: &[OptionInfo] = &[
     TLS,
     CA,
 ];
+
+fn declares(spec: &Spec) -> Capabilities {
+    Capabilities { sets: set_way(spec), ..layout::Layout::of(spec).capabilities() }
+}
+
+/// The way a spec asks for to keep sets of ids.
+fn set_way(spec: &Spec) -> Option<SetWay> {
+    let asked = spec.options.get(WAY).map_or(SET_WAYS[0], String::as_str);
+    let own = SET_WAYS.iter().copied().find(|way| *way == asked && *way != "elements");
+    own.map(|name| SetWay { name, precision: SetPrecision::Exact })
+}
 
 fn program(name: &str) -> Option<PathBuf> {
     programs::find(&[name], &DIRECTORIES)
@@ -150,7 +174,7 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
     run = setting(run, &format!("port={port}"));
     // Not in /dev/shm, where a server that is killed leaves it: in its own directory, which is removed.
     run = setting(run, "dynamic_shared_memory_type=mmap");
-    for (name, value) in spec.options.iter().filter(|(name, _)| *name != "layout") {
+    for (name, value) in spec.options.iter().filter(|(name, _)| !["layout", WAY].contains(&name.as_str())) {
         run = setting(run, &format!("{name}={value}"));
     }
     let endpoint = match transport {

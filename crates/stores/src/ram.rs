@@ -7,15 +7,18 @@
 
 mod lines;
 mod maps;
+mod sets;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
     Availability, BUILT_IN, Capabilities, Class, Counter, Expected, Facts, Holding, Opener, Operation, OperationKind,
-    OperationSet, OptionInfo, Overflow, Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo,
-    Threading,
+    OperationSet, OptionInfo, Overflow, Reply, RowBuffer, Session, SessionPlan, SetKeeper, SetPlan, SetWay, Store,
+    StoreError, StoreInfo, Threading,
 };
 use study::{BudgetLayer, Durability, Spec};
 
@@ -35,10 +38,16 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
             "sharded: many small hash tables, each with a lock; lines: kvtrial's own, a cache line per record; else one map of that library behind one lock",
         ),
         OptionInfo::one_of("shards", &["64", "4096"], "tables of map=sharded; more of them rehash less at once"),
+        OptionInfo::one_of(
+            "way",
+            sets::NAMES,
+            "how it keeps sets of ids (job sets): each id a key, or a data structure of its own; it then is compared with other \
+             libraries, not as a baseline",
+        ),
     ],
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
-    declares: |spec| if library(spec) == SHARDED { CAPABILITIES } else { maps::CAPABILITIES },
+    declares,
     probe: || Availability::Found(concat!("ram ", env!("CARGO_PKG_VERSION")).into()),
     opener: Opener::Embedded(|spec, _| open(spec)),
 }];
@@ -73,11 +82,23 @@ fn library(spec: &Spec) -> &str {
     spec.options.iter().find(|(name, _)| name.as_str() == "map").map_or(SHARDED, |(_, value)| value)
 }
 
+fn declares(spec: &Spec) -> Capabilities {
+    match library(spec) {
+        SHARDED => Capabilities { sets: sets::of(spec), ..CAPABILITIES },
+        _ => maps::CAPABILITIES,
+    }
+}
+
 fn open(spec: &Spec) -> Result<Box<dyn Store>, StoreError> {
+    let way = sets::of(spec);
+    if way.is_some() && (library(spec) != SHARDED || spec.options.contains_key("shards")) {
+        let problem = "way= keeps sets in a data structure of its own; leave map= and shards= out".into();
+        return Err(StoreError::Unsupported { store: "ram".into(), problem });
+    }
     let shards = spec.options.iter().find(|(name, _)| name.as_str() == "shards").map(|(_, value)| value.as_str());
     match (library(spec), shards) {
-        (SHARDED, Some("4096")) => Ok(Box::new(Ram::new(4096))),
-        (SHARDED, _) => Ok(Box::new(Ram::new(SHARDS))),
+        (SHARDED, Some("4096")) => Ok(Box::new(Ram::new(4096, None))),
+        (SHARDED, _) => Ok(Box::new(Ram::new(SHARDS, way))),
         (LINES, None) => Ok(lines::open()),
         (library, None) => maps::open(library),
         (library, Some(_)) => {
@@ -89,18 +110,27 @@ fn open(spec: &Spec) -> Result<Box<dyn Store>, StoreError> {
 
 struct Ram {
     map: Arc<ShardedMap>,
+    capabilities: Capabilities,
 }
 
 impl Ram {
-    fn new(shards: usize) -> Ram {
+    fn new(shards: usize, sets: Option<SetWay>) -> Ram {
         let shards = (0..shards).map(|_| Shard(Mutex::default())).collect();
-        Ram { map: Arc::new(ShardedMap { hasher: DefaultHashBuilder::default(), shards }) }
+        Ram {
+            map: Arc::new(ShardedMap { hasher: DefaultHashBuilder::default(), shards }),
+            capabilities: Capabilities { sets, ..CAPABILITIES },
+        }
     }
 }
 
 impl Store for Ram {
     fn capabilities(&self) -> &Capabilities {
-        &CAPABILITIES
+        &self.capabilities
+    }
+
+    fn set_keeper(&self, plan: SetPlan, _: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
+        let keeper = self.capabilities.sets.and_then(|way| sets::keeper(way, plan));
+        keeper.ok_or_else(|| StoreError::Session("ram keeps sets in a way of its own only with way=".into()))
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
@@ -114,7 +144,8 @@ impl Store for Ram {
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
-        let config = [("shards".to_owned(), self.map.shards.len().to_string())].into();
+        let mut config = BTreeMap::from([("shards".to_owned(), self.map.shards.len().to_string())]);
+        config.extend(self.capabilities.sets.map(|way| ("way".to_owned(), way.name.to_owned())));
         Ok(Facts { product: "ram".into(), version: env!("CARGO_PKG_VERSION").into(), config })
     }
 

@@ -4,16 +4,17 @@ pub(crate) mod facts;
 mod item;
 pub(crate) mod latency;
 mod resp;
+mod sets;
 
 pub(crate) use facts::answer;
 pub(crate) use resp::{Login, Resp, Script};
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use store::tls::{CA, TLS};
 use store::{
     Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener,
-    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError,
-    StoreInfo, Threading, programs, wire,
+    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, SetKeeper, SetPlan,
+    Store, StoreError, StoreInfo, Threading, programs, wire,
 };
 use study::{Durability, Spec, Target, Transport};
 
@@ -22,6 +23,9 @@ pub(crate) const INSTALL_VALKEY: &str = "apt-get install valkey-server (from Deb
 
 pub(crate) const DURABILITIES: &[Durability] =
     &[Durability::None, Durability::Os, Durability::Second, Durability::Commit];
+
+/// The option that is kvtrial's, not the server's.
+const WAY: &str = "way";
 
 const OPTIONS: &[OptionInfo] = &[
     OptionInfo::text("program", "the server program, to compare versions [the one on PATH]"),
@@ -38,6 +42,11 @@ const OPTIONS: &[OptionInfo] = &[
         .tuned(&["yes", "no"]),
     OptionInfo::text("hash-max-listpack-entries", "fields up to which a hash is kept as a list [128]")
         .tuned(&["128", "0", "512"]),
+    OptionInfo::one_of(
+        WAY,
+        sets::NAMES,
+        "how it keeps sets of ids (job sets): SADD and SINTERCARD, SETBIT and BITOP over an index, PFADD and PFCOUNT, or a key per id",
+    ),
     TLS,
     CA,
 ];
@@ -96,7 +105,7 @@ const REDIS: StoreInfo = StoreInfo {
     options: OPTIONS,
     install: INSTALL_REDIS,
     licence: "BSD-3-Clause to 7.2; later AGPLv3, RSALv2 or SSPLv1",
-    declares: |_| CAPABILITIES,
+    declares: |spec| Capabilities { sets: sets::way(spec), ..CAPABILITIES },
     probe: || Product::Redis.probe(),
     opener: Opener::Server {
         plan: |spec, place| plan(spec, place, Product::Redis, Transport::Tcp),
@@ -200,7 +209,7 @@ fn plan(spec: &Spec, place: &mut Place, product: Product, transport: Transport) 
     if !spec.options.contains_key("maxmemory-policy") {
         run = run.args(["--maxmemory-policy", "noeviction"]);
     }
-    for (name, value) in spec.options.iter().filter(|(name, _)| *name != "program") {
+    for (name, value) in spec.options.iter().filter(|(name, _)| !["program", WAY].contains(&name.as_str())) {
         run = run.arg(format!("--{name}")).arg(value);
     }
     Ok(ServerPlan { files, ..ServerPlan::new(run, endpoint) }.into())
@@ -208,7 +217,7 @@ fn plan(spec: &Spec, place: &mut Place, product: Product, transport: Transport) 
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let endpoint = store::only(nodes)?;
-    if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
+    if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().find(|name| *name != WAY)) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
             problem: format!(
@@ -222,7 +231,7 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     };
     let server = facts::Server::ask(endpoint, known)?;
     let durability = server.durability.or(spec.durability).unwrap_or(DURABILITIES[0]);
-    let capabilities = Capabilities { durability, ..CAPABILITIES };
+    let capabilities = Capabilities { durability, sets: sets::way(spec), ..CAPABILITIES };
     let script = server.script;
     Ok(Box::new(Redis { endpoint: endpoint.clone(), known, script, capabilities, opened: SystemTime::now() }))
 }
@@ -255,6 +264,13 @@ impl Store for Redis {
 
     fn holding(&self) -> Result<Holding, StoreError> {
         facts::holding(&self.endpoint)
+    }
+
+    fn set_keeper(&self, plan: SetPlan, patience: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
+        let Some(way) = self.capabilities.sets else {
+            return Err(StoreError::Session("with way=elements it keeps no sets of its own".into()));
+        };
+        Ok(Box::new(sets::RedisSets::open(&self.endpoint, way, plan, patience)?))
     }
 
     fn happened(&self) -> Vec<Happening> {

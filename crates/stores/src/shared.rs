@@ -1,8 +1,9 @@
 //! What several adapters stand on: ways to open a library, engines that are alike, a server two adapters share, one HTTP client,
-//! signed requests, Java, npm, base64.
+//! signed requests, Java, npm, base64, numbers for ids.
 
 pub(crate) mod aws;
 pub(crate) mod base64;
+pub(crate) mod bit_sets;
 pub(crate) mod cabinet;
 pub(crate) mod driver;
 pub(crate) mod dylib;
@@ -11,6 +12,7 @@ pub(crate) mod embedded;
 pub(crate) mod fuzz;
 #[cfg(feature = "http")]
 pub(crate) mod http;
+pub(crate) mod id_index;
 pub(crate) mod jvm;
 pub(crate) mod log_structured;
 pub(crate) mod mariadb;

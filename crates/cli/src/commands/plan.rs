@@ -115,11 +115,15 @@ fn settings(arguments: &RunArguments) -> Result<Settings, CommandFailure> {
     })
 }
 
-/// The stores asked for, or every embedded one built in (the same on every machine), behind the baselines.
+/// The stores asked for, or those the job names, or every embedded one built in (the same on every machine), behind the baselines.
 fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, CommandFailure> {
     let mut specs = target::specs(&arguments.stores, arguments.host.as_deref(), arguments.port)?;
     let asked = if specs.is_empty() { Asked::Added } else { Asked::ByName };
-    if specs.is_empty() {
+    let own = jobs::find(&arguments.job).map_or(&[][..], |job| job.stores);
+    if specs.is_empty() && !own.is_empty() {
+        let own: Vec<String> = own.iter().map(|&spec| spec.to_owned()).collect();
+        specs = target::specs(&own, None, None)?;
+    } else if specs.is_empty() {
         let found = |info: &&StoreInfo| info.class == Class::Embedded && info.is_built_in();
         specs = stores::all().filter(found).map(|info| Spec::private(info.name)).collect();
     }

@@ -8,7 +8,10 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 /// A current-thread runtime.
-fn runtime() -> Result<Runtime, StoreError> {
+///
+/// # Errors
+/// When the system gives none.
+pub fn runtime() -> Result<Runtime, StoreError> {
     let build = Builder::new_current_thread().enable_all().build();
     build.map_err(|error| StoreError::Session(format!("no runtime for the driver: {error}")))
 }

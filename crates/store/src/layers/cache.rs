@@ -76,7 +76,7 @@ const NATIVE: OperationSet = OperationSet::BASIC.and(&[
 ]);
 
 fn declares(beneath: Capabilities) -> Capabilities {
-    Capabilities { native: NATIVE, counter: None, durability: Durability::None, ..beneath }
+    Capabilities { native: NATIVE, counter: None, sets: None, durability: Durability::None, ..beneath }
 }
 
 struct Cached {

@@ -78,8 +78,9 @@ enum Kind {
 /// Two rings have no operation that takes its key as it finds it: another client may write the key down elsewhere meanwhile.
 fn declares(spec: &Spec, beneath: Capabilities) -> Capabilities {
     match spec.options.get(SHARD).is_some_and(|shard| shard == RINGS) {
-        true => Capabilities { native: OperationSet::BASIC, counter: None, ..beneath },
-        false => beneath,
+        true => Capabilities { native: OperationSet::BASIC, counter: None, sets: None, ..beneath },
+        // A set lies on one node, its union with another's on none.
+        false => Capabilities { sets: None, ..beneath },
     }
 }
 

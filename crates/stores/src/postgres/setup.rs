@@ -3,6 +3,7 @@
 use super::bounded::{Believed, Bounded};
 use super::client::{Client, Line};
 use super::layout::{HSTORE_IN_SIGHT, Layout};
+use super::sets::PostgresSets;
 use super::{DURABILITIES, USUAL_PORT};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,8 +13,8 @@ use store::asynchronous::{Async, brief};
 #[cfg(feature = "tls")]
 use store::tls::Trust;
 use store::{
-    Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
-    Threading,
+    Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan, SetKeeper,
+    SetPlan, Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec, Target};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -74,7 +75,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
             ),
         });
     }
-    let capabilities = Capabilities { durability, ..layout.capabilities() };
+    let capabilities = Capabilities { durability, ..super::declares(spec) };
     Ok(Box::new(Postgres { endpoint: endpoint.clone(), layout, capabilities, resent: Resent::default() }))
 }
 
@@ -328,6 +329,13 @@ impl Store for Postgres {
             client.batch_execute("VACUUM FULL kvtrial.kv").await?;
             client.batch_execute("CHECKPOINT").await
         })
+    }
+
+    fn set_keeper(&self, plan: SetPlan, patience: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
+        let Some(way) = self.capabilities.sets else {
+            return Err(StoreError::Session("with way=elements it keeps no sets of its own".into()));
+        };
+        Ok(Box::new(PostgresSets::open(&self.endpoint, way, plan, patience)?))
     }
 
     fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {

@@ -22,8 +22,8 @@ impl Sharded {
     pub fn new(nodes: Vec<Box<dyn Store>>, spread: Spread) -> Sharded {
         let beneath = nodes[0].capabilities().clone();
         let capabilities = match spread.lookup_nodes() {
-            0 => beneath,
-            _ => Capabilities { native: OperationSet::BASIC, counter: None, ..beneath },
+            0 => Capabilities { sets: None, ..beneath },
+            _ => Capabilities { native: OperationSet::BASIC, counter: None, sets: None, ..beneath },
         };
         Sharded { nodes, spread: Arc::new(spread), capabilities }
     }
