@@ -45,7 +45,7 @@ pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Ruling, Threshold,
 pub use growth::growth_facts;
 pub use metric::{Better, Metric, Unit, records_per_operation};
 pub use pairing::{Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
-pub use ranking::{Group, Part, Rank, RankedCell, common_parameters, groups, parts, ranking};
+pub use ranking::{Group, Part, Precision, Rank, RankedCell, common_parameters, groups, parts, ranking};
 pub use separation::{Shown, separate};
 pub use stalls::stalls;
 pub use summary::{median_trial, settle_unrun, summarise};

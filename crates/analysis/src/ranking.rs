@@ -14,19 +14,40 @@ pub struct Part<'a> {
     pub cells: Vec<&'a Cell>,
 }
 
-/// Cells of one part that share a ranking: one class, one durability level, one measure.
+/// Cells of one part that share a ranking: one class, one durability level, one precision, one measure.
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
-    /// `baseline`, `embedded`, `network` or `distributed`.
+    /// `baseline`, `library`, `embedded`, `network` or `distributed`.
     pub class: &'a str,
     /// The level all of them keep; `None` for baselines.
     pub durability: Option<Durability>,
+    /// Whether they answer exactly: an estimate never competes with a count.
+    pub precision: Precision,
     /// What they are ranked by.
     pub metric: Metric,
     /// Ranked cells, best first; then cells without figures and void ones.
     pub cells: Vec<RankedCell<'a>>,
     /// Cells that share a place although the first of the two is shown to be better: a third cannot be separated from either.
     pub within_ties: Vec<(&'a Cell, &'a Cell)>,
+}
+
+/// Whether the answers of cells are exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Precision {
+    /// They are.
+    Exact,
+    /// They are estimates, right within the error that theory gives.
+    Estimate,
+}
+
+impl Precision {
+    /// Of a cell, as its job says.
+    pub fn of(cell: &Cell) -> Precision {
+        match cell.answer.facts.get("exact") {
+            Some(exact) if exact == false => Precision::Estimate,
+            _ => Precision::Exact,
+        }
+    }
 }
 
 /// A cell and its rank within its group.
@@ -135,6 +156,7 @@ pub(crate) enum Kinds {
 pub(crate) struct Listed<'a> {
     class: &'a str,
     durability: Option<Durability>,
+    precision: Precision,
     metric: Metric,
     /// Those with figures to be believed.
     pub ranked: Vec<&'a Cell>,
@@ -149,16 +171,18 @@ pub(crate) fn listed<'a>(cells: &[&'a Cell], kinds: Kinds) -> Vec<Listed<'a>> {
             Kinds::Apart if cell.baseline => "baseline",
             Kinds::Apart => cell.class.as_str(),
         };
-        let order = ["baseline", "embedded", "network", "distributed"].iter().position(|it| *it == class);
-        let durability = cell.durability.filter(|_| kinds == Kinds::Apart && class != "baseline");
-        (order.unwrap_or(usize::MAX), class, durability, Metric::ranking(cell))
+        let order = ["baseline", "library", "embedded", "network", "distributed"].iter().position(|it| *it == class);
+        // What is in this process's memory is gone with it, and promises nothing else.
+        let in_memory = ["baseline", "library"].contains(&class);
+        let durability = cell.durability.filter(|_| kinds == Kinds::Apart && !in_memory);
+        (order.unwrap_or(usize::MAX), class, durability, Precision::of(cell), Metric::ranking(cell))
     };
     let mut keys: Vec<_> = cells.iter().map(|cell| key(cell)).collect();
     keys.sort_unstable();
     keys.dedup();
     keys.into_iter()
         .map(|group| {
-            let (_, class, durability, metric) = group;
+            let (_, class, durability, precision, metric) = group;
             let believed = |cell: &&Cell| cell.verdict.is_ranked() && metric.of_cell(cell).is_some();
             let (mut ranked, rest): (Vec<&Cell>, Vec<&Cell>) =
                 cells.iter().copied().filter(|cell| key(cell) == group).partition(believed);
@@ -169,7 +193,7 @@ pub(crate) fn listed<'a>(cells: &[&'a Cell], kinds: Kinds) -> Vec<Listed<'a>> {
                 (Some(figure), Better::Higher) => -figure.value,
             };
             ranked.sort_by(|a, b| badness(a).total_cmp(&badness(b)));
-            Listed { class, durability, metric, ranked, rest }
+            Listed { class, durability, precision, metric, ranked, rest }
         })
         .collect()
 }
@@ -199,7 +223,8 @@ impl<'a> Listed<'a> {
         let unranked = self.rest.iter().map(|cell| RankedCell { cell, rank: Rank::Unranked });
         let cells =
             self.ranked.iter().zip(ranks).map(|(cell, rank)| RankedCell { cell, rank }).chain(unranked).collect();
-        Group { class: self.class, durability: self.durability, metric: self.metric, cells, within_ties }
+        let Listed { class, durability, precision, metric, .. } = self;
+        Group { class, durability, precision, metric, cells, within_ties }
     }
 
     fn ranks(&self, order: &Order) -> Vec<Rank> {

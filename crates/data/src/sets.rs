@@ -61,9 +61,13 @@ enum Known {
 }
 
 impl IdSets {
-    /// Two sets of `ids` ids each, `common` of them in both.
-    pub fn generate(ids: u64, common: u64, kind: IdKind) -> IdSets {
-        let ranges = vec![0..ids, ids - common..2 * ids - common];
+    /// Two sets of `ids` ids each (fewer than 2^31), `common` of them in both; random ones rest on the seed.
+    pub fn generate(ids: u64, common: u64, kind: IdKind, seed: u64) -> IdSets {
+        let first = match kind {
+            IdKind::Random => seed << 32, // no seed shares an id with another
+            IdKind::Dense => 0,
+        };
+        let ranges = vec![first..first + ids, first + ids - common..first + 2 * ids - common];
         let added = ranges.iter().map(|range| range.clone().map(|at| kind.id(at)).collect()).collect();
         let name = match kind {
             IdKind::Random => "random",
@@ -71,7 +75,7 @@ impl IdSets {
         };
         IdSets {
             source_name: format!("two sets of {ids} {name} ids, {common} in both"),
-            digest: of_bytes(format!("{name} {ids} {common}").as_bytes()),
+            digest: of_bytes(format!("{name} {ids} {common} {first}").as_bytes()),
             names: vec!["a".into(), "b".into()],
             added,
             known: Known::Numbers(kind, ranges),
@@ -181,7 +185,7 @@ mod tests {
     fn generated_sets_have_the_overlap_that_was_asked_for() {
         for kind in [IdKind::Random, IdKind::Dense] {
             for (ids, common) in [(1000, 500), (1000, 0), (1000, 1000), (7, 3), (1, 1)] {
-                let sets = IdSets::generate(ids, common, kind);
+                let sets = IdSets::generate(ids, common, kind, 42);
                 let in_both = sets.added(0).iter().filter(|&&id| sets.added(1).contains(&id)).count() as u64;
                 assert_eq!((sets.added(0).len() as u64, sets.added(1).len() as u64, in_both), (ids, ids, common));
                 assert!((0..2).all(|set| sets.added(set).iter().all(|&id| sets.holds(set, id))));

@@ -87,9 +87,10 @@ impl<'env> Crew<'_, 'env> {
         let On { store, trial, settings, .. } = self.on;
         let clock = Clock::get();
         let phase = trial.phases().get(index).copied();
-        let begin = clock.now();
+        let (cpu, begin) = (thread_cpu(), clock.now());
         if let Some(result) = trial.whole(index, store, settings.whole_store_deadline()) {
-            return Ok(whole(result, Duration::from_nanos(clock.ns(clock.now() - begin))));
+            let elapsed = Duration::from_nanos(clock.ns(clock.now() - begin));
+            return Ok(whole(result, elapsed, thread_cpu() - cpu));
         }
         let settings = match phase {
             Some(Phase { timed: true, pace, .. }) => Settings { arrivals: self.arrivals(pace), ..*settings },

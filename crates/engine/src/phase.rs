@@ -51,8 +51,8 @@ pub(crate) struct ThreadEnd {
 }
 
 /// The outcome of a request to the store as a whole.
-pub(crate) fn whole(result: Result<(), StoreError>, elapsed: Duration) -> Outcome {
-    let mut outcome = Outcome { elapsed, ..Outcome::default() };
+pub(crate) fn whole(result: Result<(), StoreError>, elapsed: Duration, client_cpu: Duration) -> Outcome {
+    let mut outcome = Outcome { elapsed, client_cpu, ..Outcome::default() };
     outcome.counts.operations = 1;
     if let Err(error) = result {
         outcome.counts.errors = 1;

@@ -60,7 +60,7 @@ pub static JOB: JobInfo = JobInfo {
         "ram,way=sorted",
         "ram,way=bitmap",
         "ram,way=roaring",
-        "ram,way=indexed-roaring",
+        "ram,way=indexed",
         "ram,way=hll",
         "ram,way=theta",
     ],
@@ -93,7 +93,7 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
         Some(path) => IdSets::read(Path::new(path)).map_err(|error| JobError(error.to_string()))?,
         None => {
             fits(ids)?;
-            IdSets::generate(ids, (ids as f64 * overlap).round() as u64, kind)
+            IdSets::generate(ids, (ids as f64 * overlap).round() as u64, kind, request.seed & u64::from(u32::MAX))
         }
     };
     Ok(Box::new(Sets { truth: Truth::of(&sets), sets }))

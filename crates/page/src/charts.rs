@@ -7,6 +7,7 @@ pub(crate) mod latency;
 pub(crate) mod ranking;
 pub(crate) mod rate;
 pub(crate) mod resources;
+pub(crate) mod sets;
 pub(crate) mod sweep;
 mod thin;
 pub(crate) mod time;

@@ -4,7 +4,7 @@ use crate::figures;
 use crate::identity::label;
 use crate::sweep_words::sweep_sentences;
 use crate::view::Grouped;
-use analysis::{Better, Group, Metric, Rank};
+use analysis::{Better, Group, Metric, Precision, Rank};
 use stats::{Bootstrap, Estimate};
 use study::{Cell, Status, Study};
 
@@ -65,12 +65,17 @@ pub(crate) fn listed<'a>(group: &Group<'a>) -> Vec<&'a Cell> {
 /// `embedded stores with durability os`, `stores on a server with durability commit (as the server says)`.
 pub(crate) fn class(group: &Group<'_>) -> String {
     let class = match group.class {
+        "library" => "libraries",
         "embedded" => "embedded stores",
         "network" => "stores on a server",
         "distributed" => "distributed stores",
         other => other,
     };
-    words::level_in_words(group).map_or(class.into(), |level| format!("{class} with {level}"))
+    let class = match group.precision {
+        Precision::Exact => class.to_owned(),
+        Precision::Estimate => format!("{class} that estimate"),
+    };
+    words::level_in_words(group).map_or(class.clone(), |level| format!("{class} with {level}"))
 }
 
 /// What a group of several shows: the winner and by how much, what cannot be separated, the figures.

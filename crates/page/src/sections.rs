@@ -1,7 +1,7 @@
 //! Which charts a report has, and in which order.
 
 use crate::chart::{Chart, Section, SectionPart, shorten};
-use crate::charts::{budget, growth, latency, ranking, rate, resources, sweep, time, tune};
+use crate::charts::{budget, growth, latency, ranking, rate, resources, sets, sweep, time, tune};
 use crate::identity::Identities;
 use crate::view::Grouped;
 use std::collections::BTreeSet;
@@ -73,6 +73,19 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
                     label: it.part.label.clone(),
                     words: budget::words(&it.part.cells),
                     charts: budget::chart(&it.part.cells, &it.part.label, batches).into_iter().collect(),
+                })
+                .collect(),
+        },
+        Section {
+            id: "sets",
+            title: "Sets of ids",
+            intro: "What counting exactly costs, and what estimating saves and errs.".into(),
+            parts: grouped
+                .iter()
+                .map(|it| SectionPart {
+                    label: it.part.label.clone(),
+                    words: words::sets::sentences(&it.part.cells).collect(),
+                    charts: sets::charts(&it.part.cells, &it.part.label, identities),
                 })
                 .collect(),
         },

@@ -1,5 +1,6 @@
 //! Do all stores agree?
 
+use analysis::Precision;
 use study::Cell;
 
 /// A sentence about the answers of the cells of one part: the digest, and on how many stores it is equal. `None` when no store
@@ -28,7 +29,12 @@ pub(crate) fn agreement(cells: &[&Cell]) -> Option<String> {
         }
     };
     let (nothing, failed): (Vec<&Cell>, Vec<&Cell>) = silent.into_iter().partition(|cell| cell.baseline);
+    let estimates = |cell: &&Cell| Precision::of(cell) == Precision::Estimate;
+    let (estimated, failed): (Vec<&Cell>, Vec<&Cell>) = failed.into_iter().partition(estimates);
     let names = |cells: &[&Cell]| cells.iter().map(|cell| cell.store.as_str()).collect::<Vec<_>>().join(", ");
+    if !estimated.is_empty() {
+        text += &format!("; estimates from {}", names(&estimated));
+    }
     if !failed.is_empty() {
         text += &format!("; none from {}", names(&failed));
     }

@@ -27,6 +27,7 @@ mod plot;
 mod progress;
 mod rate_search;
 mod reasons;
+mod sets;
 mod spark;
 mod stores_table;
 mod study_table;

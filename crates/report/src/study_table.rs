@@ -8,7 +8,8 @@ use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::originals;
 use crate::phases;
 use crate::reasons;
-use analysis::{Group, Metric, Part, Rank, RankedCell, baseline, cost, spread};
+use crate::sets;
+use analysis::{Group, Metric, Part, Precision, Rank, RankedCell, baseline, cost, spread};
 use study::{BudgetLayer, Cell, Quantity, Status, Study};
 use words::{Batches, order, promise, shown_rate, units};
 
@@ -25,8 +26,11 @@ const COLUMNS: [Column; 9] = [
 ];
 const STORE: usize = 1;
 /// What a narrow terminal omits first: vs ram, vs null, the interval.
-const SPARE: [usize; 3] = [7, 6, 3];
+const SPARE: [usize; 3] = [VS_RAM, VS_NULL, 3];
 const RATE: usize = 4;
+const P99: usize = 5;
+const VS_NULL: usize = 6;
+const VS_RAM: usize = 7;
 
 /// The whole study in at most 80 columns: a table for every combination of parameters that vary, baselines first, classes and
 /// durability levels apart, fastest first, void cells last and unranked with their reasons beneath; then whether the stores agree,
@@ -47,7 +51,15 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         .collect();
     let mut columns = COLUMNS;
     columns[RATE].title = batches.map_or(columns[RATE].title, Batches::title);
-    let table = Table::fit_without(&columns, STORE, &SPARE, drawn.iter().flatten().flatten());
+    let silent = silent_columns(&grouped, &drawn);
+    let columns: Vec<Column> = without(&columns, &silent);
+    let spare: Vec<usize> = SPARE.into_iter().filter(|at| !silent.contains(at)).collect();
+    let spare: Vec<usize> = spare.iter().map(|at| at - silent.iter().filter(|gone| *gone < at).count()).collect();
+    let drawn: Vec<Vec<Vec<Row>>> = drawn
+        .iter()
+        .map(|groups| groups.iter().map(|rows| rows.iter().map(|row| without(row, &silent)).collect()).collect())
+        .collect();
+    let table = Table::fit_without(&columns, STORE, &spare, drawn.iter().flatten().flatten());
     for (part, _) in grouped.iter().filter(|(part, _)| !answers::all_agree(&part.cells)) {
         let whom = if part.label.is_empty() { String::new() } else { format!("{}: ", part.label) };
         let disagreement = answers::agreement(&part.cells).unwrap_or_default();
@@ -70,7 +82,8 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
                 text += &paragraph(&sentence, 1, 3, Style::Warning, colour);
             }
         }
-        text += &phases::of_cells(groups, Batches::stored(study).noun(), colour);
+        let sets = sets::of_cells(&part.cells, colour);
+        text += &if sets.is_empty() { phases::of_cells(groups, Batches::stored(study).noun(), colour) } else { sets };
         text.push('\n');
         text += &conclusions(&part.cells, groups, Batches::stored(study).noun(), colour);
     }
@@ -97,6 +110,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         }
     }
     let mut legend = legend(study, grouped.iter().flat_map(|(_, groups)| groups));
+    legend.retain(|(word, _)| !silent.iter().any(|at| COLUMNS[*at].title == *word));
     if let [first, more @ ..] = table.left_out().as_slice() {
         legend.retain(|(word, _)| word != first && !more.contains(word));
         let names = [more, &[*first]].concat().join(" and ");
@@ -107,6 +121,20 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         text += &paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour);
     }
     text
+}
+
+/// Columns of latencies and baselines that no row has anything for, where libraries are compared that are asked as a whole.
+fn silent_columns(grouped: &[(Part<'_>, Vec<Group<'_>>)], drawn: &[Vec<Vec<Row>>]) -> Vec<usize> {
+    if !grouped.iter().flat_map(|(_, groups)| groups).any(|group| group.class == "library") {
+        return Vec::new();
+    }
+    let is_silent = |at: &usize| drawn.iter().flatten().flatten().all(|row| row[*at].0 == "-");
+    [P99, VS_NULL, VS_RAM].into_iter().filter(is_silent).collect()
+}
+
+/// Those of a row that are not at these places.
+fn without<T: Clone>(row: &[T], gone: &[usize]) -> Vec<T> {
+    row.iter().enumerate().filter(|(at, _)| !gone.contains(at)).map(|(_, it)| it.clone()).collect()
 }
 
 fn title(study: &Study, colour: Colour) -> String {
@@ -163,12 +191,17 @@ fn unfinished(study: &Study) -> Option<String> {
 fn heading(group: &Group<'_>) -> String {
     let class = match group.class {
         "baseline" => return "Baselines: what client and job cost without a store".into(),
+        "library" => "Libraries: data structures in kvtrial's own memory",
         "embedded" => "Embedded: libraries in this process",
         "network" => "Network: one server each",
         "distributed" => "Distributed: several servers each",
         other => other,
     };
-    let Some(promise) = promise(group) else { return class.into() };
+    let class = match group.precision {
+        Precision::Exact => class.to_owned(),
+        Precision::Estimate => format!("{class} · estimates"),
+    };
+    let Some(promise) = promise(group) else { return class };
     let ranked = match group.metric {
         Metric::OpsPerS => " · ranked by OP/S",
         Metric::P99 => " · ranked by P99",
@@ -249,7 +282,11 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
         text += &paragraph(&note, 1, 3, Style::Warning, colour);
     }
     let nodes = words::nodes::sentences(cells).chain(words::faults::sentences(cells));
-    for sentence in nodes.chain(words::moves::sentences(cells)).chain(words::growth::sentences(cells)) {
+    for sentence in nodes
+        .chain(words::moves::sentences(cells))
+        .chain(words::growth::sentences(cells))
+        .chain(words::sets::sentences(cells))
+    {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
     text

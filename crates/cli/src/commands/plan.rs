@@ -128,7 +128,9 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Command
         specs = stores::all().filter(found).map(|info| Spec::private(info.name)).collect();
     }
     let mut planned: Vec<PlannedStore> = Vec::new();
-    if !arguments.no_baselines && arguments.find_rate.is_none() {
+    // What the job runs on by itself needs none beside it.
+    let alone = asked == Asked::Added && !own.is_empty();
+    if !arguments.no_baselines && arguments.find_rate.is_none() && !alone {
         for info in baselines(&specs)? {
             let spec = Spec::private(info.name);
             planned.push(PlannedStore { info, spec, asked: Asked::Added, baseline: true });

@@ -16,7 +16,7 @@ pub const PRESETS: &[Preset] = &[Preset {
         "ram,way=sorted",
         "ram,way=bitmap",
         "ram,way=roaring",
-        "ram,way=indexed-roaring",
+        "ram,way=indexed",
         "ram,way=hll",
         "ram,way=theta",
     ],

@@ -3,7 +3,7 @@
 use crate::chart::{Chart, DataTable, slug};
 use crate::figures;
 use crate::identity::{Identities, label};
-use analysis::{Better, Group, Metric, Rank, RankedCell};
+use analysis::{Better, Group, Metric, Precision, Rank, RankedCell};
 use serde_json::{Value, json};
 use study::{Cell, Quantity};
 
@@ -22,7 +22,14 @@ pub(crate) fn chart(group: &Group<'_>, part: &str, identities: &Identities) -> O
     let title = heading(group);
     let durability = group.durability.map_or("", study::Durability::name);
     Some(Chart {
-        id: slug(&format!("ranking {} {durability} {part}", group.class)),
+        id: slug(&format!(
+            "ranking {} {durability}{} {part}",
+            group.class,
+            match group.precision {
+                Precision::Exact => "",
+                Precision::Estimate => " estimates",
+            }
+        )),
         note: note(group),
         description: describe(group),
         height: rows_height(group.cells.len()),
@@ -40,12 +47,17 @@ pub(crate) fn rows_height(rows: usize) -> u32 {
 pub(crate) fn heading(group: &Group<'_>) -> String {
     let class = match group.class {
         "baseline" => return "Baselines: what it costs without a store".into(),
+        "library" => "Libraries: data structures in kvtrial's own memory",
         "embedded" => "Embedded: libraries in the client's process",
         "network" => "Network: one server each",
         "distributed" => "Distributed: several servers each",
         other => other,
     };
-    words::promise(group).map_or(class.into(), |promise| format!("{class} · {promise}"))
+    let class = match group.precision {
+        Precision::Exact => class.to_owned(),
+        Precision::Estimate => format!("{class} · estimates"),
+    };
+    words::promise(group).map_or(class.clone(), |promise| format!("{class} · {promise}"))
 }
 
 /// How many single trials are drawn of each cell, for this many cells.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use store::{SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, StoreError};
 
 /// This way.
-pub const WAY: SetWay = SetWay { name: "indexed-roaring", precision: SetPrecision::Exact };
+pub const WAY: SetWay = SetWay { name: "indexed", precision: SetPrecision::Exact };
 
 /// The sets.
 pub struct Sets {
