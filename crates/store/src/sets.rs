@@ -20,12 +20,12 @@ pub struct SetWay {
 pub enum SetPrecision {
     /// To the element.
     Exact,
-    /// A HyperLogLog of so many registers (Flajolet, Fusy, Gandouet, Meunier 2007): counts and unions only.
+    /// A HyperLogLog (Flajolet, Fusy, Gandouet, Meunier 2007): counts and unions only.
     HyperLogLog {
         /// A power of two.
         registers: u32,
     },
-    /// A theta sketch that keeps so many hashes (Dasgupta, Lang, Rhodes, Thaler 2016): counts, unions and intersections.
+    /// A theta sketch (Dasgupta, Lang, Rhodes, Thaler 2016): counts, unions and intersections.
     Theta {
         /// A power of two.
         hashes: u32,

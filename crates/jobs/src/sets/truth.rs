@@ -54,7 +54,7 @@ pub struct Truth {
     names: Vec<String>,
 }
 
-/// What is counted of so many sets: each, the union and intersection of each two neighbours, and of all where there are more.
+/// What is counted: each set, the union and intersection of each two neighbours, and of all where there are more.
 fn counted(sets: usize) -> Vec<Counted> {
     let one = |combination, sets| Counted { combination, sets };
     let single = (0..sets).map(|set| one(SetCombination::Union, set..set + 1));
