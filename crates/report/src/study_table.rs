@@ -123,12 +123,16 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     text
 }
 
-/// Columns of latencies and baselines that no row has anything for, where libraries are compared that are asked as a whole.
+/// Columns of latencies and baselines that no row has anything for but a baseline's own, where libraries are compared that are asked as
+/// a whole.
 fn silent_columns(grouped: &[(Part<'_>, Vec<Group<'_>>)], drawn: &[Vec<Vec<Row>>]) -> Vec<usize> {
     if !grouped.iter().flat_map(|(_, groups)| groups).any(|group| group.class == "library") {
         return Vec::new();
     }
-    let is_silent = |at: &usize| drawn.iter().flatten().flatten().all(|row| row[*at].0 == "-");
+    let groups = grouped.iter().flat_map(|(_, groups)| groups).zip(drawn.iter().flatten());
+    let compared: Vec<&Row> =
+        groups.filter(|(group, _)| group.class != "baseline").flat_map(|(_, rows)| rows).collect();
+    let is_silent = |at: &usize| compared.iter().all(|row| row[*at].0 == "-");
     [P99, VS_NULL, VS_RAM].into_iter().filter(is_silent).collect()
 }
 
