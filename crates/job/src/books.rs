@@ -46,7 +46,7 @@ impl<'a> Books<'a> {
         self.counts.errors += 1;
         self.series.error();
         self.live.add_error();
-        if offence.kind() == ReasonKind::ConnectionLost {
+        if matches!(offence.kind(), ReasonKind::ConnectionLost | ReasonKind::NotConnected) {
             self.lost_in_a_row += 1;
         }
         self.offences.add(offence);

@@ -9,7 +9,8 @@ use measure::{Counts, Histograms};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use study::{
-    CurvePoint, Judged, Noise, PhaseRecord, ReadBackFigures, Reason, ReasonKind, SeriesPoint, Stall, TrialRecord,
+    CurvePoint, FailedCounts, Judged, Noise, PhaseRecord, ReadBackFigures, Reason, ReasonKind, SeriesPoint, Stall,
+    TrialRecord,
 };
 
 /// Meters read when a phase begins.
@@ -48,6 +49,7 @@ pub(crate) struct Measured {
     curve: Vec<CurvePoint>,
     stalls: Vec<Stall>,
     errors: u64,
+    failed: FailedCounts,
     client_cpu_s: f64,
     thread_load: f64,
     run_delay: f64,
@@ -71,6 +73,9 @@ impl Measured {
         let elapsed = outcome.elapsed + done.flush;
         let elapsed_s = elapsed.as_secs_f64();
         self.errors += outcome.counts.errors;
+        self.failed.refused += outcome.counts.refused;
+        self.failed.not_connected += outcome.counts.not_connected;
+        self.failed.unknown += outcome.counts.unknown;
         if phase.timed {
             // Taken before the look at the server, which itself takes CPU time.
             let own_cpu_s = |meter: &Meter| meter.own_cpu_s.map_or(0.0, |before| ProcessUse::now().cpu_s - before);
@@ -163,6 +168,7 @@ impl Measured {
         record.hits = self.counts.hits;
         record.misses = self.counts.misses;
         record.errors = self.errors;
+        record.failed = self.failed;
         record.retries = self.counts.conflicts;
         record.not_sent = self.counts.not_sent;
         record.bytes_read = self.counts.bytes_read;

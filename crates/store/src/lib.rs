@@ -135,7 +135,7 @@ pub use operation::{Expected, Operation, OperationKind, OperationSet};
 pub use option::{OptionInfo, ShownAs, Tunable};
 pub use owned::{OwnedFailure, OwnedOperation, OwnedReply};
 pub use place::Place;
-pub use reply::{Failure, Reply, RowBuffer, Rows};
+pub use reply::{Failure, Fate, Reply, RowBuffer, Rows};
 pub use resent::Resent;
 pub use server::{CommandLine, ServerPlan};
 pub use session::{

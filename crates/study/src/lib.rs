@@ -49,7 +49,7 @@ pub use spec::{Address, Authority, Secret, Spec, SpecError, Target};
 pub use study_file::{SCHEMA, Study};
 pub use timestamp::rfc3339;
 pub use transport::Transport;
-pub use trial::{PhaseRecord, ReadBackFigures, SeriesPoint, ServerUse, TrialRecord};
+pub use trial::{FailedCounts, PhaseRecord, ReadBackFigures, SeriesPoint, ServerUse, TrialRecord};
 pub use varied::{Sampled, TrialOrder, Varied};
 pub use verdict::{Reason, ReasonKind, Status, Verdict};
 pub use visible::{is_hidden, visible};

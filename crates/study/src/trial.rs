@@ -70,6 +70,25 @@ pub struct ServerUse {
     pub peak_rss_bytes: u64,
 }
 
+/// What is known of the operations that failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FailedCounts {
+    /// The store refused them: they did not happen.
+    pub refused: u64,
+    /// Never sent, for want of a connection: they did not happen.
+    pub not_connected: u64,
+    /// They may have happened: the connection broke, no reply came in time, or the store does not know.
+    pub unknown: u64,
+}
+
+impl FailedCounts {
+    /// Whether no operation failed.
+    pub fn is_none(&self) -> bool {
+        *self == FailedCounts::default()
+    }
+}
+
 /// One trial as appended to `study.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -96,6 +115,9 @@ pub struct TrialRecord {
     pub misses: u64,
     /// Operations that failed or were answered wrongly.
     pub errors: u64,
+    /// Of these, those that failed, over all phases; the others were answered wrongly.
+    #[serde(skip_serializing_if = "FailedCounts::is_none")]
+    pub failed: FailedCounts,
     /// Compare-and-set operations that lost their race and were repeated.
     pub retries: u64,
     /// Requests the adapter sent again because the store had undone them (deadlock, serialisation failure), over all phases.

@@ -38,8 +38,12 @@ pub enum ReasonKind {
     WrongNumber,
     /// A reply of the wrong type for its request.
     WrongReply,
-    /// The store refused an operation (out of memory, too large, read-only, ...).
+    /// The store refused an operation, which did not happen (out of memory, too large, read-only, ...).
     Refused,
+    /// An operation was never sent, for want of a connection: it did not happen.
+    NotConnected,
+    /// The store answered that an operation may have happened: time ran out among its nodes, or it met an error within.
+    Unknown,
     /// The connection broke with operations in flight.
     ConnectionLost,
     /// Bytes that are not the protocol, or a reply nobody asked for.

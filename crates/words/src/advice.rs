@@ -34,6 +34,14 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "operations refused",
             "the store says why: often its memory limit, its value size limit, or that it is read-only",
         ),
+        ReasonKind::NotConnected => (
+            "operations never sent, for want of a connection",
+            "is the server up, and does it take as many connections? Read its log",
+        ),
+        ReasonKind::Unknown => (
+            "operations that may have happened, as the store says",
+            "it waited in vain for its own nodes, or met an error within: read its log, and look at their load and time limits",
+        ),
         ReasonKind::ConnectionLost => {
             ("connections lost", "read the server's log, and look at its limits on clients and idle time")
         }

@@ -63,6 +63,9 @@ impl Lane<'_> {
     #[cold]
     pub(super) fn checked(&mut self, slot: Slot, reply: &Reply<'_>) {
         self.books.counts.checks += 1;
+        if let Reply::Failed(failure) = reply {
+            self.books.counts.fail(*failure);
+        }
         match self.job.reply(slot, reply) {
             Ok(()) => self.books.lost_in_a_row = 0,
             Err(offence) => self.books.offend(offence),

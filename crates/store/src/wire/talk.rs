@@ -95,10 +95,7 @@ pub(super) fn open<C: Codec>(endpoint: &Endpoint, codec: &mut C, timeout: Durati
 }
 
 fn words(failure: Failure<'_>) -> String {
-    match failure {
-        Failure::Refused(words) | Failure::ConnectionLost(words) | Failure::Protocol(words) => words.to_owned(),
-        Failure::Deadline => "no reply within the deadline".into(),
-    }
+    failure.words().to_owned()
 }
 
 fn send(socket: &Socket, mut bytes: &[u8], deadline: Instant) -> Result<(), String> {

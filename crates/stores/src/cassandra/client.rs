@@ -163,24 +163,46 @@ fn fail(trouble: &Trouble, out: &mut ReplyBuffer) -> BufferedReply {
         Trouble::Nonsense(words) => return out.protocol(words),
     };
     match error {
-        ExecutionError::LastAttemptError(RequestAttemptError::DbError(kind, words)) => {
-            out.refused(refusal(kind, words))
-        }
+        ExecutionError::LastAttemptError(RequestAttemptError::DbError(kind, words)) => match is_refusal(kind) {
+            true => out.refused(described(kind, words)),
+            false => out.unknown(described(kind, words)),
+        },
         ExecutionError::BadQuery(_)
         | ExecutionError::LastAttemptError(
             RequestAttemptError::SerializationError(_) | RequestAttemptError::CqlRequestSerialization(_),
         ) => out.refused(error),
         ExecutionError::EmptyPlan
         | ExecutionError::ConnectionPoolError(_)
-        | ExecutionError::LastAttemptError(
-            RequestAttemptError::BrokenConnectionError(_) | RequestAttemptError::UnableToAllocStreamId,
-        ) => out.connection_lost(error),
+        | ExecutionError::LastAttemptError(RequestAttemptError::UnableToAllocStreamId) => out.not_connected(error),
+        ExecutionError::LastAttemptError(RequestAttemptError::BrokenConnectionError(_)) => out.connection_lost(error),
+        ExecutionError::RequestTimeout(_) => out.unknown(error),
         _ => out.protocol(error),
     }
 }
 
+/// Whether nothing of it happened. A coordinator whose replicas did not answer in time, or failed, or that gave up among them for its
+/// load, does not know; what happened of a transaction it may not know either (0x1700, which the driver has no name for).
+fn is_refusal(kind: &DbError) -> bool {
+    match kind {
+        DbError::SyntaxError
+        | DbError::Invalid
+        | DbError::AlreadyExists { .. }
+        | DbError::AuthenticationError
+        | DbError::Unauthorized
+        | DbError::ConfigError
+        | DbError::Unavailable { .. }
+        | DbError::IsBootstrapping
+        | DbError::TruncateError
+        | DbError::Unprepared { .. }
+        | DbError::ProtocolError
+        | DbError::RateLimitReached { .. } => true,
+        // Overloaded, timeouts, failures, errors within, and what a later server may say.
+        _ => false,
+    }
+}
+
 /// The server's words, and how many replicas it had where that is why.
-fn refusal(kind: &DbError, words: &str) -> String {
+fn described(kind: &DbError, words: &str) -> String {
     match kind {
         DbError::Unavailable { required, alive, .. } => format!("{words} ({alive} of {required} replicas are up)"),
         DbError::ReadTimeout { received, required, .. }

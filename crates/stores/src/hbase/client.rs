@@ -1,6 +1,6 @@
 //! One slot: operations as requests to the gateway.
 
-use crate::shared::http::{Answered, Bytes, Http, HttpError, Method};
+use crate::shared::http::{Answered, Bytes, Http, HttpTrouble, Method};
 use crate::shared::pairs::last_of_each;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD as BASE64, URL_SAFE_NO_PAD as BASE64_IN_URLS};
@@ -34,31 +34,6 @@ pub(super) struct Client {
     table: String,
 }
 
-/// Why an operation failed.
-#[derive(Debug)]
-pub(super) enum Trouble {
-    Http(HttpError),
-    /// The gateway said no, in its words.
-    Refused(String),
-    /// It answered something else than it may.
-    Nonsense(String),
-}
-
-impl From<HttpError> for Trouble {
-    fn from(error: HttpError) -> Trouble {
-        Trouble::Http(error)
-    }
-}
-
-impl Trouble {
-    pub(super) fn words(self) -> String {
-        match self {
-            Trouble::Http(HttpError::Lost(words) | HttpError::Protocol(words)) => words,
-            Trouble::Refused(words) | Trouble::Nonsense(words) => words,
-        }
-    }
-}
-
 #[derive(Deserialize)]
 struct Rows<'a> {
     #[serde(rename = "Row", borrow)]
@@ -83,9 +58,7 @@ impl AsyncClient for Client {
     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         match self.carry_out(operation, out).await {
             Ok(answer) => answer,
-            Err(Trouble::Http(HttpError::Lost(words))) => out.connection_lost(words),
-            Err(Trouble::Http(HttpError::Protocol(words)) | Trouble::Nonsense(words)) => out.protocol(words),
-            Err(Trouble::Refused(words)) => out.refused(words),
+            Err(trouble) => trouble.reply(out),
         }
     }
 
@@ -100,7 +73,11 @@ impl Client {
         Client { http, table }
     }
 
-    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Trouble> {
+    async fn carry_out(
+        &mut self,
+        operation: &Operation<'_>,
+        out: &mut ReplyBuffer,
+    ) -> Result<BufferedReply, HttpTrouble> {
         Ok(match *operation {
             Operation::Get { key } => match self.get(key).await? {
                 Some(value) => out.value(&value),
@@ -133,10 +110,13 @@ impl Client {
             Operation::PutMany { pairs } => {
                 let left = last_of_each(pairs);
                 let mut rest = &left[..];
+                let mut part_done = false;
                 while !rest.is_empty() {
                     let (pairs, after) = rest.split_at(fitting(rest));
                     rest = after;
-                    self.put_many(pairs).await?;
+                    let done_before = std::mem::replace(&mut part_done, true);
+                    let answered = self.put_many(pairs).await;
+                    answered.map_err(|trouble| if done_before { trouble.in_part() } else { trouble })?;
                 }
                 BufferedReply::Done
             }
@@ -145,7 +125,7 @@ impl Client {
                 self.scan(start, limit, "", |key, value| out.rows.push(key, value)).await?;
                 BufferedReply::Rows
             }
-            _ => return Err(Trouble::Refused("not native to this store".into())),
+            _ => return Err(HttpTrouble::Refused("not native to this store".into())),
         })
     }
 
@@ -154,19 +134,19 @@ impl Client {
         format!("/{}/{}/{CELL}?e=b64{what}", self.table, BASE64_IN_URLS.encode(key))
     }
 
-    async fn get(&mut self, key: &[u8]) -> Result<Option<Bytes>, Trouble> {
+    async fn get(&mut self, key: &[u8]) -> Result<Option<Bytes>, HttpTrouble> {
         let answered = self.http.ask_in(AS_IT_IS, Method::GET, &self.row(key, ""), Bytes::new()).await?;
         Ok(found(answered)?.map(|answered| answered.body))
     }
 
-    async fn delete(&mut self, key: &[u8]) -> Result<BufferedReply, Trouble> {
+    async fn delete(&mut self, key: &[u8]) -> Result<BufferedReply, HttpTrouble> {
         let path = format!("/{}/{}?e=b64", self.table, BASE64_IN_URLS.encode(key));
         done(&self.http.ask_in(JSON, Method::DELETE, &path, Bytes::new()).await?)?;
         Ok(BufferedReply::Done)
     }
 
     /// Changes the cell of a key in another way than to replace it.
-    async fn change(&mut self, key: &[u8], how: &str, values: &[&[u8]]) -> Result<Answered, Trouble> {
+    async fn change(&mut self, key: &[u8], how: &str, values: &[&[u8]]) -> Result<Answered, HttpTrouble> {
         let path = self.row(key, &format!("&check={how}"));
         let mut body = Body::default();
         body.row(key, values);
@@ -178,7 +158,7 @@ impl Client {
         key: &[u8],
         expected: Expected<'_>,
         value: &[u8],
-    ) -> Result<BufferedReply, Trouble> {
+    ) -> Result<BufferedReply, HttpTrouble> {
         let before = match expected {
             Expected::Absent => {
                 if self.get(key).await?.is_some() {
@@ -204,7 +184,7 @@ impl Client {
     }
 
     /// Hands out the pairs of those keys that are there, in their order.
-    async fn get_many(&mut self, keys: &[&[u8]], mut found: impl FnMut(&[u8], &[u8])) -> Result<(), Trouble> {
+    async fn get_many(&mut self, keys: &[&[u8]], mut found: impl FnMut(&[u8], &[u8])) -> Result<(), HttpTrouble> {
         let mut left = keys.iter().peekable();
         while left.peek().is_some() {
             let mut path = format!("/{}/multiget?e=b64", self.table);
@@ -220,7 +200,7 @@ impl Client {
         Ok(())
     }
 
-    async fn put_many(&mut self, pairs: &[&(&[u8], &[u8])]) -> Result<(), Trouble> {
+    async fn put_many(&mut self, pairs: &[&(&[u8], &[u8])]) -> Result<(), HttpTrouble> {
         let mut body = Body::default();
         pairs.iter().for_each(|(key, value)| body.row(key, &[value]));
         // Rows are named in the body; the gateway wants one in the path as well.
@@ -235,7 +215,7 @@ impl Client {
         limit: u32,
         more: &str,
         mut found: impl FnMut(&[u8], &[u8]),
-    ) -> Result<u32, Trouble> {
+    ) -> Result<u32, HttpTrouble> {
         let batch = limit.min(SCAN_ROWS);
         let body = format!(
             r#"{{"batch":{batch},"caching":{batch},"startRow":"{}","column":["{CELL}"]{more}}}"#,
@@ -271,7 +251,7 @@ impl Client {
     }
 
     /// Looks for keys, or deletes those that are there, one request each: the gateway deletes one row at a time.
-    pub(super) async fn sweep(&mut self, sweep: Sweep, keys: &[&[u8]]) -> Result<Swept, Trouble> {
+    pub(super) async fn sweep(&mut self, sweep: Sweep, keys: &[&[u8]]) -> Result<Swept, HttpTrouble> {
         let mut there = std::collections::HashSet::new();
         self.get_many(keys, |key, _| {
             there.insert(key.to_vec());
@@ -288,7 +268,7 @@ impl Client {
     }
 
     /// Asks something outside of tables' rows.
-    pub(super) async fn ask(&mut self, method: Method, path: &str, body: String) -> Result<Answered, Trouble> {
+    pub(super) async fn ask(&mut self, method: Method, path: &str, body: String) -> Result<Answered, HttpTrouble> {
         Ok(self.http.ask_in(JSON, method, path, body).await?)
     }
 }
@@ -337,8 +317,8 @@ fn fitting(pairs: &[&(&[u8], &[u8])]) -> usize {
 }
 
 /// Hands out the pairs of an answer with rows.
-fn pairs(body: &[u8], mut found: impl FnMut(&[u8], &[u8])) -> Result<(), Trouble> {
-    let nonsense = |problem: &dyn std::fmt::Display| Trouble::Nonsense(format!("{problem} in {}", shown(body)));
+fn pairs(body: &[u8], mut found: impl FnMut(&[u8], &[u8])) -> Result<(), HttpTrouble> {
+    let nonsense = |problem: &dyn std::fmt::Display| HttpTrouble::Nonsense(format!("{problem} in {}", shown(body)));
     let read: Rows<'_> = serde_json::from_slice(body).map_err(|error| nonsense(&error))?;
     for row in read.rows {
         let [RowCell { column: CELL, value }] = row.cells[..] else {
@@ -353,7 +333,7 @@ fn pairs(body: &[u8], mut found: impl FnMut(&[u8], &[u8])) -> Result<(), Trouble
 
 /// An answer with something in it; `None`: there is no such row, or none of those rows. With the same status the gateway says that there is no such table, in
 /// more words.
-fn found(answered: Answered) -> Result<Option<Answered>, Trouble> {
+fn found(answered: Answered) -> Result<Option<Answered>, HttpTrouble> {
     match answered.status {
         200 => Ok(Some(answered)),
         404 if matches!(answered.body.trim_ascii(), b"Not found" | b"No rows found.") => Ok(None),
@@ -361,16 +341,16 @@ fn found(answered: Answered) -> Result<Option<Answered>, Trouble> {
     }
 }
 
-pub(super) fn done(answered: &Answered) -> Result<(), Trouble> {
+pub(super) fn done(answered: &Answered) -> Result<(), HttpTrouble> {
     if answered.status == 200 { Ok(()) } else { Err(refused(answered)) }
 }
 
 /// What the gateway said: its first two lines, behind which Java's own stand.
 #[cold]
-pub(super) fn refused(answered: &Answered) -> Trouble {
+pub(super) fn refused(answered: &Answered) -> HttpTrouble {
     let words = String::from_utf8_lossy(&answered.body);
     let words: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).take(2).collect();
-    Trouble::Refused(format!("HTTP {}: {}", answered.status, shown(words.join(": ").as_bytes())))
+    HttpTrouble::said(answered.status, &shown(words.join(": ").as_bytes()))
 }
 
 fn shown(body: &[u8]) -> String {

@@ -317,7 +317,7 @@ fn counter(value: &[u8]) -> Option<Reply<'_>> {
 }
 
 fn refused(words: &[u8]) -> Reply<'_> {
-    Reply::Failed(Failure::Refused(std::str::from_utf8(words).unwrap_or("an error in words that are not UTF-8")))
+    Reply::Failed(Failure::said(std::str::from_utf8(words).unwrap_or("an error in words that are not UTF-8")))
 }
 
 #[cfg(test)]

@@ -309,7 +309,7 @@ fn counter(value: &[u8]) -> Result<Reply<'_>, Decoded<'_>> {
 }
 
 fn refused(words: &[u8]) -> Reply<'_> {
-    Reply::Failed(Failure::Refused(std::str::from_utf8(words).unwrap_or("an error in words that are not UTF-8")))
+    Reply::Failed(Failure::said(std::str::from_utf8(words).unwrap_or("an error in words that are not UTF-8")))
 }
 
 /// Whether a server takes the keys of an operation, in whatever form.

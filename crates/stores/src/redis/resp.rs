@@ -294,7 +294,7 @@ fn bulks<'a>(input: &'a [u8], start: usize, count: usize) -> Result<usize, Decod
 }
 
 fn refused(words: &[u8]) -> Reply<'_> {
-    Reply::Failed(Failure::Refused(std::str::from_utf8(words).unwrap_or(NOT_UTF8)))
+    Reply::Failed(Failure::said(std::str::from_utf8(words).unwrap_or(NOT_UTF8)))
 }
 
 /// Whether an error means that nothing will work without logging in, or at all.

@@ -3,8 +3,8 @@
 use super::entries::{CachedReply, Value};
 use super::memory::Memory;
 use crate::{
-    Capabilities, Executor, Expected, Failure, Operation, OperationKind, OwnedFailure, OwnedReply, Reply, Session,
-    SessionPlan, Sink, Slot, StoreError, Until,
+    Capabilities, Executor, Expected, Failure, Operation, OperationKind, OwnedReply, Reply, Session, SessionPlan, Sink,
+    Slot, StoreError, Until,
 };
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -93,12 +93,8 @@ impl Pending {
         let found = match *reply {
             Reply::Value(value) | Reply::Versioned { value, .. } => Ok(Some(value)),
             Reply::Missing => Ok(None),
-            other => Err(match OwnedReply::from(other) {
-                OwnedReply::Failed(
-                    OwnedFailure::Refused(words) | OwnedFailure::ConnectionLost(words) | OwnedFailure::Protocol(words),
-                ) => words,
-                other => format!("an unexpected reply to a get: {other:?}"),
-            }),
+            Reply::Failed(failure) => Err(failure.words().to_owned()),
+            other => Err(format!("an unexpected reply to a get: {:?}", OwnedReply::from(other))),
         };
         memory.fetched(&self.operation(), found)
     }

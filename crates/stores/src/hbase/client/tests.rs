@@ -1,7 +1,7 @@
 //! What a gateway's answers mean, and which of them are not believed.
 
-use super::{Body, Trouble, fitting, found, pairs, refused};
-use crate::shared::http::{Answered, Bytes};
+use super::{Body, fitting, found, pairs, refused};
+use crate::shared::http::{Answered, Bytes, HttpTrouble};
 
 fn answered(status: u16, body: &'static str) -> Answered {
     Answered { status, body: Bytes::from_static(body.as_bytes()), headers: Default::default() }
@@ -10,7 +10,7 @@ fn answered(status: u16, body: &'static str) -> Answered {
 fn read(body: &str) -> Result<Vec<(Vec<u8>, Vec<u8>)>, String> {
     let mut rows = Vec::new();
     let ended = pairs(body.as_bytes(), |key, value| rows.push((key.to_vec(), value.to_vec())));
-    ended.map(|()| rows).map_err(Trouble::words)
+    ended.map(|()| rows).map_err(HttpTrouble::words)
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn a_row_that_is_not_there_is_told_from_a_table_that_is_not_there() {
     for (status, body) in
         [(404, "Not found\nTableNotFoundException: kvtrial\n\tat java"), (404, ""), (503, "Unavailable")]
     {
-        assert!(matches!(found(answered(status, body)), Err(Trouble::Refused(_))), "{status} {body}");
+        assert!(matches!(found(answered(status, body)), Err(HttpTrouble::Refused(_))), "{status} {body}");
     }
     let words = refused(&answered(404, "Not found\norg.apache.X: kvtrial\n\tat java\n\tat java")).words();
     assert_eq!(words, "HTTP 404: Not found: org.apache.X: kvtrial");
