@@ -6,7 +6,7 @@ use crate::outcome::{End, Outcome};
 use crate::phase::{ThreadEnd, gather, shares, whole};
 use crate::pulse::{Pulse, Pulses};
 use crate::schedule::Schedule;
-use crate::settings::{Arrivals, Settings};
+use crate::settings::{Arrivals, Outages, Settings};
 use crate::starting_line::{Start, StartingLine};
 use job::{Pace, Phase, Trial};
 use measure::{Clock, thread_cpu};
@@ -14,11 +14,14 @@ use measure::{Live, Progress};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 use store::{Reply, Session, SessionPlan, Sink, Slot, Store, StoreError, Threading, Until};
+
+/// How soon a store that cannot be reached is tried again.
+const OPEN_AGAIN: Duration = Duration::from_millis(50);
 
 const NOT_STARTED: &str = "another client could not be opened";
 
@@ -272,8 +275,8 @@ fn carry_out(
         }
         none => {
             let longest = store.capabilities().max_value_bytes as u64;
-            let opened = store.believing_session(plan, trial.largest_reply_bytes().unwrap_or(longest))?;
-            none.insert(opened)
+            let largest = trial.largest_reply_bytes().unwrap_or(longest);
+            none.insert(open(store, plan, largest, &settings, stop)?)
         }
     };
     let before = session.reconnected();
@@ -309,6 +312,30 @@ fn carry_out(
         offences: std::mem::take(&mut lane.books.offences),
         reconnected: session.reconnected() - before,
     })
+}
+
+/// Opens a session. Where outages are endured, a store that cannot be reached is tried again until the deadline: another node may be about to
+/// take over.
+fn open(
+    store: &dyn Store,
+    plan: SessionPlan,
+    largest_reply_bytes: u64,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Box<dyn Session>, StoreError> {
+    let deadline = Instant::now() + settings.deadline;
+    loop {
+        match store.believing_session(plan, largest_reply_bytes) {
+            Err(StoreError::Open { .. })
+                if matches!(settings.outages, Outages::Endure { .. })
+                    && Instant::now() < deadline
+                    && !stop.load(Ordering::Relaxed) =>
+            {
+                std::thread::sleep(OPEN_AGAIN);
+            }
+            opened => return opened,
+        }
+    }
 }
 
 /// Lets an idle session see what became of its connections, so that one the server closed meanwhile is opened again instead of failing

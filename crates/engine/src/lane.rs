@@ -37,6 +37,13 @@ struct InFlight {
     due: Ticks,
 }
 
+impl InFlight {
+    /// How long it has waited.
+    fn waited(&self, now: Ticks) -> Ticks {
+        if self.flight == Flight::Nothing || self.sent == 0 { 0 } else { now.saturating_sub(self.sent) }
+    }
+}
+
 /// What a slot has in flight.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flight {
@@ -63,6 +70,8 @@ pub(crate) struct Lane<'a> {
     until_timed: u32,
     chained: bool,
     deadline: Ticks,
+    /// What an operation may take; less than the deadline where outages are endured.
+    timeout: Ticks,
     /// Under open loop: until when what was due within the time may still be sent.
     deadline_end: Ticks,
     spin: Ticks,
@@ -112,6 +121,7 @@ impl<'a> Lane<'a> {
             every: settings.timing.one_in(),
             until_timed: settings.timing.one_in(),
             deadline: clock.ticks(settings.deadline),
+            timeout: clock.ticks(settings.timeout()),
             deadline_end: Ticks::MAX,
             spin: clock.ticks(SPIN),
             tick: clock.ticks(TICK),
@@ -128,7 +138,7 @@ impl<'a> Lane<'a> {
             next_scan: 0,
             give_up_after: match settings.outages {
                 Outages::GiveUp => GIVE_UP_AFTER,
-                Outages::Endure => u32::MAX,
+                Outages::Endure { .. } => u32::MAX,
             },
             lost_end: Ticks::MAX,
             published: 0,
@@ -182,10 +192,8 @@ impl<'a> Lane<'a> {
         }
         self.ready.extend(self.waiting.drain(..));
         self.now = self.clock.now();
-        if self.is_lost() {
-            return Ok(Some(End::Unanswered));
-        }
-        if self.now >= self.next_scan && self.deadline_passed() {
+        if self.is_lost() || self.now >= self.next_scan && self.too_long(session) {
+            self.fail_in_flight(|_| true);
             return Ok(Some(End::Unanswered));
         }
         if self.schedule.is_some() {
@@ -249,15 +257,30 @@ impl<'a> Lane<'a> {
         Until::At(self.clock.instant(at))
     }
 
-    /// Looks for operations without a reply for too long; the job hears of each.
+    /// Looks for operations that have had their time. Where that is less than the deadline they fail, and the phase goes on; true when one
+    /// has waited for as long as any may. The job hears of each.
     #[cold]
-    fn deadline_passed(&mut self) -> bool {
-        self.next_scan = self.now + self.tick.min(self.deadline / 4 + 1);
-        let mut passed = false;
+    fn too_long(&mut self, session: &mut dyn Session) -> bool {
+        self.next_scan = self.now + self.tick.min(self.timeout / 4 + 1);
+        let now = self.now;
+        if self.timeout < self.deadline {
+            for slot in 0..self.in_flight.len() {
+                if self.in_flight[slot].waited(now) > self.timeout {
+                    session.abandon(slot as Slot, self); // where it cannot, the deadline still ends the phase
+                }
+            }
+        }
+        let deadline = self.deadline;
+        self.fail_in_flight(|state| state.waited(now) > deadline)
+    }
+
+    /// Fails what is in flight, as far as it `is_over`; whether there was any.
+    #[cold]
+    fn fail_in_flight(&mut self, is_over: impl Fn(&InFlight) -> bool) -> bool {
+        let mut any = false;
         for slot in 0..self.in_flight.len() {
             let state = self.in_flight[slot];
-            if state.flight != Flight::Nothing && state.sent != 0 && self.now.saturating_sub(state.sent) > self.deadline
-            {
+            if state.flight != Flight::Nothing && is_over(&state) {
                 self.in_flight[slot].flight = Flight::Nothing;
                 self.active -= 1;
                 let reply = Reply::Failed(Failure::Deadline);
@@ -265,10 +288,10 @@ impl<'a> Lane<'a> {
                     Flight::Check => self.checked(slot as Slot, &reply),
                     _ => self.complete(slot as Slot, state.kind, &reply),
                 }
-                passed = true;
+                any = true;
             }
         }
-        passed
+        any
     }
 
     /// Lets the watcher know how far this thread is.

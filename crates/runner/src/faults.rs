@@ -44,7 +44,14 @@ impl Act {
 
 /// All faults of a trial, by time.
 #[derive(Clone, Debug, Default)]
-pub struct Faults(Vec<PlannedFault>);
+pub struct Faults {
+    planned: Vec<PlannedFault>,
+    /// What an operation may take while nodes fail.
+    timeout: Duration,
+}
+
+/// What an operation may take while nodes fail, unless something else is asked for.
+pub const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl FromStr for PlannedFault {
     type Err = String;
@@ -89,11 +96,11 @@ fn time(text: &str) -> Option<Duration> {
 }
 
 impl Faults {
-    /// These faults, when every store the user named can have them.
+    /// These faults, and what an operation may take meanwhile, when every store the user named can have them.
     ///
     /// # Errors
     /// A store that is not a private server, or has no such node.
-    pub fn on(plan: &Plan, mut faults: Vec<PlannedFault>) -> Result<Faults, String> {
+    pub fn on(plan: &Plan, mut faults: Vec<PlannedFault>, timeout: Duration) -> Result<Faults, String> {
         let Some(first) = faults.first().cloned() else { return Ok(Faults::default()) };
         faults.sort_by_key(|fault| fault.at);
         for cell in plan.cells.iter().filter(|cell| !cell.baseline) {
@@ -122,12 +129,12 @@ impl Faults {
                 }
             }
         }
-        Ok(Faults(faults))
+        Ok(Faults { planned: faults, timeout })
     }
 
     /// What a worker does when connections are lost.
     pub(crate) fn outages(&self) -> Outages {
-        if self.0.is_empty() { Outages::GiveUp } else { Outages::Endure }
+        if self.planned.is_empty() { Outages::GiveUp } else { Outages::Endure { timeout: self.timeout } }
     }
 }
 
@@ -161,7 +168,7 @@ impl Faulting {
     pub(crate) fn new(faults: &Faults, nodes: Option<&Nodes>) -> Faulting {
         let mut names = nodes.map(Nodes::names).unwrap_or_default();
         let mut happened = Vec::new();
-        for fault in if names.is_empty() { &[][..] } else { &faults.0 } {
+        for fault in if names.is_empty() { &[][..] } else { &faults.planned } {
             let number = fault.act.node().unwrap_or_else(|| {
                 names.push(Nodes::next_name(names.len()));
                 names.len()

@@ -7,8 +7,8 @@
 use super::{Layer, Wrap};
 use crate::layered::Layered;
 use crate::{
-    Executor, Heed, Operation, OperationKind, OptionInfo, Reply, Session, SessionPlan, Sink, Slot, Store, StoreError,
-    Until,
+    Abandoned, Executor, Heed, Operation, OperationKind, OptionInfo, Reply, Session, SessionPlan, Sink, Slot, Store,
+    StoreError, Until,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -146,6 +146,10 @@ impl Session for BurningSession {
 
     fn poll(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>> {
         self.session.poll(cx, until, sink)
+    }
+
+    fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
+        self.session.abandon(slot, sink)
     }
 
     fn expect(&mut self, slot: Slot, kind: OperationKind, key: &[u8]) -> Heed {
