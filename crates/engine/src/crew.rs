@@ -1,5 +1,6 @@
 //! The client threads of a trial, and the phases they run.
 
+use crate::dark::Lights;
 use crate::growth::{Gaps, Growth};
 use crate::lane::{Lane, Signals};
 use crate::outcome::{End, Outcome};
@@ -13,9 +14,9 @@ use measure::{Clock, thread_cpu};
 use measure::{Live, Progress};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 use store::{Reply, Session, SessionPlan, Sink, Slot, Store, StoreError, Threading, Until};
@@ -120,7 +121,7 @@ impl<'env> Crew<'_, 'env> {
         }
         let ends = ends.into_iter().collect::<Result<Vec<ThreadEnd>, StoreError>>()?;
         let operations = phase.and_then(|phase| phase.operations);
-        let outcome = gather(ends, &settings, operations, &clock);
+        let outcome = gather(ends, &settings, operations, meeting.lights.get(), &clock);
         self.rates.insert(index, outcome.counts.operations as f64 / outcome.elapsed.as_secs_f64().max(1e-9));
         Ok(outcome)
     }
@@ -186,12 +187,14 @@ struct Meeting {
     line: StartingLine,
     live: Live,
     pulses: Vec<Pulse>,
+    /// Known when the first session is open.
+    lights: OnceLock<Lights>,
 }
 
 impl Meeting {
     fn of(threads: u32) -> Meeting {
         let pulses = (0..threads).map(|_| Pulse::default()).collect();
-        Meeting { line: StartingLine::default(), live: Live::default(), pulses }
+        Meeting { line: StartingLine::default(), live: Live::default(), pulses, lights: OnceLock::new() }
     }
 }
 
@@ -285,7 +288,13 @@ fn carry_out(
     let gaps_are = if schedule.is_none() { Gaps::Waiting } else { Gaps::Paced };
     let growth = Growth::new(&Clock::get(), records, threads, gaps_are);
     let pulse = &meeting.pulses[number];
-    let signals = Signals { stop, live: &meeting.live, pulse };
+    let timed = trial.phases().get(index).is_some_and(|phase| phase.timed);
+    let watched = timed && matches!(settings.outages, Outages::Endure { .. });
+    let lights = watched.then(|| {
+        let clock = Clock::get();
+        meeting.lights.get_or_init(|| Lights::of(session.parts(), &clock, clock.now()))
+    });
+    let signals = Signals { stop, live: &meeting.live, pulse, lights };
     let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), &settings, schedule, signals, growth);
     if mark.ready() == Start::Abort {
         return Err(StoreError::Session(NOT_STARTED.into()));
@@ -309,6 +318,7 @@ fn carry_out(
         histograms: std::mem::take(&mut lane.books.histograms),
         series: lane.books.series,
         growth: lane.growth,
+        gaps: lane.gaps,
         offences: std::mem::take(&mut lane.books.offences),
         reconnected: session.reconnected() - before,
     })

@@ -4,6 +4,7 @@ mod closed;
 mod open;
 mod replies;
 
+use crate::dark::{Gap, Lights, NO_PART};
 use crate::growth::Growth;
 use crate::outcome::End;
 use crate::pulse::Pulse;
@@ -19,7 +20,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use store::{Failure, OperationKind, Reply, Session, Slot, StoreError, Until};
+use store::{Failure, Operation, OperationKind, Reply, Session, Slot, StoreError, Until};
 
 /// Consecutive lost connections after which a store is given up, if the deadline has not passed before.
 const GIVE_UP_AFTER: u32 = 200;
@@ -35,6 +36,8 @@ struct InFlight {
     flight: Flight,
     sent: Ticks,
     due: Ticks,
+    /// The part of the key space, where darkness is watched.
+    part: u16,
 }
 
 impl InFlight {
@@ -58,6 +61,8 @@ pub(crate) struct Signals<'a> {
     pub(crate) live: &'a Live,
     /// This thread's signs of life.
     pub(crate) pulse: &'a Pulse,
+    /// Where nodes fail on purpose.
+    pub(crate) lights: Option<&'a Lights>,
 }
 
 /// One thread's loop.
@@ -102,6 +107,7 @@ pub(crate) struct Lane<'a> {
 
     pub(crate) books: Books<'a>,
     pub(crate) growth: Growth,
+    pub(crate) gaps: Vec<Gap>,
 }
 
 impl<'a> Lane<'a> {
@@ -114,7 +120,14 @@ impl<'a> Lane<'a> {
         growth: Growth,
     ) -> Lane<'a> {
         let clock = Clock::get();
-        let idle = InFlight { kind: OperationKind::Get, timed: false, flight: Flight::Nothing, sent: 0, due: 0 };
+        let idle = InFlight {
+            kind: OperationKind::Get,
+            timed: false,
+            flight: Flight::Nothing,
+            sent: 0,
+            due: 0,
+            part: NO_PART,
+        };
         Lane {
             chained: job.think() == Think::Free,
             job,
@@ -147,6 +160,7 @@ impl<'a> Lane<'a> {
             books: Books::new(Series::new(&clock, 0), signals.live),
             signals,
             growth,
+            gaps: Vec::new(),
             clock,
         }
     }
@@ -283,6 +297,9 @@ impl<'a> Lane<'a> {
             if state.flight != Flight::Nothing && is_over(&state) {
                 self.in_flight[slot].flight = Flight::Nothing;
                 self.active -= 1;
+                if let Some(lights) = self.signals.lights {
+                    lights.failed(state.part, state.sent);
+                }
                 let reply = Reply::Failed(Failure::Deadline);
                 match state.flight {
                     Flight::Check => self.checked(slot as Slot, &reply),
@@ -302,5 +319,14 @@ impl<'a> Lane<'a> {
             self.signals.live.add_operations(new);
             self.published = self.books.counts.operations;
         }
+    }
+}
+
+/// The part of the key space an operation is in, where that is asked for.
+#[inline]
+fn part_of(lights: Option<&Lights>, session: &dyn Session, operation: &Operation<'_>) -> u16 {
+    match (lights, operation.key()) {
+        (Some(_), Some(key)) => session.part(key),
+        _ => NO_PART,
     }
 }

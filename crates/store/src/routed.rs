@@ -209,6 +209,15 @@ impl<R: Route + 'static> Session for Routed<R> {
         self.nodes.iter_mut().for_each(|node| node.session.rest(slot));
     }
 
+    /// As many as nodes; that they are equal is not far from true.
+    fn parts(&self) -> Vec<f64> {
+        vec![1.0 / self.nodes.len() as f64; self.nodes.len()]
+    }
+
+    fn part(&self, key: &[u8]) -> u16 {
+        self.route.node(key) as u16
+    }
+
     fn reconnected(&self) -> u64 {
         self.nodes.iter().map(|node| node.session.reconnected()).sum()
     }

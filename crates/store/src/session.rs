@@ -93,6 +93,17 @@ pub trait Session {
         let _ = slot;
     }
 
+    /// The parts that the key space had when the session was opened, each with its share of the keys: what one node answers for, or fails to.
+    fn parts(&self) -> Vec<f64> {
+        vec![1.0]
+    }
+
+    /// The part a key is in: its place among [`parts`](Session::parts).
+    fn part(&self, key: &[u8]) -> u16 {
+        let _ = key;
+        0
+    }
+
     /// Connections that were opened again since the session was: they broke, or the server closed them while nothing was asked.
     fn reconnected(&self) -> u64 {
         0

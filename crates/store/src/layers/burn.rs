@@ -160,6 +160,14 @@ impl Session for BurningSession {
         self.session.rest(slot);
     }
 
+    fn parts(&self) -> Vec<f64> {
+        self.session.parts()
+    }
+
+    fn part(&self, key: &[u8]) -> u16 {
+        self.session.part(key)
+    }
+
     fn reconnected(&self) -> u64 {
         self.session.reconnected()
     }

@@ -42,6 +42,7 @@ pub(super) fn session(
     flights.resize_with(slots, Flight::default);
     Ok(Box::new(ClusterSession {
         routed: Routed::new(table.clone(), sessions, plan.slots())?,
+        at_first: table.clone(),
         flights,
         redirected: Vec::with_capacity(slots),
         later: Vec::with_capacity(slots),
@@ -70,6 +71,8 @@ struct Flight {
 
 struct ClusterSession {
     routed: Routed<SlotTable>,
+    /// Who served which slots when the session was opened.
+    at_first: SlotTable,
     flights: Vec<Flight>,
     /// Operations a node did not carry out, since the poll began.
     redirected: Vec<(Slot, Redirection)>,
@@ -145,6 +148,14 @@ impl Session for ClusterSession {
 
     fn rest(&mut self, slot: Slot) {
         self.routed.rest(slot);
+    }
+
+    fn parts(&self) -> Vec<f64> {
+        self.at_first.shares()
+    }
+
+    fn part(&self, key: &[u8]) -> u16 {
+        self.at_first.node(key) as u16
     }
 
     fn reconnected(&self) -> u64 {

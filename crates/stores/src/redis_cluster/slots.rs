@@ -120,6 +120,13 @@ impl SlotTable {
         self.epoch = epoch;
     }
 
+    /// The share of all slots that each master serves.
+    pub fn shares(&self) -> Vec<f64> {
+        let mut shares = vec![0.0; self.endpoints.len()];
+        self.masters.iter().for_each(|master| shares[usize::from(*master)] += 1.0 / SLOTS as f64);
+        shares
+    }
+
     /// Whether a master serves any slot.
     pub fn serves(&self, master: usize) -> bool {
         self.masters.iter().any(|of_slot| usize::from(*of_slot) == master)

@@ -181,6 +181,14 @@ impl Session for CachedSession {
         self.beneath.abandon(slot, &mut through)
     }
 
+    fn parts(&self) -> Vec<f64> {
+        self.beneath.parts()
+    }
+
+    fn part(&self, key: &[u8]) -> u16 {
+        self.beneath.part(key)
+    }
+
     fn reconnected(&self) -> u64 {
         self.beneath.reconnected()
     }

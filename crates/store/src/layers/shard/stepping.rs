@@ -221,6 +221,14 @@ impl<C: Course + 'static> Session for Stepping<C> {
         self.routed.rest(slot);
     }
 
+    fn parts(&self) -> Vec<f64> {
+        self.routed.parts()
+    }
+
+    fn part(&self, key: &[u8]) -> u16 {
+        self.routed.part(key)
+    }
+
     fn reconnected(&self) -> u64 {
         self.routed.reconnected()
     }
