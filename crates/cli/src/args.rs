@@ -137,6 +137,10 @@ pub struct RunArguments {
     /// 'at 5s freeze 2 for 3s', 'at 5s add'. Times count from the begin of the first timed phase; a single server is node 1. Repeat it for more
     #[arg(long = "fault", value_name = "FAULT", conflicts_with_all = ["find_rate", "resume"], help_heading = LOAD)]
     pub faults: Vec<runner::PlannedFault>,
+    /// With --fault: what an operation may take. Then it fails, its connection is given up and the trial goes on; --deadline bounds the
+    /// time without any good reply [default: 1s]
+    #[arg(long, value_name = "TIME", requires = "faults", value_parser = duration, help_heading = LOAD)]
+    pub timeout: Option<Duration>,
     /// Open loop with random (Poisson) instead of evenly spaced arrivals
     #[arg(long, help_heading = LOAD)]
     pub poisson: bool,

@@ -253,6 +253,12 @@ pub trait Trial: Send + Sync {
         None
     }
 
+    /// Whether its phases that read back can judge what a phase left that did not come to its end: they know of each key what was
+    /// acknowledged, what failed and what never had a reply.
+    fn judges_unfinished(&self) -> bool {
+        false
+    }
+
     /// Keys that are in the store after the last phase, counters and records of counters among them; `None`: it does not know.
     fn keys_left(&self) -> Option<u64> {
         None

@@ -9,8 +9,8 @@ use measure::{Counts, Histograms};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use study::{
-    CurvePoint, FailedCounts, Judged, Noise, PhaseRecord, ReadBackFigures, Reason, ReasonKind, SeriesPoint, Stall,
-    TrialRecord,
+    CurvePoint, DarkTime, FailedCounts, Judged, Noise, PhaseRecord, ReadBackFigures, Reason, ReasonKind, SeriesPoint,
+    Stall, TrialRecord,
 };
 
 /// Meters read when a phase begins.
@@ -48,6 +48,7 @@ pub(crate) struct Measured {
     series: Vec<SeriesPoint>,
     curve: Vec<CurvePoint>,
     stalls: Vec<Stall>,
+    dark: Vec<DarkTime>,
     errors: u64,
     failed: FailedCounts,
     client_cpu_s: f64,
@@ -103,6 +104,13 @@ impl Measured {
             self.histograms.merge(&outcome.histograms);
             let series = outcome.series();
             self.series.extend(series.into_iter().map(|point| SeriesPoint { at_s: point.at_s + offset_s, ..point }));
+            let dark_s = |ns: u64| ns as f64 / 1e9 + offset_s;
+            self.dark.extend(outcome.dark.iter().map(|it| DarkTime {
+                part: it.part.into(),
+                share: it.share,
+                from_s: dark_s(it.from_ns),
+                until_s: dark_s(it.until_ns),
+            }));
             let stored = self.curve.last().copied().unwrap_or_default();
             self.curve.extend(done.curve.into_iter().map(|point| after(&stored, offset_s, point)));
             self.stalls.extend(done.stalls.into_iter().map(|stall| Stall {
@@ -149,6 +157,11 @@ impl Measured {
         &self.series
     }
 
+    /// When parts of the key space had no answers, in the timed phases.
+    pub(crate) fn dark(&self) -> &[DarkTime] {
+        &self.dark
+    }
+
     /// What the timed phases did, to hold reading back against it.
     pub(crate) fn work(&self) -> TimedWork {
         TimedWork {
@@ -188,6 +201,7 @@ impl Measured {
         record.series = std::mem::take(&mut self.series);
         record.curve = std::mem::take(&mut self.curve);
         record.stalls = std::mem::take(&mut self.stalls);
+        record.dark = std::mem::take(&mut self.dark);
         // Where growth is not watched, the series alone says whether anything stalled.
         if record.curve.is_empty() {
             record.stalls = analysis::stalls(&record.series);

@@ -139,7 +139,7 @@ pub use reply::{Failure, Fate, Reply, RowBuffer, Rows};
 pub use resent::Resent;
 pub use server::{CommandLine, ServerPlan};
 pub use session::{
-    Executor, Facts, Happening, Heed, Holding, Session, SessionPlan, Sink, Slot, Store, Threading, Until,
+    Abandoned, Executor, Facts, Happening, Heed, Holding, Session, SessionPlan, Sink, Slot, Store, Threading, Until,
 };
 pub use sets::{SET_RESULT_KEY, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, set_key};
 pub use study::Role;

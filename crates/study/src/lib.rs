@@ -39,7 +39,7 @@ pub use latency::{Latencies, LatencySummary, PERCENTILES};
 pub use left::{Left, LeftCount};
 pub use measure::Measure;
 pub use near::{did_you_mean, near};
-pub use node::{FaultRecord, NodeUse, Role};
+pub use node::{DarkTime, FaultRecord, NodeUse, Role};
 pub use preset::{Original, OriginalMeasure, PresetRecord, Scaled};
 pub use quantity::Quantity;
 pub use redact::redact;

@@ -1,6 +1,6 @@
 //! One execution of one job on one store.
 
-use crate::{Answer, CurvePoint, FaultRecord, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict};
+use crate::{Answer, CurvePoint, DarkTime, FaultRecord, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -147,6 +147,9 @@ pub struct TrialRecord {
     /// What was done to its nodes on purpose, in the order it was planned for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultRecord>,
+    /// Times in which a part of the key space had no answers, in order; watched only where nodes fail on purpose.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dark: Vec<DarkTime>,
     /// Bytes on disk after the job, when the store's directory is ours.
     pub disk_bytes: Option<u64>,
     /// What reading back did, where there is something to read back.

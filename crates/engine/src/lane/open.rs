@@ -1,6 +1,6 @@
 //! Open loop: operations are sent when they are due, whatever the replies do.
 
-use super::{Flight, InFlight, Lane};
+use super::{Flight, InFlight, Lane, part_of};
 use crate::schedule::Schedule;
 use job::Step;
 use measure::Ticks;
@@ -22,6 +22,7 @@ impl Lane<'_> {
             }
             let Some(slot) = self.ready.pop_front() else { return Ok(()) };
             self.signals.pulse.beat();
+            let lights = self.signals.lights;
             match self.job.next(slot) {
                 Step::Finished => {} // the others may have more; what is due stays due
                 Step::Wait => self.waiting.push(slot),
@@ -37,6 +38,7 @@ impl Lane<'_> {
                 },
                 Step::Operation(operation) => {
                     let kind = operation.kind();
+                    let part = part_of(lights, session, &operation);
                     self.books.counts.bytes_written += operation.bytes_written();
                     let sent = self.clock.now();
                     self.books
@@ -44,7 +46,7 @@ impl Lane<'_> {
                         .client_lag
                         .record(self.clock.ns(sent.saturating_sub(due.max(self.free_since))));
                     self.in_flight[slot as usize] =
-                        InFlight { kind, timed: true, flight: Flight::Operation, sent, due };
+                        InFlight { kind, timed: true, flight: Flight::Operation, sent, due, part };
                     if let Some(schedule) = &mut self.schedule {
                         schedule.advance();
                     }

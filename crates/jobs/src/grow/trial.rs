@@ -149,6 +149,10 @@ impl Trial for GrowTrial<'_> {
         Some((self.job.items.most_value_bytes() + data::items::MAX_KEY_BYTES) as u64)
     }
 
+    fn judges_unfinished(&self) -> bool {
+        true
+    }
+
     fn keys_left(&self) -> Option<u64> {
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         // What was not acknowledged may be there or not: then only reading back says how many there are.

@@ -89,6 +89,10 @@ impl Trial for YcsbTrial<'_> {
         Some(u64::from(self.workload.scan_max) * row as u64)
     }
 
+    fn judges_unfinished(&self) -> bool {
+        true
+    }
+
     fn keys_left(&self) -> Option<u64> {
         Some(self.ledger.ids().into())
     }

@@ -1,6 +1,8 @@
 //! One connection: what it has to send, what it has received of a reply, who waits for replies, and how it recovers.
 
+use super::alarm::Alarm;
 use super::buffers::Buffers;
+use super::opening::{Advance, Opening};
 use super::received::{End, SURPLUS, hand_over};
 use super::socket::{Interest, Poller, Read, Socket, left};
 use super::{Codec, Expect, Replies, talk, ticketed};
@@ -32,6 +34,9 @@ const SEND_EARLY_BYTES: usize = 64 << 10;
 /// What one read may take at least.
 const READ_BYTES: usize = 64 << 10;
 
+/// Why what was in flight beside an operation that was abandoned has failed.
+const GIVEN_UP: &str = "the connection was given up: another operation on it had no reply in time";
+
 /// Room for what a server has to be told unasked.
 const ANSWER_BYTES: usize = 256;
 
@@ -47,6 +52,8 @@ pub(super) struct Common<F> {
     pub answered: u32,
     /// Watches the connections; a session of one has none.
     pub poller: Option<Poller>,
+    /// Goes off when a connection is to be opened, where somebody else waits for the poller.
+    pub alarm: Option<Alarm>,
     /// A reply that takes more is not believed.
     pub most_bytes: usize,
     /// Connections that were opened again.
@@ -57,7 +64,7 @@ impl<F> Common<F> {
     pub fn new(endpoints: Vec<Endpoint>, make_codec: F, connections: usize, poller: Option<Poller>) -> Common<F> {
         let scratch = vec![0; READ_BYTES].into_boxed_slice();
         let (buffers, most_bytes) = (Buffers::of(connections), wire_bytes(u64::MAX));
-        Common { endpoints, make_codec, buffers, scratch, answered: 0, poller, most_bytes, reconnected: 0 }
+        Common { endpoints, make_codec, buffers, scratch, answered: 0, poller, alarm: None, most_bytes, reconnected: 0 }
     }
 }
 
@@ -68,7 +75,7 @@ pub(super) enum Flush {
     Sent,
     /// The kernel takes no more for now.
     Blocked,
-    /// The connection is down; it will be opened again at this time.
+    /// The connection is down, or being opened; there is something to do at this time.
     Down(Instant),
 }
 
@@ -91,7 +98,15 @@ struct Awaited {
 
 enum Line {
     Up(Socket),
+    Opening(Box<Opening>),
     Down { retry_at: Instant },
+}
+
+/// Whether a connection was ever up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Past {
+    Up,
+    Nothing,
 }
 
 /// What has been wrong with a connection since the last good reply.
@@ -115,6 +130,7 @@ pub(super) struct Link<C> {
     node: usize,
     codec: C,
     line: Line,
+    past: Past,
     /// Requests, of which the first `sent` bytes have left.
     out: Vec<u8>,
     sent: usize,
@@ -145,11 +161,21 @@ impl<C: Codec> Link<C> {
         if let Some(poller) = &common.poller {
             poller.add(&socket, number).map_err(|error| StoreError::open(&common.endpoints[node], error))?;
         }
-        Ok(Link {
+        Ok(Link { past: Past::Up, ..Link::with(number, node, pipeline, codec, Line::Up(socket)) })
+    }
+
+    /// A connection that is opened when the first operation is submitted to it.
+    pub fn later<F: Fn() -> C>(number: u32, node: usize, pipeline: u32, common: &Common<F>) -> Link<C> {
+        Link::with(number, node, pipeline, (common.make_codec)(), Line::Down { retry_at: Instant::now() })
+    }
+
+    fn with(number: u32, node: usize, pipeline: u32, codec: C, line: Line) -> Link<C> {
+        Link {
             number,
             node,
             codec,
-            line: Line::Up(socket),
+            line,
+            past: Past::Nothing,
             out: Vec::new(),
             sent: 0,
             partial: Vec::new(),
@@ -161,15 +187,22 @@ impl<C: Codec> Link<C> {
             watched: Interest::Read,
             trouble: None,
             owed: None,
-        })
+        }
     }
 
     /// Registers the connection with what watches several.
     pub fn watch_with(&self, poller: &Poller) -> io::Result<()> {
         match &self.line {
             Line::Up(socket) => poller.add(socket, self.number),
+            Line::Opening(opening) => opening.socket().map_or(Ok(()), |socket| poller.add_opening(socket, self.number)),
             Line::Down { .. } => Ok(()),
         }
+    }
+
+    /// Whether it is being opened.
+    #[inline]
+    pub fn is_opening(&self) -> bool {
+        matches!(self.line, Line::Opening(_))
     }
 
     /// Whether replies are outstanding.
@@ -224,18 +257,10 @@ impl<C: Codec> Link<C> {
         if self.out.is_empty() {
             return Ok(Flush::Sent);
         }
-        if let Line::Down { retry_at } = self.line {
-            let now = Instant::now();
-            if now < retry_at {
-                let given_up =
-                    self.trouble.as_ref().map(|trouble| now - trouble.since).filter(|away| *away >= PATIENCE);
-                let Some(away) = given_up else { return Ok(Flush::Down(retry_at)) };
-                let words = format!("the server has been away for {:.0} s", away.as_secs_f64());
-                common.buffers.take_back(&mut self.out);
-                self.fail(Failure::ConnectionLost(&words), common, sink);
-                return Ok(Flush::Sent);
-            }
-            self.reopen(common, sink)?;
+        if !matches!(self.line, Line::Up(_))
+            && let Some(flush) = self.not_up(common, sink)?
+        {
+            return Ok(flush);
         }
         let Line::Up(socket) = &self.line else { return Ok(Flush::Sent) };
         match socket.send(&self.out[self.sent..]) {
@@ -276,31 +301,119 @@ impl<C: Codec> Link<C> {
         Ok(())
     }
 
+    /// Requests wait and the connection is not up: opens it when the time has come. `None`: it is up.
     #[cold]
-    fn reopen<F: Fn() -> C>(&mut self, common: &mut Common<F>, sink: &mut dyn Sink) -> io::Result<()> {
-        // The codec is a new one, and has the requests that wait.
-        let again = |endpoint: &Endpoint, codec: &mut C| talk::open(endpoint, codec, RETRY_TIMEOUT);
-        let nodes = common.endpoints.len();
-        let mut opened = again(&common.endpoints[self.node], &mut self.codec);
-        for _ in 1..nodes {
-            if opened.is_ok() {
-                break;
+    fn not_up<F: Fn() -> C>(&mut self, common: &mut Common<F>, sink: &mut dyn Sink) -> io::Result<Option<Flush>> {
+        if let Line::Down { retry_at } = self.line {
+            let now = Instant::now();
+            if now < retry_at {
+                let given_up =
+                    self.trouble.as_ref().map(|trouble| now - trouble.since).filter(|away| *away >= PATIENCE);
+                let Some(away) = given_up else { return Ok(Some(Flush::Down(retry_at))) };
+                let words = format!("the server has been away for {:.0} s", away.as_secs_f64());
+                common.buffers.take_back(&mut self.out);
+                self.fail(Failure::ConnectionLost(&words), common, sink);
+                return Ok(Some(Flush::Sent));
             }
-            self.node = (self.node + 1) % nodes;
-            opened = again(&common.endpoints[self.node], &mut self.codec);
+            self.open_again(0, String::new(), common, sink)?;
+        } else if matches!(&self.line, Line::Opening(opening) if opening.look_at() <= Instant::now()) {
+            self.proceed(common, sink)?;
         }
-        match opened {
-            Ok(socket) => {
+        Ok(match &self.line {
+            Line::Up(_) => None,
+            Line::Opening(opening) => Some(Flush::Down(opening.look_at())),
+            Line::Down { .. } => Some(Flush::Sent), // what was in flight has failed
+        })
+    }
+
+    /// Opens the connection to its node, or to the first behind it that can be had. `tried` nodes could not be had, the first of them for this
+    /// reason. The codec is a new one, and has the requests that wait.
+    #[cold]
+    fn open_again<F: Fn() -> C>(
+        &mut self,
+        mut tried: usize,
+        mut problem: String,
+        common: &mut Common<F>,
+        sink: &mut dyn Sink,
+    ) -> io::Result<()> {
+        let nodes = common.endpoints.len();
+        while tried < nodes {
+            if tried > 0 {
+                self.node = (self.node + 1) % nodes;
+            }
+            let endpoint = &common.endpoints[self.node];
+            match Opening::begin(endpoint, &mut self.codec, RETRY_TIMEOUT, tried) {
+                Ok(opening) => {
+                    if let (Some(poller), Some(socket)) = (&common.poller, opening.socket()) {
+                        poller.add_opening(socket, self.number)?;
+                    }
+                    self.line = Line::Opening(Box::new(opening));
+                    return self.proceed(common, sink);
+                }
+                Err(words) => {
+                    self.note(&mut problem, &words, common);
+                    tried += 1;
+                }
+            }
+        }
+        self.lose(Loss::Lost(problem), common, sink);
+        Ok(())
+    }
+
+    fn note<F>(&self, problem: &mut String, words: &str, common: &Common<F>) {
+        if problem.is_empty() {
+            let again = if self.past == Past::Up { " again" } else { "" };
+            *problem = format!("cannot connect{again} to {}: {words}", common.endpoints[self.node]);
+        }
+    }
+
+    /// Goes on with opening the connection, as far as that needs no waiting.
+    #[cold]
+    pub fn proceed<F: Fn() -> C>(&mut self, common: &mut Common<F>, sink: &mut dyn Sink) -> io::Result<()> {
+        let Line::Opening(opening) = &mut self.line else { return Ok(()) };
+        match opening.advance(&mut self.codec) {
+            Ok(Advance::Open(socket)) => {
                 if let Some(poller) = &common.poller {
-                    poller.add(&socket, self.number)?;
+                    // Only now: a thread may have connected it. What is there already is reported again.
+                    match poller.change(&socket, self.number, Interest::Read) {
+                        Err(error) if error.kind() == ErrorKind::NotFound => poller.add(&socket, self.number)?,
+                        changed => changed?,
+                    }
                 }
                 self.watched = Interest::Read;
+                common.reconnected += u64::from(self.past == Past::Up);
+                self.past = Past::Up;
                 self.line = Line::Up(socket);
-                common.reconnected += 1;
             }
-            Err(problem) => self.lose(Loss::Lost(format!("cannot connect again: {problem}")), common, sink),
+            Ok(Advance::Watch) => {
+                if let (Some(poller), Some(socket)) = (&common.poller, opening.socket()) {
+                    poller.add_opening(socket, self.number)?;
+                }
+            }
+            Ok(Advance::Waits) => {}
+            Err(words) => {
+                let tried = opening.tried + 1;
+                let mut problem = String::new();
+                self.note(&mut problem, &words, common);
+                self.line = Line::Down { retry_at: Instant::now() };
+                return self.open_again(tried, problem, common, sink);
+            }
         }
         Ok(())
+    }
+
+    /// Gives the connection up because of the operation on a slot, which has had its time; false: it has none in flight.
+    #[cold]
+    pub fn abandon<F: Fn() -> C>(&mut self, slot: Slot, common: &mut Common<F>, sink: &mut dyn Sink) -> bool {
+        let Some(place) = self.in_flight.iter().position(|(of, _)| *of == slot) else { return false };
+        self.in_flight.remove(place);
+        common.answered += 1;
+        sink.arrived();
+        sink.reply(slot, &Reply::Failed(Failure::Deadline));
+        self.lose(Loss::Lost(GIVEN_UP.into()), common, sink);
+        // Another node may answer: where there is none, this one is asked again.
+        self.node = (self.node + 1) % common.endpoints.len();
+        true
     }
 
     /// Takes all that is there, as edge-triggered reports ask for: until a read is not filled, or to the end of a connection that has
@@ -424,7 +537,15 @@ impl<C: Codec> Link<C> {
     pub fn wait(&self, interest: Interest, until: Instant) -> io::Result<bool> {
         match &self.line {
             Line::Up(socket) => socket.wait(interest, left(until)),
-            Line::Down { .. } => super::socket::sleep(left(until)).map(|()| false),
+            Line::Opening(_) | Line::Down { .. } => super::socket::sleep(left(until)).map(|()| false),
+        }
+    }
+
+    /// Waits until there is something to do about a connection that is not up, or until then.
+    pub fn wait_for_opening(&self, until: Instant) -> io::Result<()> {
+        match &self.line {
+            Line::Opening(opening) => opening.wait(until),
+            _ => super::socket::sleep(left(until)),
         }
     }
 

@@ -94,7 +94,8 @@ pub(super) fn open<C: Codec>(endpoint: &Endpoint, codec: &mut C, timeout: Durati
     if bytes.is_empty() { Ok(socket) } else { Err("the server said more than it was asked".into()) }
 }
 
-fn words(failure: Failure<'_>) -> String {
+/// What a refusal of the greeting says.
+pub(super) fn words(failure: Failure<'_>) -> String {
     failure.words().to_owned()
 }
 

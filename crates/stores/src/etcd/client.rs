@@ -75,6 +75,10 @@ impl AsyncClient for Client {
         }
     }
 
+    fn give_up(&mut self) {
+        self.http.give_up();
+    }
+
     fn believe(&mut self, largest_reply_bytes: u64) {
         self.http.believe(largest_reply_bytes);
     }

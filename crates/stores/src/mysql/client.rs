@@ -141,6 +141,10 @@ impl AsyncClient for Client {
         }
     }
 
+    fn give_up(&mut self) {
+        self.link = None;
+    }
+
     fn believe(&mut self, largest_reply_bytes: u64) {
         self.most_bytes = wire_bytes(largest_reply_bytes);
         if let Some(link) = &mut self.link {

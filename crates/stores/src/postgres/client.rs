@@ -110,6 +110,11 @@ impl AsyncClient for Client {
         }
     }
 
+    fn give_up(&mut self) {
+        // A transaction may be open on it.
+        self.line.link.borrow_mut().take();
+    }
+
     fn believe(&mut self, largest_reply_bytes: u64) {
         self.line.believed.set(Some(largest_reply_bytes));
         if let Some(link) = self.line.current() {

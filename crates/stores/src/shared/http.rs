@@ -131,6 +131,15 @@ impl Http {
         Ok(http)
     }
 
+    /// A request was dropped, and with it its connection: the next goes to another server, where there is one.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn give_up(&mut self) {
+        self.sender = None;
+        if let Some(other) = self.others.pop_front() {
+            self.others.push_back(std::mem::replace(&mut self.endpoint, other));
+        }
+    }
+
     /// Connects to the server, or to the first of the others that can be reached.
     async fn connect(&mut self) -> Result<SendRequest<Full<Bytes>>, HttpError> {
         let mut connected = connect(&self.endpoint).await;

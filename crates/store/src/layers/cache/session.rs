@@ -3,8 +3,8 @@
 use super::entries::{CachedReply, Value};
 use super::memory::Memory;
 use crate::{
-    Capabilities, Executor, Expected, Failure, Operation, OperationKind, OwnedReply, Reply, Session, SessionPlan, Sink,
-    Slot, StoreError, Until,
+    Abandoned, Capabilities, Executor, Expected, Failure, Operation, OperationKind, OwnedReply, Reply, Session,
+    SessionPlan, Sink, Slot, StoreError, Until,
 };
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -170,6 +170,19 @@ impl Session for CachedSession {
     fn poll(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>> {
         let mut through = Through { memory: &self.memory, pending: &mut self.pending, held: &mut self.held, sink };
         self.beneath.poll(cx, until, &mut through)
+    }
+
+    fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
+        let mut through = Through { memory: &self.memory, pending: &mut self.pending, held: &mut self.held, sink };
+        self.beneath.abandon(slot, &mut through)
+    }
+
+    fn parts(&self) -> Vec<f64> {
+        self.beneath.parts()
+    }
+
+    fn part(&self, key: &[u8]) -> u16 {
+        self.beneath.part(key)
     }
 
     fn reconnected(&self) -> u64 {
