@@ -140,7 +140,7 @@ fn fans_has_its_known_digest_though_a_master_is_killed_before_anybody_is_connect
     let ran = desk.finished(desk.command(&words).args(["--fault", "at 0s kill 1"]).output().unwrap());
     let cell = ran.only();
     assert_ne!(ran.verdict(), "void", "{}", ran.said());
-    let alone = common::run_once("fans", "ram", &["--data debian-1k --out out"]);
+    let alone = common::run_once("fans", "ram", &["--data debian-1k"]);
     assert_eq!(cell["answer"]["digest"], alone.only()["answer"]["digest"], "{}", ran.said());
 }
 

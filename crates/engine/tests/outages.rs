@@ -2,8 +2,8 @@
 //! the keys that is dark.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use engine::{Arrivals, Darkness, End, Outages, Outcome, Settings};
 use job::{Offence, Phase, Step, Trial, Worker};
+use kvtrial_engine::{Arrivals, Darkness, End, Outages, Outcome, Settings};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
@@ -153,7 +153,7 @@ fn run(fate: Fate, pipeline: u32, timeout: Duration, deadline: Duration) -> Outc
         outages: Outages::Endure { timeout },
         ..Settings::default()
     };
-    engine::run_phase(&HalfDark(fate), &Turns, 0, &settings, &AtomicBool::new(false), &mut |_| {}).unwrap()
+    kvtrial_engine::run_phase(&HalfDark(fate), &Turns, 0, &settings, &AtomicBool::new(false), &mut |_| {}).unwrap()
 }
 
 /// A machine that does something else for a moment spoils one attempt, not all.

@@ -105,7 +105,7 @@ fn a_frozen_master_whose_replica_took_over_is_left_and_not_gone_back_to_when_it_
     let mut inbox = Inbox::default();
     assert_eq!(client.session.abandon(0, &mut inbox), Abandoned::GivenUp);
     assert_eq!(inbox.replies, [(0, OwnedReply::Failed(OwnedFailure::Deadline))]);
-    // Whoever has no answer yet waits no longer than it takes to hear of the takeover.
+    // One that has no answer yet waits no longer than it takes to hear of the takeover.
     assert!(client.session.submit(0, &Operation::Get { key: b"bar" }).unwrap().is_none());
     take_over(&nodes);
     let reply = soon("the session hears of the takeover", || {
