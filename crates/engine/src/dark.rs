@@ -113,7 +113,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_part_is_dark_from_the_first_operation_that_fails_to_the_next_that_does_not_whoever_sent_them() {
+    fn a_part_is_dark_from_the_first_operation_that_fails_to_the_next_that_does_not() {
         let clock = Clock::get();
         let ms = |count: u64| clock.ticks(Duration::from_millis(count));
         let lights = Lights::of(vec![0.25, 0.75], &clock, 0);

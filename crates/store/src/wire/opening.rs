@@ -3,7 +3,7 @@
 //! The kernel connects and the greeting goes to and fro like requests do, whenever the session is polled. A name that has to be looked up,
 //! and a handshake of TLS, would each keep the session's thread from the other connections: a thread of its own does that.
 
-use super::socket::{Interest, Socket, Start, left};
+use super::socket::{Begun, Interest, Socket, left};
 use super::{Codec, Decoded, talk};
 use crate::believed;
 use crate::{Endpoint, Reply};
@@ -68,9 +68,9 @@ impl Opening {
         let mut hello = Vec::new();
         let replies = codec.hello(&mut hello);
         let stage = match Socket::start(endpoint).map_err(|error| error.to_string())? {
-            Start::Connected(socket) => Stage::Greeting(socket),
-            Start::Connecting(socket) => Stage::Connecting(socket),
-            Start::WouldWait => Stage::Thread(on_thread(endpoint.clone(), timeout)?),
+            Begun::Connected(socket) => Stage::Greeting(socket),
+            Begun::Connecting(socket) => Stage::Connecting(socket),
+            Begun::WouldWait => Stage::Thread(on_thread(endpoint.clone(), timeout)?),
         };
         Ok(Opening { stage, tried, until: Instant::now() + timeout, hello, sent: 0, replies, input: Vec::new() })
     }

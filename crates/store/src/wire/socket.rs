@@ -35,7 +35,7 @@ pub(crate) enum Interest {
 }
 
 /// How far a connection came at once.
-pub(crate) enum Start {
+pub(crate) enum Begun {
     /// It is connected.
     Connected(Socket),
     /// The kernel is at it: the socket becomes writable at the end, see [`Socket::finish`].
@@ -89,7 +89,7 @@ impl Socket {
     }
 
     /// Begins to connect, without waiting.
-    pub fn start(endpoint: &Endpoint) -> io::Result<Start> {
+    pub fn start(endpoint: &Endpoint) -> io::Result<Begun> {
         let flags = net::SocketFlags::CLOEXEC | net::SocketFlags::NONBLOCK;
         let open = |family| net::socket_with(family, net::SocketType::STREAM, flags, None);
         let (fd, begun) = match &endpoint.address {
@@ -100,7 +100,7 @@ impl Socket {
             }
             Address::Tcp { host, port } => {
                 let Some(ip) = host.parse::<IpAddr>().ok().filter(|_| endpoint.tls.is_none()) else {
-                    return Ok(Start::WouldWait);
+                    return Ok(Begun::WouldWait);
                 };
                 let fd = open(if ip.is_ipv4() { net::AddressFamily::INET } else { net::AddressFamily::INET6 })?;
                 net::sockopt::set_tcp_nodelay(&fd, true)?;
@@ -110,8 +110,8 @@ impl Socket {
         };
         let socket = Socket::plain(fd);
         match begun {
-            Ok(()) => socket.block().map(|()| Start::Connected(socket)),
-            Err(rustix::io::Errno::INPROGRESS) => Ok(Start::Connecting(socket)),
+            Ok(()) => socket.block().map(|()| Begun::Connected(socket)),
+            Err(rustix::io::Errno::INPROGRESS) => Ok(Begun::Connecting(socket)),
             Err(error) => Err(error.into()),
         }
     }
