@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 use store::{Capabilities, Operation, OperationKind, Reply, Slot, Store, StoreError};
-use study::{Answer, Reason};
+use study::{Answer, Reason, WriteAccount};
 
 /// A parameter a job has.
 #[derive(Clone, Copy, Debug)]
@@ -250,6 +250,12 @@ pub trait Trial: Send + Sync {
     /// `Some` when it is one. Called with the clock running; the store may take `patience`.
     fn whole(&self, phase: usize, store: &dyn Store, patience: Duration) -> Option<Result<(), StoreError>> {
         let _ = (phase, store, patience);
+        None
+    }
+
+    /// What became of the writes: acknowledged and lost, failed and absent, failed and present; after the last phase. `None`: it does
+    /// not say.
+    fn account(&self) -> Option<WriteAccount> {
         None
     }
 

@@ -1,6 +1,6 @@
 //! One execution of one job on one store.
 
-use crate::{Answer, CurvePoint, FaultRecord, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict};
+use crate::{Answer, CurvePoint, FaultRecord, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict, WriteAccount};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -125,6 +125,10 @@ pub struct TrialRecord {
     /// What was done to its nodes on purpose, in the order it was planned for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultRecord>,
+    /// What became of the writes: acknowledged and lost, failed and absent, failed and present. `None`: not everything was read back, or
+    /// the job does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<WriteAccount>,
     /// Bytes on disk after the job, when the store's directory is ours.
     pub disk_bytes: Option<u64>,
     /// What reading back did, where there is something to read back.
