@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 use store::{Capabilities, Operation, OperationKind, Reply, Slot, Store, StoreError};
-use study::{Answer, Reason};
+use study::{Answer, Reason, WriteAccount};
 
 /// A parameter a job has.
 #[derive(Clone, Copy, Debug)]
@@ -257,6 +257,12 @@ pub trait Trial: Send + Sync {
     /// acknowledged, what failed and what never had a reply.
     fn judges_unfinished(&self) -> bool {
         false
+    }
+
+    /// What became of the writes: acknowledged and lost, failed and absent, failed and present; after the last phase. `None`: it does
+    /// not say.
+    fn account(&self) -> Option<WriteAccount> {
+        None
     }
 
     /// Keys that are in the store after the last phase, counters and records of counters among them; `None`: it does not know.

@@ -8,6 +8,7 @@
 //! made again. The `null` cell is what the original called `xfer`: events are made and packed, and nothing is stored.
 
 mod answer;
+mod doubt;
 mod lengths;
 mod preset;
 mod read_back;

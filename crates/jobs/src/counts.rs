@@ -4,6 +4,7 @@
 //! other (bigram), all in one key space. So one increment a word and one a pair: about 34 a message. Answer: all terms with their
 //! counts.
 
+mod doubt;
 mod preset;
 mod read_back;
 mod run;

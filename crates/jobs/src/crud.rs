@@ -10,6 +10,7 @@
 //!
 //! Answer: the lines `phase \t key \t value` of insert and update, and `delete \t key \t missing`, in byte order.
 
+mod doubt;
 mod preset;
 mod rows;
 mod trial;
@@ -109,6 +110,16 @@ impl Stage {
     /// The phase that verifies the outcome of this one.
     fn verified_by(self) -> Option<Stage> {
         Stage::ALL.into_iter().find(|stage| stage.verifies() == Some(self))
+    }
+
+    /// What a row holds before it, behind its number.
+    fn finds(self) -> Option<&'static [u8]> {
+        match self {
+            Stage::Insert => None,
+            Stage::Update => Stage::Insert.leaves(),
+            Stage::Delete => Stage::Update.leaves(),
+            Stage::Select | Stage::CheckUpdate | Stage::CheckDelete => self.leaves(),
+        }
     }
 
     /// What a row holds after it, behind its number; `None`: it is missing.

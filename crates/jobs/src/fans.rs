@@ -6,6 +6,7 @@
 
 mod blob;
 mod counters;
+mod doubt;
 mod expected;
 mod found;
 mod json;

@@ -20,6 +20,7 @@ macro_rules! jobs {
 
 pub mod fingerprint;
 mod in_order;
+mod marks;
 mod spots;
 mod tally;
 

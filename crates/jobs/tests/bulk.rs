@@ -135,7 +135,11 @@ fn a_refused_batch_is_counted_with_its_first_document() {
     });
     let reason = outcome.reason(ReasonKind::Refused);
     assert!(reason.count == 1 && reason.example.contains("disk full"), "{reason:?}");
-    assert_eq!(count(&outcome, ReasonKind::UnexpectedMiss), 100);
+    // What was never promised is no loss, and is accounted for.
+    assert_eq!(outcome.kinds(), [ReasonKind::Refused]);
+    let account = outcome.account.unwrap();
+    assert_eq!((account.lost, account.failed_absent, account.failed_present), (0, 100, 0));
+    assert_eq!(outcome.fact("documents_valid"), 900);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::trust::{Circumstances, doubts};
 use engine::{End, Outcome};
-use study::{Answer, Reason, ReasonKind, Verdict};
+use study::{Answer, Reason, ReasonKind, Verdict, WriteAccount};
 
 /// What a trial is judged by.
 pub(crate) struct Evidence<'a> {
@@ -14,6 +14,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) broken_off: Option<Reason>,
     /// Phases that were over before the first fault that was asked for; `None`: there was none.
     pub(crate) faulted_from: Option<usize>,
+    /// What became of the writes, where it is known.
+    pub(crate) account: Option<WriteAccount>,
     pub(crate) not_sent: u64,
     pub(crate) circumstances: Circumstances<'a>,
 }
@@ -42,6 +44,13 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
         }
     }
     std::mem::take(&mut evidence.answer_reasons).into_iter().for_each(|found| verdict.add(found));
+    // Jobs find it key by key, as missing or stale; after a fault it is said as what it is.
+    if let Some(WriteAccount { lost: lost @ 1.., .. }) = evidence.account.filter(|_| evidence.faulted_from.is_some())
+        && verdict.reasons.iter().all(|reason| reason.kind != ReasonKind::LostUpdates)
+    {
+        let example = "acknowledged, and not there when it was read after the fault";
+        verdict.add(reason(ReasonKind::LostUpdates, lost, example.into()));
+    }
     if let Some(known) = evidence.known_digest.take()
         && known != evidence.answer.digest
         && !evidence.answer.digest.is_empty()

@@ -11,7 +11,7 @@ use measure::Progress;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use store::Facts;
-use study::{Answer, CurvePoint, Durability, LeftCount, Reason, Spec, Stall, Target};
+use study::{Answer, CurvePoint, Durability, LeftCount, Reason, Spec, Stall, Target, WriteAccount};
 
 /// From kvtrial.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -248,6 +248,8 @@ pub(crate) struct Finish {
     /// Keys that are in the store now, where the job knows.
     pub(crate) keys_left: Option<u64>,
     pub(crate) resent: u64,
+    /// What became of the writes, where the job says it and everything was read back.
+    pub(crate) account: Option<WriteAccount>,
     /// Largest resident set of the process since the first phase began.
     pub(crate) peak_rss_bytes: u64,
 }

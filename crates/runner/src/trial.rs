@@ -146,6 +146,7 @@ impl TrialRun<'_> {
     /// Writes down what was measured.
     fn fill(&self, record: &mut TrialRecord, finish: &mut Finish, seen: &mut Seen) {
         record.resent = finish.resent;
+        record.writes = finish.account;
         record.client_rss_bytes = finish.peak_rss_bytes;
         record.disk_bytes = seen.looks.disk_bytes;
         let server = seen.looks.server.take();
@@ -173,6 +174,7 @@ impl TrialRun<'_> {
             known_digest: finish.known_digest,
             broken_off,
             faulted_from,
+            account: record.writes,
             not_sent: record.not_sent,
             circumstances: Circumstances {
                 class: self.cell.info.class_of(&self.cell.spec),

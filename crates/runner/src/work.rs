@@ -108,6 +108,7 @@ fn carry_out(
         logical_bytes: trial.logical_bytes(),
         keys_left: trial.keys_left().filter(|_| complete),
         resent: store.resent(),
+        account: if complete { trial.account() } else { None },
         peak_rss_bytes: ProcessUse::now().peak_rss_bytes,
     })
 }

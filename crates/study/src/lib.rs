@@ -3,6 +3,7 @@
 //! Here live the spec of a store, the plan of a study, trials, cells, verdicts and their reasons, answers, host facts and
 //! quantities. What never lives here: I/O, a clock, a random source, statistics, or knowledge of any store or job.
 
+mod account;
 mod answer;
 mod archived;
 mod budget;
@@ -29,6 +30,7 @@ mod varied;
 mod verdict;
 mod visible;
 
+pub use account::WriteAccount;
 pub use answer::Answer;
 pub use budget::{Budget, BudgetLayer, BudgetPart, SlowBaseline};
 pub use cell::{Cell, CellKey, PhaseSummary};

@@ -1,6 +1,8 @@
 //! One execution of one job on one store.
 
-use crate::{Answer, CurvePoint, DarkTime, FaultRecord, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict};
+use crate::{
+    Answer, CurvePoint, DarkTime, FaultRecord, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict, WriteAccount,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -150,6 +152,10 @@ pub struct TrialRecord {
     /// Times in which a part of the key space had no answers, in order; watched only where nodes fail on purpose.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dark: Vec<DarkTime>,
+    /// What became of the writes: acknowledged and lost, failed and absent, failed and present. `None`: not everything was read back, or
+    /// the job does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<WriteAccount>,
     /// Bytes on disk after the job, when the store's directory is ours.
     pub disk_bytes: Option<u64>,
     /// What reading back did, where there is something to read back.

@@ -55,7 +55,8 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ),
         ReasonKind::LostUpdates => (
             "updates lost",
-            "writes were refused or dropped: fix that first; or clients overwrote each other's work: set policy=cas, policy=lock or policy=partition",
+            "after a fault: a higher durability= or more replicas may keep them; without one the store drops writes, or clients of fans overwrote \
+             each other's work: set policy=cas, policy=lock or policy=partition",
         ),
         ReasonKind::ForeignData => {
             ("data the job never wrote", "the store was not empty or has other writers: give it an empty database")

@@ -1,14 +1,38 @@
 //! What was done to nodes on purpose, in sentences.
 
 use crate::units;
-use study::{Cell, FaultRecord};
+use study::{Cell, FaultRecord, TrialRecord, WriteAccount};
 
-/// A sentence for each fault of each trial that counts.
+/// Of each trial that counts: what became of its writes, where there was a fault or some failed, then a sentence for each fault.
 pub fn sentences<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().flat_map(|cell| {
         cell.counted().flat_map(move |trial| {
-            trial.faults.iter().map(move |fault| format!("{}, trial {}: {}", cell.store, trial.order, of_fault(fault)))
+            let faults = trial.faults.iter().map(of_fault);
+            let all = of_writes(trial).into_iter().chain(faults);
+            all.map(move |said| format!("{}, trial {}: {said}", cell.store, trial.order))
         })
+    })
+}
+
+fn of_writes(trial: &TrialRecord) -> Option<String> {
+    let Some(writes) = trial.writes else {
+        let unknown = "whether acknowledged writes were lost is not known: not everything was read back.";
+        return (!trial.faults.is_empty()).then(|| unknown.into());
+    };
+    if trial.faults.is_empty() && writes == WriteAccount::default() {
+        return None;
+    }
+    let lost = match writes.lost {
+        0 => "no acknowledged write was lost".into(),
+        1 => "1 acknowledged write was lost".into(),
+        lost => format!("{lost} acknowledged writes were lost"),
+    };
+    Some(match (writes.failed(), writes.failed_present) {
+        (0, _) => format!("{lost}, and none failed."),
+        (failed, present) => format!(
+            "{lost}. Of {failed} that failed {present} took effect all the same and {} were never seen, which is allowed.",
+            writes.failed_absent
+        ),
     })
 }
 
@@ -60,8 +84,31 @@ fn of_gap(fault: &FaultRecord) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::of_fault;
-    use study::FaultRecord;
+    use super::{of_fault, sentences};
+    use study::{Cell, FaultRecord, TrialRecord, WriteAccount};
+
+    #[test]
+    fn what_became_of_the_writes_is_said_first_and_only_what_was_acknowledged_is_called_lost() {
+        let fault = FaultRecord { planned: "at 5s kill 2".into(), node: "node2".into(), ..FaultRecord::default() };
+        let mut trial = TrialRecord { order: 1, faults: vec![fault], ..TrialRecord::default() };
+        let said = |trial: &TrialRecord| {
+            let cell = Cell { store: "redis".into(), trials: vec![trial.clone()], ..Cell::default() };
+            sentences(&[&cell]).collect::<Vec<_>>()
+        };
+        assert!(said(&trial)[0].contains("is not known"), "{:?}", said(&trial));
+        trial.writes = Some(WriteAccount { lost: 0, failed_absent: 11, failed_present: 3 });
+        assert_eq!(
+            said(&trial)[0],
+            "redis, trial 1: no acknowledged write was lost. Of 14 that failed 3 took effect all the same and 11 were never seen, which is \
+             allowed."
+        );
+        assert!(said(&trial)[1].contains("'at 5s kill 2'"));
+        trial.writes = Some(WriteAccount { lost: 4, ..WriteAccount::default() });
+        assert_eq!(said(&trial)[0], "redis, trial 1: 4 acknowledged writes were lost, and none failed.");
+        trial.faults.clear();
+        trial.writes = Some(WriteAccount::default());
+        assert_eq!(said(&trial), [""; 0]);
+    }
 
     #[test]
     fn a_fault_is_said_in_one_sentence() {

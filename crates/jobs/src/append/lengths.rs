@@ -2,6 +2,7 @@
 //!
 //! Appends to one key are never in flight at once, and all by one worker: so each length is known exactly.
 
+use super::doubt::{Doubts, KeyDoubt};
 use data::append::{Events, KEY_BYTES, RECORD_BYTES};
 use job::Offence;
 use study::ReasonKind;
@@ -18,7 +19,13 @@ impl Lengths {
     /// # Errors
     /// When it is not as long as it must be.
     #[inline]
-    pub fn check(&mut self, events: &Events, key: &[u8; KEY_BYTES], bytes: i64) -> Result<(), Offence> {
+    pub fn check(
+        &mut self,
+        events: &Events,
+        key: &[u8; KEY_BYTES],
+        bytes: i64,
+        doubts: &mut Doubts,
+    ) -> Result<(), Offence> {
         let Some(number) = events.key_of(u64::from_be_bytes(*key)) else { return Ok(()) };
         if self.records.is_empty() {
             self.records = vec![0; events.keys() as usize];
@@ -26,7 +33,20 @@ impl Lengths {
         let records = &mut self.records[number as usize];
         *records += 1;
         let right = i64::from(*records) * RECORD_BYTES as i64;
-        if bytes == right { Ok(()) } else { Err(Lengths::wrong(records, events, key, bytes)) }
+        if bytes == right || Lengths::is_explained(records, bytes - right, doubts.get_mut(&u64::from_be_bytes(*key))) {
+            return Ok(());
+        }
+        Err(Lengths::wrong(records, events, key, bytes))
+    }
+
+    /// Whether appends that failed and are there all the same make the value this many bytes longer.
+    #[cold]
+    fn is_explained(records: &mut u32, more_bytes: i64, doubt: Option<&mut KeyDoubt>) -> bool {
+        let Some(doubt) = doubt else { return false };
+        let more = u32::try_from(more_bytes / RECORD_BYTES as i64).unwrap_or(0);
+        let explains = more > 0 && more_bytes % RECORD_BYTES as i64 == 0 && doubt.allows_more(more);
+        *records += if explains { more } else { 0 };
+        explains
     }
 
     #[cold]

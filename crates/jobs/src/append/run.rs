@@ -1,6 +1,7 @@
 //! The run: events are made in blocks, and appended as slots get free. Appends to one key are in the order of the events.
 
 use super::Method;
+use super::doubt::Doubts;
 use super::lengths::Lengths;
 use super::trial::AppendTrial;
 use crate::in_order::{InOrder, belongs};
@@ -9,6 +10,7 @@ use data::append::{Event, KEY_BYTES, RECORD_BYTES};
 use data::splitmix::mix;
 use job::{Offence, Step, Worker};
 use std::ops::Range;
+use std::sync::PoisonError;
 use store::{Operation, OperationKind, Reply, Slot};
 use study::ReasonKind;
 
@@ -26,6 +28,8 @@ pub struct AppendWorker<'a> {
     lengths: Lengths,
     stored: u64,
     spots: Spots,
+    /// Its keys of which an append failed.
+    doubts: Doubts,
 }
 
 /// The events whose keys belong to this thread's slots.
@@ -144,6 +148,45 @@ impl<'a> AppendWorker<'a> {
             },
             lengths: Lengths::default(),
             stored: 0,
+            doubts: Doubts::new(),
+        }
+    }
+
+    /// The append of this slot failed; `value`: rewriting, the whole value.
+    #[cold]
+    fn fails(&mut self, slot: Slot, stage: Stage) {
+        let state = &self.slots[slot as usize];
+        if !self.trial.keeps {
+            return;
+        }
+        let doubt = self.doubts.entry(u64::from_be_bytes(state.key)).or_default();
+        match (stage, self.trial.method) {
+            (Stage::Reading, _) => doubt.skips(state.record),
+            (_, Method::Rewrite) => doubt.fails(state.record, Some(&state.value)),
+            _ => doubt.fails(state.record, None),
+        }
+    }
+
+    /// Rewriting a key in doubt: its value was read.
+    #[cold]
+    fn reads(&mut self, slot: Slot) {
+        let state = &self.slots[slot as usize];
+        let Some(doubt) = self.doubts.get_mut(&u64::from_be_bytes(state.key)) else { return };
+        let events = &self.trial.job.events;
+        let mut right = Vec::new();
+        if let Some(number) = events.key_of(u64::from_be_bytes(state.key)) {
+            events.value(number, &mut Vec::new(), &mut right);
+        }
+        let (records, _) = right.as_chunks::<RECORD_BYTES>();
+        let before = records.iter().position(|record| *record == state.record).unwrap_or(records.len());
+        doubt.reads(&state.value, &records[..before]);
+    }
+}
+
+impl Drop for AppendWorker<'_> {
+    fn drop(&mut self) {
+        if !self.doubts.is_empty() {
+            self.trial.doubts.write().unwrap_or_else(PoisonError::into_inner).append(&mut self.doubts);
         }
     }
 }
@@ -182,7 +225,7 @@ impl Worker for AppendWorker<'_> {
         if state.stage == Stage::Looking {
             state.stage = Stage::Idle;
             self.order.done(slot);
-            return looked(state, reply);
+            return looked(state, self.doubts.contains_key(&u64::from_be_bytes(state.key)), reply);
         }
         if state.stage == Stage::Reading {
             state.value.clear();
@@ -192,10 +235,16 @@ impl Worker for AppendWorker<'_> {
                 other => {
                     state.stage = Stage::Idle;
                     self.order.done(slot);
-                    return Err(Offence::failed(&state.key, other));
+                    let failed = Offence::failed(&state.key, other);
+                    self.fails(slot, Stage::Reading);
+                    return Err(failed);
                 }
             }
             let checked = check(&state.key, &state.value);
+            if !self.doubts.is_empty() {
+                self.reads(slot);
+            }
+            let state = &mut self.slots[slot as usize];
             state.value.extend_from_slice(&state.record);
             state.stage = Stage::Merged;
             return checked;
@@ -214,9 +263,17 @@ impl Worker for AppendWorker<'_> {
             }
             Reply::Number(bytes) if self.trial.method != Method::Rewrite => {
                 self.stored += 1;
-                if self.trial.keeps { self.lengths.check(&self.trial.job.events, &state.key, *bytes) } else { Ok(()) }
+                if self.trial.keeps {
+                    self.lengths.check(&self.trial.job.events, &state.key, *bytes, &mut self.doubts)
+                } else {
+                    Ok(())
+                }
             }
-            other => Err(Offence::failed(&state.key, other)),
+            other => {
+                let failed = Offence::failed(&state.key, other);
+                self.fails(slot, Stage::Writing);
+                Err(failed)
+            }
         }
     }
 
@@ -231,13 +288,14 @@ impl Worker for AppendWorker<'_> {
     }
 }
 
-/// A value read at a spot: the records of its key, of which the last was just acknowledged.
+/// A value read at a spot: the records of its key, of which the last was just acknowledged. In doubt one that failed may have come after it.
 #[cold]
-fn looked(state: &SlotState, reply: &Reply<'_>) -> Result<(), Offence> {
+fn looked(state: &SlotState, in_doubt: bool, reply: &Reply<'_>) -> Result<(), Offence> {
     match reply {
         Reply::Value(value) => {
             check(&state.key, value)?;
-            if value.ends_with(&state.record) {
+            let is_there = || value.as_chunks::<RECORD_BYTES>().0.contains(&state.record);
+            if value.ends_with(&state.record) || in_doubt && is_there() {
                 return Ok(());
             }
             let seen = format!("{} bytes, without the record whose append was just acknowledged", value.len());

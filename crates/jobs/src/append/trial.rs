@@ -1,15 +1,16 @@
 //! One execution: the appends, and reading all values back.
 
 use super::answer::{self, Wrong};
+use super::doubt::Doubts;
 use super::read_back::ReadBack;
 use super::run::AppendWorker;
 use super::{Append, Method, Verify};
 use data::append::{Event, RECORD_BYTES};
 use job::{Phase, Trial, Worker};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 use store::Slot;
-use study::{Answer, Reason};
+use study::{Answer, Reason, WriteAccount};
 
 /// Wrong values kept, so that the answer can be that of the store; beyond them there is no digest.
 const WRONG_KEPT: usize = 100_000;
@@ -21,6 +22,8 @@ pub struct AppendTrial<'a> {
     pub(super) slots: u32,
     pub(super) keeps: bool,
     found: Mutex<Found>,
+    /// Keys of which an append failed.
+    pub(super) doubts: RwLock<Doubts>,
 }
 
 /// What was read back.
@@ -31,6 +34,8 @@ pub struct Found {
     wrong: Wrong,
     /// Wrong ones, also those not kept.
     wrong_keys: u64,
+    /// What became of the appends.
+    pub account: WriteAccount,
 }
 
 impl Found {
@@ -56,13 +61,14 @@ impl Found {
         self.bytes += other.bytes;
         self.wrong_keys += other.wrong_keys;
         self.wrong.extend(other.wrong);
+        self.account.merge(other.account);
     }
 }
 
 impl<'a> AppendTrial<'a> {
     /// An execution with `slots` slots, on an empty store that keeps what it is given, or nothing.
     pub fn new(job: &'a Append, method: Method, slots: u32, keeps: bool) -> AppendTrial<'a> {
-        AppendTrial { job, method, slots: slots.max(1), keeps, found: Mutex::default() }
+        AppendTrial { job, method, slots: slots.max(1), keeps, found: Mutex::default(), doubts: RwLock::default() }
     }
 
     /// Takes what a thread has read back.
@@ -114,13 +120,19 @@ impl Trial for AppendTrial<'_> {
         (Answer { digest, facts }, Vec::new())
     }
 
+    fn account(&self) -> Option<WriteAccount> {
+        self.keeps.then(|| self.found.lock().unwrap_or_else(PoisonError::into_inner).account)
+    }
+
     fn largest_reply_bytes(&self) -> Option<u64> {
         // All events may be of one key.
         Some(self.job.events.len() * RECORD_BYTES as u64)
     }
 
     fn keys_left(&self) -> Option<u64> {
-        Some(self.job.events.keys())
+        // Of keys in doubt nobody knows whether they are there.
+        let is_sure = self.doubts.read().unwrap_or_else(PoisonError::into_inner).is_empty();
+        is_sure.then(|| self.job.events.keys())
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

@@ -68,6 +68,7 @@ impl Worker for Load<'_> {
         if let Some(at) = self.looked_at[slot as usize].take() {
             return looked(&input.documents, at, reply);
         }
+        let keeps = self.trial.capabilities.keeps == Keeps::Everything;
         let (next, in_flight) = &mut self.next[slot as usize];
         let (first, put) = (*next, *in_flight);
         *next += *in_flight;
@@ -81,7 +82,11 @@ impl Worker for Load<'_> {
                 }
                 Ok(())
             }
-            _ => Err(Offence::failed(input.documents.id(first), reply)),
+            _ => {
+                // Of a batch that failed any part may be there.
+                (first..first + put).filter(|_| keeps).for_each(|at| self.trial.written.fails(at as u64));
+                Err(Offence::failed(input.documents.id(first), reply))
+            }
         }
     }
 

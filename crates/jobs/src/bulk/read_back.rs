@@ -89,7 +89,6 @@ impl<'a> Reads<'a> {
                 }
             }
             _ => {
-                range.clone().for_each(|at| drop(judge(at as u32, None)));
                 offences.push(Offence::failed(documents.id(range.start), reply));
             }
         }
@@ -134,16 +133,25 @@ impl Worker for ReadBack<'_> {
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let ReadBack { trial, reads, otherwise } = self;
+        if !matches!(reply, Reply::Value(_) | Reply::Missing | Reply::Rows(_)) {
+            otherwise.extend(reads.range(slot).map(|at| (at as u32, None)));
+        }
         reads.reply(slot, reply, |at, value| {
             let expected = trial.input.documents.document(at as usize);
             match value {
-                Some(value) if value == expected => Ok(()),
+                Some(value) if value == expected => {
+                    trial.written.is_there(at.into());
+                    Ok(())
+                }
                 Some(value) => {
                     otherwise.insert(at, Some(hex_of_bytes(value)));
                     Err((ReasonKind::WrongValue, difference(value, expected)))
                 }
                 None => {
                     otherwise.insert(at, None);
+                    if trial.written.may_be_missing(at.into()) {
+                        return Ok(());
+                    }
                     Err((ReasonKind::UnexpectedMiss, "missing, after its write was acknowledged".into()))
                 }
             }

@@ -100,10 +100,11 @@ impl Worker for Gets<'_> {
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
-        let Gets { reads, tally, reduction, .. } = self;
-        reads.reply(slot, reply, |_, value| match value {
+        let Gets { trial, reads, tally, reduction } = self;
+        reads.reply(slot, reply, |at, value| match value {
             Some(value) if tally.add(value, reduction) => Ok(()),
             Some(_) => Err((ReasonKind::WrongValue, "not the document: its fields are not there".into())),
+            None if trial.written.may_be_missing(at.into()) => Ok(()),
             None => Err((ReasonKind::UnexpectedMiss, "missing, after its write was acknowledged".into())),
         })
     }

@@ -4,6 +4,7 @@ use super::input::{Input, Tally};
 use super::load::{Load, Puts};
 use super::read_back::{MANY, ReadBack};
 use super::reduce::{Gets, PAGE, Scan};
+use crate::marks::OnceWritten;
 use data::digest::LineDigest;
 use job::{Offences, Phase, Trial, TrialSetup, Worker};
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::{Capabilities, Keeps, OperationKind, Reduction, ReductionGroup, Slot, Store, StoreError, Support};
-use study::{Answer, Reason, ReasonKind};
+use study::{Answer, Reason, ReasonKind, WriteAccount};
 
 /// What a phase does.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,8 @@ pub struct BulkTrial<'a> {
     /// Documents found otherwise than they must be.
     pub(super) otherwise: Mutex<BTreeMap<u32, Option<[u8; 64]>>>,
     pub(super) more: Mutex<Offences>,
+    /// What became of the documents put.
+    pub(super) written: OnceWritten,
 }
 
 impl<'a> BulkTrial<'a> {
@@ -71,6 +74,7 @@ impl<'a> BulkTrial<'a> {
             groups: Mutex::default(),
             otherwise: Mutex::default(),
             more: Mutex::default(),
+            written: OnceWritten::below(input.documents.len() as u64),
         }
     }
 
@@ -146,9 +150,13 @@ impl Trial for BulkTrial<'_> {
             facts.insert("count".into(), count.into());
             facts.insert("sum".into(), sum.into());
             facts.insert("sha256_groups".into(), digest_of(&groups).into());
-            reasons.extend(wrong_group(&groups, &self.input.groups));
+            reasons.extend(wrong_group(&groups, &self.input.groups, self.written.failed()));
         }
         (Answer { digest, facts }, reasons)
+    }
+
+    fn account(&self) -> Option<WriteAccount> {
+        (self.capabilities.keeps == Keeps::Everything).then(|| self.written.account())
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {
@@ -159,7 +167,7 @@ impl Trial for BulkTrial<'_> {
     }
 
     fn keys_left(&self) -> Option<u64> {
-        Some(self.input.documents.len() as u64)
+        (self.written.failed() == 0).then_some(self.input.documents.len() as u64)
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
@@ -175,6 +183,18 @@ impl Trial for BulkTrial<'_> {
     }
 }
 
+/// Whether the groups are as they must be but for at most this many documents.
+fn may_lack(found: &[ReductionGroup], expected: &[ReductionGroup], failed: u64) -> bool {
+    let count = |groups: &[ReductionGroup], key: &str| -> u64 {
+        groups.iter().filter(|group| group.key == key).map(|group| group.count).sum()
+    };
+    let lacking: Option<u64> =
+        expected.iter().map(|group| group.count.checked_sub(count(found, &group.key))).sum::<Option<u64>>();
+    let known = found.iter().all(|group| count(expected, &group.key) > 0);
+    // Where nothing lacks, the sums are exact, too.
+    known && lacking.is_some_and(|lacking| lacking <= failed && (lacking > 0 || found == expected))
+}
+
 /// Digest of the lines `key \t count \t sum`.
 fn digest_of(groups: &[ReductionGroup]) -> String {
     let mut digest = LineDigest::default();
@@ -184,8 +204,11 @@ fn digest_of(groups: &[ReductionGroup]) -> String {
     digest.finish().trim_start_matches("sha256:").to_owned()
 }
 
-/// The groups that are not what they must be.
-fn wrong_group(found: &[ReductionGroup], expected: &[ReductionGroup]) -> Option<Reason> {
+/// The groups that are not what they must be; of documents whose put failed any may be missing in them.
+fn wrong_group(found: &[ReductionGroup], expected: &[ReductionGroup], failed: u64) -> Option<Reason> {
+    if failed > 0 && may_lack(found, expected, failed) {
+        return None;
+    }
     let shown = |group: &ReductionGroup| format!("group {}: {} documents, sum {}", group.key, group.count, group.sum);
     let wrong: Vec<&ReductionGroup> = found.iter().filter(|group| expected.binary_search(group).is_err()).collect();
     let lacking: Vec<&ReductionGroup> = expected.iter().filter(|group| found.binary_search(group).is_err()).collect();

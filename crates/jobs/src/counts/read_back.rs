@@ -1,11 +1,13 @@
 //! Reads every counter back and compares it with the count of its term in the input.
 
+use super::doubt::CountDoubt;
 use super::trial::{CountTrial, Found};
 use super::{Method, parse};
 use job::{Offence, Step, Worker};
 use std::ops::Range;
+use std::sync::PoisonError;
 use store::{Operation, Reply, Slot};
-use study::ReasonKind;
+use study::{ReasonKind, WriteAccount};
 
 /// One thread's slots. Term t is read by slot t modulo slots.
 pub struct ReadBack<'a> {
@@ -25,6 +27,17 @@ impl<'a> ReadBack<'a> {
 impl Drop for ReadBack<'_> {
     fn drop(&mut self) {
         self.trial.take(std::mem::take(&mut self.found));
+    }
+}
+
+impl ReadBack<'_> {
+    /// What became of the increments of a term; `None`: its count is too high.
+    fn account(&self, term: u32, count: u64, right: u64) -> Option<WriteAccount> {
+        let doubts = self.trial.doubts.read().unwrap_or_else(PoisonError::into_inner);
+        match doubts.get(&term) {
+            Some(doubt) => doubt.account(count, right),
+            None => CountDoubt::default().account(count, right),
+        }
     }
 }
 
@@ -55,10 +68,20 @@ impl Worker for ReadBack<'_> {
         };
         self.found.read += 1;
         self.found.sum += count.unwrap_or(0);
-        if count == Some(right) {
-            return Ok(());
+        if count != Some(right) {
+            self.found.wrong.insert(term, count);
         }
-        self.found.wrong.insert(term, count);
+        let is_number = count.is_some() || matches!(reply, Reply::Missing);
+        match self.account(term, count.unwrap_or(0), right).filter(|_| is_number) {
+            Some(account) => {
+                self.found.account.merge(account);
+                if account.lost == 0 {
+                    return Ok(());
+                }
+            }
+            None if count == Some(right) => return Ok(()),
+            None => {}
+        }
         Err(match (reply, count) {
             (Reply::Missing, _) => {
                 Offence::new(ReasonKind::UnexpectedMiss, key, format!("missing at the end; its count is {right}"))

@@ -3,6 +3,7 @@
 //! Increments of the store are shared out evenly, in any order. Rewriting is done in the order of the messages, each term by one
 //! thread and by one slot at a time.
 
+use super::doubt::CountDoubts;
 use super::trial::CountTrial;
 use super::{Method, parse};
 use crate::in_order::{InOrder, belongs};
@@ -33,6 +34,8 @@ pub struct CountWorker<'a> {
     /// What increments answered, where others count the same terms: then all answers together are known exactly.
     answers: Option<Answers>,
     stored: u64,
+    /// Counters of which an increment of this thread failed.
+    doubts: CountDoubts,
 }
 
 #[derive(Clone, Default)]
@@ -81,6 +84,37 @@ impl<'a> CountWorker<'a> {
             answers: (trial.keeps && !exact).then(Answers::default),
             slots_of_trial: slots,
             stored: 0,
+            doubts: CountDoubts::new(),
+        }
+    }
+
+    /// The increment of a term failed in this stage.
+    #[cold]
+    fn fails(&mut self, term: u32, stage: Stage) {
+        if !self.trial.keeps {
+            return;
+        }
+        let doubt = self.doubts.entry(term).or_default();
+        if stage != Stage::Writing {
+            doubt.unsent += 1;
+            return;
+        }
+        match (self.trial.method, self.counted.get_mut(term as usize)) {
+            (Method::Rewrite, Some(counted)) => {
+                doubt.fails(Some((*counted).into()));
+                *counted = counted.saturating_sub(1); // it counted the put that failed
+            }
+            _ => doubt.fails(None),
+        }
+    }
+
+    /// Whether increments that failed, and are there all the same, make the count this; from then on it goes on from there.
+    #[cold]
+    fn is_explained(&mut self, term: u32, count: u64, right: u64) -> bool {
+        let Some(doubt) = self.doubts.get_mut(&term) else { return false };
+        match self.trial.method {
+            Method::Rewrite => doubt.allows_instead(count, right),
+            _ => doubt.allows_more(count.saturating_sub(right)),
         }
     }
 
@@ -122,7 +156,7 @@ impl<'a> CountWorker<'a> {
             }
             None => (u64::from(floor + done), most),
         };
-        if (low..=high).contains(&count) {
+        if (low..=high).contains(&count) || !self.doubts.is_empty() && self.is_explained(term, count, high) {
             return Ok(());
         }
         if let (Some(answers), 1..) = (&mut self.answers, done) {
@@ -137,6 +171,9 @@ impl Drop for CountWorker<'_> {
     fn drop(&mut self) {
         if let Some(answers) = &self.answers {
             self.trial.take_answers(answers);
+        }
+        if !self.doubts.is_empty() {
+            self.trial.take_doubts(std::mem::take(&mut self.doubts));
         }
     }
 }
@@ -192,6 +229,7 @@ impl Worker for CountWorker<'_> {
             if let (Some(answers), Stage::Writing) = (&mut self.answers, stage) {
                 answers.fails();
             }
+            self.fails(term, stage);
             return Err(Offence::failed(self.trial.job.terms.names.get(term), reply));
         };
         match (stage, self.trial.method) {
@@ -199,11 +237,11 @@ impl Worker for CountWorker<'_> {
                 state.number.clear();
                 let _ = write!(state.number, "{}", number + 1); // writing to memory does not fail
                 state.stage = Stage::Ready;
-                self.check(term, number, 0, 0)?;
+                let checked = self.check(term, number, 0, 0);
                 if let Some(counted) = self.counted.get_mut(term as usize) {
                     *counted += 1;
                 }
-                Ok(())
+                checked
             }
             (Stage::Reading, _) => {
                 state.stage = if matches!(reply, Reply::Missing) { Stage::Absent } else { Stage::Ready };

@@ -1,5 +1,6 @@
 //! One execution: the increments, and reading all counters back.
 
+use super::doubt::CountDoubts;
 use super::read_back::ReadBack;
 use super::run::CountWorker;
 use super::{Counting, Method};
@@ -8,9 +9,9 @@ use job::{Job, Phase, Trial, Worker, printable};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 use store::Slot;
-use study::{Answer, Reason};
+use study::{Answer, Reason, WriteAccount};
 
 /// State shared by the workers of one execution.
 pub struct CountTrial<'a> {
@@ -22,6 +23,8 @@ pub struct CountTrial<'a> {
     acknowledged: Vec<AtomicU32>,
     answers: Mutex<Answers>,
     found: Mutex<Found>,
+    /// Counters of which an increment failed.
+    pub(super) doubts: RwLock<CountDoubts>,
 }
 
 /// What was read back.
@@ -33,6 +36,8 @@ pub struct Found {
     pub sum: u64,
     /// Those that do not hold what they must; `None`: missing.
     pub wrong: BTreeMap<u32, Option<u64>>,
+    /// What became of the increments.
+    pub account: WriteAccount,
 }
 
 /// A count takes no more, whatever a store writes it as.
@@ -50,6 +55,7 @@ impl<'a> CountTrial<'a> {
             acknowledged: (0..floors).map(|_| AtomicU32::new(0)).collect(),
             answers: Mutex::default(),
             found: Mutex::default(),
+            doubts: RwLock::default(),
         }
     }
 
@@ -72,12 +78,19 @@ impl<'a> CountTrial<'a> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).merge(answers);
     }
 
+    /// Takes the counters in doubt of a thread.
+    pub(super) fn take_doubts(&self, doubts: CountDoubts) {
+        let mut all = self.doubts.write().unwrap_or_else(PoisonError::into_inner);
+        doubts.into_iter().for_each(|(term, doubt)| all.entry(term).or_default().merge(doubt));
+    }
+
     /// Takes what a thread has read back.
     pub(super) fn take(&self, found: Found) {
         let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         all.read += found.read;
         all.sum += found.sum;
         all.wrong.extend(found.wrong);
+        all.account.merge(found.account);
     }
 }
 
@@ -133,12 +146,17 @@ impl Trial for CountTrial<'_> {
         )
     }
 
+    fn account(&self) -> Option<WriteAccount> {
+        self.keeps.then(|| self.found.lock().unwrap_or_else(PoisonError::into_inner).account)
+    }
+
     fn largest_reply_bytes(&self) -> Option<u64> {
         Some(COUNT_BYTES)
     }
 
     fn keys_left(&self) -> Option<u64> {
-        Some(self.job.terms.names.len() as u64)
+        let is_sure = self.doubts.read().unwrap_or_else(PoisonError::into_inner).is_empty();
+        is_sure.then_some(self.job.terms.names.len() as u64)
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

@@ -1,13 +1,15 @@
 //! One execution: the four phases, and the checks between them.
 
+use super::doubt::RowDoubts;
 use super::rows::decimal;
 use super::work::Work;
 use super::{Crud, Insert, Stage, Wrong, digest_of};
 use job::{Job, Phase, Trial, TrialSetup, Worker};
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use store::{Keeps, OperationKind, Slot};
-use study::{Answer, Reason};
+use study::{Answer, Reason, WriteAccount};
 
 /// State shared by the workers of one execution.
 pub struct CrudTrial<'a> {
@@ -19,6 +21,10 @@ pub struct CrudTrial<'a> {
     pub(super) keeps: Keeps,
     stages: Vec<Stage>,
     pub(super) wrong: Mutex<Wrong>,
+    /// Rows of which a write failed.
+    pub(super) doubts: Mutex<RowDoubts>,
+    /// Whether there are any.
+    pub(super) any_doubt: AtomicBool,
 }
 
 /// A row and its key take less.
@@ -38,6 +44,8 @@ impl<'a> CrudTrial<'a> {
             keeps,
             stages: Stage::ALL.into_iter().filter(|stage| keeps == Keeps::Everything || !stage.is_check()).collect(),
             wrong: Mutex::default(),
+            doubts: Mutex::default(),
+            any_doubt: AtomicBool::new(false),
         }
     }
 }
@@ -74,12 +82,17 @@ impl Trial for CrudTrial<'_> {
         (Answer { digest, facts: facts.into() }, Vec::new())
     }
 
+    fn account(&self) -> Option<WriteAccount> {
+        let account = || self.doubts.lock().unwrap_or_else(PoisonError::into_inner).account();
+        (self.keeps == Keeps::Everything).then(account)
+    }
+
     fn largest_reply_bytes(&self) -> Option<u64> {
         Some(ROW_BYTES)
     }
 
     fn keys_left(&self) -> Option<u64> {
-        Some(0)
+        (!self.any_doubt.load(Ordering::Acquire)).then_some(0)
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

@@ -7,6 +7,7 @@ use crate::spots::Spots;
 use job::{Offence, Step, Think, Worker, printable};
 use std::ops::Range;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use store::{Expected, Keeps, Operation, Reply, Slot};
 use study::ReasonKind;
 
@@ -119,12 +120,66 @@ impl Work<'_> {
             (Stage::CheckDelete, Reply::Missing) => true,
             _ => false,
         };
+        if self.trial.any_doubt.load(Ordering::Relaxed) {
+            return self.check_in_doubt(row, stage, reply, right);
+        }
         if right { Ok(()) } else { Err(self.offend(row, stage, reply)) }
+    }
+
+    /// The same, where writes of some rows have failed.
+    #[cold]
+    fn check_in_doubt(&mut self, row: u32, stage: Stage, reply: &Reply<'_>, right: bool) -> Result<(), Offence> {
+        let mut doubts = self.trial.doubts.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = decimal(row);
+        let found = match reply {
+            Reply::Value(value) => [INSERTED, UPDATED].into_iter().find(|mark| number.is_in(value, mark)).map(Some),
+            Reply::Missing => Some(None),
+            _ => None,
+        };
+        if stage.verifies().is_none() && right {
+            doubts.wrote(row, stage.leaves());
+            return Ok(());
+        }
+        let explained = found.is_some_and(|found| doubts.explains(row, found));
+        if stage == Stage::Delete && explained {
+            doubts.wrote(row, None);
+        }
+        drop(doubts);
+        match (right, explained) {
+            (true, _) => Ok(()),
+            (false, true) => {
+                self.wrong.extend(stage.verifies().map(|stage| (stage, row)));
+                Ok(())
+            }
+            (false, false) => Err(self.offend(row, stage, reply)),
+        }
+    }
+
+    /// A write that failed may have taken effect; what was acknowledged and is not to be seen is lost.
+    #[cold]
+    fn account(&self, row: u32, stage: Stage, reply: &Reply<'_>) {
+        let mut doubts = self.trial.doubts.lock().unwrap_or_else(PoisonError::into_inner);
+        match (stage.verifies(), reply) {
+            _ if self.trial.keeps == Keeps::Nothing => {}
+            (None, Reply::Failed(_)) => {
+                doubts.fails(row, stage.finds(), stage.leaves());
+                self.trial.any_doubt.store(true, Ordering::Release);
+            }
+            (None, Reply::Missing) | (Some(_), Reply::Missing) => doubts.lose(row),
+            (Some(_), Reply::Value(value)) => {
+                let number = decimal(row);
+                if [INSERTED, UPDATED].into_iter().any(|mark| number.is_in(value, mark)) {
+                    doubts.lose(row);
+                }
+            }
+            _ => {}
+        }
     }
 
     #[cold]
     fn offend(&mut self, row: u32, stage: Stage, reply: &Reply<'_>) -> Offence {
         self.wrong.extend(stage.verifies().map(|stage| (stage, row)));
+        self.account(row, stage, reply);
         let number = decimal(row);
         let key = number.as_bytes();
         match (stage, reply) {

@@ -68,6 +68,13 @@ impl<'a> BlobWorker<'a> {
         }
     }
 
+    /// Partners of the page in the mention of a slot.
+    #[cold]
+    fn partners(&self, slot: Slot) -> u64 {
+        let Mention { profile, page } = self.slots[slot as usize].mention;
+        self.trial.input.set.profile(profile as usize).iter().filter(|&&other| other != page).count() as u64
+    }
+
     /// Takes what a read found, and makes the new record of it.
     fn read(&mut self, slot: Slot, value: Option<&[u8]>, version: u64) -> Result<(), Offence> {
         let BlobWorker { trial, slots, merger, spare, .. } = self;
@@ -161,6 +168,8 @@ impl Worker for BlobWorker<'_> {
                 (Reply::Missing, _) => self.read(slot, None, 0),
                 _ => {
                     state.stage = Stage::Idle;
+                    let partners = self.partners(slot);
+                    self.trial.ledger.skips(page, partners);
                     self.trial.ledger.unlock(page);
                     Err(Offence::failed(self.trial.input.set.pages.get(page), reply))
                 }
@@ -178,7 +187,9 @@ impl Worker for BlobWorker<'_> {
                 Ok(())
             }
             _ => {
-                self.trial.ledger.forget(page);
+                let written = state.written;
+                let partners = self.partners(slot);
+                self.trial.ledger.fails(page, written, partners);
                 self.trial.ledger.unlock(page);
                 Err(Offence::failed(self.trial.input.set.pages.get(page), reply))
             }

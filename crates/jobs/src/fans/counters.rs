@@ -137,6 +137,7 @@ impl Worker for CounterWorker<'_> {
         let key = trial.input.set.pages.get(page);
         let Reply::Number(number) = reply else {
             answers.fails();
+            trial.ledger.fails_to_count(page, step == 0);
             return Err(Offence::failed(key, reply));
         };
         if trial.checks == Checks::None {
@@ -159,6 +160,10 @@ impl Worker for CounterWorker<'_> {
             answers.add(counter(page, (step > 0).then_some(state.partner)), number.cast_unsigned());
         }
         if expected.contains(number) {
+            return Ok(());
+        }
+        if step == 0 && trial.ledger.is_counted(page, *number, state.fans) {
+            state.fans = trial.ledger.floor(page);
             return Ok(());
         }
         if summed {

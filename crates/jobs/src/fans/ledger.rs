@@ -2,28 +2,30 @@
 //! either.
 
 use super::Input;
+use super::doubt::PageDoubts;
 use super::policy::Policy;
 use super::record;
 use crate::fingerprint::fingerprint;
 use job::Offence;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use study::ReasonKind;
 
 /// Nothing was ever written.
 const ABSENT: u64 = 0;
-/// A write failed: the old value, the new one, or none may be there.
-const UNKNOWN: u64 = 1;
 
 /// The state of all pages, shared by all threads. Orderings: a page's entry is written by the slot that owns the page
 /// (partition) or holds its lock (lock), and read by the next one, who acquires that lock; so `Relaxed` is enough for
 /// the entries. Under `cas` only `fans` is used, as a floor that only grows.
 pub struct Ledger {
     policy: Policy,
-    /// Fingerprint of the value written last and acknowledged; or [`ABSENT`], [`UNKNOWN`].
+    /// Fingerprint of the value written last and acknowledged; or [`ABSENT`].
     prints: Vec<AtomicU64>,
     /// Fans in it.
     fans: Vec<AtomicU32>,
     locks: Vec<AtomicBool>,
+    /// Pages of which a write failed.
+    doubts: Mutex<PageDoubts>,
 }
 
 /// A value as the ledger will know it once it is acknowledged.
@@ -43,6 +45,7 @@ impl Ledger {
             prints: (0..if exact { pages } else { 0 }).map(|_| AtomicU64::new(ABSENT)).collect(),
             fans: (0..pages).map(|_| AtomicU32::new(0)).collect(),
             locks: (0..locks).map(|_| AtomicBool::new(false)).collect(),
+            doubts: Mutex::default(),
         }
     }
 
@@ -101,12 +104,59 @@ impl Ledger {
         self.fans[page as usize].store(fans, Ordering::Relaxed);
     }
 
-    /// A write failed: from now on nothing is certain about this page until the next acknowledged write.
+    /// A put of a mention with this many partners failed: it may take effect now, later, or never.
     #[cold]
-    pub fn forget(&self, page: u32) {
-        if let Some(print) = self.prints.get(page as usize) {
-            print.store(UNKNOWN, Ordering::Relaxed);
+    pub fn fails(&self, page: u32, written: Written, partners: u64) {
+        let record = (!self.prints.is_empty()).then_some((written.print, written.fans));
+        self.doubts().entry(page).or_default().fails(partners, record);
+    }
+
+    /// A mention with this many partners was not put, because the page could not be read.
+    #[cold]
+    pub fn skips(&self, page: u32, partners: u64) {
+        self.doubts().entry(page).or_default().skips(partners);
+    }
+
+    /// Counters: an increment failed, of the page's own counter or of a partner's.
+    #[cold]
+    pub fn fails_to_count(&self, page: u32, is_own: bool) {
+        let mut doubts = self.doubts();
+        let doubt = doubts.entry(page).or_default();
+        if is_own { doubt.fails(0, None) } else { doubt.fails_partner() }
+    }
+
+    /// Counters: whether increments that failed, and are there all the same, make the page's own counter this, where `fans` was expected.
+    #[cold]
+    pub fn is_counted(&self, page: u32, number: i64, fans: u32) -> bool {
+        let Ok(number) = u32::try_from(number) else { return false };
+        let explains = self.doubts().get_mut(&page).is_some_and(|doubt| doubt.allows_more(number.saturating_sub(fans)));
+        if explains {
+            self.recount(page, number);
         }
+        explains
+    }
+
+    /// Pages of which a write failed.
+    pub fn doubts(&self) -> MutexGuard<'_, PageDoubts> {
+        self.doubts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The fingerprint of a record, where they are known.
+    pub fn print(&self, value: &[u8]) -> Option<u64> {
+        (!self.prints.is_empty()).then(|| fingerprint(value) | 2)
+    }
+
+    /// Whether a record is one whose put failed; from then on it is the page's.
+    #[cold]
+    fn is_explained(&self, page: u32, value: &[u8]) -> bool {
+        let print = fingerprint(value) | 2;
+        let mut doubts = self.doubts();
+        let fans = doubts.get_mut(&page).and_then(|doubt| doubt.allows_instead(print, self.floor(page)));
+        if let Some(fans) = fans {
+            drop(doubts);
+            self.acknowledge(page, Written { print, fans });
+        }
+        fans.is_some()
     }
 
     /// Checks what a read of `page` found, against what must be there.
@@ -117,9 +167,10 @@ impl Ledger {
     pub fn check(&self, input: &Input, page: u32, floor: u32, value: Option<&[u8]>) -> Result<(), Offence> {
         let Some(known) = self.prints.get(page as usize) else { return self.check_decoded(input, page, floor, value) };
         match (value, known.load(Ordering::Relaxed)) {
-            (None, ABSENT) | (_, UNKNOWN) => Ok(()),
+            (None, ABSENT) => Ok(()),
             (Some(value), print) if print != ABSENT && fingerprint(value) | 2 == print => Ok(()),
             (None, _) => Err(self.missing(input, page)),
+            (Some(value), _) if self.is_explained(page, value) => Ok(()),
             (Some(value), print) => Err(self.diagnose(input, page, value, print)),
         }
     }

@@ -1,6 +1,7 @@
 //! Reads every page back and compares it with the answer computed from the input.
 
 use super::counters::{fans_key, with_key};
+use super::doubt::{AtLeast, PageDoubt};
 use super::expected::Partners;
 use super::policy::Variant;
 use super::record;
@@ -41,7 +42,7 @@ impl<'a> ReadBack<'a> {
     }
 
     /// Compares a page with what must be there and notes it down.
-    fn compare(&mut self, page: u32, fans: u32, stored_bytes: u64, foreign: Option<String>) -> Result<(), Offence> {
+    fn compare(&mut self, page: u32, fans: u32, stored: Stored, foreign: Option<String>) -> Result<(), Offence> {
         let ReadBack { trial, partners, pairs, .. } = self;
         let input = trial.input;
         let key = input.set.pages.get(page);
@@ -63,12 +64,14 @@ impl<'a> ReadBack<'a> {
         } else {
             Ok(())
         };
+        let found_pairs: u64 = pairs.iter().map(|&(_, count)| u64::from(count)).sum();
+        let least = least(trial, page, (expected_fans, expected_pairs), (fans, found_pairs), stored.print);
         let mut found = trial.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.add(page, fans, pairs, key.len() as u64 + stored_bytes, |rank| input.order[rank as usize]);
+        found.account.merge(least.account);
+        found.add(page, fans, pairs, key.len() as u64 + stored.bytes, |rank| input.order[rank as usize]);
         match verdict {
             Ok(()) => {
-                let found_pairs: u64 = pairs.iter().map(|&(_, count)| u64::from(count)).sum();
-                found.lost(key, (fans, expected_fans), (found_pairs, expected_pairs));
+                found.lost(key, (fans, least.fans), (found_pairs, least.pairs));
                 Ok(())
             }
             Err((kind, seen)) => Err(Offence::new(kind, key, seen)),
@@ -84,7 +87,10 @@ impl<'a> ReadBack<'a> {
             None => foreign = foreign.take().or_else(|| Some(printable(name))),
         });
         match decoded {
-            Ok(fans) => self.compare(page, fans, value.len() as u64, foreign),
+            Ok(fans) => {
+                let stored = Stored { bytes: value.len() as u64, print: self.trial.ledger.print(value) };
+                self.compare(page, fans, stored, foreign)
+            }
             Err(error) => Err(Offence::new(ReasonKind::WrongValue, input.set.pages.get(page), error.to_string())),
         }
     }
@@ -104,7 +110,22 @@ impl<'a> ReadBack<'a> {
                 None => foreign = foreign.take().or_else(|| Some(printable(field))),
             }
         }
-        self.compare(page, fans, bytes, foreign)
+        self.compare(page, fans, Stored { bytes, print: None }, foreign)
+    }
+}
+
+/// What is stored of a page.
+struct Stored {
+    bytes: u64,
+    /// The fingerprint of its record, where it can be known.
+    print: Option<u64>,
+}
+
+/// What must at least be there of a page: what is right, but for mentions that failed.
+fn least(trial: &FansTrial<'_>, page: u32, right: (u32, u64), found: (u32, u64), print: Option<u64>) -> AtLeast {
+    match trial.ledger.doubts().get(&page) {
+        Some(doubt) => doubt.at_least(right, found, print),
+        None => PageDoubt::default().at_least(right, found, print),
     }
 }
 
@@ -140,12 +161,18 @@ impl Worker for ReadBack<'_> {
             return Ok(());
         }
         state.page += u64::from(self.trial.slots);
+        let fans_found = fans.unwrap_or(0);
         match (self.trial.variant, reply) {
             (_, Reply::Missing) => {
                 let fans = self.partners.count(page);
                 let pairs = self.partners.met().iter().map(|&partner| u64::from(self.partners.times(partner))).sum();
+                let least = least(self.trial, page, (fans, pairs), (fans_found, 0), None);
                 let mut found = self.trial.found.lock().unwrap_or_else(PoisonError::into_inner);
-                found.lost(key, (0, fans), (0, pairs));
+                found.account.merge(least.account);
+                if least.fans <= fans_found && least.pairs == 0 {
+                    return Ok(()); // nothing of it was acknowledged
+                }
+                found.lost(key, (fans_found, least.fans), (0, least.pairs));
                 Err(Offence::new(ReasonKind::UnexpectedMiss, key, format!("missing at the end; it has {fans} fans")))
             }
             (Variant::Blob, Reply::Value(value)) => self.record(page, value),

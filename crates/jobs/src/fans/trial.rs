@@ -13,7 +13,7 @@ use job::{Phase, Trial, Worker};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use store::Slot;
-use study::{Answer, Reason};
+use study::{Answer, Reason, WriteAccount};
 
 /// Whether what the store answers can be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,13 +95,20 @@ impl Trial for FansTrial<'_> {
     fn answer(&self) -> (Answer, Vec<Reason>) {
         match self.checks {
             Checks::All => {
-                let (answer, mut reasons) =
-                    self.found.lock().unwrap_or_else(PoisonError::into_inner).answer(self.input);
+                let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+                found.in_doubt = !self.ledger.doubts().is_empty();
+                let (answer, mut reasons) = found.answer(self.input);
                 reasons.extend(self.wrong_answers());
                 (answer, reasons)
             }
             Checks::None => (Answer::default(), Vec::new()),
         }
+    }
+
+    fn account(&self) -> Option<WriteAccount> {
+        // Without a policy clients write over each other's work, and what is missing is not the store's.
+        let is_known = self.checks == Checks::All && (self.policy != Policy::None || self.variant == Variant::Counters);
+        is_known.then(|| self.found.lock().unwrap_or_else(PoisonError::into_inner).account)
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {
@@ -111,6 +118,9 @@ impl Trial for FansTrial<'_> {
     }
 
     fn keys_left(&self) -> Option<u64> {
+        if !self.ledger.doubts().is_empty() {
+            return None;
+        }
         let pages = self.input.set.pages.len() as u32;
         let mut partners = self.input.partners();
         let records = match self.variant {

@@ -118,16 +118,18 @@ impl Worker for Fill<'_> {
         if stage != Stage::Putting {
             return match reply {
                 Reply::Value(value) => {
+                    self.trial.puts.is_there(state.number);
                     items.verify(state.number, value).map_err(|flaw| flawed(items, state.number, flaw))
                 }
-                Reply::Missing if self.trial.keeps == Keeps::Nothing || self.trial.was_refused(state.number) => Ok(()),
+                Reply::Missing if self.trial.keeps == Keeps::Nothing => Ok(()),
+                Reply::Missing if self.trial.puts.may_be_missing(state.number) => Ok(()),
                 Reply::Missing => Err(missing(items, state.number)),
                 other => Err(Offence::failed(items.key(state.number).as_bytes(), other)),
             };
         }
         state.put += 1;
         let Reply::Done = reply else {
-            self.trial.refused(state.number);
+            self.trial.puts.fails(state.number);
             return Err(Offence::failed(items.key(state.number).as_bytes(), reply));
         };
         self.stored += 1;

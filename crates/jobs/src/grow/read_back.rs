@@ -53,6 +53,7 @@ impl Worker for ReadBack<'_> {
         match reply {
             Reply::Value(value) => match items.verify(number, value) {
                 Ok(()) => {
+                    self.trial.puts.is_there(number);
                     self.found.right(value);
                     Ok(())
                 }
@@ -61,7 +62,7 @@ impl Worker for ReadBack<'_> {
                     Err(flawed(items, number, flaw))
                 }
             },
-            Reply::Missing if self.trial.was_refused(number) => {
+            Reply::Missing if self.trial.puts.may_be_missing(number) => {
                 self.found.wrong(number, None);
                 Ok(())
             }

@@ -4,15 +4,16 @@ use super::fill::Fill;
 use super::plan::Reads;
 use super::read_back::ReadBack;
 use super::{Grow, Verify};
+use crate::marks::OnceWritten;
 use data::digest::hex_of_bytes;
 use job::{Job, Phase, Trial, TrialSetup, Worker};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use store::{Keeps, Slot};
-use study::{Answer, Reason};
+use study::{Answer, Reason, WriteAccount};
 
-/// Items kept that were refused, or found otherwise than they must be; beyond them there is no digest.
+/// Items kept that were found otherwise than they must be; beyond them there is no digest.
 const KEPT: usize = 100_000;
 
 /// State shared by the workers of one execution.
@@ -21,8 +22,8 @@ pub struct GrowTrial<'a> {
     pub(super) slots: u32,
     pub(super) seed: u64,
     pub(super) keeps: Keeps,
-    /// Items whose put was not acknowledged: nobody knows whether they are there.
-    refused: Mutex<BTreeSet<u64>>,
+    /// What became of the puts: of those that were not acknowledged nobody knows whether they are there.
+    pub(super) puts: OnceWritten,
     found: Mutex<Found>,
 }
 
@@ -71,7 +72,7 @@ impl<'a> GrowTrial<'a> {
             slots: setup.slots.max(1),
             seed: setup.seed,
             keeps: setup.capabilities.keeps,
-            refused: Mutex::default(),
+            puts: OnceWritten::below(job.items.len()),
             found: Mutex::default(),
         }
     }
@@ -84,21 +85,6 @@ impl<'a> GrowTrial<'a> {
     /// Takes what a thread has read back.
     pub(super) fn take(&self, found: Found) {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).merge(found);
-    }
-
-    /// An item's put was not acknowledged.
-    #[cold]
-    pub(super) fn refused(&self, number: u64) {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.len() < KEPT {
-            refused.insert(number);
-        }
-    }
-
-    /// Whether an item's put was not acknowledged: then it may be missing, and was counted already.
-    #[cold]
-    pub(super) fn was_refused(&self, number: u64) -> bool {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&number)
     }
 }
 
@@ -136,13 +122,17 @@ impl Trial for GrowTrial<'_> {
             ("items", items.len().into()),
             ("items_read_back", found.items.into()),
             ("items_wrong", found.wrong.into()),
-            ("items_not_acknowledged", self.refused.lock().unwrap_or_else(PoisonError::into_inner).len().into()),
+            ("items_not_acknowledged", self.puts.failed().into()),
             ("value_bytes_read_back", found.bytes.into()),
             ("verified", if self.job.verify == Verify::All { "all".into() } else { "1 item in 100".into() }),
         ];
         let facts =
             facts.into_iter().map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value)).collect();
         (Answer { digest, facts }, Vec::new())
+    }
+
+    fn account(&self) -> Option<WriteAccount> {
+        (self.keeps == Keeps::Everything).then(|| self.puts.account())
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {
@@ -154,10 +144,12 @@ impl Trial for GrowTrial<'_> {
     }
 
     fn keys_left(&self) -> Option<u64> {
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         // What was not acknowledged may be there or not: then only reading back says how many there are.
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        match (refused.is_empty(), found.items == self.job.items.len() && found.wrong == found.otherwise.len() as u64) {
+        match (
+            self.puts.failed() == 0,
+            found.items == self.job.items.len() && found.wrong == found.otherwise.len() as u64,
+        ) {
             (true, _) => Some(self.job.items.len()),
             (false, true) => {
                 Some(found.items - found.otherwise.values().filter(|value| value.is_none()).count() as u64)

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use store::layers::shard::{Spread, Stage};
 use store::{Keeps, OperationKind, Slot, Store, StoreError};
-use study::{Answer, Reason};
+use study::{Answer, Reason, WriteAccount};
 
 /// State shared by the workers of one execution.
 pub(super) struct NodesTrial<'a> {
@@ -171,6 +171,10 @@ impl Trial for NodesTrial<'_> {
             answer.facts.extend(Found::of(spread, self.ycsb.workload.records).facts(moving_s));
         }
         (answer, reasons)
+    }
+
+    fn account(&self) -> Option<WriteAccount> {
+        self.ycsb.account()
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

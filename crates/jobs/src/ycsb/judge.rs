@@ -4,6 +4,7 @@ use super::key::{id_of, key};
 use super::ledger::{Age, Ledger, Sight, Write};
 use super::value::{Flaw, Values};
 use job::{Offence, printable};
+use std::ops::Range;
 use store::{Reply, Rows, Slot};
 use study::ReasonKind;
 
@@ -17,7 +18,7 @@ pub fn written(ledger: &Ledger, id: u32, slot: Slot, write: Write, reply: &Reply
         ledger.end_write(id, slot, write);
         return Ok(());
     }
-    ledger.fail_write(id, slot);
+    ledger.fail_write(id, slot, write);
     Err(Offence::failed(&key(id), reply))
 }
 
@@ -33,7 +34,7 @@ pub fn read(values: &Values, ledger: &Ledger, id: u32, sight: Sight, reply: &Rep
             Ok(version) if sight.is_newest(version) => Ok(()),
             verified => odd(values, ledger, id, sight, verified),
         },
-        _ => no_value(id, sight, reply),
+        _ => no_value(ledger, id, sight, reply),
     }
 }
 
@@ -46,16 +47,24 @@ fn odd(values: &Values, ledger: &Ledger, id: u32, sight: Sight, verified: Result
 }
 
 #[inline(never)]
-fn no_value(id: u32, sight: Sight, reply: &Reply<'_>) -> Result<(), Offence> {
+fn no_value(ledger: &Ledger, id: u32, sight: Sight, reply: &Reply<'_>) -> Result<(), Offence> {
     match reply {
         Reply::Missing if !sight.exists() => Ok(()),
-        Reply::Missing => Err(missing(id)),
+        Reply::Missing => {
+            ledger.lose(id);
+            Err(missing(id))
+        }
         _ => Err(Offence::failed(&key(id), reply)),
     }
 }
 
 fn aged(ledger: &Ledger, id: u32, sight: Sight, version: u32) -> Result<(), Offence> {
-    ledger.judge(id, sight, version).map_err(|age| wrong_age(id, version, age))
+    ledger.judge(id, sight, version).map_err(|age| {
+        if let Age::Stale(_) = age {
+            ledger.lose(id);
+        }
+        wrong_age(id, version, age)
+    })
 }
 
 /// The reply to a scan from key `start` on of at most `limit` keys. Ids are consecutive and so are their keys, so the
@@ -83,7 +92,7 @@ pub fn scanned(
                 format!("a scan from {} of {limit} keys answered it out of order or beyond its limit", shown(start));
             return Err(Offence::new(ReasonKind::WrongReply, row_key, seen));
         }
-        skipped(ledger, next, id, certain)?;
+        skipped(ledger, start, sights, next..id.min(certain))?;
         let version = values.verify(id, value).map_err(|flaw| flawed(values, id, flaw))?;
         let sight = sights.get((id - start) as usize).copied().unwrap_or_default();
         if !sight.is_newest(version) {
@@ -91,17 +100,22 @@ pub fn scanned(
         }
         next = id + 1;
     }
-    if rows.len() < limit as usize { skipped(ledger, next, certain, certain) } else { Ok(()) }
+    if rows.len() < limit as usize { skipped(ledger, start, sights, next..certain) } else { Ok(()) }
 }
 
-/// Keys from `from` on below `to` were not in the rows of a scan, where they must be when they are below `certain`.
-fn skipped(ledger: &Ledger, from: u32, to: u32, certain: u32) -> Result<(), Offence> {
-    match (from..to.min(certain)).find(|&id| ledger.sight(id).exists()) {
-        Some(id) => Err(Offence::new(
-            ReasonKind::UnexpectedMiss,
-            &key(id),
-            "missing in a scan, after its write was acknowledged",
-        )),
+/// These keys were not in the rows of a scan from `start` on, where all must be that were there when it was sent: as `sights` says, and
+/// beyond them by what is known now, which of a key in doubt may be newer.
+fn skipped(ledger: &Ledger, start: u32, sights: &[Sight], mut ids: Range<u32>) -> Result<(), Offence> {
+    let must_be_there = |id: u32| match sights.get((id - start) as usize) {
+        Some(sight) => sight.exists(),
+        None => Some(ledger.sight(id)).is_some_and(|sight| sight.exists() && !sight.is_uncertain()),
+    };
+    match ids.find(|&id| must_be_there(id)) {
+        Some(id) => {
+            ledger.lose(id);
+            let seen = "missing in a scan, after its write was acknowledged";
+            Err(Offence::new(ReasonKind::UnexpectedMiss, &key(id), seen))
+        }
         None => Ok(()),
     }
 }

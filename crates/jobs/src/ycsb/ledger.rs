@@ -6,15 +6,19 @@
 //! thread, and what is kept of a key does not grow.
 //!
 //! A key's writes in flight are also kept by slot, for keys of which more than 32 versions were issued while one was unfinished: only
-//! then is the table searched for the oldest. Versions run from 1 to 2^26 - 1 and around; one write that failed makes a key uncertain
-//! for ever, which only means that it is no longer checked for age.
+//! then is the table searched for the oldest. Versions run from 1 to 2^26 - 1 and around. Of a key of which a write failed a record of
+//! its own is kept from then on, under a lock ([`doubt`]): the version that failed may be answered, and nothing else is forgiven.
 
+mod doubt;
 mod order;
 
+use doubt::{Doubt, LastOperation};
 use order::{EndedOperation, MAX_VERSION, Writes, is_forth, steps};
-use std::sync::OnceLock;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use store::Slot;
+use study::WriteAccount;
 
 const CHUNK: usize = 1 << 16;
 /// Slots up to which each has a cache line of the table of writes in flight to itself.
@@ -40,7 +44,13 @@ impl Sight {
     /// Whether the key must be there.
     #[inline]
     pub fn exists(self) -> bool {
-        self.last.is_one() && !self.writes.is_uncertain()
+        self.last.is_one()
+    }
+
+    /// Whether a write of the key had failed.
+    #[inline]
+    pub fn is_uncertain(self) -> bool {
+        self.writes.is_uncertain()
     }
 
     /// Whether this is the version issued last then, and nothing new can be learned from it.
@@ -55,6 +65,8 @@ impl Sight {
 pub struct Write {
     /// The version it writes.
     pub version: u32,
+    /// Of a key in doubt: when it began; 0 of others.
+    moment: u32,
     began: EndedOperation,
 }
 
@@ -81,6 +93,10 @@ pub struct Ledger {
     /// The first writes of all ids below are acknowledged (or failed).
     settled: AtomicU32,
     limit: u32,
+    /// Keys of which a write failed.
+    doubts: Mutex<HashMap<u32, Doubt>>,
+    /// Keys of which something acknowledged was not to be seen.
+    lost: Mutex<BTreeSet<u32>>,
 }
 
 impl Ledger {
@@ -99,6 +115,8 @@ impl Ledger {
             ids: AtomicU32::new(records),
             settled: AtomicU32::new(records),
             limit: if inserts.is_none() { 1 << 31 } else { planned },
+            doubts: Mutex::default(),
+            lost: Mutex::default(),
         }
     }
 
@@ -131,7 +149,7 @@ impl Ledger {
     pub fn settle(&self) {
         let mut border = self.settled();
         while border < self.ids() {
-            let Sight { writes, last } = self.sight(border);
+            let Sight { writes, last } = self.entry(border).sight();
             if !last.is_one() && !writes.is_uncertain() {
                 break;
             }
@@ -169,8 +187,21 @@ impl Ledger {
             }
         };
         flight.store(key | writes.issued(), Ordering::Release);
+        if writes.is_uncertain() {
+            return self.begin_in_doubt(id, writes.issued() as u32);
+        }
         let began = if writes.is_crowded() { self.begin_among(id, slot, writes) } else { writes.write() };
-        Write { version: writes.issued() as u32, began }
+        Write { version: writes.issued() as u32, moment: 0, began }
+    }
+
+    #[cold]
+    fn begin_in_doubt(&self, id: u32, version: u32) -> Write {
+        let moment = self.doubts().get_mut(&id).map_or(0, |doubt| doubt.begin_write(version));
+        Write { version, moment, began: EndedOperation::default() }
+    }
+
+    fn doubts(&self) -> MutexGuard<'_, HashMap<u32, Doubt>> {
+        self.doubts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The beginning of the write issued last, of a key of which versions older than the window may be unfinished.
@@ -195,17 +226,62 @@ impl Ledger {
     #[inline]
     pub fn end_write(&self, id: u32, slot: Slot, write: Write) {
         let entry = self.entry(id);
-        entry.finish(u64::from(write.version));
-        entry.ended(write.began);
+        let writes = entry.finish(u64::from(write.version));
+        if write.moment == 0 {
+            entry.ended(write.began);
+        }
+        if writes.is_uncertain() {
+            self.end_in_doubt(id, write);
+        }
         self.flight(slot).store(0, Ordering::Release);
     }
 
-    /// A write of this slot failed: nobody knows what is there.
     #[cold]
-    pub fn fail_write(&self, id: u32, slot: Slot) {
-        let _ =
-            self.entry(id).writes.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| Some(Writes(word).fail().0));
+    fn end_in_doubt(&self, id: u32, write: Write) {
+        let mut doubts = self.doubts();
+        let Some(doubt) = doubts.get_mut(&id) else { return };
+        doubt.finish(write.version);
+        if write.moment > 0 {
+            doubt.ended(write.version, write.moment);
+            self.entry(id).mark();
+        }
+    }
+
+    /// A write of this slot failed: nobody knows whether it took effect, or still will.
+    #[cold]
+    pub fn fail_write(&self, id: u32, slot: Slot, write: Write) {
+        let entry = self.entry(id);
+        // The lock is held before anybody can see that the key is in doubt: who sees it finds its record.
+        let mut doubts = self.doubts();
+        let writes = Writes(entry.writes.fetch_or(Writes::default().fail().0, Ordering::AcqRel));
+        let doubt = doubts.entry(id).or_insert_with(|| Doubt::new(self.unfinished(id, writes)));
+        doubt.fail(write.version);
+        drop(doubts);
         self.flight(slot).store(0, Ordering::Release);
+    }
+
+    /// Versions of a key that are in flight.
+    fn unfinished(&self, id: u32, writes: Writes) -> BTreeSet<u32> {
+        let flights = self.flights.iter().step_by(self.stride).map(|flight| flight.load(Ordering::Acquire));
+        let own = flights.filter(|flight| flight >> 32 == u64::from(id) + 1).map(|flight| flight & MAX_VERSION);
+        own.filter(|&version| version != 0).chain(writes.unfinished()).map(|version| version as u32).collect()
+    }
+
+    /// Something acknowledged of this key was not to be seen.
+    #[cold]
+    pub fn lose(&self, id: u32) {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+    }
+
+    /// What became of the writes: keys of which something acknowledged was not to be seen, and writes that failed.
+    pub fn account(&self) -> WriteAccount {
+        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        let mut account = WriteAccount { lost, ..WriteAccount::default() };
+        for (absent, present) in self.doubts().values().map(Doubt::failed) {
+            account.failed_absent += absent;
+            account.failed_present += present;
+        }
+        account
     }
 
     /// Asks the processor to bring what is known of a key near; it waits for nothing.
@@ -225,11 +301,17 @@ impl Ledger {
     /// The state of a key now, to judge the reply to a read sent now.
     #[inline]
     pub fn sight(&self, id: u32) -> Sight {
-        let entry = self.entry(id);
-        Sight {
-            writes: Writes(entry.writes.load(Ordering::Acquire)),
-            last: EndedOperation(entry.last.load(Ordering::Acquire)),
-        }
+        let sight = self.entry(id).sight();
+        if sight.writes.is_uncertain() { self.sight_in_doubt(id, sight) } else { sight }
+    }
+
+    #[cold]
+    fn sight_in_doubt(&self, id: u32, seen: Sight) -> Sight {
+        let mut doubts = self.doubts();
+        let Some(doubt) = doubts.get_mut(&id) else { return seen };
+        let writes = seen.writes.in_doubt(doubt.begin(), doubt.last().is_some());
+        let of_doubt = |LastOperation { version, began }| EndedOperation::in_doubt(version, began);
+        Sight { writes, last: doubt.last().map_or(seen.last, of_doubt) }
     }
 
     /// Judges the version that was answered to a read sent when the key was as `sight` says, and learns from it.
@@ -243,8 +325,8 @@ impl Ledger {
         if version == 0 || answered > MAX_VERSION || !is_forth(steps(answered, now.issued())) {
             return Err(Age::NeverIssued(now.issued() as u32));
         }
-        if sight.writes.is_uncertain() || now.is_uncertain() {
-            return Ok(());
+        if now.is_uncertain() {
+            return self.judge_in_doubt(id, sight, version);
         }
         if sight.last.outdates(answered) {
             return Err(Age::Stale(sight.last.version() as u32));
@@ -255,20 +337,61 @@ impl Ledger {
         }
         Ok(())
     }
+
+    #[cold]
+    fn judge_in_doubt(&self, id: u32, sight: Sight, version: u32) -> Result<(), Age> {
+        let mut doubts = self.doubts();
+        let Some(doubt) = doubts.get_mut(&id) else { return Ok(()) };
+        let began = sight.writes.moment();
+        match began.and_then(|_| sight.last_in_doubt()) {
+            Some(last) if doubt.is_outdated(last, version) => return Err(Age::Stale(last.version)),
+            None if sight.last.outdates(u64::from(version)) => return Err(Age::Stale(sight.last.version() as u32)),
+            _ => {}
+        }
+        doubt.finish(version);
+        self.entry(id).mark();
+        match began {
+            Some(began) => doubt.ended(version, began),
+            None => sight.writes.read(u64::from(version)).into_iter().for_each(|read| self.entry(id).ended(read)),
+        }
+        Ok(())
+    }
+}
+
+impl Sight {
+    /// The last operation of a key in doubt, where one has ended since it is.
+    fn last_in_doubt(self) -> Option<LastOperation> {
+        let (version, began) = self.writes.is_crowded().then(|| self.last.of_doubt())?;
+        Some(LastOperation { version, began })
+    }
 }
 
 impl Entry {
-    /// This version has taken effect.
     #[inline]
-    fn finish(&self, version: u64) {
+    fn sight(&self) -> Sight {
+        Sight {
+            writes: Writes(self.writes.load(Ordering::Acquire)),
+            last: EndedOperation(self.last.load(Ordering::Acquire)),
+        }
+    }
+
+    /// Of a key in doubt: something was acknowledged or read, so it exists.
+    #[cold]
+    fn mark(&self) {
+        let _ = self.last.compare_exchange(0, EndedOperation::SOME.0, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// This version has taken effect; gives the writes as they are then.
+    #[inline]
+    fn finish(&self, version: u64) -> Writes {
         let mut seen = self.writes.load(Ordering::Acquire);
         loop {
             let next = Writes(seen).finish(version).0;
             if next == seen {
-                return;
+                return Writes(seen);
             }
             match self.writes.compare_exchange_weak(seen, next, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return,
+                Ok(_) => return Writes(next),
                 Err(now) => seen = now,
             }
         }

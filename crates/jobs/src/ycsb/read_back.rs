@@ -45,7 +45,7 @@ impl Worker for ReadBack<'_> {
         *next += u64::from(self.trial.slots);
         let sight = self.trial.ledger.sight(id);
         let judged = judge::read(&self.trial.values, &self.trial.ledger, id, sight, reply);
-        if judged.is_ok() && sight.exists() {
+        if judged.is_ok() && sight.exists() && !sight.is_uncertain() {
             self.valid += 1;
         } else {
             self.trial.verdicts.lock().unwrap_or_else(PoisonError::into_inner).invalid.push(id);

@@ -43,6 +43,8 @@ struct SlotState {
     ahead: u32,
     sight: Sight,
     write: Write,
+    /// An operation of it has failed, and nothing was answered since: before it writes, it looks at what is there.
+    doubts: bool,
     /// Of a scan: what was known of the keys from its first on.
     sights: Vec<Sight>,
     stage: Stage,
@@ -59,6 +61,8 @@ enum Stage {
     ReadToWrite,
     /// A put; between a get and its put: the put is next.
     Write,
+    /// A check of the key before its put.
+    Look,
     /// The first put of a new key.
     Insert,
     /// A scan of at most `limit` keys; those below `certain` must all be there.
@@ -79,6 +83,7 @@ impl<'a> Run<'a> {
                 ahead,
                 sight: Sight::default(),
                 write: Write::default(),
+                doubts: false,
                 sights: Vec::new(),
                 stage: Stage::Idle,
             }
@@ -125,6 +130,20 @@ impl Run<'_> {
         Step::Operation(Operation::Put { key: &self.key, value: &self.value })
     }
 
+    /// Puts the key; after a failure it is read before. A store that came back without what it had acknowledged would be found out only
+    /// before it is written over.
+    #[inline(never)]
+    fn update(&mut self, slot: Slot, id: u32) -> Step<'_> {
+        let state = &mut self.slots[slot as usize];
+        if !state.doubts || !self.judged {
+            return self.put(slot, id);
+        }
+        (state.stage, state.id, state.doubts) = (Stage::Look, id, false);
+        state.sight = self.trial.ledger.sight(id);
+        self.key = key(id);
+        Step::Check(Operation::Get { key: &self.key })
+    }
+
     /// The next operation, whatever it is.
     #[inline(never)]
     fn next_other(&mut self, slot: Slot, kind: Kind) -> Step<'_> {
@@ -147,7 +166,7 @@ impl Run<'_> {
         match kind {
             Kind::Update => {
                 state.stage = Stage::Write;
-                return self.put(slot, id);
+                return self.update(slot, id);
             }
             Kind::Scan => {
                 let limit = 1 + state.rng.below(u64::from(trial.workload.scan_max)) as u32;
@@ -171,7 +190,10 @@ impl Run<'_> {
 
     /// Judges any reply but that to a get.
     #[inline(never)]
-    fn judge_other(&self, slot: Slot, stage: Stage, reply: &Reply<'_>) -> Result<(), Offence> {
+    fn judge_other(&mut self, slot: Slot, stage: Stage, reply: &Reply<'_>) -> Result<(), Offence> {
+        if let Reply::Failed(_) = reply {
+            self.slots[slot as usize].doubts = true;
+        }
         let YcsbTrial { ledger, values, .. } = self.trial;
         let SlotState { id, write, ref sights, .. } = self.slots[slot as usize];
         let written = || judge::written(ledger, id, self.first + slot, write, reply);
@@ -196,7 +218,7 @@ impl Worker for Run<'_> {
         let state = &mut self.slots[slot as usize];
         if state.stage == Stage::Write {
             let id = state.id;
-            return self.put(slot, id);
+            return self.update(slot, id);
         }
         if state.number >= self.last {
             return Step::Finished;
@@ -223,8 +245,9 @@ impl Worker for Run<'_> {
         let trial = self.trial;
         let state = &mut self.slots[slot as usize];
         let stage = state.stage;
-        state.stage = if stage == Stage::ReadToWrite { Stage::Write } else { Stage::Idle };
-        if self.draws_ahead && stage != Stage::ReadToWrite {
+        let writes_next = matches!(stage, Stage::ReadToWrite | Stage::Look);
+        state.stage = if writes_next { Stage::Write } else { Stage::Idle };
+        if self.draws_ahead && !writes_next {
             let id = self.chooser.draw(&mut state.rng, u64::from(self.records));
             trial.ledger.prefetch(id);
             state.ahead = id;
@@ -236,7 +259,13 @@ impl Worker for Run<'_> {
             };
         }
         match stage {
-            Stage::Read | Stage::ReadToWrite => judge::read(&trial.values, &trial.ledger, state.id, state.sight, reply),
+            Stage::Read | Stage::ReadToWrite => {
+                if let Reply::Failed(_) = reply {
+                    state.doubts = true;
+                }
+                judge::read(&trial.values, &trial.ledger, state.id, state.sight, reply)
+            }
+            Stage::Look => judge::read(&trial.values, &trial.ledger, state.id, state.sight, reply),
             _ => self.judge_other(slot, stage, reply),
         }
     }

@@ -14,7 +14,7 @@ use job::{Phase, Trial, Worker};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use store::{Keeps, Slot};
-use study::{Answer, Reason};
+use study::{Answer, Reason, WriteAccount};
 
 /// State shared by the workers of one execution.
 pub struct YcsbTrial<'a> {
@@ -84,6 +84,10 @@ impl Trial for YcsbTrial<'_> {
         (Answer { digest: digest_of(self.workload.planned(), &verdicts.invalid), facts: facts.into() }, Vec::new())
     }
 
+    fn account(&self) -> Option<WriteAccount> {
+        (self.keeps == Keeps::Everything).then(|| self.ledger.account())
+    }
+
     fn largest_reply_bytes(&self) -> Option<u64> {
         let row = KEY_BYTES + self.values.size() + ROW_ROOM_BYTES;
         Some(u64::from(self.workload.scan_max) * row as u64)
@@ -94,7 +98,8 @@ impl Trial for YcsbTrial<'_> {
     }
 
     fn keys_left(&self) -> Option<u64> {
-        Some(self.ledger.ids().into())
+        let is_sure = self.ledger.account().failed() == 0;
+        is_sure.then(|| self.ledger.ids().into())
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use store::{
     Capabilities, Counter, Expected, Keeps, Operation, OperationKind, OperationSet, Overflow, Reply, RowBuffer,
 };
-use study::{Answer, Reason, ReasonKind};
+use study::{Answer, Reason, ReasonKind, WriteAccount};
 
 /// An operation with its own bytes, so that it can be in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,6 +121,13 @@ impl Memory {
         self.values.insert(key.into(), (value.into(), self.writes));
     }
 
+    /// As after a restart of a server that keeps nothing.
+    pub fn forget_everything(&mut self) {
+        self.values.clear();
+        self.counters.clear();
+        self.fields.clear();
+    }
+
     fn read(&mut self, key: &[u8]) -> Option<(Vec<u8>, u64)> {
         let found = self.values.get(key).cloned();
         match &found {
@@ -225,6 +232,7 @@ pub struct Outcome {
     pub operations: Vec<u64>,
     pub planned: Vec<Option<u64>>,
     pub logical_bytes: u64,
+    pub account: Option<WriteAccount>,
 }
 
 impl Outcome {
@@ -278,7 +286,8 @@ pub fn run_until(
     let (answer, reasons) = trial.answer();
     let mut all = offences.into_reasons();
     all.extend(reasons);
-    Outcome { answer, reasons: all, operations, planned, logical_bytes: trial.logical_bytes() }
+    let account = trial.account();
+    Outcome { answer, reasons: all, operations, planned, logical_bytes: trial.logical_bytes(), account }
 }
 
 fn phase_of(

@@ -14,7 +14,8 @@ pub const MAX_VERSION: u64 = (1 << VERSION_BITS) - 1;
 const WINDOW: u64 = 32;
 const WINDOW_MASK: u64 = (1 << WINDOW) - 1;
 const SINCE_SHIFT: u32 = VERSION_BITS + WINDOW as u32;
-/// Of the writes: one failed, and nobody knows what is there.
+/// Of the writes: one failed, and the key has a record of its own. What was seen of them when a read was sent then has a moment of that
+/// record in the place of the window.
 const UNCERTAIN: u64 = 1 << SINCE_SHIFT;
 /// Of the writes: versions older than the window may be unfinished. Of an operation: it was a write that began then, and stands with
 /// the oldest of them.
@@ -83,7 +84,24 @@ impl Writes {
         if steps < WINDOW { Writes(self.0 & !(1 << VERSION_BITS << steps)) } else { self }
     }
 
-    /// With nothing certain any more.
+    /// Versions of the window that are unfinished.
+    pub fn unfinished(self) -> impl Iterator<Item = u64> {
+        let bits = (0..WINDOW).filter(move |bit| self.window() >> bit & 1 == 1);
+        bits.map(move |bit| back(self.issued(), bit))
+    }
+
+    /// Of a key in doubt, as a read that begins in this moment sees them; `is_doubts`: the last operation is that of its record.
+    pub fn in_doubt(self, moment: u32, is_doubts: bool) -> Writes {
+        let crowded = if is_doubts { CROWDED } else { 0 };
+        Writes(self.issued() | u64::from(moment) << VERSION_BITS | UNCERTAIN | crowded)
+    }
+
+    /// The moment in which a read began that saw the key in doubt.
+    pub fn moment(self) -> Option<u32> {
+        self.is_uncertain().then_some(self.window() as u32)
+    }
+
+    /// With a write failed.
     #[inline]
     pub fn fail(self) -> Writes {
         Writes(self.0 | UNCERTAIN)
@@ -128,6 +146,19 @@ impl Writes {
 pub struct EndedOperation(pub u64);
 
 impl EndedOperation {
+    /// One of which nothing else is known: it outdates nothing.
+    pub const SOME: EndedOperation = EndedOperation(CROWDED | 1 << SINCE_SHIFT);
+
+    /// The last operation of a key in doubt: its version, and the moment in which it began.
+    pub fn in_doubt(version: u32, began: u32) -> EndedOperation {
+        EndedOperation(u64::from(version) | u64::from(began) << VERSION_BITS | CROWDED)
+    }
+
+    /// The same, taken apart.
+    pub fn of_doubt(self) -> (u32, u32) {
+        (self.issued() as u32, self.window() as u32)
+    }
+
     #[inline]
     fn issued(self) -> u64 {
         self.0 & MAX_VERSION
@@ -165,7 +196,7 @@ impl EndedOperation {
     #[inline]
     pub fn outdates(self, version: u64) -> bool {
         let steps = steps(version, self.issued());
-        if !self.is_one() || !is_forth(steps) {
+        if self.issued() == 0 || !is_forth(steps) {
             return false;
         }
         if self.is_crowded() {

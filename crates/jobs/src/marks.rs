@@ -1,0 +1,150 @@
+//! Numbers that are marked, of very many: a bit each, in chunks made when the first of theirs is marked.
+//!
+//! What failed in a fault may be a handful or nearly everything; either way it is known exactly, in at most an eighth of a byte per number.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const WORDS: usize = 1024;
+const CHUNK: u64 = WORDS as u64 * 64;
+
+/// Marked numbers below a limit, shared by all threads.
+pub struct Marks {
+    chunks: Vec<OnceLock<Box<[AtomicU64]>>>,
+    count: AtomicU64,
+}
+
+impl Marks {
+    /// None is marked, of those below `limit`.
+    pub fn below(limit: u64) -> Marks {
+        let chunks = (0..limit.div_ceil(CHUNK)).map(|_| OnceLock::new()).collect();
+        Marks { chunks, count: AtomicU64::new(0) }
+    }
+
+    /// Marks a number.
+    #[cold]
+    pub fn mark(&self, number: u64) {
+        let Some(chunk) = self.chunks.get((number / CHUNK) as usize) else { return };
+        let words = chunk.get_or_init(|| (0..WORDS).map(|_| AtomicU64::new(0)).collect());
+        let (word, bit) = place(number);
+        if words[word].fetch_or(bit, Ordering::AcqRel) & bit == 0 {
+            self.count.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Takes a mark away; whether there was one.
+    #[cold]
+    pub fn unmark(&self, number: u64) -> bool {
+        let Some(words) = self.chunks.get((number / CHUNK) as usize).and_then(OnceLock::get) else { return false };
+        let (word, bit) = place(number);
+        let was = words[word].fetch_and(!bit, Ordering::AcqRel) & bit != 0;
+        if was {
+            self.count.fetch_sub(1, Ordering::AcqRel);
+        }
+        was
+    }
+
+    /// Whether a number is marked.
+    #[cold]
+    pub fn has(&self, number: u64) -> bool {
+        let (word, bit) = place(number);
+        let words = self.chunks.get((number / CHUNK) as usize).and_then(OnceLock::get);
+        words.is_some_and(|words| words[word].load(Ordering::Acquire) & bit != 0)
+    }
+
+    /// How many are marked.
+    #[inline]
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+}
+
+fn place(number: u64) -> (usize, u64) {
+    ((number % CHUNK / 64) as usize, 1 << (number % 64))
+}
+
+/// Writes that are each made once: which failed, which of those were seen all the same, and which are lost though acknowledged.
+pub struct OnceWritten {
+    failed: Marks,
+    present: AtomicU64,
+    lost: Marks,
+}
+
+impl OnceWritten {
+    /// Of writes with numbers below `limit`.
+    pub fn below(limit: u64) -> OnceWritten {
+        OnceWritten { failed: Marks::below(limit), present: AtomicU64::new(0), lost: Marks::below(limit) }
+    }
+
+    /// This write failed: it may be there or not.
+    #[cold]
+    pub fn fails(&self, number: u64) {
+        self.failed.mark(number);
+    }
+
+    /// It was read: from now on it must be there.
+    #[inline]
+    pub fn is_there(&self, number: u64) {
+        if self.failed.count() > 0 && self.failed.unmark(number) {
+            self.present.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// It is missing; whether it may be, because it failed and was never seen.
+    #[cold]
+    pub fn may_be_missing(&self, number: u64) -> bool {
+        let may = self.failed.has(number);
+        if !may {
+            self.lost.mark(number);
+        }
+        may
+    }
+
+    /// Writes that failed.
+    pub fn failed(&self) -> u64 {
+        self.failed.count() + self.present.load(Ordering::Acquire)
+    }
+
+    /// What became of all.
+    pub fn account(&self) -> study::WriteAccount {
+        study::WriteAccount {
+            lost: self.lost.count(),
+            failed_absent: self.failed.count(),
+            failed_present: self.present.load(Ordering::Acquire),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHUNK, Marks, OnceWritten};
+
+    #[test]
+    fn numbers_are_marked_exactly_however_many_there_are_and_those_beyond_the_limit_never() {
+        let marks = Marks::below(1_000_000_000);
+        let marked = |number: u64| number.is_multiple_of(3);
+        (0..300_000).filter(|&number| marked(number)).for_each(|number| marks.mark(number));
+        marks.mark(999_999_999);
+        marks.mark(999_999_999);
+        assert!((0..300_000).all(|number| marks.has(number) == marked(number)));
+        assert_eq!(marks.count(), 100_001);
+        assert!(marks.unmark(3) && !marks.unmark(3) && !marks.has(3) && !marks.unmark(500_000_000));
+        assert_eq!(marks.count(), 100_000);
+        let made = marks.chunks.iter().filter(|chunk| chunk.get().is_some()).count() as u64;
+        assert_eq!(made, 300_000u64.div_ceil(CHUNK) + 1);
+        marks.mark(u64::MAX);
+        assert_eq!(marks.count(), 100_000);
+    }
+
+    #[test]
+    fn what_failed_may_be_missing_until_it_was_seen() {
+        let writes = OnceWritten::below(10);
+        writes.fails(1);
+        writes.fails(2);
+        writes.is_there(1);
+        writes.is_there(3);
+        assert_eq!([1, 2, 3].map(|number| writes.may_be_missing(number)), [false, true, false]);
+        let account = writes.account();
+        assert_eq!((account.lost, account.failed_absent, account.failed_present, writes.failed()), (2, 1, 1, 2));
+    }
+}
