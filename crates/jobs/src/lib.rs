@@ -24,7 +24,7 @@ mod marks;
 mod spots;
 mod tally;
 
-jobs! { fans, bulk, append, counts, crud, ycsb, grow, nodes, sets }
+jobs! { fans, bulk, append, counts, crud, ycsb, grow, nodes, sets, events }
 
 /// The job of that name.
 pub fn find(name: &str) -> Option<&'static JobInfo> {

@@ -1,7 +1,7 @@
 //! Which charts a report has, and in which order.
 
 use crate::chart::{Chart, Section, SectionPart, shorten};
-use crate::charts::{budget, growth, latency, ranking, rate, resources, sets, sweep, time, tune};
+use crate::charts::{budget, events, growth, latency, ranking, rate, resources, sets, sweep, time, tune};
 use crate::identity::Identities;
 use crate::view::Grouped;
 use std::collections::BTreeSet;
@@ -88,6 +88,19 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
                     charts: sets::charts(&it.part.cells, &it.part.label, identities),
                 })
                 .collect(),
+        },
+        Section {
+            id: "pipeline",
+            title: "Parsers, queues, summarizers",
+            intro: "Whether the queue or the work decides. The pipeline runs before the store is asked: its figures are medians over all stores.".into(),
+            parts: vec![SectionPart {
+                label: String::new(),
+                words: match &grouped[..] {
+                    [it] => words::events::sentences(&it.part.cells),
+                    _ => Vec::new(),
+                },
+                charts: events::charts(grouped.iter().map(|it| &it.part)),
+            }],
         },
         Section {
             id: "growth",

@@ -3,6 +3,7 @@
 use crate::answers;
 use crate::budget;
 use crate::curves;
+use crate::events;
 use crate::footnotes::{self, Emulations};
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::originals;
@@ -87,6 +88,8 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         text.push('\n');
         text += &conclusions(&part.cells, groups, Batches::stored(study).noun(), colour);
     }
+    let pipelines = events::table(grouped.iter().map(|(part, _)| part), colour);
+    text += &if pipelines.is_empty() { pipelines } else { format!("\n{pipelines}\n") };
     text += &reasons::of_many(study, &widespread, colour);
     if let Some(unfinished) = unfinished(study) {
         text += &paragraph(&unfinished, 1, 3, Style::Warning, colour);
@@ -290,6 +293,7 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
         .chain(words::moves::sentences(cells))
         .chain(words::growth::sentences(cells))
         .chain(words::sets::sentences(cells))
+        .chain(words::events::sentences(cells))
     {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
