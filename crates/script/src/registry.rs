@@ -3,7 +3,7 @@
 use crate::machine::{Declared, Machine, Surroundings, Survey};
 use crate::scripted;
 use crate::source::Source;
-use job::{JobError, JobInfo, ParamInfo};
+use job::{Holds, JobError, JobInfo, ParamInfo, QueryInfo};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Capabilities;
@@ -92,7 +92,7 @@ fn info(name: String, source: &Source, survey: &Survey) -> Result<&'static JobIn
         records: "lines",
         params: params.leak(),
         prepare: scripted::prepare,
-        query: None,
+        query: Some(QueryInfo { key: "KEY", holds: Holds::Values, render: scripted::render }),
         presets: &[],
         plan: None,
         stores: &[],

@@ -44,6 +44,15 @@ pub(crate) fn refused(raised: &Raised) -> JobError {
     JobError(words)
 }
 
+/// A value as JSON: as it is where it is JSON, else as text.
+pub(crate) fn render(_: &[u8], value: &[u8]) -> Result<String, String> {
+    let json: serde_json::Value = match serde_json::from_slice(value) {
+        Ok(json) => json,
+        Err(_) => String::from_utf8_lossy(value).into_owned().into(),
+    };
+    Ok(json.to_string())
+}
+
 /// A script with its data read.
 struct Scripted {
     known: Arc<Known>,

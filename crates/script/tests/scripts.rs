@@ -3,20 +3,11 @@
 
 #[path = "../../jobs/tests/harness/mod.rs"]
 mod harness;
+mod common;
 
+use common::opened;
 use harness::{Memory, Outcome, Turns, everything, run};
-use job::Job;
 use kvtrial_script as script;
-
-/// A script in a file of its own, opened with these parameters.
-pub fn opened(text: &str, data: Option<&str>, set: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("test.lua");
-    std::fs::write(&path, text).unwrap();
-    let info = script::find(&path.display().to_string()).map_err(|error| error.to_string())?.unwrap();
-    let set: Vec<(String, String)> = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    jobs::prepare(info, data.map(str::to_owned), &set, 42).map_err(|error| error.to_string())
-}
 
 fn ran(text: &str, slots: u32, turns: Turns) -> Outcome {
     run(opened(text, None, &[]).unwrap().as_ref(), &mut Memory::default(), everything(), slots, turns)
