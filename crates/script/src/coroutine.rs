@@ -19,8 +19,8 @@ pub(crate) enum Resumed {
     Asks,
     /// Its function returned.
     Returned,
-    /// It failed: the words of the error, and where it was, innermost first.
-    Failed(Raised),
+    /// It failed: see [`raised`](Coroutine::raised), once memory is no longer bounded.
+    Failed,
 }
 
 /// An error of a script.
@@ -48,8 +48,21 @@ impl Coroutine {
         match status {
             ffi::LUA_YIELD => Resumed::Asks,
             ffi::LUA_OK => Resumed::Returned,
-            _ => Resumed::Failed(Raised { words: self.error(), calls: self.calls(0) }),
+            _ => Resumed::Failed,
         }
+    }
+
+    /// The error of a coroutine that failed.
+    pub(crate) fn raised(&self) -> Raised {
+        let calls = self.calls(0);
+        let mut words = self.error();
+        // Errors that a function of Lua's own raises after a tail call have no place.
+        if let Some(place) = calls.first().and_then(|call| call.split(" in ").next())
+            && words.starts_with("attempt to yield")
+        {
+            words.insert_str(0, &format!("{place}: "));
+        }
+        Raised { words, calls }
     }
 
     /// Forgets what it asked for.

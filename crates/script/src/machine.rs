@@ -194,8 +194,10 @@ fn raised(error: mlua::Error) -> Raised {
     let first = lines.next().unwrap_or_default();
     let words = first.strip_prefix("runtime error: ").or_else(|| first.strip_prefix("syntax error: ")).unwrap_or(first);
     let own = |line: &&str| !line.is_empty() && !line.starts_with("[C]") && !line.starts_with("kvtrial:") && *line != "stack traceback:";
-    let calls = lines.map(str::trim).filter(own).map(|line| line.replacen(": in", " in", 1)).collect();
-    Raised { words: hints::explain(words), calls }
+    let calls: Vec<String> = lines.map(str::trim).filter(own).map(|line| line.replacen(": in", " in", 1)).collect();
+    let place = calls.first().and_then(|call| call.split(" in ").next()).filter(|_| words.starts_with("attempt to yield"));
+    let words = place.map_or_else(|| words.to_owned(), |place| format!("{place}: {words}"));
+    Raised { words: hints::explain(&words), calls }
 }
 
 /// A value, or nil and what is wrong: how the functions of the prelude are answered.

@@ -121,7 +121,8 @@ impl<'a> ScriptWorker<'a> {
                 return true;
             }
             Resumed::Returned => client.coroutine = None,
-            Resumed::Failed(raised) => {
+            Resumed::Failed => {
+                let raised = coroutine.raised();
                 watch::calm(coroutine.state());
                 client.coroutine = None;
                 self.fail(&raised);
