@@ -14,6 +14,15 @@ pub(crate) struct Claim {
     pub(crate) phase: u16,
 }
 
+/// When a reader asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// When the key had been written so often.
+    Version(u32),
+    /// At a moment of the ledger's: for readers of many keys.
+    Moment(u64),
+}
+
 /// How right a value that was read is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sighting {
@@ -40,8 +49,8 @@ pub(crate) struct Entry {
     writer: Option<Claim>,
     /// The last state that was acknowledged.
     now: Held,
-    /// The states before, the newest first.
-    past: [Held; PAST],
+    /// The states before, the newest first, each with the moment it was replaced.
+    past: [(Held, u64); PAST],
     /// Writes that were acknowledged.
     pub(crate) version: u32,
     /// What is being written.
@@ -91,9 +100,9 @@ impl Entry {
     }
 
     /// It was acknowledged.
-    pub(crate) fn ends(&mut self, by: Claim, state: Held, sharing: Sharing) {
+    pub(crate) fn ends(&mut self, by: Claim, state: Held, moment: u64, sharing: Sharing) {
         self.past.rotate_right(1);
-        self.past[0] = self.now;
+        self.past[0] = (self.now, moment);
         self.now = state;
         self.version = self.version.wrapping_add(1);
         self.flying = None;
@@ -124,7 +133,7 @@ impl Entry {
     }
 
     /// Whether it may have been seen so by a client that asked when the key had this version.
-    pub(crate) fn judge(&self, by: Claim, since: u32, seen: Held, sharing: Sharing) -> Sighting {
+    pub(crate) fn judge(&self, by: Claim, since: Since, seen: Held, sharing: Sharing) -> Sighting {
         if self.doubtful {
             return Sighting::Right;
         }
@@ -132,9 +141,17 @@ impl Entry {
             return if crowd.ever.contains(&seen) { Sighting::Right } else { self.wrong(seen) };
         }
         // What the reply may show: the present, what is under way, and all that was there since it was asked for.
-        let writes = self.version.wrapping_sub(since) as usize;
+        let writes = match since {
+            Since::Version(version) => self.version.wrapping_sub(version) as usize,
+            Since::Moment(moment) => {
+                let known = (self.version as usize).min(PAST);
+                let later = self.past[..known].iter().take_while(|(_, replaced)| *replaced >= moment).count();
+                if later == PAST { PAST + 1 } else { later }
+            }
+        };
         let own = self.writer == Some(by);
-        if seen == self.now || (!own && (self.flying == Some(seen) || writes > PAST || self.past[..writes].contains(&seen))) {
+        let was = |seen: Held| self.past[..writes].iter().any(|(state, _)| *state == seen);
+        if seen == self.now || (!own && (self.flying == Some(seen) || writes > PAST || was(seen))) {
             return Sighting::Right;
         }
         self.wrong(seen)
@@ -154,13 +171,23 @@ impl Entry {
     }
 
     fn wrong(&self, seen: Held) -> Sighting {
-        let known = self.past[..(self.version as usize).min(PAST)].contains(&seen);
+        let known = self.past[..(self.version as usize).min(PAST)].iter().any(|(state, _)| *state == seen);
         match seen {
             None => Sighting::Missing,
             Some(_) if self.version > 0 && known => Sighting::Stale,
             Some(_) if self.now.is_none() => Sighting::Unexpected,
             Some(_) => Sighting::Wrong,
         }
+    }
+
+    /// Whether a reader must find it there: nobody but he may have taken it away meanwhile.
+    pub(crate) fn must_be_there(&self, by: Claim) -> bool {
+        let quiet = match (self.writer, &self.crowd) {
+            (Some(writer), None) => writer == by || writer.phase != by.phase,
+            (Some(writer), Some(_)) => writer.phase != by.phase,
+            (None, _) => false,
+        };
+        quiet && self.now.is_some() && !self.is_unsure()
     }
 
     /// Whether it holds a value.

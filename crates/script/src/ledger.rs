@@ -2,11 +2,13 @@
 //!
 //! One lock per shard and operation, held for a look-up; nothing is allocated for a key that is known.
 
-use crate::entry::{Claim, Entry, Held, Sighting};
+use crate::entry::{Claim, Entry, Held, Sighting, Since};
 use jobs::fingerprint::fingerprint;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use store::{Keeps, Slot};
+use store::{Keeps, Rows, Slot};
 
 /// Shards: more than there are threads.
 const SHARDS: usize = 64;
@@ -29,6 +31,15 @@ pub(crate) enum Memory {
     Values,
 }
 
+/// Whether scans are compared with the keys that are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scans {
+    /// The script scans.
+    Checked,
+    /// It does not, so that no order is kept.
+    None,
+}
+
 /// Another client has written the key in this phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OtherWriter(pub(crate) Slot);
@@ -39,12 +50,56 @@ pub(crate) struct Ledger {
     sharing: Sharing,
     memory: Memory,
     keeps: Keeps,
+    /// The keys that are there, in byte order, where the script scans.
+    order: Option<Mutex<BTreeSet<Box<[u8]>>>>,
+    /// Counts the reads of many keys that were begun.
+    moment: AtomicU64,
 }
 
 impl Ledger {
-    pub(crate) fn new(sharing: Sharing, memory: Memory, keeps: Keeps) -> Ledger {
+    pub(crate) fn new(sharing: Sharing, memory: Memory, keeps: Keeps, scans: Scans) -> Ledger {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Ledger { shards, sharing, memory, keeps }
+        let order = (scans == Scans::Checked).then(Mutex::default);
+        Ledger { shards, sharing, memory, keeps, order, moment: AtomicU64::new(0) }
+    }
+
+    /// A read of many keys begins: what is replaced from now on it may still see.
+    pub(crate) fn moment(&self) -> u64 {
+        self.moment.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// A key came, or went.
+    fn reorder(&self, key: &[u8], is_there: bool) {
+        let Some(order) = &self.order else { return };
+        let mut order = order.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_there {
+            order.insert(key.into());
+        } else {
+            order.remove(key);
+        }
+    }
+
+    /// A key that a scan of these rows has left out: it was there all the time.
+    pub(crate) fn left_out(&self, by: Claim, start: &[u8], limit: usize, rows: &Rows<'_>) -> Option<Box<[u8]>> {
+        let last = rows.len().checked_sub(1).and_then(|last| rows.get(last)).map(|(key, _)| key);
+        let end = match last {
+            Some(last) if rows.len() >= limit => Bound::Included(last),
+            _ => Bound::Unbounded,
+        };
+        if matches!(end, Bound::Included(last) if last < start) {
+            return None;
+        }
+        let order = self.order.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = rows.iter().map(|(key, _)| key).peekable();
+        for key in order.range::<[u8], _>((Bound::Included(start), end)) {
+            while seen.peek().is_some_and(|seen| **seen < **key) {
+                seen.next();
+            }
+            if seen.peek() != Some(&&**key) && self.shard(key).get(key).is_some_and(|entry| entry.must_be_there(by)) {
+                return Some(key.clone());
+            }
+        }
+        None
     }
 
     fn shard(&self, key: &[u8]) -> MutexGuard<'_, HashMap<Box<[u8]>, Entry>> {
@@ -84,7 +139,7 @@ impl Ledger {
     /// A write was acknowledged.
     pub(crate) fn wrote(&self, by: Claim, key: &[u8], value: Option<&[u8]>) {
         let print = value.map(fingerprint);
-        self.entry(key, |entry| {
+        if self.entry(key, |entry| {
             if self.memory == Memory::Values {
                 match value {
                     None => entry.value = None,
@@ -96,8 +151,13 @@ impl Ledger {
                 }
             }
             entry.bytes = value.map_or(0, <[u8]>::len) as u64;
-            entry.ends(by, print, self.sharing);
-        });
+            let was_there = entry.is_there();
+            entry.ends(by, print, self.moment.load(Ordering::SeqCst), self.sharing);
+            was_there
+        }) != value.is_some()
+        {
+            self.reorder(key, value.is_some());
+        }
     }
 
     /// An append was acknowledged.
@@ -107,8 +167,9 @@ impl Ledger {
             whole.extend_from_slice(bytes);
             entry.bytes = whole.len() as u64;
             let print = fingerprint(whole);
-            entry.ends(by, Some(print), self.sharing);
+            entry.ends(by, Some(print), self.moment.load(Ordering::SeqCst), self.sharing);
         });
+        self.reorder(key, true);
     }
 
     /// Nobody knows whether the write took place.
@@ -127,7 +188,7 @@ impl Ledger {
     }
 
     /// Whether a key may have been answered so: it was `since` when it was asked for.
-    pub(crate) fn look(&self, by: Claim, key: &[u8], since: u32, value: Option<&[u8]>) -> Sighting {
+    pub(crate) fn look(&self, by: Claim, key: &[u8], since: Since, value: Option<&[u8]>) -> Sighting {
         if self.keeps == Keeps::Nothing {
             return Sighting::Right;
         }

@@ -1,7 +1,7 @@
 //! What the clients of one trial have in common: what was written, what was said, and whether the script failed.
 
 use crate::counters::Counters;
-use crate::ledger::{Ledger, Memory, Sharing};
+use crate::ledger::{Ledger, Memory, Scans, Sharing};
 use crate::watch::Watch;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -21,9 +21,9 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    pub(crate) fn new(sharing: Sharing, memory: Memory, keeps: Keeps) -> Standing {
+    pub(crate) fn new(sharing: Sharing, memory: Memory, keeps: Keeps, scans: Scans) -> Standing {
         Standing {
-            ledger: Ledger::new(sharing, memory, keeps),
+            ledger: Ledger::new(sharing, memory, keeps, scans),
             counters: Counters::new(sharing),
             records: Counters::new(sharing),
             watch: Watch::default(),

@@ -1,6 +1,6 @@
 //! One execution of a script.
 
-use crate::ledger::{Memory, Sharing, Which};
+use crate::ledger::{Memory, Scans, Sharing, Which};
 use crate::machine::{Surroundings, Survey};
 use crate::read_back::{Item, ReadBack};
 use crate::standing::Standing;
@@ -38,6 +38,8 @@ impl ScriptTrial {
         let keeps = surroundings.capabilities.keeps;
         let values = keeps == Keeps::Nothing || surroundings.source.uses("append");
         let memory = if values { Memory::Values } else { Memory::Prints };
+        let scans = ["scan", "range"].iter().any(|verb| surroundings.source.uses(verb));
+        let scans = if scans { Scans::Checked } else { Scans::None };
         let mut phases = Vec::new();
         for name in &survey.phases {
             let shown: &'static str = name.clone().leak(); // a word per phase and trial
@@ -51,7 +53,7 @@ impl ScriptTrial {
             phases.push((Part::Script("answer".into()), Phase::untimed("answer", None)));
         }
         ScriptTrial {
-            standing: Arc::new(Standing::new(sharing, memory, keeps)),
+            standing: Arc::new(Standing::new(sharing, memory, keeps, scans)),
             phases,
             units_count: survey.bench,
             answers: survey.answers && keeps == Keeps::Everything,

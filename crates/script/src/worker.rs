@@ -1,7 +1,7 @@
 //! One thread's part of a phase of a script: a coroutine per slot, which asks for one operation at a time.
 
 use crate::coroutine::{Coroutine, Raised, Resumed};
-use crate::entry::{Claim, Sighting};
+use crate::entry::{Claim, Sighting, Since};
 use crate::ledger::OtherWriter;
 use crate::machine::{Machine, Surroundings};
 use crate::read_back::shown;
@@ -37,8 +37,8 @@ struct Client {
     claim: Claim,
     /// What it waits for; 0: it may go on.
     asked: u8,
-    /// How often the key was written when it was asked for.
-    since: u32,
+    /// When it was asked for.
+    since: Since,
     /// What a counter was then.
     sum: i64,
 }
@@ -67,7 +67,7 @@ impl<'a> ScriptWorker<'a> {
         all: u32,
         timed: bool,
     ) -> ScriptWorker<'a> {
-        let client = |slot| Client { coroutine: None, claim: Claim { slot, phase }, asked: 0, since: 0, sum: 0 };
+        let client = |slot| Client { coroutine: None, claim: Claim { slot, phase }, asked: 0, since: Since::Version(0), sum: 0 };
         let mut worker = ScriptWorker {
             standing,
             clients: slots.map(client).collect(),
@@ -137,7 +137,8 @@ impl<'a> ScriptWorker<'a> {
         let (ledger, key) = (&self.standing.ledger, co.bytes(2));
         let named = |other| (key.to_vec(), other);
         match *asked {
-            ask::GET | ask::GET_VERSIONED => *since = ledger.version(key),
+            ask::GET | ask::GET_VERSIONED => *since = Since::Version(ledger.version(key)),
+            ask::GET_MANY | ask::SCAN => *since = Since::Moment(ledger.moment()),
             ask::PUT => ledger.writes(*claim, key, Some(co.bytes(3))).map_err(named)?,
             ask::CAS => ledger.writes(*claim, key, Some(co.bytes(3))).map_err(named)?,
             ask::DELETE => ledger.writes(*claim, key, None).map_err(named)?,
@@ -306,7 +307,7 @@ fn answer(
     co: &mut Coroutine,
     claim: Claim,
     asked: u8,
-    since: u32,
+    since: Since,
     sum: i64,
     reply: &Reply<'_>,
     kept: &mut Vec<u8>,
@@ -399,7 +400,7 @@ fn answer(
             Ok(())
         }
         (ask::GET_MANY | ask::SCAN | ask::GET_FIELDS, Reply::Rows(rows)) => {
-            let judged = rows_right(standing, co, claim, asked, rows);
+            let judged = rows_right(standing, co, claim, asked, since, rows);
             give_rows(co, rows);
             judged
         }
@@ -425,21 +426,25 @@ fn answer(
 }
 
 /// Checks the rows of a batch, a scan or a record.
-fn rows_right(standing: &Standing, co: &Coroutine, claim: Claim, asked: u8, rows: &Rows<'_>) -> Result<(), Offence> {
+fn rows_right(standing: &Standing, co: &Coroutine, claim: Claim, asked: u8, since: Since, rows: &Rows<'_>) -> Result<(), Offence> {
     if asked == ask::GET_FIELDS || standing.ledger.stands_in() {
         return Ok(()); // records are compared at the end
     }
     let (start, limit) = (co.bytes(2), co.number(3));
     let mut before: Option<&[u8]> = None;
     for (key, value) in rows.iter() {
-        // What may have changed meanwhile is not known of so many keys: others' are looked at as they are now.
-        let since = standing.ledger.version(key).wrapping_sub(1);
         sighted_at(standing.ledger.look(claim, key, since, Some(value)), co, key, Some(value))?;
         let wrong = asked == ask::SCAN && (key < start || before.is_some_and(|before| key <= before));
         if wrong {
             return Err(Offence::new(ReasonKind::WrongKey, key, format!("it is not where it belongs in a scan from {}", job::printable(start))));
         }
         before = Some(key);
+    }
+    if asked == ask::SCAN
+        && let Some(key) = standing.ledger.left_out(claim, start, limit as usize, rows)
+    {
+        let words = format!("a scan from {} leaves it out{}", job::printable(start), place(co));
+        return Err(Offence::new(ReasonKind::UnexpectedMiss, &key, words));
     }
     if asked == ask::SCAN && rows.len() as f64 > limit {
         return Err(Offence::new(ReasonKind::WrongReply, start, format!("{} rows for a limit of {limit}", rows.len())));
