@@ -29,6 +29,8 @@ pub type Params = BTreeMap<String, String>;
 /// What a job is made from.
 #[derive(Clone, Debug)]
 pub struct JobRequest {
+    /// The job's name. What is made from one function for many jobs, such as scripts, knows by it which is meant.
+    pub job: &'static str,
     /// `--data`: a file or a known name; `None`: the job's own small data set or generator.
     pub data: Option<String>,
     /// All parameters the job has, defaults filled in, names checked.
@@ -273,6 +275,11 @@ pub trait Trial: Send + Sync {
     /// Key and value bytes the job left in the store, when it knows.
     fn logical_bytes(&self) -> u64 {
         0
+    }
+
+    /// Hears how long the engine waits for a reply: work of the job's own that could last for ever must not take longer.
+    fn set_deadline(&self, deadline: Duration) {
+        let _ = deadline;
     }
 
     /// Key and value bytes of the largest reply it can get, when it knows: a server that sends far more is not believed. `None`: as

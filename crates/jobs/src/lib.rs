@@ -69,5 +69,5 @@ pub fn prepare(
     set: &[(String, String)],
     seed: u64,
 ) -> Result<Box<dyn Job>, JobError> {
-    (info.prepare)(&JobRequest { data, params: params(info, set)?, seed })
+    (info.prepare)(&JobRequest { job: info.name, data, params: params(info, set)?, seed })
 }

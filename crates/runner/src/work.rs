@@ -85,6 +85,7 @@ fn carry_out(
         clean::carry_out(keys, store, &assignment.settings, bench, &setup, link)?;
     }
     let trial = job.trial(&setup);
+    trial.set_deadline(assignment.settings.deadline);
     if assignment.keys.is_some() {
         let keys = clean::count(trial.as_ref());
         let more = clean::has_later(trial.as_ref(), keys);

@@ -70,6 +70,10 @@ pub enum ReasonKind {
     Evicted,
     /// Operations failed after a fault that was asked for; no worse than connections lost and replies that never came.
     FailedInFault,
+    /// The job is a script, and the script failed.
+    ScriptFailed,
+    /// What a script expects of the answers (`kv.expect`) was not so.
+    NotAsExpected,
     /// Degraded: the client's threads were near their limit; the client may be what was measured.
     ClientSaturated,
     /// Degraded: client threads waited for a processor.

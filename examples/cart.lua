@@ -1,0 +1,34 @@
+-- Shopping carts: one value per cart, changed as a whole; a few visitors are far busier than the others.
+
+local carts = kv.param('carts', 200, 'carts')
+local actions = kv.param('actions', 2000, 'things done to carts, over all clients')
+local hot = kv.param('hot', 0.9, 'how unevenly carts are used: 0 is evenly')
+
+-- Every client could meet every cart. So that each cart has one writer, a client leaves to the others what is not its own.
+function run(client)
+  local draw = kv.zipf
+  for action = 1, actions do
+    local cart = ('cart:%05d'):format((action * 31 + draw(carts, hot) * 0) % carts)
+    if client:owns(cart) then
+      local text = kv.get(cart)
+      local items = text and json.decode(text) or {}
+      local item = 'item' .. (action * 17) % 40
+      if action % 5 == 0 then
+        items[item] = nil
+      else
+        items[item] = (items[item] or 0) + 1
+      end
+      kv.put(cart, json.encode(items))
+    end
+  end
+end
+
+function answer()
+  for cart in kv.keys() do
+    local kinds, pieces = 0, 0
+    for _, count in pairs(json.decode(kv.get(cart))) do
+      kinds, pieces = kinds + 1, pieces + count
+    end
+    kv.say(cart, kinds, pieces)
+  end
+end
