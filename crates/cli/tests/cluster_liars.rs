@@ -44,7 +44,7 @@ fn taken_over(replica_has: Replica) -> Ran {
         nodes[0].become_(Condition::Well);
     });
     // 300 records that half the operations put again: in 200 ms many are.
-    let words = "--set workload=a --set records=300 --set value=100 --set operations=12000 --clients 4 --deadline 5s";
+    let words = "--set workload=a --set records=300 --set value=100 --set operations=12000 --clients 4 --rate 6000";
     let ran = common::run_once("ycsb", &url, &[words]);
     failing.join().unwrap();
     ran

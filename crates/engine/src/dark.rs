@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Shorter than this is not dark: any pause of a machine takes as long.
-const SHORTEST: Duration = Duration::from_millis(10);
+/// Shorter than this is not dark: a busy machine pauses for as long.
+const SHORTEST: Duration = Duration::from_millis(50);
 
 /// Most times kept of one thread.
-const MOST: usize = 10_000;
+const MOST: usize = 1000;
 
 /// What no operation on one key is in.
 pub(crate) const NO_PART: u16 = u16::MAX;

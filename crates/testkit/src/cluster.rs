@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,6 +32,8 @@ pub enum Condition {
 pub struct FakeNode {
     port: u16,
     condition: Mutex<Condition>,
+    /// How often it died: no connection outlives that.
+    deaths: AtomicU64,
     data: Mutex<Data>,
     /// What it did, and when: what a replica of the past is made of.
     past: Mutex<Vec<Change>>,
@@ -52,6 +55,7 @@ impl FakeNode {
         let node = Arc::new(FakeNode {
             port: listener.local_addr().expect("its address").port(),
             condition: Mutex::new(Condition::Well),
+            deaths: AtomicU64::new(0),
             data: Mutex::default(),
             past: Mutex::default(),
             says: Mutex::default(),
@@ -79,7 +83,9 @@ impl FakeNode {
 
     /// From now on it is so.
     pub fn become_(&self, condition: Condition) {
-        *lock(&self.condition) = condition;
+        let mut now = lock(&self.condition);
+        *now = condition;
+        self.deaths.fetch_add(u64::from(condition == Condition::Dead), Ordering::Relaxed);
     }
 
     /// From now on it says this of the cluster.
@@ -119,8 +125,11 @@ impl FakeNode {
         let (mut input, mut bytes) = (Vec::new(), [0; 1 << 16]);
         let _ = stream.set_read_timeout(Some(Duration::from_millis(20)));
         let _ = stream.set_nodelay(true);
+        let deaths = self.deaths.load(Ordering::Relaxed);
+        let has_died = || self.deaths.load(Ordering::Relaxed) != deaths;
         loop {
             match *lock(&self.condition) {
+                _ if has_died() => return,
                 Condition::Dead => return,
                 Condition::Frozen => {
                     thread::sleep(Duration::from_millis(5));
@@ -143,7 +152,7 @@ impl FakeNode {
                 input.drain(..size);
                 output.extend(self.answer(&words));
             }
-            if *lock(&self.condition) == Condition::Dead || stream.write_all(&output).is_err() {
+            if has_died() || stream.write_all(&output).is_err() {
                 return;
             }
         }

@@ -67,7 +67,9 @@ fn of_darkness(fault: &FaultRecord) -> Option<String> {
     Some(match longest_s {
         0.0 => "no part of the keys without answers".into(),
         _ if share > 0.995 => format!("no answers for {}", units::duration(longest_s)),
-        _ => format!("{:.0} % of the keys had no answers, for up to {}", share * 100.0, units::duration(longest_s)),
+        _ => {
+            format!("up to {:.0} % of the keys had no answers, some for {}", share * 100.0, units::duration(longest_s))
+        }
     })
 }
 
@@ -144,7 +146,7 @@ mod tests {
         let third = FaultRecord { longest_dark_s: Some(0.5), dark_share: Some(0.3334), ..killed.clone() };
         assert_eq!(
             of_fault(&third),
-            "node2 was killed at 5.0 s: 33 % of the keys had no answers, for up to 500 ms, 214 operations failed."
+            "node2 was killed at 5.0 s: up to 33 % of the keys had no answers, some for 500 ms, 214 operations failed."
         );
         let all = FaultRecord { dark_share: Some(1.0), ..third.clone() };
         assert_eq!(of_fault(&all), "node2 was killed at 5.0 s: no answers for 500 ms, 214 operations failed.");
