@@ -27,7 +27,8 @@ fn kinds(trial: &Value) -> Vec<&str> {
 
 #[test]
 fn a_server_frozen_for_a_second_shows_a_gap_of_a_second_and_voids_nothing() {
-    let ran = faulted("redis-unix", "4", &["--rate", "500"], &["at 1s freeze 1 for 1s"]);
+    // Longer than that no operation waits, so none fails.
+    let ran = faulted("redis-unix", "4", &["--rate", "500", "--timeout", "5s"], &["at 1s freeze 1 for 1s"]);
     let trial = trial(&ran);
     let fault = &trial["faults"][0];
     let gap_s = fault["longest_gap_s"].as_f64().unwrap();
