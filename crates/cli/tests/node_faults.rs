@@ -134,6 +134,18 @@ fn a_server_that_is_frozen_takes_its_timeout_per_operation_and_the_trial_goes_on
 }
 
 #[test]
+fn everything_is_read_back_after_a_phase_that_ended_because_nothing_was_answered_any_more() {
+    let more = ["--rate", "300", "--timeout", "300ms", "--deadline", "2s"];
+    let ran = faulted("redis-unix", "30", &more, &["at 1s freeze 1 for 5s"]);
+    let trial = trial(&ran);
+    let timed_s = trial["series"].as_array().unwrap().last().unwrap()["at_s"].as_f64().unwrap();
+    assert!(timed_s < 20.0, "it went on for {timed_s} s, though nothing was answered for five");
+    assert!(kinds(trial).contains(&"failed_in_fault") && kinds(trial).contains(&"not_sent"), "{}", trial["verdict"]);
+    assert!(!kinds(trial).iter().any(|kind| ["connection_lost", "wrong_value", "lost_updates"].contains(kind)));
+    assert_eq!(trial["read_back"]["records"], 1000, "{}", trial["read_back"]);
+}
+
+#[test]
 fn fans_has_its_known_digest_though_a_master_is_killed_before_anybody_is_connected_to_it() {
     let desk = Desk::new();
     let store = "redis-cluster,replicas=1,node-timeout=500";

@@ -219,10 +219,12 @@ fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreE
         });
     }
     let table = census::whole_table(endpoints, Instant::now() + TAKEOVER)?;
+    let mut nodes = endpoints.to_vec();
+    nodes.extend(table.nodes().iter().filter(|node| !endpoints.contains(node)).cloned());
     let server = Server::ask(&table.endpoints()[0], Known::Product)?;
     let durability = server.durability.or(spec.durability).unwrap_or(DURABILITIES[0]);
     Ok(Box::new(Cluster {
-        nodes: table.nodes().to_vec(),
+        nodes,
         table,
         capabilities: Capabilities { durability, ..CAPABILITIES },
         opened: SystemTime::now(),
@@ -241,7 +243,7 @@ fn text(talk: &mut Talk, endpoint: &Endpoint, word: &[u8], deadline: Instant) ->
 }
 
 struct Cluster {
-    /// All nodes, replicas too.
+    /// The nodes that were named, or started, and all others they know of.
     nodes: Vec<Endpoint>,
     /// Who served which slots when it was connected to.
     table: SlotTable,
