@@ -427,3 +427,29 @@ fn a_server_that_takes_connections_and_does_not_greet_holds_up_no_other_connecti
     drop(client);
     server.join().unwrap();
 }
+
+#[test]
+fn a_connection_to_a_name_is_opened_again_by_a_thread_of_its_own() {
+    for clients in CLIENTS {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let address = study::Address::Tcp { host: "localhost".into(), port: Some(port) };
+        let endpoint = Endpoint { address, ..Endpoint::loopback(port) };
+        let session = wire_peer::session(&endpoint, clients, 1, Letters::silent).unwrap();
+        let mut client = testkit::Client::over(session);
+        (0..clients).for_each(|_| drop(listener.accept().unwrap()));
+        let get = kvtrial_store::Operation::Get { key: b"k" };
+        assert!(client.session.submit(0, &get).unwrap().is_none());
+        let lost = testkit::waiting::soon("the connection is lost", || client.poll(Until::Now).replies.pop());
+        assert!(loss(&lost.1).is_some(), "{lost:?}");
+        assert!(client.session.submit(0, &get).unwrap().is_none());
+        listener.set_nonblocking(true).unwrap();
+        let mut peer = testkit::waiting::soon("it is opened again", || {
+            assert!(client.poll(Until::Now).replies.is_empty());
+            listener.accept().ok()
+        });
+        peer.0.write_all(b"2:ok").unwrap();
+        let reply = testkit::waiting::soon("the reply", || client.poll(Until::Now).replies.pop());
+        assert_eq!(reply, (0, value("ok")));
+    }
+}

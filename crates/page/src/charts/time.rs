@@ -11,7 +11,11 @@ use words::Batches;
 
 const NOTE: &str = "The median trial of each store. Shaded: stalls, when hardly anything was answered or an answer took far longer than others.";
 
-const DARK_NOTE: &str = "The median trial of each store. Shaded: stalls, when hardly anything was answered or an answer took far longer than others. Red, on the axis to the right: the share of the keys without answers.";
+const DARK_NOTE: &str =
+    "The median trial of each store. Shaded: stalls. Red, to the right: share of the keys without answers.";
+
+/// What the band is called.
+const KEYS: &str = "keys without answers";
 
 /// Stalls marked in one chart.
 const MOST_STALLS: usize = 40;
@@ -91,16 +95,15 @@ fn dark_shares(trial: &TrialRecord) -> Vec<(f64, f64)> {
 }
 
 /// The band of a cell: which share of the keys had no answers, on an axis of its own.
-fn band((cell, trial): &(&Cell, &TrialRecord)) -> Option<Value> {
+fn band((cell, trial): &(&Cell, &TrialRecord), cells: usize) -> Option<Value> {
     if trial.dark.is_empty() {
         return None;
     }
+    let name = if cells == 1 { KEYS.to_owned() } else { format!("{}: {KEYS}", label(cell)) };
     let data: Vec<Value> = dark_shares(trial).into_iter().map(|(at_s, percent)| json!([at_s, percent])).collect();
-    Some(
-        json!({ "type": "line", "name": format!("{}: keys without answers", label(cell)), "yAxisIndex": 1, "step": "end",
+    Some(json!({ "type": "line", "name": name, "yAxisIndex": 1, "step": "end",
         "showSymbol": false, "data": data, "itemStyle": { "color": "$bad" }, "lineStyle": { "width": 1 },
-        "areaStyle": { "color": "$stall" }, "tooltip": { "valueFormatter": "@percent.value" } }),
-    )
+        "areaStyle": { "color": "$stall" }, "tooltip": { "valueFormatter": "@percent.value" } }))
 }
 
 /// End of each interval and operations per second in it; records, where an operation carries several.
@@ -140,7 +143,8 @@ fn option(
     let logarithmic =
         unit == Unit::Nanoseconds || most > 40.0 * least && lines.iter().all(|line| line.1.iter().all(|it| it.1 > 0.0));
     let mut left = MOST_STALLS;
-    let bands: Vec<Value> = drawn.iter().filter(|_| unit == Unit::PerSecond).filter_map(band).collect();
+    let bands: Vec<Value> =
+        drawn.iter().filter(|_| unit == Unit::PerSecond).filter_map(|it| band(it, drawn.len())).collect();
     let series: Vec<Value> = drawn
         .iter()
         .zip(&lines)
@@ -253,8 +257,8 @@ mod tests {
         let shares = dark_shares(&trial);
         assert_eq!(shares, [(0.0, 0.0), (1.0, 25.0), (1.5, 75.0), (1.75, 25.0), (2.0, 0.0)]);
         let cell = Cell { store: "redis-cluster".into(), ..Cell::default() };
-        let drawn = band(&(&cell, &trial)).unwrap_or_default();
+        let drawn = band(&(&cell, &trial), 1).unwrap_or_default();
         assert_eq!((&drawn["data"][2][1], &drawn["yAxisIndex"]), (&75.0.into(), &1.into()));
-        assert_eq!(band(&(&cell, &TrialRecord::default())), None, "nothing was dark");
+        assert_eq!(band(&(&cell, &TrialRecord::default()), 1), None, "nothing was dark");
     }
 }
