@@ -81,7 +81,12 @@ fn eight_clients_go_on_at_their_nodes_while_four_wait_for_one_that_is_frozen() {
         for (slot, reply) in replies {
             sent[slot as usize] = None;
             match (slot % 3, reply) {
-                (0, OwnedReply::Failed(OwnedFailure::Deadline | OwnedFailure::ConnectionLost(_))) => failed += 1,
+                (
+                    0,
+                    OwnedReply::Failed(
+                        OwnedFailure::Deadline | OwnedFailure::ConnectionLost(_) | OwnedFailure::NotConnected(_),
+                    ),
+                ) => failed += 1,
                 (1 | 2, reply) if reply == value(slot_key(slot)) => answered += 1,
                 (_, reply) => panic!("slot {slot}: {reply:?}"),
             }

@@ -37,10 +37,10 @@ pub fn refusal(reply: &OwnedReply) -> Option<&str> {
     }
 }
 
-/// The words about a lost connection; `None` of every other reply.
+/// The words about a connection that was lost, or could not be made; `None` of every other reply.
 pub fn loss(reply: &OwnedReply) -> Option<&str> {
     match reply {
-        OwnedReply::Failed(OwnedFailure::ConnectionLost(words)) => Some(words),
+        OwnedReply::Failed(OwnedFailure::ConnectionLost(words) | OwnedFailure::NotConnected(words)) => Some(words),
         _ => None,
     }
 }

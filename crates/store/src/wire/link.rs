@@ -117,6 +117,8 @@ struct Trouble {
 /// Why a connection is lost.
 enum Loss {
     Lost(String),
+    /// It could not be opened; nothing was sent.
+    Unreached(String),
     Protocol(&'static str),
     /// A reply that takes at least this many bytes.
     TooLarge(usize),

@@ -197,7 +197,7 @@ impl Sink for Sieve<'_> {
 impl Sieve<'_> {
     #[cold]
     fn failed(&mut self, slot: Slot, failure: Failure<'_>) {
-        if let Failure::ConnectionLost(_) | Failure::Deadline = failure {
+        if let Failure::ConnectionLost(_) | Failure::NotConnected(_) | Failure::Deadline = failure {
             self.failed.push(slot);
         }
         let flight = &mut self.flights[slot as usize];
@@ -241,7 +241,7 @@ impl ClusterSession {
             if let Err(error) = sent {
                 // The node that was named is not to be had.
                 sink.arrived();
-                sink.reply(slot, &Reply::Failed(Failure::ConnectionLost(&error.to_string())));
+                sink.reply(slot, &Reply::Failed(Failure::NotConnected(&error.to_string())));
             }
         }
         self.redirected = redirected;

@@ -9,6 +9,9 @@ use crate::{Failure, Reply, Sink, Slot};
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
+/// Why what waited for a connection has failed.
+const NOT_IN_TIME: &str = "the server could not be connected to in time";
+
 /// Why what was in flight beside an operation that was abandoned has failed.
 const GIVEN_UP: &str = "the connection was given up: another operation on it had no reply in time";
 
@@ -28,7 +31,7 @@ impl<C: Codec> Link<C> {
                 let Some(away) = given_up else { return Ok(Some(Flush::Down(retry_at))) };
                 let words = format!("the server has been away for {:.0} s", away.as_secs_f64());
                 common.buffers.take_back(&mut self.out);
-                self.fail(Failure::ConnectionLost(&words), common, sink);
+                self.fail(Failure::NotConnected(&words), common, sink);
                 return Ok(Some(Flush::Sent));
             }
             self.open_again(0, String::new(), common, sink)?;
@@ -72,7 +75,7 @@ impl<C: Codec> Link<C> {
                 }
             }
         }
-        self.lose(Loss::Lost(problem), common, sink);
+        self.lose(Loss::Unreached(problem), common, sink);
         Ok(())
     }
 
@@ -125,8 +128,13 @@ impl<C: Codec> Link<C> {
         self.in_flight.remove(place);
         common.answered += 1;
         sink.arrived();
-        sink.reply(slot, &Reply::Failed(Failure::Deadline));
-        self.lose(Loss::Lost(GIVEN_UP.into()), common, sink);
+        // While the connection is not up, nothing has left.
+        let (failure, loss) = match self.line {
+            Line::Up(_) => (Failure::Deadline, Loss::Lost(GIVEN_UP.into())),
+            _ => (Failure::NotConnected(NOT_IN_TIME), Loss::Unreached(NOT_IN_TIME.into())),
+        };
+        sink.reply(slot, &Reply::Failed(failure));
+        self.lose(loss, common, sink);
         // Another node may answer: where there is none, this one is asked again.
         self.node = (self.node + 1) % common.endpoints.len();
         true
@@ -156,6 +164,7 @@ impl<C: Codec> Link<C> {
         let too_large;
         let failure = match &loss {
             Loss::Lost(words) => Failure::ConnectionLost(words),
+            Loss::Unreached(words) => Failure::NotConnected(words),
             Loss::Protocol(words) => Failure::Protocol(words),
             Loss::TooLarge(bytes) => {
                 too_large = believed::too_large(bytes, common.most_bytes);
