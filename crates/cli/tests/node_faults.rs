@@ -107,7 +107,7 @@ fn while_one_master_is_frozen_and_another_dead_the_trial_goes_on_long_before_the
     let answered = |from_s: f64| {
         let series = trial["series"].as_array().unwrap().iter();
         let later = series.filter(|point| point["at_s"].as_f64().unwrap() > from_s);
-        later.map(|point| point["operations"].as_u64().unwrap() - point["errors"].as_u64().unwrap_or(0)).sum::<u64>()
+        later.map(|point| point["operations"].as_i64().unwrap() - point["errors"].as_i64().unwrap_or(0)).sum::<i64>()
     };
     assert!(answered(1.0) > 3000, "of 3900 due after the faults {} were answered", answered(1.0));
     assert_eq!(trial["read_back"]["records"], 1000, "{}", trial["read_back"]);
