@@ -6,8 +6,8 @@ mod common;
 use common::{Desk, embedded, named};
 
 /// Answers of `tests/oracle/events.py`: 20000 42, 2000 42, and of [`ORDERS`].
-const EVENTS_20000_42: &str = "sha256:0bf93e8f03b8dc10c92284f0f58d7e7b202a584bcd6677ba52acaa2bc91eea87";
-const EVENTS_2000_42: &str = "sha256:e9d74b22e5cb08888220a68dc3b60114d2efdf930476906451ae7e974da74842";
+const EVENTS_20000_42: &str = "sha256:4940fef7cdbc0c7950e5ad847506c88971d28ae78e432b06a42973791cd8577e";
+const EVENTS_2000_42: &str = "sha256:7855b27eb69c835e3c1837d246152a00d0a54829042443b3837f827dd92863dc";
 const OF_ORDERS: &str = "sha256:9abf71a2db5f764df06f3e33ac78e2d8dbde4ce42838aa19656e28b7e76412dc";
 
 const ORDERS: &str = "1,19970101,1,1177\n4,19970101,2,2933\n,19970118,2,0\n4,19970331\n";

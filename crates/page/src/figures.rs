@@ -49,6 +49,7 @@ pub(crate) fn rate_title(batches: Option<Batches>) -> String {
     match batches {
         None => title(Metric::OpsPerS).into(),
         Some(Batches::Documents) => "Documents per second".into(),
+        Some(Batches::Events) => "Events per second".into(),
         Some(Batches::Records) => title(Metric::RecordsPerS).into(),
     }
 }
