@@ -99,7 +99,7 @@ fn a_cut_event_and_a_queue_without_a_bound_are_refused_before_anything_starts() 
     let desk = Desk::new();
     desk.file("cut.jsonl", "{\"time\":{\"date\":19970101}}\n{\"time\":{\"date\":19970101},\"customer\":{\"id\":1");
     for (words, said) in [
-        ("--data cut.jsonl --set format=v2", "cut.jsonl, line 2, column 44: the event is cut off in the middle"),
+        ("--data cut.jsonl --set format=v2", "cut.jsonl, line 2, column 45: the event is cut off in the middle"),
         ("--data cut.jsonl", "cut.jsonl, line 1, column 1: the customer is '{"),
         (
             "--set size=unbounded",

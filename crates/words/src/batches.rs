@@ -55,6 +55,14 @@ impl Batches {
         }
     }
 
+    /// What an operation is.
+    pub fn operation(self) -> String {
+        match self {
+            Batches::Events => "An operation stores a counter.".into(),
+            Batches::Documents | Batches::Records => format!("An operation is a batch of {}.", self.noun()),
+        }
+    }
+
     /// How the column is to be read.
     pub fn meaning(self) -> String {
         if self == Batches::Events {
