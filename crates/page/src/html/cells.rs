@@ -20,6 +20,7 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
     let batches = Batches::of(study);
     let (rate, p50, p99) = match batches {
         None => ("Operations per second".to_owned(), "p50", "p99"),
+        Some(Batches::Events) => (figures::rate_title(batches), "p50", "p99"),
         Some(_) => (figures::rate_title(batches), "p50 of a batch", "p99 of a batch"),
     };
     let batch = batches.map_or(String::new(), |it| format!(" {}", it.operation()));
