@@ -58,7 +58,9 @@ pub(crate) fn rate_title(batches: Option<Batches>) -> String {
 pub(crate) fn title_of(metric: Metric, batches: Option<Batches>) -> String {
     match (metric, batches) {
         (Metric::OpsPerS, _) => rate_title(batches),
-        (Metric::P50 | Metric::P99 | Metric::P999, Some(Batches::Documents | Batches::Records)) => format!("{}, of a batch", title(metric)),
+        (Metric::P50 | Metric::P99 | Metric::P999, Some(Batches::Documents | Batches::Records)) => {
+            format!("{}, of a batch", title(metric))
+        }
         _ => title(metric).into(),
     }
 }
