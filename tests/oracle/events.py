@@ -23,7 +23,7 @@ def numbers(seed):
 def generated(events, seed):
     rng = numbers(seed)
     below = lambda n: next(rng) * n >> 64
-    customers = max(1, events // 25)
+    customers = max(1, events // 100)
     for number in range(events):
         month = number * 18 // events
         customer = 1 + below(customers) * below(customers) // customers

@@ -49,7 +49,7 @@ impl OrderEvent {
 }
 
 /// What is wrong with a line: the byte where it begins, and how.
-pub(crate) type Flaw = (usize, String);
+pub(crate) type LineFlaw = (usize, String);
 
 /// Events as text, cut into blocks of whole lines.
 pub struct EventText {
@@ -130,7 +130,7 @@ impl EventText {
 
     /// Parses a block; a flaw comes with the bytes of the text before its line.
     #[inline]
-    fn parsed(&self, block: usize, mut each: impl FnMut(OrderEvent)) -> Result<(), (usize, Flaw)> {
+    fn parsed(&self, block: usize, mut each: impl FnMut(OrderEvent)) -> Result<(), (usize, LineFlaw)> {
         let Range { start, end } = self.block(block);
         let mut at = start;
         while at < end {

@@ -24,7 +24,7 @@ use pipeline::PipelinePlan;
 use queues::QueueSizes;
 use std::collections::BTreeMap;
 use std::path::Path;
-use store::{Capabilities, Keeps};
+use store::Capabilities;
 use truth::Truth;
 
 /// Most events that are generated.
@@ -217,8 +217,7 @@ impl Job for Events {
     }
 
     fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
-        let keeps = setup.capabilities.keeps == Keeps::Everything;
-        Box::new(trial::EventTrial::new(&self.text, &self.truth, self.plan, setup.slots, keeps))
+        Box::new(trial::EventTrial::new(&self.text, &self.truth, self.plan, setup))
     }
 
     fn known_digest(&self) -> Option<String> {

@@ -6,6 +6,7 @@ use crate::identity::Identities;
 use crate::view::Grouped;
 use std::collections::BTreeSet;
 use study::Study;
+use words::Batches;
 
 /// Points of all curves over time together: what keeps the page of a large study small.
 const MOST_POINTS: usize = 24_000;
@@ -14,7 +15,7 @@ const POINTS_OF_A_CURVE: std::ops::RangeInclusive<usize> = 24..=300;
 
 /// All sections with something to show.
 pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identities) -> Vec<Section> {
-    let batches = words::Batches::of(study);
+    let batches = Batches::of(study);
     let curves = study.cells.iter().filter(|cell| !cell.baseline).count().max(1);
     let points = (MOST_POINTS / curves).clamp(*POINTS_OF_A_CURVE.start(), *POINTS_OF_A_CURVE.end());
     // Cells of a search are steps to its finding, which the search's own chart shows; ranking one against the next says nothing.
@@ -118,19 +119,19 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
         Section {
             id: "latency",
             title: "Latency",
-            intro: batches.map_or(String::new(), |it| format!("An operation is a batch of {}.", it.noun())),
+            intro: batches.map_or(String::new(), Batches::operation),
             parts: by_part(&|it| latency::chart(&it.part.cells, &it.part.label, identities).into_iter().collect()),
         },
         Section {
             id: "time",
             title: "Over time",
-            intro: batches.map_or(String::new(), |it| format!("An operation is a batch of {}.", it.noun())),
+            intro: batches.map_or(String::new(), Batches::operation),
             parts: by_part(&|it| time::charts(&it.part.cells, batches, &it.part.label, identities, points)),
         },
         Section {
             id: "resources",
             title: "Resources",
-            intro: batches.map_or("Medians over trials.".into(), |it| format!("Medians over trials. An operation is a batch of {}.", it.noun())),
+            intro: batches.map_or("Medians over trials.".into(), |it| format!("Medians over trials. {}", it.operation())),
             parts: grouped
                 .iter()
                 .map(|it| SectionPart {

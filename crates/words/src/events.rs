@@ -6,6 +6,8 @@ use study::Cell;
 
 /// Below this share of its time a side hardly waits.
 const HARDLY: f64 = 0.1;
+/// A side that waits this many times as long as the other waits for it.
+const FAR_MORE: f64 = 3.0;
 
 /// The pipeline of one setting: medians over its trials on every store, which it has nothing to do with.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,15 +38,16 @@ pub struct QueueFigures {
 impl QueueFigures {
     /// Which side decides, and what to do.
     fn conclusion(&self) -> &'static str {
-        match (self.parsers_waiting >= HARDLY, self.summarizers_waiting >= HARDLY) {
-            (false, false) => "Neither waits for the other: the work decides, not the queue.",
-            (true, false) => {
-                "The summarizers decide: more parsers or a larger queue change nothing, one more summarizer may."
-            }
-            (false, true) => {
-                "The parsers decide: more summarizers or a larger queue change nothing, one more parser may."
-            }
-            (true, true) => "Both wait by turns: a larger batch or queue may change that.",
+        let (parsers, summarizers) = (self.parsers_waiting, self.summarizers_waiting);
+        let waits_for = |side: f64, other: f64| side >= HARDLY && (other < HARDLY || side >= FAR_MORE * other);
+        if parsers.max(summarizers) < HARDLY {
+            "Neither waits for the other: the work decides, not the queue."
+        } else if waits_for(parsers, summarizers) {
+            "The summarizers decide: more parsers or a larger queue change nothing, one more summarizer may."
+        } else if waits_for(summarizers, parsers) {
+            "The parsers decide: more summarizers or a larger queue change nothing, one more parser may."
+        } else {
+            "Both wait by turns: a larger batch or queue may change that."
         }
     }
 }
@@ -136,6 +139,7 @@ mod tests {
         );
         for (parsers, summarizers, words) in [
             (0.02, 0.5, "The parsers decide"),
+            (0.12, 0.8, "The parsers decide"),
             (0.02, 0.03, "the work decides, not the queue"),
             (0.3, 0.4, "Both wait by turns"),
         ] {

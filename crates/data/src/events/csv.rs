@@ -1,10 +1,10 @@
 //! Version 1: `customer,date,quantity,cents` per line.
 
-use super::{CUSTOMERS_END, Flaw, OrderEvent, month};
+use super::{CUSTOMERS_END, LineFlaw, OrderEvent, month};
 
 /// The event at the start of this text, `None` for an empty line, and where the next line begins.
 #[inline]
-pub(super) fn event(text: &[u8]) -> Result<(Option<OrderEvent>, usize), Flaw> {
+pub(super) fn event(text: &[u8]) -> Result<(Option<OrderEvent>, usize), LineFlaw> {
     // The common case, in one pass over the bytes: digits and commas.
     let mut fields = [None; 4];
     let mut at = 0;
@@ -36,7 +36,7 @@ pub(super) fn event(text: &[u8]) -> Result<(Option<OrderEvent>, usize), Flaw> {
 
 /// The same for lines with blanks, carriage returns, no end, or a flaw, which is named.
 #[cold]
-fn unusual(text: &[u8]) -> Result<(Option<OrderEvent>, usize), Flaw> {
+fn unusual(text: &[u8]) -> Result<(Option<OrderEvent>, usize), LineFlaw> {
     let end = text.iter().position(|&byte| byte == b'\n');
     let line = &text[..end.unwrap_or(text.len())];
     let next = end.map_or(text.len(), |end| end + 1);

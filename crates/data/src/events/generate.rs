@@ -7,7 +7,7 @@ use std::io::Write;
 /// Months of the data: January 1997 to June 1998.
 const MONTHS: u64 = 18;
 /// Events per customer, on average over the numbers there may be.
-const EVENTS_PER_CUSTOMER: u64 = 25;
+const EVENTS_PER_CUSTOMER: u64 = 100;
 
 pub(super) fn text(format: EventFormat, events: u64, seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed);

@@ -1,7 +1,8 @@
 //! Version 2: a nested JSON object per line. What is not summarized is skipped, nothing is copied.
 
-use super::{CUSTOMERS_END, Flaw, OrderEvent, month};
+use super::{CUSTOMERS_END, LineFlaw, OrderEvent, month};
 use serde::Deserialize;
+use std::io::BufRead;
 
 #[derive(Deserialize)]
 struct Line {
@@ -39,12 +40,10 @@ struct Price {
 
 /// The event at the start of this text, `None` for an empty line, and where the next line begins.
 #[inline]
-pub(super) fn event(text: &[u8]) -> Result<(Option<OrderEvent>, usize), Flaw> {
-    let end = text.iter().position(|&byte| byte == b'\n');
-    let (line, next) = match end {
-        Some(end) => (&text[..end], end + 1),
-        None => (text, text.len()),
-    };
+pub(super) fn event(text: &[u8]) -> Result<(Option<OrderEvent>, usize), LineFlaw> {
+    let mut rest = text;
+    let next = rest.skip_until(b'\n').unwrap_or(text.len()); // reading memory does not fail
+    let line = text[..next].strip_suffix(b"\n").unwrap_or(&text[..next]);
     match serde_json::from_slice::<Line>(line) {
         Ok(parsed) => of(&parsed).map(|event| (Some(event), next)),
         Err(_) if line.trim_ascii().is_empty() => Ok((None, next)),
@@ -53,7 +52,7 @@ pub(super) fn event(text: &[u8]) -> Result<(Option<OrderEvent>, usize), Flaw> {
 }
 
 #[inline]
-fn of(line: &Line) -> Result<OrderEvent, Flaw> {
+fn of(line: &Line) -> Result<OrderEvent, LineFlaw> {
     let customer = line.customer.as_ref().and_then(|customer| customer.id);
     if let Some(id) = customer.filter(|id| *id >= CUSTOMERS_END) {
         return Err((0, format!("the customer is {id}, not a number below 2^61")));
@@ -68,7 +67,7 @@ fn of(line: &Line) -> Result<OrderEvent, Flaw> {
 }
 
 #[cold]
-fn flaw(line: &[u8], error: &serde_json::Error) -> Flaw {
+fn flaw(line: &[u8], error: &serde_json::Error) -> LineFlaw {
     if error.is_eof() {
         return (line.len(), "the event is cut off in the middle".into());
     }

@@ -18,9 +18,9 @@ pub struct Portion {
 
 /// A month or a customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Subject(u64);
+pub struct CounterOwner(u64);
 
-impl Subject {
+impl CounterOwner {
     /// Which of this many summarizers writes its summaries.
     #[inline]
     pub fn writer(self, summarizers: usize) -> usize {
@@ -55,8 +55,8 @@ impl Portion {
 
     /// Whose counters they are.
     #[inline]
-    pub fn subject(self) -> Subject {
-        Subject(self.bits & !(QUANTITY | CENTS))
+    pub fn subject(self) -> CounterOwner {
+        CounterOwner(self.bits & !(QUANTITY | CENTS))
     }
 
     /// How many counters it goes to.

@@ -33,7 +33,7 @@ pub const PRESETS: &[Preset] = &[Preset {
         "His events are not public: these are generated, and each goes to one to six counters.",
         "He gave the rates that were reached without a queue and wanted with one, and no rate per queue: mutex-array is his \
          ArrayBlockingQueue, mutex-list his LinkedBlockingQueue. He found the list ahead from three summarizers on.",
-        "He used Java and larger machines; here are two parsers and two summarizers in Rust.",
+        "He used Java; here are two parsers and two summarizers in Rust.",
         "Waiting is the same for every queue here: a side that has to wait looks 100 times, then sleeps.",
     ],
 }];

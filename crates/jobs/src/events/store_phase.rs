@@ -1,7 +1,8 @@
 //! Puts every counter into the store, and reads every one back.
 
 use super::trial::EventTrial;
-use job::{Offence, Step, Worker};
+use crate::spots::Spots;
+use job::{Offence, Step, Worker, printable};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::Range;
@@ -18,10 +19,17 @@ struct SlotState {
     counter: usize,
     key: Vec<u8>,
     value: Vec<u8>,
+    /// Whether what was put last is looked at next.
+    is_looked_at: bool,
 }
 
 fn states(slots: Range<Slot>) -> Vec<SlotState> {
-    let state = |slot| SlotState { counter: slot as usize, key: Vec::with_capacity(32), value: Vec::with_capacity(32) };
+    let state = |slot| SlotState {
+        counter: slot as usize,
+        key: Vec::with_capacity(32),
+        value: Vec::with_capacity(32),
+        is_looked_at: false,
+    };
     slots.map(state).collect()
 }
 
@@ -29,19 +37,24 @@ fn states(slots: Range<Slot>) -> Vec<SlotState> {
 pub struct SummaryWriter<'a> {
     trial: &'a EventTrial<'a>,
     slots: Vec<SlotState>,
+    spots: Spots,
     stored: u64,
 }
 
 impl<'a> SummaryWriter<'a> {
     /// A worker for these slots of the trial.
     pub fn new(trial: &'a EventTrial<'a>, slots: Range<Slot>) -> SummaryWriter<'a> {
-        SummaryWriter { trial, slots: states(slots), stored: 0 }
+        let spots = if trial.keeps { Spots::new(trial.seed, slots.clone()) } else { Spots::none(slots.clone()) };
+        SummaryWriter { trial, slots: states(slots), spots, stored: 0 }
     }
 }
 
 impl Worker for SummaryWriter<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
         let state = &mut self.slots[slot as usize];
+        if state.is_looked_at {
+            return Step::Check(Operation::Get { key: &state.key });
+        }
         let Some(summary) = self.trial.summaries().get(state.counter) else { return Step::Finished };
         state.key.clear();
         summary.key(&mut state.key);
@@ -52,10 +65,14 @@ impl Worker for SummaryWriter<'_> {
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let state = &mut self.slots[slot as usize];
+        if std::mem::take(&mut state.is_looked_at) {
+            return looked(state, reply);
+        }
         state.counter += self.trial.slots;
         match reply {
             Reply::Done => {
                 self.stored += 1;
+                state.is_looked_at = self.spots.is_due(slot, 1);
                 Ok(())
             }
             other => Err(Offence::failed(&state.key, other)),
@@ -64,6 +81,23 @@ impl Worker for SummaryWriter<'_> {
 
     fn stored(&self) -> u64 {
         self.stored
+    }
+}
+
+/// Checks a look at the counter that was put last.
+#[cold]
+fn looked(state: &SlotState, reply: &Reply<'_>) -> Result<(), Offence> {
+    let right = printable(&state.value);
+    match reply {
+        Reply::Value(value) if parse(value) == parse(&state.value) => Ok(()),
+        Reply::Value(value) => {
+            let words = format!("it is '{}' just after {right} was put", printable(value));
+            Err(Offence::new(ReasonKind::WrongNumber, &state.key, words))
+        }
+        Reply::Missing => {
+            Err(Offence::new(ReasonKind::UnexpectedMiss, &state.key, format!("missing just after {right} was put")))
+        }
+        other => Err(Offence::failed(&state.key, other)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The summaries of one summarizer: three sums per subject.
 
-use super::portion::{Portion, Subject};
+use super::portion::{CounterOwner, Portion};
 use data::splitmix::mix;
 use hashbrown::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -21,7 +21,7 @@ pub enum Tallied {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventSummary {
     /// Of whom.
-    pub subject: Subject,
+    pub subject: CounterOwner,
     /// What.
     pub tallied: Tallied,
     /// How much.
@@ -72,7 +72,7 @@ impl Hasher for MixHasher {
 /// Summaries that have one writer.
 #[derive(Default)]
 pub struct SummaryTable {
-    rows: HashMap<Subject, Sums, BuildHasherDefault<MixHasher>>,
+    rows: HashMap<CounterOwner, Sums, BuildHasherDefault<MixHasher>>,
     additions: u64,
 }
 

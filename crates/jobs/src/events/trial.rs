@@ -6,13 +6,13 @@ use super::table::EventSummary;
 use super::truth::Truth;
 use super::waiting::SPINS;
 use data::events::EventText;
-use job::{Phase, Trial, Worker};
+use job::{Phase, Trial, TrialSetup, Worker};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
-use store::{Slot, Store, StoreError};
+use store::{Keeps, Slot, Store, StoreError};
 use study::{Answer, Reason, ReasonKind};
 
 /// A counter takes no more, whatever a store writes it as.
@@ -26,16 +26,27 @@ pub struct EventTrial<'a> {
     plan: PipelinePlan,
     /// Slots of the trial.
     pub(super) slots: usize,
-    keeps: bool,
+    /// Whether what is put can be read.
+    pub(super) keeps: bool,
+    /// Of the random choices.
+    pub(super) seed: u64,
     summed: OnceLock<Summed>,
     found: Mutex<CountersFound>,
 }
 
 impl<'a> EventTrial<'a> {
-    /// An execution with `slots` slots, on an empty store that keeps what it is given, or nothing.
-    pub fn new(text: &'a EventText, truth: &'a Truth, plan: PipelinePlan, slots: u32, keeps: bool) -> EventTrial<'a> {
-        let slots = slots.max(1) as usize;
-        EventTrial { text, truth, plan, slots, keeps, summed: OnceLock::new(), found: Mutex::default() }
+    /// An execution on an empty store.
+    pub fn new(text: &'a EventText, truth: &'a Truth, plan: PipelinePlan, setup: &TrialSetup) -> EventTrial<'a> {
+        EventTrial {
+            text,
+            truth,
+            plan,
+            slots: setup.slots.max(1) as usize,
+            keeps: setup.capabilities.keeps == Keeps::Everything,
+            seed: setup.seed,
+            summed: OnceLock::new(),
+            found: Mutex::default(),
+        }
     }
 
     /// What the summarizers came to.
@@ -96,8 +107,11 @@ impl<'a> EventTrial<'a> {
 impl Trial for EventTrial<'_> {
     fn phases(&self) -> Vec<Phase> {
         let counters = self.truth.counters.len() as u64;
-        let mut phases =
-            vec![Phase::timed("summarize", Some(1)).carrying(self.truth.events), Phase::timed("store", Some(counters))];
+        // Rates are of events, so counters carry none.
+        let mut phases = vec![
+            Phase::timed("summarize", Some(1)).carrying(self.truth.events),
+            Phase::timed("store", Some(counters)).carrying(0),
+        ];
         if self.keeps {
             phases.push(Phase::read_back(Some(counters)));
         }

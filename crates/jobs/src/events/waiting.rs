@@ -1,7 +1,7 @@
 //! Waiting at a queue, the same for every kind: look again a number of times, then sleep until the other side says that it is worth it.
 //!
 //! A sleeping summarizer is woken when a part of the queue is full, a sleeping parser when a part of it is empty: once for many portions.
-//! Whoever has to wait wakes the other side first, so that never both sleep. How long each waited and how full the queue was is noted.
+//! A side that has to wait wakes the other side first, so that never both sleep. How long each waited and how full the queue was is noted.
 
 use super::portion::Portion;
 use super::queues::{Inlet, Outlet, QueueKind};
@@ -23,13 +23,13 @@ struct Count(AtomicU64);
 /// Where the threads of one side sleep.
 #[repr(align(128))]
 #[derive(Default)]
-struct Gate {
-    sleepers: AtomicUsize,
+struct Sleepers {
+    count: AtomicUsize,
     lock: Mutex<()>,
     open: Condvar,
 }
 
-impl Gate {
+impl Sleepers {
     /// Returns when `ready` has said true: looks a number of times, then sleeps between looks.
     #[cold]
     fn wait(&self, sleeps: &mut u64, mut ready: impl FnMut() -> bool) {
@@ -41,16 +41,16 @@ impl Gate {
         }
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            self.sleepers.fetch_add(1, Ordering::SeqCst);
+            self.count.fetch_add(1, Ordering::SeqCst);
             // The other side looks for sleepers after it has moved something: one of the two sees what the other did.
             fence(Ordering::SeqCst);
             if ready() {
-                self.sleepers.fetch_sub(1, Ordering::SeqCst);
+                self.count.fetch_sub(1, Ordering::SeqCst);
                 return;
             }
             *sleeps += 1;
             lock = self.open.wait(lock).unwrap_or_else(PoisonError::into_inner);
-            self.sleepers.fetch_sub(1, Ordering::SeqCst);
+            self.count.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
@@ -58,7 +58,7 @@ impl Gate {
     #[inline]
     fn wake(&self, worthwhile: impl FnOnce() -> bool) {
         fence(Ordering::SeqCst);
-        if self.sleepers.load(Ordering::Relaxed) > 0 && worthwhile() {
+        if self.count.load(Ordering::Relaxed) > 0 && worthwhile() {
             drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
             self.open.notify_all();
         }
@@ -68,8 +68,8 @@ impl Gate {
 /// What both sides know of a queue.
 struct Shared {
     size: u64,
-    parsers: Gate,
-    summarizer: Gate,
+    parsers: Sleepers,
+    summarizer: Sleepers,
     /// Portions each parser has put in.
     pushed: Vec<Count>,
     /// Portions taken out.
@@ -132,8 +132,8 @@ pub fn open(kind: &QueueKind, size: usize, parsers: usize) -> (Vec<Feed>, Drain)
     let (inlets, outlet) = (kind.open)(size, parsers);
     let shared = Arc::new(Shared {
         size: size as u64,
-        parsers: Gate::default(),
-        summarizer: Gate::default(),
+        parsers: Sleepers::default(),
+        summarizer: Sleepers::default(),
         pushed: (0..parsers).map(|_| Count::default()).collect(),
         popped: Count::default(),
         open: AtomicUsize::new(parsers),
@@ -155,7 +155,7 @@ impl Feed {
         self.shared.summarizer.wake(|| self.shared.depth() >= self.shared.size / 4);
     }
 
-    /// Puts in what there is room for; wakes nobody, because it may be asked with a gate's lock in hand.
+    /// Puts in what there is room for; wakes nobody, because it may be asked with the lock of sleepers in hand.
     #[inline]
     fn offer(&mut self, portions: &[Portion]) -> usize {
         let sent = self.inlet.push(portions);
@@ -198,7 +198,7 @@ impl Drain {
         any
     }
 
-    /// Takes out what is there; wakes nobody, because it may be asked with a gate's lock in hand.
+    /// Takes out what is there; wakes nobody, because it may be asked with the lock of sleepers in hand.
     #[inline]
     fn take(&mut self, into: &mut Vec<Portion>) -> usize {
         let depth = self.shared.depth();

@@ -37,7 +37,7 @@ fn rate(found: &[Pipeline]) -> Chart {
         note: "From the first event parsed to the last one summarized; storing the counters comes after it. More is better.".into(),
         description: format!("Events summarized per second: {}.", words.join(", ")),
         height: rows_height(shown.len()),
-        option: option(shown.iter().map(|(label, _)| label.clone()).collect(), series, "number", Value::Null),
+        option: option(shown.iter().map(|(label, _)| label.clone()).collect(), series, "rate", Value::Null),
         table: table(found),
     }
 }
@@ -86,9 +86,7 @@ fn waiting(found: &[Pipeline]) -> Option<Chart> {
     Some(Chart {
         id: slug("waiting at the queue"),
         title: "Who waits for whom".into(),
-        note: "Share of their time both sides work and wait: parsers for room in a queue, summarizers for something in it. Below them, \
-               how far the queue was filled when a summarizer took something: the circle on average, the diamond at most."
-            .into(),
+        note: "Share of their time both sides work and wait. Circle and diamond: how full the queue was, on average and at most.".into(),
         description: format!("{}.", words.join("; ")),
         height: rows_height(names.len()) + 28,
         option,
