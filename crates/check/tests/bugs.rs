@@ -193,7 +193,9 @@ impl SyncStore for Handle {
                 if self.bug == Bug::DeletesInTwoSteps && data.values.contains_key(&key) {
                     drop(data);
                     std::thread::yield_now();
-                    shared.lock().unwrap().values.remove(&key);
+                    data = shared.lock().unwrap();
+                    data.order.retain(|known| *known != key);
+                    data.values.remove(&key);
                     return Reply::Done;
                 }
                 data.order.retain(|known| *known != key);

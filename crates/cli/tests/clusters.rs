@@ -12,7 +12,7 @@ const DEBIAN_1K: &str = "sha256:68feb5060a6d9f728165362a625509d52ab91a5abcf6de1f
 
 /// Clusters whose programs `./test` installs, and Valkey's where it is.
 fn clusters() -> Vec<&'static str> {
-    let mut specs = vec!["redis-cluster", "etcd,nodes=3,durability=os", "nats,nodes=3"];
+    let mut specs = vec!["redis-cluster", "etcd,durability=os,nodes=3", "nats,nodes=3"];
     match stores::find("valkey-cluster").unwrap().probe() {
         Availability::Found(_) => specs.push("valkey-cluster"),
         _ => println!("valkey-cluster is left out: there is no valkey-server here"),
@@ -85,7 +85,7 @@ fn failed(trial: &Value) -> [u64; 3] {
 fn three_members_of_etcd_go_on_while_each_is_killed_in_turn_the_leader_too_and_no_acknowledged_write_is_lost() {
     let faults =
         ["at 1s kill 1", "at 4s restart 1", "at 7s kill 2", "at 10s restart 2", "at 13s kill 3", "at 16s restart 3"];
-    let ran = faulted("etcd,nodes=3,durability=os", 19, &faults);
+    let ran = faulted("etcd,durability=os,nodes=3", 19, &faults);
     let trial = went_on(&ran, 19.0);
     let [refused, _, unknown] = failed(trial);
     assert!(refused == 0 && unknown > 0, "{}\n{}", trial["failed"], ran.said());
@@ -94,7 +94,7 @@ fn three_members_of_etcd_go_on_while_each_is_killed_in_turn_the_leader_too_and_n
 
 #[test]
 fn a_member_of_etcd_that_freezes_delays_its_own_clients_and_voids_nothing_that_was_acknowledged() {
-    let ran = faulted("etcd,nodes=3,durability=os", 8, &["at 2s freeze 1 for 2s"]);
+    let ran = faulted("etcd,durability=os,nodes=3", 8, &["at 2s freeze 1 for 2s"]);
     let trial = went_on(&ran, 8.0);
     let fault = &trial["faults"][0];
     assert!(fault["until_s"].as_f64().unwrap() - fault["at_s"].as_f64().unwrap() > 1.9, "{fault}");
