@@ -421,6 +421,7 @@ fn nats(request: &[u8]) -> (Vec<u8>, &'static [u8]) {
         }
         _ if said.contains("$KV.kvtrial.line") => (b"MSG ".to_vec(), b"v"),
         _ if said.contains("$KV.kvtrial.aside") => (b"INFO ".to_vec(), b"v"),
+        _ if said.contains("$KV.kvtrial.long") => (format!("MSG {inbox} 1 60000000\r\n").into_bytes(), b"v"),
         _ => (format!("MSG {inbox} 1 2147483647\r\n").into_bytes(), b"v"),
     }
 }
@@ -443,6 +444,8 @@ fn no_message_of_nats_and_no_reply_of_ignite_is_believed_beyond_what_can_come() 
     let held = Memory::Asked(HELD_AT_MOST);
     let fails = |operation: &Operation<'_>| failure_within(held, "nats", hello.to_vec(), nats, operation);
     let words = fails(&GET);
+    assert!(words.contains("sizes"), "{words}");
+    let words = fails(&Operation::Get { key: b"long" });
     assert!(words.contains("more than the 1050576"), "{words}");
     for key in [&b"line"[..], b"aside"] {
         fails(&Operation::Get { key });
