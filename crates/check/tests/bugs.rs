@@ -400,15 +400,9 @@ fn compare_and_set_that_does_not_compare_or_not_at_once_is_caught() {
 }
 
 #[test]
-fn a_delete_that_several_clients_are_told_of_is_caught() {
+fn a_delete_that_several_clients_hear_of_is_caught() {
     let case = "of 16 clients that delete one key";
-    assert_caught(
-        Bug::DeletesInTwoSteps,
-        case,
-        ReasonKind::WrongReply,
-        ":deleted in round ",
-        "of 16 clients were told",
-    );
+    assert_caught(Bug::DeletesInTwoSteps, case, ReasonKind::WrongReply, ":deleted in round ", "of 16 clients heard");
 }
 
 #[test]

@@ -56,9 +56,9 @@ pub enum Overflow {
 /// What a delete's answer is worth when several clients delete one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletes {
-    /// Exactly one of them is told that the key was there.
+    /// Exactly one of them hears that the key was there.
     OneIsTold,
-    /// The store does not say, so the adapter looks first: several may be told so.
+    /// The store does not say, so the adapter looks first: several may hear so.
     AfterALook,
 }
 

@@ -138,6 +138,7 @@ fn settings(number: u32, [clients, others, first]: [u16; 3], owners: &str) -> St
       <TCP bind_addr="127.0.0.1" bind_port="{others}" port_range="0" diag.enabled="false"/>
       <TCPPING initial_hosts="127.0.0.1[{first}]" port_range="0"/>
       <MERGE3/>
+      <FD_ALL3 timeout="8000" interval="2000"/>
       <VERIFY_SUSPECT2/>
       <pbcast.NAKACK2 use_mcast_xmit="false"/>
       <UNICAST3/>

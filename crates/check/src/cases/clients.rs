@@ -14,7 +14,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         Case::new("16 clients with keys of their own do not disturb each other", &[], apart),
         Case::new("16 clients with the same keys read only what one of them wrote, whole", &[], together),
-        Case::new("of 16 clients that delete one key exactly one is told that it was there, each round", &[], deleters),
+        Case::new("of 16 clients that delete one key exactly one hears that it was there, each round", &[], deleters),
     ]
 }
 
@@ -46,7 +46,7 @@ const DELETE_ROUNDS: usize = 20;
 
 fn deleters(subject: &Subject<'_>) -> Result<(), Stop> {
     if subject.capabilities().deletes == Deletes::AfterALook {
-        return Err(Stop::Skipped("it is looked for before it is deleted: several may be told".into()));
+        return Err(Stop::Skipped("it is looked for before it is deleted: several may hear it".into()));
     }
     let key = |round: usize| subject.key(format!("deleted in round {round}"));
     let mut probe = subject.probe()?;
@@ -71,7 +71,7 @@ fn deleters(subject: &Subject<'_>) -> Result<(), Stop> {
         let winners: u32 = told.iter().map(|client| client[round]).sum();
         if winners != 1 {
             let kind = if winners > 1 { ReasonKind::WrongReply } else { ReasonKind::LostUpdates };
-            let seen = format!("{winners} of {CLIENTS} clients were told that they deleted it in round {round}");
+            let seen = format!("{winners} of {CLIENTS} clients heard that they deleted it in round {round}");
             return Err(Stop::wrong(kind, &key, seen));
         }
         probe.misses(&key)?;
