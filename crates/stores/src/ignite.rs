@@ -243,7 +243,6 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     ]);
     if is_private {
         config.extend(jvm::facts(spec, nodes, HEAP_MIB)?);
-        config.insert("sessions".into(), "clients are spread over the nodes".into());
         config.insert("backups".into(), backups(spec).to_string());
         config.insert("memory".into(), format!("{} MiB each", data_mib(spec)?));
         config
