@@ -125,7 +125,7 @@ mod whole;
 pub mod wire;
 
 pub use bundle::{Bundle, BundleFile};
-pub use capability::{Capabilities, Class, Counter, Keeps, Overflow};
+pub use capability::{Capabilities, Class, Counter, Deletes, Keeps, Overflow};
 pub use client::BlockingClient;
 pub use deployment::{Deployment, Forming, FormingStep, Joining, Members, Node, Ready, only};
 pub use endpoint::Endpoint;

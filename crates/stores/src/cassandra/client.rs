@@ -36,19 +36,24 @@ fn texts(table: &str) -> [String; 5] {
 }
 
 /// Whose turn it is to change a key in a transaction, for all clients of a store.
-pub(super) struct Turns([Mutex<()>; 256]);
-
-impl Default for Turns {
-    fn default() -> Turns {
-        Turns(std::array::from_fn(|_| Mutex::default()))
-    }
+pub(super) enum Turns {
+    /// Nobody waits: they meet as those of strangers do.
+    Off,
+    /// Those on a key wait for each other, and now and then for those on another.
+    On(Box<[Mutex<()>; 256]>),
 }
 
 impl Turns {
-    async fn take(&self, key: &[u8]) -> MutexGuard<'_, ()> {
+    /// They wait for each other.
+    pub(super) fn on() -> Turns {
+        Turns::On(Box::new(std::array::from_fn(|_| Mutex::default())))
+    }
+
+    async fn take(&self, key: &[u8]) -> Option<MutexGuard<'_, ()>> {
+        let Turns::On(turns) = self else { return None };
         let mut hasher = DefaultHasher::new();
         hasher.write(key);
-        self.0[hasher.finish() as usize % self.0.len()].lock().await
+        Some(turns[hasher.finish() as usize % turns.len()].lock().await)
     }
 }
 
@@ -213,5 +218,33 @@ fn described(kind: &DbError, words: &str) -> String {
         }
         _ if words.is_empty() => kind.to_string(),
         _ => words.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_refusal;
+    use scylla::errors::{DbError, WriteType};
+    use scylla::statement::Consistency;
+
+    #[test]
+    fn a_write_that_timed_out_may_have_happened_and_one_without_replicas_did_not() {
+        let consistency = Consistency::Quorum;
+        let timed_out = |write_type| DbError::WriteTimeout { consistency, received: 1, required: 2, write_type };
+        for open in [
+            timed_out(WriteType::Simple),
+            timed_out(WriteType::Cas),
+            DbError::ReadTimeout { consistency, received: 1, required: 2, data_present: true },
+            DbError::Overloaded,
+            DbError::ServerError,
+            DbError::Other(0x1700),
+        ] {
+            assert!(!is_refusal(&open), "{open}");
+        }
+        for refused in
+            [DbError::Unavailable { consistency, required: 2, alive: 1 }, DbError::Invalid, DbError::IsBootstrapping]
+        {
+            assert!(is_refusal(&refused), "{refused}");
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! One slot: operations as requests to the gateway.
 
+use super::cell;
 use crate::shared::http::{Answered, Bytes, Http, HttpTrouble, Method};
 use crate::shared::pairs::last_of_each;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD as BASE64, URL_SAFE_NO_PAD as BASE64_IN_URLS};
 use serde::Deserialize;
+use std::borrow::Cow;
 use std::fmt::Write;
 use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::{Expected, Operation, Sweep, Swept};
@@ -20,6 +22,12 @@ const PATH_BYTES: usize = 16 << 10;
 
 /// Keys and values of one request.
 const BATCH_BYTES: usize = 1 << 20;
+
+/// The status of a change whose condition did not hold.
+const UNCHANGED: u16 = 304;
+
+/// Another client may always be faster; so often at most.
+const RACES: u32 = 1000;
 
 /// Rows the gateway is asked for at a time.
 const SCAN_ROWS: u32 = 1000;
@@ -80,28 +88,24 @@ impl Client {
     ) -> Result<BufferedReply, HttpTrouble> {
         Ok(match *operation {
             Operation::Get { key } => match self.get(key).await? {
-                Some(value) => out.value(&value),
+                Some(cell) => out.value(cell::read(&cell).1),
                 None => BufferedReply::Missing,
             },
             Operation::GetVersioned { key } => match self.get(key).await? {
-                Some(value) => out.versioned(&value, 0),
+                Some(cell) => {
+                    let (form, value) = cell::read(&cell);
+                    out.versioned(value, form)
+                }
                 None => BufferedReply::Missing,
             },
             Operation::Put { key, value } => {
                 let path = self.row(key, "");
-                let answered = self.http.ask_in(AS_IT_IS, Method::PUT, &path, value.to_vec()).await?;
+                let answered = self.http.ask_in(AS_IT_IS, Method::PUT, &path, cell::of(value).into_owned()).await?;
                 done(&answered)?;
                 BufferedReply::Done
             }
-            Operation::Delete { key } => match self.get(key).await? {
-                // It does not say whether there was a row.
-                Some(_) => self.delete(key).await?,
-                None => BufferedReply::Missing,
-            },
-            Operation::Append { key, value } => {
-                done(&self.change(key, "append", &[value]).await?)?;
-                BufferedReply::Done
-            }
+            Operation::Delete { key } => self.delete(key).await?,
+            Operation::Append { key, value } => self.append(key, value).await?,
             Operation::CompareAndSet { key, expected, value } => self.compare_and_set(key, expected, value).await?,
             Operation::GetMany { keys } => {
                 self.get_many(keys, |key, value| out.rows.push(key, value)).await?;
@@ -139,7 +143,32 @@ impl Client {
         Ok(found(answered)?.map(|answered| answered.body))
     }
 
+    /// Deletes what is still what it was when it was read: HBase does not say whether there was a row.
     async fn delete(&mut self, key: &[u8]) -> Result<BufferedReply, HttpTrouble> {
+        for _ in 0..RACES {
+            let Some(cell) = self.get(key).await? else { return Ok(BufferedReply::Missing) };
+            let answered = self.change(key, "delete", &[&cell]).await?;
+            if answered.status != UNCHANGED {
+                return done(&answered).map(|()| BufferedReply::Done);
+            }
+        }
+        Err(HttpTrouble::Refused(format!("another client was faster {RACES} times in a row")))
+    }
+
+    async fn append(&mut self, key: &[u8], value: &[u8]) -> Result<BufferedReply, HttpTrouble> {
+        if value.starts_with(cell::MARK) {
+            return Err(HttpTrouble::Refused("it begins like the mark kvtrial puts before empty values here".into()));
+        }
+        if value.is_empty() {
+            // Of a key that is there nothing changes.
+            let answered = self.change(key, "put", &[&cell::of(b""), b""]).await?;
+            return if answered.status == UNCHANGED { Ok(()) } else { done(&answered) }.map(|()| BufferedReply::Done);
+        }
+        done(&self.change(key, "append", &[value]).await?)?;
+        Ok(BufferedReply::Done)
+    }
+
+    async fn remove(&mut self, key: &[u8]) -> Result<BufferedReply, HttpTrouble> {
         let path = format!("/{}/{}?e=b64", self.table, BASE64_IN_URLS.encode(key));
         done(&self.http.ask_in(JSON, Method::DELETE, &path, Bytes::new()).await?)?;
         Ok(BufferedReply::Done)
@@ -159,24 +188,14 @@ impl Client {
         expected: Expected<'_>,
         value: &[u8],
     ) -> Result<BufferedReply, HttpTrouble> {
+        // To HBase an empty cell is no cell; none that kvtrial writes is empty.
         let before = match expected {
-            Expected::Absent => {
-                if self.get(key).await?.is_some() {
-                    return Ok(BufferedReply::Conflict);
-                }
-                b""
-            }
-            Expected::Present { value: b"", .. } => {
-                if self.get(key).await?.is_none() {
-                    return Ok(BufferedReply::Conflict);
-                }
-                b""
-            }
-            Expected::Present { value, .. } => value,
+            Expected::Absent => Cow::Borrowed(&b""[..]),
+            Expected::Present { version, value } => cell::in_form(version, value),
         };
         // The last value is the one to be there.
-        let answered = self.change(key, "put", &[value, before]).await?;
-        if answered.status == 304 {
+        let answered = self.change(key, "put", &[&cell::of(value), &before]).await?;
+        if answered.status == UNCHANGED {
             return Ok(BufferedReply::Conflict);
         }
         done(&answered)?;
@@ -194,7 +213,7 @@ impl Client {
             }
             let answered = self.http.ask_in(JSON, Method::GET, &path, Bytes::new()).await?;
             if let Some(answered) = self::found(answered)? {
-                pairs(&answered.body, &mut found)?;
+                pairs(&answered.body, |key, cell| found(key, cell::read(cell).1))?;
             }
         }
         Ok(())
@@ -202,7 +221,7 @@ impl Client {
 
     async fn put_many(&mut self, pairs: &[&(&[u8], &[u8])]) -> Result<(), HttpTrouble> {
         let mut body = Body::default();
-        pairs.iter().for_each(|(key, value)| body.row(key, &[value]));
+        pairs.iter().for_each(|(key, value)| body.row(key, &[&cell::of(value)]));
         // Rows are named in the body; the gateway wants one in the path as well.
         let path = format!("/{}/rows", self.table);
         done(&self.http.ask_in(JSON, Method::PUT, &path, body.ended()).await?)
@@ -239,7 +258,7 @@ impl Client {
             pairs(&answered.body, |key, value| {
                 if rows < limit {
                     rows += 1;
-                    found(key, value);
+                    found(key, cell::read(value).1);
                 }
             })?;
             if rows == before {
@@ -260,7 +279,7 @@ impl Client {
         let mut swept = Swept::default();
         for (place, key) in keys.iter().enumerate().filter(|(_, key)| there.contains(**key)) {
             if sweep == Sweep::Delete {
-                self.delete(key).await?;
+                self.remove(key).await?;
             }
             swept.count(place);
         }

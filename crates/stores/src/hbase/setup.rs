@@ -95,7 +95,11 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
         (text("connections"), text("one per slot, one request at a time")),
         (text("table"), table.clone()),
         (text("region servers"), format!("{} live, {} dead", status.live.len(), status.dead.len())),
-        (text("delete"), text("reads first: HBase does not say whether there was a row")),
+        (
+            text("delete"),
+            text("read first, then on condition of the value: HBase does not say whether there was a row"),
+        ),
+        (text("compare-and-set"), text("on the value: one that changed and changed back passes")),
         (
             text("versions"),
             text(if newest_counts { "one; in order (NEW_VERSION_BEHAVIOR)" } else { "by milliseconds" }),

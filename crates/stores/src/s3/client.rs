@@ -18,6 +18,9 @@ pub(super) struct Client {
     last: Option<(Vec<u8>, HeaderValue)>,
 }
 
+/// Another client may always be faster; so often at most.
+const RACES: u32 = 1000;
+
 /// Whether a write with a condition was done.
 #[derive(PartialEq, Eq)]
 enum Stored {
@@ -71,18 +74,7 @@ impl Client {
                 }
             },
             // A delete says the same of a key that is there and of one that is not.
-            Operation::Delete { key } => match self.etag(key).await? {
-                Some(_) => {
-                    let path = self.path(key);
-                    let answered = self.signed.ask(Method::DELETE, &path, "", &[], Vec::new()).await?;
-                    match answered.status {
-                        200 | 204 => BufferedReply::Done,
-                        404 if is_no_key(&answered) => BufferedReply::Missing,
-                        _ => return Err(refused(&answered)),
-                    }
-                }
-                None => BufferedReply::Missing,
-            },
+            Operation::Delete { key } => self.delete(key).await?,
             Operation::CompareAndSet { key, expected, value } => {
                 let condition = match expected {
                     Expected::Absent => (header::IF_NONE_MATCH, HeaderValue::from_static("*")),
@@ -98,6 +90,24 @@ impl Client {
             }
             _ => return Err(HttpTrouble::Refused("not native to this store".into())),
         })
+    }
+
+    /// Deletes an object that is still the one that was found. Not every server looks at the condition.
+    async fn delete(&mut self, key: &[u8]) -> Result<BufferedReply, HttpTrouble> {
+        let path = self.path(key);
+        for _ in 0..RACES {
+            let Some(etag) = self.etag(key).await? else { return Ok(BufferedReply::Missing) };
+            let condition = [(header::IF_MATCH, etag)];
+            let answered = self.signed.ask(Method::DELETE, &path, "", &condition, Vec::new()).await?;
+            match answered.status {
+                200 | 204 => return Ok(BufferedReply::Done),
+                404 if is_no_key(&answered) => return Ok(BufferedReply::Missing),
+                // Another was faster: it is another object now, or none.
+                409 | 412 => {}
+                _ => return Err(refused(&answered)),
+            }
+        }
+        Err(HttpTrouble::Refused(format!("another client was faster {RACES} times in a row")))
     }
 
     fn path(&self, key: &[u8]) -> String {

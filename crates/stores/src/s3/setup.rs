@@ -181,7 +181,13 @@ impl Store for S3 {
             (text("connections"), text("one per slot, one request at a time")),
             (text("protocol"), format!("S3 {PROTOCOL} over HTTP, {}; the bucket in the path", self.service.tls())),
             (text("requests"), text(signed)),
-            (text("deletes"), text("two requests: S3 does not say whether there was an object")),
+            (
+                text("deletes"),
+                text(
+                    "read first, then on condition of the ETag; where the server ignores it, two clients may both delete",
+                ),
+            ),
+            (text("compare-and-set"), text("on the ETag: a value that changed and changed back passes")),
             (text("region"), self.service.region().to_owned()),
             (text("bucket"), self.bucket.clone()),
             (text("driver"), text("hyper")),
