@@ -22,14 +22,14 @@ pub(crate) const ENDED: &str = "ended: it computed for longer than the deadline 
 
 /// One machine, as the watch sees it.
 #[derive(Default)]
-pub(crate) struct Pulse {
+pub(crate) struct LuaPulse {
     /// Odd while Lua runs.
     beats: AtomicU64,
     /// The machine's state; null once it is gone.
     state: AtomicPtr<c_void>,
 }
 
-impl Pulse {
+impl LuaPulse {
     /// Lua begins to run, or has stopped.
     #[inline]
     pub(crate) fn beat(&self) {
@@ -39,7 +39,7 @@ impl Pulse {
 
 /// Watches the machines of a trial.
 #[derive(Default)]
-pub(crate) struct Watch {
+pub(crate) struct LoopWatch {
     shared: Arc<Watched>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -52,20 +52,20 @@ struct Watched {
 
 #[derive(Default)]
 struct Pulses {
-    all: Vec<Arc<Pulse>>,
+    all: Vec<Arc<LuaPulse>>,
     deadline: Option<Duration>,
     over: bool,
 }
 
-impl Watch {
+impl LoopWatch {
     /// From now on scripts may compute this long without a call.
     pub(crate) fn set_deadline(&self, deadline: Duration) {
         self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).deadline = Some(deadline);
     }
 
     /// Watches one more machine. The thread begins with the first.
-    pub(crate) fn add(&self, state: *mut c_void) -> Arc<Pulse> {
-        let pulse = Arc::new(Pulse { beats: AtomicU64::new(0), state: AtomicPtr::new(state) });
+    pub(crate) fn add(&self, state: *mut c_void) -> Arc<LuaPulse> {
+        let pulse = Arc::new(LuaPulse { beats: AtomicU64::new(0), state: AtomicPtr::new(state) });
         self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).all.push(Arc::clone(&pulse));
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if thread.is_none() {
@@ -76,14 +76,14 @@ impl Watch {
     }
 
     /// The machine is about to go.
-    pub(crate) fn remove(&self, pulse: &Arc<Pulse>) {
+    pub(crate) fn remove(&self, pulse: &Arc<LuaPulse>) {
         let mut pulses = self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner);
         pulse.state.store(std::ptr::null_mut(), Ordering::Relaxed);
         pulses.all.retain(|known| !Arc::ptr_eq(known, pulse));
     }
 }
 
-impl Drop for Watch {
+impl Drop for LoopWatch {
     fn drop(&mut self) {
         self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).over = true;
         self.shared.changed.notify_all();
@@ -95,7 +95,7 @@ impl Drop for Watch {
 
 /// The thread.
 fn look(watched: &Watched) {
-    let mut last: Vec<(Arc<Pulse>, u64, Instant)> = Vec::new();
+    let mut last: Vec<(Arc<LuaPulse>, u64, Instant)> = Vec::new();
     let mut pulses = watched.pulses.lock().unwrap_or_else(PoisonError::into_inner);
     while !pulses.over {
         let deadline = pulses.deadline.unwrap_or(Duration::from_secs(10));
@@ -132,7 +132,7 @@ pub(crate) fn calm(state: *mut c_void) {
     unsafe { ffi::lua_sethook(state.cast(), None, 0, 0) };
 }
 
-/// Lets the state do so many instructions, for what runs where nobody watches: the top level of a script.
+/// Bounds the instructions of a state, for what runs where nobody watches: the top level of a script.
 pub(crate) fn bound(state: *mut c_void) {
     LEFT.with(|left| left.set(ROUNDS));
     // SAFETY: called by the thread the state belongs to.
@@ -155,7 +155,13 @@ unsafe extern "C-unwind" fn counted(state: *mut ffi::lua_State, _: *mut ffi::lua
     });
     if left == 0 {
         // SAFETY: as above.
-        unsafe { raise(state, c"ended: the top level of a script may take 300 million instructions; work belongs into load or run".as_ptr()) }
+        unsafe {
+            raise(
+                state,
+                c"ended: the top level of a script may take 300 million instructions; work belongs into load or run"
+                    .as_ptr(),
+            )
+        }
     }
 }
 

@@ -83,7 +83,8 @@ fn what_a_workload_would_sweep_is_a_parameter() {
     };
     let param = info.params.iter().find(|param| param.name == "valuebytes").unwrap();
     assert_eq!(param.default, "256");
-    let job = jobs::prepare(info, None, &[("valuebytes".into(), "10".into()), ("units".into(), "20".into())], 1).unwrap();
+    let job =
+        jobs::prepare(info, None, &[("valuebytes".into(), "10".into()), ("units".into(), "20".into())], 1).unwrap();
     let outcome = run(job.as_ref(), &mut Memory::default(), everything(), 2, Turns::OneByOne);
     assert_eq!((outcome.reasons.len(), outcome.logical_bytes), (0, outcome.logical_bytes));
 }
