@@ -10,7 +10,7 @@ use crate::pulse::Pulse;
 use crate::schedule::Schedule;
 use crate::settings::{Outages, Settings};
 use job::Books;
-use job::{Think, Worker};
+use job::{Arriving, Think, Worker};
 use measure::Live;
 use measure::Series;
 use measure::{Clock, Ticks};
@@ -62,6 +62,8 @@ pub(crate) struct Lane<'a> {
     every: u32,
     until_timed: u32,
     chained: bool,
+    /// What is due under open loop.
+    arrivals: Arriving,
     deadline: Ticks,
     /// Under open loop: until when what was due within the time may still be sent.
     deadline_end: Ticks,
@@ -108,6 +110,7 @@ impl<'a> Lane<'a> {
         let idle = InFlight { kind: OperationKind::Get, timed: false, flight: Flight::Nothing, sent: 0, due: 0 };
         Lane {
             chained: job.think() == Think::Free,
+            arrivals: job.arrivals(),
             job,
             every: settings.timing.one_in(),
             until_timed: settings.timing.one_in(),

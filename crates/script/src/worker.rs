@@ -9,7 +9,7 @@ use crate::machine::{Machine, Surroundings};
 use crate::replies::answer;
 use crate::standing::TrialState;
 use crate::watch::{self, ENDED, LuaPulse};
-use job::{Offence, Step, Worker};
+use job::{Arriving, Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::Arc;
 use store::{Expected, Failure, Operation, Reply, Slot};
@@ -21,10 +21,26 @@ struct Client {
     claim: Claim,
     /// What it waits for; 0: it may go on.
     asked: u8,
+    stage: Stage,
+    /// Whether it ever went on.
+    begun: bool,
     /// When it was asked for.
     since: Since,
     /// What a counter was then.
     sum: i64,
+}
+
+/// Where a client is between two operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// It has its reply, and has not gone on yet.
+    Replied,
+    /// It went on within its unit, and asks for something.
+    Within,
+    /// It went on and began a unit, and asks for something.
+    Begins,
+    /// What it asks for was sent.
+    Sent,
 }
 
 pub(crate) struct ScriptWorker<'a> {
@@ -51,8 +67,15 @@ impl<'a> ScriptWorker<'a> {
         all: u32,
         timed: bool,
     ) -> ScriptWorker<'a> {
-        let client =
-            |slot| Client { coroutine: None, claim: Claim { slot, phase }, asked: 0, since: Since::Version(0), sum: 0 };
+        let client = |slot| Client {
+            coroutine: None,
+            claim: Claim { slot, phase },
+            asked: 0,
+            stage: Stage::Replied,
+            begun: false,
+            since: Since::Version(0),
+            sum: 0,
+        };
         let mut worker = ScriptWorker {
             standing,
             clients: slots.map(client).collect(),
@@ -101,6 +124,8 @@ impl<'a> ScriptWorker<'a> {
     fn go_on(&mut self, at: usize) -> bool {
         let (Some(machine), client) = (&self.machine, &mut self.clients[at]) else { return false };
         let Some(coroutine) = &mut client.coroutine else { return false };
+        let units = machine.units();
+        let first = !std::mem::replace(&mut client.begun, true);
         machine.limit();
         self.pulse.beat();
         let resumed = coroutine.resume();
@@ -109,6 +134,7 @@ impl<'a> ScriptWorker<'a> {
         match resumed {
             Resumed::Asks => {
                 client.asked = coroutine.number(1) as u8;
+                client.stage = if first || machine.units() != units { Stage::Begins } else { Stage::Within };
                 return true;
             }
             Resumed::Returned => client.coroutine = None,
@@ -227,10 +253,11 @@ impl Worker for ScriptWorker<'_> {
         if self.standing.has_failed() {
             return Step::Finished;
         }
-        let again = self.clients[at].asked != 0;
-        if !again && !self.go_on(at) {
+        if self.clients[at].stage == Stage::Replied && !self.go_on(at) {
             return Step::Finished;
         }
+        let again = self.clients[at].stage == Stage::Sent;
+        self.clients[at].stage = Stage::Sent;
         if again {
             self.gather(at);
         } else if let Err((key, other)) = self.note(at) {
@@ -243,12 +270,28 @@ impl Worker for ScriptWorker<'_> {
         self.operation(at).map_or(Step::Finished, Step::Operation)
     }
 
+    fn arrivals(&self) -> Arriving {
+        Arriving::Units
+    }
+
+    fn is_within(&mut self, slot: Slot) -> bool {
+        let at = slot as usize;
+        if self.clients[at].stage == Stage::Replied && !self.standing.has_failed() && !self.go_on(at) {
+            return false;
+        }
+        // What failed and is sent again is no arrival either.
+        matches!(self.clients[at].stage, Stage::Within | Stage::Sent)
+    }
+
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let at = slot as usize;
         if let Reply::Failed(failure) = reply {
             return self.failed(at, failure, reply);
         }
-        let Client { coroutine: Some(co), claim, asked, since, sum } = &mut self.clients[at] else { return Ok(()) };
+        let Client { coroutine: Some(co), claim, asked, stage, since, sum, .. } = &mut self.clients[at] else {
+            return Ok(());
+        };
+        *stage = Stage::Replied;
         let judged = answer(self.standing, co, *claim, *asked, *since, *sum, reply, &mut self.value);
         *asked = 0;
         self.keys.clear();
@@ -281,6 +324,7 @@ impl ScriptWorker<'_> {
         co.clear();
         co.give_nil();
         client.asked = 0;
+        client.stage = Stage::Replied;
         Err(offence)
     }
 }
