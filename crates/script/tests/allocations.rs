@@ -77,6 +77,6 @@ end";
         turn(&mut worker);
     }
     let made = ALLOCATIONS.get() - before;
-    // LuaJIT compiles what runs often; that is not by the operation.
+    // LuaJIT compiles what runs often; that is not per operation.
     assert!(made < 1000, "{made} allocations in {} operations", 10_000 * slots);
 }
