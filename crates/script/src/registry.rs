@@ -98,7 +98,7 @@ fn info(name: String, source: &ScriptText, survey: &Survey) -> Result<&'static J
         name: name.leak(),
         summary: source.summary().leak(),
         input,
-        records: "lines",
+        records: "keys",
         params: params.leak(),
         prepare: scripted::prepare,
         query: Some(QueryInfo { key: "KEY", holds: Holds::Values, render: scripted::render }),

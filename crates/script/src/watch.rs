@@ -1,6 +1,6 @@
 //! Ends a script that computes for longer than a store may take to answer.
 //!
-//! A thread looks, a few times per deadline, whether a client is still where it was. The client's side is one counter: odd while Lua
+//! A thread looks, many times per deadline, whether a client is still where it was. The client's side is one counter: odd while Lua
 //! runs. What ends it is a hook, which LuaJIT allows to be set from another thread; compiled loops look for it because LuaJIT is built
 //! so (`.cargo/config.toml`).
 
@@ -11,8 +11,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Looks per deadline.
-const LOOKS: u32 = 8;
+/// Looks per deadline, and the longest time between two.
+const LOOKS: u32 = 50;
+const LONGEST: Duration = Duration::from_millis(100);
 /// Instructions at the top level of a script, in rounds of the hook.
 const ROUND: c_int = 1_000_000;
 const ROUNDS: u64 = 300;
@@ -99,6 +100,9 @@ fn look(watched: &Watched) {
     let mut pulses = watched.pulses.lock().unwrap_or_else(PoisonError::into_inner);
     while !pulses.over {
         let deadline = pulses.deadline.unwrap_or(Duration::from_secs(10));
+        // A worker that gives no sign of life is ended a little behind the deadline, without a line: this must come first.
+        let look = (deadline / LOOKS).min(LONGEST).max(Duration::from_millis(1));
+        let patience = deadline.saturating_sub(look * 3);
         let now = Instant::now();
         last.retain(|(known, ..)| pulses.all.iter().any(|pulse| Arc::ptr_eq(pulse, known)));
         for pulse in &pulses.all {
@@ -106,13 +110,13 @@ fn look(watched: &Watched) {
             match last.iter_mut().find(|(known, ..)| Arc::ptr_eq(known, pulse)) {
                 None => last.push((Arc::clone(pulse), beats, now)),
                 Some((_, seen, since)) if *seen != beats => (*seen, *since) = (beats, now),
-                Some((_, seen, since)) if *seen % 2 == 1 && now.duration_since(*since) >= deadline => {
+                Some((_, seen, since)) if *seen % 2 == 1 && now.duration_since(*since) >= patience => {
                     end(pulse.state.load(Ordering::Relaxed));
                 }
                 Some(_) => {}
             }
         }
-        let waited = watched.changed.wait_timeout(pulses, deadline / LOOKS);
+        let waited = watched.changed.wait_timeout(pulses, look);
         pulses = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
 }

@@ -150,7 +150,7 @@ impl<'a> ScriptWorker<'a> {
 
     /// Takes note of what is about to be sent.
     fn note(&mut self, at: usize) -> Result<(), (Vec<u8>, OtherWriter)> {
-        let Client { coroutine: Some(co), claim, asked, since, sum } = &mut self.clients[at] else { return Ok(()) };
+        let Client { coroutine: Some(co), claim, asked, since, sum, .. } = &mut self.clients[at] else { return Ok(()) };
         let (ledger, key) = (&self.standing.ledger, co.bytes(2));
         let named = |other| (key.to_vec(), other);
         match *asked {
