@@ -1,38 +1,53 @@
--- A leaderboard with ties: players score, and the best ten are read in order while others still play. Needs scans.
+-- A leaderboard with ties: players score, then the board is made, and players with one score share a rank.
 
 local players = kv.param('players', 300, 'players, over all clients')
 local rounds = kv.param('rounds', 10, 'rounds each player plays')
+local most = kv.param('most', 20, 'the highest score of a round')
 
--- Keys are read in byte order. The best comes first where the key begins with what is missing to the highest score; players with the
--- same score follow by name, which settles ties.
-local MOST = 999999
-local function place(score, player) return ('board:%06d:%s'):format(MOST - score, player) end
+phases = { 'play', 'rank' } -- both on the clock, one after the other
 
-function run(client)
+local function name(number) return ('player%04d'):format(number) end
+local function place(score) return ('board:%06d'):format(score) end
+
+-- Each client plays for its own players: the key of a score has one writer.
+function play(client)
   for number = client.number, players, client.count do
-    local player, score = ('player%04d'):format(number), 0
+    local key = 'score:' .. name(number)
     for round = 1, rounds do
-      local won = (number * 7919 + round * 104729) % 50
-      if score > 0 or round > 1 then kv.delete(place(score, player)) end
-      score = score + won
-      kv.put(place(score, player), player)
-      kv.put('score:' .. player, ('%d'):format(score))
-    end
-    local best = kv.scan('board:', 10)
-    for at = 2, #best do
-      kv.expect(best[at - 1].key < best[at].key, 'the board is out of order')
+      local won = (number * 7919 + round * 104729) % (most + 1)
+      local score = tonumber(kv.get(key) or 0) + won
+      kv.put(key, ('%d'):format(score))
     end
   end
 end
 
+-- A place on the board holds the names of all who have that score. Every client reads all scores, and writes the places it owns.
+function rank(client)
+  local places = {}
+  for first = 1, players, 50 do
+    local keys = {}
+    for number = first, math.min(first + 49, players) do keys[#keys + 1] = 'score:' .. name(number) end
+    local scores = kv.get_many(keys)
+    for at = 1, #keys do
+      local key = place(tonumber(scores[at]))
+      if client:owns(key) then
+        places[key] = places[key] or {}
+        table.insert(places[key], name(first + at - 1))
+      end
+    end
+  end
+  for key, names in pairs(places) do kv.put(key, json.encode(names)) end
+end
+
+-- From the best down. The answer does not depend on who was first, so it is the same on every store.
 function answer()
-  local rank, shown, before = 0, 0, nil
-  kv.scan('board:', 'board;', function(key, player)
-    local score = MOST - tonumber(key:sub(7, 12))
-    shown = shown + 1
-    if score ~= before then rank = shown end -- players with one score share a rank
-    before = score
-    kv.say(('%06d'):format(rank), player, score)
-  end)
-  kv.expect(shown == players, 'the board has ' .. shown .. ' players, not ' .. players)
+  local before = 0
+  for score = most * rounds, 0, -1 do
+    local names = kv.get(place(score))
+    if names then
+      for _, player in ipairs(json.decode(names)) do kv.say(('%06d'):format(before + 1), player, score) end
+      before = before + #json.decode(names)
+    end
+  end
+  kv.expect(before == players, 'the board has ' .. before .. ' players and must have ' .. players)
 end

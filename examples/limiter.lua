@@ -1,4 +1,4 @@
--- A rate limiter: all clients ask for the same few accounts, each of which may do so many requests per window.
+-- A rate limiter: all clients ask for the same few accounts, each of which may do a number of requests per window.
 
 kv.shared(true) -- all clients count on the same counters; their sums are checked to the last request
 

@@ -1,32 +1,55 @@
--- A job queue per client: jobs are put in, taken out in order, and ended; what was taken is never taken twice. Needs scans.
+-- A job queue per client: jobs are put in at the tail, taken out at the head, and never twice. Head and tail are kept in the store.
 
 local jobs = kv.param('jobs', 400, 'jobs, over all clients')
-local batch = kv.param('batch', 8, 'jobs put in before some are taken out')
+local batch = kv.param('batch', 8, 'jobs put in before half as many are taken out')
+
+local function read(key) return tonumber(kv.get(key) or 0) end
+local function write(key, number) kv.put(key, ('%d'):format(number)) end
+
+local function push(queue, job)
+  local tail = read(queue .. 'tail') + 1
+  kv.put(('%s%08d'):format(queue, tail), job)
+  write(queue .. 'tail', tail)
+end
+
+-- The oldest job, or nil.
+local function pop(queue)
+  local head = read(queue .. 'head') + 1
+  if head > read(queue .. 'tail') then return nil end
+  local key = ('%s%08d'):format(queue, head)
+  local job = kv.get(key)
+  kv.expect(kv.delete(key), key .. ' was taken twice')
+  write(queue .. 'head', head)
+  return job
+end
 
 function run(client)
-  local waiting, done = 'queue:' .. client.number .. ':', 'done:'
-  local put, taken = 0, 0
+  local queue, put, done = 'queue:' .. client.number .. ':', 0, 0
   local own = math.floor((jobs - client.number) / client.count) + 1
-  while taken < own do
+  while done < own do
     for _ = 1, math.min(batch, own - put) do
       put = put + 1
-      local job = (put - 1) * client.count + client.number
-      kv.put(('%s%08d'):format(waiting, put), ('job %06d'):format(job))
+      push(queue, ('job %06d'):format((put - 1) * client.count + client.number))
     end
-    -- The oldest are the first in byte order.
-    for _, row in ipairs(kv.scan(waiting, math.ceil(batch / 2))) do
-      if row.key:sub(1, #waiting) ~= waiting then break end
-      taken = taken + 1
-      kv.expect(row.key == ('%s%08d'):format(waiting, taken), 'a job came out of turn: ' .. row.key)
-      kv.put(done .. row.value, 'done')
-      kv.delete(row.key)
+    for _ = 1, math.ceil(batch / 2) do
+      local job = pop(queue)
+      if job then
+        done = done + 1
+        kv.expect(job == ('job %06d'):format((done - 1) * client.count + client.number), job .. ' came out of turn')
+        kv.put('done:' .. job, 'done')
+      end
     end
   end
 end
 
+-- Which client did a job is no part of the answer: it depends on how many there are.
 function answer()
+  local done = 0
   for key in kv.keys() do
-    kv.expect(key:sub(1, 5) == 'done:', key .. ' is left in a queue')
-    kv.say(key, kv.get(key))
+    if key:sub(1, 5) == 'done:' then
+      done = done + 1
+      kv.say(key, kv.get(key))
+    end
   end
+  kv.expect(done == jobs, done .. ' jobs were done, not ' .. jobs)
 end

@@ -11,7 +11,7 @@ use crate::pulse::Pulse;
 use crate::schedule::Schedule;
 use crate::settings::{Outages, Settings};
 use job::Books;
-use job::{Think, Worker};
+use job::{Arriving, Think, Worker};
 use measure::Live;
 use measure::Series;
 use measure::{Clock, Ticks};
@@ -74,6 +74,8 @@ pub(crate) struct Lane<'a> {
     every: u32,
     until_timed: u32,
     chained: bool,
+    /// What is due under open loop.
+    arrivals: Arriving,
     deadline: Ticks,
     /// What an operation may take; less than the deadline where outages are endured.
     timeout: Ticks,
@@ -130,6 +132,7 @@ impl<'a> Lane<'a> {
         };
         Lane {
             chained: job.think() == Think::Free,
+            arrivals: job.arrivals(),
             job,
             every: settings.timing.one_in(),
             until_timed: settings.timing.one_in(),

@@ -342,6 +342,26 @@ pub trait Worker {
     fn think(&self) -> Think {
         Think::Costly
     }
+
+    /// What arrives under open loop.
+    fn arrivals(&self) -> Arriving {
+        Arriving::Operations
+    }
+
+    /// Of a job whose [units](Arriving::Units) arrive: whether the idle slot is within one, so that its next operation follows at once.
+    fn is_within(&mut self, slot: Slot) -> bool {
+        let _ = slot;
+        false
+    }
+}
+
+/// What is due at a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arriving {
+    /// Every operation.
+    Operations,
+    /// A unit of several operations, of which all but the first follow from replies.
+    Units,
 }
 
 /// What a job does between a reply and the next operation.

@@ -277,6 +277,9 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
     if let Some(sentence) = best.and_then(|ranked| budget::sentence(ranked.cell, cells)) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
+    if let Some(rates) = footnotes::units_done(cells) {
+        text += &paragraph(&rates, 1, 3, Style::Plain, colour);
+    }
     if let Some(rates) = footnotes::read_back(cells, noun) {
         text += &paragraph(&rates, 1, 3, Style::Plain, colour);
     }

@@ -5,7 +5,7 @@ use mlua::ffi;
 use std::ffi::{c_int, c_void};
 use std::{ptr, slice};
 
-/// A coroutine of a machine. It must not be used once its machine is gone: whoever holds both drops the machine last, and nothing here
+/// A coroutine of a machine. It must not be used once its machine is gone: who holds both drops the machine last, and nothing here
 /// does anything when dropped.
 pub(crate) struct Coroutine {
     state: *mut ffi::lua_State,

@@ -95,7 +95,14 @@ impl Counters {
     }
 
     /// What a counter that was read must have been, if that is something else; `None` was read where there is none.
-    pub(crate) fn look(&self, by: Option<Claim>, key: &[u8], field: &[u8], since: i64, seen: Option<i64>) -> Option<String> {
+    pub(crate) fn look(
+        &self,
+        by: Option<Claim>,
+        key: &[u8],
+        field: &[u8],
+        since: i64,
+        seen: Option<i64>,
+    ) -> Option<String> {
         let shard = self.shard(key);
         match (shard.get(key).and_then(|fields| fields.get(field)), seen) {
             (None, None) => None,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use store::Slot;
 
 /// The fingerprint of a value; `None`: there is none.
-pub(crate) type Held = Option<u64>;
+pub(crate) type Fingerprinted = Option<u64>;
 
 /// Who does something, and in which phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Since {
 
 /// How right a value that was read is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sighting {
+pub(crate) enum Plausibility {
     /// It may be so.
     Right,
     /// It must be there and is not.
@@ -45,16 +45,16 @@ const PAST: usize = 4;
 
 /// What is known of a key.
 #[derive(Default)]
-pub(crate) struct Entry {
+pub(crate) struct KeyState {
     writer: Option<Claim>,
     /// The last state that was acknowledged.
-    now: Held,
+    now: Fingerprinted,
     /// The states before, the newest first, each with the moment it was replaced.
-    past: [(Held, u64); PAST],
+    past: [(Fingerprinted, u64); PAST],
     /// Writes that were acknowledged.
     pub(crate) version: u32,
     /// What is being written.
-    flying: Option<Held>,
+    flying: Option<Fingerprinted>,
     /// A write failed: what is there now nobody knows.
     doubtful: bool,
     /// Bytes of the value.
@@ -67,13 +67,13 @@ pub(crate) struct Entry {
 
 #[derive(Default)]
 struct Crowd {
-    ever: HashSet<Held>,
+    ever: HashSet<Fingerprinted>,
     /// Of the phase in which it was last written.
-    last: Vec<(Claim, Held)>,
+    last: Vec<(Claim, Fingerprinted)>,
     flying: u32,
 }
 
-impl Entry {
+impl KeyState {
     /// Takes the key for this writer.
     pub(crate) fn claim(&mut self, by: Claim, sharing: Sharing) -> Result<(), OtherWriter> {
         match self.writer {
@@ -88,19 +88,20 @@ impl Entry {
     }
 
     /// A write is sent.
-    pub(crate) fn starts(&mut self, state: Held, sharing: Sharing) {
+    pub(crate) fn starts(&mut self, state: Fingerprinted, sharing: Sharing) {
         if sharing == Sharing::OneWriter {
             self.flying = Some(state);
             return;
         }
         let before = self.now;
-        let crowd = self.crowd.get_or_insert_with(|| Box::new(Crowd { ever: HashSet::from([before]), ..Crowd::default() }));
+        let crowd =
+            self.crowd.get_or_insert_with(|| Box::new(Crowd { ever: HashSet::from([before]), ..Crowd::default() }));
         crowd.ever.insert(state);
         crowd.flying += 1;
     }
 
     /// It was acknowledged.
-    pub(crate) fn ends(&mut self, by: Claim, state: Held, moment: u64, sharing: Sharing) {
+    pub(crate) fn ends(&mut self, by: Claim, state: Fingerprinted, moment: u64, sharing: Sharing) {
         self.past.rotate_right(1);
         self.past[0] = (self.now, moment);
         self.now = state;
@@ -133,12 +134,12 @@ impl Entry {
     }
 
     /// Whether it may have been seen so by a client that asked when the key had this version.
-    pub(crate) fn judge(&self, by: Claim, since: Since, seen: Held, sharing: Sharing) -> Sighting {
+    pub(crate) fn judge(&self, by: Claim, since: Since, seen: Fingerprinted, sharing: Sharing) -> Plausibility {
         if self.doubtful {
-            return Sighting::Right;
+            return Plausibility::Right;
         }
         if let (Sharing::Shared, Some(crowd)) = (sharing, &self.crowd) {
-            return if crowd.ever.contains(&seen) { Sighting::Right } else { self.wrong(seen) };
+            return if crowd.ever.contains(&seen) { Plausibility::Right } else { self.wrong(seen) };
         }
         // What the reply may show: the present, what is under way, and all that was there since it was asked for.
         let writes = match since {
@@ -150,33 +151,33 @@ impl Entry {
             }
         };
         let own = self.writer == Some(by);
-        let was = |seen: Held| self.past[..writes].iter().any(|(state, _)| *state == seen);
+        let was = |seen: Fingerprinted| self.past[..writes].iter().any(|(state, _)| *state == seen);
         if seen == self.now || (!own && (self.flying == Some(seen) || writes > PAST || was(seen))) {
-            return Sighting::Right;
+            return Plausibility::Right;
         }
         self.wrong(seen)
     }
 
     /// Whether it may be so when nothing is under way any more.
-    pub(crate) fn judge_last(&self, seen: Held, sharing: Sharing) -> Sighting {
+    pub(crate) fn judge_last(&self, seen: Fingerprinted, sharing: Sharing) -> Plausibility {
         if self.doubtful || seen == self.now || self.flying == Some(seen) {
-            return Sighting::Right;
+            return Plausibility::Right;
         }
         if let (Sharing::Shared, Some(crowd)) = (sharing, &self.crowd)
             && (crowd.last.iter().any(|(_, last)| *last == seen) || (crowd.flying > 0 && crowd.ever.contains(&seen)))
         {
-            return Sighting::Right;
+            return Plausibility::Right;
         }
         self.wrong(seen)
     }
 
-    fn wrong(&self, seen: Held) -> Sighting {
+    fn wrong(&self, seen: Fingerprinted) -> Plausibility {
         let known = self.past[..(self.version as usize).min(PAST)].iter().any(|(state, _)| *state == seen);
         match seen {
-            None => Sighting::Missing,
-            Some(_) if self.version > 0 && known => Sighting::Stale,
-            Some(_) if self.now.is_none() => Sighting::Unexpected,
-            Some(_) => Sighting::Wrong,
+            None => Plausibility::Missing,
+            Some(_) if self.version > 0 && known => Plausibility::Stale,
+            Some(_) if self.now.is_none() => Plausibility::Unexpected,
+            Some(_) => Plausibility::Wrong,
         }
     }
 
@@ -197,6 +198,8 @@ impl Entry {
 
     /// Whether it may hold something else.
     pub(crate) fn is_unsure(&self) -> bool {
-        self.doubtful || self.flying.is_some() || self.crowd.as_ref().is_some_and(|crowd| crowd.last.len() > 1 || crowd.flying > 0)
+        self.doubtful
+            || self.flying.is_some()
+            || self.crowd.as_ref().is_some_and(|crowd| crowd.last.len() > 1 || crowd.flying > 0)
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! One lock per shard and operation, held for a look-up; nothing is allocated for a key that is known.
 
-use crate::entry::{Claim, Entry, Held, Sighting, Since};
+use crate::entry::{Claim, Fingerprinted, KeyState, Plausibility, Since};
 use jobs::fingerprint::fingerprint;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use store::{Keeps, Rows, Slot};
+use store::{Keeps, RowBuffer, Rows, Slot};
 
 /// Shards: more than there are threads.
 const SHARDS: usize = 64;
@@ -24,7 +24,7 @@ pub(crate) enum Sharing {
 
 /// What is kept of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Memory {
+pub(crate) enum ValueMemory {
     /// A fingerprint.
     Prints,
     /// All of it: what is appended to must be known, and a store that keeps nothing is stood in for.
@@ -45,10 +45,10 @@ pub(crate) enum Scans {
 pub(crate) struct OtherWriter(pub(crate) Slot);
 
 /// Everything written under one kind of keys.
-pub(crate) struct Ledger {
-    shards: Vec<Mutex<HashMap<Box<[u8]>, Entry>>>,
+pub(crate) struct WriteLedger {
+    shards: Vec<Mutex<HashMap<Box<[u8]>, KeyState>>>,
     sharing: Sharing,
-    memory: Memory,
+    memory: ValueMemory,
     keeps: Keeps,
     /// The keys that are there, in byte order, where the script scans.
     order: Option<Mutex<BTreeSet<Box<[u8]>>>>,
@@ -56,11 +56,11 @@ pub(crate) struct Ledger {
     moment: AtomicU64,
 }
 
-impl Ledger {
-    pub(crate) fn new(sharing: Sharing, memory: Memory, keeps: Keeps, scans: Scans) -> Ledger {
+impl WriteLedger {
+    pub(crate) fn new(sharing: Sharing, memory: ValueMemory, keeps: Keeps, scans: Scans) -> WriteLedger {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
         let order = (scans == Scans::Checked).then(Mutex::default);
-        Ledger { shards, sharing, memory, keeps, order, moment: AtomicU64::new(0) }
+        WriteLedger { shards, sharing, memory, keeps, order, moment: AtomicU64::new(0) }
     }
 
     /// A read of many keys begins: what is replaced from now on it may still see.
@@ -102,12 +102,12 @@ impl Ledger {
         None
     }
 
-    fn shard(&self, key: &[u8]) -> MutexGuard<'_, HashMap<Box<[u8]>, Entry>> {
+    fn shard(&self, key: &[u8]) -> MutexGuard<'_, HashMap<Box<[u8]>, KeyState>> {
         let at = fingerprint(key) as usize % SHARDS;
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn entry<T>(&self, key: &[u8], act: impl FnOnce(&mut Entry) -> T) -> T {
+    fn entry<T>(&self, key: &[u8], act: impl FnOnce(&mut KeyState) -> T) -> T {
         let mut shard = self.shard(key);
         if let Some(entry) = shard.get_mut(key) {
             return act(entry);
@@ -140,7 +140,7 @@ impl Ledger {
     pub(crate) fn wrote(&self, by: Claim, key: &[u8], value: Option<&[u8]>) {
         let print = value.map(fingerprint);
         if self.entry(key, |entry| {
-            if self.memory == Memory::Values {
+            if self.memory == ValueMemory::Values {
                 match value {
                     None => entry.value = None,
                     Some(new) => {
@@ -174,12 +174,12 @@ impl Ledger {
 
     /// Nobody knows whether the write took place.
     pub(crate) fn unsure(&self, key: &[u8]) {
-        self.entry(key, Entry::doubt);
+        self.entry(key, KeyState::doubt);
     }
 
     /// A conditional write did not take place.
     pub(crate) fn refused(&self, key: &[u8]) {
-        self.entry(key, Entry::withdraw);
+        self.entry(key, KeyState::withdraw);
     }
 
     /// How often the key was written, before it is asked for.
@@ -188,23 +188,23 @@ impl Ledger {
     }
 
     /// Whether a key may have been answered so: it was `since` when it was asked for.
-    pub(crate) fn look(&self, by: Claim, key: &[u8], since: Since, value: Option<&[u8]>) -> Sighting {
+    pub(crate) fn look(&self, by: Claim, key: &[u8], since: Since, value: Option<&[u8]>) -> Plausibility {
         if self.keeps == Keeps::Nothing {
-            return Sighting::Right;
+            return Plausibility::Right;
         }
-        let seen: Held = value.map(fingerprint);
+        let seen: Fingerprinted = value.map(fingerprint);
         match self.shard(key).get(key) {
-            None if value.is_none() => Sighting::Right,
-            None => Sighting::Foreign,
+            None if value.is_none() => Plausibility::Right,
+            None => Plausibility::Foreign,
             Some(entry) => entry.judge(by, since, seen, self.sharing),
         }
     }
 
     /// Whether the key holds at the end what it may.
-    pub(crate) fn look_last(&self, key: &[u8], value: Option<&[u8]>) -> Sighting {
-        let seen: Held = value.map(fingerprint);
+    pub(crate) fn look_last(&self, key: &[u8], value: Option<&[u8]>) -> Plausibility {
+        let seen: Fingerprinted = value.map(fingerprint);
         match self.shard(key).get(key) {
-            None => Sighting::Foreign,
+            None => Plausibility::Foreign,
             Some(entry) => entry.judge_last(seen, self.sharing),
         }
     }
@@ -217,6 +217,18 @@ impl Ledger {
         value.inspect(|value| out.extend_from_slice(value)).is_some()
     }
 
+    /// What a scan would give, where values are kept.
+    pub(crate) fn scan(&self, start: &[u8], limit: usize, rows: &mut RowBuffer) {
+        let Some(order) = &self.order else { return };
+        let order = order.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut value = Vec::new();
+        for key in order.range::<[u8], _>((Bound::Included(start), Bound::Unbounded)).take(limit) {
+            if self.value(key, &mut value) {
+                rows.push(key, &value);
+            }
+        }
+    }
+
     /// Whether a value of a script is stood in for.
     pub(crate) fn stands_in(&self) -> bool {
         self.keeps == Keeps::Nothing
@@ -227,7 +239,7 @@ impl Ledger {
         let mut keys = Vec::new();
         for shard in &self.shards {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            let wanted = |entry: &Entry| which == Which::Ever || entry.is_there();
+            let wanted = |entry: &KeyState| which == Which::Ever || entry.is_there();
             keys.extend(shard.iter().filter(|(_, entry)| wanted(entry)).map(|(key, _)| key.clone()));
         }
         keys.sort_unstable();

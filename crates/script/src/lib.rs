@@ -6,14 +6,16 @@
 //! * `source`, `machine`, `prelude.lua`: the file, the Lua state, and what scripts find in it.
 //! * `coroutine`: resuming a client without a copy; the only place that handles Lua's stack.
 //! * `ledger`, `entry`, `counters`: what was written, and what may be read.
-//! * `scripted`, `trial`, `worker`, `read_back`: the job.
+//! * `scripted`, `trial`, `worker`, `replies`, `read_back`: the job.
+//! * `rehearsal`: which keys a script uses, found without a store.
 //! * `watch`: what ends an endless loop.
 //! * [`reference`]: every verb, for the documentation.
 //!
 //! What never lives here: a store, timing, printing. No other crate knows mlua.
 
-mod counters;
+mod ask;
 mod coroutine;
+mod counters;
 mod entry;
 mod examples;
 mod hints;
@@ -24,6 +26,8 @@ mod machine;
 mod read_back;
 pub mod reference;
 mod registry;
+mod rehearsal;
+mod replies;
 mod scripted;
 mod source;
 mod standing;

@@ -5,25 +5,25 @@ use std::path::Path;
 
 /// The lines of a source, one after the other in memory.
 #[derive(Default)]
-pub(crate) struct Text {
+pub(crate) struct DataText {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     pub(crate) digest: String,
 }
 
-impl Text {
+impl DataText {
     /// Reads a file, plain or `.gz`, or a data set shipped with kvtrial.
     ///
     /// # Errors
     /// Names the file and the remedy.
-    pub(crate) fn load(source: &str) -> Result<Text, String> {
+    pub(crate) fn load(source: &str) -> Result<DataText, String> {
         let shipped = data::fans::shipped(source);
         let (lines, most) = match shipped {
             Some((bytes, most)) if !Path::new(source).exists() => (Lines::of_bytes(source, bytes), most),
             _ => (Lines::open(Path::new(source)), usize::MAX),
         };
         let mut lines = lines.map_err(|error| error.to_string())?;
-        let mut text = Text::default();
+        let mut text = DataText::default();
         while text.ends.len() < most
             && let Some((_, line)) = lines.next_bytes().map_err(|error| error.to_string())?
         {

@@ -2,12 +2,12 @@
 
 use crate::coroutine::{Coroutine, Raised};
 use crate::json;
-use crate::lines::{Text, csv_fields};
-use crate::source::Source;
-use crate::standing::Standing;
+use crate::lines::{DataText, csv_fields};
+use crate::source::ScriptText;
+use crate::standing::TrialState;
 use crate::{hints, watch};
 use job::Params;
-use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
+use mlua::{Function, Lua, LuaOptions, StdLib, Table};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -43,12 +43,12 @@ pub(crate) struct Survey {
 }
 
 /// Data read so far, by name.
-pub(crate) type Texts = Mutex<BTreeMap<String, Arc<Text>>>;
+pub(crate) type Texts = Mutex<BTreeMap<String, Arc<DataText>>>;
 
 /// What a machine is made from.
 #[derive(Clone)]
 pub(crate) struct Surroundings {
-    pub(crate) source: Arc<Source>,
+    pub(crate) source: Arc<ScriptText>,
     /// `None`: only what the script is is asked; nothing is read.
     pub(crate) params: Option<Params>,
     pub(crate) data: Option<String>,
@@ -67,13 +67,13 @@ pub(crate) struct Machine {
 /// What the functions scripts call know.
 struct Known {
     surroundings: Surroundings,
-    standing: Option<Arc<Standing>>,
+    standing: Option<Arc<TrialState>>,
     declared: RefCell<Vec<Declared>>,
     shared: Cell<Option<bool>>,
     top: Cell<bool>,
     units: Cell<u64>,
     keys: RefCell<Option<Vec<Box<[u8]>>>>,
-    open: RefCell<Vec<(String, Arc<Text>)>>,
+    open: RefCell<Vec<(String, Arc<DataText>)>>,
     zipf: RefCell<Option<(u64, f64, data::zipf::Zipf)>>,
 }
 
@@ -82,7 +82,7 @@ impl Machine {
     ///
     /// # Errors
     /// The script cannot be read as Lua.
-    pub(crate) fn new(surroundings: Surroundings, standing: Option<Arc<Standing>>) -> Result<Machine, Raised> {
+    pub(crate) fn new(surroundings: Surroundings, standing: Option<Arc<TrialState>>) -> Result<Machine, Raised> {
         let known = Rc::new(Known {
             surroundings,
             standing,
@@ -102,8 +102,12 @@ impl Machine {
         // Panics are not caught by pcall: the functions here do not panic, and a pcall of Lua's own lets calls to the store through.
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
         let source = &known.surroundings.source;
-        let text = source.text.strip_prefix("#!").map_or(source.text.as_str(), |rest| rest.find('\n').map_or("", |end| &rest[end..]));
-        let chunk = lua.load(text).set_name(format!("@{}", source.name)).set_mode(mlua::ChunkMode::Text).into_function()?;
+        let text = source
+            .text
+            .strip_prefix("#!")
+            .map_or(source.text.as_str(), |rest| rest.find('\n').map_or("", |end| &rest[end..]));
+        let chunk =
+            lua.load(text).set_name(format!("@{}", source.name)).set_mode(mlua::ChunkMode::Text).into_function()?;
         let host = host(&lua, &known)?;
         let open: Function = lua.load(PRELUDE).set_name("=kvtrial").call((host, chunk))?;
         Ok(Machine { lua, open, known })
@@ -193,9 +197,12 @@ fn raised(error: mlua::Error) -> Raised {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
     let words = first.strip_prefix("runtime error: ").or_else(|| first.strip_prefix("syntax error: ")).unwrap_or(first);
-    let own = |line: &&str| !line.is_empty() && !line.starts_with("[C]") && !line.starts_with("kvtrial:") && *line != "stack traceback:";
+    let own = |line: &&str| {
+        !line.is_empty() && !line.starts_with("[C]") && !line.starts_with("kvtrial:") && *line != "stack traceback:"
+    };
     let calls: Vec<String> = lines.map(str::trim).filter(own).map(|line| line.replacen(": in", " in", 1)).collect();
-    let place = calls.first().and_then(|call| call.split(" in ").next()).filter(|_| words.starts_with("attempt to yield"));
+    let place =
+        calls.first().and_then(|call| call.split(" in ").next()).filter(|_| words.starts_with("attempt to yield"));
     let words = place.map_or_else(|| words.to_owned(), |place| format!("{place}: {words}"));
     Raised { words: hints::explain(&words), calls }
 }
@@ -284,7 +291,7 @@ fn facts(lua: &Lua, host: &Table, known: &Known) -> mlua::Result<()> {
         context.set(name.as_str(), value.as_str())?;
     }
     host.set("context", context)?;
-    host.set("null", json::NULL)
+    host.set("null", mlua::LightUserData(std::ptr::null_mut()))
 }
 
 /// Reading data and JSON.
@@ -292,7 +299,7 @@ fn reading(lua: &Lua, host: &Table, known: &Rc<Known>) -> mlua::Result<()> {
     let it = Rc::clone(known);
     host.set("open", lua.create_function(move |_, source: String| Ok(answered(it.open(&source))))?)?;
     let it = Rc::clone(known);
-    host.set("count", lua.create_function(move |_, id: usize| Ok(it.text(id, Text::len)))?)?;
+    host.set("count", lua.create_function(move |_, id: usize| Ok(it.text(id, DataText::len)))?)?;
     let it = Rc::clone(known);
     let name = move |_: &Lua, id: usize| Ok(it.open.borrow().get(id).map(|(name, _)| name.clone()));
     host.set("source", lua.create_function(name)?)?;
@@ -314,17 +321,11 @@ fn reading(lua: &Lua, host: &Table, known: &Rc<Known>) -> mlua::Result<()> {
             Err(words) => Ok((None, Some(words))),
         })?,
     )?;
-    host.set(
-        "decode",
-        lua.create_function(|lua, text: mlua::String| Ok(answered(json::decode(lua, &text.as_bytes()))))?,
-    )?;
-    host.set(
-        "encode",
-        lua.create_function(|lua, value: Value| match json::encode(&value) {
-            Ok(text) => Ok((Some(lua.create_string(text)?), None)),
-            Err(words) => Ok((None, Some(words))),
-        })?,
-    )
+    // SAFETY: both take what they are given from Lua's stack and leave their results there, as Lua's own functions do.
+    unsafe {
+        host.set("decode", lua.create_c_function(json::decode)?)?;
+        host.set("encode", lua.create_c_function(json::encode)?)
+    }
 }
 
 impl Known {
@@ -336,7 +337,8 @@ impl Known {
         match &self.surroundings.params {
             None => Ok(default),
             Some(params) => params.get(&name).cloned().ok_or_else(|| {
-                "it was not declared at the top level, where kvtrial looks for parameters before it runs anything".into()
+                "it was not declared at the top level, where kvtrial looks for parameters before it runs anything"
+                    .into()
             }),
         }
     }
@@ -344,13 +346,13 @@ impl Known {
     /// Opens data: what the user named, or what is shipped with kvtrial.
     fn open(&self, source: &str) -> Result<usize, String> {
         let text = if self.surroundings.params.is_none() {
-            Arc::new(Text::default())
+            Arc::new(DataText::default())
         } else if self.surroundings.data.as_deref() == Some(source) || data::fans::shipped(source).is_some() {
             let mut texts = self.surroundings.texts.lock().unwrap_or_else(PoisonError::into_inner);
             match texts.get(source) {
                 Some(text) => Arc::clone(text),
                 None => {
-                    let text = Arc::new(Text::load(source)?);
+                    let text = Arc::new(DataText::load(source)?);
                     texts.insert(source.into(), Arc::clone(&text));
                     text
                 }
@@ -363,7 +365,7 @@ impl Known {
         Ok(open.len() - 1)
     }
 
-    fn text<T>(&self, id: usize, ask: impl FnOnce(&Text) -> T) -> Option<T> {
+    fn text<T>(&self, id: usize, ask: impl FnOnce(&DataText) -> T) -> Option<T> {
         self.open.borrow().get(id).map(|(_, text)| ask(text))
     }
 

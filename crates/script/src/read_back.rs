@@ -1,8 +1,8 @@
 //! Reads back everything a script wrote, and compares it with what was written last.
 
-use crate::entry::Sighting;
+use crate::entry::Plausibility;
 use crate::ledger::Which;
-use crate::standing::Standing;
+use crate::standing::TrialState;
 use job::{Offence, Step, Worker};
 use std::ops::Range;
 use store::{Failure, Operation, Reply, Rows, Slot};
@@ -18,7 +18,7 @@ pub(crate) enum Item {
 
 impl Item {
     /// Everything that was ever written, also what was deleted since.
-    pub(crate) fn all(standing: &Standing) -> Vec<Item> {
+    pub(crate) fn all(standing: &TrialState) -> Vec<Item> {
         let values = standing.ledger.keys(Which::Ever).into_iter().map(Item::Value);
         let counters = standing.counters.keys().into_iter().map(Item::Counter);
         values.chain(counters).chain(standing.records.keys().into_iter().map(Item::Record)).collect()
@@ -32,21 +32,21 @@ impl Item {
 }
 
 /// A thread's part.
-pub(crate) struct ReadBack<'a> {
-    standing: &'a Standing,
+pub(crate) struct ScriptReadBack<'a> {
+    standing: &'a TrialState,
     items: &'a [Item],
     /// The item each slot is at.
     at: Vec<usize>,
     step: usize,
 }
 
-impl<'a> ReadBack<'a> {
-    pub(crate) fn new(standing: &'a Standing, items: &'a [Item], slots: Range<Slot>, all: u32) -> ReadBack<'a> {
-        ReadBack { standing, items, at: slots.map(|slot| slot as usize).collect(), step: all as usize }
+impl<'a> ScriptReadBack<'a> {
+    pub(crate) fn new(standing: &'a TrialState, items: &'a [Item], slots: Range<Slot>, all: u32) -> ScriptReadBack<'a> {
+        ScriptReadBack { standing, items, at: slots.map(|slot| slot as usize).collect(), step: all as usize }
     }
 }
 
-impl Worker for ReadBack<'_> {
+impl Worker for ScriptReadBack<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
         if self.standing.has_failed() {
             return Step::Finished;
@@ -77,15 +77,15 @@ impl Worker for ReadBack<'_> {
     }
 }
 
-impl ReadBack<'_> {
+impl ScriptReadBack<'_> {
     fn value(&self, key: &[u8], value: Option<&[u8]>) -> Result<(), Offence> {
         let kind = match self.standing.ledger.look_last(key, value) {
-            Sighting::Right => return Ok(()),
-            Sighting::Missing => ReasonKind::UnexpectedMiss,
-            Sighting::Unexpected => ReasonKind::UnexpectedHit,
-            Sighting::Stale => ReasonKind::LostUpdates,
-            Sighting::Wrong => ReasonKind::WrongValue,
-            Sighting::Foreign => ReasonKind::ForeignData,
+            Plausibility::Right => return Ok(()),
+            Plausibility::Missing => ReasonKind::UnexpectedMiss,
+            Plausibility::Unexpected => ReasonKind::UnexpectedHit,
+            Plausibility::Stale => ReasonKind::LostUpdates,
+            Plausibility::Wrong => ReasonKind::WrongValue,
+            Plausibility::Foreign => ReasonKind::ForeignData,
         };
         Err(Offence::new(kind, key, format!("at the end it holds {}", shown(value))))
     }
@@ -120,4 +120,3 @@ pub(crate) fn shown(value: Option<&[u8]>) -> String {
         Some(value) => format!("{} bytes: '{}'", value.len(), job::printable(value)),
     }
 }
-

@@ -3,7 +3,7 @@
 use crate::coroutine::Raised;
 use crate::ledger::Sharing;
 use crate::machine::{Declared, Machine, Surroundings, Survey, Texts};
-use crate::registry::{self, Known};
+use crate::registry::{self, KnownScript};
 use crate::trial::ScriptTrial;
 use job::{Job, JobError, JobRequest, Params, Trial, TrialSetup};
 use std::collections::BTreeMap;
@@ -15,8 +15,16 @@ const UNITS: &str = "20000";
 
 /// Parameters kvtrial gives every script.
 pub(crate) fn own_params(survey: &Survey) -> Vec<Declared> {
-    let own = |name: &str, default: &str, help: &str| Declared { name: name.into(), default: default.into(), help: help.into() };
-    let seconds = own("seconds", "0", "how long each timed phase lasts: its function is called again and again; 0: it is called once per client");
+    let own = |name: &str, default: &str, help: &str| Declared {
+        name: name.into(),
+        default: default.into(),
+        help: help.into(),
+    };
+    let seconds = own(
+        "seconds",
+        "0",
+        "how long each timed phase lasts: its function is called again and again; 0: it is called once per client",
+    );
     if !survey.bench {
         return vec![seconds];
     }
@@ -55,7 +63,7 @@ pub(crate) fn render(_: &[u8], value: &[u8]) -> Result<String, String> {
 
 /// A script with its data read.
 struct Scripted {
-    known: Arc<Known>,
+    known: Arc<KnownScript>,
     survey: Survey,
     params: Params,
     data: Option<String>,
@@ -63,7 +71,8 @@ struct Scripted {
 }
 
 pub(crate) fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
-    let known = registry::known(request.job).ok_or_else(|| JobError(format!("the script {} was not opened", request.job)))?;
+    let known =
+        registry::known(request.job).ok_or_else(|| JobError(format!("the script {} was not opened", request.job)))?;
     let mut scripted = Scripted {
         survey: Survey::default(),
         params: request.params.clone(),
@@ -77,7 +86,8 @@ pub(crate) fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
             return Err(JobError(format!("--set {}={value}: use a number of 0 or more", own.name)));
         }
     }
-    let machine = Machine::new(scripted.surroundings(&Capabilities::BASIC, request.seed), None).map_err(|raised| refused(&raised))?;
+    let machine = Machine::new(scripted.surroundings(&Capabilities::BASIC, request.seed), None)
+        .map_err(|raised| refused(&raised))?;
     scripted.survey = machine.survey().map_err(|raised| refused(&raised))?;
     Ok(Box::new(scripted))
 }
@@ -142,8 +152,11 @@ impl Job for Scripted {
 
     fn suits(&self, store: &Capabilities) -> Result<Vec<&'static str>, JobError> {
         let source = &self.known.source;
-        let needs = |verbs: &[&str], kind: OperationKind, what: &str| match verbs.iter().find(|verb| source.uses(verb)) {
-            Some(verb) if !store.has(kind) => Err(JobError(format!("{} calls kv.{verb}, and this store has no {what}", source.name))),
+        let needs = |verbs: &[&str], kind: OperationKind, what: &str| match verbs.iter().find(|verb| source.uses(verb))
+        {
+            Some(verb) if !store.has(kind) => {
+                Err(JobError(format!("{} calls kv.{verb}, and this store has no {what}", source.name)))
+            }
             _ => Ok(()),
         };
         needs(&["scan", "range"], OperationKind::Scan, "scans")?;
@@ -163,7 +176,9 @@ impl Job for Scripted {
             }
             emulated.push("increment");
         }
-        for (verbs, kind) in [(["get_many", "mget"], OperationKind::GetMany), (["put_many", "mput"], OperationKind::PutMany)] {
+        for (verbs, kind) in
+            [(["get_many", "mget"], OperationKind::GetMany), (["put_many", "mput"], OperationKind::PutMany)]
+        {
             if verbs.iter().any(|verb| source.uses(verb)) && !store.has(kind) {
                 emulated.push(kind.name());
             }

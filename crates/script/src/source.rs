@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// A script's text.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct ScriptText {
     /// As errors and reports name it: the name of the file.
     pub(crate) name: String,
     /// Where it is.
@@ -20,9 +20,9 @@ pub(crate) struct Source {
 /// More is no script.
 const MOST_BYTES: u64 = 16 << 20;
 
-impl Source {
+impl ScriptText {
     /// Reads the file.
-    pub(crate) fn read(path: &Path) -> Result<Source, JobError> {
+    pub(crate) fn read(path: &Path) -> Result<ScriptText, JobError> {
         let trouble = |words: String| JobError(format!("{}: {words}", path.display()));
         let facts = std::fs::metadata(path)
             .map_err(|error| trouble(format!("{error}. 'kvtrial new NAME' writes a script to begin with")))?;
@@ -35,13 +35,14 @@ impl Source {
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let verbs = verbs(&text);
-        Ok(Source { name, path, text, digest, verbs })
+        Ok(ScriptText { name, path, text, digest, verbs })
     }
 
     /// What the script says of itself: its first comment.
     pub(crate) fn summary(&self) -> String {
         let first = self.text.lines().find(|line| !line.trim().is_empty() && !line.starts_with("#!"));
-        let comment = first.and_then(|line| line.trim().strip_prefix("--")).map(|line| line.trim_start_matches('-').trim());
+        let comment =
+            first.and_then(|line| line.trim().strip_prefix("--")).map(|line| line.trim_start_matches('-').trim());
         comment.filter(|words| !words.is_empty() && !words.starts_with("[[")).unwrap_or("a script").to_owned()
     }
 
@@ -57,8 +58,10 @@ fn verbs(text: &str) -> BTreeSet<String> {
     for line in text.lines() {
         let code = line.split("--").next().unwrap_or_default();
         for (at, _) in code.match_indices("kv.") {
-            let whole = !code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_' || before == '.');
-            let name: String = code[at + 3..].chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
+            let whole =
+                !code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_' || before == '.');
+            let name: String =
+                code[at + 3..].chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
             if whole && !name.is_empty() {
                 found.insert(name);
             }

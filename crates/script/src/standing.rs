@@ -1,32 +1,32 @@
 //! What the clients of one trial have in common: what was written, what was said, and whether the script failed.
 
 use crate::counters::Counters;
-use crate::ledger::{Ledger, Memory, Scans, Sharing};
-use crate::watch::Watch;
+use crate::ledger::{Scans, Sharing, ValueMemory, WriteLedger};
+use crate::watch::LoopWatch;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use store::Keeps;
 use study::{Reason, ReasonKind};
 
 /// Shared by all workers of a trial.
-pub(crate) struct Standing {
-    pub(crate) ledger: Ledger,
+pub(crate) struct TrialState {
+    pub(crate) ledger: WriteLedger,
     pub(crate) counters: Counters,
     pub(crate) records: Counters,
-    pub(crate) watch: Watch,
+    pub(crate) watch: LoopWatch,
     failed: AtomicBool,
     failure: Mutex<Option<Reason>>,
     said: Mutex<Vec<Vec<u8>>>,
     units: AtomicU64,
 }
 
-impl Standing {
-    pub(crate) fn new(sharing: Sharing, memory: Memory, keeps: Keeps, scans: Scans) -> Standing {
-        Standing {
-            ledger: Ledger::new(sharing, memory, keeps, scans),
+impl TrialState {
+    pub(crate) fn new(sharing: Sharing, memory: ValueMemory, keeps: Keeps, scans: Scans) -> TrialState {
+        TrialState {
+            ledger: WriteLedger::new(sharing, memory, keeps, scans),
             counters: Counters::new(sharing),
             records: Counters::new(sharing),
-            watch: Watch::default(),
+            watch: LoopWatch::default(),
             failed: AtomicBool::new(false),
             failure: Mutex::default(),
             said: Mutex::default(),

@@ -1,9 +1,10 @@
 //! One execution of a script.
 
-use crate::ledger::{Memory, Scans, Sharing, Which};
+use crate::ledger::{Scans, Sharing, ValueMemory, Which};
 use crate::machine::{Surroundings, Survey};
-use crate::read_back::{Item, ReadBack};
-use crate::standing::Standing;
+use crate::read_back::{Item, ScriptReadBack};
+use crate::rehearsal;
+use crate::standing::TrialState;
 use crate::worker::ScriptWorker;
 use job::{Phase, Trial, Worker};
 use std::ops::Range;
@@ -17,12 +18,16 @@ const UNTIMED: [&str; 2] = ["load", "check"];
 
 pub(crate) struct ScriptTrial {
     surroundings: Surroundings,
-    standing: Arc<Standing>,
+    standing: Arc<TrialState>,
     phases: Vec<(Part, Phase)>,
     units_count: bool,
     answers: bool,
     slots: u32,
     items: OnceLock<Vec<Item>>,
+    survey: Survey,
+    sharing: Sharing,
+    /// The keys of the script, found by running it without a store.
+    rehearsed: OnceLock<Vec<Box<[u8]>>>,
 }
 
 /// What is done in a phase.
@@ -37,7 +42,7 @@ impl ScriptTrial {
     pub(crate) fn new(surroundings: Surroundings, survey: &Survey, sharing: Sharing, slots: u32) -> ScriptTrial {
         let keeps = surroundings.capabilities.keeps;
         let values = keeps == Keeps::Nothing || surroundings.source.uses("append");
-        let memory = if values { Memory::Values } else { Memory::Prints };
+        let memory = if values { ValueMemory::Values } else { ValueMemory::Prints };
         let scans = ["scan", "range"].iter().any(|verb| surroundings.source.uses(verb));
         let scans = if scans { Scans::Checked } else { Scans::None };
         let mut phases = Vec::new();
@@ -53,14 +58,27 @@ impl ScriptTrial {
             phases.push((Part::Script("answer".into()), Phase::untimed("answer", None)));
         }
         ScriptTrial {
-            standing: Arc::new(Standing::new(sharing, memory, keeps, scans)),
+            standing: Arc::new(TrialState::new(sharing, memory, keeps, scans)),
             phases,
             units_count: survey.bench,
             answers: survey.answers && keeps == Keeps::Everything,
             slots,
             items: OnceLock::new(),
+            survey: survey.clone(),
+            sharing,
+            rehearsed: OnceLock::new(),
             surroundings,
         }
+    }
+}
+
+impl ScriptTrial {
+    /// Every key that was written, counters among them.
+    pub(crate) fn written(&self) -> Vec<Box<[u8]>> {
+        let mut keys = self.standing.ledger.keys(Which::Ever);
+        keys.extend(self.standing.counters.keys());
+        keys.extend(self.standing.records.keys());
+        keys
     }
 }
 
@@ -73,11 +91,19 @@ impl Trial for ScriptTrial {
         match &self.phases[phase].0 {
             Part::Script(name) => {
                 let timed = self.phases[phase].1.timed;
-                Box::new(ScriptWorker::new(&self.surroundings, &self.standing, name, phase as u16, slots, self.slots, timed))
+                Box::new(ScriptWorker::new(
+                    &self.surroundings,
+                    &self.standing,
+                    name,
+                    phase as u16,
+                    slots,
+                    self.slots,
+                    timed,
+                ))
             }
             Part::ReadBack => {
                 let items = self.items.get_or_init(|| Item::all(&self.standing));
-                Box::new(ReadBack::new(&self.standing, items, slots, self.slots))
+                Box::new(ScriptReadBack::new(&self.standing, items, slots, self.slots))
             }
         }
     }
@@ -98,8 +124,11 @@ impl Trial for ScriptTrial {
         (answer, reasons)
     }
 
-    fn key(&self, _: u64, _: &mut Vec<u8>) -> bool {
-        false
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        let keys =
+            self.rehearsed.get_or_init(|| rehearsal::keys(&self.surroundings, &self.survey, self.sharing, self.slots));
+        let key = usize::try_from(index).ok().and_then(|index| keys.get(index));
+        key.inspect(|key| out.extend_from_slice(key)).is_some()
     }
 
     fn keys_left(&self) -> Option<u64> {

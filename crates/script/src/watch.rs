@@ -1,6 +1,6 @@
 //! Ends a script that computes for longer than a store may take to answer.
 //!
-//! A thread looks, a few times per deadline, whether a client is still where it was. The client's side is one counter: odd while Lua
+//! A thread looks, many times per deadline, whether a client is still where it was. The client's side is one counter: odd while Lua
 //! runs. What ends it is a hook, which LuaJIT allows to be set from another thread; compiled loops look for it because LuaJIT is built
 //! so (`.cargo/config.toml`).
 
@@ -11,8 +11,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Looks per deadline.
-const LOOKS: u32 = 8;
+/// Looks per deadline, and the longest time between two.
+const LOOKS: u32 = 50;
+const LONGEST: Duration = Duration::from_millis(100);
 /// Instructions at the top level of a script, in rounds of the hook.
 const ROUND: c_int = 1_000_000;
 const ROUNDS: u64 = 300;
@@ -22,14 +23,14 @@ pub(crate) const ENDED: &str = "ended: it computed for longer than the deadline 
 
 /// One machine, as the watch sees it.
 #[derive(Default)]
-pub(crate) struct Pulse {
+pub(crate) struct LuaPulse {
     /// Odd while Lua runs.
     beats: AtomicU64,
     /// The machine's state; null once it is gone.
     state: AtomicPtr<c_void>,
 }
 
-impl Pulse {
+impl LuaPulse {
     /// Lua begins to run, or has stopped.
     #[inline]
     pub(crate) fn beat(&self) {
@@ -39,7 +40,7 @@ impl Pulse {
 
 /// Watches the machines of a trial.
 #[derive(Default)]
-pub(crate) struct Watch {
+pub(crate) struct LoopWatch {
     shared: Arc<Watched>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -52,20 +53,20 @@ struct Watched {
 
 #[derive(Default)]
 struct Pulses {
-    all: Vec<Arc<Pulse>>,
+    all: Vec<Arc<LuaPulse>>,
     deadline: Option<Duration>,
     over: bool,
 }
 
-impl Watch {
+impl LoopWatch {
     /// From now on scripts may compute this long without a call.
     pub(crate) fn set_deadline(&self, deadline: Duration) {
         self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).deadline = Some(deadline);
     }
 
     /// Watches one more machine. The thread begins with the first.
-    pub(crate) fn add(&self, state: *mut c_void) -> Arc<Pulse> {
-        let pulse = Arc::new(Pulse { beats: AtomicU64::new(0), state: AtomicPtr::new(state) });
+    pub(crate) fn add(&self, state: *mut c_void) -> Arc<LuaPulse> {
+        let pulse = Arc::new(LuaPulse { beats: AtomicU64::new(0), state: AtomicPtr::new(state) });
         self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).all.push(Arc::clone(&pulse));
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if thread.is_none() {
@@ -76,14 +77,14 @@ impl Watch {
     }
 
     /// The machine is about to go.
-    pub(crate) fn remove(&self, pulse: &Arc<Pulse>) {
+    pub(crate) fn remove(&self, pulse: &Arc<LuaPulse>) {
         let mut pulses = self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner);
         pulse.state.store(std::ptr::null_mut(), Ordering::Relaxed);
         pulses.all.retain(|known| !Arc::ptr_eq(known, pulse));
     }
 }
 
-impl Drop for Watch {
+impl Drop for LoopWatch {
     fn drop(&mut self) {
         self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).over = true;
         self.shared.changed.notify_all();
@@ -95,10 +96,13 @@ impl Drop for Watch {
 
 /// The thread.
 fn look(watched: &Watched) {
-    let mut last: Vec<(Arc<Pulse>, u64, Instant)> = Vec::new();
+    let mut last: Vec<(Arc<LuaPulse>, u64, Instant)> = Vec::new();
     let mut pulses = watched.pulses.lock().unwrap_or_else(PoisonError::into_inner);
     while !pulses.over {
         let deadline = pulses.deadline.unwrap_or(Duration::from_secs(10));
+        // A worker that gives no sign of life is ended a little behind the deadline, without a line: this must come first.
+        let look = (deadline / LOOKS).min(LONGEST).max(Duration::from_millis(1));
+        let patience = deadline.saturating_sub(look * 3);
         let now = Instant::now();
         last.retain(|(known, ..)| pulses.all.iter().any(|pulse| Arc::ptr_eq(pulse, known)));
         for pulse in &pulses.all {
@@ -106,13 +110,13 @@ fn look(watched: &Watched) {
             match last.iter_mut().find(|(known, ..)| Arc::ptr_eq(known, pulse)) {
                 None => last.push((Arc::clone(pulse), beats, now)),
                 Some((_, seen, since)) if *seen != beats => (*seen, *since) = (beats, now),
-                Some((_, seen, since)) if *seen % 2 == 1 && now.duration_since(*since) >= deadline => {
+                Some((_, seen, since)) if *seen % 2 == 1 && now.duration_since(*since) >= patience => {
                     end(pulse.state.load(Ordering::Relaxed));
                 }
                 Some(_) => {}
             }
         }
-        let waited = watched.changed.wait_timeout(pulses, deadline / LOOKS);
+        let waited = watched.changed.wait_timeout(pulses, look);
         pulses = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
 }
@@ -132,7 +136,7 @@ pub(crate) fn calm(state: *mut c_void) {
     unsafe { ffi::lua_sethook(state.cast(), None, 0, 0) };
 }
 
-/// Lets the state do so many instructions, for what runs where nobody watches: the top level of a script.
+/// Bounds the instructions of a state, for what runs where nobody watches: the top level of a script.
 pub(crate) fn bound(state: *mut c_void) {
     LEFT.with(|left| left.set(ROUNDS));
     // SAFETY: called by the thread the state belongs to.
@@ -155,7 +159,13 @@ unsafe extern "C-unwind" fn counted(state: *mut ffi::lua_State, _: *mut ffi::lua
     });
     if left == 0 {
         // SAFETY: as above.
-        unsafe { raise(state, c"ended: the top level of a script may take 300 million instructions; work belongs into load or run".as_ptr()) }
+        unsafe {
+            raise(
+                state,
+                c"ended: the top level of a script may take 300 million instructions; work belongs into load or run"
+                    .as_ptr(),
+            )
+        }
     }
 }
 

@@ -1,35 +1,19 @@
 //! One thread's part of a phase of a script: a coroutine per slot, which asks for one operation at a time.
 
+use crate::ask;
 use crate::coroutine::{Coroutine, Raised, Resumed};
-use crate::entry::{Claim, Sighting, Since};
+use crate::entry::{Claim, Since};
+use crate::hints;
 use crate::ledger::OtherWriter;
 use crate::machine::{Machine, Surroundings};
-use crate::read_back::shown;
-use crate::standing::Standing;
-use crate::watch::{self, ENDED, Pulse};
-use crate::hints;
-use job::{Offence, Step, Worker};
+use crate::replies::answer;
+use crate::standing::TrialState;
+use crate::watch::{self, ENDED, LuaPulse};
+use job::{Arriving, Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::Arc;
-use store::{Expected, Failure, Operation, Reply, Rows, Slot};
+use store::{Expected, Failure, Operation, Reply, Slot};
 use study::ReasonKind;
-
-/// What the prelude yields first.
-mod ask {
-    pub(super) const GET: u8 = 1;
-    pub(super) const PUT: u8 = 2;
-    pub(super) const DELETE: u8 = 3;
-    pub(super) const APPEND: u8 = 4;
-    pub(super) const INCREMENT: u8 = 5;
-    pub(super) const GET_COUNTER: u8 = 6;
-    pub(super) const INCREMENT_FIELD: u8 = 7;
-    pub(super) const GET_FIELDS: u8 = 8;
-    pub(super) const GET_VERSIONED: u8 = 9;
-    pub(super) const CAS: u8 = 10;
-    pub(super) const GET_MANY: u8 = 11;
-    pub(super) const PUT_MANY: u8 = 12;
-    pub(super) const SCAN: u8 = 13;
-}
 
 /// A client.
 struct Client {
@@ -37,16 +21,32 @@ struct Client {
     claim: Claim,
     /// What it waits for; 0: it may go on.
     asked: u8,
+    stage: Stage,
+    /// Whether it ever went on.
+    begun: bool,
     /// When it was asked for.
     since: Since,
     /// What a counter was then.
     sum: i64,
 }
 
+/// Where a client is between two operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// It has its reply, and has not gone on yet.
+    Replied,
+    /// It went on within its unit, and asks for something.
+    Within,
+    /// It went on and began a unit, and asks for something.
+    Begins,
+    /// What it asks for was sent.
+    Sent,
+}
+
 pub(crate) struct ScriptWorker<'a> {
-    standing: &'a Standing,
+    standing: &'a TrialState,
     clients: Vec<Client>,
-    pulse: Arc<Pulse>,
+    pulse: Arc<LuaPulse>,
     timed: bool,
     /// Keys and pairs of the batch that is sent.
     keys: Vec<&'static [u8]>,
@@ -60,14 +60,22 @@ impl<'a> ScriptWorker<'a> {
     /// The clients of these slots, each with its script run down to its functions.
     pub(crate) fn new(
         surroundings: &Surroundings,
-        standing: &'a Arc<Standing>,
+        standing: &'a Arc<TrialState>,
         phase_name: &str,
         phase: u16,
         slots: Range<Slot>,
         all: u32,
         timed: bool,
     ) -> ScriptWorker<'a> {
-        let client = |slot| Client { coroutine: None, claim: Claim { slot, phase }, asked: 0, since: Since::Version(0), sum: 0 };
+        let client = |slot| Client {
+            coroutine: None,
+            claim: Claim { slot, phase },
+            asked: 0,
+            stage: Stage::Replied,
+            begun: false,
+            since: Since::Version(0),
+            sum: 0,
+        };
         let mut worker = ScriptWorker {
             standing,
             clients: slots.map(client).collect(),
@@ -86,7 +94,13 @@ impl<'a> ScriptWorker<'a> {
         worker
     }
 
-    fn begin(&mut self, surroundings: &Surroundings, standing: &Arc<Standing>, phase: &str, all: u32) -> Result<(), Raised> {
+    fn begin(
+        &mut self,
+        surroundings: &Surroundings,
+        standing: &Arc<TrialState>,
+        phase: &str,
+        all: u32,
+    ) -> Result<(), Raised> {
         let machine = self.machine.insert(Machine::new(surroundings.clone(), Some(Arc::clone(standing)))?);
         self.pulse = standing.watch.add(machine.state());
         for client in &mut self.clients {
@@ -110,6 +124,8 @@ impl<'a> ScriptWorker<'a> {
     fn go_on(&mut self, at: usize) -> bool {
         let (Some(machine), client) = (&self.machine, &mut self.clients[at]) else { return false };
         let Some(coroutine) = &mut client.coroutine else { return false };
+        let units = machine.units();
+        let first = !std::mem::replace(&mut client.begun, true);
         machine.limit();
         self.pulse.beat();
         let resumed = coroutine.resume();
@@ -118,6 +134,7 @@ impl<'a> ScriptWorker<'a> {
         match resumed {
             Resumed::Asks => {
                 client.asked = coroutine.number(1) as u8;
+                client.stage = if first || machine.units() != units { Stage::Begins } else { Stage::Within };
                 return true;
             }
             Resumed::Returned => client.coroutine = None,
@@ -133,7 +150,7 @@ impl<'a> ScriptWorker<'a> {
 
     /// Takes note of what is about to be sent.
     fn note(&mut self, at: usize) -> Result<(), (Vec<u8>, OtherWriter)> {
-        let Client { coroutine: Some(co), claim, asked, since, sum } = &mut self.clients[at] else { return Ok(()) };
+        let Client { coroutine: Some(co), claim, asked, since, sum, .. } = &mut self.clients[at] else { return Ok(()) };
         let (ledger, key) = (&self.standing.ledger, co.bytes(2));
         let named = |other| (key.to_vec(), other);
         match *asked {
@@ -143,7 +160,9 @@ impl<'a> ScriptWorker<'a> {
             ask::CAS => ledger.writes(*claim, key, Some(co.bytes(3))).map_err(named)?,
             ask::DELETE => ledger.writes(*claim, key, None).map_err(named)?,
             ask::APPEND => ledger.appends(*claim, key, co.bytes(3)).map_err(named)?,
-            ask::INCREMENT => *sum = self.standing.counters.starts(*claim, key, b"", co.number(3) as i64).map_err(named)?,
+            ask::INCREMENT => {
+                *sum = self.standing.counters.starts(*claim, key, b"", co.number(3) as i64).map_err(named)?
+            }
             ask::GET_COUNTER => *sum = self.standing.counters.sum(key, b""),
             ask::INCREMENT_FIELD => {
                 *sum = self.standing.records.starts(*claim, key, co.bytes(3), co.number(4) as i64).map_err(named)?;
@@ -209,7 +228,8 @@ impl<'a> ScriptWorker<'a> {
     #[cold]
     fn two_writers(&self, at: usize, key: &[u8], other: OtherWriter) {
         let Client { coroutine, claim, .. } = &self.clients[at];
-        let place = coroutine.as_ref().and_then(Coroutine::place).map_or_else(String::new, |place| format!("{place}: "));
+        let place =
+            coroutine.as_ref().and_then(Coroutine::place).map_or_else(String::new, |place| format!("{place}: "));
         let (one, two) = (other.0 + 1, claim.slot + 1);
         self.standing.fail(
             ReasonKind::ScriptFailed,
@@ -233,10 +253,11 @@ impl Worker for ScriptWorker<'_> {
         if self.standing.has_failed() {
             return Step::Finished;
         }
-        let again = self.clients[at].asked != 0;
-        if !again && !self.go_on(at) {
+        if self.clients[at].stage == Stage::Replied && !self.go_on(at) {
             return Step::Finished;
         }
+        let again = self.clients[at].stage == Stage::Sent;
+        self.clients[at].stage = Stage::Sent;
         if again {
             self.gather(at);
         } else if let Err((key, other)) = self.note(at) {
@@ -249,12 +270,28 @@ impl Worker for ScriptWorker<'_> {
         self.operation(at).map_or(Step::Finished, Step::Operation)
     }
 
+    fn arrivals(&self) -> Arriving {
+        Arriving::Units
+    }
+
+    fn is_within(&mut self, slot: Slot) -> bool {
+        let at = slot as usize;
+        if self.clients[at].stage == Stage::Replied && !self.standing.has_failed() && !self.go_on(at) {
+            return false;
+        }
+        // What failed and is sent again is no arrival either.
+        matches!(self.clients[at].stage, Stage::Within | Stage::Sent)
+    }
+
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let at = slot as usize;
         if let Reply::Failed(failure) = reply {
             return self.failed(at, failure, reply);
         }
-        let Client { coroutine: Some(co), claim, asked, since, sum } = &mut self.clients[at] else { return Ok(()) };
+        let Client { coroutine: Some(co), claim, asked, stage, since, sum, .. } = &mut self.clients[at] else {
+            return Ok(());
+        };
+        *stage = Stage::Replied;
         let judged = answer(self.standing, co, *claim, *asked, *since, *sum, reply, &mut self.value);
         *asked = 0;
         self.keys.clear();
@@ -287,6 +324,7 @@ impl ScriptWorker<'_> {
         co.clear();
         co.give_nil();
         client.asked = 0;
+        client.stage = Stage::Replied;
         Err(offence)
     }
 }
@@ -298,200 +336,4 @@ impl Drop for ScriptWorker<'_> {
             self.standing.add_units(machine.units());
         }
     }
-}
-
-/// Checks a reply and hands it to the client.
-#[expect(clippy::too_many_arguments)] // what is known of one operation
-fn answer(
-    standing: &Standing,
-    co: &mut Coroutine,
-    claim: Claim,
-    asked: u8,
-    since: Since,
-    sum: i64,
-    reply: &Reply<'_>,
-    kept: &mut Vec<u8>,
-) -> Result<(), Offence> {
-    let ledger = &standing.ledger;
-    let stands_in = ledger.stands_in();
-    let key = co.bytes(2);
-    match (asked, reply) {
-        (ask::GET | ask::GET_VERSIONED, Reply::Value(_) | Reply::Versioned { .. } | Reply::Missing) => {
-            let (value, version) = match reply {
-                Reply::Value(value) => (Some(*value), 0),
-                Reply::Versioned { value, version } => (Some(*value), *version),
-                _ => (None, 0),
-            };
-            let judged = sighted(ledger.look(claim, key, since, value), co, value);
-            let value = if stands_in { ledger.value(key, kept).then_some(kept.as_slice()) } else { value };
-            co.clear();
-            match value {
-                Some(value) => co.give(value),
-                None => co.give_nil(),
-            }
-            if asked == ask::GET_VERSIONED {
-                co.give(&version.to_le_bytes());
-            }
-            judged
-        }
-        (ask::PUT, Reply::Done) => {
-            ledger.wrote(claim, key, Some(co.bytes(3)));
-            co.clear();
-            Ok(())
-        }
-        (ask::DELETE, Reply::Done | Reply::Missing) => {
-            let gone = *reply == Reply::Missing;
-            let judged = match gone {
-                true => sighted(ledger.look(claim, key, since, None), co, None),
-                false => Ok(()),
-            };
-            let there = if stands_in { ledger.value(key, kept) } else { !gone };
-            ledger.wrote(claim, key, None);
-            co.clear();
-            co.give_truth(there);
-            judged
-        }
-        (ask::APPEND, Reply::Done | Reply::Number(_)) => {
-            ledger.appended(claim, key, co.bytes(3));
-            co.clear();
-            Ok(())
-        }
-        (ask::INCREMENT | ask::INCREMENT_FIELD, Reply::Number(number)) => {
-            let (counters, field, step) = match asked {
-                ask::INCREMENT => (&standing.counters, &b""[..], co.number(3) as i64),
-                _ => (&standing.records, co.bytes(3), co.number(4) as i64),
-            };
-            let seen = if stands_in { sum.wrapping_add(step) } else { *number };
-            let due = counters.ends(key, field, step, sum, seen);
-            let judged = counted(due, co, seen);
-            co.clear();
-            co.give_number(seen as f64);
-            judged
-        }
-        (ask::GET_COUNTER, Reply::Number(_) | Reply::Missing) => {
-            let seen = match reply {
-                Reply::Number(number) => Some(*number),
-                _ => None,
-            };
-            let seen = if stands_in { Some(sum) } else { seen };
-            let judged = counted(standing.counters.look(Some(claim), key, b"", sum, seen), co, seen.unwrap_or(0));
-            co.clear();
-            match seen {
-                Some(number) => co.give_number(number as f64),
-                None => co.give_nil(),
-            }
-            judged
-        }
-        (ask::CAS, Reply::Done | Reply::Conflict) => {
-            match reply {
-                Reply::Done => ledger.wrote(claim, key, Some(co.bytes(3))),
-                _ => ledger.refused(key),
-            }
-            co.clear();
-            co.give_truth(*reply == Reply::Done);
-            Ok(())
-        }
-        (ask::PUT_MANY, Reply::Done) => {
-            let mut keys: Vec<&[u8]> = Vec::new();
-            co.list(2, |key| keys.push(key));
-            let mut next = keys.iter();
-            co.list(3, |value| next.next().into_iter().for_each(|key| ledger.wrote(claim, key, Some(value))));
-            co.clear();
-            Ok(())
-        }
-        (ask::GET_MANY | ask::SCAN | ask::GET_FIELDS, Reply::Rows(rows)) => {
-            let judged = rows_right(standing, co, claim, asked, since, rows);
-            give_rows(co, rows);
-            judged
-        }
-        (ask::GET_FIELDS, Reply::Missing) => {
-            co.clear();
-            co.give_list(0);
-            co.give_list(0);
-            Ok(())
-        }
-        (ask::SCAN | ask::GET_MANY, Reply::Missing) => {
-            co.clear();
-            co.give_list(0);
-            co.give_list(0);
-            Ok(())
-        }
-        (_, other) => {
-            let offence = Offence::failed(key, other);
-            co.clear();
-            co.give_nil();
-            Err(offence)
-        }
-    }
-}
-
-/// Checks the rows of a batch, a scan or a record.
-fn rows_right(standing: &Standing, co: &Coroutine, claim: Claim, asked: u8, since: Since, rows: &Rows<'_>) -> Result<(), Offence> {
-    if asked == ask::GET_FIELDS || standing.ledger.stands_in() {
-        return Ok(()); // records are compared at the end
-    }
-    let (start, limit) = (co.bytes(2), co.number(3));
-    let mut before: Option<&[u8]> = None;
-    for (key, value) in rows.iter() {
-        sighted_at(standing.ledger.look(claim, key, since, Some(value)), co, key, Some(value))?;
-        let wrong = asked == ask::SCAN && (key < start || before.is_some_and(|before| key <= before));
-        if wrong {
-            return Err(Offence::new(ReasonKind::WrongKey, key, format!("it is not where it belongs in a scan from {}", job::printable(start))));
-        }
-        before = Some(key);
-    }
-    if asked == ask::SCAN
-        && let Some(key) = standing.ledger.left_out(claim, start, limit as usize, rows)
-    {
-        let words = format!("a scan from {} leaves it out{}", job::printable(start), place(co));
-        return Err(Offence::new(ReasonKind::UnexpectedMiss, &key, words));
-    }
-    if asked == ask::SCAN && rows.len() as f64 > limit {
-        return Err(Offence::new(ReasonKind::WrongReply, start, format!("{} rows for a limit of {limit}", rows.len())));
-    }
-    Ok(())
-}
-
-/// Hands over rows as two lists, of keys and of values.
-fn give_rows(co: &mut Coroutine, rows: &Rows<'_>) {
-    co.clear();
-    co.give_list(rows.len());
-    for (index, (key, _)) in rows.iter().enumerate() {
-        co.put_in_list(index + 1, key);
-    }
-    co.give_list(rows.len());
-    for (index, (_, value)) in rows.iter().enumerate() {
-        co.put_in_list(index + 1, value);
-    }
-}
-
-fn sighted(sighting: Sighting, co: &Coroutine, value: Option<&[u8]>) -> Result<(), Offence> {
-    match sighting {
-        Sighting::Right => Ok(()),
-        _ => sighted_at(sighting, co, co.bytes(2), value),
-    }
-}
-
-fn sighted_at(sighting: Sighting, co: &Coroutine, key: &[u8], value: Option<&[u8]>) -> Result<(), Offence> {
-    let (kind, due) = match sighting {
-        Sighting::Right => return Ok(()),
-        Sighting::Missing => (ReasonKind::UnexpectedMiss, "a value was written and not deleted"),
-        Sighting::Unexpected => (ReasonKind::UnexpectedHit, "it was deleted"),
-        Sighting::Stale => (ReasonKind::StaleValue, "that is older than a write that was acknowledged"),
-        Sighting::Wrong => (ReasonKind::WrongValue, "that is not what was written"),
-        Sighting::Foreign => (ReasonKind::ForeignData, "nobody wrote it"),
-    };
-    Err(Offence::new(kind, key, format!("it holds {}; {due}{}", shown(value), place(co))))
-}
-
-fn counted(due: Option<String>, co: &Coroutine, seen: i64) -> Result<(), Offence> {
-    match due {
-        None => Ok(()),
-        Some(due) => Err(Offence::new(ReasonKind::WrongNumber, co.bytes(2), format!("it counts {seen} and must count {due}{}", place(co)))),
-    }
-}
-
-#[cold]
-fn place(co: &Coroutine) -> String {
-    co.place().map_or_else(String::new, |place| format!(" ({place})"))
 }

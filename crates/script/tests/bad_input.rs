@@ -1,9 +1,9 @@
 //! What is wrong with a script is said with its line, and what to do about it.
 #![allow(clippy::unwrap_used)]
 
+mod common;
 #[path = "../../jobs/tests/harness/mod.rs"]
 mod harness;
-mod common;
 
 use common::opened;
 use harness::{Memory, Turns, everything, run};
@@ -69,7 +69,10 @@ fn nothing_leads_out_of_a_script() {
     }
     says(&failed("kv.now()").1, &["kvtrial takes the time"]);
     says(&failed("print('a')").1, &["kv.say"]);
-    says(&failed("kv.expect(string.dump == nil and getmetatable('') == nil, 'shut')\nerror('was shut')").1, &["was shut"]);
+    says(
+        &failed("kv.expect(string.dump == nil and getmetatable('') == nil, 'shut')\nerror('was shut')").1,
+        &["was shut"],
+    );
 }
 
 #[test]
@@ -83,7 +86,12 @@ fn a_call_to_the_store_where_none_can_wait_is_explained() {
 
 #[test]
 fn an_endless_loop_is_ended_at_the_deadline_and_its_line_is_named() {
-    for body in ["while true do end", "while true do pcall(error) end", "local x = 0\nrepeat x = x + 1 until x < 0", "kv.get('a')\nwhile true do local t = {} end"] {
+    for body in [
+        "while true do end",
+        "while true do pcall(error) end",
+        "local x = 0\nrepeat x = x + 1 until x < 0",
+        "kv.get('a')\nwhile true do local t = {} end",
+    ] {
         let text = format!("function run(client)\n{body}\nend");
         let job = opened(&text, None, &[]).unwrap();
         let outcome = common::run_with_deadline(job.as_ref(), 300);
@@ -110,7 +118,10 @@ fn memory_that_is_eaten_ends_the_script_and_not_the_process() {
 fn two_clients_that_write_one_key_are_found_and_both_are_named() {
     let (kind, words) = failed("kv.put('same', 'v' .. client.number)");
     assert_eq!(kind, ReasonKind::ScriptFailed);
-    says(&words, &["test.lua:2:", "key same is written by client", "has written it in the same phase", "kv.shared(true)"]);
+    says(
+        &words,
+        &["test.lua:2:", "key same is written by client", "has written it in the same phase", "kv.shared(true)"],
+    );
 }
 
 #[test]
@@ -138,7 +149,8 @@ fn a_false_expectation_voids_the_trial_in_the_words_of_the_script() {
 
 #[test]
 fn an_error_names_the_calls_that_led_to_it() {
-    let (_, words) = failed("local function deep(x) return x.y.z end\nlocal function mid() local r = deep({}) return r end\nmid()");
+    let (_, words) =
+        failed("local function deep(x) return x.y.z end\nlocal function mid() local r = deep({}) return r end\nmid()");
     says(&words, &["test.lua:2: attempt to index field 'y'", "test.lua:3", "test.lua:4"]);
 }
 
@@ -155,7 +167,10 @@ fn parameters_that_are_wrong_are_refused_with_the_option() {
 #[test]
 fn data_is_what_the_user_names_and_no_other_file() {
     says(&opened("data = kv.lines(kv.data) function run() end", None, &[]).err().unwrap(), &["--data FILE"]);
-    says(&opened("data = kv.lines('/etc/passwd') function run() end", None, &[]).err().unwrap(), &["is not what --data names"]);
+    says(
+        &opened("data = kv.lines('/etc/passwd') function run() end", None, &[]).err().unwrap(),
+        &["is not what --data names"],
+    );
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("bad.jsonl");
     std::fs::write(&path, "{\"a\":1}\n{oops}\n").unwrap();

@@ -83,7 +83,8 @@ fn what_a_workload_would_sweep_is_a_parameter() {
     };
     let param = info.params.iter().find(|param| param.name == "valuebytes").unwrap();
     assert_eq!(param.default, "256");
-    let job = jobs::prepare(info, None, &[("valuebytes".into(), "10".into()), ("units".into(), "20".into())], 1).unwrap();
+    let job =
+        jobs::prepare(info, None, &[("valuebytes".into(), "10".into()), ("units".into(), "20".into())], 1).unwrap();
     let outcome = run(job.as_ref(), &mut Memory::default(), everything(), 2, Turns::OneByOne);
     assert_eq!((outcome.reasons.len(), outcome.logical_bytes), (0, outcome.logical_bytes));
 }
@@ -105,4 +106,28 @@ fn the_published_workloads_run_unchanged() {
         let suits = job.suits(&Capabilities::BASIC).map_err(|error| error.to_string());
         assert_eq!(suits.is_err(), name != "batch", "{name}: {suits:?}");
     }
+}
+
+#[test]
+fn at_a_rate_units_are_due_and_not_their_operations() {
+    use engine::{Arrivals, Settings, run_phase};
+    use job::TrialSetup;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+    use store::Opener;
+    let text = "return { run = function(ctx) for i = 1, 10 do kv.put('k' .. ctx.thread .. ':' .. i, 'v') end end }";
+    let job = opened(text, None, &[("seconds", "1")]).unwrap();
+    let Some(Opener::Embedded(open)) = stores::find("ram").map(|info| info.opener) else { panic!("no ram store") };
+    let ram = open(&study::Spec::private("ram"), std::path::Path::new("")).unwrap();
+    let trial = job.trial(&TrialSetup { slots: 4, capabilities: ram.capabilities().clone(), seed: 1 });
+    let settings = Settings {
+        clients: 4,
+        arrivals: Arrivals::Fixed { ops_per_s: 200.0 },
+        duration: Some(Duration::from_secs(1)),
+        ..Settings::default()
+    };
+    let outcome = run_phase(&*ram, trial.as_ref(), 0, &settings, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let units = trial.answer().0.facts["units"].as_u64().unwrap();
+    assert!((190..=201).contains(&units), "{units}");
+    assert!((units * 10..=units * 10 + 40).contains(&outcome.counts.operations), "{}", outcome.counts.operations);
 }

@@ -1,9 +1,9 @@
 //! Scripts over a plain store in memory, with any interleaving of clients: what they answer, what is checked, what is refused.
 #![allow(clippy::unwrap_used)]
 
+mod common;
 #[path = "../../jobs/tests/harness/mod.rs"]
 mod harness;
-mod common;
 
 use common::opened;
 use harness::{Memory, Outcome, Turns, everything, run};

@@ -41,7 +41,10 @@ pub fn job(name: &str) -> Result<&'static job::JobInfo, CommandFailure> {
     script::find(name).map_err(|error| CommandFailure::usage(error.to_string()))?.ok_or_else(|| {
         let known: Vec<&str> = jobs::all().map(|job| job.name).collect();
         let meant = study::did_you_mean(name, known.iter().copied());
-        CommandFailure::usage(format!("there is no job '{name}'.{meant} There are: {}, and any script: FILE.lua", known.join(", ")))
+        CommandFailure::usage(format!(
+            "there is no job '{name}'.{meant} There are: {}, and any script: FILE.lua",
+            known.join(", ")
+        ))
     })
 }
 

@@ -18,7 +18,6 @@ pub fn opened(text: &str, data: Option<&str>, set: &[(&str, &str)]) -> Result<Bo
     jobs::prepare(info, data.map(str::to_owned), &set, 42).map_err(|error| error.to_string())
 }
 
-
 /// Runs the first phase with one client, every get of which misses, where a script may compute so long.
 pub fn run_with_deadline(job: &dyn Job, deadline_ms: u64) -> (Answer, Vec<Reason>) {
     let trial = job.trial(&TrialSetup { slots: 1, capabilities: super::harness::everything(), seed: 1 });
