@@ -3,14 +3,19 @@
 use crate::bench::{Bench, Link};
 use crate::growth::Watch;
 use crate::message::{Assignment, Doing, FromWorker, Order, PhaseDone, UnderWay};
-use engine::{Crew, End};
+use engine::{Crew, End, Outages};
 use host::ProcessUse;
 use job::{Phase, Purpose, Trial};
 use measure::Progress;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use store::Store;
+use store::{Store, Threading};
 use study::{CurvePoint, SeriesPoint, Stall};
+
+/// The phase that reads the final state once more.
+const AGAIN: &str = "read again";
+/// How long a server is given to see that connections were closed, before everything is read again.
+const SEEN_CLOSED: Duration = Duration::from_millis(50);
 
 /// Runs the first `count` phases of a trial; true when all were completed.
 pub(crate) fn phases(
@@ -35,20 +40,69 @@ fn run_phases(
     link: &mut dyn Link,
     crew: &mut Crew<'_, '_>,
 ) -> bool {
-    for (index, phase) in trial.phases().iter().enumerate().take(count) {
+    let mut run = Running { store, assignment, bench, link, crew };
+    let phases = trial.phases();
+    let complete = phases.iter().enumerate().take(count).all(|(index, phase)| run.phase(index, phase));
+    // Handles on a library end with every phase anyway.
+    let connects = store.threading() != Threading::PerClient;
+    match trial.phases().len() == count && complete && connects {
+        true => run.again(trial),
+        false => complete,
+    }
+}
+
+/// What running a phase needs.
+struct Running<'a, 'b, 'scope, 'env> {
+    store: &'a dyn Store,
+    assignment: &'a Assignment,
+    bench: &'a Bench<'b>,
+    link: &'a mut dyn Link,
+    crew: &'a mut Crew<'scope, 'env>,
+}
+
+impl Running<'_, '_, '_, '_> {
+    /// Reads the final state once more, over new connections.
+    fn again(&mut self, trial: &dyn Trial) -> bool {
+        let phases = trial.phases();
+        let Some((index, phase)) = trial.again().and_then(|index| Some((index, phases.get(index)?))) else {
+            return true;
+        };
+        self.crew.renew();
+        // A server needs a moment to see that connections were closed.
+        std::thread::sleep(SEEN_CLOSED);
+        self.phase(index, &Phase { name: AGAIN, purpose: Purpose::Work, ..*phase })
+    }
+
+    /// Runs a phase; whether it was completed.
+    fn phase(&mut self, index: usize, phase: &Phase) -> bool {
+        let Running { store, assignment, bench, link, crew } = self;
         if link.ask(FromWorker::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
             return false;
         }
         let cpu_s = ProcessUse::now().cpu_s;
         let mut growth =
-            phase.stores.map(|_| Watch::begin(store, &assignment.whereabouts, assignment.settings.deadline));
+            phase.stores.map(|_| Watch::begin(*store, &assignment.whereabouts, assignment.settings.deadline));
         let mut watch = |progress: Progress| {
             if let Some(growth) = &mut growth {
                 growth.look(progress.elapsed);
             }
             link.say(FromWorker::Progress(UnderWay::of(phase), progress));
         };
-        let mut outcome = match crew.run(index, &mut watch) {
+        let patience = Instant::now() + assignment.settings.deadline;
+        let outcome = loop {
+            match crew.run(index, &mut watch) {
+                // A node that is down is no reason not to look: another may take over.
+                Err(_)
+                    if phase.name == AGAIN
+                        && assignment.settings.outages == Outages::Endure
+                        && Instant::now() < patience =>
+                {
+                    std::thread::sleep(SEEN_CLOSED);
+                }
+                other => break other,
+            }
+        };
+        let mut outcome = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
                 link.say(FromWorker::Broken { phase: phase.name.into(), words: error.to_string() });
@@ -82,11 +136,8 @@ fn run_phases(
             reads_back: phase.purpose == Purpose::ReadBack,
             process_cpu_s: ProcessUse::now().cpu_s - cpu_s,
         })));
-        if end != End::Completed {
-            return false;
-        }
+        end == End::Completed
     }
-    true
 }
 
 /// The stalls of an open loop, with the records stored when they began.
