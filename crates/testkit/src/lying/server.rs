@@ -40,7 +40,7 @@ enum Address {
 }
 
 pub(super) struct Shared {
-    map: Mutex<Map>,
+    pub(super) map: Mutex<Map>,
     pub(super) rules: Vec<Rule>,
     pub(super) told: Mutex<Vec<Told>>,
     /// Until when it is at work, where it serves [`Lie::InTurn`].
@@ -51,14 +51,14 @@ pub(super) struct Shared {
     /// Times requests were read.
     reads: AtomicU64,
     /// What was asked over each connection, in the order they came.
-    visits: Mutex<Vec<Visit>>,
+    pub(super) visits: Mutex<Vec<Visit>>,
     /// How often all connections were ended.
     hung_up: AtomicU64,
     ends: AtomicBool,
     /// Writes of a connection that are taken back when it closes: the last so many.
-    takes_back: usize,
+    pub(super) takes_back: usize,
     /// What was before them, by connection.
-    pasts: Mutex<Vec<VecDeque<Vec<Past>>>>,
+    pub(super) pasts: Mutex<Vec<VecDeque<Vec<Past>>>>,
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -196,54 +196,6 @@ impl LyingServer {
     pub fn hang_up(&self) {
         self.shared.hung_up.fetch_add(1, Ordering::Relaxed);
         std::thread::sleep(5 * TICK);
-    }
-}
-
-impl Shared {
-    /// The number of a new connection.
-    fn admit(&self) -> usize {
-        let mut visits = lock(&self.visits);
-        visits.push(Visit::default());
-        lock(&self.pasts).push(VecDeque::new());
-        visits.len() - 1
-    }
-
-    /// Notes what was asked over a connection, and what is answered.
-    fn note(&self, visit: usize, action: &Action, response: &Response) {
-        let mut visits = lock(&self.visits);
-        let visit = &mut visits[visit];
-        match action {
-            Action::Get { .. } | Action::GetMany { .. } | Action::Fields { .. } => {
-                visit.reads += 1;
-                visit.hits += u64::from(*response != Response::Missing);
-            }
-            Action::Say(_) => {}
-            _ => visit.writes += 1,
-        }
-    }
-
-    /// Notes what is before a write.
-    fn remember(&self, visit: usize, past: Vec<Past>) {
-        if self.takes_back > 0 && !past.is_empty() {
-            let own = &mut lock(&self.pasts)[visit];
-            own.push_back(past);
-            if own.len() > self.takes_back {
-                own.pop_front();
-            }
-        }
-    }
-
-    /// A connection has closed.
-    fn close(&self, visit: usize) {
-        let mut map = lock(&self.map);
-        let pasts = std::mem::take(&mut lock(&self.pasts)[visit]);
-        pasts.into_iter().rev().flatten().for_each(|past| map.take_back(past));
-    }
-
-    /// Writes over one connection, and over all.
-    pub(super) fn writes(&self, visit: usize) -> (u64, u64) {
-        let visits = lock(&self.visits);
-        (visits[visit].writes, visits.iter().map(|visit| visit.writes).sum())
     }
 }
 
