@@ -55,7 +55,7 @@ pub(super) struct Shared {
     /// How often all connections were ended.
     hung_up: AtomicU64,
     ends: AtomicBool,
-    /// Writes of a connection that are taken back when it closes: the last so many.
+    /// Writes of a connection that are taken back when it closes, counted from the last.
     pub(super) takes_back: usize,
     /// What was before them, by connection.
     pub(super) pasts: Mutex<Vec<VecDeque<Vec<Past>>>>,
