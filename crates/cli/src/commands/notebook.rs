@@ -42,8 +42,8 @@ impl Notebook {
         Notebook { directory, progress, trial, phase, duration, failed: Vec::new(), left }
     }
 
-    /// Closes the study. Cells that were not run say why: because of `stopped`, if the study ended early, and the cell that stopped
-    /// it for a reason of its own. Of a study that ended before its first trial was finished nothing stays on disk, unless it has left
+    /// Closes the study. Cells that were not run say why: those that could not be run for reasons of their own, others because of
+    /// `stopped`, if the study ended early. Of a study that ended before its first trial was finished nothing stays on disk, unless it has left
     /// something in a store of the user's: then the study says what.
     ///
     /// # Errors
@@ -60,10 +60,8 @@ impl Notebook {
                 })
             });
         }
-        if stopped.is_some() {
-            if !self.directory.has_trials() && self.left.is_empty() {
-                return self.directory.abandon().map(|_| Closed::Nothing);
-            }
+        if stopped.is_some() && !self.directory.has_trials() && self.left.is_empty() {
+            return self.directory.abandon().map(|_| Closed::Nothing);
         }
         if self.directory.study().left != self.left {
             self.directory.amend(|study| study.left = self.left)?;
