@@ -5,7 +5,7 @@ mod common;
 
 use common::Desk;
 use serde_json::Value;
-use testkit::lying::{Knows, LyingServer, Protocol, Unknown};
+use testkit::lying::{Knows, Lie, LyingServer, Protocol, Rule, Target, Unknown, When};
 use testkit::tyrant_server::{Listen, TyrantServer};
 
 /// Of an unrelated script: `crates/jobs/tests/answers`.
@@ -148,4 +148,17 @@ fn keys_are_looked_for_and_cleared_many_a_round_trip_even_where_the_trial_has_on
         assert!((trial..trial + sweep + few).contains(&one), "{scheme}: {one}");
         assert!((3 * trial..3 * (trial + sweep + few)).contains(&three), "{scheme}: {three}");
     }
+}
+
+#[test]
+fn a_server_that_answers_increments_with_less_than_the_truth_is_void_and_not_said_to_have_none() {
+    let rule = Rule::new(Lie::RepeatedNumber, Target::Increments, When::Every(1));
+    let server = LyingServer::start(Protocol::Resp, vec![rule]).unwrap();
+    let ran = common::run_once("counts", &format!("redis://127.0.0.1:{}", server.port()), &["--data", "gen:200:7"]);
+    assert_eq!((ran.verdict(), ran.status), ("void", 1), "{}", ran.said());
+    let (_, example) = ran.why("wrong_number").unwrap_or_else(|| panic!("{}", ran.only()["verdict"]));
+    assert!(example.contains("the count is") && example.contains("must be"), "{example}");
+    let cell = ran.only();
+    assert!(cell["emulated"].as_array().unwrap().is_empty() && cell["store_config"].get("lacks").is_none(), "{cell}");
+    assert_eq!(cell["store_config"]["answers wrongly"], "a counter incremented by 5 answered 4, must be 5");
 }

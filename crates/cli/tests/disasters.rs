@@ -80,6 +80,30 @@ fn a_full_disk_in_the_middle_of_a_job_voids_it_with_the_stores_own_words() {
 }
 
 #[test]
+fn a_store_that_cannot_be_opened_here_is_not_run_with_its_remedy_and_the_others_are_run() {
+    let desk = Desk::new();
+    let words = "run fans -s fjall -s ram --data debian-1k --no-baselines --repeats 1 --warmups 0 --out out";
+    let command = desk.command(words);
+    let line: Vec<String> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_str().unwrap().to_owned())
+        .collect();
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 4096; exec \"$@\"", "sh"]).args(&line);
+    limited.current_dir(desk.path()).env("TMPDIR", desk.path().join("base")).env("NO_COLOR", "1");
+    let ran = desk.finished(limited.output().unwrap());
+    assert_eq!(ran.status, 1, "{}", ran.said());
+    assert_eq!(ran.cell("fjall")["verdict"]["status"], "not_run", "{}", ran.said());
+    let reason = ran.reason("fjall", "not_started");
+    assert!(reason["example"].as_str().unwrap().contains("raise it (ulimit -f)"), "{reason}");
+    assert!(ran.is_ranked("ram") && ran.stdout.contains("ulimit -f"), "{}", ran.said());
+    assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
+    // Bad usage still stops all, and of one store alone nothing is left to run.
+    let ran = Desk::new().run("fans -s fjall,durability=never -s ram --data debian-1k");
+    assert_eq!((ran.status, ran.study.is_none()), (2, true), "{}", ran.said());
+}
+
+#[test]
 fn a_hundred_thousand_clients_of_a_library_share_its_threads_and_the_run_ends() {
     let ran = common::run_once(
         "ycsb",

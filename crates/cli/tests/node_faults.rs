@@ -55,6 +55,36 @@ fn a_server_killed_and_started_again_goes_on_and_failed_operations_have_a_reason
 }
 
 #[test]
+fn a_server_that_comes_back_empty_has_lost_acknowledged_writes_and_that_is_said_first() {
+    let more = ["--set records=1 --set read=0.5 --set update=0.5 --rate 500 --clients 4"];
+    let ran = faulted("redis-unix,durability=none", "6", &more, &["at 2s kill 1", "at 3s restart 1"]);
+    let trial = trial(&ran);
+    assert!(kinds(trial).contains(&"lost_updates"), "{}", trial["verdict"]);
+    assert_eq!(trial["writes"]["lost"], 1, "{}", trial["writes"]);
+    assert!(trial["writes"]["failed_absent"].as_u64().unwrap() > 0, "{}", trial["writes"]);
+    let (said, fault) = ("1 acknowledged write was lost. Of ", "the server was killed at");
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.find(said).unwrap() < text.find(fault).unwrap(), "{text}");
+}
+
+#[test]
+fn appends_that_failed_are_told_from_those_that_were_acknowledged_and_only_these_can_be_lost() {
+    let desk = Desk::new();
+    let words =
+        format!("run {}", common::once("append", "nats,nodes=3", &["--data gen:8000:42 --clients 8 --out out"]));
+    let mut command = desk.command(&words);
+    command.args(["--fault", "at 1s kill 1", "--fault", "at 4s restart 1"]);
+    let ran = desk.finished(command.output().unwrap());
+    let trial = trial(&ran);
+    let writes = &trial["writes"];
+    let missing = |kind: &&str| ["lost_updates", "unexpected_miss"].contains(kind);
+    let lost = writes["lost"].as_u64().unwrap_or_else(|| panic!("{} {}", trial["verdict"], trial["faults"]));
+    assert_eq!(lost > 0, kinds(trial).iter().any(missing), "{writes} {}", trial["verdict"]);
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("acknowledged write"), "{text}");
+}
+
+#[test]
 fn three_nats_servers_go_on_while_one_is_frozen_and_another_killed_and_lose_nothing_acknowledged() {
     let faults = ["at 1s freeze 2 for 1s", "at 3s kill 1", "at 13s restart 1"];
     // A new leader may take two elections of up to nine seconds, where processors are busy.

@@ -126,6 +126,11 @@ impl<'env> Crew<'_, 'env> {
         Ok(outcome)
     }
 
+    /// Ends all sessions; the next phase opens new ones.
+    pub fn renew(&mut self) {
+        self.dismiss();
+    }
+
     /// When the operations of a timed phase of this pace are sent.
     fn arrivals(&self, pace: Pace) -> Arrivals {
         let asked = self.on.settings.arrivals;

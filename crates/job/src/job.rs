@@ -233,6 +233,13 @@ pub trait Trial: Send + Sync {
     /// State for one thread that serves these slots (numbers over the whole trial) in that phase.
     fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_>;
 
+    /// The number of the phase that reads the final state, which is carried out once more over new connections before the verdict: a server
+    /// may take back what it had acknowledged to one that has closed. Called when its turn has come: what that phase found before is
+    /// forgotten then, but for what was wrong. `None`: there is none.
+    fn again(&self) -> Option<usize> {
+        None
+    }
+
     /// The answer, after the last phase, with any reason it found in the final state as a whole (sums, lost updates).
     fn answer(&self) -> (Answer, Vec<Reason>);
 

@@ -41,7 +41,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The study stops, because this cell could not be run.
+    /// This cell could not be run. Where it is not the store's fault as it is here, the study stops.
     fn cell_failed(&mut self, cell: usize, error: &RunError) {
         let _ = (cell, error);
     }

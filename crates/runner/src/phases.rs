@@ -9,8 +9,13 @@ use job::{Phase, Purpose, Trial};
 use measure::Progress;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use store::Store;
+use store::{Store, Threading};
 use study::{CurvePoint, SeriesPoint, Stall};
+
+/// The phase that reads the final state once more.
+const AGAIN: &str = "read again";
+/// How long a server is given to see that connections were closed, before everything is read again.
+const SEEN_CLOSED: Duration = Duration::from_millis(50);
 
 /// Runs the first `count` phases of a trial; true when all were completed.
 pub(crate) fn phases(
@@ -35,28 +40,85 @@ fn run_phases(
     link: &mut dyn Link,
     crew: &mut Crew<'_, '_>,
 ) -> bool {
+    let mut run = Running { store, assignment, bench, link, crew };
+    let phases = trial.phases();
     let mut complete = true;
-    for (index, phase) in trial.phases().iter().enumerate().take(count) {
+    for (index, phase) in phases.iter().enumerate().take(count) {
         if !complete && phase.purpose != Purpose::ReadBack {
             continue;
         }
+        match run.phase(index, phase) {
+            Some(End::Completed) => {}
+            // Nodes failed on purpose, and nothing was answered any more: what can be read by now is read back all the same.
+            Some(End::Unanswered) if endures(assignment) && trial.judges_unfinished() => complete = false,
+            _ => return false,
+        }
+    }
+    // Handles on a library end with every phase anyway.
+    let connects = store.threading() != Threading::PerClient;
+    match trial.phases().len() == count && complete && connects {
+        true => run.again(trial),
+        false => complete,
+    }
+}
+
+/// Whether nodes fail on purpose.
+fn endures(assignment: &Assignment) -> bool {
+    matches!(assignment.settings.outages, Outages::Endure { .. })
+}
+
+/// What running a phase needs.
+struct Running<'a, 'b, 'scope, 'env> {
+    store: &'a dyn Store,
+    assignment: &'a Assignment,
+    bench: &'a Bench<'b>,
+    link: &'a mut dyn Link,
+    crew: &'a mut Crew<'scope, 'env>,
+}
+
+impl Running<'_, '_, '_, '_> {
+    /// Reads the final state once more, over new connections.
+    fn again(&mut self, trial: &dyn Trial) -> bool {
+        let phases = trial.phases();
+        let Some((index, phase)) = trial.again().and_then(|index| Some((index, phases.get(index)?))) else {
+            return true;
+        };
+        self.crew.renew();
+        // A server needs a moment to see that connections were closed.
+        std::thread::sleep(SEEN_CLOSED);
+        self.phase(index, &Phase { name: AGAIN, purpose: Purpose::Work, ..*phase }) == Some(End::Completed)
+    }
+
+    /// Runs a phase; how it ended. `None`: it could not be run, or was not to be.
+    fn phase(&mut self, index: usize, phase: &Phase) -> Option<End> {
+        let Running { store, assignment, bench, link, crew } = self;
         if link.ask(FromWorker::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
-            return false;
+            return None;
         }
         let cpu_s = ProcessUse::now().cpu_s;
         let mut growth =
-            phase.stores.map(|_| Watch::begin(store, &assignment.whereabouts, assignment.settings.deadline));
+            phase.stores.map(|_| Watch::begin(*store, &assignment.whereabouts, assignment.settings.deadline));
         let mut watch = |progress: Progress| {
             if let Some(growth) = &mut growth {
                 growth.look(progress.elapsed);
             }
             link.say(FromWorker::Progress(UnderWay::of(phase), progress));
         };
-        let mut outcome = match crew.run(index, &mut watch) {
+        let patience = Instant::now() + assignment.settings.deadline;
+        let outcome = loop {
+            match crew.run(index, &mut watch) {
+                // A node that is down is no reason not to look: another may take over.
+                Err(_) if phase.name == AGAIN && endures(assignment) && Instant::now() < patience => {
+                    std::thread::sleep(SEEN_CLOSED);
+                }
+                other => break other,
+            }
+        };
+        let mut outcome = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
                 link.say(FromWorker::Broken { phase: phase.name.into(), words: error.to_string() });
-                return false;
+                return None;
             }
         };
         let mut curve = outcome.curve();
@@ -86,14 +148,8 @@ fn run_phases(
             reads_back: phase.purpose == Purpose::ReadBack,
             process_cpu_s: ProcessUse::now().cpu_s - cpu_s,
         })));
-        complete &= end == End::Completed;
-        // Nodes failed on purpose, and nothing was answered any more: what can be read by now is read back all the same.
-        let endured = matches!(assignment.settings.outages, Outages::Endure { .. }) && end == End::Unanswered;
-        if end != End::Completed && !(endured && trial.judges_unfinished()) {
-            return false;
-        }
+        Some(end)
     }
-    complete
 }
 
 /// The stalls of an open loop, with the records stored when they began.

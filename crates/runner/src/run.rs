@@ -8,6 +8,7 @@ use crate::users::UsersStores;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+use store::StoreError;
 use study::Left;
 
 /// How a study ended.
@@ -53,8 +54,10 @@ impl<'a> Trials<'a> {
 /// Runs every trial of the plan that is not in `recorded` (orders of a resumed study, which has `left` something in stores of the
 /// user's), until done or `stop` is set.
 ///
+/// A store that cannot be opened or started here is left out, and the others run.
+///
 /// # Errors
-/// When a store cannot be opened at all, cannot do the job, or a trial cannot be recorded. Finished trials stay recorded.
+/// When no store of the user's can be opened, one cannot do the job, or a trial cannot be recorded. Finished trials stay recorded.
 pub fn run(
     plan: &Plan,
     recorded: &BTreeSet<u32>,
@@ -69,6 +72,7 @@ pub fn run(
     }
     let mut trials = Trials::new(plan, left);
     let start = Instant::now();
+    let mut closed = LeftOut::default();
     for turn in turns {
         if recorded.contains(&turn.order) {
             continue;
@@ -76,9 +80,12 @@ pub fn run(
         if stop.load(Ordering::Relaxed) {
             return Ok(Ending::Interrupted);
         }
+        if closed.has(plan, turn.cell) {
+            continue;
+        }
         if let Some(repeats) = plan.enough(turn.order, start.elapsed()).filter(|_| recorded.is_empty()) {
             observer.rounds_settled(repeats).map_err(RunError::Record)?;
-            return Ok(Ending::Complete);
+            return closed.ending(plan);
         }
         let planned = &plan.cells[turn.cell];
         observer.trial_started(turn.order, total, &planned.label(), turn.warmup);
@@ -86,8 +93,14 @@ pub fn run(
         let finished = match trials.run(planned, position, stop, observer) {
             Ok(finished) => finished,
             Err(error) => {
-                observer.cell_failed(turn.cell, &error);
-                return Err(error);
+                if !is_of_here(&error) {
+                    observer.cell_failed(turn.cell, &error);
+                    return Err(error);
+                }
+                let same = |cell: &usize| plan.cells[*cell].spec == planned.spec;
+                (0..plan.cells.len()).filter(same).for_each(|cell| observer.cell_failed(cell, &error));
+                closed.add(planned.spec.to_string(), error);
+                continue;
             }
         };
         if finished.interrupted {
@@ -95,5 +108,39 @@ pub fn run(
         }
         observer.trial_finished(turn.cell, finished.record, finished.about.as_ref()).map_err(RunError::Record)?;
     }
-    Ok(Ending::Complete)
+    closed.ending(plan)
+}
+
+/// Stores that could not be opened or started here.
+#[derive(Default)]
+struct LeftOut {
+    specs: BTreeSet<String>,
+    first: Option<RunError>,
+}
+
+impl LeftOut {
+    fn add(&mut self, spec: String, error: RunError) {
+        self.specs.insert(spec);
+        self.first.get_or_insert(error);
+    }
+
+    /// Whether this cell's store is one of them.
+    fn has(&self, plan: &Plan, cell: usize) -> bool {
+        !self.specs.is_empty() && self.specs.contains(&plan.cells[cell].spec.to_string())
+    }
+
+    /// The study is complete, unless none of the stores that the user named could be run.
+    fn ending(self, plan: &Plan) -> Result<Ending, RunError> {
+        let ran = (0..plan.cells.len()).any(|cell| !plan.cells[cell].baseline && !self.has(plan, cell));
+        match self.first {
+            Some(error) if !ran => Err(error),
+            _ => Ok(Ending::Complete),
+        }
+    }
+}
+
+/// Whether a store is at fault as it is here and now, and not what the user wrote.
+fn is_of_here(error: &RunError) -> bool {
+    use StoreError::{Io, NotStarted, Open, Session};
+    matches!(error, RunError::Store(NotStarted { .. } | Open { .. } | Session(_) | Io { .. }))
 }

@@ -3,13 +3,13 @@
 //! An adapter declares what servers of its kind can do. One behind a URL may be an older one, a relative, or something else that
 //! speaks the protocol. So every operation declared is tried on it once, on keys of its own that are deleted again: what the server
 //! refuses, does not answer, or hangs up on is taken out of the capabilities, with its words. A wrong answer takes nothing out:
-//! that is for the job and for `check` to find.
+//! that is for the job and for `check` to find, and a number that is wrong is among the facts.
 
 mod questions;
 
 use crate::layered::Layered;
 use crate::{Capabilities, OperationKind, OperationSet, Store, StoreError};
-use questions::{Counters, Questions};
+use questions::{Counters, Questions, Reach};
 use std::collections::BTreeMap;
 
 /// What all keys tried begin with.
@@ -39,12 +39,18 @@ pub fn asked(store: Box<dyn Store>, name: &str) -> Result<Box<dyn Store>, StoreE
         }
     }
     let lost = |lacks: &[(OperationKind, String)], kind| lacks.iter().any(|(lacked, _)| *lacked == kind);
+    let mut wrong = None;
     let mut counter = declared.counter.filter(|_| !lost(&lacks, OperationKind::Increment));
     if let Some(range) = counter.filter(|_| counters == Counters::Among) {
-        counter = questions.bounds(range);
-        if counter.is_none() {
-            let words = "its counters do not reach 2147483647";
-            lacks.extend(together(OperationKind::Increment).iter().map(|kind| (*kind, words.to_owned())));
+        match questions.bounds(range) {
+            Reach::To(found) => counter = Some(found),
+            Reach::Short => {
+                counter = None;
+                let words = "its counters do not reach 2147483647";
+                lacks.extend(together(OperationKind::Increment).iter().map(|kind| (*kind, words.to_owned())));
+            }
+            // Not absent: the job finds it, and says so.
+            Reach::Wrong(words) => wrong = Some(words),
         }
     }
     lacks.sort();
@@ -52,7 +58,7 @@ pub fn asked(store: Box<dyn Store>, name: &str) -> Result<Box<dyn Store>, StoreE
     let native = declared.native.kinds().filter(|kind| !lost(&lacks, *kind)).collect::<Vec<_>>();
     questions.clean();
     let capabilities = Capabilities { native: OperationSet::of(&native), counter, ..declared };
-    Ok(Box::new(Asked { store, capabilities, lacks }))
+    Ok(Box::new(Asked { store, capabilities, lacks, wrong }))
 }
 
 /// Operations none of which is of use without the others.
@@ -71,6 +77,8 @@ struct Asked {
     capabilities: Capabilities,
     /// What it was expected to have, and what it says instead.
     lacks: Vec<(OperationKind, String)>,
+    /// What it answered wrongly: what was asked, answered and expected.
+    wrong: Option<String>,
 }
 
 impl Layered for Asked {
@@ -91,6 +99,9 @@ impl Layered for Asked {
         if !self.lacks.is_empty() {
             let each = self.lacks.iter().map(|(kind, words)| format!("{} ({words})", kind.name()));
             config.insert("lacks".into(), each.collect::<Vec<_>>().join("; "));
+        }
+        if let Some(words) = &self.wrong {
+            config.insert("answers wrongly".into(), words.clone());
         }
     }
 }

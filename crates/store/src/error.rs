@@ -79,6 +79,12 @@ fn remedy(problem: &str) -> Option<&'static str> {
         Some("Correct the name of the host")
     } else if says(&["timed out", "No route to host", "Network is unreachable"]) {
         Some("Correct host and port, or let a firewall pass them")
+    } else if says(&["File too large", "code: 27"]) {
+        Some("A limit on the size of files is in force: raise it (ulimit -f)")
+    } else if says(&["No space left", "code: 28"]) {
+        Some("The disk is full: free some space, or pass --base DIR on another one")
+    } else if says(&["Too many open files", "code: 24"]) {
+        Some("Too many files are open: raise the limit (ulimit -n)")
     } else {
         None
     }
@@ -94,6 +100,8 @@ mod tests {
             ("Connection refused (os error 111)", "start the server, or correct host and port"),
             ("failed to lookup address information: Name or service not known", "name of the host"),
             ("connection timed out", "firewall"),
+            ("FjallError: Io(Os { code: 27, kind: FileTooLarge, message: \"File too large\" })", "ulimit -f"),
+            ("No space left on device (os error 28)", "--base DIR"),
         ] {
             let words = StoreError::open("redis://h:1", problem).to_string();
             assert!(words.starts_with(&format!("redis://h:1: {problem}. ")) && words.contains(remedy), "{words}");

@@ -12,6 +12,7 @@ mod resp;
 mod server;
 mod tyrant;
 mod untruth;
+mod visits;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

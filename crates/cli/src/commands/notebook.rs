@@ -17,8 +17,8 @@ pub struct Notebook {
     phase: String,
     /// How long timed phases last, when time ends them.
     duration: Option<Duration>,
-    /// The cell that stopped the study, and why it could not be run.
-    failed: Option<(usize, Reason)>,
+    /// Cells that could not be run, and why.
+    failed: Vec<(usize, Reason)>,
     /// What stores of the user's hold by now.
     pub left: Vec<Left>,
 }
@@ -39,25 +39,29 @@ impl Notebook {
         let duration = plan.cells.first().and_then(|cell| cell.settings.duration);
         let left = directory.study().left.clone();
         let (trial, phase) = ((0, 0, String::new()), String::new());
-        Notebook { directory, progress, trial, phase, duration, failed: None, left }
+        Notebook { directory, progress, trial, phase, duration, failed: Vec::new(), left }
     }
 
-    /// Closes the study. Cells that were not run say why: because of `stopped`, if the study ended early, and the cell that stopped
-    /// it for a reason of its own. Of a study that ended before its first trial was finished nothing stays on disk, unless it has left
+    /// Closes the study. Cells that were not run say why: those that could not be run for reasons of their own, others because of
+    /// `stopped`, if the study ended early. Of a study that ended before its first trial was finished nothing stays on disk, unless it has left
     /// something in a store of the user's: then the study says what.
     ///
     /// # Errors
     /// It could not be written.
     pub fn close(mut self, stopped: Option<Reason>) -> Result<Closed, DirectoryError> {
-        if let Some(stopped) = stopped {
+        if stopped.is_some() || !self.failed.is_empty() {
             let failed = self.failed;
-            self.directory.explain_unrun(|cell| match &failed {
-                Some((at, why)) if *at == cell => why.clone(),
-                _ => stopped.clone(),
+            self.directory.explain_unrun(|cell| {
+                let own = failed.iter().find(|(at, _)| *at == cell).map(|(_, why)| why);
+                own.or(stopped.as_ref()).cloned().unwrap_or(Reason {
+                    kind: ReasonKind::NoTrial,
+                    count: 1,
+                    example: String::new(),
+                })
             });
-            if !self.directory.has_trials() && self.left.is_empty() {
-                return self.directory.abandon().map(|_| Closed::Nothing);
-            }
+        }
+        if stopped.is_some() && !self.directory.has_trials() && self.left.is_empty() {
+            return self.directory.abandon().map(|_| Closed::Nothing);
         }
         if self.directory.study().left != self.left {
             self.directory.amend(|study| study.left = self.left)?;
@@ -141,7 +145,7 @@ impl Observer for Notebook {
     }
 
     fn cell_failed(&mut self, cell: usize, error: &RunError) {
-        self.failed = Some((cell, error.reason()));
+        self.failed.push((cell, error.reason()));
     }
 
     fn leaves(&mut self, left: Left) -> Result<(), String> {

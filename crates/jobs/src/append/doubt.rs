@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use study::WriteAccount;
 
 /// One record.
-pub type Record = [u8; RECORD_BYTES];
+pub type EventRecord = [u8; RECORD_BYTES];
 
 /// What is not known of one key.
 #[derive(Clone, Debug, Default)]
 pub struct KeyDoubt {
     /// Records whose append failed: each may be there once.
-    failed: Vec<Record>,
+    failed: Vec<EventRecord>,
     /// Records that were never sent, because the value could not be read before: they are not there.
-    unsent: Vec<Record>,
+    unsent: Vec<EventRecord>,
     /// Rewriting: whole values whose put failed. Such a put may take effect late, over others that were acknowledged.
     values: Vec<Vec<u8>>,
     /// Records that were acknowledged and then written over by such a put.
-    overwritten: Vec<Record>,
+    overwritten: Vec<EventRecord>,
     /// Lengths: failed appends that no length has shown to be there.
     unseen: u32,
 }
@@ -27,7 +27,7 @@ pub type Doubts = BTreeMap<u64, KeyDoubt>;
 
 /// How a value is, held against what it must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judged {
+pub enum AppendsFound {
     /// Every record that was acknowledged is there, in order, and of those that failed some. What became of them.
     Explained(WriteAccount),
     /// The same, but for this many acknowledged records, which are lost.
@@ -39,7 +39,7 @@ pub enum Judged {
 impl KeyDoubt {
     /// The append of this record failed; `value`: rewriting, the whole value.
     #[cold]
-    pub fn fails(&mut self, record: Record, value: Option<&[u8]>) {
+    pub fn fails(&mut self, record: EventRecord, value: Option<&[u8]>) {
         self.failed.push(record);
         self.unseen += 1;
         self.values.extend(value.map(<[u8]>::to_vec));
@@ -47,7 +47,7 @@ impl KeyDoubt {
 
     /// The append of this record was never sent.
     #[cold]
-    pub fn skips(&mut self, record: Record) {
+    pub fn skips(&mut self, record: EventRecord) {
         self.unsent.push(record);
     }
 
@@ -64,7 +64,7 @@ impl KeyDoubt {
     /// Rewriting: this value was read before the append of `right`'s last record, of which all but the last were sent before. Where it is that of
     /// a put that failed, what is not in it was written over by it.
     #[cold]
-    pub fn reads(&mut self, value: &[u8], right: &[Record]) {
+    pub fn reads(&mut self, value: &[u8], right: &[EventRecord]) {
         let Some(at) = self.values.iter().position(|known| known == value) else { return };
         self.values.swap_remove(at);
         let (records, _) = value.as_chunks::<RECORD_BYTES>();
@@ -77,7 +77,7 @@ impl KeyDoubt {
     }
 
     /// Holds the value found at the end against the records appended, in order.
-    pub fn judge(&self, value: &[u8], right: &[Record]) -> Judged {
+    pub fn judge(&self, value: &[u8], right: &[EventRecord]) -> AppendsFound {
         let (records, rest) = value.as_chunks::<RECORD_BYTES>();
         let mut doubt = self.clone();
         doubt.reads(value, right);
@@ -95,11 +95,11 @@ impl KeyDoubt {
                 lost += behind as u64;
                 at += behind + 1;
             } else {
-                return Judged::Otherwise;
+                return AppendsFound::Otherwise;
             }
         }
         if !rest.is_empty() {
-            return Judged::Otherwise;
+            return AppendsFound::Otherwise;
         }
         lost += (must.len() - at) as u64;
         let mut absent = doubt.failed.clone();
@@ -109,12 +109,12 @@ impl KeyDoubt {
             failed_absent: (absent.len() + doubt.unsent.len()) as u64,
             failed_present: (doubt.failed.len() - absent.len()) as u64,
         };
-        if lost == 0 { Judged::Explained(account) } else { Judged::Lost(account) }
+        if lost == 0 { AppendsFound::Explained(account) } else { AppendsFound::Lost(account) }
     }
 }
 
 /// Takes each of these records out once, the last first.
-fn take_all(from: &mut Vec<Record>, records: &[Record]) {
+fn take_all(from: &mut Vec<EventRecord>, records: &[EventRecord]) {
     for record in records {
         if let Some(at) = from.iter().rposition(|known| known == record) {
             from.remove(at);
@@ -124,11 +124,11 @@ fn take_all(from: &mut Vec<Record>, records: &[Record]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Judged, KeyDoubt, Record};
+    use super::{AppendsFound, EventRecord, KeyDoubt};
     use study::WriteAccount;
 
-    fn records(numbers: &[u8]) -> Vec<Record> {
-        numbers.iter().map(|&number| [number; size_of::<Record>()]).collect()
+    fn records(numbers: &[u8]) -> Vec<EventRecord> {
+        numbers.iter().map(|&number| [number; size_of::<EventRecord>()]).collect()
     }
 
     fn account(lost: u64, failed_absent: u64, failed_present: u64) -> WriteAccount {
@@ -141,15 +141,15 @@ mod tests {
         let mut doubt = KeyDoubt::default();
         doubt.fails(right[1], None);
         for (found, seen) in [
-            (&[1u8, 3, 4][..], Judged::Explained(account(0, 1, 0))),
-            (&[1, 2, 3, 4], Judged::Explained(account(0, 0, 1))),
-            (&[1, 3, 2, 4], Judged::Explained(account(0, 0, 1))), // it took effect late
-            (&[1, 2, 2, 3, 4], Judged::Otherwise),
-            (&[1, 2, 4], Judged::Lost(account(1, 0, 1))),
-            (&[4], Judged::Lost(account(2, 1, 0))),
-            (&[], Judged::Lost(account(3, 1, 0))),
-            (&[1, 4, 3], Judged::Otherwise),
-            (&[1, 3, 4, 9], Judged::Otherwise),
+            (&[1u8, 3, 4][..], AppendsFound::Explained(account(0, 1, 0))),
+            (&[1, 2, 3, 4], AppendsFound::Explained(account(0, 0, 1))),
+            (&[1, 3, 2, 4], AppendsFound::Explained(account(0, 0, 1))), // it took effect late
+            (&[1, 2, 2, 3, 4], AppendsFound::Otherwise),
+            (&[1, 2, 4], AppendsFound::Lost(account(1, 0, 1))),
+            (&[4], AppendsFound::Lost(account(2, 1, 0))),
+            (&[], AppendsFound::Lost(account(3, 1, 0))),
+            (&[1, 4, 3], AppendsFound::Otherwise),
+            (&[1, 3, 4, 9], AppendsFound::Otherwise),
         ] {
             assert_eq!(doubt.judge(records(found).as_flattened(), &right), seen, "{found:?}");
         }
@@ -160,8 +160,8 @@ mod tests {
         let right = records(&[1, 2]);
         let mut doubt = KeyDoubt::default();
         doubt.skips(right[1]);
-        assert_eq!(doubt.judge(records(&[1]).as_flattened(), &right), Judged::Explained(account(0, 1, 0)));
-        assert_eq!(doubt.judge(records(&[1, 2]).as_flattened(), &right), Judged::Otherwise);
+        assert_eq!(doubt.judge(records(&[1]).as_flattened(), &right), AppendsFound::Explained(account(0, 1, 0)));
+        assert_eq!(doubt.judge(records(&[1, 2]).as_flattened(), &right), AppendsFound::Otherwise);
     }
 
     #[test]
@@ -170,11 +170,11 @@ mod tests {
         let mut doubt = KeyDoubt::default();
         doubt.fails(right[1], Some(records(&[1, 2]).as_flattened()));
         // 3 and 4 were acknowledged on top of 1, then the put of 1 and 2 came.
-        assert_eq!(doubt.judge(records(&[1, 2]).as_flattened(), &right), Judged::Explained(account(0, 0, 1)));
-        assert_eq!(doubt.judge(records(&[1]).as_flattened(), &right), Judged::Lost(account(2, 1, 0)));
+        assert_eq!(doubt.judge(records(&[1, 2]).as_flattened(), &right), AppendsFound::Explained(account(0, 0, 1)));
+        assert_eq!(doubt.judge(records(&[1]).as_flattened(), &right), AppendsFound::Lost(account(2, 1, 0)));
         // It was seen before 4: what was written over then stays so, and it cannot come twice.
         doubt.reads(records(&[1, 2]).as_flattened(), &right[..3]);
-        assert_eq!(doubt.judge(records(&[1, 2, 4]).as_flattened(), &right), Judged::Explained(account(0, 0, 1)));
-        assert_eq!(doubt.judge(records(&[1, 2]).as_flattened(), &right), Judged::Lost(account(1, 0, 1)));
+        assert_eq!(doubt.judge(records(&[1, 2, 4]).as_flattened(), &right), AppendsFound::Explained(account(0, 0, 1)));
+        assert_eq!(doubt.judge(records(&[1, 2]).as_flattened(), &right), AppendsFound::Lost(account(1, 0, 1)));
     }
 }

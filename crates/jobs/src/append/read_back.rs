@@ -1,6 +1,6 @@
 //! Reads every value back and compares it with the one made again from the input.
 
-use super::doubt::{Judged, KeyDoubt};
+use super::doubt::{AppendsFound, KeyDoubt};
 use super::trial::{AppendTrial, Found};
 use data::append::{Event, KEY_BYTES, RECORD_BYTES};
 use job::{Offence, Step, Worker};
@@ -99,15 +99,15 @@ fn explained(trial: &AppendTrial<'_>, found: &mut Found, id: u64, value: &[u8], 
         None => KeyDoubt::default().judge(value, right),
     };
     match judged {
-        Judged::Explained(account) => {
+        AppendsFound::Explained(account) => {
             found.account.merge(account);
             true
         }
-        Judged::Lost(account) => {
+        AppendsFound::Lost(account) => {
             found.account.merge(account);
             false
         }
-        Judged::Otherwise => false,
+        AppendsFound::Otherwise => false,
     }
 }
 

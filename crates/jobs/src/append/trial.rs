@@ -36,6 +36,8 @@ pub struct Found {
     wrong_keys: u64,
     /// What became of the appends.
     pub account: WriteAccount,
+    /// Acknowledged records that were missing when it was read back before.
+    lost_before: u64,
 }
 
 impl Found {
@@ -96,6 +98,12 @@ impl Trial for AppendTrial<'_> {
         }
     }
 
+    fn again(&self) -> Option<usize> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        *found = Found { lost_before: found.account.lost, ..Found::default() };
+        self.keeps.then_some(1)
+    }
+
     fn answer(&self) -> (Answer, Vec<Reason>) {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let events = &self.job.events;
@@ -121,7 +129,9 @@ impl Trial for AppendTrial<'_> {
     }
 
     fn account(&self) -> Option<WriteAccount> {
-        self.keeps.then(|| self.found.lock().unwrap_or_else(PoisonError::into_inner).account)
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let WriteAccount { lost, .. } = found.account;
+        self.keeps.then_some(WriteAccount { lost: lost.max(found.lost_before), ..found.account })
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

@@ -128,6 +128,11 @@ impl Trial for BulkTrial<'_> {
         }
     }
 
+    fn again(&self) -> Option<usize> {
+        self.otherwise.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.stages.iter().position(|stage| matches!(stage, Stage::ReadBack))
+    }
+
     fn answer(&self) -> (Answer, Vec<Reason>) {
         if self.capabilities.keeps == Keeps::Nothing {
             return (Answer::default(), Vec::new());

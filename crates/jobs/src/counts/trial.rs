@@ -38,6 +38,8 @@ pub struct Found {
     pub wrong: BTreeMap<u32, Option<u64>>,
     /// What became of the increments.
     pub account: WriteAccount,
+    /// Acknowledged increments that were missing when it was read back before.
+    pub lost_before: u64,
 }
 
 /// A count takes no more, whatever a store writes it as.
@@ -116,6 +118,12 @@ impl Trial for CountTrial<'_> {
         }
     }
 
+    fn again(&self) -> Option<usize> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        *found = Found { lost_before: found.account.lost, ..Found::default() };
+        self.keeps.then_some(1)
+    }
+
     fn answer(&self) -> (Answer, Vec<Reason>) {
         if !self.keeps {
             return (Answer::default(), Vec::new());
@@ -147,7 +155,9 @@ impl Trial for CountTrial<'_> {
     }
 
     fn account(&self) -> Option<WriteAccount> {
-        self.keeps.then(|| self.found.lock().unwrap_or_else(PoisonError::into_inner).account)
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let WriteAccount { lost, .. } = found.account;
+        self.keeps.then_some(WriteAccount { lost: lost.max(found.lost_before), ..found.account })
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

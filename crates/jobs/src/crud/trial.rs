@@ -64,6 +64,10 @@ impl Trial for CrudTrial<'_> {
         Box::new(Work::new(self, self.stages[phase], slots))
     }
 
+    fn again(&self) -> Option<usize> {
+        self.stages.iter().position(|stage| *stage == Stage::CheckDelete)
+    }
+
     fn answer(&self) -> (Answer, Vec<Reason>) {
         if self.keeps == Keeps::Nothing {
             return (Answer::default(), Vec::new());

@@ -166,6 +166,10 @@ impl Worker for CounterWorker<'_> {
             state.fans = trial.ledger.floor(page);
             return Ok(());
         }
+        // Where a fan was not counted, its partners may have been.
+        if step > 0 && (1..=most).contains(number) && trial.ledger.doubts().contains_key(&page) {
+            return Ok(());
+        }
         if summed {
             answers.offends();
         }

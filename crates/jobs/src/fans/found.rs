@@ -27,6 +27,8 @@ pub struct Found {
     pub account: WriteAccount,
     /// Whether some failed.
     pub in_doubt: bool,
+    /// Acknowledged mentions that were missing when it was read back before.
+    lost_before: u64,
 }
 
 impl Found {
@@ -45,7 +47,18 @@ impl Found {
             first_lost: String::new(),
             account: WriteAccount::default(),
             in_doubt: false,
+            lost_before: 0,
         }
+    }
+
+    /// Nothing read yet for the second time.
+    pub fn again(pages: usize, before: &Found) -> Found {
+        Found { lost_before: before.account.lost, ..Found::new(pages) }
+    }
+
+    /// What became of the mentions.
+    pub fn writes(&self) -> WriteAccount {
+        WriteAccount { lost: self.account.lost.max(self.lost_before), ..self.account }
     }
 
     /// Notes a page: fans, partners by rank (sorted) with counts, key and value bytes. `page_of` gives the page of a

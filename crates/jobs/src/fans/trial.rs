@@ -92,6 +92,12 @@ impl Trial for FansTrial<'_> {
         }
     }
 
+    fn again(&self) -> Option<usize> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        *found = Found::again(self.input.set.pages.len(), &found);
+        (self.checks == Checks::All).then_some(1)
+    }
+
     fn answer(&self) -> (Answer, Vec<Reason>) {
         match self.checks {
             Checks::All => {
@@ -108,7 +114,7 @@ impl Trial for FansTrial<'_> {
     fn account(&self) -> Option<WriteAccount> {
         // Without a policy clients write over each other's work, and what is missing is not the store's.
         let is_known = self.checks == Checks::All && (self.policy != Policy::None || self.variant == Variant::Counters);
-        is_known.then(|| self.found.lock().unwrap_or_else(PoisonError::into_inner).account)
+        is_known.then(|| self.found.lock().unwrap_or_else(PoisonError::into_inner).writes())
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

@@ -106,6 +106,11 @@ impl Trial for GrowTrial<'_> {
         }
     }
 
+    fn again(&self) -> Option<usize> {
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Found::default();
+        (self.keeps == Keeps::Everything).then_some(self.job.plan.phases())
+    }
+
     fn answer(&self) -> (Answer, Vec<Reason>) {
         if self.keeps == Keeps::Nothing {
             return (Answer::default(), Vec::new());

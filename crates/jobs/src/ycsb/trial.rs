@@ -68,6 +68,11 @@ impl Trial for YcsbTrial<'_> {
         }
     }
 
+    fn again(&self) -> Option<usize> {
+        *self.verdicts.lock().unwrap_or_else(PoisonError::into_inner) = Verdicts::default();
+        (self.keeps == Keeps::Everything).then_some(2)
+    }
+
     fn answer(&self) -> (Answer, Vec<Reason>) {
         if self.keeps == Keeps::Nothing {
             return (Answer::default(), Vec::new());

@@ -24,6 +24,17 @@ pub(super) enum Counters {
     Apart,
 }
 
+/// How far counters go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// So far, and this is what they do beyond.
+    To(Counter),
+    /// Not even to 31 bits.
+    Short,
+    /// It counts, and wrongly: what was asked, answered and expected.
+    Wrong(String),
+}
+
 /// A server's refusal in its words.
 type Refusal = String;
 
@@ -127,8 +138,20 @@ impl<'a> Questions<'a> {
         self.ask(&Operation::CompareAndSet { key: fresh, expected: Expected::Absent, value: VALUE }).map(drop)
     }
 
-    /// How far counters really go, and what they do beyond; `None`: not even to 31 bits.
-    pub(super) fn bounds(&mut self, declared: Counter) -> Option<Counter> {
+    /// How far counters really go, and what they do beyond.
+    pub(super) fn bounds(&mut self, declared: Counter) -> Reach {
+        for (by, right) in [(5, 5), (7, 12), (-2, 10)] {
+            match self.count("small", by) {
+                Ok(number) if number != right => {
+                    return Reach::Wrong(format!("a counter incremented by {by} answered {number}, must be {right}"));
+                }
+                _ => {}
+            }
+        }
+        self.reach(declared).map_or(Reach::Short, Reach::To)
+    }
+
+    fn reach(&mut self, declared: Counter) -> Option<Counter> {
         let below = self.count("lower", -1);
         let min = if below == Ok(-1) { declared.min.min(-1) } else { 0 };
         let reached = [declared.max, i64::from(u32::MAX), i64::from(i32::MAX)];

@@ -167,6 +167,18 @@ fn counters_are_declared_as_far_as_they_go_and_with_what_they_do_beyond() {
 }
 
 #[test]
+fn counters_that_answer_less_than_the_truth_are_not_taken_for_absent_and_it_is_said_what_was_asked_answered_and_expected()
+ {
+    let odd = Odd::new(&[], |held, by| Some(held + (by - 1).max(0)));
+    let store = asked(Box::new(odd.clone()), "odd").unwrap();
+    assert_eq!(*store.capabilities(), DECLARED);
+    assert_eq!(store.lacks(OperationKind::Increment), None);
+    let facts = store.facts().unwrap();
+    assert_eq!(facts.config["answers wrongly"], "a counter incremented by 5 answered 4, must be 5");
+    assert!(!facts.config.contains_key("lacks") && odd.is_empty(), "{facts:?}");
+}
+
+#[test]
 fn counters_that_no_delete_would_take_away_are_not_tried() {
     let odd = Odd { apart: true, ..Odd::new(&[], |_, _| None) };
     let store = asked(Box::new(odd.clone()), "odd").unwrap();

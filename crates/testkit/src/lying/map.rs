@@ -18,6 +18,7 @@ pub struct Map {
     last: Vec<u8>,
 }
 
+#[derive(Clone)]
 struct Entry {
     value: Vec<u8>,
     version: u64,
@@ -25,7 +26,44 @@ struct Entry {
     first: Vec<u8>,
 }
 
+/// What a key was.
+pub struct Past {
+    key: Vec<u8>,
+    entry: Option<Entry>,
+    fields: Option<BTreeMap<Vec<u8>, i64>>,
+}
+
 impl Map {
+    /// What the keys are that this writes.
+    pub fn past(&self, action: &Action) -> Vec<Past> {
+        let keys = match action {
+            Action::Put { key, .. } | Action::Append { key, .. } | Action::Delete { key } => vec![key],
+            Action::Add { key, .. } | Action::AddField { key, .. } => vec![key],
+            Action::PutMany { pairs } => pairs.iter().map(|(key, _)| key).collect(),
+            Action::Get { .. } | Action::GetMany { .. } | Action::Fields { .. } | Action::Count | Action::Say(_) => {
+                Vec::new()
+            }
+        };
+        let past = |key: &Vec<u8>| Past {
+            key: key.clone(),
+            entry: self.entries.get(key).cloned(),
+            fields: self.fields.get(key).cloned(),
+        };
+        keys.into_iter().map(past).collect()
+    }
+
+    /// Makes a key what it was.
+    pub fn take_back(&mut self, Past { key, entry, fields }: Past) {
+        match entry {
+            Some(entry) => _ = self.entries.insert(key.clone(), entry),
+            None => _ = self.entries.remove(&key),
+        }
+        match fields {
+            Some(fields) => _ = self.fields.insert(key, fields),
+            None => _ = self.fields.remove(&key),
+        }
+    }
+
     /// Does what is asked, honestly.
     pub fn execute(&mut self, action: &Action) -> Response {
         match action {

@@ -2,12 +2,13 @@
 
 use super::dialect::{Action, Dialect, Parsed, Request, Response};
 use super::line::Line;
-use super::map::Map;
+use super::map::{Map, Past};
 use super::memcached::Memcached;
 use super::resp::Resp;
 use super::tyrant::Tyrant;
 use super::untruth::{due, false_value, is_about_values};
 use super::{Knows, Lie, Protocol, Rule, Told, Visit};
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -39,7 +40,7 @@ enum Address {
 }
 
 pub(super) struct Shared {
-    map: Mutex<Map>,
+    pub(super) map: Mutex<Map>,
     pub(super) rules: Vec<Rule>,
     pub(super) told: Mutex<Vec<Told>>,
     /// Until when it is at work, where it serves [`Lie::InTurn`].
@@ -50,10 +51,14 @@ pub(super) struct Shared {
     /// Times requests were read.
     reads: AtomicU64,
     /// What was asked over each connection, in the order they came.
-    visits: Mutex<Vec<Visit>>,
+    pub(super) visits: Mutex<Vec<Visit>>,
     /// How often all connections were ended.
     hung_up: AtomicU64,
     ends: AtomicBool,
+    /// Writes of a connection that are taken back when it closes, counted from the last.
+    pub(super) takes_back: usize,
+    /// What was before them, by connection.
+    pub(super) pasts: Mutex<Vec<VecDeque<Vec<Past>>>>,
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -66,10 +71,23 @@ impl LyingServer {
     /// # Errors
     /// When there is none.
     pub fn start(protocol: Protocol, rules: Vec<Rule>) -> io::Result<LyingServer> {
-        LyingServer::on_a_port(protocol, rules, None)
+        LyingServer::on_a_port(protocol, rules, None, 0)
     }
 
-    fn on_a_port(protocol: Protocol, rules: Vec<Rule>, knows: Option<Knows>) -> io::Result<LyingServer> {
+    /// Listens on a free port, is honest, and takes the last `writes` writes of each connection back when it closes.
+    ///
+    /// # Errors
+    /// When there is no port.
+    pub fn start_taking_back(protocol: Protocol, writes: usize) -> io::Result<LyingServer> {
+        LyingServer::on_a_port(protocol, Vec::new(), None, writes)
+    }
+
+    fn on_a_port(
+        protocol: Protocol,
+        rules: Vec<Rule>,
+        knows: Option<Knows>,
+        takes_back: usize,
+    ) -> io::Result<LyingServer> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let port = listener.local_addr()?.port();
         let accept = move || {
@@ -78,7 +96,7 @@ impl LyingServer {
             stream.set_read_timeout(Some(TICK))?;
             Ok(Box::new(stream) as Box<dyn Line>)
         };
-        Ok(LyingServer::serve(protocol, rules, knows, Address::Tcp(port), accept))
+        Ok(LyingServer::serve(protocol, rules, knows, takes_back, Address::Tcp(port), accept))
     }
 
     /// Listens on a unix socket.
@@ -92,7 +110,7 @@ impl LyingServer {
             stream.set_read_timeout(Some(TICK))?;
             Ok(Box::new(stream) as Box<dyn Line>)
         };
-        Ok(LyingServer::serve(protocol, rules, None, Address::Unix(path.to_owned()), accept))
+        Ok(LyingServer::serve(protocol, rules, None, 0, Address::Unix(path.to_owned()), accept))
     }
 
     /// Listens on a free port, is honest, speaks RESP, and knows no more than these commands.
@@ -100,13 +118,14 @@ impl LyingServer {
     /// # Errors
     /// When there is no port.
     pub fn start_small(knows: Knows) -> io::Result<LyingServer> {
-        LyingServer::on_a_port(Protocol::Resp, Vec::new(), Some(knows))
+        LyingServer::on_a_port(Protocol::Resp, Vec::new(), Some(knows), 0)
     }
 
     fn serve(
         protocol: Protocol,
         rules: Vec<Rule>,
         knows: Option<Knows>,
+        takes_back: usize,
         address: Address,
         accept: impl Fn() -> io::Result<Box<dyn Line>> + Send + 'static,
     ) -> LyingServer {
@@ -121,6 +140,8 @@ impl LyingServer {
             visits: Mutex::default(),
             hung_up: AtomicU64::new(0),
             ends: AtomicBool::new(false),
+            takes_back,
+            pasts: Mutex::default(),
         });
         let for_thread = Arc::clone(&shared);
         let listening = std::thread::spawn(move || {
@@ -131,10 +152,13 @@ impl LyingServer {
                 }
                 let shared = Arc::clone(&for_thread);
                 let visit = shared.admit();
-                connections.push(std::thread::spawn(move || match protocol {
-                    Protocol::Resp => converse(&Resp { knows }, line, visit, &shared),
-                    Protocol::Memcached => converse(&Memcached, line, visit, &shared),
-                    Protocol::Tyrant => converse(&Tyrant, line, visit, &shared),
+                connections.push(std::thread::spawn(move || {
+                    match protocol {
+                        Protocol::Resp => converse(&Resp { knows }, line, visit, &shared),
+                        Protocol::Memcached => converse(&Memcached, line, visit, &shared),
+                        Protocol::Tyrant => converse(&Tyrant, line, visit, &shared),
+                    }
+                    shared.close(visit);
                 }));
                 connections.retain(|connection| !connection.is_finished());
             }
@@ -172,35 +196,6 @@ impl LyingServer {
     pub fn hang_up(&self) {
         self.shared.hung_up.fetch_add(1, Ordering::Relaxed);
         std::thread::sleep(5 * TICK);
-    }
-}
-
-impl Shared {
-    /// The number of a new connection.
-    fn admit(&self) -> usize {
-        let mut visits = lock(&self.visits);
-        visits.push(Visit::default());
-        visits.len() - 1
-    }
-
-    /// Notes what was asked over a connection, and what is answered.
-    fn note(&self, visit: usize, action: &Action, response: &Response) {
-        let mut visits = lock(&self.visits);
-        let visit = &mut visits[visit];
-        match action {
-            Action::Get { .. } | Action::GetMany { .. } | Action::Fields { .. } => {
-                visit.reads += 1;
-                visit.hits += u64::from(*response != Response::Missing);
-            }
-            Action::Say(_) => {}
-            _ => visit.writes += 1,
-        }
-    }
-
-    /// Writes over one connection, and over all.
-    pub(super) fn writes(&self, visit: usize) -> (u64, u64) {
-        let visits = lock(&self.visits);
-        (visits[visit].writes, visits.iter().map(|visit| visit.writes).sum())
     }
 }
 
@@ -310,6 +305,7 @@ fn answer<D: Dialect>(
 ) -> Course {
     let (mut truth, lie) = {
         let mut map = lock(&shared.map);
+        shared.remember(visit, if shared.takes_back > 0 { map.past(action) } else { Vec::new() });
         let drops = due(action, visit, shared, |lie| lie == Lie::DropsPut);
         let mut truth = if drops.is_some() { Response::Done } else { map.execute(action) };
         let mut lies = None;
