@@ -95,8 +95,8 @@ fn replies_are_read_as_the_server_means_them_and_only_when_they_are_whole() {
     let cases = [
         (Direct, Put, to_inbox("", r#"{"stream":"KV_b", "seq":1}"#), "Done"),
         (Direct, Put, to_inbox("", &error(400, 10077)), "Refused(\"words\")"),
-        (Direct, Put, to_inbox("", &error(503, 10008)), "ConnectionLost(\"words\")"),
-        (Direct, Put, to_inbox("NATS/1.0 503\r\n\r\n", ""), "ConnectionLost(\"503"),
+        (Direct, Put, to_inbox("", &error(503, 10008)), "Unknown(\"words\")"),
+        (Direct, Put, to_inbox("NATS/1.0 503\r\n\r\n", ""), "NotConnected(\"503"),
         (Direct, Put, to_inbox("", "v"), "Refused(\"a value longer"),
         (Direct, Put, to_inbox("", "k"), "Refused(\"a key over"),
         (Direct, CompareAndSet, to_inbox("", r#"{"stream":"KV_b","seq":2}"#), "Done"),
@@ -120,7 +120,6 @@ fn replies_are_read_as_the_server_means_them_and_only_when_they_are_whole() {
         // Time may have run out, or a copy failed, behind a message that is stored.
         (Direct, Put, to_inbox("", &error(503, 10077)), "Unknown(\"words\")"),
         (Direct, Delete, to_inbox("", &error(500, 10110)), "Unknown(\"words\")"),
-        (Direct, Put, to_inbox("NATS/1.0 503\r\n\r\n", ""), "NotConnected"),
         (Direct, Put, b"-ERR 'Permissions Violation for Publish to \"$KV.b.k\"'\r\n".to_vec(), "Refused(\"Permissions"),
         (Direct, Put, b"-ERR 'Stale Connection'\r\n".to_vec(), "ConnectionLost(\"Stale Connection\")"),
     ];
