@@ -27,8 +27,8 @@ impl Stop {
 
     /// Whether it concerns everything that was in flight, and not one answer.
     pub fn is_breakdown(&self) -> bool {
-        use ReasonKind::{ConnectionLost, Deadline, Protocol};
-        matches!(self, Stop::Failed(Reason { kind: ConnectionLost | Deadline | Protocol, .. }))
+        use ReasonKind::{ConnectionLost, Deadline, NotConnected, Protocol};
+        matches!(self, Stop::Failed(Reason { kind: ConnectionLost | NotConnected | Deadline | Protocol, .. }))
     }
 }
 

@@ -32,6 +32,8 @@ enum Bug {
     MissIsLastHit,
     /// Deleting says that it was there, always.
     DeletesEverything,
+    /// Deleting looks first and deletes then.
+    DeletesInTwoSteps,
     /// A shorter value leaves the end of the longer one behind.
     LeavesTail,
     /// Compare-and-set compares nothing.
@@ -188,6 +190,14 @@ impl SyncStore for Handle {
             Operation::Delete { key } => {
                 let key = self.key(key);
                 let mut data = shared.lock().unwrap();
+                if self.bug == Bug::DeletesInTwoSteps && data.values.contains_key(&key) {
+                    drop(data);
+                    std::thread::yield_now();
+                    data = shared.lock().unwrap();
+                    data.order.retain(|known| *known != key);
+                    data.values.remove(&key);
+                    return Reply::Done;
+                }
                 data.order.retain(|known| *known != key);
                 let there = data.values.remove(&key).is_some() || data.counters.remove(&key).is_some();
                 let there = there || data.fields.remove(&key).is_some();
@@ -387,6 +397,12 @@ fn compare_and_set_that_does_not_compare_or_not_at_once_is_caught() {
     let report = check(Bug::SwapsInTwoSteps);
     let counting = report.failures().find(|(case, _)| case.starts_with("16 clients count")).unwrap().1;
     assert_eq!(counting.kind, ReasonKind::LostUpdates, "{counting:?}");
+}
+
+#[test]
+fn a_delete_that_several_clients_hear_of_is_caught() {
+    let case = "of 16 clients that delete one key";
+    assert_caught(Bug::DeletesInTwoSteps, case, ReasonKind::WrongReply, ":deleted in round ", "of 16 clients heard");
 }
 
 #[test]

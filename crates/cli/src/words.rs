@@ -13,6 +13,11 @@ pub fn job() -> Hinted {
     Hinted(|| jobs::all().map(|job| job.name).collect())
 }
 
+/// Names of example scripts; no other text may stand there.
+pub fn example() -> clap::builder::PossibleValuesParser {
+    script::EXAMPLES.iter().map(|example| example.name).collect::<Vec<_>>().into()
+}
+
 /// Names of stores; specs begin with one.
 pub fn store() -> Hinted {
     Hinted(|| stores::all().map(|store| store.name).collect())

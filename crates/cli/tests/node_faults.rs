@@ -27,7 +27,8 @@ fn kinds(trial: &Value) -> Vec<&str> {
 
 #[test]
 fn a_server_frozen_for_a_second_shows_a_gap_of_a_second_and_voids_nothing() {
-    let ran = faulted("redis-unix", "4", &["--rate", "500"], &["at 1s freeze 1 for 1s"]);
+    // Longer than that no operation waits, so none fails.
+    let ran = faulted("redis-unix", "4", &["--rate", "500", "--timeout", "5s"], &["at 1s freeze 1 for 1s"]);
     let trial = trial(&ran);
     let fault = &trial["faults"][0];
     let gap_s = fault["longest_gap_s"].as_f64().unwrap();
@@ -108,6 +109,82 @@ fn a_replica_takes_over_from_a_master_killed_soon_after_the_start_and_a_node_is_
     assert!(killed["longest_gap_s"].as_f64().unwrap() < 8.0, "{killed}");
     assert!(added.get("problem").is_none() && added["until_s"].as_f64().unwrap() > 4.0, "{added}");
     assert!(kinds(trial).contains(&"failed_in_fault"), "{}", trial["verdict"]);
+}
+
+#[test]
+fn a_frozen_master_is_left_when_its_replica_takes_over_and_everything_is_read_back() {
+    let more = ["--rate", "300", "--clients", "6"];
+    let ran = faulted("redis-cluster,replicas=1,node-timeout=500", "14", &more, &["at 1s freeze 1 for 12s"]);
+    let trial = trial(&ran);
+    let frozen = &trial["faults"][0];
+    assert!(frozen["failed_operations"].as_u64().unwrap() > 0, "{frozen}");
+    assert_eq!(kinds(trial).iter().filter(|kind| **kind == "failed_in_fault").count(), 1, "{}", trial["verdict"]);
+    assert!(!kinds(trial).iter().any(|kind| ["deadline", "connection_lost", "not_sent", "wrong_value"].contains(kind)));
+    // It was frozen for 12 s; its keys had answers long before.
+    let (dark_s, share) = (frozen["longest_dark_s"].as_f64().unwrap(), frozen["dark_share"].as_f64().unwrap());
+    assert!((0.3..9.0).contains(&dark_s) && share > 0.3, "{frozen}");
+    assert!(trial["dark"].as_array().unwrap().iter().any(|dark| dark["share"].as_f64().unwrap() < 0.4), "{trial}");
+    assert_eq!(trial["read_back"]["records"], 1000, "{}", trial["read_back"]);
+}
+
+#[test]
+fn while_one_master_is_frozen_and_another_dead_the_trial_goes_on_long_before_the_deadline() {
+    let more = ["--rate", "300", "--clients", "12", "--deadline", "30s"];
+    let store = "redis-cluster,nodes=5,replicas=1,node-timeout=500";
+    let ran = faulted(store, "14", &more, &["at 1s freeze 1 for 12s", "at 1s kill 2"]);
+    let trial = trial(&ran);
+    assert!(trial["faults"][1]["longest_dark_s"].as_f64().unwrap() < 11.0, "{}", trial["faults"]);
+    let answered = |from_s: f64| {
+        let series = trial["series"].as_array().unwrap().iter();
+        let later = series.filter(|point| point["at_s"].as_f64().unwrap() > from_s);
+        later.map(|point| point["operations"].as_i64().unwrap() - point["errors"].as_i64().unwrap_or(0)).sum::<i64>()
+    };
+    assert!(answered(1.0) > 3000, "of 3900 due after the faults {} were answered", answered(1.0));
+    assert_eq!(trial["read_back"]["records"], 1000, "{}", trial["read_back"]);
+}
+
+#[test]
+fn a_server_that_is_frozen_takes_its_timeout_per_operation_and_the_trial_goes_on_with_any_driver() {
+    // A codec of kvtrial's own, a driver of tokio's, and kvtrial's own spreading over both.
+    for store in ["redis-unix", "etcd,nodes=3", "redis-unix,nodes=2"] {
+        let more = ["--rate", "200", "--clients", "4", "--timeout", "300ms"];
+        let ran = faulted(store, "6", &more, &["at 1s freeze 1 for 2s"]);
+        let trial = trial(&ran);
+        let frozen = &trial["faults"][0];
+        assert!(frozen["failed_operations"].as_u64().unwrap() > 0, "{store}: {frozen}");
+        assert!(kinds(trial).contains(&"failed_in_fault"), "{store}: {}", trial["verdict"]);
+        assert!(
+            !kinds(trial).iter().any(|kind| ["deadline", "connection_lost", "wrong_value"].contains(kind)),
+            "{store}"
+        );
+        assert_eq!(trial["read_back"]["records"], 1000, "{store}: {}", trial["read_back"]);
+        let last = trial["series"].as_array().unwrap().last().unwrap();
+        assert!(last["at_s"].as_f64().unwrap() > 5.0, "{store}: {last}");
+    }
+}
+
+#[test]
+fn everything_is_read_back_after_a_phase_that_ended_because_nothing_was_answered_any_more() {
+    let more = ["--rate", "300", "--timeout", "300ms", "--deadline", "2s"];
+    let ran = faulted("redis-unix", "30", &more, &["at 1s freeze 1 for 5s"]);
+    let trial = trial(&ran);
+    let timed_s = trial["series"].as_array().unwrap().last().unwrap()["at_s"].as_f64().unwrap();
+    assert!(timed_s < 20.0, "it went on for {timed_s} s, though nothing was answered for five");
+    assert!(kinds(trial).contains(&"failed_in_fault") && kinds(trial).contains(&"not_sent"), "{}", trial["verdict"]);
+    assert!(!kinds(trial).iter().any(|kind| ["connection_lost", "wrong_value", "lost_updates"].contains(kind)));
+    assert_eq!(trial["read_back"]["records"], 1000, "{}", trial["read_back"]);
+}
+
+#[test]
+fn fans_has_its_known_digest_though_a_master_is_killed_before_anybody_is_connected_to_it() {
+    let desk = Desk::new();
+    let store = "redis-cluster,replicas=1,node-timeout=500";
+    let words = format!("run {}", common::once("fans", store, &["--data debian-1k --clients 8 --out out"]));
+    let ran = desk.finished(desk.command(&words).args(["--fault", "at 0s kill 1"]).output().unwrap());
+    let cell = ran.only();
+    assert_ne!(ran.verdict(), "void", "{}", ran.said());
+    let alone = common::run_once("fans", "ram", &["--data debian-1k"]);
+    assert_eq!(cell["answer"]["digest"], alone.only()["answer"]["digest"], "{}", ran.said());
 }
 
 #[test]

@@ -24,6 +24,15 @@ pub const KNOWN: [(&str, &str); 3] = [
     ("gen:N:SEED", "N generated profiles with the skew of the original of 2009"),
 ];
 
+/// The bytes of a data set shipped with the program, and how many lines of it are meant.
+pub fn shipped(name: &str) -> Option<(&'static [u8], usize)> {
+    match name {
+        "debian-10k" => Some((DEBIAN_10K, usize::MAX)),
+        "debian-1k" => Some((DEBIAN_10K, 1000)),
+        _ => None,
+    }
+}
+
 /// Profiles with their pages as numbers. A page is named once in memory; a profile names each page once.
 #[derive(Default)]
 pub struct FanSet {

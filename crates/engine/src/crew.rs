@@ -1,24 +1,28 @@
 //! The client threads of a trial, and the phases they run.
 
+use crate::dark::Lights;
 use crate::growth::{Gaps, Growth};
 use crate::lane::{Lane, Signals};
 use crate::outcome::{End, Outcome};
 use crate::phase::{ThreadEnd, gather, shares, whole};
 use crate::pulse::{Pulse, Pulses};
 use crate::schedule::Schedule;
-use crate::settings::{Arrivals, Settings};
+use crate::settings::{Arrivals, Outages, Settings};
 use crate::starting_line::{Start, StartingLine};
 use job::{Pace, Phase, Trial};
 use measure::{Clock, thread_cpu};
 use measure::{Live, Progress};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 use store::{Reply, Session, SessionPlan, Sink, Slot, Store, StoreError, Threading, Until};
+
+/// How soon a store that cannot be reached is tried again.
+const OPEN_AGAIN: Duration = Duration::from_millis(50);
 
 const NOT_STARTED: &str = "another client could not be opened";
 
@@ -117,7 +121,7 @@ impl<'env> Crew<'_, 'env> {
         }
         let ends = ends.into_iter().collect::<Result<Vec<ThreadEnd>, StoreError>>()?;
         let operations = phase.and_then(|phase| phase.operations);
-        let outcome = gather(ends, &settings, operations, &clock);
+        let outcome = gather(ends, &settings, operations, meeting.lights.get(), &clock);
         self.rates.insert(index, outcome.counts.operations as f64 / outcome.elapsed.as_secs_f64().max(1e-9));
         Ok(outcome)
     }
@@ -188,12 +192,14 @@ struct Meeting {
     line: StartingLine,
     live: Live,
     pulses: Vec<Pulse>,
+    /// Known when the first session is open.
+    lights: OnceLock<Lights>,
 }
 
 impl Meeting {
     fn of(threads: u32) -> Meeting {
         let pulses = (0..threads).map(|_| Pulse::default()).collect();
-        Meeting { line: StartingLine::default(), live: Live::default(), pulses }
+        Meeting { line: StartingLine::default(), live: Live::default(), pulses, lights: OnceLock::new() }
     }
 }
 
@@ -277,8 +283,8 @@ fn carry_out(
         }
         none => {
             let longest = store.capabilities().max_value_bytes as u64;
-            let opened = store.believing_session(plan, trial.largest_reply_bytes().unwrap_or(longest))?;
-            none.insert(opened)
+            let largest = trial.largest_reply_bytes().unwrap_or(longest);
+            none.insert(open(store, plan, largest, &settings, stop)?)
         }
     };
     let before = session.reconnected();
@@ -287,7 +293,13 @@ fn carry_out(
     let gaps_are = if schedule.is_none() { Gaps::Waiting } else { Gaps::Paced };
     let growth = Growth::new(&Clock::get(), records, threads, gaps_are);
     let pulse = &meeting.pulses[number];
-    let signals = Signals { stop, live: &meeting.live, pulse };
+    let timed = trial.phases().get(index).is_some_and(|phase| phase.timed);
+    let watched = timed && matches!(settings.outages, Outages::Endure { .. });
+    let lights = watched.then(|| {
+        let clock = Clock::get();
+        meeting.lights.get_or_init(|| Lights::of(session.parts(), &clock, clock.now()))
+    });
+    let signals = Signals { stop, live: &meeting.live, pulse, lights };
     let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), &settings, schedule, signals, growth);
     if mark.ready() == Start::Abort {
         return Err(StoreError::Session(NOT_STARTED.into()));
@@ -311,9 +323,34 @@ fn carry_out(
         histograms: std::mem::take(&mut lane.books.histograms),
         series: lane.books.series,
         growth: lane.growth,
+        gaps: lane.gaps,
         offences: std::mem::take(&mut lane.books.offences),
         reconnected: session.reconnected() - before,
     })
+}
+
+/// Opens a session. Where outages are endured, a store that cannot be reached is tried again until the deadline: another node may be about to
+/// take over.
+fn open(
+    store: &dyn Store,
+    plan: SessionPlan,
+    largest_reply_bytes: u64,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Box<dyn Session>, StoreError> {
+    let deadline = Instant::now() + settings.deadline;
+    loop {
+        match store.believing_session(plan, largest_reply_bytes) {
+            Err(StoreError::Open { .. })
+                if matches!(settings.outages, Outages::Endure { .. })
+                    && Instant::now() < deadline
+                    && !stop.load(Ordering::Relaxed) =>
+            {
+                std::thread::sleep(OPEN_AGAIN);
+            }
+            opened => return opened,
+        }
+    }
 }
 
 /// Lets an idle session see what became of its connections, so that one the server closed meanwhile is opened again instead of failing

@@ -4,13 +4,14 @@ mod closed;
 mod open;
 mod replies;
 
+use crate::dark::{Gap, Lights, NO_PART};
 use crate::growth::Growth;
 use crate::outcome::End;
 use crate::pulse::Pulse;
 use crate::schedule::Schedule;
 use crate::settings::{Outages, Settings};
 use job::Books;
-use job::{Think, Worker};
+use job::{Arriving, Think, Worker};
 use measure::Live;
 use measure::Series;
 use measure::{Clock, Ticks};
@@ -19,7 +20,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use store::{Failure, OperationKind, Reply, Session, Slot, StoreError, Until};
+use store::{Failure, Operation, OperationKind, Reply, Session, Slot, StoreError, Until};
 
 /// Consecutive lost connections after which a store is given up, if the deadline has not passed before.
 const GIVE_UP_AFTER: u32 = 200;
@@ -35,6 +36,15 @@ struct InFlight {
     flight: Flight,
     sent: Ticks,
     due: Ticks,
+    /// The part of the key space, where darkness is watched.
+    part: u16,
+}
+
+impl InFlight {
+    /// How long it has waited.
+    fn waited(&self, now: Ticks) -> Ticks {
+        if self.flight == Flight::Nothing || self.sent == 0 { 0 } else { now.saturating_sub(self.sent) }
+    }
 }
 
 /// What a slot has in flight.
@@ -51,6 +61,8 @@ pub(crate) struct Signals<'a> {
     pub(crate) live: &'a Live,
     /// This thread's signs of life.
     pub(crate) pulse: &'a Pulse,
+    /// Where nodes fail on purpose.
+    pub(crate) lights: Option<&'a Lights>,
 }
 
 /// One thread's loop.
@@ -62,7 +74,11 @@ pub(crate) struct Lane<'a> {
     every: u32,
     until_timed: u32,
     chained: bool,
+    /// What is due under open loop.
+    arrivals: Arriving,
     deadline: Ticks,
+    /// What an operation may take; less than the deadline where outages are endured.
+    timeout: Ticks,
     /// Under open loop: until when what was due within the time may still be sent.
     deadline_end: Ticks,
     spin: Ticks,
@@ -93,6 +109,7 @@ pub(crate) struct Lane<'a> {
 
     pub(crate) books: Books<'a>,
     pub(crate) growth: Growth,
+    pub(crate) gaps: Vec<Gap>,
 }
 
 impl<'a> Lane<'a> {
@@ -105,13 +122,22 @@ impl<'a> Lane<'a> {
         growth: Growth,
     ) -> Lane<'a> {
         let clock = Clock::get();
-        let idle = InFlight { kind: OperationKind::Get, timed: false, flight: Flight::Nothing, sent: 0, due: 0 };
+        let idle = InFlight {
+            kind: OperationKind::Get,
+            timed: false,
+            flight: Flight::Nothing,
+            sent: 0,
+            due: 0,
+            part: NO_PART,
+        };
         Lane {
             chained: job.think() == Think::Free,
+            arrivals: job.arrivals(),
             job,
             every: settings.timing.one_in(),
             until_timed: settings.timing.one_in(),
             deadline: clock.ticks(settings.deadline),
+            timeout: clock.ticks(settings.timeout()),
             deadline_end: Ticks::MAX,
             spin: clock.ticks(SPIN),
             tick: clock.ticks(TICK),
@@ -128,7 +154,7 @@ impl<'a> Lane<'a> {
             next_scan: 0,
             give_up_after: match settings.outages {
                 Outages::GiveUp => GIVE_UP_AFTER,
-                Outages::Endure => u32::MAX,
+                Outages::Endure { .. } => u32::MAX,
             },
             lost_end: Ticks::MAX,
             published: 0,
@@ -137,6 +163,7 @@ impl<'a> Lane<'a> {
             books: Books::new(Series::new(&clock, 0), signals.live),
             signals,
             growth,
+            gaps: Vec::new(),
             clock,
         }
     }
@@ -182,10 +209,10 @@ impl<'a> Lane<'a> {
         }
         self.ready.extend(self.waiting.drain(..));
         self.now = self.clock.now();
-        if self.is_lost() {
-            return Ok(Some(End::Unanswered));
-        }
-        if self.now >= self.next_scan && self.deadline_passed() {
+        if self.is_lost() || self.now >= self.next_scan && self.too_long(session) {
+            if self.timeout < self.deadline {
+                self.fail_in_flight(|_| true); // what is read back then is held against what may have happened
+            }
             return Ok(Some(End::Unanswered));
         }
         if self.schedule.is_some() {
@@ -249,26 +276,44 @@ impl<'a> Lane<'a> {
         Until::At(self.clock.instant(at))
     }
 
-    /// Looks for operations without a reply for too long; the job hears of each.
+    /// Looks for operations that have had their time. Where that is less than the deadline they fail, and the phase goes on; true when one
+    /// has waited for as long as any may. The job hears of each.
     #[cold]
-    fn deadline_passed(&mut self) -> bool {
-        self.next_scan = self.now + self.tick.min(self.deadline / 4 + 1);
-        let mut passed = false;
+    fn too_long(&mut self, session: &mut dyn Session) -> bool {
+        self.next_scan = self.now + self.tick.min(self.timeout / 4 + 1);
+        let now = self.now;
+        if self.timeout < self.deadline {
+            for slot in 0..self.in_flight.len() {
+                if self.in_flight[slot].waited(now) > self.timeout {
+                    session.abandon(slot as Slot, self); // where it cannot, the deadline still ends the phase
+                }
+            }
+        }
+        let deadline = self.deadline;
+        self.fail_in_flight(|state| state.waited(now) > deadline)
+    }
+
+    /// Fails what is in flight, as far as it `is_over`; whether there was any.
+    #[cold]
+    fn fail_in_flight(&mut self, is_over: impl Fn(&InFlight) -> bool) -> bool {
+        let mut any = false;
         for slot in 0..self.in_flight.len() {
             let state = self.in_flight[slot];
-            if state.flight != Flight::Nothing && state.sent != 0 && self.now.saturating_sub(state.sent) > self.deadline
-            {
+            if state.flight != Flight::Nothing && is_over(&state) {
                 self.in_flight[slot].flight = Flight::Nothing;
                 self.active -= 1;
+                if let Some(lights) = self.signals.lights {
+                    lights.failed(state.part, state.sent);
+                }
                 let reply = Reply::Failed(Failure::Deadline);
                 match state.flight {
                     Flight::Check => self.checked(slot as Slot, &reply),
                     _ => self.complete(slot as Slot, state.kind, &reply),
                 }
-                passed = true;
+                any = true;
             }
         }
-        passed
+        any
     }
 
     /// Lets the watcher know how far this thread is.
@@ -279,5 +324,14 @@ impl<'a> Lane<'a> {
             self.signals.live.add_operations(new);
             self.published = self.books.counts.operations;
         }
+    }
+}
+
+/// The part of the key space an operation is in, where that is asked for.
+#[inline]
+fn part_of(lights: Option<&Lights>, session: &dyn Session, operation: &Operation<'_>) -> u16 {
+    match (lights, operation.key()) {
+        (Some(_), Some(key)) => session.part(key),
+        _ => NO_PART,
     }
 }

@@ -6,6 +6,7 @@
 //! What never lives here: a particular store or job, starting processes, statistics over trials, printing.
 
 mod crew;
+mod dark;
 mod growth;
 mod lane;
 mod outcome;
@@ -16,6 +17,7 @@ mod settings;
 mod starting_line;
 
 pub use crew::{Crew, run_phase};
+pub use dark::Darkness;
 pub use growth::Grown;
 pub use outcome::{End, Outcome};
 pub use settings::{Arrivals, Outages, Settings, Timing};

@@ -1,5 +1,6 @@
 //! What a phase did.
 
+use crate::dark::Darkness;
 use crate::growth::Grown;
 use job::Offences;
 use measure::{Counts, Histograms, Timeline};
@@ -35,6 +36,8 @@ pub struct Outcome {
     pub timeline: Timeline,
     /// What each thread saw of the store's growth, when the trial's growth is watched.
     pub growth: Vec<Grown>,
+    /// Times in which a part of the key space had no answers, where nodes fail on purpose.
+    pub dark: Vec<Darkness>,
     /// What was wrong.
     pub offences: Offences,
     /// CPU time of the client threads.
@@ -59,6 +62,7 @@ impl Outcome {
         self.histograms.merge(&other.histograms);
         self.timeline.merge(other.timeline);
         self.growth.extend(other.growth);
+        self.dark.extend(other.dark);
         self.offences.merge(other.offences);
         self.client_cpu += other.client_cpu;
         self.thread_load = self.thread_load.max(other.thread_load);

@@ -1,5 +1,6 @@
 //! A phase over its threads: how clients are shared out among them, and how what they did becomes one outcome.
 
+use crate::dark::{Gap, Lights};
 use crate::growth::Growth;
 use crate::outcome::{End, Outcome};
 use crate::schedule::Schedule;
@@ -44,6 +45,7 @@ pub(crate) struct ThreadEnd {
     pub(crate) histograms: Histograms,
     pub(crate) series: Series,
     pub(crate) growth: Growth,
+    pub(crate) gaps: Vec<Gap>,
     pub(crate) offences: Offences,
     pub(crate) cpu: Duration,
     pub(crate) run_delay: Duration,
@@ -78,10 +80,18 @@ fn not_sent(ends: &[ThreadEnd], settings: &Settings, operations: Option<u64>, st
     }
 }
 
-pub(crate) fn gather(ends: Vec<ThreadEnd>, settings: &Settings, operations: Option<u64>, clock: &Clock) -> Outcome {
+pub(crate) fn gather(
+    mut ends: Vec<ThreadEnd>,
+    settings: &Settings,
+    operations: Option<u64>,
+    lights: Option<&Lights>,
+    clock: &Clock,
+) -> Outcome {
     let begin = ends.iter().map(|end| end.start).min().unwrap_or(0);
     let stop = ends.iter().map(|end| end.stop).max().unwrap_or(0);
     let mut outcome = Outcome::default();
+    let gaps = ends.iter_mut().flat_map(|end| std::mem::take(&mut end.gaps)).collect();
+    outcome.dark = lights.map(|lights| lights.seen(gaps, clock, begin, stop)).unwrap_or_default();
     outcome.counts.not_sent = not_sent(&ends, settings, operations, stop);
     ends.into_iter().for_each(|end| outcome.merge(end.seen(clock, begin)));
     outcome
@@ -98,6 +108,7 @@ impl ThreadEnd {
             counts: self.counts,
             histograms: self.histograms,
             timeline: self.series.seen(clock),
+            dark: Vec::new(),
             growth: if self.growth.watches() { vec![self.growth.seen(clock, begin)] } else { Vec::new() },
             offences: self.offences,
             client_cpu: self.cpu,

@@ -44,8 +44,12 @@ impl Timing {
 pub enum Outages {
     /// The store is given up after many in a row, or after the deadline.
     GiveUp,
-    /// Only after the deadline: nodes are taken down on purpose.
-    Endure,
+    /// Nodes are taken down on purpose: an operation that takes longer than its time fails, its connection is given up, and the phase goes
+    /// on. The store is given up when nothing was answered within the deadline.
+    Endure {
+        /// What an operation may take.
+        timeout: Duration,
+    },
 }
 
 /// Deadlines of one operation that a request to the store as a whole may take: it touches every record.
@@ -65,7 +69,8 @@ pub struct Settings {
     /// Timed phases last this long; `None`: until the job has no more to do. A closed loop stops sending then. Under open loop what was
     /// due within the time is still sent, for at most another `deadline`; what even then was not sent is counted.
     pub duration: Option<Duration>,
-    /// Longest wait for any reply; then the phase ends and the trial is void.
+    /// Longest wait for any reply; then the phase ends and the trial is void. Of a store whose outages are endured: the longest time without
+    /// a good one.
     pub deadline: Duration,
     /// What is done when connections are lost.
     pub outages: Outages,
@@ -95,6 +100,14 @@ impl Settings {
     /// Clients times pipeline.
     pub fn slots(&self) -> u32 {
         self.clients * self.pipeline
+    }
+
+    /// What an operation may take.
+    pub fn timeout(&self) -> Duration {
+        match self.outages {
+            Outages::GiveUp => self.deadline,
+            Outages::Endure { timeout } => timeout.min(self.deadline),
+        }
     }
 
     /// Longest wait for the reply to a request that concerns the store as a whole: opening, flushing, compacting, counting it.

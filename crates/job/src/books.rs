@@ -15,7 +15,7 @@ pub struct Books<'a> {
     pub series: Series,
     /// What was wrong.
     pub offences: Offences,
-    /// Connections lost since the last good reply.
+    /// Operations since the last good reply whose connection was lost, or that had none in time.
     pub lost_in_a_row: u32,
     live: &'a Live,
 }
@@ -46,7 +46,7 @@ impl<'a> Books<'a> {
         self.counts.errors += 1;
         self.series.error();
         self.live.add_error();
-        if offence.kind() == ReasonKind::ConnectionLost {
+        if matches!(offence.kind(), ReasonKind::ConnectionLost | ReasonKind::NotConnected | ReasonKind::Deadline) {
             self.lost_in_a_row += 1;
         }
         self.offences.add(offence);

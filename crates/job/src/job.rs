@@ -29,6 +29,8 @@ pub type Params = BTreeMap<String, String>;
 /// What a job is made from.
 #[derive(Clone, Debug)]
 pub struct JobRequest {
+    /// The job's name. What is made from one function for many jobs, such as scripts, knows by it which is meant.
+    pub job: &'static str,
     /// `--data`: a file or a known name; `None`: the job's own small data set or generator.
     pub data: Option<String>,
     /// All parameters the job has, defaults filled in, names checked.
@@ -260,6 +262,12 @@ pub trait Trial: Send + Sync {
         None
     }
 
+    /// Whether its phases that read back can judge what a phase left that did not come to its end: they know of each key what was
+    /// acknowledged, what failed and what never had a reply.
+    fn judges_unfinished(&self) -> bool {
+        false
+    }
+
     /// What became of the writes: acknowledged and lost, failed and absent, failed and present; after the last phase. `None`: it does
     /// not say.
     fn account(&self) -> Option<WriteAccount> {
@@ -274,6 +282,11 @@ pub trait Trial: Send + Sync {
     /// Key and value bytes the job left in the store, when it knows.
     fn logical_bytes(&self) -> u64 {
         0
+    }
+
+    /// Hears how long the engine waits for a reply: work of the job's own that could last for ever must not take longer.
+    fn set_deadline(&self, deadline: Duration) {
+        let _ = deadline;
     }
 
     /// Key and value bytes of the largest reply it can get, when it knows: a server that sends far more is not believed. `None`: as
@@ -336,6 +349,26 @@ pub trait Worker {
     fn think(&self) -> Think {
         Think::Costly
     }
+
+    /// What arrives under open loop.
+    fn arrivals(&self) -> Arriving {
+        Arriving::Operations
+    }
+
+    /// Of a job whose [units](Arriving::Units) arrive: whether the idle slot is within one, so that its next operation follows at once.
+    fn is_within(&mut self, slot: Slot) -> bool {
+        let _ = slot;
+        false
+    }
+}
+
+/// What is due at a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arriving {
+    /// Every operation.
+    Operations,
+    /// A unit of several operations, of which all but the first follow from replies.
+    Units,
 }
 
 /// What a job does between a reply and the next operation.

@@ -12,8 +12,8 @@ mod turn;
 
 pub use books::Books;
 pub use job::{
-    Holds, Job, JobError, JobInfo, JobRequest, Pace, ParamInfo, Params, Phase, PlanFile, Purpose, QueryInfo, Step,
-    Think, Trial, TrialSetup, Worker,
+    Arriving, Holds, Job, JobError, JobInfo, JobRequest, Pace, ParamInfo, Params, Phase, PlanFile, Purpose, QueryInfo,
+    Step, Think, Trial, TrialSetup, Worker,
 };
 pub use offence::{Offence, Offences, printable};
 pub use preset::{FigureMeasure, Preset, PublishedFigure, Scale, Setting};

@@ -36,9 +36,11 @@ impl Offence {
     pub fn failed(key: &[u8], reply: &Reply<'_>) -> Offence {
         match reply {
             Reply::Failed(Failure::Refused(words)) => Offence::new(ReasonKind::Refused, key, words),
+            Reply::Failed(Failure::NotConnected(words)) => Offence::new(ReasonKind::NotConnected, key, words),
+            Reply::Failed(Failure::Unknown(words)) => Offence::new(ReasonKind::Unknown, key, words),
             Reply::Failed(Failure::ConnectionLost(words)) => Offence::new(ReasonKind::ConnectionLost, key, words),
             Reply::Failed(Failure::Protocol(words)) => Offence::new(ReasonKind::Protocol, key, words),
-            Reply::Failed(Failure::Deadline) => Offence::new(ReasonKind::Deadline, key, "no reply within the deadline"),
+            Reply::Failed(Failure::Deadline) => Offence::new(ReasonKind::Deadline, key, Failure::Deadline.words()),
             other => Offence::new(ReasonKind::WrongReply, key, format!("unexpected reply {}", shape(other))),
         }
     }

@@ -24,7 +24,7 @@ mod marks;
 mod spots;
 mod tally;
 
-jobs! { fans, bulk, append, counts, crud, ycsb, grow, nodes, sets }
+jobs! { fans, bulk, append, counts, crud, ycsb, grow, nodes, sets, events }
 
 /// The job of that name.
 pub fn find(name: &str) -> Option<&'static JobInfo> {
@@ -69,5 +69,5 @@ pub fn prepare(
     set: &[(String, String)],
     seed: u64,
 ) -> Result<Box<dyn Job>, JobError> {
-    (info.prepare)(&JobRequest { data, params: params(info, set)?, seed })
+    (info.prepare)(&JobRequest { job: info.name, data, params: params(info, set)?, seed })
 }

@@ -2,8 +2,11 @@
 //! buffers grow.
 #![allow(clippy::unwrap_used)]
 
+use data::events::{EventFormat, EventText};
 use job::{Step, TrialSetup};
 use kvtrial_jobs as jobs;
+use kvtrial_jobs::events::pipeline::{PipelinePlan, summarize};
+use kvtrial_jobs::events::queues;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -88,4 +91,17 @@ fn no_job_allocates_by_the_operation() {
     // Of items nothing is kept, however many there are.
     let (operations, made) = count("grow", None, &[("items", "5000"), ("reads", "0.5")]);
     assert!(operations >= 9_999 && made < 10, "grow: {made} allocations in {operations} operations");
+    // Of events only tables and buffers grow; a linked queue allocates per batch, and says so.
+    for format in [EventFormat::V1, EventFormat::V2] {
+        let text = EventText::generate(format, 50_000, 42);
+        let unlinked = queues::ALL.iter().filter(|kind| kind.name != "mutex-list").map(Some);
+        for queue in unlinked.chain([None]) {
+            let plan = PipelinePlan { queue, parsers: 2, summarizers: 2, size: 1024, batch: 64 };
+            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            let summed = summarize(&text, &plan).unwrap();
+            let made = ALLOCATIONS.load(Ordering::Relaxed) - before;
+            let name = queue.map_or("none", |kind| kind.name);
+            assert!(summed.additions > 200_000 && made < 500, "{format:?} {name}: {made} allocations");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! How many operations, and what came of them.
 
 use serde::{Deserialize, Serialize};
-use store::{OperationKind, Reply};
+use store::{Failure, Fate, OperationKind, Reply};
 
 /// Counts of one thread or phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +16,12 @@ pub struct Counts {
     pub misses: u64,
     /// Operations that failed or were answered wrongly.
     pub errors: u64,
+    /// Of these, operations and checks the store refused: they did not happen.
+    pub refused: u64,
+    /// Of these, operations and checks that were never sent, for want of a connection: they did not happen.
+    pub not_connected: u64,
+    /// Of these, operations and checks that may have happened.
+    pub unknown: u64,
     /// Compare-and-set operations that lost their race.
     pub conflicts: u64,
     /// Open loop: operations due within the time, or left of the job's own number, and never sent.
@@ -39,7 +45,18 @@ impl Counts {
             Reply::Missing if kind != OperationKind::Delete => self.misses += 1,
             Reply::Conflict => self.conflicts += 1,
             Reply::Rows(rows) => self.bytes_read += rows.bytes_len() as u64,
+            Reply::Failed(failure) => self.fail(*failure),
             _ => {}
+        }
+    }
+
+    /// Counts what is known of an operation that failed.
+    #[cold]
+    pub fn fail(&mut self, failure: Failure<'_>) {
+        match failure.fate() {
+            Fate::Refused => self.refused += 1,
+            Fate::NotConnected => self.not_connected += 1,
+            Fate::Unknown => self.unknown += 1,
         }
     }
 
@@ -50,6 +67,9 @@ impl Counts {
         self.hits += other.hits;
         self.misses += other.misses;
         self.errors += other.errors;
+        self.refused += other.refused;
+        self.not_connected += other.not_connected;
+        self.unknown += other.unknown;
         self.conflicts += other.conflicts;
         self.not_sent += other.not_sent;
         self.bytes_read += other.bytes_read;

@@ -1,6 +1,7 @@
 //! One module a chart. Each turns cells into a [`Chart`](crate::Chart), or into nothing when there is nothing to draw.
 
 pub(crate) mod budget;
+pub(crate) mod events;
 mod facets;
 pub(crate) mod growth;
 pub(crate) mod latency;

@@ -49,6 +49,7 @@ pub(crate) fn rate_title(batches: Option<Batches>) -> String {
     match batches {
         None => title(Metric::OpsPerS).into(),
         Some(Batches::Documents) => "Documents per second".into(),
+        Some(Batches::Events) => "Events per second".into(),
         Some(Batches::Records) => title(Metric::RecordsPerS).into(),
     }
 }
@@ -57,7 +58,9 @@ pub(crate) fn rate_title(batches: Option<Batches>) -> String {
 pub(crate) fn title_of(metric: Metric, batches: Option<Batches>) -> String {
     match (metric, batches) {
         (Metric::OpsPerS, _) => rate_title(batches),
-        (Metric::P50 | Metric::P99 | Metric::P999, Some(_)) => format!("{}, of a batch", title(metric)),
+        (Metric::P50 | Metric::P99 | Metric::P999, Some(Batches::Documents | Batches::Records)) => {
+            format!("{}, of a batch", title(metric))
+        }
         _ => title(metric).into(),
     }
 }

@@ -1,11 +1,12 @@
 //! Which charts a report has, and in which order.
 
 use crate::chart::{Chart, Section, SectionPart, shorten};
-use crate::charts::{budget, growth, latency, ranking, rate, resources, sets, sweep, time, tune};
+use crate::charts::{budget, events, growth, latency, ranking, rate, resources, sets, sweep, time, tune};
 use crate::identity::Identities;
 use crate::view::Grouped;
 use std::collections::BTreeSet;
 use study::Study;
+use words::Batches;
 
 /// Points of all curves over time together: what keeps the page of a large study small.
 const MOST_POINTS: usize = 24_000;
@@ -14,7 +15,7 @@ const POINTS_OF_A_CURVE: std::ops::RangeInclusive<usize> = 24..=300;
 
 /// All sections with something to show.
 pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identities) -> Vec<Section> {
-    let batches = words::Batches::of(study);
+    let batches = Batches::of(study);
     let curves = study.cells.iter().filter(|cell| !cell.baseline).count().max(1);
     let points = (MOST_POINTS / curves).clamp(*POINTS_OF_A_CURVE.start(), *POINTS_OF_A_CURVE.end());
     // Cells of a search are steps to its finding, which the search's own chart shows; ranking one against the next says nothing.
@@ -90,6 +91,19 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
                 .collect(),
         },
         Section {
+            id: "pipeline",
+            title: "Parsers, queues, summarizers",
+            intro: "Whether the queue or the work decides. The pipeline runs before the store is asked: its figures are medians over all stores.".into(),
+            parts: vec![SectionPart {
+                label: String::new(),
+                words: match &grouped[..] {
+                    [it] => words::events::sentences(&it.part.cells),
+                    _ => Vec::new(),
+                },
+                charts: events::charts(grouped.iter().map(|it| &it.part)),
+            }],
+        },
+        Section {
             id: "growth",
             title: "Growth",
             intro: "What a store does as it fills.".into(),
@@ -105,19 +119,19 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
         Section {
             id: "latency",
             title: "Latency",
-            intro: batches.map_or(String::new(), |it| format!("An operation is a batch of {}.", it.noun())),
+            intro: batches.map_or(String::new(), Batches::operation),
             parts: by_part(&|it| latency::chart(&it.part.cells, &it.part.label, identities).into_iter().collect()),
         },
         Section {
             id: "time",
             title: "Over time",
-            intro: batches.map_or(String::new(), |it| format!("An operation is a batch of {}.", it.noun())),
+            intro: batches.map_or(String::new(), Batches::operation),
             parts: by_part(&|it| time::charts(&it.part.cells, batches, &it.part.label, identities, points)),
         },
         Section {
             id: "resources",
             title: "Resources",
-            intro: batches.map_or("Medians over trials.".into(), |it| format!("Medians over trials. An operation is a batch of {}.", it.noun())),
+            intro: batches.map_or("Medians over trials.".into(), |it| format!("Medians over trials. {}", it.operation())),
             parts: grouped
                 .iter()
                 .map(|it| SectionPart {

@@ -15,6 +15,7 @@ mod answers;
 mod budget;
 mod comparison;
 mod curves;
+mod events;
 mod figure;
 mod footnotes;
 mod formats;

@@ -34,7 +34,7 @@ fn line(cell: &Cell) -> String {
     let mut size = None;
     for phase in cell.by_phase.iter().filter(|phase| is_shown(phase)) {
         let figure = match (phase.timed, phase.records_per_s, phase.elapsed_s) {
-            (true, Some(rate), _) => format!("{}/s", units::count(rate.value)),
+            (true, Some(rate), _) if rate.value > 0.0 => format!("{}/s", units::count(rate.value)),
             (_, _, Some(elapsed)) => units::duration(elapsed.value),
             _ => continue,
         };

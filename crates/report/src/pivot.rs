@@ -20,7 +20,8 @@ pub fn sweep_table(study: &Study, colour: Colour) -> String {
         Some(Measure::Makespan) | None => &[Figure::Time, Figure::P99],
     };
     let mut text = String::from("\n");
-    for &figure in figures {
+    let compared = |figure: &&Figure| study.cells.iter().any(|cell| !cell.baseline && figure.of(cell).is_some());
+    for &figure in figures.iter().filter(compared) {
         text += &paragraph(&format!("{} by {}", figure.title(), across.key), 1, 3, Style::Bold, colour);
         text += &table(study, across, figure, colour);
         text.push('\n');

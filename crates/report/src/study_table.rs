@@ -3,6 +3,7 @@
 use crate::answers;
 use crate::budget;
 use crate::curves;
+use crate::events;
 use crate::footnotes::{self, Emulations};
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::originals;
@@ -87,6 +88,8 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         text.push('\n');
         text += &conclusions(&part.cells, groups, Batches::stored(study).noun(), colour);
     }
+    let pipelines = events::table(grouped.iter().map(|(part, _)| part), colour);
+    text += &if pipelines.is_empty() { pipelines } else { format!("\n{pipelines}\n") };
     text += &reasons::of_many(study, &widespread, colour);
     if let Some(unfinished) = unfinished(study) {
         text += &paragraph(&unfinished, 1, 3, Style::Warning, colour);
@@ -123,12 +126,16 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     text
 }
 
-/// Columns of latencies and baselines that no row has anything for, where libraries are compared that are asked as a whole.
+/// Columns of latencies and baselines that no row has anything for but a baseline's own, where libraries are compared that are asked as
+/// a whole.
 fn silent_columns(grouped: &[(Part<'_>, Vec<Group<'_>>)], drawn: &[Vec<Vec<Row>>]) -> Vec<usize> {
     if !grouped.iter().flat_map(|(_, groups)| groups).any(|group| group.class == "library") {
         return Vec::new();
     }
-    let is_silent = |at: &usize| drawn.iter().flatten().flatten().all(|row| row[*at].0 == "-");
+    let groups = grouped.iter().flat_map(|(_, groups)| groups).zip(drawn.iter().flatten());
+    let compared: Vec<&Row> =
+        groups.filter(|(group, _)| group.class != "baseline").flat_map(|(_, rows)| rows).collect();
+    let is_silent = |at: &usize| compared.iter().all(|row| row[*at].0 == "-");
     [P99, VS_NULL, VS_RAM].into_iter().filter(is_silent).collect()
 }
 
@@ -270,6 +277,9 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
     if let Some(sentence) = best.and_then(|ranked| budget::sentence(ranked.cell, cells)) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
+    if let Some(rates) = footnotes::units_done(cells) {
+        text += &paragraph(&rates, 1, 3, Style::Plain, colour);
+    }
     if let Some(rates) = footnotes::read_back(cells, noun) {
         text += &paragraph(&rates, 1, 3, Style::Plain, colour);
     }
@@ -286,6 +296,7 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
         .chain(words::moves::sentences(cells))
         .chain(words::growth::sentences(cells))
         .chain(words::sets::sentences(cells))
+        .chain(words::events::sentences(cells))
     {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }

@@ -8,9 +8,11 @@ use std::str::FromStr;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::StoreError;
-use study::{FaultRecord, SeriesPoint, Target};
+use study::{DarkTime, FaultRecord, SeriesPoint, Target};
 
 const GRAMMAR: &str = "write 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2', 'at 5s freeze 2 for 3s' or 'at 5s add'";
+/// Faults no further apart are one event: what followed cannot be told from what.
+const TOGETHER_S: f64 = 0.1;
 /// Longest time that can be asked for.
 const LONGEST_S: f64 = 1e6;
 
@@ -44,7 +46,14 @@ impl Act {
 
 /// All faults of a trial, by time.
 #[derive(Clone, Debug, Default)]
-pub struct Faults(Vec<PlannedFault>);
+pub struct Faults {
+    planned: Vec<PlannedFault>,
+    /// What an operation may take while nodes fail.
+    timeout: Duration,
+}
+
+/// What an operation may take while nodes fail, unless something else is asked for.
+pub const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl FromStr for PlannedFault {
     type Err = String;
@@ -89,11 +98,11 @@ fn time(text: &str) -> Option<Duration> {
 }
 
 impl Faults {
-    /// These faults, when every store the user named can have them.
+    /// These faults, and what an operation may take meanwhile, when every store the user named can have them.
     ///
     /// # Errors
     /// A store that is not a private server, or has no such node.
-    pub fn on(plan: &Plan, mut faults: Vec<PlannedFault>) -> Result<Faults, String> {
+    pub fn on(plan: &Plan, mut faults: Vec<PlannedFault>, timeout: Duration) -> Result<Faults, String> {
         let Some(first) = faults.first().cloned() else { return Ok(Faults::default()) };
         faults.sort_by_key(|fault| fault.at);
         for cell in plan.cells.iter().filter(|cell| !cell.baseline) {
@@ -122,12 +131,12 @@ impl Faults {
                 }
             }
         }
-        Ok(Faults(faults))
+        Ok(Faults { planned: faults, timeout })
     }
 
     /// What a worker does when connections are lost.
     pub(crate) fn outages(&self) -> Outages {
-        if self.0.is_empty() { Outages::GiveUp } else { Outages::Endure }
+        if self.planned.is_empty() { Outages::GiveUp } else { Outages::Endure { timeout: self.timeout } }
     }
 }
 
@@ -161,7 +170,7 @@ impl Faulting {
     pub(crate) fn new(faults: &Faults, nodes: Option<&Nodes>) -> Faulting {
         let mut names = nodes.map(Nodes::names).unwrap_or_default();
         let mut happened = Vec::new();
-        for fault in if names.is_empty() { &[][..] } else { &faults.0 } {
+        for fault in if names.is_empty() { &[][..] } else { &faults.planned } {
             let number = fault.act.node().unwrap_or_else(|| {
                 names.push(Nodes::next_name(names.len()));
                 names.len()
@@ -254,16 +263,17 @@ impl Faulting {
     }
 
     /// What became of each, held against the series of the timed phases.
-    pub(crate) fn records(&self, series: &[SeriesPoint], timed_s: f64) -> Vec<FaultRecord> {
+    pub(crate) fn records(&self, series: &[SeriesPoint], dark: &[DarkTime], timed_s: f64) -> Vec<FaultRecord> {
         let state = self.state();
         let since = |at: Option<Instant>| Some(at?.saturating_duration_since(state.begun?).as_secs_f64());
         let starts: Vec<f64> = state.happened.iter().filter_map(|it| since(it.at)).collect();
         let record = |it: &Happened| {
             let at_s = since(it.at);
-            let seen = at_s.map(|at_s| {
-                let next = starts.iter().copied().filter(|start| *start > at_s).fold(timed_s, f64::min);
-                window(series, at_s, next)
-            });
+            let until = at_s
+                .map(|at_s| starts.iter().copied().filter(|start| *start > at_s + TOGETHER_S).fold(timed_s, f64::min));
+            let within = at_s.zip(until);
+            let seen = within.map(|(from_s, until_s)| window(series, from_s, until_s));
+            let dark = within.map(|(from_s, until_s)| darkest(dark, from_s, until_s));
             FaultRecord {
                 planned: it.fault.text.clone(),
                 node: it.node.clone(),
@@ -272,6 +282,8 @@ impl Faulting {
                 until_s: since(it.until),
                 longest_gap_s: seen.map(|seen| seen.gap_s),
                 resolution_s: seen.map(|seen| seen.resolution_s),
+                longest_dark_s: dark.map(|(longest_s, _)| longest_s),
+                dark_share: dark.map(|(_, share)| share),
                 failed_operations: seen.map_or(0, |seen| seen.failed),
                 problem: it.problem.clone(),
             }
@@ -282,6 +294,16 @@ impl Faulting {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Of the parts of the key space that were dark from a moment to another: the longest time one was, and the largest share of the keys that
+/// was at the same time. A time belongs to the window it begins in, as what is about to fail may have an operation in flight already.
+fn darkest(dark: &[DarkTime], from_s: f64, until_s: f64) -> (f64, f64) {
+    let begins = |it: &&DarkTime| (from_s - TOGETHER_S..until_s).contains(&it.from_s) && it.until_s > from_s;
+    let dark: Vec<&DarkTime> = dark.iter().filter(begins).collect();
+    let longest_s = dark.iter().map(|it| it.until_s - it.from_s).fold(0.0, f64::max);
+    let at = |time: f64| dark.iter().filter(|it| it.from_s <= time && time < it.until_s).map(|it| it.share).sum();
+    (longest_s, dark.iter().map(|it| at(it.from_s)).fold(0.0, f64::max).min(1.0))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -317,9 +339,9 @@ fn window(series: &[SeriesPoint], from_s: f64, to_s: f64) -> Window {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Act, PlannedFault, window};
+    use super::{Act, PlannedFault, darkest, window};
     use std::time::Duration;
-    use study::SeriesPoint;
+    use study::{DarkTime, SeriesPoint};
 
     #[test]
     fn a_fault_is_read_as_it_is_written_and_what_cannot_be_read_is_refused() {
@@ -358,5 +380,14 @@ mod tests {
         assert_eq!(window(&series[..2], 1.5, 9.0).gap_s, 7.0);
         // What failed before it is not counted.
         assert_eq!(window(&series, 5.0, 5.0).failed, 0);
+    }
+
+    #[test]
+    fn the_share_that_was_dark_is_that_of_parts_that_were_at_the_same_time() {
+        let dark = |part, share, from_s, until_s| DarkTime { part, share, from_s, until_s };
+        let all = [dark(0, 0.25, 1.0, 2.0), dark(1, 0.5, 1.5, 1.75), dark(2, 0.25, 3.0, 4.5), dark(0, 0.25, 9.0, 9.5)];
+        assert_eq!(darkest(&all, 1.05, 5.0), (1.5, 0.75));
+        assert_eq!(darkest(&all, 2.5, 5.0), (1.5, 0.25));
+        assert_eq!(darkest(&all, 5.0, 8.0), (0.0, 0.0));
     }
 }

@@ -29,7 +29,9 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
         let faulted = evidence.faulted_from.is_some_and(|from| at >= from);
         for mut found in outcome.offences.clone().into_reasons() {
             // No answer is what a fault asks for; a wrong answer stays what it is.
-            if faulted && matches!(found.kind, ReasonKind::ConnectionLost | ReasonKind::Deadline) {
+            let unanswered =
+                [ReasonKind::ConnectionLost, ReasonKind::NotConnected, ReasonKind::Unknown, ReasonKind::Deadline];
+            if faulted && unanswered.contains(&found.kind) {
                 found.kind = ReasonKind::FailedInFault;
             }
             if phase != "run" {

@@ -9,7 +9,8 @@ use measure::{Counts, Histograms};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use study::{
-    CurvePoint, Judged, Noise, PhaseRecord, ReadBackFigures, Reason, ReasonKind, SeriesPoint, Stall, TrialRecord,
+    CurvePoint, DarkTime, FailedCounts, Judged, Noise, PhaseRecord, ReadBackFigures, Reason, ReasonKind, SeriesPoint,
+    Stall, TrialRecord,
 };
 
 /// Meters read when a phase begins.
@@ -47,7 +48,9 @@ pub(crate) struct Measured {
     series: Vec<SeriesPoint>,
     curve: Vec<CurvePoint>,
     stalls: Vec<Stall>,
+    dark: Vec<DarkTime>,
     errors: u64,
+    failed: FailedCounts,
     client_cpu_s: f64,
     thread_load: f64,
     run_delay: f64,
@@ -71,6 +74,9 @@ impl Measured {
         let elapsed = outcome.elapsed + done.flush;
         let elapsed_s = elapsed.as_secs_f64();
         self.errors += outcome.counts.errors;
+        self.failed.refused += outcome.counts.refused;
+        self.failed.not_connected += outcome.counts.not_connected;
+        self.failed.unknown += outcome.counts.unknown;
         if phase.timed {
             // Taken before the look at the server, which itself takes CPU time.
             let own_cpu_s = |meter: &Meter| meter.own_cpu_s.map_or(0.0, |before| ProcessUse::now().cpu_s - before);
@@ -98,6 +104,13 @@ impl Measured {
             self.histograms.merge(&outcome.histograms);
             let series = outcome.series();
             self.series.extend(series.into_iter().map(|point| SeriesPoint { at_s: point.at_s + offset_s, ..point }));
+            let dark_s = |ns: u64| ns as f64 / 1e9 + offset_s;
+            self.dark.extend(outcome.dark.iter().map(|it| DarkTime {
+                part: it.part.into(),
+                share: it.share,
+                from_s: dark_s(it.from_ns),
+                until_s: dark_s(it.until_ns),
+            }));
             let stored = self.curve.last().copied().unwrap_or_default();
             self.curve.extend(done.curve.into_iter().map(|point| after(&stored, offset_s, point)));
             self.stalls.extend(done.stalls.into_iter().map(|stall| Stall {
@@ -144,6 +157,11 @@ impl Measured {
         &self.series
     }
 
+    /// When parts of the key space had no answers, in the timed phases.
+    pub(crate) fn dark(&self) -> &[DarkTime] {
+        &self.dark
+    }
+
     /// What the timed phases did, to hold reading back against it.
     pub(crate) fn work(&self) -> TimedWork {
         TimedWork {
@@ -163,6 +181,7 @@ impl Measured {
         record.hits = self.counts.hits;
         record.misses = self.counts.misses;
         record.errors = self.errors;
+        record.failed = self.failed;
         record.retries = self.counts.conflicts;
         record.not_sent = self.counts.not_sent;
         record.bytes_read = self.counts.bytes_read;
@@ -182,6 +201,7 @@ impl Measured {
         record.series = std::mem::take(&mut self.series);
         record.curve = std::mem::take(&mut self.curve);
         record.stalls = std::mem::take(&mut self.stalls);
+        record.dark = std::mem::take(&mut self.dark);
         // Where growth is not watched, the series alone says whether anything stalled.
         if record.curve.is_empty() {
             record.stalls = analysis::stalls(&record.series);

@@ -55,7 +55,7 @@ pub fn serve_nursery() {
 fn at_hand<'a>(errand: &Errand, shelves: &'a mut Vec<(Key, Shelf)>) -> Option<(&'static StoreInfo, Option<&'a Shelf>)> {
     let info = stores::find(&errand.place().0.name)?;
     let Some(assignment) = errand.assignment() else { return Some((info, None)) };
-    let job = jobs::find(&assignment.job)?;
+    let job = script::find(&assignment.job).ok().flatten()?;
     Some((info, Some(shelf(shelves, job, assignment))))
 }
 

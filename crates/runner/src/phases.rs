@@ -48,13 +48,29 @@ fn run_phases(
 ) -> PhasesDone {
     let mut run = Running { store, assignment, bench, link, crew };
     let phases = trial.phases();
-    let complete = phases.iter().enumerate().take(count).all(|(index, phase)| run.phase(index, phase));
+    let mut complete = true;
+    for (index, phase) in phases.iter().enumerate().take(count) {
+        if !complete && phase.purpose != Purpose::ReadBack {
+            continue;
+        }
+        match run.phase(index, phase) {
+            Some(End::Completed) => {}
+            // Nodes failed on purpose, and nothing was answered any more: what can be read by now is read back all the same.
+            Some(End::Unanswered) if endures(assignment) && trial.judges_unfinished() => complete = false,
+            _ => return PhasesDone { complete: false, unread: None },
+        }
+    }
     // Handles on a library end with every phase anyway.
     let connects = store.threading() != Threading::PerClient;
     match phases.len() == count && complete && connects {
         true => run.again(trial),
         false => PhasesDone { complete, unread: None },
     }
+}
+
+/// Whether nodes fail on purpose.
+fn endures(assignment: &Assignment) -> bool {
+    matches!(assignment.settings.outages, Outages::Endure { .. })
 }
 
 /// What running a phase needs.
@@ -80,18 +96,17 @@ impl Running<'_, '_, '_, '_> {
         let phases = trial.phases();
         let again = trial.again().and_then(|index| Some((index, phases.get(index)?)));
         let complete = again.is_none_or(|(index, phase)| {
-            self.phase(index, &Phase { name: "read again", purpose: Purpose::Work, ..*phase })
+            self.phase(index, &Phase { name: "read again", purpose: Purpose::Work, ..*phase }) == Some(End::Completed)
         });
         PhasesDone { complete, unread: None }
     }
 
     /// After a fault a node may be down that nobody takes over from: why no connection can be opened until the deadline.
     fn cannot_connect(&mut self) -> Option<String> {
-        let settings = &self.assignment.settings;
-        if settings.outages != Outages::Endure {
+        if !endures(self.assignment) {
             return None; // whatever is wrong then is found by the phase
         }
-        let patience = Instant::now() + settings.deadline;
+        let patience = Instant::now() + self.assignment.settings.deadline;
         loop {
             let Err(error) = self.store.session(SessionPlan { clients: 1, pipeline: 1 }) else { return None };
             if Instant::now() >= patience || self.bench.stop.load(Ordering::Relaxed) {
@@ -101,11 +116,11 @@ impl Running<'_, '_, '_, '_> {
         }
     }
 
-    /// Runs a phase; whether it was completed.
-    fn phase(&mut self, index: usize, phase: &Phase) -> bool {
+    /// Runs a phase; how it ended. `None`: it could not be run, or was not to be.
+    fn phase(&mut self, index: usize, phase: &Phase) -> Option<End> {
         let Running { store, assignment, bench, link, crew } = self;
         if link.ask(FromWorker::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
-            return false;
+            return None;
         }
         let cpu_s = ProcessUse::now().cpu_s;
         let mut growth =
@@ -120,7 +135,7 @@ impl Running<'_, '_, '_, '_> {
             Ok(outcome) => outcome,
             Err(error) => {
                 link.say(FromWorker::Broken { phase: phase.name.into(), words: error.to_string() });
-                return false;
+                return None;
             }
         };
         let mut curve = outcome.curve();
@@ -150,7 +165,7 @@ impl Running<'_, '_, '_, '_> {
             reads_back: phase.purpose == Purpose::ReadBack,
             process_cpu_s: ProcessUse::now().cpu_s - cpu_s,
         })));
-        end == End::Completed
+        Some(end)
     }
 }
 

@@ -158,7 +158,7 @@ impl Plan {
     pub(crate) fn assignment(&self, planned: &PlannedCell, premises: &Premises, keys: Option<Keys>) -> Assignment {
         let (job, data, seed) = self.shelf.source();
         Assignment {
-            job: job.name.into(),
+            job: script::address(job),
             data: data.cloned(),
             params: planned.params.clone(),
             seed,

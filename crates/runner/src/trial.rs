@@ -102,7 +102,7 @@ impl TrialRun<'_> {
             plan.execution.carry_out(&errand, cell.info, &job, &mut witness)
         });
         let mut seen = witness.leave(departure);
-        seen.faults = faulting.records(seen.measured.series(), seen.measured.timed_s);
+        seen.faults = faulting.records(seen.measured.series(), seen.measured.dark(), seen.measured.timed_s);
         seen
     }
 

@@ -68,7 +68,9 @@ impl<'a> Witness<'a> {
 
     /// The worker is gone.
     pub(crate) fn leave(mut self, departure: Departure) -> Seen {
-        if self.seen.measured.outcomes.iter().any(|(_, outcome)| outcome.offences.has(ReasonKind::ConnectionLost)) {
+        let cut_off = [ReasonKind::ConnectionLost, ReasonKind::NotConnected];
+        let outcomes = &self.seen.measured.outcomes;
+        if outcomes.iter().any(|(_, outcome)| cut_off.iter().any(|kind| outcome.offences.has(*kind))) {
             self.attendant.await_server_ending();
         }
         self.seen.broken_off = self.attendant.leave();

@@ -40,7 +40,8 @@ pub(crate) fn perform(errand: &Errand, bench: &Bench<'_>, link: &mut dyn Link) {
 /// Deletes the keys of the job, and what the adapter has made.
 fn clear(store: &dyn Store, clearing: &Assignment, bench: &Bench<'_>, link: &mut dyn Link) -> Result<(), Refusal> {
     // It is asked what it can do, as it was then: which keys a job has may rest on that.
-    let setup = TrialSetup { slots: 1, capabilities: store.capabilities().clone(), seed: clearing.seed };
+    let slots = clearing.settings.slots(); // a script may write keys per client
+    let setup = TrialSetup { slots, capabilities: store.capabilities().clone(), seed: clearing.seed };
     let Some(keys) = &clearing.keys else { return Ok(()) };
     let deleted = clean::carry_out(keys, store, &clearing.settings, bench, &setup, link)?;
     if bench.stop.load(Ordering::Relaxed) {
@@ -85,6 +86,7 @@ fn carry_out(
         clean::carry_out(keys, store, &assignment.settings, bench, &setup, link)?;
     }
     let trial = job.trial(&setup);
+    trial.set_deadline(assignment.settings.deadline);
     if assignment.keys.is_some() {
         let keys = clean::count(trial.as_ref());
         let more = clean::has_later(trial.as_ref(), keys);

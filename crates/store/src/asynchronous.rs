@@ -38,7 +38,9 @@ mod wake;
 pub use brief::{brief, runtime};
 pub use reply::{BufferedReply, ReplyBuffer};
 
-use crate::{Executor, Operation, OwnedOperation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
+use crate::{
+    Abandoned, Executor, Failure, Operation, OwnedOperation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until,
+};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -58,6 +60,10 @@ pub trait AsyncClient: 'static {
     ///
     /// A connection that broke is answered as [`ReplyBuffer::connection_lost`] and opened again by a later call.
     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply;
+
+    /// The operation under way was dropped, because it had had its time: what its connection says next is nobody's. The next one goes over
+    /// another connection, to another node where there is one. Nothing is to be done where the driver tells replies apart itself.
+    fn give_up(&mut self) {}
 
     /// See [`Session::believe`]: for drivers that let the size of an answer be bounded.
     fn believe(&mut self, largest_reply_bytes: u64) {
@@ -79,6 +85,8 @@ struct Desk {
     outbox: Cell<Option<Box<Exchange>>>,
     /// What the client is to be told to believe before its next request.
     believed: Cell<Option<u64>>,
+    /// The operation under way is to be dropped.
+    abandoned: Cell<bool>,
 }
 
 /// A slot: its future, polled with its own waker, and the exchange while no operation is in flight.
@@ -157,7 +165,18 @@ async fn serve<A: AsyncClient>(mut client: A, desk: Rc<Desk>) {
         if let Some(bytes) = desk.believed.take() {
             client.believe(bytes);
         }
-        *answer = request.with(async |operation| client.execute(operation, reply).await).await;
+        let carried_out = {
+            let mut carried_out = pin!(request.with(async |operation| client.execute(operation, reply).await));
+            let ended = |cx: &mut Context<'_>| match desk.abandoned.take() {
+                true => Poll::Ready(None),
+                false => carried_out.as_mut().poll(cx).map(Some),
+            };
+            poll_fn(ended).await
+        };
+        *answer = carried_out.unwrap_or_else(|| {
+            client.give_up();
+            BufferedReply::Done // nobody looks at it
+        });
         desk.outbox.set(Some(exchange));
     }
 }
@@ -223,6 +242,20 @@ impl<F: Future<Output = ()>> Session for Async<F> {
                 if self.timer.poll(time, self.woken.timer_waker())? { Poll::Ready(Ok(())) } else { Poll::Pending }
             }
         }
+    }
+
+    fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
+        let Some(seat) = self.seats.get_mut(slot as usize).filter(|seat| seat.idle.is_none()) else {
+            return Abandoned::Never;
+        };
+        seat.desk.abandoned.set(true);
+        let _context = self.runtime.enter();
+        if !seat.advance() {
+            return Abandoned::Never;
+        }
+        sink.arrived();
+        sink.reply(slot, &Reply::Failed(Failure::Deadline));
+        Abandoned::GivenUp
     }
 
     fn executor(&self) -> Executor {

@@ -53,6 +53,15 @@ pub enum Overflow {
     Undefined,
 }
 
+/// What a delete's answer is worth when several clients delete one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletes {
+    /// Exactly one of them hears that the key was there.
+    OneIsTold,
+    /// The store does not say, so the adapter looks first: several may hear so.
+    AfterALook,
+}
+
 /// The range of a native counter, as far as an `i64` can show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
@@ -80,6 +89,8 @@ pub struct Capabilities {
     pub value_limit_is_hard: bool,
     /// Whether it keeps anything.
     pub keeps: Keeps,
+    /// What the answer to a delete is worth.
+    pub deletes: Deletes,
     /// The range of its counters; `None` without native increments.
     pub counter: Option<Counter>,
     /// The durability level in effect.
@@ -101,6 +112,7 @@ impl Capabilities {
         max_value_bytes: 1 << 30,
         value_limit_is_hard: false,
         keeps: Keeps::Everything,
+        deletes: Deletes::OneIsTold,
         counter: None,
         durability: Durability::None,
         compaction: Support::Absent,

@@ -125,7 +125,7 @@ mod whole;
 pub mod wire;
 
 pub use bundle::{Bundle, BundleFile};
-pub use capability::{Capabilities, Class, Counter, Keeps, Overflow};
+pub use capability::{Capabilities, Class, Counter, Deletes, Keeps, Overflow};
 pub use client::BlockingClient;
 pub use deployment::{Deployment, Forming, FormingStep, Joining, Members, Node, Ready, only};
 pub use endpoint::Endpoint;
@@ -135,11 +135,11 @@ pub use operation::{Expected, Operation, OperationKind, OperationSet};
 pub use option::{OptionInfo, ShownAs, Tunable};
 pub use owned::{OwnedFailure, OwnedOperation, OwnedReply};
 pub use place::Place;
-pub use reply::{Failure, Reply, RowBuffer, Rows};
+pub use reply::{Failure, Fate, Reply, RowBuffer, Rows};
 pub use resent::Resent;
 pub use server::{CommandLine, ServerPlan};
 pub use session::{
-    Executor, Facts, Happening, Heed, Holding, Session, SessionPlan, Sink, Slot, Store, Threading, Until,
+    Abandoned, Executor, Facts, Happening, Heed, Holding, Session, SessionPlan, Sink, Slot, Store, Threading, Until,
 };
 pub use sets::{SET_RESULT_KEY, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, set_key};
 pub use study::Role;

@@ -38,6 +38,10 @@ pub enum OwnedReply {
 pub enum OwnedFailure {
     /// [`Failure::Refused`]
     Refused(String),
+    /// [`Failure::NotConnected`]
+    NotConnected(String),
+    /// [`Failure::Unknown`]
+    Unknown(String),
     /// [`Failure::ConnectionLost`]
     ConnectionLost(String),
     /// [`Failure::Protocol`]
@@ -57,12 +61,21 @@ impl OwnedReply {
             OwnedReply::Number(number) => Reply::Number(*number),
             OwnedReply::Conflict => Reply::Conflict,
             OwnedReply::Rows(rows) => Reply::Rows(rows.rows()),
-            OwnedReply::Failed(failure) => Reply::Failed(match failure {
-                OwnedFailure::Refused(words) => Failure::Refused(words),
-                OwnedFailure::ConnectionLost(words) => Failure::ConnectionLost(words),
-                OwnedFailure::Protocol(words) => Failure::Protocol(words),
-                OwnedFailure::Deadline => Failure::Deadline,
-            }),
+            OwnedReply::Failed(failure) => Reply::Failed(failure.as_failure()),
+        }
+    }
+}
+
+impl OwnedFailure {
+    /// The same failure, borrowed.
+    pub fn as_failure(&self) -> Failure<'_> {
+        match self {
+            OwnedFailure::Refused(words) => Failure::Refused(words),
+            OwnedFailure::NotConnected(words) => Failure::NotConnected(words),
+            OwnedFailure::Unknown(words) => Failure::Unknown(words),
+            OwnedFailure::ConnectionLost(words) => Failure::ConnectionLost(words),
+            OwnedFailure::Protocol(words) => Failure::Protocol(words),
+            OwnedFailure::Deadline => Failure::Deadline,
         }
     }
 }
@@ -83,6 +96,8 @@ impl From<Reply<'_>> for OwnedReply {
             }),
             Reply::Failed(failure) => OwnedReply::Failed(match failure {
                 Failure::Refused(words) => OwnedFailure::Refused(words.into()),
+                Failure::NotConnected(words) => OwnedFailure::NotConnected(words.into()),
+                Failure::Unknown(words) => OwnedFailure::Unknown(words.into()),
                 Failure::ConnectionLost(words) => OwnedFailure::ConnectionLost(words.into()),
                 Failure::Protocol(words) => OwnedFailure::Protocol(words.into()),
                 Failure::Deadline => OwnedFailure::Deadline,

@@ -26,12 +26,16 @@ pub enum Reply<'a> {
     Failed(Failure<'a>),
 }
 
-/// How an operation failed.
+/// How an operation failed. What is known of it then is its [`Fate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure<'a> {
-    /// The store understood and said no: its own words.
+    /// The store understood and said no, and nothing happened: its own words.
     Refused(&'a str),
-    /// The connection broke before the reply: the operating system's words.
+    /// It was never sent, for want of a connection: the operating system's words.
+    NotConnected(&'a str),
+    /// The store says itself that it may have happened (time ran out among its nodes, an error within): its own words.
+    Unknown(&'a str),
+    /// The connection broke between request and reply: the operating system's words.
     ConnectionLost(&'a str),
     /// What came back is not the protocol.
     Protocol(&'a str),
@@ -39,7 +43,67 @@ pub enum Failure<'a> {
     Deadline,
 }
 
+/// What is known of an operation that failed. Where in doubt it is unknown: nobody is accused then, and nothing forgiven that is not open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It did not happen: the store said no.
+    Refused,
+    /// It did not happen: it was never sent.
+    NotConnected,
+    /// It may have happened, wholly or in part, or may happen still.
+    Unknown,
+}
+
+impl Fate {
+    /// Whether its effect may be found in the store.
+    pub fn may_have_happened(self) -> bool {
+        self == Fate::Unknown
+    }
+}
+
+impl<'a> Failure<'a> {
+    /// What is known of the operation.
+    pub fn fate(self) -> Fate {
+        match self {
+            Failure::Refused(_) => Fate::Refused,
+            Failure::NotConnected(_) => Fate::NotConnected,
+            Failure::Unknown(_) | Failure::ConnectionLost(_) | Failure::Protocol(_) | Failure::Deadline => {
+                Fate::Unknown
+            }
+        }
+    }
+
+    /// A server's no in its own words; unknown where these say that it waited in vain, which servers between client and store do.
+    #[cold]
+    pub fn said(words: &'a str) -> Failure<'a> {
+        let waited =
+            ["timed out", "Timed out", "timeout", "Timeout", "TIMEOUT"].iter().any(|word| words.contains(word));
+        if waited { Failure::Unknown(words) } else { Failure::Refused(words) }
+    }
+
+    /// Why it failed.
+    pub fn words(self) -> &'a str {
+        match self {
+            Failure::Refused(words)
+            | Failure::NotConnected(words)
+            | Failure::Unknown(words)
+            | Failure::ConnectionLost(words)
+            | Failure::Protocol(words) => words,
+            Failure::Deadline => "no reply within the deadline",
+        }
+    }
+}
+
 impl Reply<'_> {
+    /// What is known of the operation, if this says that it failed.
+    #[inline]
+    pub fn fate(&self) -> Option<Fate> {
+        match self {
+            Reply::Failed(failure) => Some(failure.fate()),
+            _ => None,
+        }
+    }
+
     /// Value bytes read by this reply.
     #[inline]
     pub fn bytes_read(&self) -> u64 {
@@ -123,7 +187,25 @@ impl<'a> Rows<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::RowBuffer;
+    use super::{Failure, Fate, RowBuffer};
+
+    #[test]
+    fn what_was_refused_or_never_sent_did_not_happen_and_all_else_may_have() {
+        let fates = [
+            (Failure::Refused("no"), Fate::Refused),
+            (Failure::NotConnected("refused"), Fate::NotConnected),
+            (Failure::Unknown("timeout"), Fate::Unknown),
+            (Failure::ConnectionLost("reset"), Fate::Unknown),
+            (Failure::Protocol("what?"), Fate::Unknown),
+            (Failure::Deadline, Fate::Unknown),
+            (Failure::said("OOM command not allowed"), Fate::Refused),
+            (Failure::said("SERVER_ERROR Connection timed out"), Fate::Unknown),
+        ];
+        for (failure, fate) in fates {
+            assert_eq!(failure.fate(), fate, "{failure:?}");
+            assert_eq!(fate.may_have_happened(), fate == Fate::Unknown);
+        }
+    }
 
     #[test]
     fn rows_come_back_as_they_were_pushed_also_empty_ones() {

@@ -9,7 +9,7 @@
 mod joined;
 
 use crate::wire::{PRECISE_BELOW, Poller};
-use crate::{Executor, Heed, Operation, OperationKind, Reply, Session, Sink, Slot, StoreError, Until};
+use crate::{Abandoned, Executor, Heed, Operation, OperationKind, Reply, Session, Sink, Slot, StoreError, Until};
 use joined::Splits;
 use std::io;
 use std::sync::Arc;
@@ -113,6 +113,26 @@ impl<R: Route + 'static> Routed<R> {
         Ok(number)
     }
 
+    /// Fails what is in flight on a node, and gives its connections up.
+    pub fn abandon_all(&mut self, number: usize, slots: std::ops::Range<Slot>, sink: &mut dyn Sink) {
+        for slot in slots {
+            if self.nodes[number].in_flight == 0 {
+                return;
+            }
+            self.abandon_on(number, slot, sink);
+        }
+    }
+
+    fn abandon_on(&mut self, number: usize, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
+        let Routed { nodes, splits, .. } = self;
+        let node = &mut nodes[number];
+        if node.in_flight == 0 {
+            return Abandoned::Never;
+        }
+        let mut tap = Tap { sink, splits, in_flight: &mut node.in_flight, node: number, handed_over: 0 };
+        node.session.abandon(slot, &mut tap)
+    }
+
     /// Submits an operation on one key to a node of the caller's choice.
     ///
     /// # Errors
@@ -169,6 +189,17 @@ impl<R: Route + 'static> Session for Routed<R> {
         }
     }
 
+    /// Which node has it is not known: each is asked that has something in flight.
+    fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
+        let mut abandoned = Abandoned::Never;
+        for number in 0..self.nodes.len() {
+            if self.abandon_on(number, slot, sink) == Abandoned::GivenUp {
+                abandoned = Abandoned::GivenUp;
+            }
+        }
+        abandoned
+    }
+
     fn expect(&mut self, slot: Slot, kind: OperationKind, key: &[u8]) -> Heed {
         let node = self.route.node(key);
         self.nodes[node].session.expect(slot, kind, key)
@@ -176,6 +207,15 @@ impl<R: Route + 'static> Session for Routed<R> {
 
     fn rest(&mut self, slot: Slot) {
         self.nodes.iter_mut().for_each(|node| node.session.rest(slot));
+    }
+
+    /// As many as nodes; that they are equal is not far from true.
+    fn parts(&self) -> Vec<f64> {
+        vec![1.0 / self.nodes.len() as f64; self.nodes.len()]
+    }
+
+    fn part(&self, key: &[u8]) -> u16 {
+        self.route.node(key) as u16
     }
 
     fn reconnected(&self) -> u64 {

@@ -68,6 +68,13 @@ pub trait Session {
     /// Only when the whole session is beyond use.
     fn poll(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>>;
 
+    /// The operation in flight on this slot has had its time: its failure is handed to `sink`, the connection it is on is given up, and what
+    /// else is in flight there fails, too. Afterwards the slot is idle, and the connection is opened again, to another node where there is one.
+    fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
+        let _ = (slot, sink);
+        Abandoned::Never
+    }
+
     /// The largest reply that can come from now on, in bytes of keys and values. A bridge to a network fails what is far larger as
     /// [`Protocol`](crate::Failure::Protocol) (see [`believed`](crate::believed)). Until then it believes what protocols can say.
     fn believe(&mut self, largest_reply_bytes: u64) {
@@ -84,6 +91,17 @@ pub trait Session {
     /// The slot's turn is over.
     fn rest(&mut self, slot: Slot) {
         let _ = slot;
+    }
+
+    /// The parts that the key space had when the session was opened, each with its share of the keys: what one node answers for, or fails to.
+    fn parts(&self) -> Vec<f64> {
+        vec![1.0]
+    }
+
+    /// The part a key is in: its place among [`parts`](Session::parts).
+    fn part(&self, key: &[u8]) -> u16 {
+        let _ = key;
+        0
     }
 
     /// Connections that were opened again since the session was: they broke, or the server closed them while nothing was asked.
@@ -104,6 +122,15 @@ pub trait Session {
     fn executor(&self) -> Executor {
         Executor::Blocking
     }
+}
+
+/// What came of giving an operation up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abandoned {
+    /// It has failed.
+    GivenUp,
+    /// The session cannot do that, or has nothing in flight there.
+    Never,
 }
 
 /// What came of telling a store about a key beforehand.

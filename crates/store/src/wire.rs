@@ -10,7 +10,8 @@
 //! * A wait that has time enough is given no limit, for which the kernel would set a timer each time: a periodic signal to the thread
 //!   ends it, so a session stays on the thread that opened it.
 //! * A connection that breaks fails what was in flight on it, and is opened again when the next operation is submitted to it
-//!   (at once the first time, then less and less often, at most [`RETRY_LONGEST`] apart).
+//!   (at once the first time, then less and less often, at most [`RETRY_LONGEST`] apart). No poll waits for that: the others go on.
+//! * An operation that has had its time is [abandoned](crate::Session::abandon): its connection is given up, and the node asked again.
 //! * A server that says more than it was asked is caught: see [`Codec::decode`].
 //! * [`spread`] puts the connections on several nodes that are one store; one whose node is gone is opened to the next.
 //! * Replies come in the order of the requests, or each names its own ([`Replies::ByTicket`]): then one that never comes, because the
@@ -18,11 +19,13 @@
 //!
 //! What an adapter asks beside the operations (version, configuration) goes through [`Talk`].
 
+mod alarm;
 pub mod ascii;
 mod buffers;
 mod keys;
 mod link;
 mod nudges;
+mod opening;
 mod received;
 #[cfg(feature = "tls")]
 mod secret;
@@ -33,7 +36,7 @@ mod ticketed;
 
 pub use keys::KeyQueue;
 pub use link::{PATIENCE, RETRY_LONGEST, UNANSWERED};
-pub use session::{session, spread};
+pub use session::{session, session_later, spread};
 pub(crate) use socket::{PRECISE_BELOW, Poller};
 pub use talk::Talk;
 

@@ -3,7 +3,7 @@
 
 mod wire_peer;
 
-use kvtrial_store::{Endpoint, Until, wire};
+use kvtrial_store::{Abandoned, Endpoint, OwnedFailure, OwnedReply, Until, wire};
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -351,4 +351,105 @@ fn a_reply_larger_than_any_that_can_come_fails_when_it_is_announced_or_has_grown
         answers.extend(peers.poll(Until::Now));
     }
     assert!(answers == [(0, value("x".repeat(fits)))]);
+}
+
+#[test]
+fn an_operation_that_is_abandoned_takes_its_connection_with_it_and_the_next_one_opens_another() {
+    for clients in CLIENTS {
+        let mut peers = Peers::new(clients, 2);
+        peers.get(0, "slow");
+        peers.get(1, "behind");
+        assert!(peers.poll(Until::Now).is_empty());
+        let mut inbox = testkit::Inbox::default();
+        assert_eq!(peers.client.session.abandon(0, &mut inbox), Abandoned::GivenUp);
+        assert_eq!(inbox.replies[0], (0, OwnedReply::Failed(OwnedFailure::Deadline)));
+        let beside = inbox.replies.get(1).map(|(slot, reply)| (*slot, loss(reply).is_some()));
+        assert_eq!((inbox.replies.len(), beside), (2, Some((1, true))), "{:?}", inbox.replies);
+        assert!(peers.hung_up(0));
+        // Nothing is in flight any more, on this connection or another.
+        assert_eq!(peers.client.session.abandon(0, &mut inbox), Abandoned::Never);
+        peers.get(0, "again");
+        peers.poll(Until::Now);
+        peers.accept(0);
+        assert_eq!(peers.received(0), "again\n");
+        peers.send(0, b"2:ok");
+        assert_eq!(peers.poll(Until::Now), [(0, value("ok"))]);
+        assert_eq!(peers.client.session.reconnected(), 1);
+    }
+}
+
+#[test]
+fn a_server_that_takes_connections_and_does_not_greet_holds_up_no_other_connection() {
+    let directory = wire_peer::directory();
+    let path = directory.path().join("peer.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    // It greets two, answers the second for ever, and says nothing to those that come later.
+    let server = std::thread::spawn(move || {
+        let greeted: Vec<_> = (0..2)
+            .map(|_| {
+                let (mut peer, _) = listener.accept().unwrap();
+                peer.read_exact(&mut [0; 6]).unwrap();
+                peer.write_all(b"2:hi").unwrap();
+                peer
+            })
+            .collect();
+        let [first, mut second] = <[_; 2]>::try_from(greeted).unwrap();
+        drop(first);
+        let silent = listener.accept().unwrap();
+        let mut bytes = [0; 2];
+        while second.read_exact(&mut bytes).is_ok() {
+            second.write_all(b"1:y").unwrap();
+        }
+        drop(silent);
+    });
+    let mut client =
+        testkit::Client::over(wire_peer::session(&Endpoint::unix(&path), 2, 1, Letters::greeting).unwrap());
+    let get = |key| kvtrial_store::Operation::Get { key };
+    assert!(client.session.submit(0, &get(b"k")).unwrap().is_none());
+    let lost = testkit::waiting::soon("the first connection is lost", || client.poll(Until::Now).replies.pop());
+    assert!(lost.0 == 0 && loss(&lost.1).is_some(), "{lost:?}");
+    // It is opened again, and greeted by nobody.
+    assert!(client.session.submit(0, &get(b"k")).unwrap().is_none());
+    let (mut answered, mut failed, begin) = (0, None, Instant::now());
+    while failed.is_none() {
+        assert!(client.session.submit(1, &get(b"k")).unwrap().is_none());
+        let mut replies = Vec::new();
+        while !replies.iter().any(|(slot, _)| *slot == 1) {
+            replies.extend(client.poll(Until::At(Instant::now() + Duration::from_millis(50))).replies);
+            assert!(begin.elapsed() < PATIENCE, "{answered} answers");
+        }
+        answered += 1;
+        failed = replies.into_iter().find(|(slot, _)| *slot == 0);
+    }
+    let words = failed.as_ref().and_then(|(_, reply)| loss(reply)).unwrap_or_default();
+    assert!(words.contains("did not answer in time"), "{failed:?}");
+    assert!(answered > 100, "while one connection was being opened the other had {answered} answers");
+    drop(client);
+    server.join().unwrap();
+}
+
+#[test]
+fn a_connection_to_a_name_is_opened_again_by_a_thread_of_its_own() {
+    for clients in CLIENTS {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let address = study::Address::Tcp { host: "localhost".into(), port: Some(port) };
+        let endpoint = Endpoint { address, ..Endpoint::loopback(port) };
+        let session = wire_peer::session(&endpoint, clients, 1, Letters::silent).unwrap();
+        let mut client = testkit::Client::over(session);
+        (0..clients).for_each(|_| drop(listener.accept().unwrap()));
+        let get = kvtrial_store::Operation::Get { key: b"k" };
+        assert!(client.session.submit(0, &get).unwrap().is_none());
+        let lost = testkit::waiting::soon("the connection is lost", || client.poll(Until::Now).replies.pop());
+        assert!(loss(&lost.1).is_some(), "{lost:?}");
+        assert!(client.session.submit(0, &get).unwrap().is_none());
+        listener.set_nonblocking(true).unwrap();
+        let mut peer = testkit::waiting::soon("it is opened again", || {
+            assert!(client.poll(Until::Now).replies.is_empty());
+            listener.accept().ok()
+        });
+        peer.0.write_all(b"2:ok").unwrap();
+        let reply = testkit::waiting::soon("the reply", || client.poll(Until::Now).replies.pop());
+        assert_eq!(reply, (0, value("ok")));
+    }
 }

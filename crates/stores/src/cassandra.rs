@@ -18,8 +18,8 @@
 //!
 //! Compare-and-set is a lightweight transaction on the value (`IF v = ?`, `IF NOT EXISTS`). So is a delete (`IF EXISTS`): a plain one does
 //! not say whether there was a key. Transactions that meet on a key are answered with a timeout by Cassandra 5.0 with several replicas,
-//! which leaves open whether they were applied (its paxos variants v1 and v2 alike), and no client can find out later. So kvtrial's own
-//! transactions on a key wait for each other. Counters of Cassandra do not answer with what they have become, keys have no order but that of their
+//! which leaves open whether they were applied (its paxos variants v1 and v2 alike), and no client can find out later: they are unknown.
+//! With `turns=on` kvtrial's own transactions on a key wait for each other, which hides that contention. Counters of Cassandra do not answer with what they have become, keys have no order but that of their
 //! hashes, and a batch over keys is a load on its coordinator that nobody is advised to use: none of these is native.
 //!
 //! The driver opens its sockets itself and reserves what an answer announces: a server that lies about lengths is believed.
@@ -70,10 +70,17 @@ const CONSISTENCY: OptionInfo = OptionInfo::one_of(
     "replicas that answer before the answer counts, of reads and writes",
 );
 
+const TURNS: OptionInfo = OptionInfo::one_of(
+    "turns",
+    &["off", "on"],
+    "on: kvtrial's own transactions on a key wait for each other, so that none is left open",
+);
+
 const OPTIONS: &[OptionInfo] = &[
     NODES,
     OptionInfo::one_of("replication", &["3", "2", "1"], "nodes that hold a pair, as far as there are that many"),
     CONSISTENCY,
+    TURNS,
     HEAP,
     TLS,
     CA,

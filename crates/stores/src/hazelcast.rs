@@ -7,7 +7,8 @@
 //! known; a `get` of several keys answers in an order of its own; and the requests of one connection are carried out side by side,
 //! so that an `append` or `incr` may overtake the `add` sent before it, and is refused. Keys are read as addresses are: `%41` is `A`.
 //!
-//! Every client talks to the first member, which asks the others.
+//! Clients are spread over the members, each of which asks the others for what it has not. One whose member is gone goes on with
+//! another; what was in flight is lost, and nothing is sent twice.
 
 use crate::memcached::{ItemCount, KeyText, Speaker};
 use crate::shared::jvm::{self, HEAP, Jvm, NODES};
@@ -131,8 +132,9 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     for node in nodes {
         Speaker::connect(node, BUNDLE.product, ItemCount::NotSaid, CAPABILITIES)?.answers_a_get()?;
     }
-    let speaker =
-        Speaker::connect(first, BUNDLE.product, ItemCount::NotSaid, CAPABILITIES)?.reading_keys(KeyText::Address);
+    let speaker = Speaker::connect(first, BUNDLE.product, ItemCount::NotSaid, CAPABILITIES)?
+        .reading_keys(KeyText::Address)
+        .among(nodes);
     if spec.target != Target::Private {
         return Ok(Box::new(speaker));
     }

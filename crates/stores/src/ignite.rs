@@ -239,10 +239,10 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
         ("protocol".to_owned(), "binary, of thin clients, 1.2.0".to_owned()),
         ("connections".to_owned(), "one per client, pipelined; replies in any order".to_owned()),
         ("cache".to_owned(), cache),
+        ("compare-and-set".to_owned(), "on the value: one that changed and changed back passes".to_owned()),
     ]);
     if is_private {
         config.extend(jvm::facts(spec, nodes, HEAP_MIB)?);
-        config.insert("sessions".into(), "clients are spread over the nodes".into());
         config.insert("backups".into(), backups(spec).to_string());
         config.insert("memory".into(), format!("{} MiB each", data_mib(spec)?));
         config

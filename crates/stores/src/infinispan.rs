@@ -7,12 +7,14 @@
 //! It speaks RESP3 whatever it is asked, and keeps no scripts, so a value cannot be replaced on a condition: compare-and-set is not
 //! declared. A private one asks for a password.
 //!
-//! Every client talks to the first server, which asks the others.
+//! Clients are spread over the servers, each of which asks the others for what it has not. One whose server is gone goes on with another;
+//! what was in flight is lost, and nothing is sent twice.
 
 use crate::redis::{Login, Resp, Script, answer};
 use crate::shared::jvm::{self, HEAP, Jvm, NODES};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
@@ -136,6 +138,7 @@ fn settings(number: u32, [clients, others, first]: [u16; 3], owners: &str) -> St
       <TCP bind_addr="127.0.0.1" bind_port="{others}" port_range="0" diag.enabled="false"/>
       <TCPPING initial_hosts="127.0.0.1[{first}]" port_range="0"/>
       <MERGE3/>
+      <FD_ALL3 timeout="8000" interval="2000"/>
       <VERIFY_SUSPECT2/>
       <pbcast.NAKACK2 use_mcast_xmit="false"/>
       <UNICAST3/>
@@ -181,7 +184,9 @@ fn settings(number: u32, [clients, others, first]: [u16; 3], owners: &str) -> St
 }
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-    let [first, ..] = nodes else { return Err(StoreError::Session("no server to connect to".into())) };
+    if nodes.is_empty() {
+        return Err(StoreError::Session("no server to connect to".into()));
+    }
     jvm::no_options_elsewhere(spec)?;
     let mut version = String::new();
     for node in nodes {
@@ -204,11 +209,13 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
         config.extend(jvm::facts(spec, nodes, HEAP_MIB)?);
         config.insert("owners".into(), owners(spec).into());
     }
-    Ok(Box::new(Infinispan { endpoint: first.clone(), version, config }))
+    Ok(Box::new(Infinispan { endpoints: nodes.to_vec(), next: AtomicUsize::new(0), version, config }))
 }
 
 struct Infinispan {
-    endpoint: Endpoint,
+    endpoints: Vec<Endpoint>,
+    /// The place in `endpoints` of the next client.
+    next: AtomicUsize,
     version: String,
     config: BTreeMap<String, String>,
 }
@@ -219,8 +226,9 @@ impl Store for Infinispan {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        let login = Login::of(&self.endpoint).with(Script::Left);
-        wire::session(&self.endpoint, plan, move || Resp::new(login.clone()))
+        let login = Login::of(&self.endpoints[0]).with(Script::Left);
+        let first = self.next.fetch_add(plan.clients as usize, Ordering::Relaxed);
+        wire::spread(&self.endpoints, first, plan, move || Resp::new(login.clone()))
     }
 
     fn threading(&self) -> Threading {
@@ -232,7 +240,10 @@ impl Store for Infinispan {
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {
-        let keys = answer(&self.endpoint, b"DBSIZE", &[])?.first().and_then(|number| number.parse().ok());
+        let asked = self.endpoints.iter().map(|endpoint| answer(endpoint, b"DBSIZE", &[]));
+        // The first that answers: a node may be gone.
+        let answered = asked.reduce(|found, other| found.or(other)).unwrap_or_else(|| Ok(Vec::new()))?;
+        let keys = answered.first().and_then(|number| number.parse().ok());
         Ok(Holding { keys, ..Holding::default() })
     }
 }

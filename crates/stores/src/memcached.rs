@@ -29,8 +29,8 @@ use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::wire::{self, Talk, ascii};
 use store::{
-    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener,
-    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, ShownAs, Store,
+    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Failure, Happening, Holding,
+    Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, ShownAs, Store,
     StoreError, StoreInfo, Threading, programs,
 };
 use study::{Durability, Spec, Target, Transport};
@@ -369,4 +369,16 @@ fn facts(endpoint: &Endpoint) -> Result<Facts, StoreError> {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     Ok(Facts { product: "memcached".into(), version, config })
+}
+
+/// What a server's error means. `SERVER_ERROR` is a refusal where memcached says it so; others, and what stands between client and server,
+/// also say it when they do not know how far the request came.
+#[cold]
+fn failure(words: &[u8]) -> Failure<'_> {
+    let words = std::str::from_utf8(words).unwrap_or("an error in words that are not UTF-8");
+    let refused = ["out of memory", "too large"].iter().any(|reason| words.contains(reason));
+    match words.starts_with("SERVER_ERROR") && !refused {
+        true => Failure::Unknown(words),
+        false => Failure::Refused(words),
+    }
 }

@@ -5,11 +5,12 @@
 //! that is asked for a slot it does not serve names the one that does (`MOVED`), or the one to ask this once (`ASK`).
 //! Replication is asynchronous: a master acknowledges before its replicas have the write, so a failover may lose it.
 
+mod census;
 mod codec;
 mod session;
 mod slots;
 
-use crate::redis::facts::{CommandReply, Known, Server, append_only_file, ask, holding};
+use crate::redis::facts::{CommandReply, Known, Server, append_only_file, ask, ask_until, holding};
 use crate::redis::{self, DURABILITIES, INSTALL_REDIS, INSTALL_VALKEY, Login, Product, Resp, latency};
 use slots::SlotTable;
 use std::path::PathBuf;
@@ -80,6 +81,10 @@ const CAPABILITIES: Capabilities = Capabilities {
 /// How long the nodes may take to become one cluster.
 const FORMING_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// How long a replica may take to take over from a master that is dead when the cluster is connected to: the usual node timeout, and an
+/// election.
+const TAKEOVER: Duration = Duration::from_secs(10);
+
 /// How long one more may take until it has its share of the keys, which are moved meanwhile.
 const JOINING_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -129,9 +134,7 @@ fn join(spec: &Spec, place: &mut Place, members: &Members, product: Product) -> 
 /// Whether each node knows all others, and takes the cluster for whole: one that does not hands no slots to a stranger, and takes none.
 fn know_each_other(endpoints: &[Endpoint]) -> Result<(), StoreError> {
     for endpoint in endpoints {
-        let mut talk = Talk::open_until(Instant::now() + CONNECT_TIMEOUT, endpoint, Resp::new(Login::of(endpoint)))?;
-        whole(&mut talk, endpoint)?;
-        let nodes = text(&mut talk, endpoint, b"NODES")?;
+        let nodes = census::nodes_of(endpoint, Instant::now() + CONNECT_TIMEOUT)?;
         let known = nodes.lines().filter(|line| !line.contains("handshake")).count();
         if known < endpoints.len() {
             return Err(StoreError::open(endpoint, format!("it knows {known} of {} nodes", endpoints.len())));
@@ -215,11 +218,13 @@ fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreE
             problem: format!("{option}= is for a private cluster; leave it out for yours"),
         });
     }
-    let table = slots(endpoints, Instant::now() + CONNECT_TIMEOUT)?;
+    let table = census::whole_table(endpoints, Instant::now() + TAKEOVER)?;
+    let mut nodes = endpoints.to_vec();
+    nodes.extend(table.nodes().iter().filter(|node| !endpoints.contains(node)).cloned());
     let server = Server::ask(&table.endpoints()[0], Known::Product)?;
     let durability = server.durability.or(spec.durability).unwrap_or(DURABILITIES[0]);
     Ok(Box::new(Cluster {
-        seeds: endpoints.to_vec(),
+        nodes,
         table,
         capabilities: Capabilities { durability, ..CAPABILITIES },
         opened: SystemTime::now(),
@@ -227,45 +232,9 @@ fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreE
     }))
 }
 
-/// Asks the nodes that can be reached whether the cluster is whole, and who serves which slots.
-fn slots(endpoints: &[Endpoint], deadline: Instant) -> Result<SlotTable, StoreError> {
-    let mut found = None;
-    let mut unreached = None;
-    for endpoint in endpoints {
-        let login = Login::of(endpoint);
-        let mut talk = match Talk::open_until(deadline, endpoint, Resp::new(login)) {
-            Ok(talk) => talk,
-            Err(error) => {
-                unreached = Some(error);
-                continue;
-            }
-        };
-        whole(&mut talk, endpoint)?;
-        if found.is_none() {
-            let nodes = text(&mut talk, endpoint, b"NODES")?;
-            found = Some(SlotTable::read(&nodes, endpoint).map_err(|problem| StoreError::open(endpoint, problem))?);
-        }
-    }
-    match (found, unreached) {
-        (Some(table), _) => Ok(table),
-        (None, Some(error)) => Err(error),
-        (None, None) => Err(StoreError::Session("no address of the cluster was given".into())),
-    }
-}
-
-/// Whether a node takes the cluster for whole; one that does not answers no command on keys.
-fn whole(talk: &mut Talk, endpoint: &Endpoint) -> Result<(), StoreError> {
-    let info = text(talk, endpoint, b"INFO")?;
-    if info.lines().any(|line| line.trim_end() == "cluster_state:ok") {
-        return Ok(());
-    }
-    let said: Vec<&str> = info.lines().take(3).map(str::trim_end).collect();
-    Err(StoreError::open(endpoint, format!("the cluster is not whole: {}", said.join(", "))))
-}
-
 /// What a node answers to `CLUSTER` and this word.
-fn text(talk: &mut Talk, endpoint: &Endpoint, word: &[u8]) -> Result<String, StoreError> {
-    match ask(talk, b"CLUSTER", &[word])? {
+fn text(talk: &mut Talk, endpoint: &Endpoint, word: &[u8], deadline: Instant) -> Result<String, StoreError> {
+    match ask_until(talk, deadline, b"CLUSTER", &[word])? {
         CommandReply::Texts(texts) => Ok(texts.concat()),
         CommandReply::Refused(words) => {
             Err(StoreError::open(endpoint, format!("{words} (redis and valkey are the stores of one server)")))
@@ -274,8 +243,8 @@ fn text(talk: &mut Talk, endpoint: &Endpoint, word: &[u8]) -> Result<String, Sto
 }
 
 struct Cluster {
-    /// The nodes that were named, or started.
-    seeds: Vec<Endpoint>,
+    /// The nodes that were named, or started, and all others they know of.
+    nodes: Vec<Endpoint>,
     /// Who served which slots when it was connected to.
     table: SlotTable,
     capabilities: Capabilities,
@@ -286,7 +255,7 @@ struct Cluster {
 impl Cluster {
     /// Who serves which slots now: a replica may have taken over.
     fn now(&self) -> Result<SlotTable, StoreError> {
-        slots(&self.seeds, Instant::now() + CONNECT_TIMEOUT)
+        census::whole_table(&self.nodes, Instant::now() + TAKEOVER)
     }
 }
 
@@ -296,7 +265,9 @@ impl Store for Cluster {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        session::session(&self.table, plan, self.resent.clone())
+        let open = |table: &SlotTable| session::session(table, &self.nodes, plan, self.resent.clone());
+        // A master may have died since: another takes over.
+        open(&self.table).or_else(|_| open(&self.now()?))
     }
 
     fn threading(&self) -> Threading {

@@ -11,7 +11,8 @@
 //! | `none` | a server of the user's that is not Amazon's promises nothing |
 //!
 //! The name of an object is the key where it is letters, digits, `-` and `_`, else `~` and base64. S3 has no append, no counters and no
-//! batches. A delete does not tell whether there was anything, so it is two requests. Compare-and-set is `If-None-Match: *` and
+//! batches. A delete does not tell whether there was anything, so it is two requests, the second on the condition of the ETag that
+//! the first found. s3s-fs and others ignore that: of two clients that delete one object both may be told that it was there. Compare-and-set is `If-None-Match: *` and
 //! `If-Match` with the object's ETag. It is known of servers of the user's only: s3s-fs tests a condition first and writes then, so of
 //! several clients more than one wins.
 
@@ -24,8 +25,8 @@ use crate::shared::aws;
 use crate::shared::driver::{built, driver};
 use std::path::PathBuf;
 use store::{
-    Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place,
-    ServerPlan, StoreError, StoreInfo, programs,
+    Availability, Capabilities, Class, CommandLine, Deletes, Deployment, Endpoint, Opener, OperationKind, OperationSet,
+    Place, ServerPlan, StoreError, StoreInfo, programs,
 };
 use study::{Durability, Spec, Target, Transport};
 
@@ -72,7 +73,14 @@ fn capabilities(spec: &Spec) -> Capabilities {
         Target::Server(_) => (OperationSet::BASIC.and(conditions), MAX_KEY_BYTES),
         Target::Private | Target::Path(_) => (OperationSet::BASIC, MAX_PRIVATE_KEY_BYTES),
     };
-    Capabilities { native, min_key_bytes: 1, max_key_bytes, max_value_bytes: MAX_VALUE_BYTES, ..Capabilities::BASIC }
+    Capabilities {
+        native,
+        min_key_bytes: 1,
+        max_key_bytes,
+        max_value_bytes: MAX_VALUE_BYTES,
+        deletes: Deletes::AfterALook,
+        ..Capabilities::BASIC
+    }
 }
 
 fn program() -> Option<PathBuf> {

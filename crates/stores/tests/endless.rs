@@ -408,3 +408,48 @@ fn what_is_asked_before_the_run_is_bounded_too() {
     let held = PEAK.load(Ordering::Relaxed) - before;
     assert!(held < 64 << 20, "{held} bytes were held");
 }
+
+/// NATS: a message of 2 GiB, one that goes on, and a line without an end, by the key.
+fn nats(request: &[u8]) -> (Vec<u8>, &'static [u8]) {
+    let said = String::from_utf8_lossy(request).replace("PONG\r\n", "");
+    let inbox = said.split_whitespace().find(|word| word.starts_with("_INBOX")).unwrap_or("?");
+    let stream = r#"{"config":{"num_replicas":1,"allow_direct":true}}"#;
+    match () {
+        _ if said.starts_with("CONNECT") => (b"PONG\r\n".to_vec(), b""),
+        _ if said.contains("STREAM.INFO") => {
+            (format!("MSG {inbox} 1 {}\r\n{stream}\r\n", stream.len()).into_bytes(), b"")
+        }
+        _ if said.contains("$KV.kvtrial.line") => (b"MSG ".to_vec(), b"v"),
+        _ if said.contains("$KV.kvtrial.aside") => (b"INFO ".to_vec(), b"v"),
+        _ if said.contains("$KV.kvtrial.long") => (format!("MSG {inbox} 1 60000000\r\n").into_bytes(), b"v"),
+        _ => (format!("MSG {inbox} 1 2147483647\r\n").into_bytes(), b"v"),
+    }
+}
+
+/// Ignite: a handshake, the size of a cache, and a reply of 2 GiB to anything else.
+fn ignite(request: &[u8]) -> (Vec<u8>, &'static [u8]) {
+    const SIZE: [u8; 2] = 1020i16.to_le_bytes();
+    match request {
+        [_, _, _, _, 1, ..] if request.get(5..7) == Some(&[1, 0]) => (vec![1, 0, 0, 0, 1], b""),
+        [_, _, _, _, one, two, number @ ..] if [*one, *two] == SIZE => {
+            ([&20i32.to_le_bytes()[..], &number[..8], &[0; 12]].concat(), b"")
+        }
+        _ => (i32::MAX.to_le_bytes().to_vec(), b"v"),
+    }
+}
+
+#[test]
+fn no_message_of_nats_and_no_reply_of_ignite_is_believed_beyond_what_can_come() {
+    let hello = b"INFO {\"version\":\"2.9.10\",\"max_payload\":1048704,\"headers\":true}\r\n";
+    let held = Memory::Asked(HELD_AT_MOST);
+    let fails = |operation: &Operation<'_>| failure_within(held, "nats", hello.to_vec(), nats, operation);
+    let words = fails(&GET);
+    assert!(words.contains("sizes"), "{words}");
+    let words = fails(&Operation::Get { key: b"long" });
+    assert!(words.contains("more than the 1050576"), "{words}");
+    for key in [&b"line"[..], b"aside"] {
+        fails(&Operation::Get { key });
+    }
+    let words = failure("ignite", ignite, &GET);
+    assert!(words.contains("announces a reply of 2147483651 bytes, more than the 1050576"), "{words}");
+}

@@ -1,13 +1,12 @@
 //! etcd, the real server.
 
 #![cfg(feature = "etcd")]
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
 use std::sync::OnceLock;
-use store::OwnedReply;
-use store::{Operation, Support};
+use store::{Operation, OwnedFailure, OwnedReply, Support};
 use study::Spec;
 use testkit::replies::rows;
 use testkit::waiting::until;
@@ -121,4 +120,29 @@ fn three_members_are_one_store_that_outlives_one_of_them_and_not_two() {
     assert!(refused.contains("no answer within") || refused.contains("leader"), "{refused}");
     rig.start_node_again("node2");
     until("two of three are a quorum", || operations(&mut client).iter().all(|reply| *reply == OwnedReply::Done));
+}
+
+#[test]
+fn without_a_quorum_nothing_is_acknowledged_and_what_became_of_a_write_is_unknown() {
+    let rig = Rig::start("etcd,nodes=3,durability=os");
+    let mut client = rig.client(1, 1);
+    assert_eq!(client.put("before", "1"), OwnedReply::Done);
+    rig.kill_node("node2");
+    rig.kill_node("node3");
+    // The member that is left waits for the others, and gives up.
+    until("the server itself says that it does not know", || {
+        let reply = client.put("alone", "2");
+        assert_ne!(reply, OwnedReply::Done, "acknowledged by one of three");
+        match reply {
+            OwnedReply::Failed(OwnedFailure::Unknown(words)) => words.contains("timed out"),
+            // The member it was connected to is gone.
+            OwnedReply::Failed(OwnedFailure::ConnectionLost(_) | OwnedFailure::NotConnected(_)) => false,
+            other => panic!("{other:?}"),
+        }
+    });
+    rig.start_node_again("node2");
+    until("two of three answer", || client.put("after", "3") == OwnedReply::Done);
+    assert_eq!(client.get("before"), OwnedReply::Value(b"1".to_vec()));
+    let alone = client.get("alone");
+    assert!([OwnedReply::Missing, OwnedReply::Value(b"2".to_vec())].contains(&alone), "{alone:?}");
 }

@@ -31,11 +31,31 @@ pub struct FaultRecord {
     pub longest_gap_s: Option<f64>,
     /// How exact that is: the longest interval of the series.
     pub resolution_s: Option<f64>,
+    /// Longest time in which a part of the key space had no answers; `None`: it was not watched, or the fault never happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_dark_s: Option<f64>,
+    /// Largest share of the keys that had no answers at the same time, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dark_share: Option<f64>,
     /// Operations in that time that failed or were answered wrongly.
     pub failed_operations: u64,
     /// Why it could not be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+}
+
+/// A time in which a part of the key space had no answers, though something was asked there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DarkTime {
+    /// The part: the keys that one node answered for at first, from 0; of a store that is one to its clients, all keys.
+    pub part: u32,
+    /// Its share of all keys, 0 to 1.
+    pub share: f64,
+    /// When it began, seconds since the first timed phase began.
+    pub from_s: f64,
+    /// When it ended: with a good answer, or with the phase.
+    pub until_s: f64,
 }
 
 /// What one node used during the timed phases of a trial.

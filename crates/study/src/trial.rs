@@ -1,6 +1,8 @@
 //! One execution of one job on one store.
 
-use crate::{Answer, CurvePoint, FaultRecord, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict, WriteAccount};
+use crate::{
+    Answer, CurvePoint, DarkTime, FaultRecord, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict, WriteAccount,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -70,6 +72,25 @@ pub struct ServerUse {
     pub peak_rss_bytes: u64,
 }
 
+/// What is known of the operations that failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FailedCounts {
+    /// The store refused them: they did not happen.
+    pub refused: u64,
+    /// Never sent, for want of a connection: they did not happen.
+    pub not_connected: u64,
+    /// They may have happened: the connection broke, no reply came in time, or the store does not know.
+    pub unknown: u64,
+}
+
+impl FailedCounts {
+    /// Whether no operation failed.
+    pub fn is_none(&self) -> bool {
+        *self == FailedCounts::default()
+    }
+}
+
 /// One trial as appended to `study.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -96,6 +117,9 @@ pub struct TrialRecord {
     pub misses: u64,
     /// Operations that failed or were answered wrongly.
     pub errors: u64,
+    /// Of these, those that failed, over all phases; the others were answered wrongly.
+    #[serde(skip_serializing_if = "FailedCounts::is_none")]
+    pub failed: FailedCounts,
     /// Compare-and-set operations that lost their race and were repeated.
     pub retries: u64,
     /// Requests the adapter sent again because the store had undone them (deadlock, serialisation failure), over all phases.
@@ -125,6 +149,9 @@ pub struct TrialRecord {
     /// What was done to its nodes on purpose, in the order it was planned for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultRecord>,
+    /// Times in which a part of the key space had no answers, in order; watched only where nodes fail on purpose.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dark: Vec<DarkTime>,
     /// What became of the writes: acknowledged and lost, failed and absent, failed and present. `None`: not everything was read back, or
     /// the job does not say.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -38,8 +38,12 @@ pub enum ReasonKind {
     WrongNumber,
     /// A reply of the wrong type for its request.
     WrongReply,
-    /// The store refused an operation (out of memory, too large, read-only, ...).
+    /// The store refused an operation, which did not happen (out of memory, too large, read-only, ...).
     Refused,
+    /// An operation was never sent, for want of a connection: it did not happen.
+    NotConnected,
+    /// The store answered that an operation may have happened: time ran out among its nodes, or it met an error within.
+    Unknown,
     /// The connection broke with operations in flight.
     ConnectionLost,
     /// Bytes that are not the protocol, or a reply nobody asked for.
@@ -66,6 +70,10 @@ pub enum ReasonKind {
     Evicted,
     /// Operations failed after a fault that was asked for; no worse than connections lost and replies that never came.
     FailedInFault,
+    /// The job is a script, and the script failed.
+    ScriptFailed,
+    /// What a script expects of the answers (`kv.expect`) was not so.
+    NotAsExpected,
     /// Degraded: the client's threads were near their limit; the client may be what was measured.
     ClientSaturated,
     /// Degraded: client threads waited for a processor.

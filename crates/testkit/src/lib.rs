@@ -10,6 +10,7 @@ pub mod bytes;
 pub mod certificates;
 #[cfg(feature = "rig")]
 pub mod client;
+pub mod cluster;
 pub mod lying;
 #[cfg(feature = "rig")]
 pub mod replies;

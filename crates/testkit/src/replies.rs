@@ -37,10 +37,18 @@ pub fn refusal(reply: &OwnedReply) -> Option<&str> {
     }
 }
 
-/// The words about a lost connection; `None` of every other reply.
+/// The words about a connection that was lost or could not be had; `None` of every other reply.
 pub fn loss(reply: &OwnedReply) -> Option<&str> {
     match reply {
-        OwnedReply::Failed(OwnedFailure::ConnectionLost(words)) => Some(words),
+        OwnedReply::Failed(OwnedFailure::ConnectionLost(words) | OwnedFailure::NotConnected(words)) => Some(words),
+        _ => None,
+    }
+}
+
+/// The words of a store that does not know what became of it; `None` of every other reply.
+pub fn doubt(reply: &OwnedReply) -> Option<&str> {
+    match reply {
+        OwnedReply::Failed(OwnedFailure::Unknown(words)) => Some(words),
         _ => None,
     }
 }

@@ -34,6 +34,14 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "operations refused",
             "the store says why: often its memory limit, its value size limit, or that it is read-only",
         ),
+        ReasonKind::NotConnected => (
+            "operations never sent, for want of a connection",
+            "is the server up, and does it take as many connections? Read its log",
+        ),
+        ReasonKind::Unknown => (
+            "operations that may have happened, as the store says",
+            "it waited in vain for its own nodes, or met an error within: read its log, and look at their load and time limits",
+        ),
         ReasonKind::ConnectionLost => {
             ("connections lost", "read the server's log, and look at its limits on clients and idle time")
         }
@@ -78,6 +86,12 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "operations failed after a fault that was asked for",
             "a store with replicas may lose fewer; without --fault the same run can be ranked",
         ),
+        ReasonKind::ScriptFailed => {
+            ("the script failed", "correct the script at the line that is named; 'kvtrial jobs FILE.lua' checks it without a store")
+        }
+        ReasonKind::NotAsExpected => {
+            ("what the script expects was not so", "the store's answers are not what kv.expect asks for, or the script asks for too much")
+        }
         ReasonKind::ClientSaturated => {
             ("client at its limit", "kvtrial itself may be what was measured: give it more threads, or more processors")
         }

@@ -7,6 +7,8 @@ use study::{Cell, Quantity, Study};
 pub enum Batches {
     /// Documents: the input counts them.
     Documents,
+    /// Events that are summarized before anything is stored: one operation is all of them.
+    Events,
     /// Something else.
     Records,
 }
@@ -22,6 +24,7 @@ impl Batches {
     pub fn stored(study: &Study) -> Batches {
         match study.input.contains_key("documents") {
             true => Batches::Documents,
+            false if study.input.contains_key("additions") => Batches::Events,
             false => Batches::Records,
         }
     }
@@ -30,6 +33,7 @@ impl Batches {
     pub fn title(self) -> &'static str {
         match self {
             Batches::Documents => "DOCS/S",
+            Batches::Events => "EVENTS/S",
             Batches::Records => "RECORDS/S",
         }
     }
@@ -38,6 +42,7 @@ impl Batches {
     pub fn unit(self) -> &'static str {
         match self {
             Batches::Documents => "docs/s",
+            Batches::Events => "events/s",
             Batches::Records => "records/s",
         }
     }
@@ -46,12 +51,23 @@ impl Batches {
     pub fn noun(self) -> &'static str {
         match self {
             Batches::Documents => "documents",
-            Batches::Records => "records",
+            Batches::Events | Batches::Records => "records",
+        }
+    }
+
+    /// What an operation is.
+    pub fn operation(self) -> String {
+        match self {
+            Batches::Events => "An operation stores a counter.".into(),
+            Batches::Documents | Batches::Records => format!("An operation is a batch of {}.", self.noun()),
         }
     }
 
     /// How the column is to be read.
     pub fn meaning(self) -> String {
+        if self == Batches::Events {
+            return "events per second, until the last counter is stored; P99 is that of storing a counter".into();
+        }
         format!("{} per second; an operation is a batch of them, and P99 is that of a batch", self.noun())
     }
 }

@@ -34,7 +34,7 @@ fn told(part: &BudgetPart, last: bool) -> String {
     format!("{} {name}{measured_by}", units::duration(part.bar_ns * 1e-9))
 }
 
-/// Whether an operation of the cell carries several records.
+/// Whether an operation of the cell carries several records. Of the job events a single one does: all others store a counter each.
 pub fn carries_batches(cell: &Cell) -> bool {
-    cell.counted().any(|trial| analysis::records_per_operation(trial).is_some())
+    cell.job != "events" && cell.counted().any(|trial| analysis::records_per_operation(trial).is_some())
 }

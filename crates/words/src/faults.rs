@@ -55,16 +55,33 @@ fn of_fault(fault: &FaultRecord) -> String {
         },
         _ => format!("started again at {at_s:.1} s{}", until("and ready at")),
     };
-    let gap = match (fault.longest_gap_s, fault.resolution_s) {
+    let gap = of_darkness(fault).unwrap_or_else(|| of_gap(fault));
+    let failed = fault.failed_operations;
+    let operations = if failed == 1 { "operation" } else { "operations" };
+    format!("{node} was {done}: {gap}, {failed} {operations} failed.")
+}
+
+/// Which share of the keys had no answers, and for how long, where that was watched.
+fn of_darkness(fault: &FaultRecord) -> Option<String> {
+    let (longest_s, share) = (fault.longest_dark_s?, fault.dark_share?);
+    Some(match longest_s {
+        0.0 => "no part of the keys without answers".into(),
+        _ if share > 0.995 => format!("no answers for {}", units::duration(longest_s)),
+        _ => {
+            format!("up to {:.0} % of the keys had no answers, some for {}", share * 100.0, units::duration(longest_s))
+        }
+    })
+}
+
+/// The longest time without any answer, as the series shows.
+fn of_gap(fault: &FaultRecord) -> String {
+    match (fault.longest_gap_s, fault.resolution_s) {
         (Some(gap_s), Some(resolution_s)) if gap_s > resolution_s => {
             format!("no answers for {}", units::duration(gap_s))
         }
         (_, Some(resolution_s)) => format!("no gap longer than {} in the answers", units::duration(resolution_s)),
         (_, None) => "whether answers paused is not known".into(),
-    };
-    let failed = fault.failed_operations;
-    let operations = if failed == 1 { "operation" } else { "operations" };
-    format!("{node} was {done}: {gap}, {failed} {operations} failed.")
+    }
 }
 
 #[cfg(test)]
@@ -125,6 +142,19 @@ mod tests {
         assert_eq!(
             of_fault(&frozen),
             "node2 was frozen from 5.0 s to 8.0 s: no answers for 1.20 s, 1 operation failed."
+        );
+        let third = FaultRecord { longest_dark_s: Some(0.5), dark_share: Some(0.3334), ..killed.clone() };
+        assert_eq!(
+            of_fault(&third),
+            "node2 was killed at 5.0 s: up to 33 % of the keys had no answers, some for 500 ms, 214 operations failed."
+        );
+        let all = FaultRecord { dark_share: Some(1.0), ..third.clone() };
+        assert_eq!(of_fault(&all), "node2 was killed at 5.0 s: no answers for 500 ms, 214 operations failed.");
+        let none =
+            FaultRecord { longest_dark_s: Some(0.0), dark_share: Some(0.0), failed_operations: 0, ..killed.clone() };
+        assert_eq!(
+            of_fault(&none),
+            "node2 was killed at 5.0 s: no part of the keys without answers, 0 operations failed."
         );
         let added = FaultRecord {
             planned: "at 5s add".into(),

@@ -6,13 +6,15 @@ use crate::ledger::Owner;
 use crate::probe::Must;
 use crate::subject::Subject;
 use crate::value;
-use store::Operation;
+use job::Offence;
+use store::{Deletes, Operation, OwnedReply};
 use study::ReasonKind;
 
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("16 clients with keys of their own do not disturb each other", &[], apart),
         Case::new("16 clients with the same keys read only what one of them wrote, whole", &[], together),
+        Case::new("of 16 clients that delete one key exactly one hears that it was there, each round", &[], deleters),
     ]
 }
 
@@ -37,6 +39,43 @@ fn apart(subject: &Subject<'_>) -> Result<(), Stop> {
         let misses = keys.iter().map(|key| (Operation::Get { key }, Must::Miss));
         probe.all_must(&misses.collect::<Vec<_>>())
     })?;
+    Ok(())
+}
+
+const DELETE_ROUNDS: usize = 20;
+
+fn deleters(subject: &Subject<'_>) -> Result<(), Stop> {
+    if subject.capabilities().deletes == Deletes::AfterALook {
+        return Err(Stop::Skipped("it is looked for before it is deleted: several may hear it".into()));
+    }
+    let key = |round: usize| subject.key(format!("deleted in round {round}"));
+    let mut probe = subject.probe()?;
+    // Empty ones too: to some servers an empty value is none.
+    (0..DELETE_ROUNDS).try_for_each(|round| probe.put(&key(round), if round % 2 == 0 { b"there" } else { b"" }))?;
+    let told = subject.clients(CLIENTS, |_, barrier| {
+        let mut probe = subject.probe()?;
+        let mut told = Vec::with_capacity(DELETE_ROUNDS);
+        for round in 0..DELETE_ROUNDS {
+            let key = key(round);
+            barrier.wait()?;
+            told.push(match probe.ask(&Operation::Delete { key: &key })? {
+                OwnedReply::Done => 1,
+                OwnedReply::Missing => 0,
+                other => return Err(Offence::failed(&key, &other.as_reply()).into()),
+            });
+        }
+        Ok(told)
+    })?;
+    for round in 0..DELETE_ROUNDS {
+        let key = key(round);
+        let winners: u32 = told.iter().map(|client| client[round]).sum();
+        if winners != 1 {
+            let kind = if winners > 1 { ReasonKind::WrongReply } else { ReasonKind::LostUpdates };
+            let seen = format!("{winners} of {CLIENTS} clients heard that they deleted it in round {round}");
+            return Err(Stop::wrong(kind, &key, seen));
+        }
+        probe.misses(&key)?;
+    }
     Ok(())
 }
 

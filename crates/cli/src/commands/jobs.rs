@@ -1,19 +1,25 @@
 //! `kvtrial jobs`: every job with its input and parameters.
 
-use crate::args::ListArguments;
+use super::target;
+use crate::args::JobsArguments;
 use crate::failure::{self, CommandFailure};
 use crate::terminal::print;
+use job::JobInfo;
 
 /// Prints the list.
-pub fn jobs(arguments: &ListArguments) -> Result<u8, CommandFailure> {
-    let text = if arguments.json { json() } else { text() };
+pub fn jobs(arguments: &JobsArguments) -> Result<u8, CommandFailure> {
+    let listed: Vec<&JobInfo> = match &arguments.job {
+        Some(name) => vec![target::job(name)?],
+        None => ::jobs::all().collect(),
+    };
+    let text = if arguments.json { json(&listed) } else { text(&listed) };
     print(&text)?;
     Ok(failure::GOOD)
 }
 
-fn text() -> String {
+fn text(listed: &[&JobInfo]) -> String {
     let mut text = String::new();
-    for job in ::jobs::all() {
+    for job in listed {
         text += &wrapped(&format!("{}: {}", job.name, job.summary), 0);
         text += &wrapped(&format!("input: {}", job.input), 2);
         for param in job.params {
@@ -44,8 +50,9 @@ fn wrapped(line: &str, indent: usize) -> String {
     text + "\n"
 }
 
-fn json() -> String {
-    let jobs: Vec<serde_json::Value> = ::jobs::all()
+fn json(listed: &[&JobInfo]) -> String {
+    let jobs: Vec<serde_json::Value> = listed
+        .iter()
         .map(|job| {
             let params: Vec<serde_json::Value> = job
                 .params
@@ -75,9 +82,10 @@ mod tests {
 
     #[test]
     fn every_job_is_listed_within_eighty_columns_and_as_json() {
-        let text = text();
+        let all: Vec<_> = ::jobs::all().collect();
+        let text = text(&all);
         assert!(text.starts_with("fans: ") && text.contains("\nycsb: "), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        assert!(json().contains("\"policy\""));
+        assert!(json(&all).contains("\"policy\""));
     }
 }

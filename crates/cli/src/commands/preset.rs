@@ -1,5 +1,6 @@
 //! `--preset`: a job as its author ran it.
 
+use super::target;
 use crate::args::RunArguments;
 use crate::failure::CommandFailure;
 use crate::terminal::note;
@@ -9,7 +10,8 @@ use study::{PresetRecord, Spec};
 
 /// Fills in what the preset says and the user did not.
 pub fn apply(arguments: &mut RunArguments) -> Result<Option<PresetRecord>, CommandFailure> {
-    let (Some(name), Some(job)) = (arguments.preset.clone(), jobs::find(&arguments.job)) else { return Ok(None) };
+    let Some(name) = arguments.preset.clone() else { return Ok(None) };
+    let Ok(job) = target::job(&arguments.job) else { return Ok(None) };
     let preset = find(job, &name)?;
     let scale = arguments.scale;
     let mut overridden = Vec::new();

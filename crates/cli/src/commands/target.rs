@@ -38,10 +38,13 @@ pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, CommandFailure> {
 
 /// The job of that name.
 pub fn job(name: &str) -> Result<&'static job::JobInfo, CommandFailure> {
-    jobs::find(name).ok_or_else(|| {
+    script::find(name).map_err(|error| CommandFailure::usage(error.to_string()))?.ok_or_else(|| {
         let known: Vec<&str> = jobs::all().map(|job| job.name).collect();
         let meant = study::did_you_mean(name, known.iter().copied());
-        CommandFailure::usage(format!("there is no job '{name}'.{meant} There are: {}", known.join(", ")))
+        CommandFailure::usage(format!(
+            "there is no job '{name}'.{meant} There are: {}, and any script: FILE.lua",
+            known.join(", ")
+        ))
     })
 }
 

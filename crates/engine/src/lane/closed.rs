@@ -1,6 +1,7 @@
 //! Closed loop: a slot sends its next operation when it has the reply to the last.
 
-use super::{Flight, InFlight, Lane};
+use super::{Flight, InFlight, Lane, part_of};
+use crate::dark::NO_PART;
 use job::Step;
 use job::{TURN, Turn, TurnEnd};
 use store::{Heed, OperationKind, Reply, Session, Slot, StoreError};
@@ -62,7 +63,7 @@ impl Lane<'_> {
             TurnEnd::Finished => {}
             TurnEnd::TookOff { kind, timed } => {
                 self.at_once = false;
-                self.took_off(slot, kind, timed);
+                self.took_off(slot, kind, timed, NO_PART);
             }
             TurnEnd::CheckTookOff => {
                 self.at_once = false;
@@ -86,6 +87,7 @@ impl Lane<'_> {
     /// Closed loop: the slot's next operation, on a session that answers later.
     #[inline]
     fn send_slot(&mut self, session: &mut dyn Session, slot: Slot) -> Result<(), StoreError> {
+        let lights = self.signals.lights;
         let step = self.job.next(slot);
         let operation = match &step {
             Step::Operation(operation) => operation,
@@ -106,6 +108,7 @@ impl Lane<'_> {
             Step::Finished => return Ok(()),
         };
         let kind = operation.kind();
+        let part = part_of(lights, session, operation);
         self.books.counts.bytes_written += operation.bytes_written();
         self.until_timed -= 1;
         let timed = self.until_timed == 0;
@@ -114,7 +117,7 @@ impl Lane<'_> {
         }
         match session.submit(slot, operation) {
             Ok(None) => {
-                self.took_off(slot, kind, timed);
+                self.took_off(slot, kind, timed, part);
                 Ok(())
             }
             Ok(Some(ref reply)) => {
@@ -141,8 +144,8 @@ impl Lane<'_> {
 
     /// An operation is in flight; it is stamped when the others are that are sent with it.
     #[inline(always)]
-    fn took_off(&mut self, slot: Slot, kind: OperationKind, timed: bool) {
-        self.in_flight[slot as usize] = InFlight { kind, timed, flight: Flight::Operation, sent: 0, due: 0 };
+    fn took_off(&mut self, slot: Slot, kind: OperationKind, timed: bool, part: u16) {
+        self.in_flight[slot as usize] = InFlight { kind, timed, flight: Flight::Operation, sent: 0, due: 0, part };
         self.active += 1;
         self.submitted.push(slot);
     }
@@ -151,7 +154,8 @@ impl Lane<'_> {
     #[cold]
     pub(super) fn check_took_off(&mut self, slot: Slot) {
         let flight = Flight::Check;
-        self.in_flight[slot as usize] = InFlight { kind: OperationKind::Get, timed: false, flight, sent: 0, due: 0 };
+        self.in_flight[slot as usize] =
+            InFlight { kind: OperationKind::Get, timed: false, flight, sent: 0, due: 0, part: NO_PART };
         self.active += 1;
         self.submitted.push(slot);
     }

@@ -63,6 +63,9 @@ impl Lane<'_> {
     #[cold]
     pub(super) fn checked(&mut self, slot: Slot, reply: &Reply<'_>) {
         self.books.counts.checks += 1;
+        if let Reply::Failed(failure) = reply {
+            self.books.counts.fail(*failure);
+        }
         match self.job.reply(slot, reply) {
             Ok(()) => self.books.lost_in_a_row = 0,
             Err(offence) => self.books.offend(offence),
@@ -104,8 +107,14 @@ impl Sink for Lane<'_> {
             return self.beside(slot, reply);
         }
         state.flight = Flight::Nothing;
-        let InFlight { kind, timed, sent, due, .. } = *state;
+        let InFlight { kind, timed, sent, due, part, .. } = *state;
         self.active -= 1;
+        if let Some(lights) = self.signals.lights {
+            match reply {
+                Reply::Failed(_) => lights.failed(part, sent),
+                _ => lights.good(part, sent, self.now, &mut self.gaps),
+            }
+        }
         if self.schedule.is_some() {
             if self.ready.is_empty() {
                 self.free_since = self.now;

@@ -144,6 +144,10 @@ impl Trial for GrowTrial<'_> {
         Some((self.job.items.most_value_bytes() + data::items::MAX_KEY_BYTES) as u64)
     }
 
+    fn judges_unfinished(&self) -> bool {
+        true
+    }
+
     fn keys_left(&self) -> Option<u64> {
         // What was not acknowledged may be there or not: then only reading back says how many there are.
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);

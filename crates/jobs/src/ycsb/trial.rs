@@ -98,6 +98,10 @@ impl Trial for YcsbTrial<'_> {
         Some(u64::from(self.workload.scan_max) * row as u64)
     }
 
+    fn judges_unfinished(&self) -> bool {
+        true
+    }
+
     fn keys_left(&self) -> Option<u64> {
         let is_sure = self.ledger.account().failed() == 0;
         is_sure.then(|| self.ledger.ids().into())

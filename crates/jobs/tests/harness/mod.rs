@@ -4,8 +4,9 @@
 use data::splitmix::Rng;
 use job::{Job, Offence, Offences, Step, Worker};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use store::{
-    Capabilities, Counter, Expected, Keeps, Operation, OperationKind, OperationSet, Overflow, Reply, RowBuffer,
+    Capabilities, Counter, Expected, Keeps, Operation, OperationKind, OperationSet, Overflow, Reply, RowBuffer, Store,
 };
 use study::{Answer, Reason, ReasonKind, WriteAccount};
 
@@ -267,11 +268,30 @@ pub fn run_until(
     turns: Turns,
     timed_operations: u64,
 ) -> Outcome {
+    run_with(job, None, store, capabilities, slots, turns, timed_operations)
+}
+
+/// Runs one trial. What is asked of a store as a whole is asked of `whole`, if there is one.
+pub fn run_with(
+    job: &dyn Job,
+    whole: Option<&dyn Store>,
+    store: &mut dyn Backend,
+    capabilities: Capabilities,
+    slots: u32,
+    turns: Turns,
+    timed_operations: u64,
+) -> Outcome {
     job.suits(&capabilities).unwrap();
     let trial = job.trial(&job::TrialSetup { slots, capabilities, seed: 42 });
     let mut offences = Offences::default();
     let (mut operations, mut planned) = (Vec::new(), Vec::new());
     for (number, phase) in trial.phases().into_iter().enumerate() {
+        if let Some(result) = whole.and_then(|whole| trial.whole(number, whole, Duration::from_secs(60))) {
+            result.unwrap();
+            operations.push(1);
+            planned.push(phase.operations);
+            continue;
+        }
         // Three workers where possible, so that slot numbers within a worker differ from those of the trial.
         let cut = |part: u32| slots * part / slots.min(3);
         let mut workers: Vec<Box<dyn Worker>> =

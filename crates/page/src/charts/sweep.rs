@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 use study::{Cell, Study};
 use words::Batches;
 
+/// Most pictures side by side.
+const MOST_ACROSS: usize = 4;
+
 /// Pictures in one grid.
 const MOST_FACETS: usize = 48;
 /// Combinations of other parameters that get a picture.
@@ -181,11 +184,19 @@ fn by_operation(cells: &[&Cell], batches: Option<Batches>, along: &Axis, identit
         _ => cell.latency_ns.by_operation.get(name).filter(|it| it.n > 0).map(|it| it.p99 as f64),
     };
     let mut facets = Facets::new(along, unit);
-    facets.columns = stores.len();
+    // A row of more pictures than this breaks: then the stores of an operation share one.
+    let apart = stores.len() <= MOST_ACROSS;
+    facets.columns = if apart { stores.len() } else { 2 };
+    facets.legend = !apart;
     let mut table = DataTable::new(["Store", "Operation", &along.key, "Median"]);
     for name in &names {
+        if !apart {
+            facets.begin(name, name);
+        }
         for store in &stores {
-            facets.begin(&format!("{name} · {store}"), name);
+            if apart {
+                facets.begin(&format!("{name} · {store}"), name);
+            }
             let own: Vec<&Cell> =
                 cells.iter().copied().filter(|cell| line_name(cell) == *store && cell.verdict.is_ranked()).collect();
             let Some(first) = own.first() else { continue };
@@ -203,12 +214,11 @@ fn by_operation(cells: &[&Cell], batches: Option<Batches>, along: &Axis, identit
             facets.line(store, identities.line(first), points);
         }
     }
-    facets.legend = false;
-    facets.chart(
-        format!("{what}, against {}", along.key),
-        "Operations down, stores across; the pictures of one operation have one scale.".into(),
-        table,
-    )
+    let note = match apart {
+        true => "Operations down, stores across; the pictures of one operation have one scale.",
+        false => "A picture per operation, a line per store.",
+    };
+    facets.chart(format!("{what}, against {}", along.key), note.into(), table)
 }
 
 fn timed_phases(cells: &[&Cell]) -> Vec<String> {

@@ -9,6 +9,14 @@ use serde_json::{Value, json};
 use study::{Cell, TrialRecord};
 use words::Batches;
 
+const NOTE: &str = "The median trial of each store. Shaded: stalls, when hardly anything was answered or an answer took far longer than others.";
+
+const DARK_NOTE: &str =
+    "The median trial of each store. Shaded: stalls. Red, to the right: share of the keys without answers.";
+
+/// What the band is called.
+const KEYS: &str = "keys without answers";
+
 /// Stalls marked in one chart.
 const MOST_STALLS: usize = 40;
 
@@ -22,7 +30,7 @@ pub(crate) fn charts(
 ) -> Vec<Chart> {
     let drawn: Vec<(&Cell, &TrialRecord)> = cells
         .iter()
-        .filter(|cell| !cell.baseline && cell.verdict.is_ranked())
+        .filter(|cell| !cell.baseline && (cell.verdict.is_ranked() || has_faults(cell)))
         .filter_map(|&cell| Some((cell, median_trial(cell)?)))
         .filter(|(_, trial)| trial.series.len() > 1)
         .collect();
@@ -49,7 +57,7 @@ pub(crate) fn charts(
         chart(
             "rate",
             &format!("{} over time", figures::rate_title(batches)),
-            "The median trial of each store. Shaded: stalls, when hardly anything was answered or an answer took far longer than others.",
+            if drawn.iter().any(|(_, trial)| !trial.dark.is_empty()) { DARK_NOTE } else { NOTE },
             Unit::PerSecond,
             &rate,
         ),
@@ -65,6 +73,37 @@ pub(crate) fn charts(
             &p99,
         ),
     ]
+}
+
+/// Whether nodes failed on purpose: then the curve is what the trial was for, whatever the verdict.
+fn has_faults(cell: &Cell) -> bool {
+    median_trial(cell).is_some_and(|trial| !trial.faults.is_empty())
+}
+
+/// The share of the keys without answers, in percent, from each moment at which it changes.
+fn dark_shares(trial: &TrialRecord) -> Vec<(f64, f64)> {
+    let mut changes: Vec<(f64, f64)> =
+        trial.dark.iter().flat_map(|it| [(it.from_s, it.share), (it.until_s, -it.share)]).collect();
+    changes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut share = 0.0f64;
+    let mut shares = vec![(0.0, 0.0)];
+    for (at_s, change) in changes {
+        share += change;
+        shares.push((at_s, 100.0 * share.clamp(0.0, 1.0)));
+    }
+    shares
+}
+
+/// The band of a cell: which share of the keys had no answers, on an axis of its own.
+fn band((cell, trial): &(&Cell, &TrialRecord), cells: usize) -> Option<Value> {
+    if trial.dark.is_empty() {
+        return None;
+    }
+    let name = if cells == 1 { KEYS.to_owned() } else { format!("{}: {KEYS}", label(cell)) };
+    let data: Vec<Value> = dark_shares(trial).into_iter().map(|(at_s, percent)| json!([at_s, percent])).collect();
+    Some(json!({ "type": "line", "name": name, "yAxisIndex": 1, "step": "end",
+        "showSymbol": false, "data": data, "itemStyle": { "color": "$bad" }, "lineStyle": { "width": 1 },
+        "areaStyle": { "color": "$stall" }, "tooltip": { "valueFormatter": "@percent.value" } }))
 }
 
 /// End of each interval and operations per second in it; records, where an operation carries several.
@@ -104,6 +143,8 @@ fn option(
     let logarithmic =
         unit == Unit::Nanoseconds || most > 40.0 * least && lines.iter().all(|line| line.1.iter().all(|it| it.1 > 0.0));
     let mut left = MOST_STALLS;
+    let bands: Vec<Value> =
+        drawn.iter().filter(|_| unit == Unit::PerSecond).filter_map(|it| band(it, drawn.len())).collect();
     let series: Vec<Value> = drawn
         .iter()
         .zip(&lines)
@@ -125,14 +166,23 @@ fn option(
         })
         .collect();
     let name = figures::chart_unit(unit);
+    let mut axes = vec![
+        json!({ "type": if logarithmic { "log" } else { "value" }, "min": if logarithmic { Value::Null } else { json!(0) },
+                "axisLabel": { "formatter": format!("@{name}.axis") } }),
+    ];
+    if !bands.is_empty() {
+        axes.push(json!({ "type": "value", "min": 0, "max": 100, "splitLine": { "show": false },
+                          "axisLabel": { "formatter": "@percent.axis" } }));
+    }
+    let axes = if axes.len() == 1 { axes.remove(0) } else { axes.into() };
+    let series: Vec<Value> = series.into_iter().chain(bands).collect();
     json!({
         "grid": { "left": 8, "right": 24, "top": 40, "bottom": 44, "containLabel": true },
         "legend": { "top": 4, "left": 8, "right": 8 },
         "xAxis": { "type": "value", "min": 0, "name": "seconds since the clock was switched on", "nameLocation": "middle", "nameGap": 26,
                    "axisLabel": { "formatter": "@seconds.axis" },
                    "max": drawn.iter().map(|(_, trial)| trial.series.last().map_or(0.0, |it| it.at_s)).fold(0.0, f64::max) },
-        "yAxis": { "type": if logarithmic { "log" } else { "value" }, "min": if logarithmic { Value::Null } else { json!(0) },
-                   "axisLabel": { "formatter": format!("@{name}.axis") } },
+        "yAxis": axes,
         "tooltip": { "trigger": "axis", "valueFormatter": format!("@{name}.value") },
         "series": series,
     })
@@ -192,4 +242,23 @@ fn table(drawn: &[(&Cell, &TrialRecord)]) -> DataTable {
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{band, dark_shares};
+    use study::{Cell, DarkTime, TrialRecord};
+
+    #[test]
+    fn the_band_rises_and_falls_with_the_share_of_the_keys_that_has_no_answers() {
+        let dark = |part, share, from_s, until_s| DarkTime { part, share, from_s, until_s };
+        let dark = vec![dark(0, 0.25, 1.0, 2.0), dark(1, 0.5, 1.5, 1.75)];
+        let trial = TrialRecord { dark, ..TrialRecord::default() };
+        let shares = dark_shares(&trial);
+        assert_eq!(shares, [(0.0, 0.0), (1.0, 25.0), (1.5, 75.0), (1.75, 25.0), (2.0, 0.0)]);
+        let cell = Cell { store: "redis-cluster".into(), ..Cell::default() };
+        let drawn = band(&(&cell, &trial), 1).unwrap_or_default();
+        assert_eq!((&drawn["data"][2][1], &drawn["yAxisIndex"]), (&75.0.into(), &1.into()));
+        assert_eq!(band(&(&cell, &TrialRecord::default()), 1), None, "nothing was dark");
+    }
 }

@@ -20,9 +20,10 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
     let batches = Batches::of(study);
     let (rate, p50, p99) = match batches {
         None => ("Operations per second".to_owned(), "p50", "p99"),
+        Some(Batches::Events) => (figures::rate_title(batches), "p50", "p99"),
         Some(_) => (figures::rate_title(batches), "p50 of a batch", "p99 of a batch"),
     };
-    let batch = batches.map_or(String::new(), |it| format!(" An operation is a batch of {}.", it.noun()));
+    let batch = batches.map_or(String::new(), |it| format!(" {}", it.operation()));
     let varies = report.standings.iter().any(|standing| !standing.part.is_empty());
     html! {
         section id="cells" aria-labelledby="cells-title" {

@@ -53,7 +53,14 @@ fn plain(value: &Value) -> String {
 }
 
 fn list(facts: &[(String, String)]) -> Markup {
-    html! { dl { @for (name, fact) in facts { dt { (name) } dd { (fact) } } } }
+    html! {
+        dl {
+            @for (name, fact) in facts {
+                dt { (name) }
+                dd { @if fact.contains('\n') { pre { (fact) } } @else { (fact) } }
+            }
+        }
+    }
 }
 
 /// Whether kvtrial was proved right on this machine.

@@ -49,6 +49,7 @@ fn table(text: &mut String, label: &str, group: &Group<'_>, study: &Study) {
     let (rate, p99) = match batches {
         None => ("op/s", "p99"),
         Some(Batches::Documents) => ("documents/s", "p99 of a batch"),
+        Some(Batches::Events) => ("events/s", "p99 of a put"),
         Some(Batches::Records) => ("records/s", "p99 of a batch"),
     };
     let _ = writeln!(text, "| | store | time | {rate} | {p99} | verdict |\n|--:|---|--:|--:|--:|---|");

@@ -210,11 +210,11 @@ impl<'a> Questions<'a> {
         };
         let reply = client.execute(operation).map_err(|error| error.to_string())?;
         match reply {
-            OwnedReply::Failed(OwnedFailure::Refused(words) | OwnedFailure::ConnectionLost(words)) => Err(words),
             OwnedReply::Failed(OwnedFailure::Protocol(words)) => {
                 Err(format!("its answer is not one to this request: expected {words}"))
             }
             OwnedReply::Failed(OwnedFailure::Deadline) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
+            OwnedReply::Failed(failure) => Err(failure.as_failure().words().into()),
             reply => {
                 self.client = Some(client);
                 Ok(reply)

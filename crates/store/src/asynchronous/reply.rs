@@ -22,6 +22,10 @@ pub enum BufferedReply {
     Rows,
     /// The store said no: the words given to [`ReplyBuffer::refused`].
     Refused,
+    /// It was never sent: the words given to [`ReplyBuffer::not_connected`].
+    NotConnected,
+    /// It may have happened: the words given to [`ReplyBuffer::unknown`].
+    Unknown,
     /// The connection broke: the words given to [`ReplyBuffer::connection_lost`].
     ConnectionLost,
     /// Not what the store may say: the words given to [`ReplyBuffer::protocol`].
@@ -56,14 +60,28 @@ impl ReplyBuffer {
         BufferedReply::Versioned(version)
     }
 
-    /// Answers that the store refused, in its own words.
+    /// Answers that the store refused, in its own words, and that nothing happened.
     #[cold]
     pub fn refused(&mut self, words: impl Display) -> BufferedReply {
         self.say(words);
         BufferedReply::Refused
     }
 
-    /// Answers that the connection broke, in the driver's words.
+    /// Answers that no connection could be had and nothing was sent, in the driver's words.
+    #[cold]
+    pub fn not_connected(&mut self, words: impl Display) -> BufferedReply {
+        self.say(words);
+        BufferedReply::NotConnected
+    }
+
+    /// Answers that it may have happened, in the words of the store, which does not know either.
+    #[cold]
+    pub fn unknown(&mut self, words: impl Display) -> BufferedReply {
+        self.say(words);
+        BufferedReply::Unknown
+    }
+
+    /// Answers that the connection broke between request and reply, in the driver's words.
     #[cold]
     pub fn connection_lost(&mut self, words: impl Display) -> BufferedReply {
         self.say(words);
@@ -93,6 +111,8 @@ impl ReplyBuffer {
             BufferedReply::Conflict => Reply::Conflict,
             BufferedReply::Rows => Reply::Rows(self.rows.rows()),
             BufferedReply::Refused => Reply::Failed(Failure::Refused(&self.words)),
+            BufferedReply::NotConnected => Reply::Failed(Failure::NotConnected(&self.words)),
+            BufferedReply::Unknown => Reply::Failed(Failure::Unknown(&self.words)),
             BufferedReply::ConnectionLost => Reply::Failed(Failure::ConnectionLost(&self.words)),
             BufferedReply::Protocol => Reply::Failed(Failure::Protocol(&self.words)),
         }

@@ -7,8 +7,8 @@
 use super::{Layer, Wrap};
 use crate::layered::Layered;
 use crate::{
-    Executor, Heed, Operation, OperationKind, OptionInfo, Reply, Session, SessionPlan, Sink, Slot, Store, StoreError,
-    Until,
+    Abandoned, Executor, Heed, Operation, OperationKind, OptionInfo, Reply, Session, SessionPlan, Sink, Slot, Store,
+    StoreError, Until,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -148,12 +148,24 @@ impl Session for BurningSession {
         self.session.poll(cx, until, sink)
     }
 
+    fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
+        self.session.abandon(slot, sink)
+    }
+
     fn expect(&mut self, slot: Slot, kind: OperationKind, key: &[u8]) -> Heed {
         self.session.expect(slot, kind, key)
     }
 
     fn rest(&mut self, slot: Slot) {
         self.session.rest(slot);
+    }
+
+    fn parts(&self) -> Vec<f64> {
+        self.session.parts()
+    }
+
+    fn part(&self, key: &[u8]) -> u16 {
+        self.session.part(key)
     }
 
     fn reconnected(&self) -> u64 {

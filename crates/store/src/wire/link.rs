@@ -1,11 +1,15 @@
 //! One connection: what it has to send, what it has received of a reply, who waits for replies, and how it recovers.
 
+mod recovery;
+
+use super::alarm::Alarm;
 use super::buffers::Buffers;
+use super::opening::Opening;
 use super::received::{End, SURPLUS, hand_over};
 use super::socket::{Interest, Poller, Read, Socket, left};
 use super::{Codec, Expect, Replies, talk, ticketed};
-use crate::believed::{self, wire_bytes};
-use crate::{Endpoint, Failure, Operation, Reply, Sink, Slot, StoreError};
+use crate::believed::wire_bytes;
+use crate::{Endpoint, Operation, Sink, Slot, StoreError};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
@@ -47,6 +51,8 @@ pub(super) struct Common<F> {
     pub answered: u32,
     /// Watches the connections; a session of one has none.
     pub poller: Option<Poller>,
+    /// Goes off when a connection is to be opened, where somebody else waits for the poller.
+    pub alarm: Option<Alarm>,
     /// A reply that takes more is not believed.
     pub most_bytes: usize,
     /// Connections that were opened again.
@@ -57,7 +63,7 @@ impl<F> Common<F> {
     pub fn new(endpoints: Vec<Endpoint>, make_codec: F, connections: usize, poller: Option<Poller>) -> Common<F> {
         let scratch = vec![0; READ_BYTES].into_boxed_slice();
         let (buffers, most_bytes) = (Buffers::of(connections), wire_bytes(u64::MAX));
-        Common { endpoints, make_codec, buffers, scratch, answered: 0, poller, most_bytes, reconnected: 0 }
+        Common { endpoints, make_codec, buffers, scratch, answered: 0, poller, alarm: None, most_bytes, reconnected: 0 }
     }
 }
 
@@ -68,7 +74,7 @@ pub(super) enum Flush {
     Sent,
     /// The kernel takes no more for now.
     Blocked,
-    /// The connection is down; it will be opened again at this time.
+    /// The connection is down, or being opened; there is something to do at this time.
     Down(Instant),
 }
 
@@ -91,7 +97,15 @@ struct Awaited {
 
 enum Line {
     Up(Socket),
+    Opening(Box<Opening>),
     Down { retry_at: Instant },
+}
+
+/// Whether a connection was ever up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Past {
+    Up,
+    Nothing,
 }
 
 /// What has been wrong with a connection since the last good reply.
@@ -103,6 +117,8 @@ struct Trouble {
 /// Why a connection is lost.
 enum Loss {
     Lost(String),
+    /// It could not be opened; nothing was sent.
+    Unreached(String),
     Protocol(&'static str),
     /// A reply that takes at least this many bytes.
     TooLarge(usize),
@@ -115,6 +131,7 @@ pub(super) struct Link<C> {
     node: usize,
     codec: C,
     line: Line,
+    past: Past,
     /// Requests, of which the first `sent` bytes have left.
     out: Vec<u8>,
     sent: usize,
@@ -145,11 +162,21 @@ impl<C: Codec> Link<C> {
         if let Some(poller) = &common.poller {
             poller.add(&socket, number).map_err(|error| StoreError::open(&common.endpoints[node], error))?;
         }
-        Ok(Link {
+        Ok(Link { past: Past::Up, ..Link::with(number, node, pipeline, codec, Line::Up(socket)) })
+    }
+
+    /// A connection that is opened when the first operation is submitted to it.
+    pub fn later<F: Fn() -> C>(number: u32, node: usize, pipeline: u32, common: &Common<F>) -> Link<C> {
+        Link::with(number, node, pipeline, (common.make_codec)(), Line::Down { retry_at: Instant::now() })
+    }
+
+    fn with(number: u32, node: usize, pipeline: u32, codec: C, line: Line) -> Link<C> {
+        Link {
             number,
             node,
             codec,
-            line: Line::Up(socket),
+            line,
+            past: Past::Nothing,
             out: Vec::new(),
             sent: 0,
             partial: Vec::new(),
@@ -161,15 +188,22 @@ impl<C: Codec> Link<C> {
             watched: Interest::Read,
             trouble: None,
             owed: None,
-        })
+        }
     }
 
     /// Registers the connection with what watches several.
     pub fn watch_with(&self, poller: &Poller) -> io::Result<()> {
         match &self.line {
             Line::Up(socket) => poller.add(socket, self.number),
+            Line::Opening(opening) => opening.socket().map_or(Ok(()), |socket| poller.add_opening(socket, self.number)),
             Line::Down { .. } => Ok(()),
         }
+    }
+
+    /// Whether it is being opened.
+    #[inline]
+    pub fn is_opening(&self) -> bool {
+        matches!(self.line, Line::Opening(_))
     }
 
     /// Whether replies are outstanding.
@@ -224,18 +258,10 @@ impl<C: Codec> Link<C> {
         if self.out.is_empty() {
             return Ok(Flush::Sent);
         }
-        if let Line::Down { retry_at } = self.line {
-            let now = Instant::now();
-            if now < retry_at {
-                let given_up =
-                    self.trouble.as_ref().map(|trouble| now - trouble.since).filter(|away| *away >= PATIENCE);
-                let Some(away) = given_up else { return Ok(Flush::Down(retry_at)) };
-                let words = format!("the server has been away for {:.0} s", away.as_secs_f64());
-                common.buffers.take_back(&mut self.out);
-                self.fail(Failure::ConnectionLost(&words), common, sink);
-                return Ok(Flush::Sent);
-            }
-            self.reopen(common, sink)?;
+        if !matches!(self.line, Line::Up(_))
+            && let Some(flush) = self.not_up(common, sink)?
+        {
+            return Ok(flush);
         }
         let Line::Up(socket) = &self.line else { return Ok(Flush::Sent) };
         match socket.send(&self.out[self.sent..]) {
@@ -272,33 +298,6 @@ impl<C: Codec> Link<C> {
             if let (Some(poller), Line::Up(socket)) = (&common.poller, &self.line) {
                 poller.change(socket, self.number, interest)?;
             }
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn reopen<F: Fn() -> C>(&mut self, common: &mut Common<F>, sink: &mut dyn Sink) -> io::Result<()> {
-        // The codec is a new one, and has the requests that wait.
-        let again = |endpoint: &Endpoint, codec: &mut C| talk::open(endpoint, codec, RETRY_TIMEOUT);
-        let nodes = common.endpoints.len();
-        let mut opened = again(&common.endpoints[self.node], &mut self.codec);
-        for _ in 1..nodes {
-            if opened.is_ok() {
-                break;
-            }
-            self.node = (self.node + 1) % nodes;
-            opened = again(&common.endpoints[self.node], &mut self.codec);
-        }
-        match opened {
-            Ok(socket) => {
-                if let Some(poller) = &common.poller {
-                    poller.add(&socket, self.number)?;
-                }
-                self.watched = Interest::Read;
-                self.line = Line::Up(socket);
-                common.reconnected += 1;
-            }
-            Err(problem) => self.lose(Loss::Lost(format!("cannot connect again: {problem}")), common, sink),
         }
         Ok(())
     }
@@ -424,48 +423,7 @@ impl<C: Codec> Link<C> {
     pub fn wait(&self, interest: Interest, until: Instant) -> io::Result<bool> {
         match &self.line {
             Line::Up(socket) => socket.wait(interest, left(until)),
-            Line::Down { .. } => super::socket::sleep(left(until)).map(|()| false),
-        }
-    }
-
-    /// Closes the connection, fails what was in flight, and sets the time of the next attempt.
-    #[cold]
-    fn lose<F: Fn() -> C>(&mut self, loss: Loss, common: &mut Common<F>, sink: &mut dyn Sink) {
-        let now = Instant::now();
-        let trouble = self.trouble.get_or_insert(Trouble { since: now, backoff: Duration::ZERO });
-        self.line = Line::Down { retry_at: now + trouble.backoff };
-        trouble.backoff = (trouble.backoff * 2).clamp(RETRY_FIRST, RETRY_LONGEST);
-        self.codec = (common.make_codec)();
-        self.sent = 0;
-        self.answer.clear();
-        self.awaited = None;
-        common.buffers.take_back(&mut self.out);
-        common.buffers.take_back(&mut self.partial);
-        let too_large;
-        let failure = match &loss {
-            Loss::Lost(words) => Failure::ConnectionLost(words),
-            Loss::Protocol(words) => Failure::Protocol(words),
-            Loss::TooLarge(bytes) => {
-                too_large = believed::too_large(bytes, common.most_bytes);
-                Failure::Protocol(&too_large)
-            }
-        };
-        if self.in_flight.is_empty() {
-            if let Loss::Protocol(words) = loss {
-                self.owed = Some(words);
-            }
-            return;
-        }
-        self.fail(failure, common, sink);
-    }
-
-    /// Fails what is in flight.
-    #[cold]
-    fn fail<F>(&mut self, failure: Failure<'_>, common: &mut Common<F>, sink: &mut dyn Sink) {
-        sink.arrived();
-        for (slot, _) in self.in_flight.drain(..) {
-            common.answered += 1;
-            sink.reply(slot, &Reply::Failed(failure));
+            Line::Opening(_) | Line::Down { .. } => super::socket::sleep(left(until)).map(|()| false),
         }
     }
 }

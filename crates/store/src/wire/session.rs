@@ -1,11 +1,12 @@
 //! A session over connections: who is polled, and how long.
 
+use super::alarm::Alarm;
 use super::link::{Common, Flush, Link};
 use super::nudges::{NUDGE_EVERY, Nudges};
 use super::socket::{Interest, PRECISE_BELOW, Poller, Read, left, sleep};
 use super::{Codec, Replies};
 use crate::believed::wire_bytes;
-use crate::{Endpoint, Failure, Operation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
+use crate::{Abandoned, Endpoint, Failure, Operation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll};
@@ -13,6 +14,9 @@ use std::time::{Duration, Instant};
 
 /// Polls that bring replies after which those that have not come are looked for: the clock is not read for each.
 const LOOK_EVERY: u32 = 256;
+
+/// What the alarm is watched under: no connection has this number.
+const ALARM: u32 = u32::MAX;
 
 /// Opens a session: one connection per client of the plan, each with its own codec, all connected and greeted.
 ///
@@ -37,24 +41,49 @@ pub fn spread<C: Codec>(
     plan: SessionPlan,
     make_codec: impl Fn() -> C + 'static,
 ) -> Result<Box<dyn Session>, StoreError> {
-    let Some(endpoint) = endpoints.first() else {
-        return Err(StoreError::Session("no address of a server was given".into()));
-    };
+    let common = common(endpoints, plan, make_codec)?;
     let pipeline = plan.pipeline.max(1);
-    let open_error = |error| StoreError::open(endpoint, error);
-    let nudges = Nudges::for_this_thread().map_err(open_error)?;
-    let poller = match plan.clients {
-        0 | 1 => None,
-        _ => Some(Poller::new().map_err(open_error)?),
-    };
-    let common = Common::new(endpoints.to_vec(), make_codec, plan.clients as usize, poller);
     let links = (0..plan.clients)
         .map(|number| Link::open(number, (first + number as usize) % endpoints.len(), pipeline, &common))
         .collect::<Result<Vec<_>, StoreError>>()?;
+    wire(common, links, plan)
+}
+
+/// The same over one node whose connections are each opened when the first operation is submitted to it: nothing is waited for.
+///
+/// # Errors
+/// When the system gives nothing to wait with.
+pub fn session_later<C: Codec>(
+    endpoint: &Endpoint,
+    plan: SessionPlan,
+    make_codec: impl Fn() -> C + 'static,
+) -> Result<Box<dyn Session>, StoreError> {
+    let common = common(std::slice::from_ref(endpoint), plan, make_codec)?;
+    let links = (0..plan.clients).map(|number| Link::later(number, 0, plan.pipeline.max(1), &common)).collect();
+    wire(common, links, plan)
+}
+
+fn common<F>(endpoints: &[Endpoint], plan: SessionPlan, make_codec: F) -> Result<Common<F>, StoreError> {
+    let Some(endpoint) = endpoints.first() else {
+        return Err(StoreError::Session("no address of a server was given".into()));
+    };
+    let poller = match plan.clients {
+        0 | 1 => None,
+        _ => Some(Poller::new().map_err(|error| StoreError::open(endpoint, error))?),
+    };
+    Ok(Common::new(endpoints.to_vec(), make_codec, plan.clients as usize, poller))
+}
+
+fn wire<C: Codec, F: Fn() -> C + 'static>(
+    common: Common<F>,
+    links: Vec<Link<C>>,
+    plan: SessionPlan,
+) -> Result<Box<dyn Session>, StoreError> {
+    let nudges = Nudges::for_this_thread().map_err(|error| StoreError::open(&common.endpoints[0], error))?;
     Ok(Box::new(Wire {
         unsent: Vec::with_capacity(plan.slots() as usize),
         links,
-        pipeline,
+        pipeline: plan.pipeline.max(1),
         current: 0,
         polls: 0,
         common,
@@ -114,6 +143,14 @@ impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
         Poll::Ready(polled.map_err(|error| StoreError::Session(format!("waiting for replies: {error}"))))
     }
 
+    fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
+        let link = self.links.get_mut((slot / self.pipeline) as usize);
+        match link.is_some_and(|link| link.abandon(slot, &mut self.common, sink)) {
+            true => Abandoned::GivenUp,
+            false => Abandoned::Never,
+        }
+    }
+
     fn reconnected(&self) -> u64 {
         self.common.reconnected
     }
@@ -123,6 +160,11 @@ impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
             let poller = Poller::new()?;
             self.links.iter().try_for_each(|link| link.watch_with(&poller))?;
             self.common.poller = Some(poller);
+        }
+        if let (None, Some(poller)) = (&self.common.alarm, &self.common.poller) {
+            let alarm = Alarm::new()?;
+            poller.add_instance(alarm.as_fd(), ALARM)?;
+            self.common.alarm = Some(alarm);
         }
         Ok(self.common.poller.as_ref().map(AsFd::as_fd))
     }
@@ -143,7 +185,12 @@ impl<C: Codec, F: Fn() -> C> Wire<C, F> {
             self.unsent.clear();
         }
         match (until, flush) {
-            (_, Flush::Down(retry_at)) => return sleep(limit(until, Some(retry_at))),
+            (Until::Now, Flush::Down(_)) => {}
+            (Until::At(time), Flush::Down(retry_at)) => {
+                link.wait_for_opening(time.min(retry_at))?;
+                link.proceed(common, sink)?;
+                link.flush(common, sink)?;
+            }
             (Until::Now, _) => {
                 link.read(Read::Now, common, sink);
             }
@@ -176,6 +223,9 @@ impl<C: Codec, F: Fn() -> C> Wire<C, F> {
             }
         }
         unsent.truncate(kept);
+        if let Some(alarm) = &mut common.alarm {
+            alarm.set(retry_at)?;
+        }
         if common.answered > 0 {
             return Ok(());
         }
@@ -183,7 +233,10 @@ impl<C: Codec, F: Fn() -> C> Wire<C, F> {
         let found = poller.wait(Some(limit(until, retry_at)).filter(|limit| *limit < PRECISE_BELOW))?;
         for index in 0..found {
             let Some(ready) = common.poller.as_ref().map(|poller| poller.ready(index)) else { break };
-            let link = &mut links[ready.number as usize];
+            let Some(link) = links.get_mut(ready.number as usize) else { continue }; // the alarm: see above
+            if link.is_opening() {
+                link.proceed(common, sink)?;
+            }
             if ready.writable {
                 link.flush(common, sink)?;
             }

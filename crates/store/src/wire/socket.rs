@@ -7,7 +7,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::net::{self, RecvFlags, SendFlags, recv};
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -32,6 +32,16 @@ pub(crate) enum Interest {
     Read,
     /// Bytes to read, or room to write.
     ReadOrWrite,
+}
+
+/// How far a connection came at once.
+pub(crate) enum Begun {
+    /// It is connected.
+    Connected(Socket),
+    /// The kernel is at it: the socket becomes writable at the end, see [`Socket::finish`].
+    Connecting(Socket),
+    /// A name has to be looked up, or a handshake follows.
+    WouldWait,
 }
 
 /// A connected socket.
@@ -76,6 +86,49 @@ impl Socket {
                 Err(last)
             }
         }
+    }
+
+    /// Begins to connect, without waiting.
+    pub fn start(endpoint: &Endpoint) -> io::Result<Begun> {
+        let flags = net::SocketFlags::CLOEXEC | net::SocketFlags::NONBLOCK;
+        let open = |family| net::socket_with(family, net::SocketType::STREAM, flags, None);
+        let (fd, begun) = match &endpoint.address {
+            Address::Unix(path) => {
+                let fd = open(net::AddressFamily::UNIX)?;
+                let begun = net::connect(&fd, &net::SocketAddrUnix::new(path)?);
+                (fd, begun)
+            }
+            Address::Tcp { host, port } => {
+                let Some(ip) = host.parse::<IpAddr>().ok().filter(|_| endpoint.tls.is_none()) else {
+                    return Ok(Begun::WouldWait);
+                };
+                let fd = open(if ip.is_ipv4() { net::AddressFamily::INET } else { net::AddressFamily::INET6 })?;
+                net::sockopt::set_tcp_nodelay(&fd, true)?;
+                let begun = net::connect(&fd, &SocketAddr::new(ip, port.unwrap_or(0)));
+                (fd, begun)
+            }
+        };
+        let socket = Socket::plain(fd);
+        match begun {
+            Ok(()) => socket.block().map(|()| Begun::Connected(socket)),
+            Err(rustix::io::Errno::INPROGRESS) => Ok(Begun::Connecting(socket)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether what was begun is connected by now.
+    pub fn finish(&self) -> io::Result<bool> {
+        let mut polled = [PollFd::new(&self.fd, PollFlags::OUT)];
+        if !wait(&mut polled, Duration::ZERO)? {
+            return Ok(false);
+        }
+        net::sockopt::socket_error(&self.fd)??;
+        self.block().map(|()| true)
+    }
+
+    /// From now on each call says whether it may wait.
+    fn block(&self) -> io::Result<()> {
+        Ok(rustix::io::ioctl_fionbio(&self.fd, false)?)
     }
 
     fn plain(stream: impl Into<OwnedFd>) -> Socket {
@@ -217,6 +270,12 @@ impl Poller {
     /// Watches a socket for bytes to read, under this number.
     pub fn add(&self, socket: &Socket, number: u32) -> io::Result<()> {
         Ok(epoll::add(&self.fd, &socket.fd, epoll::EventData::new_u64(number.into()), flags(Interest::Read))?)
+    }
+
+    /// Watches a socket for room to write as well.
+    pub fn add_opening(&self, socket: &Socket, number: u32) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(number.into());
+        Ok(epoll::add(&self.fd, &socket.fd, data, flags(Interest::ReadOrWrite))?)
     }
 
     /// Watches another instance, reported as long as there is something to do.

@@ -94,11 +94,9 @@ pub(super) fn open<C: Codec>(endpoint: &Endpoint, codec: &mut C, timeout: Durati
     if bytes.is_empty() { Ok(socket) } else { Err("the server said more than it was asked".into()) }
 }
 
-fn words(failure: Failure<'_>) -> String {
-    match failure {
-        Failure::Refused(words) | Failure::ConnectionLost(words) | Failure::Protocol(words) => words.to_owned(),
-        Failure::Deadline => "no reply within the deadline".into(),
-    }
+/// What a refusal of the greeting says.
+pub(super) fn words(failure: Failure<'_>) -> String {
+    failure.words().to_owned()
 }
 
 fn send(socket: &Socket, mut bytes: &[u8], deadline: Instant) -> Result<(), String> {

@@ -36,19 +36,24 @@ fn texts(table: &str) -> [String; 5] {
 }
 
 /// Whose turn it is to change a key in a transaction, for all clients of a store.
-pub(super) struct Turns([Mutex<()>; 256]);
-
-impl Default for Turns {
-    fn default() -> Turns {
-        Turns(std::array::from_fn(|_| Mutex::default()))
-    }
+pub(super) enum Turns {
+    /// Nobody waits: they meet as those of strangers do.
+    Off,
+    /// Those on a key wait for each other, and now and then for those on another.
+    On(Box<[Mutex<()>; 256]>),
 }
 
 impl Turns {
-    async fn take(&self, key: &[u8]) -> MutexGuard<'_, ()> {
+    /// They wait for each other.
+    pub(super) fn on() -> Turns {
+        Turns::On(Box::new(std::array::from_fn(|_| Mutex::default())))
+    }
+
+    async fn take(&self, key: &[u8]) -> Option<MutexGuard<'_, ()>> {
+        let Turns::On(turns) = self else { return None };
         let mut hasher = DefaultHasher::new();
         hasher.write(key);
-        self.0[hasher.finish() as usize % self.0.len()].lock().await
+        Some(turns[hasher.finish() as usize % turns.len()].lock().await)
     }
 }
 
@@ -163,24 +168,46 @@ fn fail(trouble: &Trouble, out: &mut ReplyBuffer) -> BufferedReply {
         Trouble::Nonsense(words) => return out.protocol(words),
     };
     match error {
-        ExecutionError::LastAttemptError(RequestAttemptError::DbError(kind, words)) => {
-            out.refused(refusal(kind, words))
-        }
+        ExecutionError::LastAttemptError(RequestAttemptError::DbError(kind, words)) => match is_refusal(kind) {
+            true => out.refused(described(kind, words)),
+            false => out.unknown(described(kind, words)),
+        },
         ExecutionError::BadQuery(_)
         | ExecutionError::LastAttemptError(
             RequestAttemptError::SerializationError(_) | RequestAttemptError::CqlRequestSerialization(_),
         ) => out.refused(error),
         ExecutionError::EmptyPlan
         | ExecutionError::ConnectionPoolError(_)
-        | ExecutionError::LastAttemptError(
-            RequestAttemptError::BrokenConnectionError(_) | RequestAttemptError::UnableToAllocStreamId,
-        ) => out.connection_lost(error),
+        | ExecutionError::LastAttemptError(RequestAttemptError::UnableToAllocStreamId) => out.not_connected(error),
+        ExecutionError::LastAttemptError(RequestAttemptError::BrokenConnectionError(_)) => out.connection_lost(error),
+        ExecutionError::RequestTimeout(_) => out.unknown(error),
         _ => out.protocol(error),
     }
 }
 
+/// Whether nothing of it happened. A coordinator whose replicas did not answer in time, or failed, or that gave up among them for its
+/// load, does not know; what happened of a transaction it may not know either (0x1700, which the driver has no name for).
+fn is_refusal(kind: &DbError) -> bool {
+    match kind {
+        DbError::SyntaxError
+        | DbError::Invalid
+        | DbError::AlreadyExists { .. }
+        | DbError::AuthenticationError
+        | DbError::Unauthorized
+        | DbError::ConfigError
+        | DbError::Unavailable { .. }
+        | DbError::IsBootstrapping
+        | DbError::TruncateError
+        | DbError::Unprepared { .. }
+        | DbError::ProtocolError
+        | DbError::RateLimitReached { .. } => true,
+        // Overloaded, timeouts, failures, errors within, and what a later server may say.
+        _ => false,
+    }
+}
+
 /// The server's words, and how many replicas it had where that is why.
-fn refusal(kind: &DbError, words: &str) -> String {
+fn described(kind: &DbError, words: &str) -> String {
     match kind {
         DbError::Unavailable { required, alive, .. } => format!("{words} ({alive} of {required} replicas are up)"),
         DbError::ReadTimeout { received, required, .. }
@@ -191,5 +218,33 @@ fn refusal(kind: &DbError, words: &str) -> String {
         }
         _ if words.is_empty() => kind.to_string(),
         _ => words.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_refusal;
+    use scylla::errors::{DbError, WriteType};
+    use scylla::statement::Consistency;
+
+    #[test]
+    fn a_write_that_timed_out_may_have_happened_and_one_without_replicas_did_not() {
+        let consistency = Consistency::Quorum;
+        let timed_out = |write_type| DbError::WriteTimeout { consistency, received: 1, required: 2, write_type };
+        for open in [
+            timed_out(WriteType::Simple),
+            timed_out(WriteType::Cas),
+            DbError::ReadTimeout { consistency, received: 1, required: 2, data_present: true },
+            DbError::Overloaded,
+            DbError::ServerError,
+            DbError::Other(0x1700),
+        ] {
+            assert!(!is_refusal(&open), "{open}");
+        }
+        for refused in
+            [DbError::Unavailable { consistency, required: 2, alive: 1 }, DbError::Invalid, DbError::IsBootstrapping]
+        {
+            assert!(is_refusal(&refused), "{refused}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Connecting: who answers, the keyspace and its table.
 
 use super::client::{Line, SlotClient, Turns};
-use super::{CAPABILITIES, CONSISTENCY, DURABILITIES, HEAP_MIB, replication};
+use super::{CAPABILITIES, CONSISTENCY, DURABILITIES, HEAP_MIB, TURNS, replication};
 use crate::shared::jvm;
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
@@ -56,6 +56,11 @@ fn consistency(spec: &Spec) -> Consistency {
     }
 }
 
+/// Whether transactions on a key wait for each other.
+fn turns(spec: &Spec) -> &str {
+    spec.options.get(TURNS.name).map_or("off", String::as_str)
+}
+
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
@@ -67,7 +72,9 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     let mut config = BTreeMap::new();
     let keyspace = match &spec.target {
         Target::Server(_) => {
-            if let Some(option) = spec.options.keys().find(|option| *option != CONSISTENCY.name) {
+            if let Some(option) =
+                spec.options.keys().find(|option| ![CONSISTENCY.name, TURNS.name].contains(&option.as_str()))
+            {
                 return Err(unsupported(format!("{option}= is for a private cluster; leave it out for yours")));
             }
             let named = first.database.clone().filter(|name| !name.is_empty());
@@ -85,7 +92,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
         keyspace,
         consistency: consistency(spec),
         capabilities: CAPABILITIES,
-        turns: Arc::default(),
+        turns: Arc::new(if turns(spec) == "on" { Turns::on() } else { Turns::Off }),
         config,
     };
     let copies = (spec.target == Target::Private).then(|| replication(spec));
@@ -309,7 +316,14 @@ impl Store for Cassandra {
             ),
             ("connections", "one per client to each node, shared by the clients of a thread (pipelined)".into()),
             ("delete", "a transaction (IF EXISTS): a plain one does not say whether there was a key".into()),
-            ("transactions", "on a key one after the other: kvtrial's wait for each other".into()),
+            (
+                "turns",
+                match *self.turns {
+                    Turns::On(_) => "on: kvtrial's transactions on a key wait for each other".into(),
+                    Turns::Off => "off: transactions meet as those of strangers do".into(),
+                },
+            ),
+            ("compare-and-set", "on the value: one that changed and changed back passes".into()),
             ("retries", "none".into()),
             ("driver", "scylla".into()),
         ];

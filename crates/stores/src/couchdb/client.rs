@@ -1,7 +1,7 @@
 //! One slot: operations as requests for documents.
 
 use super::document::{Document, id_of, key_of, quoted, version, write};
-use crate::shared::http::{Answered, Http, HttpError, Method, in_url};
+use crate::shared::http::{Answered, Http, HttpTrouble, Method, in_url};
 use crate::shared::pairs::last_of_each;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -19,21 +19,6 @@ pub(super) struct Client {
     /// The revision seen last, and of which key.
     last: Option<(Vec<u8>, String)>,
     resent: Resent,
-}
-
-/// Why an operation failed.
-enum Trouble {
-    Http(HttpError),
-    /// The server said no, in its words.
-    Refused(String),
-    /// It answered something else than it may.
-    Nonsense(String),
-}
-
-impl From<HttpError> for Trouble {
-    fn from(error: HttpError) -> Trouble {
-        Trouble::Http(error)
-    }
 }
 
 /// What a document was changed to.
@@ -68,9 +53,7 @@ impl AsyncClient for Client {
     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         match self.carry_out(operation, out).await {
             Ok(answer) => answer,
-            Err(Trouble::Http(HttpError::Lost(words))) => out.connection_lost(words),
-            Err(Trouble::Http(HttpError::Protocol(words)) | Trouble::Nonsense(words)) => out.protocol(words),
-            Err(Trouble::Refused(words)) => out.refused(words),
+            Err(trouble) => trouble.reply(out),
         }
     }
 
@@ -85,7 +68,11 @@ impl Client {
         Client { http, database, last: None, resent }
     }
 
-    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Trouble> {
+    async fn carry_out(
+        &mut self,
+        operation: &Operation<'_>,
+        out: &mut ReplyBuffer,
+    ) -> Result<BufferedReply, HttpTrouble> {
         Ok(match *operation {
             Operation::Get { key } => match self.document(key).await? {
                 Some((_, value)) => out.value(&value),
@@ -117,18 +104,18 @@ impl Client {
                     let (Some(id), Some(document)) = (row.id, row.doc) else { continue };
                     match (key_of(&id), document.value()) {
                         (Some(key), Some(value)) => out.rows.push(&key, &value),
-                        _ => return Err(Trouble::Nonsense(format!("document {id} is none of kvtrial's"))),
+                        _ => return Err(HttpTrouble::Nonsense(format!("document {id} is none of kvtrial's"))),
                     }
                 }
                 BufferedReply::Rows
             }
             Operation::PutMany { pairs } => self.put_many(pairs).await?,
-            _ => return Err(Trouble::Refused("not native to this store".into())),
+            _ => return Err(HttpTrouble::Refused("not native to this store".into())),
         })
     }
 
     /// Revision and value.
-    async fn document(&mut self, key: &[u8]) -> Result<Option<(String, Vec<u8>)>, Trouble> {
+    async fn document(&mut self, key: &[u8]) -> Result<Option<(String, Vec<u8>)>, HttpTrouble> {
         let id = id_of(key);
         let path = format!("{}/{}", self.database, in_url(&id));
         let answered = self.http.ask(Method::GET, &path, Vec::new()).await?;
@@ -139,7 +126,8 @@ impl Client {
         }
         let document: Document = parse(&answered)?;
         let rev = document.rev.clone();
-        let value = document.value().ok_or_else(|| Trouble::Nonsense(format!("document {id} is none of kvtrial's")))?;
+        let value =
+            document.value().ok_or_else(|| HttpTrouble::Nonsense(format!("document {id} is none of kvtrial's")))?;
         self.remember(key, &rev);
         Ok(Some((rev, value)))
     }
@@ -158,7 +146,7 @@ impl Client {
     }
 
     /// The revision that has this version number, if it is still the current one.
-    async fn revision_of(&mut self, key: &[u8], asked: u64) -> Result<Option<String>, Trouble> {
+    async fn revision_of(&mut self, key: &[u8], asked: u64) -> Result<Option<String>, HttpTrouble> {
         let rev = match self.remembered(key) {
             Some(rev) => Some(rev),
             None => self.current_revision(key).await?,
@@ -166,7 +154,7 @@ impl Client {
         Ok(rev.filter(|rev| version(rev) == asked))
     }
 
-    async fn current_revision(&mut self, key: &[u8]) -> Result<Option<String>, Trouble> {
+    async fn current_revision(&mut self, key: &[u8]) -> Result<Option<String>, HttpTrouble> {
         let path = format!("{}/_all_docs?key={}", self.database, in_url(quoted(&id_of(key))));
         let answered = self.http.ask(Method::GET, &path, Vec::new()).await?;
         if answered.status != 200 {
@@ -177,7 +165,7 @@ impl Client {
     }
 
     /// Writes a document over the revision given, or a new one; false when that is not what is there.
-    async fn store(&mut self, key: &[u8], rev: Option<&str>, value: &[u8]) -> Result<bool, Trouble> {
+    async fn store(&mut self, key: &[u8], rev: Option<&str>, value: &[u8]) -> Result<bool, HttpTrouble> {
         let id = id_of(key);
         let mut body = Vec::with_capacity(value.len() + 64);
         write(&mut body, &id, rev, value);
@@ -186,7 +174,7 @@ impl Client {
         match answered.status {
             201 | 202 => {
                 let changed: Changed = parse(&answered)?;
-                let rev = changed.rev.ok_or_else(|| Trouble::Nonsense("stored, but as no revision".into()))?;
+                let rev = changed.rev.ok_or_else(|| HttpTrouble::Nonsense("stored, but as no revision".into()))?;
                 self.remember(key, &rev);
                 Ok(true)
             }
@@ -195,7 +183,7 @@ impl Client {
         }
     }
 
-    async fn put(&mut self, key: &[u8], value: &[u8]) -> Result<BufferedReply, Trouble> {
+    async fn put(&mut self, key: &[u8], value: &[u8]) -> Result<BufferedReply, HttpTrouble> {
         let mut rev = self.remembered(key);
         for attempt in 0..CONFLICT_RETRIES {
             if self.store(key, rev.as_deref(), value).await? {
@@ -207,10 +195,10 @@ impl Client {
             }
             rev = self.current_revision(key).await?;
         }
-        Err(Trouble::Refused(format!("a conflict {CONFLICT_RETRIES} times in a row")))
+        Err(HttpTrouble::Refused(format!("a conflict {CONFLICT_RETRIES} times in a row")))
     }
 
-    async fn delete(&mut self, key: &[u8]) -> Result<BufferedReply, Trouble> {
+    async fn delete(&mut self, key: &[u8]) -> Result<BufferedReply, HttpTrouble> {
         let mut known = self.remembered(key);
         self.last = None;
         for _ in 0..CONFLICT_RETRIES {
@@ -230,10 +218,10 @@ impl Client {
                 _ => return Err(refused(&answered)),
             }
         }
-        Err(Trouble::Refused(format!("a conflict {CONFLICT_RETRIES} times in a row")))
+        Err(HttpTrouble::Refused(format!("a conflict {CONFLICT_RETRIES} times in a row")))
     }
 
-    async fn all_docs(&mut self, ids: &[String], query: &str) -> Result<Vec<AllDocsRow>, Trouble> {
+    async fn all_docs(&mut self, ids: &[String], query: &str) -> Result<Vec<AllDocsRow>, HttpTrouble> {
         let body = format!("{{\"keys\":{}}}", serde_json::Value::from(ids)).into_bytes();
         let answered = self.http.ask(Method::POST, &format!("{}/_all_docs{query}", self.database), body).await?;
         if answered.status != 200 {
@@ -243,7 +231,7 @@ impl Client {
     }
 
     /// `_bulk_docs`: new documents in one request; those that exist come back as conflicts and sent again with their revisions.
-    async fn put_many(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<BufferedReply, Trouble> {
+    async fn put_many(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<BufferedReply, HttpTrouble> {
         self.last = None;
         let mut left: Vec<(String, &[u8])> =
             last_of_each(pairs).into_iter().map(|(key, value)| (id_of(key), *value)).collect();
@@ -263,15 +251,18 @@ impl Client {
             }
             let changed: Vec<Changed> = parse(&answered)?;
             if changed.len() != left.len() {
-                return Err(Trouble::Nonsense(format!("{} answers to {} documents", changed.len(), left.len())));
+                return Err(HttpTrouble::Nonsense(format!("{} answers to {} documents", changed.len(), left.len())));
             }
+            let alone = pairs.len() == 1;
             let mut again = Vec::new();
             for (document, changed) in left.drain(..).zip(changed) {
                 match changed.error.as_deref() {
                     None => {}
                     Some("conflict") => again.push(document),
                     Some(error) => {
-                        return Err(Trouble::Refused(format!("{error}: {}", changed.reason.unwrap_or_default())));
+                        // Of a batch the others are stored.
+                        let trouble = HttpTrouble::Refused(format!("{error}: {}", changed.reason.unwrap_or_default()));
+                        return Err(if alone { trouble } else { trouble.in_part() });
                     }
                 }
             }
@@ -289,24 +280,24 @@ impl Client {
                 }
             }
         }
-        Err(Trouble::Refused(format!("a conflict {CONFLICT_RETRIES} times in a row")))
+        Err(HttpTrouble::Refused(format!("a conflict {CONFLICT_RETRIES} times in a row")))
     }
 }
 
-fn parse<'a, T: Deserialize<'a>>(answered: &'a Answered) -> Result<T, Trouble> {
+fn parse<'a, T: Deserialize<'a>>(answered: &'a Answered) -> Result<T, HttpTrouble> {
     serde_json::from_slice(&answered.body).map_err(|error| {
         let begin = String::from_utf8_lossy(&answered.body[..answered.body.len().min(200)]).into_owned();
-        Trouble::Nonsense(format!("{error} in {begin}"))
+        HttpTrouble::Nonsense(format!("{error} in {begin}"))
     })
 }
 
 #[cold]
-fn refused(answered: &Answered) -> Trouble {
+fn refused(answered: &Answered) -> HttpTrouble {
     let said = match serde_json::from_slice::<Changed>(&answered.body) {
         Ok(Changed { error, reason, .. }) => format!("{} {}", error.unwrap_or_default(), reason.unwrap_or_default()),
         Err(_) => String::from_utf8_lossy(&answered.body[..answered.body.len().min(200)]).into_owned(),
     };
-    Trouble::Refused(format!("HTTP {}: {}", answered.status, said.trim()))
+    HttpTrouble::said(answered.status, &said)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::item::{Item, field, item, key as key_of, operand};
 use crate::shared::aws::{Signed, shown};
-use crate::shared::http::{Bytes, HttpError, Method, header};
+use crate::shared::http::{Bytes, HttpError, HttpTrouble, Method, header};
 use crate::shared::pairs::last_of_each;
 use header::{HeaderName, HeaderValue};
 use serde::Deserialize;
@@ -29,30 +29,47 @@ pub(super) struct Client {
 
 /// Why an operation failed.
 pub(super) enum Trouble {
-    Http(HttpError),
     /// The condition of a write does not hold.
     Condition,
     /// There is no such table.
     NoTable(String),
-    /// The server said no, in its words.
-    Refused(String),
-    /// It answered something else than it may.
-    Nonsense(String),
+    /// Anything else.
+    Other(HttpTrouble),
+}
+
+impl From<HttpTrouble> for Trouble {
+    fn from(trouble: HttpTrouble) -> Trouble {
+        Trouble::Other(trouble)
+    }
 }
 
 impl From<HttpError> for Trouble {
     fn from(error: HttpError) -> Trouble {
-        Trouble::Http(error)
+        Trouble::Other(error.into())
     }
 }
 
 impl Trouble {
-    pub(super) fn words(self) -> String {
+    /// The server said no, in its words.
+    pub(super) fn refused(words: impl ToString) -> Trouble {
+        Trouble::Other(HttpTrouble::Refused(words.to_string()))
+    }
+
+    /// It answered something else than it may.
+    pub(super) fn nonsense(words: impl ToString) -> Trouble {
+        Trouble::Other(HttpTrouble::Nonsense(words.to_string()))
+    }
+
+    fn plain(self) -> HttpTrouble {
         match self {
-            Trouble::Http(HttpError::Lost(words) | HttpError::Protocol(words)) => words,
-            Trouble::Condition => "the condition does not hold".into(),
-            Trouble::NoTable(words) | Trouble::Refused(words) | Trouble::Nonsense(words) => words,
+            Trouble::Condition => HttpTrouble::Refused("the condition does not hold".into()),
+            Trouble::NoTable(words) => HttpTrouble::Refused(words),
+            Trouble::Other(trouble) => trouble,
         }
+    }
+
+    pub(super) fn words(self) -> String {
+        self.plain().words()
     }
 }
 
@@ -101,9 +118,7 @@ impl AsyncClient for Client {
     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         match self.carry_out(operation, out).await {
             Ok(answer) => answer,
-            Err(Trouble::Http(HttpError::Lost(words))) => out.connection_lost(words),
-            Err(Trouble::Http(HttpError::Protocol(words)) | Trouble::Nonsense(words)) => out.protocol(words),
-            Err(trouble) => out.refused(trouble.words()),
+            Err(trouble) => trouble.plain().reply(out),
         }
     }
 
@@ -121,16 +136,16 @@ impl Client {
     async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Trouble> {
         Ok(match *operation {
             Operation::Get { key } => match got(&self.get(key).await?)? {
-                Some(item) => out.value(&item.value().map_err(Trouble::Nonsense)?),
+                Some(item) => out.value(&item.value().map_err(Trouble::nonsense)?),
                 None => BufferedReply::Missing,
             },
             Operation::GetVersioned { key } => match got(&self.get(key).await?)? {
-                Some(item) => out.versioned(&item.value().map_err(Trouble::Nonsense)?, 0),
+                Some(item) => out.versioned(&item.value().map_err(Trouble::nonsense)?, 0),
                 None => BufferedReply::Missing,
             },
             Operation::GetCounter { key } => {
                 let body = self.get(key).await?;
-                match got(&body)?.map(|item| item.count("n")).transpose().map_err(Trouble::Nonsense)?.flatten() {
+                match got(&body)?.map(|item| item.count("n")).transpose().map_err(Trouble::nonsense)?.flatten() {
                     Some(count) => BufferedReply::Number(count),
                     None => BufferedReply::Missing,
                 }
@@ -138,7 +153,7 @@ impl Client {
             Operation::GetFields { key } => {
                 if let Some(item) = got(&self.get(key).await?)? {
                     for pair in item.fields() {
-                        let (field, count) = pair.map_err(Trouble::Nonsense)?;
+                        let (field, count) = pair.map_err(Trouble::nonsense)?;
                         out.rows.push(&field, count.as_bytes());
                     }
                 }
@@ -184,12 +199,12 @@ impl Client {
             Operation::PutMany { pairs } => {
                 // A request may write a key once only.
                 let left = last_of_each(pairs);
-                let items = left.iter().map(|(key, value)| item(key, value).map_err(Trouble::Refused));
+                let items = left.iter().map(|(key, value)| item(key, value).map_err(Trouble::refused));
                 let items = items.collect::<Result<Vec<_>, _>>()?;
                 self.write_many(items.iter().map(|item| format!(r#"{{"PutRequest":{{"Item":{item}}}}}"#))).await?;
                 BufferedReply::Done
             }
-            _ => return Err(Trouble::Refused("not native to this store".into())),
+            _ => return Err(Trouble::refused("not native to this store")),
         })
     }
 
@@ -199,7 +214,7 @@ impl Client {
     }
 
     async fn put(&mut self, key: &[u8], value: &[u8], condition: &str) -> Result<BufferedReply, Trouble> {
-        let item = item(key, value).map_err(Trouble::Refused)?;
+        let item = item(key, value).map_err(Trouble::refused)?;
         let body = format!(r#"{{"TableName":"{}","Item":{item}{condition}}}"#, self.table);
         self.ask("PutItem", body).await?;
         Ok(BufferedReply::Done)
@@ -214,13 +229,13 @@ impl Client {
             key_of(key),
         );
         let body = match self.ask("UpdateItem", body).await {
-            Err(Trouble::Condition) => return Err(Trouble::Refused("the counter is at its bound of 64 bits".into())),
+            Err(Trouble::Condition) => return Err(Trouble::refused("the counter is at its bound of 64 bits")),
             answer => answer?,
         };
         let updated: Updated<'_> = parse(&body)?;
-        match updated.attributes.count(name).map_err(Trouble::Nonsense)? {
+        match updated.attributes.count(name).map_err(Trouble::nonsense)? {
             Some(count) => Ok(BufferedReply::Number(count)),
-            None => Err(Trouble::Nonsense("counted, but to no number".into())),
+            None => Err(Trouble::nonsense("counted, but to no number")),
         }
     }
 
@@ -243,12 +258,12 @@ impl Client {
             let mut answer: GotMany<'_> = parse(&body)?;
             let mut bytes = 0;
             for item in answer.responses.remove(&self.table).unwrap_or_default() {
-                let (key, value) = (item.key().map_err(Trouble::Nonsense)?, item.value().map_err(Trouble::Nonsense)?);
+                let (key, value) = (item.key().map_err(Trouble::nonsense)?, item.value().map_err(Trouble::nonsense)?);
                 bytes += key.len() + value.len();
                 found.insert(key, value);
             }
             let unprocessed = answer.unprocessed.into_values().flat_map(|table| table.keys);
-            let unprocessed = unprocessed.map(|key| key.key().map_err(Trouble::Nonsense));
+            let unprocessed = unprocessed.map(|key| key.key().map_err(Trouble::nonsense));
             let unprocessed = unprocessed.collect::<Result<Vec<_>, _>>()?;
             if unprocessed.is_empty() {
                 continue;
@@ -265,14 +280,22 @@ impl Client {
     /// Puts or deletes, as many a request as it takes.
     async fn write_many(&mut self, requests: impl Iterator<Item = String>) -> Result<(), Trouble> {
         let requests: Vec<String> = requests.collect();
+        let mut part_done = false;
         for requests in requests.chunks(BATCH_WRITES) {
             let body = format!(r#"{{"RequestItems":{{"{}":[{}]}}}}"#, self.table, requests.join(","));
-            let written: WrittenMany = parse(&self.ask("BatchWriteItem", body).await?)?;
+            let after_part = |trouble: Trouble, part_done| match part_done {
+                true => Trouble::Other(trouble.plain().in_part()),
+                false => trouble,
+            };
+            let answered = self.ask("BatchWriteItem", body).await.map_err(|trouble| after_part(trouble, part_done))?;
+            let written: WrittenMany = parse(&answered)?;
             // Status 200, and yet not all was written.
             let unprocessed = written.unprocessed.values().map(Vec::len).sum();
             if unprocessed > 0 {
-                return Err(not_done("items", unprocessed, requests.len(), "UnprocessedItems"));
+                let trouble = not_done("items", unprocessed, requests.len(), "UnprocessedItems");
+                return Err(after_part(trouble, part_done || unprocessed < requests.len()));
             }
+            part_done = true;
         }
         Ok(())
     }
@@ -295,21 +318,21 @@ impl Client {
         let target = HeaderValue::try_from(format!("DynamoDB_20120810.{target}"));
         let headers = [
             (header::CONTENT_TYPE, HeaderValue::from_static("application/x-amz-json-1.0")),
-            (HeaderName::from_static("x-amz-target"), target.map_err(|error| Trouble::Nonsense(error.to_string()))?),
+            (HeaderName::from_static("x-amz-target"), target.map_err(|error| Trouble::nonsense(error))?),
         ];
         let answered = self.signed.ask(Method::POST, "/", "", &headers, body.into_bytes()).await?;
         if answered.status == 200 {
             return Ok(answered.body);
         }
         let Ok(said) = serde_json::from_slice::<Said>(&answered.body) else {
-            return Err(Trouble::Refused(format!("HTTP {}: {}", answered.status, shown(&answered.body))));
+            return Err(HttpTrouble::said(answered.status, &shown(&answered.body)).into());
         };
         let kind = said.kind.rsplit('#').next().unwrap_or_default();
         let words = format!("{kind}: {}", said.message.as_deref().unwrap_or("no more is said"));
         Err(match kind {
             "ConditionalCheckFailedException" => Trouble::Condition,
             "ResourceNotFoundException" => Trouble::NoTable(words),
-            _ => Trouble::Refused(words),
+            _ => HttpTrouble::said(answered.status, &words).into(),
         })
     }
 }
@@ -317,7 +340,7 @@ impl Client {
 /// What was refused with status 200.
 #[cold]
 fn not_done(what: &str, unprocessed: usize, asked: usize, list: &str) -> Trouble {
-    Trouble::Refused(format!("{unprocessed} of {asked} {what} were not processed ({list}, with status 200)"))
+    Trouble::refused(format!("{unprocessed} of {asked} {what} were not processed ({list}, with status 200)"))
 }
 
 fn got(body: &Bytes) -> Result<Option<Item<'_>>, Trouble> {
@@ -325,7 +348,7 @@ fn got(body: &Bytes) -> Result<Option<Item<'_>>, Trouble> {
 }
 
 fn parse<'a, T: Deserialize<'a>>(body: &'a Bytes) -> Result<T, Trouble> {
-    serde_json::from_slice(body).map_err(|error| Trouble::Nonsense(format!("{error} in {}", shown(body))))
+    serde_json::from_slice(body).map_err(|error| Trouble::nonsense(format!("{error} in {}", shown(body))))
 }
 
 #[cfg(test)]

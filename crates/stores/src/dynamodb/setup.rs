@@ -147,9 +147,9 @@ async fn make(client: &mut Client, endpoint: &Endpoint, table: &str) -> Result<(
         match client.ask("DescribeTable", named.clone()).await {
             Ok(body) => {
                 let described: Described = serde_json::from_slice(&body)
-                    .map_err(|error| Trouble::Nonsense(format!("this is no DynamoDB: {error}")))?;
+                    .map_err(|error| Trouble::nonsense(format!("this is no DynamoDB: {error}")))?;
                 if !is_of_keys(&described.table) {
-                    return Err(Trouble::Refused(format!(
+                    return Err(Trouble::refused(format!(
                         "the items of table {table} are not found by the bytes in k alone; name another table: dynamodb://KEY:SECRET@{endpoint}/NAME"
                     )));
                 }
@@ -170,7 +170,7 @@ async fn make(client: &mut Client, endpoint: &Endpoint, table: &str) -> Result<(
             Err(trouble) => return Err(trouble),
         }
         if started.elapsed() > TABLE_TIMEOUT {
-            return Err(Trouble::Refused(format!("table {table} is not ready after {} s", TABLE_TIMEOUT.as_secs())));
+            return Err(Trouble::refused(format!("table {table} is not ready after {} s", TABLE_TIMEOUT.as_secs())));
         }
         tokio::time::sleep(PAUSE).await;
     }
@@ -246,6 +246,7 @@ impl Store for DynamoDb {
             ),
             (text("requests"), text("each is signed (Signature Version 4)")),
             (text("reads"), text("consistent")),
+            (text("compare-and-set"), text("on the value: one that changed and changed back passes")),
             (text("batches"), text("25 writes or 100 reads per request; a full answer is asked for its rest")),
             (text("region"), self.service.region().to_owned()),
             (text("table"), self.table.clone()),

@@ -1,6 +1,6 @@
 //! One slot: operations as requests to the gateway.
 
-use crate::shared::http::{Http, HttpError, Method};
+use crate::shared::http::{Http, HttpTrouble, Method};
 use crate::shared::pairs::last_of_each;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -18,30 +18,6 @@ const TRANSACTION_BYTES: usize = 1 << 20;
 /// A slot's connection.
 pub(super) struct Client {
     http: Http,
-}
-
-/// Why an operation failed.
-enum Trouble {
-    Http(HttpError),
-    /// The server said no, in its words.
-    Refused(String),
-    /// It answered something else than it may.
-    Nonsense(String),
-}
-
-impl From<HttpError> for Trouble {
-    fn from(error: HttpError) -> Trouble {
-        Trouble::Http(error)
-    }
-}
-
-impl Trouble {
-    fn words(self) -> String {
-        match self {
-            Trouble::Http(HttpError::Lost(words) | HttpError::Protocol(words)) => words,
-            Trouble::Refused(words) | Trouble::Nonsense(words) => words,
-        }
-    }
 }
 
 /// What the gateway leaves out is empty or nought.
@@ -95,10 +71,12 @@ impl AsyncClient for Client {
     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         match self.carry_out(operation, out).await {
             Ok(answer) => answer,
-            Err(Trouble::Http(HttpError::Lost(words))) => out.connection_lost(words),
-            Err(Trouble::Http(HttpError::Protocol(words)) | Trouble::Nonsense(words)) => out.protocol(words),
-            Err(Trouble::Refused(words)) => out.refused(words),
+            Err(trouble) => trouble.reply(out),
         }
+    }
+
+    fn give_up(&mut self) {
+        self.http.give_up();
     }
 
     fn believe(&mut self, largest_reply_bytes: u64) {
@@ -112,7 +90,11 @@ impl Client {
         Client { http }
     }
 
-    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Trouble> {
+    async fn carry_out(
+        &mut self,
+        operation: &Operation<'_>,
+        out: &mut ReplyBuffer,
+    ) -> Result<BufferedReply, HttpTrouble> {
         Ok(match *operation {
             Operation::Get { key } => match self.range(&range(key)).await?.pop() {
                 Some(pair) => out.value(&bytes(&pair.value)?),
@@ -163,11 +145,14 @@ impl Client {
                 // A transaction may put a key once only.
                 let left = last_of_each(pairs);
                 let mut rest = &left[..];
+                let mut part_done = false;
                 while !rest.is_empty() {
                     let (pairs, after) = rest.split_at(fitting(rest));
                     rest = after;
                     let each = pairs.iter().map(|(key, value)| format!(r#"{{"request_put":{}}}"#, put(key, value)));
-                    self.transaction(each).await?;
+                    let done_before = std::mem::replace(&mut part_done, true);
+                    let answered = self.transaction(each).await;
+                    answered.map_err(|trouble| if done_before { trouble.in_part() } else { trouble })?;
                 }
                 BufferedReply::Done
             }
@@ -180,7 +165,7 @@ impl Client {
                 push(found, out)?;
                 BufferedReply::Rows
             }
-            _ => return Err(Trouble::Refused("not native to this store".into())),
+            _ => return Err(HttpTrouble::Refused("not native to this store".into())),
         })
     }
 
@@ -207,16 +192,16 @@ impl Client {
         Ok(swept)
     }
 
-    async fn range(&mut self, body: &str) -> Result<Vec<Pair>, Trouble> {
+    async fn range(&mut self, body: &str) -> Result<Vec<Pair>, HttpTrouble> {
         self.ask::<Found>("/v3/kv/range", body.to_owned()).await.map(|found| found.kvs)
     }
 
-    async fn transaction(&mut self, operations: impl Iterator<Item = String>) -> Result<Transaction, Trouble> {
+    async fn transaction(&mut self, operations: impl Iterator<Item = String>) -> Result<Transaction, HttpTrouble> {
         let body = format!(r#"{{"success":[{}]}}"#, operations.collect::<Vec<_>>().join(","));
         self.ask("/v3/kv/txn", body).await
     }
 
-    async fn ask<T: DeserializeOwned>(&mut self, path: &str, body: String) -> Result<T, Trouble> {
+    async fn ask<T: DeserializeOwned>(&mut self, path: &str, body: String) -> Result<T, HttpTrouble> {
         let answered = self.http.ask(Method::POST, path, body.into_bytes()).await?;
         if answered.status == 200 {
             return serde_json::from_slice(&answered.body).map_err(nonsense);
@@ -224,7 +209,7 @@ impl Client {
         let said = serde_json::from_slice::<Said>(&answered.body).ok();
         let words = said.and_then(|said| said.message.or(said.error));
         let words = words.unwrap_or_else(|| String::from_utf8_lossy(&answered.body).trim().to_owned());
-        Err(Trouble::Refused(format!("HTTP {}: {words}", answered.status)))
+        Err(HttpTrouble::said(answered.status, &words))
     }
 }
 
@@ -238,8 +223,8 @@ fn fitting(pairs: &[&(&[u8], &[u8])]) -> usize {
     fit.count().max(1)
 }
 
-fn nonsense(problem: impl ToString) -> Trouble {
-    Trouble::Nonsense(problem.to_string())
+fn nonsense(problem: impl ToString) -> HttpTrouble {
+    HttpTrouble::Nonsense(problem.to_string())
 }
 
 fn range(key: &[u8]) -> String {
@@ -250,15 +235,15 @@ fn put(key: &[u8], value: &[u8]) -> String {
     format!(r#"{{"key":"{}","value":"{}"}}"#, BASE64.encode(key), BASE64.encode(value))
 }
 
-fn bytes(coded: &str) -> Result<Vec<u8>, Trouble> {
+fn bytes(coded: &str) -> Result<Vec<u8>, HttpTrouble> {
     BASE64.decode(coded).map_err(nonsense)
 }
 
-fn revision(pair: &Pair) -> Result<u64, Trouble> {
+fn revision(pair: &Pair) -> Result<u64, HttpTrouble> {
     pair.mod_revision.parse().map_err(nonsense)
 }
 
-fn push(pairs: Vec<Pair>, out: &mut ReplyBuffer) -> Result<(), Trouble> {
+fn push(pairs: Vec<Pair>, out: &mut ReplyBuffer) -> Result<(), HttpTrouble> {
     for pair in pairs {
         out.rows.push(&bytes(&pair.key)?, &bytes(&pair.value)?);
     }

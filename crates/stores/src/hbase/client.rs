@@ -1,10 +1,12 @@
 //! One slot: operations as requests to the gateway.
 
-use crate::shared::http::{Answered, Bytes, Http, HttpError, Method};
+use super::cell;
+use crate::shared::http::{Answered, Bytes, Http, HttpTrouble, Method};
 use crate::shared::pairs::last_of_each;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD as BASE64, URL_SAFE_NO_PAD as BASE64_IN_URLS};
 use serde::Deserialize;
+use std::borrow::Cow;
 use std::fmt::Write;
 use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::{Expected, Operation, Sweep, Swept};
@@ -21,6 +23,12 @@ const PATH_BYTES: usize = 16 << 10;
 /// Keys and values of one request.
 const BATCH_BYTES: usize = 1 << 20;
 
+/// The status of a change whose condition did not hold.
+const UNCHANGED: u16 = 304;
+
+/// Another client may always be faster; so often at most.
+const RACES: u32 = 1000;
+
 /// Rows the gateway is asked for at a time.
 const SCAN_ROWS: u32 = 1000;
 
@@ -32,31 +40,6 @@ const JSON: &str = "application/json";
 pub(super) struct Client {
     http: Http,
     table: String,
-}
-
-/// Why an operation failed.
-#[derive(Debug)]
-pub(super) enum Trouble {
-    Http(HttpError),
-    /// The gateway said no, in its words.
-    Refused(String),
-    /// It answered something else than it may.
-    Nonsense(String),
-}
-
-impl From<HttpError> for Trouble {
-    fn from(error: HttpError) -> Trouble {
-        Trouble::Http(error)
-    }
-}
-
-impl Trouble {
-    pub(super) fn words(self) -> String {
-        match self {
-            Trouble::Http(HttpError::Lost(words) | HttpError::Protocol(words)) => words,
-            Trouble::Refused(words) | Trouble::Nonsense(words) => words,
-        }
-    }
 }
 
 #[derive(Deserialize)]
@@ -83,9 +66,7 @@ impl AsyncClient for Client {
     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         match self.carry_out(operation, out).await {
             Ok(answer) => answer,
-            Err(Trouble::Http(HttpError::Lost(words))) => out.connection_lost(words),
-            Err(Trouble::Http(HttpError::Protocol(words)) | Trouble::Nonsense(words)) => out.protocol(words),
-            Err(Trouble::Refused(words)) => out.refused(words),
+            Err(trouble) => trouble.reply(out),
         }
     }
 
@@ -100,31 +81,31 @@ impl Client {
         Client { http, table }
     }
 
-    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Trouble> {
+    async fn carry_out(
+        &mut self,
+        operation: &Operation<'_>,
+        out: &mut ReplyBuffer,
+    ) -> Result<BufferedReply, HttpTrouble> {
         Ok(match *operation {
             Operation::Get { key } => match self.get(key).await? {
-                Some(value) => out.value(&value),
+                Some(cell) => out.value(cell::read(&cell).1),
                 None => BufferedReply::Missing,
             },
             Operation::GetVersioned { key } => match self.get(key).await? {
-                Some(value) => out.versioned(&value, 0),
+                Some(cell) => {
+                    let (form, value) = cell::read(&cell);
+                    out.versioned(value, form)
+                }
                 None => BufferedReply::Missing,
             },
             Operation::Put { key, value } => {
                 let path = self.row(key, "");
-                let answered = self.http.ask_in(AS_IT_IS, Method::PUT, &path, value.to_vec()).await?;
+                let answered = self.http.ask_in(AS_IT_IS, Method::PUT, &path, cell::of(value).into_owned()).await?;
                 done(&answered)?;
                 BufferedReply::Done
             }
-            Operation::Delete { key } => match self.get(key).await? {
-                // It does not say whether there was a row.
-                Some(_) => self.delete(key).await?,
-                None => BufferedReply::Missing,
-            },
-            Operation::Append { key, value } => {
-                done(&self.change(key, "append", &[value]).await?)?;
-                BufferedReply::Done
-            }
+            Operation::Delete { key } => self.delete(key).await?,
+            Operation::Append { key, value } => self.append(key, value).await?,
             Operation::CompareAndSet { key, expected, value } => self.compare_and_set(key, expected, value).await?,
             Operation::GetMany { keys } => {
                 self.get_many(keys, |key, value| out.rows.push(key, value)).await?;
@@ -133,10 +114,13 @@ impl Client {
             Operation::PutMany { pairs } => {
                 let left = last_of_each(pairs);
                 let mut rest = &left[..];
+                let mut part_done = false;
                 while !rest.is_empty() {
                     let (pairs, after) = rest.split_at(fitting(rest));
                     rest = after;
-                    self.put_many(pairs).await?;
+                    let done_before = std::mem::replace(&mut part_done, true);
+                    let answered = self.put_many(pairs).await;
+                    answered.map_err(|trouble| if done_before { trouble.in_part() } else { trouble })?;
                 }
                 BufferedReply::Done
             }
@@ -145,7 +129,7 @@ impl Client {
                 self.scan(start, limit, "", |key, value| out.rows.push(key, value)).await?;
                 BufferedReply::Rows
             }
-            _ => return Err(Trouble::Refused("not native to this store".into())),
+            _ => return Err(HttpTrouble::Refused("not native to this store".into())),
         })
     }
 
@@ -154,19 +138,44 @@ impl Client {
         format!("/{}/{}/{CELL}?e=b64{what}", self.table, BASE64_IN_URLS.encode(key))
     }
 
-    async fn get(&mut self, key: &[u8]) -> Result<Option<Bytes>, Trouble> {
+    async fn get(&mut self, key: &[u8]) -> Result<Option<Bytes>, HttpTrouble> {
         let answered = self.http.ask_in(AS_IT_IS, Method::GET, &self.row(key, ""), Bytes::new()).await?;
         Ok(found(answered)?.map(|answered| answered.body))
     }
 
-    async fn delete(&mut self, key: &[u8]) -> Result<BufferedReply, Trouble> {
+    /// Deletes what is still what it was when it was read: HBase does not say whether there was a row.
+    async fn delete(&mut self, key: &[u8]) -> Result<BufferedReply, HttpTrouble> {
+        for _ in 0..RACES {
+            let Some(cell) = self.get(key).await? else { return Ok(BufferedReply::Missing) };
+            let answered = self.change(key, "delete", &[&cell]).await?;
+            if answered.status != UNCHANGED {
+                return done(&answered).map(|()| BufferedReply::Done);
+            }
+        }
+        Err(HttpTrouble::Refused(format!("another client was faster {RACES} times in a row")))
+    }
+
+    async fn append(&mut self, key: &[u8], value: &[u8]) -> Result<BufferedReply, HttpTrouble> {
+        if value.starts_with(cell::MARK) {
+            return Err(HttpTrouble::Refused("it begins like the mark kvtrial puts before empty values here".into()));
+        }
+        if value.is_empty() {
+            // Of a key that is there nothing changes.
+            let answered = self.change(key, "put", &[&cell::of(b""), b""]).await?;
+            return if answered.status == UNCHANGED { Ok(()) } else { done(&answered) }.map(|()| BufferedReply::Done);
+        }
+        done(&self.change(key, "append", &[value]).await?)?;
+        Ok(BufferedReply::Done)
+    }
+
+    async fn remove(&mut self, key: &[u8]) -> Result<BufferedReply, HttpTrouble> {
         let path = format!("/{}/{}?e=b64", self.table, BASE64_IN_URLS.encode(key));
         done(&self.http.ask_in(JSON, Method::DELETE, &path, Bytes::new()).await?)?;
         Ok(BufferedReply::Done)
     }
 
     /// Changes the cell of a key in another way than to replace it.
-    async fn change(&mut self, key: &[u8], how: &str, values: &[&[u8]]) -> Result<Answered, Trouble> {
+    async fn change(&mut self, key: &[u8], how: &str, values: &[&[u8]]) -> Result<Answered, HttpTrouble> {
         let path = self.row(key, &format!("&check={how}"));
         let mut body = Body::default();
         body.row(key, values);
@@ -178,25 +187,15 @@ impl Client {
         key: &[u8],
         expected: Expected<'_>,
         value: &[u8],
-    ) -> Result<BufferedReply, Trouble> {
+    ) -> Result<BufferedReply, HttpTrouble> {
+        // To HBase an empty cell is no cell; none that kvtrial writes is empty.
         let before = match expected {
-            Expected::Absent => {
-                if self.get(key).await?.is_some() {
-                    return Ok(BufferedReply::Conflict);
-                }
-                b""
-            }
-            Expected::Present { value: b"", .. } => {
-                if self.get(key).await?.is_none() {
-                    return Ok(BufferedReply::Conflict);
-                }
-                b""
-            }
-            Expected::Present { value, .. } => value,
+            Expected::Absent => Cow::Borrowed(&b""[..]),
+            Expected::Present { version, value } => cell::in_form(version, value),
         };
         // The last value is the one to be there.
-        let answered = self.change(key, "put", &[value, before]).await?;
-        if answered.status == 304 {
+        let answered = self.change(key, "put", &[&cell::of(value), &before]).await?;
+        if answered.status == UNCHANGED {
             return Ok(BufferedReply::Conflict);
         }
         done(&answered)?;
@@ -204,7 +203,7 @@ impl Client {
     }
 
     /// Hands out the pairs of those keys that are there, in their order.
-    async fn get_many(&mut self, keys: &[&[u8]], mut found: impl FnMut(&[u8], &[u8])) -> Result<(), Trouble> {
+    async fn get_many(&mut self, keys: &[&[u8]], mut found: impl FnMut(&[u8], &[u8])) -> Result<(), HttpTrouble> {
         let mut left = keys.iter().peekable();
         while left.peek().is_some() {
             let mut path = format!("/{}/multiget?e=b64", self.table);
@@ -214,15 +213,15 @@ impl Client {
             }
             let answered = self.http.ask_in(JSON, Method::GET, &path, Bytes::new()).await?;
             if let Some(answered) = self::found(answered)? {
-                pairs(&answered.body, &mut found)?;
+                pairs(&answered.body, |key, cell| found(key, cell::read(cell).1))?;
             }
         }
         Ok(())
     }
 
-    async fn put_many(&mut self, pairs: &[&(&[u8], &[u8])]) -> Result<(), Trouble> {
+    async fn put_many(&mut self, pairs: &[&(&[u8], &[u8])]) -> Result<(), HttpTrouble> {
         let mut body = Body::default();
-        pairs.iter().for_each(|(key, value)| body.row(key, &[value]));
+        pairs.iter().for_each(|(key, value)| body.row(key, &[&cell::of(value)]));
         // Rows are named in the body; the gateway wants one in the path as well.
         let path = format!("/{}/rows", self.table);
         done(&self.http.ask_in(JSON, Method::PUT, &path, body.ended()).await?)
@@ -235,7 +234,7 @@ impl Client {
         limit: u32,
         more: &str,
         mut found: impl FnMut(&[u8], &[u8]),
-    ) -> Result<u32, Trouble> {
+    ) -> Result<u32, HttpTrouble> {
         let batch = limit.min(SCAN_ROWS);
         let body = format!(
             r#"{{"batch":{batch},"caching":{batch},"startRow":"{}","column":["{CELL}"]{more}}}"#,
@@ -259,7 +258,7 @@ impl Client {
             pairs(&answered.body, |key, value| {
                 if rows < limit {
                     rows += 1;
-                    found(key, value);
+                    found(key, cell::read(value).1);
                 }
             })?;
             if rows == before {
@@ -271,7 +270,7 @@ impl Client {
     }
 
     /// Looks for keys, or deletes those that are there, one request each: the gateway deletes one row at a time.
-    pub(super) async fn sweep(&mut self, sweep: Sweep, keys: &[&[u8]]) -> Result<Swept, Trouble> {
+    pub(super) async fn sweep(&mut self, sweep: Sweep, keys: &[&[u8]]) -> Result<Swept, HttpTrouble> {
         let mut there = std::collections::HashSet::new();
         self.get_many(keys, |key, _| {
             there.insert(key.to_vec());
@@ -280,7 +279,7 @@ impl Client {
         let mut swept = Swept::default();
         for (place, key) in keys.iter().enumerate().filter(|(_, key)| there.contains(**key)) {
             if sweep == Sweep::Delete {
-                self.delete(key).await?;
+                self.remove(key).await?;
             }
             swept.count(place);
         }
@@ -288,7 +287,7 @@ impl Client {
     }
 
     /// Asks something outside of tables' rows.
-    pub(super) async fn ask(&mut self, method: Method, path: &str, body: String) -> Result<Answered, Trouble> {
+    pub(super) async fn ask(&mut self, method: Method, path: &str, body: String) -> Result<Answered, HttpTrouble> {
         Ok(self.http.ask_in(JSON, method, path, body).await?)
     }
 }
@@ -337,8 +336,8 @@ fn fitting(pairs: &[&(&[u8], &[u8])]) -> usize {
 }
 
 /// Hands out the pairs of an answer with rows.
-fn pairs(body: &[u8], mut found: impl FnMut(&[u8], &[u8])) -> Result<(), Trouble> {
-    let nonsense = |problem: &dyn std::fmt::Display| Trouble::Nonsense(format!("{problem} in {}", shown(body)));
+fn pairs(body: &[u8], mut found: impl FnMut(&[u8], &[u8])) -> Result<(), HttpTrouble> {
+    let nonsense = |problem: &dyn std::fmt::Display| HttpTrouble::Nonsense(format!("{problem} in {}", shown(body)));
     let read: Rows<'_> = serde_json::from_slice(body).map_err(|error| nonsense(&error))?;
     for row in read.rows {
         let [RowCell { column: CELL, value }] = row.cells[..] else {
@@ -353,7 +352,7 @@ fn pairs(body: &[u8], mut found: impl FnMut(&[u8], &[u8])) -> Result<(), Trouble
 
 /// An answer with something in it; `None`: there is no such row, or none of those rows. With the same status the gateway says that there is no such table, in
 /// more words.
-fn found(answered: Answered) -> Result<Option<Answered>, Trouble> {
+fn found(answered: Answered) -> Result<Option<Answered>, HttpTrouble> {
     match answered.status {
         200 => Ok(Some(answered)),
         404 if matches!(answered.body.trim_ascii(), b"Not found" | b"No rows found.") => Ok(None),
@@ -361,16 +360,16 @@ fn found(answered: Answered) -> Result<Option<Answered>, Trouble> {
     }
 }
 
-pub(super) fn done(answered: &Answered) -> Result<(), Trouble> {
+pub(super) fn done(answered: &Answered) -> Result<(), HttpTrouble> {
     if answered.status == 200 { Ok(()) } else { Err(refused(answered)) }
 }
 
 /// What the gateway said: its first two lines, behind which Java's own stand.
 #[cold]
-pub(super) fn refused(answered: &Answered) -> Trouble {
+pub(super) fn refused(answered: &Answered) -> HttpTrouble {
     let words = String::from_utf8_lossy(&answered.body);
     let words: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).take(2).collect();
-    Trouble::Refused(format!("HTTP {}: {}", answered.status, shown(words.join(": ").as_bytes())))
+    HttpTrouble::said(answered.status, &shown(words.join(": ").as_bytes()))
 }
 
 fn shown(body: &[u8]) -> String {

@@ -1,8 +1,8 @@
 //! Connecting: who answers, and the table.
 
-use super::client::{Client, FAMILY, Trouble, refused};
+use super::client::{Client, FAMILY, refused};
 use super::{BUNDLE, CAPABILITIES, HEAP_MIB};
-use crate::shared::http::{Http, Method};
+use crate::shared::http::{Http, HttpTrouble, Method};
 use crate::shared::jvm;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     }
     let asked = spec.durability.unwrap_or(Durability::Os);
     let (version, status, schema) = brief(endpoint, CONNECT_TIMEOUT, async {
-        let failed = |trouble: Trouble| StoreError::open(endpoint, trouble.words());
+        let failed = |trouble: HttpTrouble| StoreError::open(endpoint, trouble.words());
         let mut client = open(endpoint, &table).await?;
         let version: Version = ask(&mut client, "/version/cluster").await.map_err(|trouble| {
             StoreError::open(endpoint, format!("this is no REST gateway of HBase: {}", trouble.words()))
@@ -95,7 +95,11 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
         (text("connections"), text("one per slot, one request at a time")),
         (text("table"), table.clone()),
         (text("region servers"), format!("{} live, {} dead", status.live.len(), status.dead.len())),
-        (text("delete"), text("reads first: HBase does not say whether there was a row")),
+        (
+            text("delete"),
+            text("read first, then on condition of the value: HBase does not say whether there was a row"),
+        ),
+        (text("compare-and-set"), text("on the value: one that changed and changed back passes")),
         (
             text("versions"),
             text(if newest_counts { "one; in order (NEW_VERSION_BEHAVIOR)" } else { "by milliseconds" }),
@@ -128,16 +132,16 @@ async fn open(endpoint: &Endpoint, table: &str) -> Result<Client, StoreError> {
     Ok(Client::new(http, table.to_owned()))
 }
 
-async fn ask<T: serde::de::DeserializeOwned>(client: &mut Client, path: &str) -> Result<T, Trouble> {
+async fn ask<T: serde::de::DeserializeOwned>(client: &mut Client, path: &str) -> Result<T, HttpTrouble> {
     let answered = client.ask(Method::GET, path, String::new()).await?;
     match answered.status {
-        200 => serde_json::from_slice(&answered.body).map_err(|error| Trouble::Nonsense(error.to_string())),
+        200 => serde_json::from_slice(&answered.body).map_err(|error| HttpTrouble::Nonsense(error.to_string())),
         _ => Err(refused(&answered)),
     }
 }
 
 /// The table's schema, which is given to it where it is not there.
-async fn make(client: &mut Client, table: &str, durability: Durability) -> Result<Schema, Trouble> {
+async fn make(client: &mut Client, table: &str, durability: Durability) -> Result<Schema, HttpTrouble> {
     let path = format!("/{table}/schema");
     if client.ask(Method::GET, &path, String::new()).await?.status == 404 {
         // Without a log nothing has a place in its order, and then no delete would hide anything.
@@ -156,7 +160,7 @@ async fn make(client: &mut Client, table: &str, durability: Durability) -> Resul
     let schema: Schema = ask(client, &path).await?;
     match schema.families.iter().any(|family| says(family, "name", FAMILY)) {
         true => Ok(schema),
-        false => Err(Trouble::Refused(format!(
+        false => Err(HttpTrouble::Refused(format!(
             "table {table} has no family {FAMILY}; add one, or name another table: hbase://HOST/TABLE"
         ))),
     }

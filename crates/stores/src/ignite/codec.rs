@@ -108,16 +108,38 @@ fn message(input: &[u8]) -> Result<&[u8], Decoded<'static>> {
     input.get(LENGTH_BYTES..whole).ok_or_else(|| Decoded::Incomplete { at_least: whole - input.len() })
 }
 
-/// A reply: the number of its request, and what the server did; or its words why not.
-pub(super) fn reply(message: &[u8]) -> Option<(u32, Result<&[u8], &str>)> {
+/// The status of an exception in the server, whatever it was about.
+const EXCEPTION: i32 = 1;
+
+/// Why the server did not do what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Denial<'a> {
+    status: i32,
+    /// In its words.
+    pub words: &'a str,
+}
+
+impl<'a> Denial<'a> {
+    /// What is known of the request then: an exception may come of one of the nodes that had a share in it.
+    fn of(self, kind: OperationKind) -> Failure<'a> {
+        let reads = matches!(kind, OperationKind::Get | OperationKind::GetVersioned);
+        match self.status == EXCEPTION && !reads {
+            true => Failure::Unknown(self.words),
+            false => Failure::Refused(self.words),
+        }
+    }
+}
+
+/// A reply: the number of its request, and what the server did; or why not.
+pub(super) fn reply(message: &[u8]) -> Option<(u32, Result<&[u8], Denial<'_>>)> {
     let (head, rest) = message.split_at_checked(HEAD_BYTES)?;
     let number =
         head.first_chunk().map(|bytes| i64::from_le_bytes(*bytes)).and_then(|number| u32::try_from(number).ok())?;
     match i32_at(head, 8)? {
         0 => Some((number, Ok(rest))),
-        _ => {
+        status => {
             let words = object(rest, STRING).ok()?.unwrap_or_default();
-            Some((number, Err(std::str::from_utf8(words).unwrap_or(NOT_UTF8))))
+            Some((number, Err(Denial { status, words: std::str::from_utf8(words).unwrap_or(NOT_UTF8) })))
         }
     }
 }
@@ -127,7 +149,7 @@ pub(super) fn answer(input: &[u8]) -> Result<Option<Vec<u8>>, String> {
     match message(input) {
         Ok(message) => match reply(message) {
             Some((_, Ok(rest))) => Ok(Some(rest.to_vec())),
-            Some((_, Err(words))) => Err(words.to_owned()),
+            Some((_, Err(denial))) => Err(denial.words.to_owned()),
             None => Err("this is no reply of Ignite's thin protocol".into()),
         },
         Err(Decoded::Incomplete { .. }) => Ok(None),
@@ -257,7 +279,7 @@ impl Codec for Thin {
         };
         let rest = match said {
             Ok(rest) => rest,
-            Err(words) => return Decoded::Reply { reply: Reply::Failed(Failure::Refused(words)), consumed },
+            Err(denial) => return Decoded::Reply { reply: Reply::Failed(denial.of(expect.kind)), consumed },
         };
         let reply = match (expect.kind, rest) {
             (OperationKind::Get, _) => match object(rest, BYTES) {

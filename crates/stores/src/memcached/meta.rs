@@ -9,7 +9,7 @@ pub(super) use requests::KEY_BYTES;
 use requests::{compare_and_set, count, line, put, token_text};
 use store::wire::ascii::{line_end, parse_u64};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
-use store::{Expected, Failure, Operation, OperationKind, Reply, RowBuffer};
+use store::{Expected, Operation, OperationKind, Reply, RowBuffer};
 
 /// Longest reply line: flags and an error's words are far shorter.
 const LINE_BYTES: usize = 4 << 10;
@@ -316,8 +316,9 @@ fn counter(value: &[u8]) -> Option<Reply<'_>> {
     })
 }
 
+#[cold]
 fn refused(words: &[u8]) -> Reply<'_> {
-    Reply::Failed(Failure::Refused(std::str::from_utf8(words).unwrap_or("an error in words that are not UTF-8")))
+    Reply::Failed(super::failure(words))
 }
 
 #[cfg(test)]

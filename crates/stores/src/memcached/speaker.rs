@@ -3,6 +3,7 @@
 use super::text::{self, KeyText, Text};
 use super::{ITEM_BYTES, value_bytes};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use store::wire::{self, Talk, ascii};
 use store::{
     Capabilities, Counter, Endpoint, Facts, Holding, OperationKind, OperationSet, Overflow, Session, SessionPlan,
@@ -21,6 +22,10 @@ pub(crate) enum ItemCount {
 /// A server that speaks memcached's classic text protocol.
 pub(crate) struct Speaker {
     endpoint: Endpoint,
+    /// All servers that are one store.
+    endpoints: Vec<Endpoint>,
+    /// The place in `endpoints` of the next client.
+    next: AtomicUsize,
     capabilities: Capabilities,
     product: &'static str,
     items: ItemCount,
@@ -61,6 +66,8 @@ impl Speaker {
         ]);
         let speaker = Speaker {
             endpoint: endpoint.clone(),
+            endpoints: vec![endpoint.clone()],
+            next: AtomicUsize::new(0),
             capabilities,
             product,
             items,
@@ -80,6 +87,12 @@ impl Speaker {
             "END" => Ok(()),
             other => Err(StoreError::open(&self.endpoint, format!("it answers a get by {other}"))),
         }
+    }
+
+    /// The server is one of these, which are one store: clients are spread over them, and one whose server is gone goes on with another.
+    pub(crate) fn among(mut self, endpoints: &[Endpoint]) -> Speaker {
+        self.endpoints = endpoints.to_vec();
+        self
     }
 
     /// The server reads keys like this.
@@ -108,7 +121,8 @@ impl Store for Speaker {
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         let key_text = self.key_text;
-        wire::session(&self.endpoint, plan, move || Text::new(key_text))
+        let first = self.next.fetch_add(plan.clients as usize, Ordering::Relaxed);
+        wire::spread(&self.endpoints, first, plan, move || Text::new(key_text))
     }
 
     fn threading(&self) -> Threading {

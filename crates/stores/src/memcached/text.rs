@@ -14,7 +14,7 @@ use crate::shared::base64;
 use line::{Line, Says};
 use store::wire::ascii::{parse_u64, push_u64};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
-use store::{Expected, Failure, Operation, OperationKind, Reply, RowBuffer};
+use store::{Expected, Operation, OperationKind, Reply, RowBuffer};
 
 /// Longest key as it is written in a request.
 const KEY_TEXT_BYTES: usize = 250;
@@ -308,8 +308,9 @@ fn counter(value: &[u8]) -> Result<Reply<'_>, Decoded<'_>> {
     })
 }
 
+#[cold]
 fn refused(words: &[u8]) -> Reply<'_> {
-    Reply::Failed(Failure::Refused(std::str::from_utf8(words).unwrap_or("an error in words that are not UTF-8")))
+    Reply::Failed(super::failure(words))
 }
 
 /// Whether a server takes the keys of an operation, in whatever form.

@@ -24,6 +24,9 @@ const DUPLICATE_KEY: i32 = 11000;
 /// The server is going down or not yet up.
 const LEAVING: [i32; 5] = [91, 189, 10107, 11600, 11602];
 
+/// It may have been done: a time limit passed, a host was lost, or fewer members have it than were asked for.
+const OPEN: [i32; 6] = [6, 7, 50, 64, 89, 262];
+
 /// Pairs of one command: below the largest message and the largest batch.
 const MAX_BATCH_BYTES: usize = 8 << 20;
 const MAX_BATCH: usize = 50_000;
@@ -107,19 +110,20 @@ fn fail(error: &Error, out: &mut ReplyBuffer) -> BufferedReply {
     }
     match &*error.kind {
         ErrorKind::Command(command) if LEAVING.contains(&command.code) => out.connection_lost(&command.message),
+        ErrorKind::Command(command) if OPEN.contains(&command.code) => {
+            out.unknown(format_args!("{} ({})", command.message, command.code))
+        }
         ErrorKind::Command(command) => out.refused(format_args!("{} ({})", command.message, command.code)),
         ErrorKind::Write(WriteFailure::WriteError(write)) => {
             out.refused(format_args!("{} ({})", write.message, write.code))
         }
-        ErrorKind::Write(_)
-        | ErrorKind::InvalidArgument { .. }
-        | ErrorKind::BsonSerialization(_)
-        | ErrorKind::IncompatibleServer { .. } => out.refused(error),
-        ErrorKind::Io(_)
-        | ErrorKind::ConnectionPoolCleared { .. }
-        | ErrorKind::ServerSelection { .. }
-        | ErrorKind::Authentication { .. }
-        | ErrorKind::Shutdown => out.connection_lost(error),
+        // Written here, and not on as many others as were asked for.
+        ErrorKind::Write(_) => out.unknown(error),
+        ErrorKind::InvalidArgument { .. } | ErrorKind::BsonSerialization(_) | ErrorKind::IncompatibleServer { .. } => {
+            out.refused(error)
+        }
+        ErrorKind::ServerSelection { .. } | ErrorKind::Authentication { .. } => out.not_connected(error),
+        ErrorKind::Io(_) | ErrorKind::ConnectionPoolCleared { .. } | ErrorKind::Shutdown => out.connection_lost(error),
         _ => out.protocol(error),
     }
 }
@@ -292,7 +296,8 @@ impl SlotClient {
                         self.put(key, value).await?;
                     }
                 } else {
-                    return Ok(out.refused(error.get_str("errmsg").unwrap_or("a write of the batch failed")));
+                    // The batch is not in order: others of it are stored.
+                    return Ok(out.unknown(error.get_str("errmsg").unwrap_or("a write of the batch failed")));
                 }
             }
         }

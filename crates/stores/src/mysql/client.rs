@@ -16,6 +16,9 @@ const TOO_LONG: [u16; 2] = [1105, 1301];
 /// Errors after which the server hangs up: shutting down, connection killed, packet too large (and so not read).
 const LAST_WORDS: [u16; 5] = [1053, 1317, 1927, 1153, 4031];
 
+/// The server met an error while it made the statement last.
+const DURING_COMMIT: u16 = 1180;
+
 /// A statement has at most 65,535 parameters.
 const MAX_PAIRS: usize = 32_000;
 
@@ -81,17 +84,25 @@ impl Client {
 
     async fn attempt(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Error> {
         if self.link.is_none() {
-            self.connect().await?;
+            if let Err(error) = self.connect().await {
+                return Ok(match broken_by(&error, self.most_bytes) {
+                    Some(words) => out.protocol(words),
+                    None => out.not_connected(error),
+                });
+            }
         }
         match &mut self.link {
             Some(link) => link.carry_out(operation, out).await,
-            None => Ok(out.connection_lost("not connected")),
+            None => Ok(out.not_connected("not connected")),
         }
     }
 
     #[cold]
     fn fail(&mut self, error: Error, out: &mut ReplyBuffer) -> BufferedReply {
         match &error {
+            Error::Server(server) if server.code == DURING_COMMIT => {
+                return out.unknown(format_args!("{} ({})", server.message, server.code));
+            }
             Error::Server(server) if !LAST_WORDS.contains(&server.code) => {
                 return out.refused(format_args!("{} ({})", server.message, server.code));
             }
@@ -128,6 +139,10 @@ impl AsyncClient for Client {
                 Err(error) => return self.fail(error, out),
             }
         }
+    }
+
+    fn give_up(&mut self) {
+        self.link = None;
     }
 
     fn believe(&mut self, largest_reply_bytes: u64) {

@@ -151,7 +151,7 @@ impl Nats {
         let whole = |reply| Decoded::Reply { reply, consumed };
         let refused = |words| whole(Reply::Failed(Failure::Refused(words)));
         match (message.headers.and_then(Headers::status), message.headers, message.payload) {
-            (Some(503), ..) => return whole(Reply::Failed(Failure::ConnectionLost(NOBODY_SERVES))),
+            (Some(503), ..) => return whole(Reply::Failed(Failure::NotConnected(NOBODY_SERVES))),
             (_, None, [instead::CONFLICT]) => return whole(Reply::Conflict),
             (_, None, [instead::KEY_TOO_LONG]) => return refused("a key over 1024 bytes"),
             (_, None, [instead::VALUE_TOO_LONG]) => {
@@ -275,11 +275,12 @@ fn purged(payload: &[u8], consumed: usize) -> Decoded<'_> {
     Decoded::Reply { reply, consumed }
 }
 
-/// The number of an error of JetStream and the failure it is: with the code 503 nobody could carry the request out just now.
+/// The number of an error of JetStream and the failure it is. With a code from 500 on the server failed, and does not say how far it came.
 fn failure(error: &[u8]) -> Option<(&[u8], Failure<'_>)> {
     let [code, number, words] = members(error, ["code", "err_code", "description"])?;
     let words = std::str::from_utf8(text(words?)?).unwrap_or(NOT_UTF8);
-    let failure = if code == Some(b"503") { Failure::ConnectionLost(words) } else { Failure::Refused(words) };
+    let failed = code.is_some_and(|code| code.first() == Some(&b'5') || code == b"408");
+    let failure = if failed { Failure::Unknown(words) } else { Failure::Refused(words) };
     Some((number.unwrap_or_default(), failure))
 }
 

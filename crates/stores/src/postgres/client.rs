@@ -97,7 +97,7 @@ impl AsyncClient for Client {
             let result = match self.line.link().await {
                 Ok(link) => link.carry_out(operation, out).await.map_err(|error| (error, Some(link))),
                 Err(Trouble::Driver(error)) => Err((error, None)),
-                Err(Trouble::Closed(words)) => return out.connection_lost(words),
+                Err(Trouble::Closed(words)) => return out.not_connected(words),
             };
             match result {
                 Ok(answer) => return answer,
@@ -108,6 +108,11 @@ impl AsyncClient for Client {
                 Err((error, link)) => return fail(&error, link.as_deref(), out),
             }
         }
+    }
+
+    fn give_up(&mut self) {
+        // A transaction may be open on it.
+        self.line.link.borrow_mut().take();
     }
 
     fn believe(&mut self, largest_reply_bytes: u64) {
@@ -131,7 +136,11 @@ fn fail(error: &Error, link: Option<&Link>, out: &mut ReplyBuffer) -> BufferedRe
     // Classes 57P (shutting down, crashed, not yet up) and 08 (connection): the connection ends.
     let last_words = error.code().is_some_and(|code| code.code().starts_with("57P") || code.code().starts_with("08"));
     let lost = link.is_none_or(|link| link.client.is_closed());
-    if last_words || (error.as_db_error().is_none() && (lost || error.is_closed())) {
+    if link.is_none() {
+        out.not_connected(words(error))
+    } else if error.code() == Some(&SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN) {
+        out.unknown(words(error))
+    } else if last_words || (error.as_db_error().is_none() && (lost || error.is_closed())) {
         out.connection_lost(words(error))
     } else if error.as_db_error().is_some() || error.to_string().contains("serializing") {
         out.refused(words(error))

@@ -3,7 +3,8 @@
 use super::item::{Found, Item, item};
 use super::resp::{Login, Resp, SCRIPT, Script, is_login, request};
 use std::collections::BTreeMap;
-use store::wire::Talk;
+use std::time::Instant;
+use store::wire::{CONNECT_TIMEOUT, Talk};
 use store::{Endpoint, Facts, Holding, StoreError};
 use study::Durability;
 
@@ -172,9 +173,19 @@ pub(crate) enum CommandReply {
 }
 
 pub(crate) fn ask(talk: &mut Talk, command: &[u8], args: &[&[u8]]) -> Result<CommandReply, StoreError> {
+    ask_until(talk, Instant::now() + CONNECT_TIMEOUT, command, args)
+}
+
+/// The same of a server that has to answer until then.
+pub(crate) fn ask_until(
+    talk: &mut Talk,
+    deadline: Instant,
+    command: &[u8],
+    args: &[&[u8]],
+) -> Result<CommandReply, StoreError> {
     let mut bytes = Vec::new();
     request(&mut bytes, command, args);
-    talk.ask(&bytes, |input| {
+    talk.ask_until(deadline, &bytes, |input| {
         let (mut left, mut at) = (1, 0);
         let mut texts = Vec::new();
         while left > 0 {

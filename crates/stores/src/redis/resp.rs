@@ -294,7 +294,10 @@ fn bulks<'a>(input: &'a [u8], start: usize, count: usize) -> Result<usize, Decod
 }
 
 fn refused(words: &[u8]) -> Reply<'_> {
-    Reply::Failed(Failure::Refused(std::str::from_utf8(words).unwrap_or(NOT_UTF8)))
+    let words = std::str::from_utf8(words).unwrap_or(NOT_UTF8);
+    // An exception among Infinispan's servers, which leaves open how far a write came.
+    let thrown = ["ISPN", "Exception", "suspected"].iter().any(|word| words.contains(word));
+    Reply::Failed(if thrown { Failure::Unknown(words) } else { Failure::said(words) })
 }
 
 /// Whether an error means that nothing will work without logging in, or at all.

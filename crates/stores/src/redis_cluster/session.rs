@@ -1,19 +1,21 @@
 //! A session over the masters of a cluster: follows what they say about who serves a slot.
 
+mod census;
 mod redirection;
 
 use super::codec::{Asking, ClusterResp};
 use super::slots::SlotTable;
 use crate::redis::{Login, Resp};
+use census::{Census, Said};
 use redirection::Redirection;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use store::routed::Routed;
+use store::routed::{Route, Routed};
 use store::{
-    Endpoint, Executor, Failure, Heed, Operation, OperationKind, OwnedOperation, Reply, Resent, Session, SessionPlan,
-    Sink, Slot, StoreError, Until, wire,
+    Abandoned, Endpoint, Executor, Failure, Heed, Operation, OperationKind, OwnedOperation, Reply, Resent, Session,
+    SessionPlan, Sink, Slot, StoreError, Until, wire,
 };
 
 /// How often one operation is sent elsewhere before what the last node said is its answer: two nodes may each name the other.
@@ -22,19 +24,25 @@ const MOST_REDIRECTIONS: u8 = 16;
 /// How long an operation waits that a node cannot carry out for now.
 const LATER: Duration = Duration::from_millis(5);
 
-/// After a connection was lost the nodes are asked who serves which slots, at most this often.
-const ASK_EVERY: Duration = Duration::from_millis(100);
-
-/// Opens a session on every master.
-pub(super) fn session(table: &SlotTable, plan: SessionPlan, resent: Resent) -> Result<Box<dyn Session>, StoreError> {
+/// Opens a session on every master. `nodes` are all that are known, replicas among them: one of those may take over.
+pub(super) fn session(
+    table: &SlotTable,
+    nodes: &[Endpoint],
+    plan: SessionPlan,
+    resent: Resent,
+) -> Result<Box<dyn Session>, StoreError> {
     let asking = Asking::default();
     let masters = table.endpoints().iter();
-    let sessions = masters.map(|endpoint| open(endpoint, plan, &asking)).collect::<Result<_, _>>()?;
+    let open = |endpoint| wire::session(endpoint, plan, codec(endpoint, &asking));
+    let sessions = masters.map(open).collect::<Result<_, _>>()?;
+    let mut others: Vec<Endpoint> = nodes.to_vec();
+    others.retain(|node| table.find(node).is_none());
     let slots = plan.slots() as usize;
     let mut flights = Vec::new();
     flights.resize_with(slots, Flight::default);
     Ok(Box::new(ClusterSession {
         routed: Routed::new(table.clone(), sessions, plan.slots())?,
+        at_first: table.clone(),
         flights,
         redirected: Vec::with_capacity(slots),
         later: Vec::with_capacity(slots),
@@ -42,14 +50,16 @@ pub(super) fn session(table: &SlotTable, plan: SessionPlan, resent: Resent) -> R
         asking,
         largest_reply_bytes: u64::MAX,
         resent,
-        lost: Lost::Nothing,
-        asked_at: None,
+        others,
+        lost: Vec::new(),
+        census: Census::new(),
     }))
 }
 
-fn open(endpoint: &Endpoint, plan: SessionPlan, asking: &Asking) -> Result<Box<dyn Session>, StoreError> {
+/// What makes the codecs of connections to a node.
+fn codec(endpoint: &Endpoint, asking: &Asking) -> impl Fn() -> ClusterResp + 'static {
     let (login, asking) = (Login::of(endpoint), asking.clone());
-    wire::session(endpoint, plan, move || ClusterResp::new(Resp::new(login.clone()), asking.clone()))
+    move || ClusterResp::new(Resp::new(login.clone()), asking.clone())
 }
 
 /// The operation of a slot, in case it has to be sent again.
@@ -59,15 +69,10 @@ struct Flight {
     redirections: u8,
 }
 
-/// Whether a connection was lost since the nodes were asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lost {
-    Nothing,
-    Connection,
-}
-
 struct ClusterSession {
     routed: Routed<SlotTable>,
+    /// Who served which slots when the session was opened.
+    at_first: SlotTable,
     flights: Vec<Flight>,
     /// Operations a node did not carry out, since the poll began.
     redirected: Vec<(Slot, Redirection)>,
@@ -77,8 +82,12 @@ struct ClusterSession {
     asking: Asking,
     largest_reply_bytes: u64,
     resent: Resent,
-    lost: Lost,
-    asked_at: Option<Instant>,
+    /// Nodes that served no slot when the session was opened.
+    others: Vec<Endpoint>,
+    /// Masters whose connections were lost, or given up, and that have not been heard of since. While there are some, all nodes are asked who
+    /// serves which slots.
+    lost: Vec<usize>,
+    census: Census,
 }
 
 impl Session for ClusterSession {
@@ -103,15 +112,34 @@ impl Session for ClusterSession {
             (Until::At(time), Some((due, _))) => Until::At(time.min(*due)),
             (until, _) => until,
         };
-        let ClusterSession { routed, flights, redirected, lost, .. } = self;
-        let polled = routed.poll(cx, until, &mut Sieve { sink, flights, redirected, lost });
+        let ClusterSession { routed, flights, redirected, .. } = self;
+        let mut failed = Vec::new();
+        let polled = routed.poll(cx, until, &mut Sieve { sink, flights, redirected, failed: &mut failed });
+        if !failed.is_empty() {
+            self.have_lost(&failed);
+        }
         if !self.redirected.is_empty() {
             self.follow(sink);
         }
-        if self.lost == Lost::Connection {
-            self.ask_who_serves();
+        if !self.lost.is_empty() {
+            self.ask_who_serves(sink);
         }
         polled
+    }
+
+    fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
+        if let Some(place) = self.later.iter().position(|(_, waiting)| *waiting == slot) {
+            self.later.remove(place);
+            sink.arrived();
+            sink.reply(slot, &Reply::Failed(Failure::Deadline));
+            return Abandoned::GivenUp;
+        }
+        let ClusterSession { routed, flights, redirected, .. } = self;
+        let mut failed = Vec::new();
+        let abandoned = routed.abandon(slot, &mut Sieve { sink, flights, redirected, failed: &mut failed });
+        self.have_lost(&failed);
+        self.ask_who_serves(sink);
+        abandoned
     }
 
     fn expect(&mut self, slot: Slot, kind: OperationKind, key: &[u8]) -> Heed {
@@ -120,6 +148,14 @@ impl Session for ClusterSession {
 
     fn rest(&mut self, slot: Slot) {
         self.routed.rest(slot);
+    }
+
+    fn parts(&self) -> Vec<f64> {
+        self.at_first.shares()
+    }
+
+    fn part(&self, key: &[u8]) -> u16 {
+        self.at_first.node(key) as u16
     }
 
     fn reconnected(&self) -> u64 {
@@ -140,7 +176,8 @@ struct Sieve<'a> {
     sink: &'a mut dyn Sink,
     flights: &'a mut [Flight],
     redirected: &'a mut Vec<(Slot, Redirection)>,
-    lost: &'a mut Lost,
+    /// Slots whose connections were lost.
+    failed: &'a mut Vec<Slot>,
 }
 
 impl Sink for Sieve<'_> {
@@ -160,8 +197,8 @@ impl Sink for Sieve<'_> {
 impl Sieve<'_> {
     #[cold]
     fn failed(&mut self, slot: Slot, failure: Failure<'_>) {
-        if let Failure::ConnectionLost(_) = failure {
-            *self.lost = Lost::Connection;
+        if let Failure::ConnectionLost(_) | Failure::NotConnected(_) | Failure::Deadline = failure {
+            self.failed.push(slot);
         }
         let flight = &mut self.flights[slot as usize];
         match failure {
@@ -204,8 +241,7 @@ impl ClusterSession {
             if let Err(error) = sent {
                 // The node that was named is not to be had.
                 sink.arrived();
-                sink.reply(slot, &Reply::Failed(Failure::ConnectionLost(&error.to_string())));
-                self.lost = Lost::Connection;
+                sink.reply(slot, &Reply::Failed(Failure::NotConnected(&error.to_string())));
             }
         }
         self.redirected = redirected;
@@ -246,35 +282,73 @@ impl ClusterSession {
         let unreadable =
             || StoreError::Session(format!("a node names '{}', which is no address", study::visible(address)));
         let endpoint = super::slots::located(address, &from).ok_or_else(unreadable)?;
-        self.master_at(endpoint)
+        self.master_at(&endpoint)
     }
 
-    fn master_at(&mut self, endpoint: Endpoint) -> Result<usize, StoreError> {
-        if let Some(known) = self.routed.route().find(&endpoint) {
+    fn master_at(&mut self, endpoint: &Endpoint) -> Result<usize, StoreError> {
+        if let Some(known) = self.routed.route().find(endpoint) {
             return Ok(known);
         }
-        let mut session = open(&endpoint, self.plan, &self.asking)?;
+        let mut session = wire::session_later(endpoint, self.plan, codec(endpoint, &self.asking))?;
         session.believe(self.largest_reply_bytes);
-        self.routed.route().add(endpoint);
+        self.routed.route().add(endpoint.clone());
         self.routed.add(session)
     }
 
-    /// Asks the nodes, one after the other, who serves which slots now. Who does not know, or is not to be had, changes nothing.
+    /// Connections of these slots' operations were lost.
     #[cold]
-    fn ask_who_serves(&mut self) {
-        let now = Instant::now();
-        if self.asked_at.is_some_and(|asked| now < asked + ASK_EVERY) {
-            return;
+    fn have_lost(&mut self, slots: &[Slot]) {
+        for slot in slots {
+            let operation = self.flights[*slot as usize].operation.single();
+            let Some(key) = operation.as_ref().and_then(Operation::key) else { continue };
+            let master = self.routed.route().node(key);
+            if !self.lost.contains(&master) {
+                self.lost.push(master);
+            }
         }
-        self.asked_at = Some(now);
-        let endpoints = self.routed.route().endpoints().to_vec();
-        let tables = endpoints.iter().map(|endpoint| super::slots(std::slice::from_ref(endpoint), now + ASK_EVERY));
-        let Some(table) = tables.flatten().next() else { return };
-        self.lost = Lost::Nothing;
+    }
+
+    /// Asks all nodes who serves which slots now, and goes by what those say that know the latest. Nobody waits for the answers.
+    #[cold]
+    fn ask_who_serves(&mut self, sink: &mut dyn Sink) {
+        let others = self.others.clone();
+        let ClusterSession { routed, census, .. } = self;
+        census.ask(routed.route().endpoints().iter().chain(&others));
+        while let Some(Said { from, table }) = self.census.next() {
+            let Some(table) = table else { continue };
+            let known = self.routed.route().epoch();
+            if table.epoch() >= known {
+                self.go_by(&table);
+            }
+            // Who answers is there; its connections are opened again as they are needed.
+            let heard = self.routed.route().find(&from);
+            self.lost.retain(|lost| Some(*lost) != heard);
+        }
+        self.leave(sink);
+    }
+
+    /// Takes over who serves which slots.
+    fn go_by(&mut self, table: &SlotTable) {
         for (hash_slot, endpoint) in table.assignments() {
-            if let Ok(master) = self.master_at(endpoint.clone()) {
+            if let Ok(master) = self.master_at(endpoint) {
                 self.routed.route().assign(hash_slot, master);
             }
+        }
+        self.routed.route().set_epoch(table.epoch());
+    }
+
+    /// Of a lost master that serves nothing any more nothing is expected: what was sent to it has failed.
+    fn leave(&mut self, sink: &mut dyn Sink) {
+        let lost = std::mem::take(&mut self.lost);
+        for master in lost {
+            if self.routed.route().serves(master) {
+                self.lost.push(master);
+                continue;
+            }
+            let ClusterSession { routed, flights, redirected, plan, .. } = self;
+            let mut failed = Vec::new();
+            let slots = 0..plan.slots();
+            routed.abandon_all(master, slots, &mut Sieve { sink, flights, redirected, failed: &mut failed });
         }
     }
 }

@@ -43,6 +43,10 @@ pub(super) struct SlotTable {
     masters: Box<[u16]>,
     endpoints: Vec<Endpoint>,
     replicas: usize,
+    /// All nodes that are not given up, replicas too.
+    nodes: Vec<Endpoint>,
+    /// The latest change of who serves that the node knows of: it grows with each takeover.
+    epoch: u64,
 }
 
 impl SlotTable {
@@ -50,21 +54,32 @@ impl SlotTable {
     /// the slots it serves.
     pub fn read(nodes: &str, from: &Endpoint) -> Result<SlotTable, String> {
         const UNSERVED: u16 = u16::MAX;
-        let mut table = SlotTable { masters: vec![UNSERVED; SLOTS].into(), endpoints: Vec::new(), replicas: 0 };
+        let mut table = SlotTable {
+            masters: vec![UNSERVED; SLOTS].into(),
+            endpoints: Vec::new(),
+            replicas: 0,
+            nodes: Vec::new(),
+            epoch: 0,
+        };
         for line in nodes.lines() {
             let fields: Vec<&str> = line.split_whitespace().collect();
-            let [_, address, flags, _, _, _, _, _, ranges @ ..] = fields.as_slice() else {
+            let [_, address, flags, _, _, _, epoch, _, ranges @ ..] = fields.as_slice() else {
                 return Err(format!("CLUSTER NODES has a line that is none: '{}'", study::visible(line)));
             };
             let flags: Vec<&str> = flags.split(',').collect();
             table.replicas += usize::from(flags.contains(&"slave"));
+            let located = located(address.split(['@', ',']).next().unwrap_or_default(), from);
+            if !flags.contains(&"noaddr") {
+                table.nodes.extend(located.clone());
+            }
             // A slot on its way from or to another node is in brackets, and still served by this one.
             let ranges: Vec<&&str> = ranges.iter().filter(|range| !range.starts_with('[')).collect();
             if ranges.is_empty() || !flags.contains(&"master") {
                 continue;
             }
-            let endpoint = located(address.split(['@', ',']).next().unwrap_or_default(), from)
+            let endpoint = located
                 .ok_or_else(|| format!("CLUSTER NODES has a node without address: '{}'", study::visible(line)))?;
+            table.epoch = table.epoch.max(epoch.parse().unwrap_or(0));
             let master = table.endpoints.len() as u16;
             table.endpoints.push(endpoint);
             for range in ranges {
@@ -88,6 +103,33 @@ impl SlotTable {
     /// Replicas of the cluster.
     pub fn replicas(&self) -> usize {
         self.replicas
+    }
+
+    /// All nodes, replicas too.
+    pub fn nodes(&self) -> &[Endpoint] {
+        &self.nodes
+    }
+
+    /// The latest change of who serves that is known of.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// A later one is known.
+    pub fn set_epoch(&mut self, epoch: u64) {
+        self.epoch = epoch;
+    }
+
+    /// The share of all slots that each master serves.
+    pub fn shares(&self) -> Vec<f64> {
+        let mut shares = vec![0.0; self.endpoints.len()];
+        self.masters.iter().for_each(|master| shares[usize::from(*master)] += 1.0 / SLOTS as f64);
+        shares
+    }
+
+    /// Whether a master serves any slot.
+    pub fn serves(&self, master: usize) -> bool {
+        self.masters.iter().any(|of_slot| usize::from(*of_slot) == master)
     }
 
     /// The place of a master.

@@ -1,7 +1,7 @@
 //! One slot: operations as requests for objects.
 
 use crate::shared::aws::{Signed, shown};
-use crate::shared::http::{Answered, HttpError, Method, header};
+use crate::shared::http::{Answered, HttpTrouble, Method, header};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use header::{HeaderName, HeaderValue};
@@ -18,29 +18,8 @@ pub(super) struct Client {
     last: Option<(Vec<u8>, HeaderValue)>,
 }
 
-/// Why an operation failed.
-pub(super) enum Trouble {
-    Http(HttpError),
-    /// The server said no, in its words.
-    Refused(String),
-    /// It answered something else than it may.
-    Nonsense(String),
-}
-
-impl From<HttpError> for Trouble {
-    fn from(error: HttpError) -> Trouble {
-        Trouble::Http(error)
-    }
-}
-
-impl Trouble {
-    pub(super) fn words(self) -> String {
-        match self {
-            Trouble::Http(HttpError::Lost(words) | HttpError::Protocol(words)) => words,
-            Trouble::Refused(words) | Trouble::Nonsense(words) => words,
-        }
-    }
-}
+/// Another client may always be faster; so often at most.
+const RACES: u32 = 1000;
 
 /// Whether a write with a condition was done.
 #[derive(PartialEq, Eq)]
@@ -54,9 +33,7 @@ impl AsyncClient for Client {
     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
         match self.carry_out(operation, out).await {
             Ok(answer) => answer,
-            Err(Trouble::Http(HttpError::Lost(words))) => out.connection_lost(words),
-            Err(Trouble::Http(HttpError::Protocol(words)) | Trouble::Nonsense(words)) => out.protocol(words),
-            Err(Trouble::Refused(words)) => out.refused(words),
+            Err(trouble) => trouble.reply(out),
         }
     }
 
@@ -71,7 +48,11 @@ impl Client {
         Client { signed, bucket, last: None }
     }
 
-    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Trouble> {
+    async fn carry_out(
+        &mut self,
+        operation: &Operation<'_>,
+        out: &mut ReplyBuffer,
+    ) -> Result<BufferedReply, HttpTrouble> {
         Ok(match *operation {
             Operation::Get { key } => match self.get(key).await? {
                 Some(found) => out.value(&found.body),
@@ -88,21 +69,12 @@ impl Client {
             },
             Operation::Put { key, value } => match self.put(key, value, None).await? {
                 Stored::Done => BufferedReply::Done,
-                Stored::Not => return Err(Trouble::Refused("a condition that was not asked for did not hold".into())),
+                Stored::Not => {
+                    return Err(HttpTrouble::Refused("a condition that was not asked for did not hold".into()));
+                }
             },
             // A delete says the same of a key that is there and of one that is not.
-            Operation::Delete { key } => match self.etag(key).await? {
-                Some(_) => {
-                    let path = self.path(key);
-                    let answered = self.signed.ask(Method::DELETE, &path, "", &[], Vec::new()).await?;
-                    match answered.status {
-                        200 | 204 => BufferedReply::Done,
-                        404 if is_no_key(&answered) => BufferedReply::Missing,
-                        _ => return Err(refused(&answered)),
-                    }
-                }
-                None => BufferedReply::Missing,
-            },
+            Operation::Delete { key } => self.delete(key).await?,
             Operation::CompareAndSet { key, expected, value } => {
                 let condition = match expected {
                     Expected::Absent => (header::IF_NONE_MATCH, HeaderValue::from_static("*")),
@@ -116,15 +88,33 @@ impl Client {
                     Stored::Not => BufferedReply::Conflict,
                 }
             }
-            _ => return Err(Trouble::Refused("not native to this store".into())),
+            _ => return Err(HttpTrouble::Refused("not native to this store".into())),
         })
+    }
+
+    /// Deletes an object that is still the one that was found. Not every server looks at the condition.
+    async fn delete(&mut self, key: &[u8]) -> Result<BufferedReply, HttpTrouble> {
+        let path = self.path(key);
+        for _ in 0..RACES {
+            let Some(etag) = self.etag(key).await? else { return Ok(BufferedReply::Missing) };
+            let condition = [(header::IF_MATCH, etag)];
+            let answered = self.signed.ask(Method::DELETE, &path, "", &condition, Vec::new()).await?;
+            match answered.status {
+                200 | 204 => return Ok(BufferedReply::Done),
+                404 if is_no_key(&answered) => return Ok(BufferedReply::Missing),
+                // Another was faster: it is another object now, or none.
+                409 | 412 => {}
+                _ => return Err(refused(&answered)),
+            }
+        }
+        Err(HttpTrouble::Refused(format!("another client was faster {RACES} times in a row")))
     }
 
     fn path(&self, key: &[u8]) -> String {
         format!("{}/{}", self.bucket, name_of(key))
     }
 
-    async fn get(&mut self, key: &[u8]) -> Result<Option<Answered>, Trouble> {
+    async fn get(&mut self, key: &[u8]) -> Result<Option<Answered>, HttpTrouble> {
         let path = self.path(key);
         let answered = self.signed.ask(Method::GET, &path, "", &[], Vec::new()).await?;
         match answered.status {
@@ -135,7 +125,7 @@ impl Client {
     }
 
     /// The ETag the object has now.
-    async fn etag(&mut self, key: &[u8]) -> Result<Option<HeaderValue>, Trouble> {
+    async fn etag(&mut self, key: &[u8]) -> Result<Option<HeaderValue>, HttpTrouble> {
         let path = self.path(key);
         let answered = self.signed.ask(Method::HEAD, &path, "", &[], Vec::new()).await?;
         match answered.status {
@@ -147,7 +137,7 @@ impl Client {
     }
 
     /// The ETag that has this version number, if the object still has it.
-    async fn etag_of_version(&mut self, key: &[u8], asked: u64) -> Result<Option<HeaderValue>, Trouble> {
+    async fn etag_of_version(&mut self, key: &[u8], asked: u64) -> Result<Option<HeaderValue>, HttpTrouble> {
         // Another slot may have read a later one.
         let known = self.last.take().filter(|(of, etag)| of == key && version(etag) == asked).map(|(_, etag)| etag);
         let etag = match known {
@@ -162,7 +152,7 @@ impl Client {
         key: &[u8],
         value: &[u8],
         condition: Option<(HeaderName, HeaderValue)>,
-    ) -> Result<Stored, Trouble> {
+    ) -> Result<Stored, HttpTrouble> {
         let path = self.path(key);
         let answered = self.signed.ask(Method::PUT, &path, "", condition.as_slice(), value.to_vec()).await?;
         match answered.status {
@@ -184,9 +174,9 @@ pub(super) fn name_of(key: &[u8]) -> String {
     }
 }
 
-fn etag_of(answered: &Answered) -> Result<HeaderValue, Trouble> {
+fn etag_of(answered: &Answered) -> Result<HeaderValue, HttpTrouble> {
     let etag = answered.headers.get(header::ETAG).cloned();
-    etag.ok_or_else(|| Trouble::Nonsense("an object without an ETag".into()))
+    etag.ok_or_else(|| HttpTrouble::Nonsense("an object without an ETag".into()))
 }
 
 /// A number for an ETag, the same for the same one, and never 0.
@@ -209,12 +199,12 @@ pub(super) fn said(answered: &Answered, element: &str) -> Option<String> {
 }
 
 #[cold]
-pub(super) fn refused(answered: &Answered) -> Trouble {
+pub(super) fn refused(answered: &Answered) -> HttpTrouble {
     let words = match (said(answered, "Code"), said(answered, "Message")) {
         (Some(code), message) => format!("{code}: {}", message.unwrap_or_default()),
         (None, _) => shown(&answered.body),
     };
-    Trouble::Refused(format!("HTTP {}: {}", answered.status, words.trim()))
+    HttpTrouble::said(answered.status, &words)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Connecting: who answers, and the bucket.
 
-use super::client::{Client, Trouble, refused, said};
+use super::client::{Client, refused, said};
 use super::{PRODUCT, capabilities, version};
 use crate::shared::aws::{Service, Signed};
-use crate::shared::http::{HttpError, Method, in_url};
+use crate::shared::http::{HttpError, HttpTrouble, Method, in_url};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
@@ -78,7 +78,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
 }
 
 /// Words of a refusal, with what to do about the usual ones.
-fn remedied(trouble: Trouble) -> String {
+fn remedied(trouble: HttpTrouble) -> String {
     let words = trouble.words();
     let remedy = if words.starts_with("HTTP 403") {
         ". Give a key that may use the bucket, and its secret: s3://KEY:SECRET@HOST/BUCKET"
@@ -89,14 +89,14 @@ fn remedied(trouble: Trouble) -> String {
 }
 
 /// Makes the bucket if it is not there; what the server calls itself.
-async fn make(signed: &mut Signed, bucket: &str, region: &str) -> Result<String, Trouble> {
+async fn make(signed: &mut Signed, bucket: &str, region: &str) -> Result<String, HttpTrouble> {
     let path = format!("/{bucket}");
     // A list of one: its refusals have words, which those of HEAD have not.
     let answered = signed.ask(Method::GET, &path, "list-type=2&max-keys=1", &[], Vec::new()).await?;
     let server = answered.headers.get("server").and_then(|name| name.to_str().ok()).unwrap_or_default().to_owned();
     match answered.status {
         200 if said(&answered, "Name").is_some() => Ok(server),
-        200 => Err(Trouble::Nonsense("this is no S3: it does not list a bucket".into())),
+        200 => Err(HttpTrouble::Nonsense("this is no S3: it does not list a bucket".into())),
         404 if said(&answered, "Code").is_some_and(|code| code == "NoSuchBucket") => {
             let body = match region {
                 FIRST_REGION => String::new(),
@@ -115,7 +115,9 @@ async fn make(signed: &mut Signed, bucket: &str, region: &str) -> Result<String,
         301 | 307 | 400 => {
             let there = answered.headers.get("x-amz-bucket-region").and_then(|region| region.to_str().ok());
             match there.filter(|there| *there != region) {
-                Some(there) => Err(Trouble::Refused(format!("the bucket is in another region; add region={there}"))),
+                Some(there) => {
+                    Err(HttpTrouble::Refused(format!("the bucket is in another region; add region={there}")))
+                }
                 None => Err(refused(&answered)),
             }
         }
@@ -152,7 +154,7 @@ impl Store for S3 {
         if self.target != Target::Private {
             return Ok(Holding::default());
         }
-        let failed = |trouble: Trouble| StoreError::open(&self.endpoint, trouble.words());
+        let failed = |trouble: HttpTrouble| StoreError::open(&self.endpoint, trouble.words());
         brief(&self.endpoint, LIST_PATIENCE, async {
             let mut signed = self.open().await?;
             let (mut keys, mut from) = (0, String::new());
@@ -179,7 +181,13 @@ impl Store for S3 {
             (text("connections"), text("one per slot, one request at a time")),
             (text("protocol"), format!("S3 {PROTOCOL} over HTTP, {}; the bucket in the path", self.service.tls())),
             (text("requests"), text(signed)),
-            (text("deletes"), text("two requests: S3 does not say whether there was an object")),
+            (
+                text("deletes"),
+                text(
+                    "read first, then on condition of the ETag; where the server ignores it, two clients may both delete",
+                ),
+            ),
+            (text("compare-and-set"), text("on the ETag: a value that changed and changed back passes")),
             (text("region"), self.service.region().to_owned()),
             (text("bucket"), self.bucket.clone()),
             (text("driver"), text("hyper")),

@@ -1,6 +1,7 @@
 //! A small HTTP/1.1 client over `hyper`: one connection, kept open, one request at a time.
 
 mod tickets;
+mod trouble;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -31,6 +32,7 @@ pub(crate) use hyper::Method;
 pub(crate) use hyper::body::Bytes;
 pub(crate) use hyper::header;
 pub(crate) use tickets::{Desk, Tickets};
+pub(crate) use trouble::HttpTrouble;
 
 /// What a server answered.
 pub(crate) struct Answered {
@@ -45,7 +47,10 @@ pub(crate) struct Answered {
 /// How a request failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
-    /// The connection broke, or none could be made.
+    /// No connection could be made: nothing was sent.
+    #[error("{0}")]
+    NotConnected(String),
+    /// The connection broke between request and answer.
     #[error("{0}")]
     Lost(String),
     /// What came back is not HTTP.
@@ -117,11 +122,22 @@ impl Http {
         tickets: Option<Arc<Tickets>>,
     ) -> Result<Http, HttpError> {
         let mut others: VecDeque<Endpoint> = endpoints.into_iter().collect();
-        let Some(endpoint) = others.pop_front() else { return Err(HttpError::Lost("no address was given".into())) };
+        let Some(endpoint) = others.pop_front() else {
+            return Err(HttpError::NotConnected("no address was given".into()));
+        };
         let login = tickets.as_ref().and_then(|tickets| tickets.carried());
         let mut http = Http { others, login, tickets, ..Http::new(&endpoint, None) };
         http.sender = Some(http.connect().await?);
         Ok(http)
+    }
+
+    /// A request was dropped, and with it its connection: the next goes to another server, where there is one.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn give_up(&mut self) {
+        self.sender = None;
+        if let Some(other) = self.others.pop_front() {
+            self.others.push_back(std::mem::replace(&mut self.endpoint, other));
+        }
     }
 
     /// Connects to the server, or to the first of the others that can be reached.
@@ -257,25 +273,26 @@ fn failed(error: hyper::Error) -> HttpError {
 }
 
 async fn connect(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, HttpError> {
-    let lost = |error: std::io::Error| HttpError::Lost(error.to_string());
+    let away = |error: std::io::Error| HttpError::NotConnected(error.to_string());
     match &endpoint.address {
         Address::Tcp { host, port } => {
-            let stream = TcpStream::connect((host.as_str(), port.unwrap_or(80))).await.map_err(lost)?;
-            stream.set_nodelay(true).map_err(lost)?;
+            let stream = TcpStream::connect((host.as_str(), port.unwrap_or(80))).await.map_err(away)?;
+            stream.set_nodelay(true).map_err(away)?;
             #[cfg(feature = "tls")]
             if let Some(trust) = &endpoint.tls {
-                return speak(super::tls::over(stream, host, trust).await.map_err(HttpError::Lost)?).await;
+                return speak(super::tls::over(stream, host, trust).await.map_err(HttpError::NotConnected)?).await;
             }
             speak(stream).await
         }
-        Address::Unix(path) => speak(UnixStream::connect(path).await.map_err(lost)?).await,
+        Address::Unix(path) => speak(UnixStream::connect(path).await.map_err(away)?).await,
     }
 }
 
 async fn speak(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
 ) -> Result<SendRequest<Full<Bytes>>, HttpError> {
-    let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(failed)?;
+    let (sender, connection) =
+        handshake(TokioIo::new(stream)).await.map_err(|error| HttpError::NotConnected(error.to_string()))?;
     // Not bound to the budget of one poll: a wake-up put off by it would be lost when the loop is left.
     tokio::spawn(tokio::task::unconstrained(async {
         // Its error is that of the request in flight.

@@ -57,7 +57,7 @@ pub(crate) fn facts(spec: &Spec, nodes: &[Endpoint], usual_mib: u64) -> Result<B
     let all = [
         ("nodes", nodes.len().to_string()),
         ("heap", format!("{} MiB each", heap_mib(spec, usual_mib)?)),
-        ("sessions", "every client talks to the first node".to_owned()),
+        ("sessions", "clients are spread over the nodes".to_owned()),
     ];
     Ok(all.map(|(name, value)| (name.to_owned(), value)).into())
 }

@@ -67,10 +67,8 @@ fn write(client: &mut BlockingClient, batch: &[WriteBack], together: bool) -> Re
     for reply in client.pipelined(&operations).map_err(|error| error.to_string())? {
         match reply {
             OwnedReply::Done | OwnedReply::Missing => {}
-            OwnedReply::Failed(
-                OwnedFailure::Refused(words) | OwnedFailure::ConnectionLost(words) | OwnedFailure::Protocol(words),
-            ) => return Err(words),
             OwnedReply::Failed(OwnedFailure::Deadline) => return Err("no reply within a minute".into()),
+            OwnedReply::Failed(failure) => return Err(failure.as_failure().words().into()),
             other => return Err(format!("an unexpected reply to a write: {other:?}")),
         }
     }

@@ -3,7 +3,7 @@
 use super::entries::{CachedReply, Value};
 use super::memory::Memory;
 use crate::{
-    Capabilities, Executor, Expected, Failure, Operation, OperationKind, OwnedFailure, OwnedReply, Reply, Session,
+    Abandoned, Capabilities, Executor, Expected, Failure, Operation, OperationKind, OwnedReply, Reply, Session,
     SessionPlan, Sink, Slot, StoreError, Until,
 };
 use std::sync::Arc;
@@ -93,12 +93,8 @@ impl Pending {
         let found = match *reply {
             Reply::Value(value) | Reply::Versioned { value, .. } => Ok(Some(value)),
             Reply::Missing => Ok(None),
-            other => Err(match OwnedReply::from(other) {
-                OwnedReply::Failed(
-                    OwnedFailure::Refused(words) | OwnedFailure::ConnectionLost(words) | OwnedFailure::Protocol(words),
-                ) => words,
-                other => format!("an unexpected reply to a get: {other:?}"),
-            }),
+            Reply::Failed(failure) => Err(failure.words().to_owned()),
+            other => Err(format!("an unexpected reply to a get: {:?}", OwnedReply::from(other))),
         };
         memory.fetched(&self.operation(), found)
     }
@@ -174,6 +170,19 @@ impl Session for CachedSession {
     fn poll(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>> {
         let mut through = Through { memory: &self.memory, pending: &mut self.pending, held: &mut self.held, sink };
         self.beneath.poll(cx, until, &mut through)
+    }
+
+    fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
+        let mut through = Through { memory: &self.memory, pending: &mut self.pending, held: &mut self.held, sink };
+        self.beneath.abandon(slot, &mut through)
+    }
+
+    fn parts(&self) -> Vec<f64> {
+        self.beneath.parts()
+    }
+
+    fn part(&self, key: &[u8]) -> u16 {
+        self.beneath.part(key)
     }
 
     fn reconnected(&self) -> u64 {

@@ -2,8 +2,8 @@
 
 use crate::routed::{Route, Routed};
 use crate::{
-    Executor, Expected, Failure, Heed, Operation, OperationKind, OwnedOperation, OwnedReply, Reply, Session, Sink,
-    Slot, StoreError, Until,
+    Abandoned, Executor, Expected, Failure, Heed, Operation, OperationKind, OwnedOperation, OwnedReply, Reply, Session,
+    Sink, Slot, StoreError, Until,
 };
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -148,6 +148,18 @@ impl<C: Course + 'static> Stepping<C> {
     }
 }
 
+impl<C: Course + 'static> Stepping<C> {
+    /// Sends the next requests of operations that had a reply.
+    fn go_on(&mut self, sink: &mut dyn Sink) -> Result<(), StoreError> {
+        while let Some(slot) = self.due.pop() {
+            if self.go(slot)? {
+                sink.reply(slot, &self.trips[slot as usize].last.as_reply());
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Request {
     fn of<'a>(self, whole: Operation<'a>, key: &'a [u8], held: &'a [u8]) -> Operation<'a> {
         match self {
@@ -188,15 +200,17 @@ impl<C: Course + 'static> Session for Stepping<C> {
         if self.due.is_empty() || matches!(polled, Poll::Ready(Err(_))) {
             return polled;
         }
-        while let Some(slot) = self.due.pop() {
-            match self.go(slot) {
-                Ok(true) => sink.reply(slot, &self.trips[slot as usize].last.as_reply()),
-                Ok(false) => {}
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
         // What was just submitted is sent by the next poll: nobody may wait for it before.
-        Poll::Ready(Ok(()))
+        Poll::Ready(self.go_on(sink))
+    }
+
+    fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
+        let Stepping { routed, course, trips, under_way, due } = self;
+        let abandoned = routed.abandon(slot, &mut Guide { sink, course: &**course, trips, under_way, due });
+        if let Err(error) = self.go_on(sink) {
+            sink.reply(slot, &Reply::Failed(Failure::ConnectionLost(&error.to_string())));
+        }
+        abandoned
     }
 
     fn expect(&mut self, slot: Slot, kind: OperationKind, key: &[u8]) -> Heed {
@@ -205,6 +219,14 @@ impl<C: Course + 'static> Session for Stepping<C> {
 
     fn rest(&mut self, slot: Slot) {
         self.routed.rest(slot);
+    }
+
+    fn parts(&self) -> Vec<f64> {
+        self.routed.parts()
+    }
+
+    fn part(&self, key: &[u8]) -> u16 {
+        self.routed.part(key)
     }
 
     fn reconnected(&self) -> u64 {

@@ -94,6 +94,13 @@ fn replies_are_read_as_the_server_gives_them() {
     assert_eq!(decoded(CompareAndSet, &said(1, 0, b"\0")), Ok(OwnedReply::Conflict));
     let refused = OwnedReply::from(Reply::Failed(Failure::Refused("Cache does not exist")));
     assert_eq!(decoded(Put, &said(1, 1000, b"\x09\x14\0\0\0Cache does not exist")), Ok(refused));
+    // An exception among the nodes leaves open how far a write came.
+    let open = OwnedReply::from(Reply::Failed(Failure::Unknown("partial")));
+    for kind in [Put, Delete, CompareAndSet] {
+        assert_eq!(decoded(kind, &said(1, 1, b"\x09\x07\0\0\0partial")), Ok(open.clone()));
+    }
+    let not_read = OwnedReply::from(Reply::Failed(Failure::Refused("partial")));
+    assert_eq!(decoded(Get, &said(1, 1, b"\x09\x07\0\0\0partial")), Ok(not_read));
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn replies_fed_one_byte_at_a_time_are_incomplete_until_they_are_whole() {
         (&many, b"END\r\nCLIENT_ERROR no\r\n", "Refused(\"CLIENT_ERROR no\")"),
         (&Operation::GetMany { keys: &[] }, b"VERSION 1.2.0\r\n", "Rows"),
         (&puts, b"STORED\r\nSTORED\r\n", "Done"),
-        (&puts, b"SERVER_ERROR full\r\nSTORED\r\n", "Refused(\"SERVER_ERROR full\")"),
+        (&puts, b"SERVER_ERROR full\r\nSTORED\r\n", "Unknown(\"SERVER_ERROR full\")"),
         (&Operation::PutMany { pairs: &[] }, b"VERSION 1.2.0\r\n", "Done"),
     ];
     for (operation, whole, words) in cases {

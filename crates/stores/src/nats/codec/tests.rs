@@ -116,7 +116,11 @@ fn replies_are_read_as_the_server_means_them_and_only_when_they_are_whole() {
         (Leader, GetVersioned, to_inbox("", &entry("")), "Versioned { value: [], version: 9 }"),
         (Leader, Get, to_inbox("", &entry(mark)), "Missing"),
         (Leader, Get, to_inbox("", &error(404, 10037)), "Missing"),
-        (Leader, Get, to_inbox("", &error(503, 10008)), "ConnectionLost"),
+        (Leader, Get, to_inbox("", &error(503, 10008)), "Unknown(\"words\")"),
+        // Time may have run out, or a copy failed, behind a message that is stored.
+        (Direct, Put, to_inbox("", &error(503, 10077)), "Unknown(\"words\")"),
+        (Direct, Delete, to_inbox("", &error(500, 10110)), "Unknown(\"words\")"),
+        (Direct, Put, to_inbox("NATS/1.0 503\r\n\r\n", ""), "NotConnected"),
         (Direct, Put, b"-ERR 'Permissions Violation for Publish to \"$KV.b.k\"'\r\n".to_vec(), "Refused(\"Permissions"),
         (Direct, Put, b"-ERR 'Stale Connection'\r\n".to_vec(), "ConnectionLost(\"Stale Connection\")"),
     ];

@@ -1,0 +1,144 @@
+//! Which parts of the key space had no answers, and when: measured where nodes fail on purpose.
+//!
+//! A part is dark from the first operation on it that is not answered well until the next that is: from the time that one was sent, if all
+//! before were answered, else from the last good answer. So it does not depend on how many clients there are, nor on what they do meanwhile;
+//! a part nobody asks for is not dark.
+
+use measure::{Clock, Ticks};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Shorter than this is not dark: a busy machine pauses for as long.
+const SHORTEST: Duration = Duration::from_millis(50);
+
+/// Most times kept of one thread.
+const MOST: usize = 1000;
+
+/// What no operation on one key is in.
+pub(crate) const NO_PART: u16 = u16::MAX;
+
+const NEVER: Ticks = Ticks::MAX;
+
+/// What all threads of a phase know of the parts.
+pub(crate) struct Lights {
+    parts: Vec<Light>,
+    shares: Vec<f64>,
+    shortest: Ticks,
+}
+
+/// One part, on a line of memory of its own.
+#[repr(align(128))]
+struct Light {
+    /// The last good answer.
+    good: AtomicU64,
+    /// Since when operations have failed without a good answer.
+    failing: AtomicU64,
+}
+
+/// A time without answers, by this process's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    part: u16,
+    from: Ticks,
+    until: Ticks,
+}
+
+/// A part of the key space, and a time in which nothing was answered there.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Darkness {
+    /// The part: what one node served at first.
+    pub part: u16,
+    /// Its share of all keys.
+    pub share: f64,
+    /// When it began, since the phase began.
+    pub from_ns: u64,
+    /// When it ended: with a good answer, or with the phase.
+    pub until_ns: u64,
+}
+
+impl Lights {
+    /// Parts with these shares of the keys.
+    pub(crate) fn of(shares: Vec<f64>, clock: &Clock, now: Ticks) -> Lights {
+        let light = |_: &f64| Light { good: AtomicU64::new(now), failing: AtomicU64::new(NEVER) };
+        Lights { parts: shares.iter().map(light).collect(), shares, shortest: clock.ticks(SHORTEST) }
+    }
+
+    /// An operation that was sent at `sent` was answered well just now; notes the time before that.
+    #[inline]
+    pub(crate) fn good(&self, part: u16, sent: Ticks, now: Ticks, gaps: &mut Vec<Gap>) {
+        let Some(light) = self.parts.get(usize::from(part)) else { return };
+        let last = light.good.fetch_max(now, Ordering::Relaxed);
+        let mut from = sent;
+        if light.failing.load(Ordering::Relaxed) != NEVER {
+            from = from.min(light.failing.swap(NEVER, Ordering::Relaxed));
+        }
+        let from = from.max(last);
+        if now.saturating_sub(from) >= self.shortest && gaps.len() < MOST {
+            gaps.push(Gap { part, from, until: now });
+        }
+    }
+
+    /// An operation that was sent at `sent` has failed.
+    #[cold]
+    pub(crate) fn failed(&self, part: u16, sent: Ticks) {
+        let Some(light) = self.parts.get(usize::from(part)) else { return };
+        light.failing.fetch_min(sent.max(light.good.load(Ordering::Relaxed)), Ordering::Relaxed);
+    }
+
+    /// What was noted, and what was still dark when the phase ended, in order of time.
+    pub(crate) fn seen(&self, mut gaps: Vec<Gap>, clock: &Clock, begin: Ticks, stop: Ticks) -> Vec<Darkness> {
+        for (part, light) in self.parts.iter().enumerate() {
+            let from = light.failing.load(Ordering::Relaxed);
+            if from != NEVER && stop.saturating_sub(from) >= self.shortest {
+                gaps.push(Gap { part: part as u16, from, until: stop });
+            }
+        }
+        gaps.sort_unstable_by_key(|gap| (gap.from, gap.part));
+        let after = |at: Ticks| clock.ns(at.saturating_sub(begin));
+        let darkness = |gap: Gap| Darkness {
+            part: gap.part,
+            share: self.shares[usize::from(gap.part)],
+            from_ns: after(gap.from),
+            until_ns: after(gap.until),
+        };
+        gaps.into_iter().map(darkness).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lights;
+    use measure::Clock;
+    use std::time::Duration;
+
+    #[test]
+    fn a_part_is_dark_from_the_first_operation_that_fails_to_the_next_that_does_not() {
+        let clock = Clock::get();
+        let ms = |count: u64| clock.ticks(Duration::from_millis(count));
+        let lights = Lights::of(vec![0.25, 0.75], &clock, 0);
+        let mut gaps = [Vec::new(), Vec::new()];
+        // The first part: answered at 100, failed from 101 on, answered at 601 to one thread and at 602 to another.
+        lights.good(0, ms(99), ms(100), &mut gaps[0]);
+        lights.failed(0, ms(101));
+        lights.failed(0, ms(300));
+        lights.good(0, ms(600), ms(601), &mut gaps[0]);
+        lights.good(0, ms(102), ms(602), &mut gaps[1]);
+        // The second: one operation takes long while others are answered, then one takes long alone, and nothing comes after 2000.
+        lights.good(1, ms(10), ms(400), &mut gaps[1]);
+        lights.good(1, ms(5), ms(405), &mut gaps[0]);
+        lights.good(1, ms(1000), ms(1500), &mut gaps[1]);
+        lights.failed(1, ms(2000));
+        let all = gaps.concat();
+        let seen = lights.seen(all, &clock, 0, ms(2500));
+        let times: Vec<(u16, u64, u64)> =
+            seen.iter().map(|it| (it.part, it.from_ns / 1_000_000, it.until_ns.div_ceil(1_000_000))).collect();
+        let close = |(part, from, until): (u16, u64, u64), expected: (u16, u64, u64)| {
+            part == expected.0 && from.abs_diff(expected.1) <= 1 && until.abs_diff(expected.2) <= 1
+        };
+        let expected = [(1, 10, 400), (0, 101, 601), (1, 1000, 1500), (1, 2000, 2500)];
+        assert_eq!(times.len(), expected.len(), "{times:?}");
+        assert!(times.iter().zip(expected).all(|(seen, expected)| close(*seen, expected)), "{times:?}");
+        assert_eq!((seen[0].share, seen[1].share), (0.75, 0.25));
+    }
+}

@@ -1,0 +1,207 @@
+//! A client's coroutine, resumed by hand: what it yielded stays on its own stack until it is answered, so operations borrow a script's
+//! strings where Lua has them, and nothing is copied or allocated on the way to the store.
+
+use mlua::ffi;
+use std::ffi::{c_int, c_void};
+use std::{ptr, slice};
+
+/// A coroutine of a machine. It must not be used once its machine is gone: who holds both drops the machine last, and nothing here
+/// does anything when dropped.
+pub(crate) struct Coroutine {
+    state: *mut ffi::lua_State,
+    /// Values on its stack that the next resumption hands over.
+    given: c_int,
+}
+
+/// What came of a resumption.
+pub(crate) enum Resumed {
+    /// It asks for something; see the values.
+    Asks,
+    /// Its function returned.
+    Returned,
+    /// It failed: see [`raised`](Coroutine::raised), once memory is no longer bounded.
+    Failed,
+}
+
+/// An error of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Raised {
+    /// What is wrong, with file and line.
+    pub(crate) words: String,
+    /// The calls that led there, innermost first.
+    pub(crate) calls: Vec<String>,
+}
+
+impl Coroutine {
+    /// A new coroutine with its function on its stack, as mlua makes them.
+    pub(crate) fn of(thread: &mlua::Thread) -> Coroutine {
+        Coroutine { state: thread.state(), given: 0 }
+    }
+
+    /// Goes on until it asks for something or ends.
+    pub(crate) fn resume(&mut self) -> Resumed {
+        let mut count = 0;
+        let given = std::mem::take(&mut self.given);
+        // SAFETY: the state is that of a coroutine which its machine keeps alive, is not running (only this resumes it), and has
+        // `given` values above what it was left with. Errors of Lua end inside `lua_resume`.
+        let status = unsafe { ffi::lua_resume(self.state, ptr::null_mut(), given, &raw mut count) };
+        match status {
+            ffi::LUA_YIELD => Resumed::Asks,
+            ffi::LUA_OK => Resumed::Returned,
+            _ => Resumed::Failed,
+        }
+    }
+
+    /// The error of a coroutine that failed.
+    pub(crate) fn raised(&self) -> Raised {
+        let calls = self.calls(0);
+        let mut words = self.error();
+        // Errors that a function of Lua's own raises after a tail call have no place.
+        if let Some(place) = calls.first().and_then(|call| call.split(" in ").next())
+            && words.starts_with("attempt to yield")
+        {
+            words.insert_str(0, &format!("{place}: "));
+        }
+        Raised { words, calls }
+    }
+
+    /// Forgets what it asked for.
+    pub(crate) fn clear(&mut self) {
+        // SAFETY: the coroutine is suspended in a yield; what is on its stack then is what it yielded.
+        unsafe { ffi::lua_settop(self.state, 0) };
+        self.given = 0;
+    }
+
+    /// The number at this place, from 1.
+    #[inline]
+    pub(crate) fn number(&self, at: c_int) -> f64 {
+        // SAFETY: the state is alive and not running; a place beyond the top is no number, and gives 0.
+        unsafe { ffi::lua_tonumber(self.state, at) }
+    }
+
+    /// The bytes of the string at this place; they stay where they are until [`clear`](Coroutine::clear). Anything else is empty.
+    #[inline]
+    pub(crate) fn bytes(&self, at: c_int) -> &[u8] {
+        // SAFETY: as above. A string that is referenced from the stack is neither moved nor freed, and `clear`, which takes it from
+        // there, needs `&mut self`.
+        unsafe { string_at(self.state, at) }
+    }
+
+    /// Whether there is nothing, or nil.
+    pub(crate) fn is_nil(&self, at: c_int) -> bool {
+        // SAFETY: as above.
+        unsafe { ffi::lua_type(self.state, at) <= ffi::LUA_TNIL }
+    }
+
+    /// Calls with the strings of the list at this place, in order. They stay where they are while the list is on the stack, and the
+    /// script, which is suspended, cannot take them from it.
+    pub(crate) fn list<'a>(&'a self, at: c_int, mut each: impl FnMut(&'a [u8])) {
+        // SAFETY: as above; there is room for one more value (Lua keeps 20 free), raw reads call no metamethod and raise nothing.
+        unsafe {
+            if ffi::lua_type(self.state, at) != ffi::LUA_TTABLE {
+                return;
+            }
+            for index in 1..=ffi::lua_objlen(self.state, at) {
+                ffi::lua_rawgeti(self.state, at, index as ffi::lua_Integer);
+                each(string_at(self.state, -1));
+                ffi::lua_settop(self.state, -2);
+            }
+        }
+    }
+
+    /// Gives it a string.
+    #[inline]
+    pub(crate) fn give(&mut self, bytes: &[u8]) {
+        // SAFETY: as above; no limit of memory is in effect outside `resume`, so that this fails only where Rust's own allocation
+        // would.
+        unsafe { ffi::lua_pushlstring(self.state, bytes.as_ptr().cast(), bytes.len()) };
+        self.given += 1;
+    }
+
+    /// Gives it nil.
+    pub(crate) fn give_nil(&mut self) {
+        // SAFETY: as above.
+        unsafe { ffi::lua_pushnil(self.state) };
+        self.given += 1;
+    }
+
+    /// Gives it a number.
+    pub(crate) fn give_number(&mut self, number: f64) {
+        // SAFETY: as above.
+        unsafe { ffi::lua_pushnumber(self.state, number) };
+        self.given += 1;
+    }
+
+    /// Gives it true or false.
+    pub(crate) fn give_truth(&mut self, truth: bool) {
+        // SAFETY: as above.
+        unsafe { ffi::lua_pushboolean(self.state, c_int::from(truth)) };
+        self.given += 1;
+    }
+
+    /// Gives it an empty list with room for this many.
+    pub(crate) fn give_list(&mut self, room: usize) {
+        // SAFETY: as above.
+        unsafe { ffi::lua_createtable(self.state, room.min(1 << 20) as c_int, 0) };
+        self.given += 1;
+    }
+
+    /// Puts a string into the list given last.
+    pub(crate) fn put_in_list(&mut self, index: usize, bytes: &[u8]) {
+        // SAFETY: as above; the list is on top.
+        unsafe {
+            ffi::lua_pushlstring(self.state, bytes.as_ptr().cast(), bytes.len());
+            ffi::lua_rawseti(self.state, -2, index as ffi::lua_Integer);
+        }
+    }
+
+    /// Where it is: `orders.lua:9`, if it is anywhere.
+    pub(crate) fn place(&self) -> Option<String> {
+        self.calls(0).first().map(|call| call.split(" in ").next().unwrap_or_default().to_owned())
+    }
+
+    /// Calls under way from this level on, innermost first, without those of kvtrial's own.
+    fn calls(&self, level: c_int) -> Vec<String> {
+        // SAFETY: as above; the traceback is made on the coroutine's own stack and taken from it again.
+        let text = unsafe {
+            ffi::luaL_traceback(self.state, self.state, ptr::null(), level);
+            let text = String::from_utf8_lossy(string_at(self.state, -1)).into_owned();
+            ffi::lua_settop(self.state, -2);
+            text
+        };
+        let own = |line: &&str| !line.is_empty() && !line.starts_with("[C]") && !line.starts_with("kvtrial:");
+        text.lines().skip(1).map(str::trim).filter(own).map(|line| line.replacen(": in", " in", 1)).collect()
+    }
+
+    /// The error on top of its stack in words.
+    fn error(&self) -> String {
+        // SAFETY: as above; a coroutine that failed has its error on top.
+        unsafe {
+            match ffi::lua_type(self.state, -1) {
+                ffi::LUA_TSTRING | ffi::LUA_TNUMBER => String::from_utf8_lossy(string_at(self.state, -1)).into_owned(),
+                _ => "an error that is no text was raised".into(),
+            }
+        }
+    }
+
+    /// The state that runs, for the watch.
+    pub(crate) fn state(&self) -> *mut c_void {
+        self.state.cast()
+    }
+}
+
+/// The bytes of the string at this place, empty if it is none.
+///
+/// # Safety
+/// The state must be alive and not running, and the string must stay referenced as long as the bytes are used.
+unsafe fn string_at<'a>(state: *mut ffi::lua_State, at: c_int) -> &'a [u8] {
+    let mut length = 0;
+    // SAFETY: the caller's.
+    unsafe {
+        if ffi::lua_type(state, at) != ffi::LUA_TSTRING {
+            return &[];
+        }
+        let start = ffi::lua_tolstring(state, at, &raw mut length);
+        if start.is_null() { &[] } else { slice::from_raw_parts(start.cast(), length) }
+    }
+}

@@ -1,0 +1,39 @@
+//! Jobs written as Lua scripts: `kvtrial run FILE.lua`.
+//!
+//! A script is straight code; each slot runs it as a coroutine that yields operations, so that `kv.get` looks like a call at any number
+//! of clients. kvtrial remembers what the script wrote and checks every reply.
+//!
+//! * `source`, `machine`, `prelude.lua`: the file, the Lua state, and what scripts find in it.
+//! * `coroutine`: resuming a client without a copy; the only place that handles Lua's stack.
+//! * `ledger`, `entry`, `counters`: what was written, and what may be read.
+//! * `scripted`, `trial`, `worker`, `replies`, `read_back`: the job.
+//! * `rehearsal`: which keys a script uses, found without a store.
+//! * `watch`: what ends an endless loop.
+//! * [`reference`]: every verb, for the documentation.
+//!
+//! What never lives here: a store, timing, printing. No other crate knows mlua.
+
+mod ask;
+mod coroutine;
+mod counters;
+mod entry;
+mod examples;
+mod hints;
+mod json;
+mod ledger;
+mod lines;
+mod machine;
+mod read_back;
+pub mod reference;
+mod registry;
+mod rehearsal;
+mod replies;
+mod scripted;
+mod source;
+mod standing;
+mod trial;
+mod watch;
+mod worker;
+
+pub use examples::{EXAMPLES, Example};
+pub use registry::{address, find, is_script};

@@ -1,0 +1,83 @@
+//! Data of scripts: the lines of `--data`, read once for all clients.
+
+use data::lines::Lines;
+use std::path::Path;
+
+/// The lines of a source, one after the other in memory.
+#[derive(Default)]
+pub(crate) struct DataText {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    pub(crate) digest: String,
+}
+
+impl DataText {
+    /// Reads a file, plain or `.gz`, or a data set shipped with kvtrial.
+    ///
+    /// # Errors
+    /// Names the file and the remedy.
+    pub(crate) fn load(source: &str) -> Result<DataText, String> {
+        let shipped = data::fans::shipped(source);
+        let (lines, most) = match shipped {
+            Some((bytes, most)) if !Path::new(source).exists() => (Lines::of_bytes(source, bytes), most),
+            _ => (Lines::open(Path::new(source)), usize::MAX),
+        };
+        let mut lines = lines.map_err(|error| error.to_string())?;
+        let mut text = DataText::default();
+        while text.ends.len() < most
+            && let Some((_, line)) = lines.next_bytes().map_err(|error| error.to_string())?
+        {
+            text.push(line);
+        }
+        text.digest = data::digest::of_bytes(&text.bytes);
+        Ok(text)
+    }
+
+    /// Adds a line.
+    fn push(&mut self, line: &[u8]) {
+        self.bytes.extend_from_slice(line);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Number of lines.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Bytes of all lines.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// A line, by its number from 1.
+    pub(crate) fn line(&self, number: usize) -> Option<&[u8]> {
+        let at = number.checked_sub(1)?;
+        let end = *self.ends.get(at)?;
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        Some(&self.bytes[start..end])
+    }
+}
+
+/// The fields of a line of CSV: separated by commas, quoted where they hold any; `""` within quotes is a quote.
+///
+/// # Errors
+/// A quote is not closed.
+pub(crate) fn csv_fields(line: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+    let mut fields = vec![Vec::new()];
+    let mut quoted = false;
+    let mut bytes = line.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        let Some(field) = fields.last_mut() else { break };
+        match byte {
+            b'"' if quoted && bytes.peek() == Some(&b'"') => {
+                bytes.next();
+                field.push(b'"');
+            }
+            b'"' if quoted => quoted = false,
+            b'"' if field.is_empty() => quoted = true,
+            b',' if !quoted => fields.push(Vec::new()),
+            other => field.push(other),
+        }
+    }
+    if quoted { Err("a quote is not closed; fields of several lines are not read".into()) } else { Ok(fields) }
+}

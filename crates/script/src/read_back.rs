@@ -1,0 +1,122 @@
+//! Reads back everything a script wrote, and compares it with what was written last.
+
+use crate::entry::Plausibility;
+use crate::ledger::Which;
+use crate::standing::TrialState;
+use job::{Offence, Step, Worker};
+use std::ops::Range;
+use store::{Failure, Operation, Reply, Rows, Slot};
+use study::ReasonKind;
+
+/// Something to read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    Value(Box<[u8]>),
+    Counter(Box<[u8]>),
+    Record(Box<[u8]>),
+}
+
+impl Item {
+    /// Everything that was ever written, also what was deleted since.
+    pub(crate) fn all(standing: &TrialState) -> Vec<Item> {
+        let values = standing.ledger.keys(Which::Ever).into_iter().map(Item::Value);
+        let counters = standing.counters.keys().into_iter().map(Item::Counter);
+        values.chain(counters).chain(standing.records.keys().into_iter().map(Item::Record)).collect()
+    }
+
+    fn key(&self) -> &[u8] {
+        match self {
+            Item::Value(key) | Item::Counter(key) | Item::Record(key) => key,
+        }
+    }
+}
+
+/// A thread's part.
+pub(crate) struct ScriptReadBack<'a> {
+    standing: &'a TrialState,
+    items: &'a [Item],
+    /// The item each slot is at.
+    at: Vec<usize>,
+    step: usize,
+}
+
+impl<'a> ScriptReadBack<'a> {
+    pub(crate) fn new(standing: &'a TrialState, items: &'a [Item], slots: Range<Slot>, all: u32) -> ScriptReadBack<'a> {
+        ScriptReadBack { standing, items, at: slots.map(|slot| slot as usize).collect(), step: all as usize }
+    }
+}
+
+impl Worker for ScriptReadBack<'_> {
+    fn next(&mut self, slot: Slot) -> Step<'_> {
+        if self.standing.has_failed() {
+            return Step::Finished;
+        }
+        match self.items.get(self.at[slot as usize]) {
+            None => Step::Finished,
+            Some(Item::Value(key)) => Step::Operation(Operation::Get { key }),
+            Some(Item::Counter(key)) => Step::Operation(Operation::GetCounter { key }),
+            Some(Item::Record(key)) => Step::Operation(Operation::GetFields { key }),
+        }
+    }
+
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
+        let at = self.at[slot as usize];
+        let Some(item) = self.items.get(at) else { return Ok(()) };
+        if matches!(reply, Reply::Failed(Failure::ConnectionLost(_))) {
+            return Err(Offence::failed(item.key(), reply)); // asked again
+        }
+        self.at[slot as usize] = at + self.step;
+        match (item, reply) {
+            (Item::Value(key), Reply::Value(value)) => self.value(key, Some(value)),
+            (Item::Value(key), Reply::Missing) => self.value(key, None),
+            (Item::Counter(key), Reply::Number(number)) => self.count(key, b"", Some(*number)),
+            (Item::Counter(key), Reply::Missing) => self.count(key, b"", None),
+            (Item::Record(key), Reply::Rows(rows)) => self.record(key, rows),
+            (item, other) => Err(Offence::failed(item.key(), other)),
+        }
+    }
+}
+
+impl ScriptReadBack<'_> {
+    fn value(&self, key: &[u8], value: Option<&[u8]>) -> Result<(), Offence> {
+        let kind = match self.standing.ledger.look_last(key, value) {
+            Plausibility::Right => return Ok(()),
+            Plausibility::Missing => ReasonKind::UnexpectedMiss,
+            Plausibility::Unexpected => ReasonKind::UnexpectedHit,
+            Plausibility::Stale => ReasonKind::LostUpdates,
+            Plausibility::Wrong => ReasonKind::WrongValue,
+            Plausibility::Foreign => ReasonKind::ForeignData,
+        };
+        Err(Offence::new(kind, key, format!("at the end it holds {}", shown(value))))
+    }
+
+    fn count(&self, key: &[u8], field: &[u8], seen: Option<i64>) -> Result<(), Offence> {
+        let counters = if field.is_empty() { &self.standing.counters } else { &self.standing.records };
+        let sum = counters.sum(key, field);
+        match counters.look(None, key, field, sum, seen) {
+            None => Ok(()),
+            Some(due) => {
+                let seen_number = seen.unwrap_or(0);
+                let kind = if seen_number < sum { ReasonKind::LostUpdates } else { ReasonKind::WrongNumber };
+                Err(Offence::new(kind, key, format!("at the end it counts {seen_number}, {due} were counted")))
+            }
+        }
+    }
+
+    fn record(&self, key: &[u8], rows: &Rows<'_>) -> Result<(), Offence> {
+        for field in self.standing.records.fields(key) {
+            let found = rows.iter().find(|(name, _)| *name == &*field).map(|(_, count)| count);
+            let number = found.and_then(|count| std::str::from_utf8(count).ok()?.trim().parse().ok());
+            self.count(key, &field, number)?;
+        }
+        Ok(())
+    }
+}
+
+/// A value in few words.
+pub(crate) fn shown(value: Option<&[u8]>) -> String {
+    match value {
+        None => "nothing".into(),
+        Some(value) => format!("{} bytes: '{}'", value.len(), job::printable(value)),
+    }
+}

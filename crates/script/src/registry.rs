@@ -1,0 +1,126 @@
+//! Scripts that were named so far: a job of each, for the life of the process, like the jobs that are compiled in.
+
+use crate::machine::{Declared, Machine, Surroundings, Survey};
+use crate::scripted;
+use crate::source::ScriptText;
+use job::{Holds, JobError, JobInfo, ParamInfo, QueryInfo};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use store::Capabilities;
+
+/// A script with what it says of itself.
+pub(crate) struct KnownScript {
+    pub(crate) source: Arc<ScriptText>,
+    pub(crate) survey: Survey,
+    info: &'static JobInfo,
+}
+
+static KNOWN: Mutex<Vec<Arc<KnownScript>>> = Mutex::new(Vec::new());
+
+/// Whether a job of this name is a script.
+pub fn is_script(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending == "lua")
+}
+
+/// The job of that name: one that is compiled in, or the script in that file. `None`: there is none.
+///
+/// # Errors
+/// The script cannot be read, or its top level fails: with file and line.
+pub fn find(name: &str) -> Result<Option<&'static JobInfo>, JobError> {
+    match jobs::find(name) {
+        Some(info) => Ok(Some(info)),
+        None if is_script(name) => open(Path::new(name)).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The name by which another process finds a job: that of a script's file is where it is.
+pub fn address(info: &JobInfo) -> String {
+    known(info.name).map_or_else(|| info.name.to_owned(), |known| known.source.path.display().to_string())
+}
+
+/// The script behind a job.
+pub(crate) fn known(name: &str) -> Option<Arc<KnownScript>> {
+    let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    all.iter().rev().find(|known| known.info.name == name).cloned()
+}
+
+fn open(path: &Path) -> Result<&'static JobInfo, JobError> {
+    let source = Arc::new(ScriptText::read(path)?);
+    {
+        let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |known: &&Arc<KnownScript>| known.source.path == source.path && known.source.digest == source.digest;
+        if let Some(known) = all.iter().rev().find(same) {
+            return Ok(known.info);
+        }
+    }
+    let surroundings = Surroundings {
+        source: Arc::clone(&source),
+        params: None,
+        data: None,
+        texts: Arc::default(),
+        seed: 0,
+        capabilities: Capabilities::BASIC,
+    };
+    let survey = Machine::new(surroundings, None)
+        .and_then(|machine| machine.survey())
+        .map_err(|raised| scripted::refused(&raised))?;
+    let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    // Two files of one name, in one process, have the names of their places.
+    let taken = all.iter().any(|known| known.info.name == source.name);
+    let name = if taken { source.path.display().to_string() } else { source.name.clone() };
+    let info = info(name, &source, &survey)?;
+    all.push(Arc::new(KnownScript { source, survey, info }));
+    Ok(info)
+}
+
+/// The job as it is listed. It lives as long as the process, of which it is one or few.
+fn info(name: String, source: &ScriptText, survey: &Survey) -> Result<&'static JobInfo, JobError> {
+    let mut params = Vec::new();
+    for declared in &survey.params {
+        params.push(param(declared, "as the script has it")?);
+    }
+    for own in scripted::own_params(survey) {
+        if survey.params.iter().any(|declared| declared.name == own.name) {
+            return Err(JobError(format!(
+                "{}: kv.param('{}'): kvtrial has a parameter of this name itself",
+                source.name, own.name
+            )));
+        }
+        params.push(param(&own, "a number")?);
+    }
+    let input = if source.uses("data") {
+        "--data FILE: text, JSON lines or CSV, as the script reads it; also .gz"
+    } else {
+        "none"
+    };
+    Ok(Box::leak(Box::new(JobInfo {
+        name: name.leak(),
+        summary: source.summary().leak(),
+        input,
+        records: "keys",
+        params: params.leak(),
+        prepare: scripted::prepare,
+        query: Some(QueryInfo { key: "KEY", holds: Holds::Values, render: scripted::render }),
+        presets: &[],
+        plan: None,
+        stores: &[],
+    })))
+}
+
+fn param(declared: &Declared, values: &'static str) -> Result<ParamInfo, JobError> {
+    const TAKEN: [&str; 5] = ["clients", "pipeline", "threads", "rate", "durability"];
+    if TAKEN.contains(&declared.name.as_str()) {
+        return Err(JobError(format!(
+            "kv.param('{0}'): {0} is an option of kvtrial's own; use another name",
+            declared.name
+        )));
+    }
+    Ok(ParamInfo {
+        name: declared.name.clone().leak(),
+        default: declared.default.clone().leak(),
+        values,
+        tunable: &[],
+        help: declared.help.clone().leak(),
+    })
+}

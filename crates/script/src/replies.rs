@@ -1,0 +1,247 @@
+//! What becomes of a reply: it is checked, and handed to the client.
+
+use crate::ask;
+use crate::coroutine::Coroutine;
+use crate::entry::{Claim, Plausibility, Since};
+use crate::read_back::shown;
+use crate::standing::TrialState;
+use job::Offence;
+use store::{Reply, RowBuffer, Rows};
+use study::ReasonKind;
+
+/// Checks a reply and hands it to the client.
+#[expect(clippy::too_many_arguments)] // what is known of one operation
+pub(crate) fn answer(
+    standing: &TrialState,
+    co: &mut Coroutine,
+    claim: Claim,
+    asked: u8,
+    since: Since,
+    sum: i64,
+    reply: &Reply<'_>,
+    kept: &mut Vec<u8>,
+) -> Result<(), Offence> {
+    let ledger = &standing.ledger;
+    let stands_in = ledger.stands_in();
+    let key = co.bytes(2);
+    match (asked, reply) {
+        (ask::GET | ask::GET_VERSIONED, Reply::Value(_) | Reply::Versioned { .. } | Reply::Missing) => {
+            let (value, version) = match reply {
+                Reply::Value(value) => (Some(*value), 0),
+                Reply::Versioned { value, version } => (Some(*value), *version),
+                _ => (None, 0),
+            };
+            let judged = sighted(ledger.look(claim, key, since, value), co, value);
+            let value = if stands_in { ledger.value(key, kept).then_some(kept.as_slice()) } else { value };
+            co.clear();
+            match value {
+                Some(value) => co.give(value),
+                None => co.give_nil(),
+            }
+            if asked == ask::GET_VERSIONED {
+                co.give(&version.to_le_bytes());
+            }
+            judged
+        }
+        (ask::PUT, Reply::Done) => {
+            ledger.wrote(claim, key, Some(co.bytes(3)));
+            co.clear();
+            Ok(())
+        }
+        (ask::DELETE, Reply::Done | Reply::Missing) => {
+            let gone = *reply == Reply::Missing;
+            let judged = match gone {
+                true => sighted(ledger.look(claim, key, since, None), co, None),
+                false => Ok(()),
+            };
+            let there = if stands_in { ledger.value(key, kept) } else { !gone };
+            ledger.wrote(claim, key, None);
+            co.clear();
+            co.give_truth(there);
+            judged
+        }
+        (ask::APPEND, Reply::Done | Reply::Number(_)) => {
+            ledger.appended(claim, key, co.bytes(3));
+            co.clear();
+            Ok(())
+        }
+        (ask::INCREMENT | ask::INCREMENT_FIELD, Reply::Number(number)) => {
+            let (counters, field, step) = match asked {
+                ask::INCREMENT => (&standing.counters, &b""[..], co.number(3) as i64),
+                _ => (&standing.records, co.bytes(3), co.number(4) as i64),
+            };
+            let seen = if stands_in { sum.wrapping_add(step) } else { *number };
+            let due = counters.ends(key, field, step, sum, seen);
+            let judged = counted(due, co, seen);
+            co.clear();
+            co.give_number(seen as f64);
+            judged
+        }
+        (ask::GET_COUNTER, Reply::Number(_) | Reply::Missing) => {
+            let seen = match reply {
+                Reply::Number(number) => Some(*number),
+                _ => None,
+            };
+            let seen = if stands_in { Some(sum) } else { seen };
+            let judged = counted(standing.counters.look(Some(claim), key, b"", sum, seen), co, seen.unwrap_or(0));
+            co.clear();
+            match seen {
+                Some(number) => co.give_number(number as f64),
+                None => co.give_nil(),
+            }
+            judged
+        }
+        (ask::CAS, Reply::Done | Reply::Conflict) => {
+            match reply {
+                Reply::Done => ledger.wrote(claim, key, Some(co.bytes(3))),
+                _ => ledger.refused(key),
+            }
+            co.clear();
+            co.give_truth(*reply == Reply::Done);
+            Ok(())
+        }
+        (ask::PUT_MANY, Reply::Done) => {
+            let mut keys: Vec<&[u8]> = Vec::new();
+            co.list(2, |key| keys.push(key));
+            let mut next = keys.iter();
+            co.list(3, |value| next.next().into_iter().for_each(|key| ledger.wrote(claim, key, Some(value))));
+            co.clear();
+            Ok(())
+        }
+        (ask::GET_MANY | ask::SCAN | ask::GET_FIELDS, Reply::Rows(_) | Reply::Missing) if stands_in => {
+            let stood_in = stand_in(standing, co, asked);
+            give_rows(co, &stood_in.rows());
+            Ok(())
+        }
+        (ask::GET_MANY | ask::SCAN | ask::GET_FIELDS, Reply::Rows(rows)) => {
+            let judged = rows_right(standing, co, claim, asked, since, rows);
+            give_rows(co, rows);
+            judged
+        }
+        (ask::GET_FIELDS, Reply::Missing) => {
+            co.clear();
+            co.give_list(0);
+            co.give_list(0);
+            Ok(())
+        }
+        (ask::SCAN | ask::GET_MANY, Reply::Missing) => {
+            co.clear();
+            co.give_list(0);
+            co.give_list(0);
+            Ok(())
+        }
+        (_, other) => {
+            let offence = Offence::failed(key, other);
+            co.clear();
+            co.give_nil();
+            Err(offence)
+        }
+    }
+}
+
+/// Checks the rows of a batch, a scan or a record.
+fn rows_right(
+    standing: &TrialState,
+    co: &Coroutine,
+    claim: Claim,
+    asked: u8,
+    since: Since,
+    rows: &Rows<'_>,
+) -> Result<(), Offence> {
+    if asked == ask::GET_FIELDS || standing.ledger.stands_in() {
+        return Ok(()); // records are compared at the end
+    }
+    let (start, limit) = (co.bytes(2), co.number(3));
+    let mut before: Option<&[u8]> = None;
+    for (key, value) in rows.iter() {
+        sighted_at(standing.ledger.look(claim, key, since, Some(value)), co, key, Some(value))?;
+        let wrong = asked == ask::SCAN && (key < start || before.is_some_and(|before| key <= before));
+        if wrong {
+            return Err(Offence::new(
+                ReasonKind::WrongKey,
+                key,
+                format!("it is not where it belongs in a scan from {}", job::printable(start)),
+            ));
+        }
+        before = Some(key);
+    }
+    if asked == ask::SCAN
+        && let Some(key) = standing.ledger.left_out(claim, start, limit as usize, rows)
+    {
+        let words = format!("a scan from {} leaves it out{}", job::printable(start), place(co));
+        return Err(Offence::new(ReasonKind::UnexpectedMiss, &key, words));
+    }
+    if asked == ask::SCAN && rows.len() as f64 > limit {
+        return Err(Offence::new(ReasonKind::WrongReply, start, format!("{} rows for a limit of {limit}", rows.len())));
+    }
+    Ok(())
+}
+
+/// The rows a store would have that keeps what it is given.
+fn stand_in(standing: &TrialState, co: &Coroutine, asked: u8) -> RowBuffer {
+    let mut rows = RowBuffer::default();
+    let mut value = Vec::new();
+    let key = co.bytes(2);
+    match asked {
+        ask::GET_MANY => co.list(2, |key| {
+            if standing.ledger.value(key, &mut value) {
+                rows.push(key, &value);
+            }
+        }),
+        ask::SCAN => standing.ledger.scan(key, co.number(3) as usize, &mut rows),
+        _ => {
+            for field in standing.records.fields(key) {
+                rows.push(&field, standing.records.sum(key, &field).to_string().as_bytes());
+            }
+        }
+    }
+    rows
+}
+
+/// Hands over rows as two lists, of keys and of values.
+fn give_rows(co: &mut Coroutine, rows: &Rows<'_>) {
+    co.clear();
+    co.give_list(rows.len());
+    for (index, (key, _)) in rows.iter().enumerate() {
+        co.put_in_list(index + 1, key);
+    }
+    co.give_list(rows.len());
+    for (index, (_, value)) in rows.iter().enumerate() {
+        co.put_in_list(index + 1, value);
+    }
+}
+
+fn sighted(sighting: Plausibility, co: &Coroutine, value: Option<&[u8]>) -> Result<(), Offence> {
+    match sighting {
+        Plausibility::Right => Ok(()),
+        _ => sighted_at(sighting, co, co.bytes(2), value),
+    }
+}
+
+fn sighted_at(sighting: Plausibility, co: &Coroutine, key: &[u8], value: Option<&[u8]>) -> Result<(), Offence> {
+    let (kind, due) = match sighting {
+        Plausibility::Right => return Ok(()),
+        Plausibility::Missing => (ReasonKind::UnexpectedMiss, "a value was written and not deleted"),
+        Plausibility::Unexpected => (ReasonKind::UnexpectedHit, "it was deleted"),
+        Plausibility::Stale => (ReasonKind::StaleValue, "that is older than a write that was acknowledged"),
+        Plausibility::Wrong => (ReasonKind::WrongValue, "that is not what was written"),
+        Plausibility::Foreign => (ReasonKind::ForeignData, "nobody wrote it"),
+    };
+    Err(Offence::new(kind, key, format!("it holds {}; {due}{}", shown(value), place(co))))
+}
+
+fn counted(due: Option<String>, co: &Coroutine, seen: i64) -> Result<(), Offence> {
+    match due {
+        None => Ok(()),
+        Some(due) => Err(Offence::new(
+            ReasonKind::WrongNumber,
+            co.bytes(2),
+            format!("it counts {seen} and must count {due}{}", place(co)),
+        )),
+    }
+}
+
+#[cold]
+fn place(co: &Coroutine) -> String {
+    co.place().map_or_else(String::new, |place| format!(" ({place})"))
+}

@@ -1,0 +1,193 @@
+//! The job a script is.
+
+use crate::coroutine::Raised;
+use crate::ledger::Sharing;
+use crate::machine::{Declared, Machine, Surroundings, Survey, Texts};
+use crate::registry::{self, KnownScript};
+use crate::trial::ScriptTrial;
+use job::{Job, JobError, JobRequest, Params, Trial, TrialSetup};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+use store::{Capabilities, OperationKind};
+
+/// Units of a script in keybench's form, unless more or fewer are set.
+const UNITS: &str = "20000";
+
+/// Parameters kvtrial gives every script.
+pub(crate) fn own_params(survey: &Survey) -> Vec<Declared> {
+    let own = |name: &str, default: &str, help: &str| Declared {
+        name: name.into(),
+        default: default.into(),
+        help: help.into(),
+    };
+    let seconds = own(
+        "seconds",
+        "0",
+        "how long each timed phase lasts: its function is called again and again; 0: it is called once per client",
+    );
+    if !survey.bench {
+        return vec![seconds];
+    }
+    let mut params = vec![
+        own("units", UNITS, "calls of run, over all clients"),
+        own("seconds", "0", "how long run is called; 0: until units are done"),
+        own("users", "1000", "ctx.users"),
+        own("items", "10000", "ctx.items"),
+        own("batch", "1", "ctx.batch"),
+    ];
+    if let Some((name, first)) = &survey.sweep
+        && !params.iter().any(|known| known.name == *name)
+    {
+        params.push(own(name, first, "what the workload itself would sweep, as in --vary"));
+    }
+    params
+}
+
+/// A script that cannot be used: its error, with the calls that led to it.
+pub(crate) fn refused(raised: &Raised) -> JobError {
+    let mut words = raised.words.clone();
+    for call in &raised.calls {
+        words += &format!("\n  {call}");
+    }
+    JobError(words)
+}
+
+/// A value as JSON: as it is where it is JSON, else as text.
+pub(crate) fn render(_: &[u8], value: &[u8]) -> Result<String, String> {
+    let json: serde_json::Value = match serde_json::from_slice(value) {
+        Ok(json) => json,
+        Err(_) => String::from_utf8_lossy(value).into_owned().into(),
+    };
+    Ok(json.to_string())
+}
+
+/// A script with its data read.
+struct Scripted {
+    known: Arc<KnownScript>,
+    survey: Survey,
+    params: Params,
+    data: Option<String>,
+    texts: Arc<Texts>,
+}
+
+pub(crate) fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
+    let known =
+        registry::known(request.job).ok_or_else(|| JobError(format!("the script {} was not opened", request.job)))?;
+    let mut scripted = Scripted {
+        survey: Survey::default(),
+        params: request.params.clone(),
+        data: request.data.clone(),
+        texts: Arc::default(),
+        known,
+    };
+    for own in own_params(&scripted.known.survey) {
+        let value = scripted.params.get(&own.name).map_or("", String::as_str);
+        if own.default.parse::<f64>().is_ok() && !value.parse::<f64>().is_ok_and(|number| number >= 0.0) {
+            return Err(JobError(format!("--set {}={value}: use a number of 0 or more", own.name)));
+        }
+    }
+    let machine = Machine::new(scripted.surroundings(&Capabilities::BASIC, request.seed), None)
+        .map_err(|raised| refused(&raised))?;
+    scripted.survey = machine.survey().map_err(|raised| refused(&raised))?;
+    Ok(Box::new(scripted))
+}
+
+impl Scripted {
+    fn surroundings(&self, capabilities: &Capabilities, seed: u64) -> Surroundings {
+        Surroundings {
+            source: Arc::clone(&self.known.source),
+            params: Some(self.params.clone()),
+            data: self.data.clone(),
+            texts: Arc::clone(&self.texts),
+            seed,
+            capabilities: capabilities.clone(),
+        }
+    }
+
+    /// The published workloads of keybench have all threads write the same keys.
+    fn sharing(&self) -> Sharing {
+        match self.survey.shared.unwrap_or(self.survey.bench) {
+            true => Sharing::Shared,
+            false => Sharing::OneWriter,
+        }
+    }
+}
+
+impl Job for Scripted {
+    fn input(&self) -> BTreeMap<String, serde_json::Value> {
+        let source = &self.known.source;
+        let mut facts = BTreeMap::from([
+            ("script".into(), source.name.clone().into()),
+            ("script_digest".into(), source.digest.clone().into()),
+            ("script_text".into(), source.text.clone().into()),
+        ]);
+        let verified = match self.sharing() {
+            Sharing::OneWriter => "every value read is the one last written",
+            Sharing::Shared => "every value read is one that somebody wrote (kv.shared)",
+        };
+        facts.insert("verified".into(), verified.into());
+        let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, text) in texts.iter() {
+            facts.insert("name".into(), name.clone().into());
+            facts.insert("lines".into(), text.len().into());
+            facts.insert("bytes".into(), text.bytes().into());
+            facts.insert("digest".into(), text.digest.clone().into());
+        }
+        facts
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let name = &self.known.source.name;
+        let mut sentences = Vec::new();
+        if self.sharing() == Sharing::Shared {
+            sentences.push(format!(
+                "{name}: several clients write the same keys, so a value read is checked to be one that somebody wrote, not the last one"
+            ));
+        }
+        if !self.survey.answers && !self.survey.bench {
+            sentences.push(format!("{name} has no answer(): stores are compared by what they kept, not by a digest"));
+        }
+        sentences
+    }
+
+    fn suits(&self, store: &Capabilities) -> Result<Vec<&'static str>, JobError> {
+        let source = &self.known.source;
+        let needs = |verbs: &[&str], kind: OperationKind, what: &str| match verbs.iter().find(|verb| source.uses(verb))
+        {
+            Some(verb) if !store.has(kind) => {
+                Err(JobError(format!("{} calls kv.{verb}, and this store has no {what}", source.name)))
+            }
+            _ => Ok(()),
+        };
+        needs(&["scan", "range"], OperationKind::Scan, "scans")?;
+        needs(&["cas"], OperationKind::CompareAndSet, "compare-and-set")?;
+        needs(&["increment_field", "get_fields"], OperationKind::IncrementField, "records of counters")?;
+        let mut emulated = Vec::new();
+        if source.uses("append") && !store.has(OperationKind::Append) {
+            emulated.push("append");
+        }
+        if (source.uses("increment") || source.uses("get_counter")) && !store.has(OperationKind::Increment) {
+            if self.sharing() == Sharing::Shared {
+                return Err(JobError(format!(
+                    "{} counts with several clients (kv.shared), and this store has no counters of its own: a get and a put would lose \
+                     updates",
+                    source.name
+                )));
+            }
+            emulated.push("increment");
+        }
+        for (verbs, kind) in
+            [(["get_many", "mget"], OperationKind::GetMany), (["put_many", "mput"], OperationKind::PutMany)]
+        {
+            if verbs.iter().any(|verb| source.uses(verb)) && !store.has(kind) {
+                emulated.push(kind.name());
+            }
+        }
+        Ok(emulated)
+    }
+
+    fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
+        let surroundings = self.surroundings(&setup.capabilities, setup.seed);
+        Box::new(ScriptTrial::new(surroundings, &self.survey, self.sharing(), setup.slots))
+    }
+}

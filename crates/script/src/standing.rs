@@ -1,0 +1,75 @@
+//! What the clients of one trial have in common: what was written, what was said, and whether the script failed.
+
+use crate::counters::Counters;
+use crate::ledger::{Scans, Sharing, ValueMemory, WriteLedger};
+use crate::watch::LoopWatch;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use store::Keeps;
+use study::{Reason, ReasonKind};
+
+/// Shared by all workers of a trial.
+pub(crate) struct TrialState {
+    pub(crate) ledger: WriteLedger,
+    pub(crate) counters: Counters,
+    pub(crate) records: Counters,
+    pub(crate) watch: LoopWatch,
+    failed: AtomicBool,
+    failure: Mutex<Option<Reason>>,
+    said: Mutex<Vec<Vec<u8>>>,
+    units: AtomicU64,
+}
+
+impl TrialState {
+    pub(crate) fn new(sharing: Sharing, memory: ValueMemory, keeps: Keeps, scans: Scans) -> TrialState {
+        TrialState {
+            ledger: WriteLedger::new(sharing, memory, keeps, scans),
+            counters: Counters::new(sharing),
+            records: Counters::new(sharing),
+            watch: LoopWatch::default(),
+            failed: AtomicBool::new(false),
+            failure: Mutex::default(),
+            said: Mutex::default(),
+            units: AtomicU64::new(0),
+        }
+    }
+
+    /// The script failed: nobody goes on. The first failure counts.
+    #[cold]
+    pub(crate) fn fail(&self, kind: ReasonKind, words: String) {
+        let example = study::visible(&words).into_owned();
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(Reason { kind, count: 1, example });
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the script failed.
+    #[inline]
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Why.
+    pub(crate) fn failure(&self) -> Option<Reason> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A line of the answer.
+    pub(crate) fn say(&self, line: &[u8]) {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_vec());
+    }
+
+    /// All lines of the answer.
+    pub(crate) fn said(&self) -> Vec<Vec<u8>> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Adds units of work that were done.
+    pub(crate) fn add_units(&self, units: u64) {
+        self.units.fetch_add(units, Ordering::Relaxed);
+    }
+
+    /// Units of work done in timed phases.
+    pub(crate) fn units(&self) -> u64 {
+        self.units.load(Ordering::Relaxed)
+    }
+}

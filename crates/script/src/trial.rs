@@ -1,0 +1,148 @@
+//! One execution of a script.
+
+use crate::ledger::{Scans, Sharing, ValueMemory, Which};
+use crate::machine::{Surroundings, Survey};
+use crate::read_back::{Item, ScriptReadBack};
+use crate::rehearsal;
+use crate::standing::TrialState;
+use crate::worker::ScriptWorker;
+use job::{Phase, Trial, Worker};
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use store::{Keeps, Slot};
+use study::{Answer, Reason};
+
+/// Phases that are no work: what is there before and looked at behind.
+const UNTIMED: [&str; 2] = ["load", "check"];
+
+pub(crate) struct ScriptTrial {
+    surroundings: Surroundings,
+    standing: Arc<TrialState>,
+    phases: Vec<(Part, Phase)>,
+    units_count: bool,
+    answers: bool,
+    slots: u32,
+    items: OnceLock<Vec<Item>>,
+    survey: Survey,
+    sharing: Sharing,
+    /// The keys of the script, found by running it without a store.
+    rehearsed: OnceLock<Vec<Box<[u8]>>>,
+}
+
+/// What is done in a phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    /// The script's function of this name.
+    Script(String),
+    ReadBack,
+}
+
+impl ScriptTrial {
+    pub(crate) fn new(surroundings: Surroundings, survey: &Survey, sharing: Sharing, slots: u32) -> ScriptTrial {
+        let keeps = surroundings.capabilities.keeps;
+        let values = keeps == Keeps::Nothing || surroundings.source.uses("append");
+        let memory = if values { ValueMemory::Values } else { ValueMemory::Prints };
+        let scans = ["scan", "range"].iter().any(|verb| surroundings.source.uses(verb));
+        let scans = if scans { Scans::Checked } else { Scans::None };
+        let mut phases = Vec::new();
+        for name in &survey.phases {
+            let shown: &'static str = name.clone().leak(); // a word per phase and trial
+            let phase = if UNTIMED.contains(&shown) { Phase::untimed(shown, None) } else { Phase::timed(shown, None) };
+            phases.push((Part::Script(name.clone()), phase));
+        }
+        if keeps == Keeps::Everything {
+            phases.push((Part::ReadBack, Phase::read_back(None)));
+        }
+        if survey.answers {
+            phases.push((Part::Script("answer".into()), Phase::untimed("answer", None)));
+        }
+        ScriptTrial {
+            standing: Arc::new(TrialState::new(sharing, memory, keeps, scans)),
+            phases,
+            units_count: survey.bench,
+            answers: survey.answers && keeps == Keeps::Everything,
+            slots,
+            items: OnceLock::new(),
+            survey: survey.clone(),
+            sharing,
+            rehearsed: OnceLock::new(),
+            surroundings,
+        }
+    }
+}
+
+impl ScriptTrial {
+    /// Every key that was written, counters among them.
+    pub(crate) fn written(&self) -> Vec<Box<[u8]>> {
+        let mut keys = self.standing.ledger.keys(Which::Ever);
+        keys.extend(self.standing.counters.keys());
+        keys.extend(self.standing.records.keys());
+        keys
+    }
+}
+
+impl Trial for ScriptTrial {
+    fn phases(&self) -> Vec<Phase> {
+        self.phases.iter().map(|(_, phase)| *phase).collect()
+    }
+
+    fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
+        match &self.phases[phase].0 {
+            Part::Script(name) => {
+                let timed = self.phases[phase].1.timed;
+                Box::new(ScriptWorker::new(
+                    &self.surroundings,
+                    &self.standing,
+                    name,
+                    phase as u16,
+                    slots,
+                    self.slots,
+                    timed,
+                ))
+            }
+            Part::ReadBack => {
+                let items = self.items.get_or_init(|| Item::all(&self.standing));
+                Box::new(ScriptReadBack::new(&self.standing, items, slots, self.slots))
+            }
+        }
+    }
+
+    fn answer(&self) -> (Answer, Vec<Reason>) {
+        let mut answer = Answer::default();
+        let reasons: Vec<Reason> = self.standing.failure().into_iter().collect();
+        if self.answers && reasons.is_empty() {
+            let said = self.standing.said();
+            answer.facts.insert("lines".into(), said.len().into());
+            answer.digest = data::digest::of_lines(said);
+        }
+        if self.units_count {
+            answer.facts.insert("units".into(), self.standing.units().into());
+        }
+        let keys = self.standing.ledger.keys(Which::There).len();
+        answer.facts.insert("keys".into(), keys.into());
+        (answer, reasons)
+    }
+
+    fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
+        let keys =
+            self.rehearsed.get_or_init(|| rehearsal::keys(&self.surroundings, &self.survey, self.sharing, self.slots));
+        let key = usize::try_from(index).ok().and_then(|index| keys.get(index));
+        key.inspect(|key| out.extend_from_slice(key)).is_some()
+    }
+
+    fn keys_left(&self) -> Option<u64> {
+        let (keys, _) = self.standing.ledger.size();
+        let counters = self.standing.counters.keys().len() + self.standing.records.keys().len();
+        let sure = self.standing.counters.is_sure() && self.standing.records.is_sure() && !self.standing.has_failed();
+        keys.filter(|_| sure).map(|keys| keys + counters as u64)
+    }
+
+    fn logical_bytes(&self) -> u64 {
+        self.standing.ledger.size().1
+    }
+
+    fn set_deadline(&self, deadline: Duration) {
+        self.standing.watch.set_deadline(deadline);
+    }
+}

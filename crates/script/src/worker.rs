@@ -1,0 +1,339 @@
+//! One thread's part of a phase of a script: a coroutine per slot, which asks for one operation at a time.
+
+use crate::ask;
+use crate::coroutine::{Coroutine, Raised, Resumed};
+use crate::entry::{Claim, Since};
+use crate::hints;
+use crate::ledger::OtherWriter;
+use crate::machine::{Machine, Surroundings};
+use crate::replies::answer;
+use crate::standing::TrialState;
+use crate::watch::{self, ENDED, LuaPulse};
+use job::{Arriving, Offence, Step, Worker};
+use std::ops::Range;
+use std::sync::Arc;
+use store::{Expected, Failure, Operation, Reply, Slot};
+use study::ReasonKind;
+
+/// A client.
+struct Client {
+    coroutine: Option<Coroutine>,
+    claim: Claim,
+    /// What it waits for; 0: it may go on.
+    asked: u8,
+    stage: Stage,
+    /// Whether it ever went on.
+    begun: bool,
+    /// When it was asked for.
+    since: Since,
+    /// What a counter was then.
+    sum: i64,
+}
+
+/// Where a client is between two operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// It has its reply, and has not gone on yet.
+    Replied,
+    /// It went on within its unit, and asks for something.
+    Within,
+    /// It went on and began a unit, and asks for something.
+    Begins,
+    /// What it asks for was sent.
+    Sent,
+}
+
+pub(crate) struct ScriptWorker<'a> {
+    standing: &'a TrialState,
+    clients: Vec<Client>,
+    pulse: Arc<LuaPulse>,
+    timed: bool,
+    /// Keys and pairs of the batch that is sent.
+    keys: Vec<&'static [u8]>,
+    pairs: Vec<(&'static [u8], &'static [u8])>,
+    value: Vec<u8>,
+    /// Dropped last: the coroutines are its own.
+    machine: Option<Machine>,
+}
+
+impl<'a> ScriptWorker<'a> {
+    /// The clients of these slots, each with its script run down to its functions.
+    pub(crate) fn new(
+        surroundings: &Surroundings,
+        standing: &'a Arc<TrialState>,
+        phase_name: &str,
+        phase: u16,
+        slots: Range<Slot>,
+        all: u32,
+        timed: bool,
+    ) -> ScriptWorker<'a> {
+        let client = |slot| Client {
+            coroutine: None,
+            claim: Claim { slot, phase },
+            asked: 0,
+            stage: Stage::Replied,
+            begun: false,
+            since: Since::Version(0),
+            sum: 0,
+        };
+        let mut worker = ScriptWorker {
+            standing,
+            clients: slots.map(client).collect(),
+            pulse: Arc::default(),
+            timed,
+            keys: Vec::new(),
+            pairs: Vec::new(),
+            value: Vec::new(),
+            machine: None,
+        };
+        if !standing.has_failed()
+            && let Err(raised) = worker.begin(surroundings, standing, phase_name, all)
+        {
+            worker.fail(&raised);
+        }
+        worker
+    }
+
+    fn begin(
+        &mut self,
+        surroundings: &Surroundings,
+        standing: &Arc<TrialState>,
+        phase: &str,
+        all: u32,
+    ) -> Result<(), Raised> {
+        let machine = self.machine.insert(Machine::new(surroundings.clone(), Some(Arc::clone(standing)))?);
+        self.pulse = standing.watch.add(machine.state());
+        for client in &mut self.clients {
+            client.coroutine = machine.open(client.claim.slot + 1, all, phase)?;
+        }
+        Ok(())
+    }
+
+    /// The script failed: the trial has no more to do.
+    #[cold]
+    fn fail(&self, raised: &Raised) {
+        let mut words = hints::explain(&raised.words);
+        if !raised.calls.is_empty() {
+            words += &format!(" [{}]", raised.calls.join("; "));
+        }
+        let kind = if words.contains(ENDED) { ReasonKind::Deadline } else { ReasonKind::ScriptFailed };
+        self.standing.fail(kind, words);
+    }
+
+    /// Lets a client go on until it asks for something; false: it is done.
+    fn go_on(&mut self, at: usize) -> bool {
+        let (Some(machine), client) = (&self.machine, &mut self.clients[at]) else { return false };
+        let Some(coroutine) = &mut client.coroutine else { return false };
+        let units = machine.units();
+        let first = !std::mem::replace(&mut client.begun, true);
+        machine.limit();
+        self.pulse.beat();
+        let resumed = coroutine.resume();
+        self.pulse.beat();
+        machine.unlimit();
+        match resumed {
+            Resumed::Asks => {
+                client.asked = coroutine.number(1) as u8;
+                client.stage = if first || machine.units() != units { Stage::Begins } else { Stage::Within };
+                return true;
+            }
+            Resumed::Returned => client.coroutine = None,
+            Resumed::Failed => {
+                let raised = coroutine.raised();
+                watch::calm(coroutine.state());
+                client.coroutine = None;
+                self.fail(&raised);
+            }
+        }
+        false
+    }
+
+    /// Takes note of what is about to be sent.
+    fn note(&mut self, at: usize) -> Result<(), (Vec<u8>, OtherWriter)> {
+        let Client { coroutine: Some(co), claim, asked, since, sum, .. } = &mut self.clients[at] else { return Ok(()) };
+        let (ledger, key) = (&self.standing.ledger, co.bytes(2));
+        let named = |other| (key.to_vec(), other);
+        match *asked {
+            ask::GET | ask::GET_VERSIONED => *since = Since::Version(ledger.version(key)),
+            ask::GET_MANY | ask::SCAN => *since = Since::Moment(ledger.moment()),
+            ask::PUT => ledger.writes(*claim, key, Some(co.bytes(3))).map_err(named)?,
+            ask::CAS => ledger.writes(*claim, key, Some(co.bytes(3))).map_err(named)?,
+            ask::DELETE => ledger.writes(*claim, key, None).map_err(named)?,
+            ask::APPEND => ledger.appends(*claim, key, co.bytes(3)).map_err(named)?,
+            ask::INCREMENT => {
+                *sum = self.standing.counters.starts(*claim, key, b"", co.number(3) as i64).map_err(named)?
+            }
+            ask::GET_COUNTER => *sum = self.standing.counters.sum(key, b""),
+            ask::INCREMENT_FIELD => {
+                *sum = self.standing.records.starts(*claim, key, co.bytes(3), co.number(4) as i64).map_err(named)?;
+            }
+            ask::PUT_MANY => {
+                self.gather(at);
+                let Client { claim, .. } = self.clients[at];
+                for (key, value) in &self.pairs {
+                    ledger.writes(claim, key, Some(value)).map_err(|other| (key.to_vec(), other))?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Collects the keys, or pairs, of a batch.
+    fn gather(&mut self, at: usize) {
+        self.keys.clear();
+        self.pairs.clear();
+        let Client { coroutine: Some(co), asked, .. } = &self.clients[at] else { return };
+        // SAFETY: the strings are referenced by lists on the coroutine's stack, which stay there until the reply has come; the lists are
+        // emptied in `reply` before that, and filled again for each operation.
+        let long = |bytes: &[u8]| unsafe { std::mem::transmute::<&[u8], &'static [u8]>(bytes) };
+        let keys = &mut self.keys;
+        co.list(2, |key| keys.push(long(key)));
+        if *asked == ask::PUT_MANY {
+            let (pairs, mut next) = (&mut self.pairs, keys.iter());
+            co.list(3, |value| pairs.extend(next.next().map(|&key| (key, long(value)))));
+        }
+    }
+
+    /// The operation a client asks for.
+    fn operation(&self, at: usize) -> Option<Operation<'_>> {
+        let Client { coroutine, asked, .. } = &self.clients[at];
+        let co = coroutine.as_ref()?;
+        let key = co.bytes(2);
+        Some(match *asked {
+            ask::GET => Operation::Get { key },
+            ask::PUT => Operation::Put { key, value: co.bytes(3) },
+            ask::DELETE => Operation::Delete { key },
+            ask::APPEND => Operation::Append { key, value: co.bytes(3) },
+            ask::INCREMENT => Operation::Increment { key, by: co.number(3) as i64 },
+            ask::GET_COUNTER => Operation::GetCounter { key },
+            ask::INCREMENT_FIELD => Operation::IncrementField { key, field: co.bytes(3), by: co.number(4) as i64 },
+            ask::GET_FIELDS => Operation::GetFields { key },
+            ask::GET_VERSIONED => Operation::GetVersioned { key },
+            ask::CAS => {
+                let expected = match co.is_nil(5) {
+                    true => Expected::Absent,
+                    false => Expected::Present { version: version_of(co.bytes(4)), value: co.bytes(5) },
+                };
+                Operation::CompareAndSet { key, expected, value: co.bytes(3) }
+            }
+            ask::GET_MANY => Operation::GetMany { keys: &self.keys },
+            ask::PUT_MANY => Operation::PutMany { pairs: &self.pairs },
+            ask::SCAN => Operation::Scan { start: key, limit: co.number(3) as u32 },
+            _ => return None,
+        })
+    }
+
+    /// Two clients write one key, and nobody said that they may.
+    #[cold]
+    fn two_writers(&self, at: usize, key: &[u8], other: OtherWriter) {
+        let Client { coroutine, claim, .. } = &self.clients[at];
+        let place =
+            coroutine.as_ref().and_then(Coroutine::place).map_or_else(String::new, |place| format!("{place}: "));
+        let (one, two) = (other.0 + 1, claim.slot + 1);
+        self.standing.fail(
+            ReasonKind::ScriptFailed,
+            format!(
+                "{place}key {} is written by client {two}, and client {one} has written it in the same phase. Give each key one writer \
+                 (if client:owns(key) then ...), or say kv.shared(true) at the top level: then a read is checked less strictly",
+                job::printable(key)
+            ),
+        );
+    }
+}
+
+/// A version as a string of its 8 bytes: Lua's numbers hold 53 bits.
+fn version_of(bytes: &[u8]) -> u64 {
+    bytes.try_into().map_or(0, u64::from_le_bytes)
+}
+
+impl Worker for ScriptWorker<'_> {
+    fn next(&mut self, slot: Slot) -> Step<'_> {
+        let at = slot as usize;
+        if self.standing.has_failed() {
+            return Step::Finished;
+        }
+        if self.clients[at].stage == Stage::Replied && !self.go_on(at) {
+            return Step::Finished;
+        }
+        let again = self.clients[at].stage == Stage::Sent;
+        self.clients[at].stage = Stage::Sent;
+        if again {
+            self.gather(at);
+        } else if let Err((key, other)) = self.note(at) {
+            self.two_writers(at, &key, other);
+            return Step::Finished;
+        }
+        if self.clients[at].asked == ask::GET_MANY {
+            self.gather(at);
+        }
+        self.operation(at).map_or(Step::Finished, Step::Operation)
+    }
+
+    fn arrivals(&self) -> Arriving {
+        Arriving::Units
+    }
+
+    fn is_within(&mut self, slot: Slot) -> bool {
+        let at = slot as usize;
+        if self.clients[at].stage == Stage::Replied && !self.standing.has_failed() && !self.go_on(at) {
+            return false;
+        }
+        // What failed and is sent again is no arrival either.
+        matches!(self.clients[at].stage, Stage::Within | Stage::Sent)
+    }
+
+    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
+        let at = slot as usize;
+        if let Reply::Failed(failure) = reply {
+            return self.failed(at, failure, reply);
+        }
+        let Client { coroutine: Some(co), claim, asked, stage, since, sum, .. } = &mut self.clients[at] else {
+            return Ok(());
+        };
+        *stage = Stage::Replied;
+        let judged = answer(self.standing, co, *claim, *asked, *since, *sum, reply, &mut self.value);
+        *asked = 0;
+        self.keys.clear();
+        self.pairs.clear();
+        judged
+    }
+}
+
+impl ScriptWorker<'_> {
+    /// An operation failed. After a lost connection it is sent again, unless that could do it twice.
+    #[cold]
+    fn failed(&mut self, at: usize, failure: &Failure<'_>, reply: &Reply<'_>) -> Result<(), Offence> {
+        let client = &mut self.clients[at];
+        let Some(co) = &mut client.coroutine else { return Ok(()) };
+        let offence = Offence::failed(co.bytes(2), reply);
+        let lost = matches!(failure, Failure::ConnectionLost(_));
+        match client.asked {
+            ask::APPEND => self.standing.ledger.unsure(co.bytes(2)),
+            ask::CAS => self.standing.ledger.unsure(co.bytes(2)),
+            ask::INCREMENT => self.standing.counters.unsure(co.bytes(2), b"", co.number(3) as i64),
+            ask::INCREMENT_FIELD => self.standing.records.unsure(co.bytes(2), co.bytes(3), co.number(4) as i64),
+            ask::PUT | ask::DELETE if !lost => self.standing.ledger.unsure(co.bytes(2)),
+            _ if lost => return Err(offence), // asked again
+            _ => {}
+        }
+        if !lost {
+            let place = co.place().unwrap_or_default();
+            self.standing.fail(offence.kind(), format!("{place}: {}", offence.clone().into_reason().example));
+        }
+        co.clear();
+        co.give_nil();
+        client.asked = 0;
+        client.stage = Stage::Replied;
+        Err(offence)
+    }
+}
+
+impl Drop for ScriptWorker<'_> {
+    fn drop(&mut self) {
+        self.standing.watch.remove(&self.pulse);
+        if let Some(machine) = self.machine.as_ref().filter(|_| self.timed) {
+            self.standing.add_units(machine.units());
+        }
+    }
+}

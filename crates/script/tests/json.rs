@@ -1,0 +1,78 @@
+//! JSON of scripts, against another reader and writer of it.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+#[path = "../../jobs/tests/harness/mod.rs"]
+mod harness;
+
+use common::opened;
+use harness::{Memory, Turns, everything, run};
+
+/// What a script makes of a text: decoded and encoded again, or the error.
+fn round(text: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("one.txt");
+    std::fs::write(&path, text).unwrap();
+    let script = "data = kv.lines(kv.data)
+function run(client)
+  local ok, value = pcall(json.decode, data:at(1))
+  if ok then kv.put('out', json.encode(value)) else kv.put('out', 'error ' .. value) end
+end";
+    let job = opened(script, Some(&path.display().to_string()), &[]).unwrap();
+    let mut memory = Memory::default();
+    let outcome = run(job.as_ref(), &mut memory, everything(), 1, Turns::OneByOne);
+    assert_eq!(outcome.reasons, [], "{text}");
+    String::from_utf8(memory.values[&b"out"[..]].0.clone()).unwrap()
+}
+
+#[test]
+fn what_another_reader_takes_comes_back_the_same_with_keys_in_order() {
+    for text in [
+        r#"{"b":1,"a":[1,2,{"x":null}],"c":{"d":true,"e":false}}"#,
+        r#"[0,-1,1.5,1e3,123456789012345,0.1,-0.25]"#,
+        r#"{"name":"tab\tquote\"back\\slash\u00e4 ä","empty":"","nested":[[],[[1]]]}"#,
+        r#"  [ 1 , 2 ]  "#,
+        r#""a string""#,
+        "true",
+    ] {
+        let mut expected: serde_json::Value = serde_json::from_str(text).unwrap();
+        if let Some(nested) = expected.get_mut("nested") {
+            nested[0] = serde_json::json!({}); // an empty table is an object
+        }
+        let back: serde_json::Value = serde_json::from_str(&round(text)).unwrap();
+        assert_eq!(
+            back.to_string().replace("1000.0", "1000"),
+            expected.to_string().replace("1000.0", "1000"),
+            "{text}"
+        );
+    }
+    assert_eq!(round(r#"{"b":1,"a":2}"#), r#"{"a":2,"b":1}"#);
+}
+
+#[test]
+fn what_another_reader_refuses_is_refused() {
+    for text in [
+        "{",
+        "[1,",
+        "{\"a\" 1}",
+        "{1:2}",
+        "[1 2]",
+        "tru",
+        "01",
+        "1.2.3",
+        "-",
+        "\"open",
+        "\"bad\\x\"",
+        "[1] 2",
+        "{\"a\":1,}",
+        "nan",
+        "+1",
+        "[1,]",
+    ] {
+        assert!(serde_json::from_str::<serde_json::Value>(text).is_err(), "{text}");
+        let said = round(text);
+        assert!(said.starts_with("error ") && said.contains("at byte"), "{text}: {said}");
+    }
+    let deep = "[".repeat(5000);
+    assert!(round(&deep).contains("more than 100 deep"));
+}

@@ -1,0 +1,106 @@
+//! How an operation over HTTP failed, and what is known of it then.
+
+use super::HttpError;
+use store::asynchronous::{BufferedReply, ReplyBuffer};
+
+/// Statuses from here on say that the server failed, and leave open how far it came.
+const SERVER_FAILED: u16 = 500;
+
+/// The server does not know such a request, and so has not begun it.
+const NOT_IMPLEMENTED: u16 = 501;
+
+/// The server had waited for long enough.
+const REQUEST_TIMEOUT: u16 = 408;
+
+/// Why an operation failed.
+#[derive(Debug)]
+pub(crate) enum HttpTrouble {
+    /// No answer, or none of HTTP.
+    Http(HttpError),
+    /// The server said no, in its words.
+    Refused(String),
+    /// The server failed at it, in its words: it may have happened.
+    Unknown(String),
+    /// It answered something else than it may.
+    Nonsense(String),
+}
+
+impl From<HttpError> for HttpTrouble {
+    fn from(error: HttpError) -> HttpTrouble {
+        HttpTrouble::Http(error)
+    }
+}
+
+impl HttpTrouble {
+    /// What an answer with this status, that is none of the good ones, makes of the request.
+    #[cold]
+    pub(crate) fn said(status: u16, words: &str) -> HttpTrouble {
+        let words = format!("HTTP {status}: {}", words.trim());
+        if status == REQUEST_TIMEOUT || (status >= SERVER_FAILED && status != NOT_IMPLEMENTED) {
+            HttpTrouble::Unknown(words)
+        } else {
+            HttpTrouble::Refused(words)
+        }
+    }
+
+    /// The same of an operation that was carried out in part before.
+    #[cold]
+    pub(crate) fn in_part(self) -> HttpTrouble {
+        let words = |words: String| format!("{words} (a part was carried out before)");
+        match self {
+            HttpTrouble::Refused(said) | HttpTrouble::Http(HttpError::NotConnected(said)) => {
+                HttpTrouble::Unknown(words(said))
+            }
+            other => other,
+        }
+    }
+
+    /// In words.
+    pub(crate) fn words(self) -> String {
+        match self {
+            HttpTrouble::Http(HttpError::NotConnected(words) | HttpError::Lost(words) | HttpError::Protocol(words))
+            | HttpTrouble::Refused(words)
+            | HttpTrouble::Unknown(words)
+            | HttpTrouble::Nonsense(words) => words,
+        }
+    }
+
+    /// The reply of a slot whose operation failed.
+    #[cold]
+    pub(crate) fn reply(self, out: &mut ReplyBuffer) -> BufferedReply {
+        match self {
+            HttpTrouble::Http(HttpError::NotConnected(words)) => out.not_connected(words),
+            HttpTrouble::Http(HttpError::Lost(words)) => out.connection_lost(words),
+            HttpTrouble::Http(HttpError::Protocol(words)) | HttpTrouble::Nonsense(words) => out.protocol(words),
+            HttpTrouble::Refused(words) => out.refused(words),
+            HttpTrouble::Unknown(words) => out.unknown(words),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HttpError, HttpTrouble};
+
+    #[test]
+    fn a_server_that_failed_leaves_open_what_happened_and_one_that_said_no_does_not() {
+        for status in [408, 500, 502, 503, 504, 507] {
+            assert!(matches!(HttpTrouble::said(status, "x"), HttpTrouble::Unknown(_)), "{status}");
+        }
+        for status in [400, 403, 404, 409, 412, 413, 429, 501] {
+            assert!(matches!(HttpTrouble::said(status, "x"), HttpTrouble::Refused(_)), "{status}");
+        }
+    }
+
+    #[test]
+    fn what_was_done_in_part_is_not_refused() {
+        let parts = [
+            HttpTrouble::said(413, "too large"),
+            HttpTrouble::Http(HttpError::NotConnected("nobody there".into())),
+            HttpTrouble::said(500, "x"),
+        ];
+        for trouble in parts {
+            assert!(matches!(trouble.in_part(), HttpTrouble::Unknown(_)));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+-- Which pages are liked together: the job of 2009, as in 'kvtrial run fans'; its answer has the same digest.
+
+local profiles = kv.lines(kv.data or 'debian-10k')
+
+-- Reads 'name<tab>page page page'; a page counts once per profile.
+local function pages_of(line)
+  local pages, seen = {}, {}
+  for page in line:match('\t(.*)'):gmatch('%S+') do
+    if not seen[page] then
+      seen[page] = true
+      pages[#pages + 1] = page
+    end
+  end
+  return pages
+end
+
+function run(client)
+  for line in profiles:all() do
+    local pages = pages_of(line)
+    for _, page in ipairs(pages) do
+      if client:owns(page) then -- each page has one writer
+        local record = kv.get(page)
+        record = record and json.decode(record) or { fans = 0, with = {} }
+        record.fans = record.fans + 1
+        for _, other in ipairs(pages) do
+          if other ~= page then record.with[other] = (record.with[other] or 0) + 1 end
+        end
+        kv.put(page, json.encode(record))
+      end
+    end
+  end
+end
+
+function answer()
+  for page in kv.keys() do
+    for other, count in pairs(json.decode(kv.get(page)).with) do
+      kv.say(page, other, count)
+    end
+  end
+end
