@@ -42,7 +42,7 @@ pub(crate) fn answer(
         job.suits(store.capabilities()).map_err(|error| Refusal::Unsuited(error.0))?;
         let trial = job.trial(&setup);
         let last_timed = trial.phases().iter().rposition(|phase| phase.timed).unwrap_or(0);
-        if !phases(store, trial.as_ref(), last_timed + 1, assignment, bench, link) {
+        if !phases(store, trial.as_ref(), last_timed + 1, assignment, bench, link).complete {
             return Err(Refusal::Answer("the job could not fill the store".into()));
         }
     }

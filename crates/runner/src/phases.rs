@@ -9,15 +9,21 @@ use job::{Phase, Purpose, Trial};
 use measure::Progress;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use store::{Store, Threading};
-use study::{CurvePoint, SeriesPoint, Stall};
+use store::{SessionPlan, Store, Threading};
+use study::{CurvePoint, Reason, ReasonKind, SeriesPoint, Stall};
 
-/// The phase that reads the final state once more.
-const AGAIN: &str = "read again";
+/// What became of the phases.
+pub(crate) struct PhasesDone {
+    /// All were completed.
+    pub(crate) complete: bool,
+    /// Why nothing was read again over new connections, where a fault is to blame.
+    pub(crate) unread: Option<Reason>,
+}
+
 /// How long a server is given to see that connections were closed, before everything is read again.
 const SEEN_CLOSED: Duration = Duration::from_millis(50);
 
-/// Runs the first `count` phases of a trial; true when all were completed.
+/// Runs the first `count` phases of a trial.
 pub(crate) fn phases(
     store: &dyn Store,
     trial: &dyn Trial,
@@ -25,7 +31,7 @@ pub(crate) fn phases(
     assignment: &Assignment,
     bench: &Bench<'_>,
     link: &mut dyn Link,
-) -> bool {
+) -> PhasesDone {
     Crew::over(store, trial, &assignment.settings, bench.stop, |crew| {
         run_phases(store, trial, count, assignment, bench, link, crew)
     })
@@ -39,7 +45,7 @@ fn run_phases(
     bench: &Bench<'_>,
     link: &mut dyn Link,
     crew: &mut Crew<'_, '_>,
-) -> bool {
+) -> PhasesDone {
     let mut run = Running { store, assignment, bench, link, crew };
     let phases = trial.phases();
     let mut complete = true;
@@ -51,14 +57,14 @@ fn run_phases(
             Some(End::Completed) => {}
             // Nodes failed on purpose, and nothing was answered any more: what can be read by now is read back all the same.
             Some(End::Unanswered) if endures(assignment) && trial.judges_unfinished() => complete = false,
-            _ => return false,
+            _ => return PhasesDone { complete: false, unread: None },
         }
     }
     // Handles on a library end with every phase anyway.
     let connects = store.threading() != Threading::PerClient;
-    match trial.phases().len() == count && complete && connects {
+    match phases.len() == count && complete && connects {
         true => run.again(trial),
-        false => complete,
+        false => PhasesDone { complete, unread: None },
     }
 }
 
@@ -78,15 +84,36 @@ struct Running<'a, 'b, 'scope, 'env> {
 
 impl Running<'_, '_, '_, '_> {
     /// Reads the final state once more, over new connections.
-    fn again(&mut self, trial: &dyn Trial) -> bool {
-        let phases = trial.phases();
-        let Some((index, phase)) = trial.again().and_then(|index| Some((index, phases.get(index)?))) else {
-            return true;
-        };
+    fn again(&mut self, trial: &dyn Trial) -> PhasesDone {
         self.crew.renew();
         // A server needs a moment to see that connections were closed.
         std::thread::sleep(SEEN_CLOSED);
-        self.phase(index, &Phase { name: AGAIN, purpose: Purpose::Work, ..*phase }) == Some(End::Completed)
+        if let Some(words) = self.cannot_connect() {
+            let example = format!("new connections could not be opened, so nothing was read again over them: {words}");
+            let unread = Some(Reason { kind: ReasonKind::FailedInFault, count: 1, example });
+            return PhasesDone { complete: true, unread };
+        }
+        let phases = trial.phases();
+        let again = trial.again().and_then(|index| Some((index, phases.get(index)?)));
+        let complete = again.is_none_or(|(index, phase)| {
+            self.phase(index, &Phase { name: "read again", purpose: Purpose::Work, ..*phase }) == Some(End::Completed)
+        });
+        PhasesDone { complete, unread: None }
+    }
+
+    /// After a fault a node may be down that nobody takes over from: why no connection can be opened until the deadline.
+    fn cannot_connect(&mut self) -> Option<String> {
+        if !endures(self.assignment) {
+            return None; // whatever is wrong then is found by the phase
+        }
+        let patience = Instant::now() + self.assignment.settings.deadline;
+        loop {
+            let Err(error) = self.store.session(SessionPlan { clients: 1, pipeline: 1 }) else { return None };
+            if Instant::now() >= patience || self.bench.stop.load(Ordering::Relaxed) {
+                return Some(error.to_string());
+            }
+            std::thread::sleep(SEEN_CLOSED);
+        }
     }
 
     /// Runs a phase; how it ended. `None`: it could not be run, or was not to be.
@@ -104,17 +131,7 @@ impl Running<'_, '_, '_, '_> {
             }
             link.say(FromWorker::Progress(UnderWay::of(phase), progress));
         };
-        let patience = Instant::now() + assignment.settings.deadline;
-        let outcome = loop {
-            match crew.run(index, &mut watch) {
-                // A node that is down is no reason not to look: another may take over.
-                Err(_) if phase.name == AGAIN && endures(assignment) && Instant::now() < patience => {
-                    std::thread::sleep(SEEN_CLOSED);
-                }
-                other => break other,
-            }
-        };
-        let mut outcome = match outcome {
+        let mut outcome = match crew.run(index, &mut watch) {
             Ok(outcome) => outcome,
             Err(error) => {
                 link.say(FromWorker::Broken { phase: phase.name.into(), words: error.to_string() });

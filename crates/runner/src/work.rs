@@ -5,7 +5,7 @@ use crate::bench::{Bench, Link};
 use crate::clean;
 use crate::holding;
 use crate::message::{Assignment, Doing, Errand, Finish, FromWorker, Inspection, OpenedStore, Refusal};
-use crate::phases::phases;
+use crate::phases::{PhasesDone, phases};
 use host::ProcessUse;
 use job::TrialSetup;
 use std::sync::Arc;
@@ -95,9 +95,10 @@ fn carry_out(
     }
     ProcessUse::reset_peak();
     let all = trial.phases().len();
-    let complete = phases(store, trial.as_ref(), all, assignment, bench, link);
+    let PhasesDone { complete, unread } = phases(store, trial.as_ref(), all, assignment, bench, link);
     // An answer of half a job would only repeat what the reasons say already.
     let (answer, mut answer_reasons) = if complete { trial.answer() } else { Default::default() };
+    answer_reasons.extend(unread);
     if complete && keeps == Keeps::Everything && assignment.spec.target == Target::Private {
         link.say(FromWorker::Does(Doing::Count));
         answer_reasons.extend(holding::reasons(store, trial.as_ref()));

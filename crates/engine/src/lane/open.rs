@@ -89,11 +89,14 @@ impl Lane<'_> {
                 continue;
             }
             self.signals.pulse.beat();
+            let lights = self.signals.lights;
             let Step::Operation(operation) = self.job.next(slot) else { continue };
             let kind = operation.kind();
+            let part = part_of(lights, session, &operation);
             self.books.counts.bytes_written += operation.bytes_written();
             let sent = self.clock.now();
-            self.in_flight[slot as usize] = InFlight { kind, timed: true, flight: Flight::Operation, sent, due: sent };
+            self.in_flight[slot as usize] =
+                InFlight { kind, timed: true, flight: Flight::Operation, sent, due: sent, part };
             match session.submit(slot, &operation)? {
                 Some(reply) => {
                     self.now = self.clock.now();
