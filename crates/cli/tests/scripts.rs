@@ -122,7 +122,7 @@ fn a_script_is_varied_searched_asked_and_compared_like_any_job() {
     let file = example(&desk, "session");
     let ran = desk.run(&format!("{file} -s lmdb --no-baselines --repeats 1 --vary visits=2,4 --vary clients=1,3"));
     assert_eq!((ran.status, ran.cells().len()), (0, 4), "{}", ran.said());
-    let compared = desk.kvtrial("compare out");
+    let compared = desk.kvtrial("compare out out");
     assert_eq!(compared.status, 0, "{}", compared.said());
 
     let asked = desk.kvtrial(&format!("query {file} session:000001"));
@@ -157,10 +157,12 @@ fn a_server_that_lies_to_a_script_is_caught_with_the_key() {
     for lie in [Lie::StaleValue, Lie::AnotherKeysValue, Lie::WrongBytes, Lie::Denied] {
         let desk = Desk::new();
         let file = example(&desk, "leaderboard");
-        let server = LyingServer::start(Protocol::Resp, vec![Rule::new(lie, Target::Gets, When::Nth(1500))]).unwrap();
+        // At the first read of a player there is no older value to tell: of these some are later ones.
+        let rules = [2002, 2005, 2008].map(|nth| Rule::new(lie, Target::Gets, When::Nth(nth)));
+        let server = LyingServer::start(Protocol::Resp, rules.into()).unwrap();
         let ran = desk.run(&once(&file, &format!("redis://127.0.0.1:{}", server.port()), &["--deadline 2s"]));
         let told = server.told();
-        assert_eq!(told.len(), 1, "{lie:?}: {}", ran.said());
+        assert!(!told.is_empty(), "{lie:?}: {}", ran.said());
         assert_eq!(ran.verdict(), "void", "{lie:?}: {}", ran.said());
         let key = String::from_utf8_lossy(&told[0].key).into_owned();
         assert!(ran.only()["verdict"].to_string().contains(&key), "{lie:?} at {key}: {}", ran.only()["verdict"]);
