@@ -52,7 +52,7 @@ fn scripts(directory: &Path) {
     let text = script::EXAMPLES.iter().find(|example| example.name == "fans").unwrap().text;
     std::fs::write(&file, text).unwrap();
     let makespan_s = |name: &str| {
-        let words = format!("run {name} -s redis-unix --no-baselines --repeats 1 --warmups 0 --clients 8");
+        let words = format!("run {name} -s redis-unix --no-baselines --repeats 1 --warmups 0");
         study(&[], &words, directory)["makespan_s"]["value"].as_f64().unwrap()
     };
     let file = file.display().to_string();

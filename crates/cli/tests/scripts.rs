@@ -62,7 +62,7 @@ fn an_endless_loop_is_ended_at_the_deadline_and_the_study_names_its_line() {
     desk.file("loop.lua", "function run(client)\n  kv.put('a', 'b')\n  while true do end\nend\n");
     let ran = desk.run(&once("loop.lua", "lmdb", &["--deadline 1s"]));
     assert_eq!((ran.status, ran.verdict()), (1, "void"), "{}", ran.said());
-    assert!(ran.why("deadline").unwrap().1.contains("loop.lua:3"), "{}", ran.said());
+    assert!(ran.why("script_failed").unwrap().1.starts_with("loop.lua:3: ended"), "{}", ran.said());
 }
 
 #[test]
@@ -122,14 +122,16 @@ fn a_script_is_varied_searched_asked_and_compared_like_any_job() {
     let file = example(&desk, "session");
     let ran = desk.run(&format!("{file} -s lmdb --no-baselines --repeats 1 --vary visits=2,4 --vary clients=1,3"));
     assert_eq!((ran.status, ran.cells().len()), (0, 4), "{}", ran.said());
-    let compared = desk.kvtrial("compare out");
+    let again = "--no-baselines --repeats 1 --vary visits=2,4 --vary clients=1,3 --out again";
+    desk.kvtrial(&format!("run {file} -s lmdb {again}"));
+    let compared = desk.kvtrial("compare out again");
     assert_eq!(compared.status, 0, "{}", compared.said());
 
     let asked = desk.kvtrial(&format!("query {file} session:000001"));
     assert!(asked.stdout.contains("\"visits\":5"), "{}", asked.said());
 
     desk.file("turn.lua", "function run(client) local k = 'k' .. client.number kv.put(k, 'v') kv.get(k) end");
-    let rate = desk.kvtrial("run turn.lua -s lmdb --find-rate mean<100ms --set seconds=1 --repeats 1 --out rate");
+    let rate = desk.kvtrial("run turn.lua -s lmdb --find-rate mean<20ms --set seconds=1 --repeats 1 --out rate");
     assert!(rate.status == 0 || rate.status == 1, "{}", rate.said());
     assert!(rate.stdout.contains("op/s") || rate.stdout.contains("OP/S"), "{}", rate.said());
     let tuned = desk.kvtrial(&format!("tune {file} -s lmdb --budget 5s --vary visits=2,3 --only --out tuned"));
@@ -157,10 +159,12 @@ fn a_server_that_lies_to_a_script_is_caught_with_the_key() {
     for lie in [Lie::StaleValue, Lie::AnotherKeysValue, Lie::WrongBytes, Lie::Denied] {
         let desk = Desk::new();
         let file = example(&desk, "leaderboard");
-        let server = LyingServer::start(Protocol::Resp, vec![Rule::new(lie, Target::Gets, When::Nth(1500))]).unwrap();
+        // At the first read of a player there is no older value to tell: of these some are later ones.
+        let rules = [102, 405, 708].map(|nth| Rule::new(lie, Target::Gets, When::Nth(nth)));
+        let server = LyingServer::start(Protocol::Resp, rules.into()).unwrap();
         let ran = desk.run(&once(&file, &format!("redis://127.0.0.1:{}", server.port()), &["--deadline 2s"]));
         let told = server.told();
-        assert_eq!(told.len(), 1, "{lie:?}: {}", ran.said());
+        assert!(!told.is_empty(), "{lie:?}: {}", ran.said());
         assert_eq!(ran.verdict(), "void", "{lie:?}: {}", ran.said());
         let key = String::from_utf8_lossy(&told[0].key).into_owned();
         assert!(ran.only()["verdict"].to_string().contains(&key), "{lie:?} at {key}: {}", ran.only()["verdict"]);

@@ -170,7 +170,12 @@ impl Coroutine {
             text
         };
         let own = |line: &&str| !line.is_empty() && !line.starts_with("[C]") && !line.starts_with("kvtrial:");
-        text.lines().skip(1).map(str::trim).filter(own).map(|line| line.replacen(": in", " in", 1)).collect()
+        text.lines()
+            .skip(1)
+            .map(str::trim)
+            .filter(own)
+            .map(|line| line.replacen(": in", " in", 1).replace("upvalue 'act'", "the phase"))
+            .collect()
     }
 
     /// The error on top of its stack in words.

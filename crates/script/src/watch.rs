@@ -18,9 +18,6 @@ const LONGEST: Duration = Duration::from_millis(100);
 const ROUND: c_int = 1_000_000;
 const ROUNDS: u64 = 300;
 
-/// What is said of a script that was ended: the text a failure is known by.
-pub(crate) const ENDED: &str = "ended: it computed for longer than the deadline without a call to the store";
-
 /// One machine, as the watch sees it.
 #[derive(Default)]
 pub(crate) struct LuaPulse {

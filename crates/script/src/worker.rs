@@ -8,7 +8,7 @@ use crate::ledger::OtherWriter;
 use crate::machine::{Machine, Surroundings};
 use crate::replies::answer;
 use crate::standing::TrialState;
-use crate::watch::{self, ENDED, LuaPulse};
+use crate::watch::{self, LuaPulse};
 use job::{Arriving, Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::Arc;
@@ -116,8 +116,7 @@ impl<'a> ScriptWorker<'a> {
         if !raised.calls.is_empty() {
             words += &format!(" [{}]", raised.calls.join("; "));
         }
-        let kind = if words.contains(ENDED) { ReasonKind::Deadline } else { ReasonKind::ScriptFailed };
-        self.standing.fail(kind, words);
+        self.standing.fail(ReasonKind::ScriptFailed, words);
     }
 
     /// Lets a client go on until it asks for something; false: it is done.

