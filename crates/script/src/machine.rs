@@ -223,11 +223,29 @@ fn host(lua: &Lua, known: &Rc<Known>) -> mlua::Result<Table> {
     let it = Rc::clone(known);
     host.set("top", lua.create_function(move |_, ()| Ok(it.top.get()))?)?;
     let it = Rc::clone(known);
-    host.set("below", lua.create_function(move |_, ()| Ok(it.top.set(false)))?)?;
+    host.set(
+        "below",
+        lua.create_function(move |_, ()| {
+            it.top.set(false);
+            Ok(())
+        })?,
+    )?;
     let it = Rc::clone(known);
-    host.set("shared", lua.create_function(move |_, truth: bool| Ok(it.shared.set(Some(truth))))?)?;
+    host.set(
+        "shared",
+        lua.create_function(move |_, truth: bool| {
+            it.shared.set(Some(truth));
+            Ok(())
+        })?,
+    )?;
     let it = Rc::clone(known);
-    host.set("unit", lua.create_function(move |_, ()| Ok(it.units.set(it.units.get() + 1)))?)?;
+    host.set(
+        "unit",
+        lua.create_function(move |_, ()| {
+            it.units.set(it.units.get() + 1);
+            Ok(())
+        })?,
+    )?;
     let it = Rc::clone(known);
     host.set(
         "param",
