@@ -70,8 +70,10 @@ fn a_server_that_comes_back_empty_has_lost_acknowledged_writes_and_that_is_said_
 #[test]
 fn appends_that_failed_are_told_from_those_that_were_acknowledged_and_only_these_can_be_lost() {
     let desk = Desk::new();
-    let words =
-        format!("run {}", common::once("append", "nats,nodes=3", &["--data gen:8000:42 --clients 8 --deadline 60s --out out"]));
+    let words = format!(
+        "run {}",
+        common::once("append", "nats,nodes=3", &["--data gen:8000:42 --clients 8 --deadline 60s --out out"])
+    );
     let mut command = desk.command(&words);
     command.args(["--fault", "at 1s kill 1", "--fault", "at 4s restart 1"]);
     let ran = desk.finished(command.output().unwrap());

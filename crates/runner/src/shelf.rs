@@ -60,7 +60,8 @@ impl Shelf {
             kept.remove(0);
         }
         let before = ProcessUse::now().rss_bytes;
-        let request = JobRequest { job: self.job.name, data: self.data.clone(), params: params.clone(), seed: self.seed };
+        let request =
+            JobRequest { job: self.job.name, data: self.data.clone(), params: params.clone(), seed: self.seed };
         let job: Arc<dyn Job> = Arc::from((self.job.prepare)(&request)?);
         let bytes = ProcessUse::now().rss_bytes.saturating_sub(before);
         kept.push(Kept { params: params.clone(), job: Arc::clone(&job), bytes });

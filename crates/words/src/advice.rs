@@ -86,12 +86,14 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "operations failed after a fault that was asked for",
             "a store with replicas may lose fewer; without --fault the same run can be ranked",
         ),
-        ReasonKind::ScriptFailed => {
-            ("the script failed", "correct the script at the line that is named; 'kvtrial jobs FILE.lua' checks it without a store")
-        }
-        ReasonKind::NotAsExpected => {
-            ("what the script expects was not so", "the store's answers are not what kv.expect asks for, or the script asks for too much")
-        }
+        ReasonKind::ScriptFailed => (
+            "the script failed",
+            "correct the script at the line that is named; 'kvtrial jobs FILE.lua' checks it without a store",
+        ),
+        ReasonKind::NotAsExpected => (
+            "what the script expects was not so",
+            "the store's answers are not what kv.expect asks for, or the script asks for too much",
+        ),
         ReasonKind::ClientSaturated => {
             ("client at its limit", "kvtrial itself may be what was measured: give it more threads, or more processors")
         }
