@@ -129,7 +129,7 @@ fn crud_goes_through_its_phases_on_every_store_with_any_number_of_clients() {
             .iter()
             .map(|phase| phase["name"].as_str().unwrap())
             .collect();
-        assert_eq!(names, ["insert", "select", "update", "check update", "delete", "check delete"]);
+        assert_eq!(names, ["insert", "select", "update", "check update", "delete", "check delete", "read again"]);
         assert!(phase(&ran, store, "select").unwrap()["ops_per_s"]["value"].as_f64().unwrap() > 0.0);
     }
 }

@@ -265,9 +265,8 @@ impl Store for Cluster {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        let open = |table: &SlotTable| session::session(table, &self.nodes, plan, self.resent.clone());
-        // A master may have died since: another takes over.
-        open(&self.table).or_else(|_| open(&self.now()?))
+        // Another may have taken over since the store was opened, and a master that is back may not know it yet.
+        session::session(&self.now()?, &self.nodes, plan, self.resent.clone())
     }
 
     fn threading(&self) -> Threading {

@@ -127,7 +127,7 @@ fn creators(subject: &Subject<'_>) -> Result<(), Stop> {
 
 /// What a client creates a key with; in every second round nothing, which some servers take for no value.
 fn created(key: &[u8], round: usize, client: usize) -> Vec<u8> {
-    if round % 2 == 0 { value::of(key, client as u64, 24) } else { Vec::new() }
+    if round.is_multiple_of(2) { value::of(key, client as u64, 24) } else { Vec::new() }
 }
 
 fn changers(subject: &Subject<'_>) -> Result<(), Stop> {

@@ -173,6 +173,13 @@ impl Trial for NodesTrial<'_> {
         (answer, reasons)
     }
 
+    fn again(&self) -> Option<usize> {
+        self.ycsb.again()?;
+        // The old nodes were asked last.
+        self.enter(Stage::After);
+        PARTS.iter().position(|part| *part == Part::ReadBack)
+    }
+
     fn account(&self) -> Option<WriteAccount> {
         self.ycsb.account()
     }

@@ -318,7 +318,7 @@ impl Client {
         let target = HeaderValue::try_from(format!("DynamoDB_20120810.{target}"));
         let headers = [
             (header::CONTENT_TYPE, HeaderValue::from_static("application/x-amz-json-1.0")),
-            (HeaderName::from_static("x-amz-target"), target.map_err(|error| Trouble::nonsense(error))?),
+            (HeaderName::from_static("x-amz-target"), target.map_err(Trouble::nonsense)?),
         ];
         let answered = self.signed.ask(Method::POST, "/", "", &headers, body.into_bytes()).await?;
         if answered.status == 200 {

@@ -83,13 +83,13 @@ impl Client {
     }
 
     async fn attempt(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Error> {
-        if self.link.is_none() {
-            if let Err(error) = self.connect().await {
-                return Ok(match broken_by(&error, self.most_bytes) {
-                    Some(words) => out.protocol(words),
-                    None => out.not_connected(error),
-                });
-            }
+        if self.link.is_none()
+            && let Err(error) = self.connect().await
+        {
+            return Ok(match broken_by(&error, self.most_bytes) {
+                Some(words) => out.protocol(words),
+                None => out.not_connected(error),
+            });
         }
         match &mut self.link {
             Some(link) => link.carry_out(operation, out).await,

@@ -5,7 +5,7 @@ use super::stepping::Stepping;
 use crate::routed::Route;
 use crate::{
     Capabilities, Facts, Happening, Holding, OperationKind, OperationSet, Reduction, ReductionGroup, Session,
-    SessionPlan, Store, StoreError, Sweep, Swept, Threading,
+    SessionPlan, SetKeeper, SetPlan, Store, StoreError, Sweep, Swept, Threading,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -181,5 +181,10 @@ impl Store for Sharded {
             }
         }
         Ok(groups.into_iter().map(|(key, (count, sum))| ReductionGroup { key, count, sum }).collect())
+    }
+
+    /// Sets are on no node as a whole: jobs keep them element by element.
+    fn set_keeper(&self, _: SetPlan, _: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
+        Err(StoreError::Session("a store of several nodes has no sets of its own".into()))
     }
 }
