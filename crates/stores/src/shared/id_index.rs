@@ -135,7 +135,11 @@ mod tests {
             let mut numbers = HashMap::new();
             for _ in 0..2 {
                 let mut given = Vec::new();
-                index.each_number(&ids, |number| Ok(given.push(number))).unwrap();
+                let mut give = |number| {
+                    given.push(number);
+                    Ok(())
+                };
+                index.each_number(&ids, &mut give).unwrap();
                 for (&id, number) in ids.iter().zip(given) {
                     assert!(number < index.numbers() && index.id(number) == id);
                     assert_eq!(*numbers.entry(number).or_insert(id), id);
