@@ -277,12 +277,12 @@ mod tests {
         for (text, words) in [
             (format!("{good}\n{}\n", &good[..30]), "line 2, column 31: the event is cut off in the middle"),
             (format!("{good}\n{}", &good[..good.len() - 1]), "line 2, column 46: the event is cut off in the middle"),
-            (good.replace("19970131", "\"soon\""), "line 1, column 24: invalid type: string \"soon\""),
+            (good.replace("19970131", "\"soon\""), "line 1, column 22: invalid type: string \"soon\""),
             (good.replace("131", "100"), "line 1, column 1: 19970100 is no date"),
-            (good.replace("time", "times"), "line 1, column 48: missing field `time`"),
-            (good.replace(":1}", ":-1}"), "line 1, column 44: invalid value: integer `-1`"),
+            (good.replace("time", "times"), "line 1, column 47: missing field `time`"),
+            (good.replace(":1}", ":-1}"), "line 1, column 45: invalid value: integer `-1`"),
             (good.replace(":1}", ":2305843009213693952}"), "line 1, column 1: the customer is 2305843009213693952"),
-            (format!("{good} 7"), "line 1, column 49: trailing characters"),
+            (format!("{good} 7"), "line 1, column 48: trailing characters"),
             ("1,19970101,1,1177".into(), "line 1, column 1: invalid type: integer `1`"),
         ] {
             let error = error(EventFormat::V2, &text);

@@ -9,7 +9,7 @@
 //! * `scripted`, `trial`, `worker`, `replies`, `read_back`: the job.
 //! * `rehearsal`: which keys a script uses, found without a store.
 //! * `watch`: what ends an endless loop.
-//! * [`reference`]: every verb, for the documentation.
+//! * [`mod@reference`]: every verb, for the documentation.
 //!
 //! What never lives here: a store, timing, printing. No other crate knows mlua.
 
