@@ -83,6 +83,11 @@ impl Opening {
         }
     }
 
+    /// Whether it is to be looked at now, though no socket has said anything: a thread that connects does not wake anybody.
+    pub fn is_due(&self) -> bool {
+        matches!(self.stage, Stage::Thread(_)) || self.until <= Instant::now()
+    }
+
     /// When the attempt is to be looked at, should nothing happen before.
     pub fn look_at(&self) -> Instant {
         match self.stage {

@@ -35,7 +35,7 @@ impl<C: Codec> Link<C> {
                 return Ok(Some(Flush::Sent));
             }
             self.open_again(0, String::new(), common, sink)?;
-        } else if matches!(&self.line, Line::Opening(opening) if opening.look_at() <= Instant::now()) {
+        } else if matches!(&self.line, Line::Opening(opening) if opening.is_due()) {
             self.proceed(common, sink)?;
         }
         Ok(match &self.line {
