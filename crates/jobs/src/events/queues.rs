@@ -1,7 +1,7 @@
 //! Queues between parsers and summarizers. Adding one is a file in this folder and its name in `queues!`.
 //!
 //! A queue is asked without waiting: it takes as much as it has room for, and gives as much as it has. Waiting is the same for all of them
-//! ([`waiting`](super::waiting)), so that what is compared is the queue. Each has a bound: one without would hide that the summarizers fall
+//! (`waiting`), so that what is compared is the queue. Each has a bound: one without would hide that the summarizers fall
 //! behind, until memory is gone.
 
 use super::portion::Portion;
