@@ -188,6 +188,10 @@ impl Http {
     /// Sends a request and reads the whole answer; again, once, with a new ticket where the old one is not known any more.
     pub(crate) async fn ask(&mut self, method: Method, path: &str, json: Vec<u8>) -> Result<Answered, HttpError> {
         let Some(tickets) = self.tickets.clone() else { return self.ask_once(method, path, json).await };
+        // Asking for a ticket may have been given up in its middle: a request without one would be refused from then on.
+        if self.login.is_none() {
+            self.login = tickets.carried();
+        }
         let json = Bytes::from(json);
         let answered = self.ask_once(method.clone(), path, json.clone()).await?;
         if answered.status != UNAUTHORIZED || self.take_ticket(&tickets).await?.is_some() {
