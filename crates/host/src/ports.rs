@@ -7,6 +7,8 @@ use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::UnixListener;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Ports below this are left to well-known services.
@@ -17,7 +19,22 @@ const TRIES: u64 = 400;
 
 /// Hands out loopback ports, none of them twice. Clones hand out from the same.
 #[derive(Clone, Default)]
-pub struct Ports(Arc<Mutex<Vec<u16>>>);
+pub struct Ports(Arc<Mutex<Vec<Reserved>>>);
+
+/// A port that no other kvtrial on this machine hands out as long as this lives: while its node is down nobody listens on it, and the
+/// node comes back to it.
+struct Reserved {
+    port: u16,
+    _name: UnixListener,
+}
+
+impl Reserved {
+    /// By a socket without a file (see "abstract" in unix(7)): its name is gone with the process, however that ends.
+    fn take(port: u16) -> Option<Reserved> {
+        let name = std::os::unix::net::SocketAddr::from_abstract_name(format!("kvtrial port {port}")).ok()?;
+        Some(Reserved { port, _name: UnixListener::bind_addr(&name).ok()? })
+    }
+}
 
 impl Ports {
     /// A port nobody listens on now, outside the range the kernel takes ports for outgoing connections from, so that a client's
@@ -40,8 +57,8 @@ impl Ports {
             let port = if attempt < TRIES / 2 { random_port(attempt) } else { 0 };
             let Ok(socket) = bound(port) else { continue };
             let Some(port) = socket.local_addr()?.as_socket_ipv4().map(|address| address.port()) else { continue };
-            if !given.contains(&port) {
-                given.push(port);
+            if let Some(reserved) = Reserved::take(port) {
+                given.push(reserved);
                 return Ok(port);
             }
             tried.push(socket);
@@ -56,7 +73,7 @@ impl Ports {
 
     /// Those handed out so far.
     pub fn given(&self) -> Vec<u16> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|reserved| reserved.port).collect()
     }
 }
 
@@ -116,7 +133,7 @@ fn ephemeral_start() -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ports, bound, is_held_by, is_taken};
+    use super::{Ports, Reserved, bound, is_held_by, is_taken};
     use crate::tree::processes;
     use std::net::TcpListener;
 
@@ -132,6 +149,16 @@ mod tests {
         ports.sort_unstable();
         ports.dedup();
         assert_eq!(ports.len(), 100);
+    }
+
+    #[test]
+    fn a_port_is_kept_for_the_node_that_comes_back_to_it_until_it_is_taken_back() {
+        let (ours, theirs) = (Ports::default(), Ports::default());
+        let port = ours.free().unwrap();
+        assert!(Reserved::take(port).is_none());
+        assert_ne!(theirs.free().unwrap(), port);
+        ours.take_back(0);
+        assert!(Reserved::take(port).is_some());
     }
 
     #[test]
