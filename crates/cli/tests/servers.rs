@@ -1,4 +1,4 @@
-//! The fans job on every server kvtrial starts: the known answer, with one client and with sixteen.
+//! The job fans on every server kvtrial starts: the known answer, with one client and with sixteen; the jobs sets and events on each, too.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -12,6 +12,10 @@ use study::Durability;
 const DEBIAN_1K: &str = "sha256:68feb5060a6d9f728165362a625509d52ab91a5abcf6de1f6c5fe58fe046bc91";
 const DEBIAN_10K: &str = "sha256:9c6ea1cb1e4133de0dbec6cc98699f8b42c680c7442ee8c879c66786a47fce2a";
 
+/// Answers of `tests/oracle/sets.py` (1,000 ids per set, half of them in both) and `tests/oracle/events.py` (2000 42).
+const SETS_1000: &str = "sha256:06f8726f33780fb5f51be1fa1ba093e3b3cf813a72b3a3f8348cc1b2cf87aea4";
+const EVENTS_2000_42: &str = "sha256:7855b27eb69c835e3c1837d246152a00d0a54829042443b3837f827dd92863dc";
+
 /// Where the test server that speaks Tyrant's protocol is found, beside all other programs.
 fn path_with_tyrant(desk: &Desk) -> String {
     if !desk.path().join("ttserver").exists() {
@@ -24,10 +28,15 @@ fn words_of(stores: &[impl AsRef<str>]) -> String {
     stores.iter().map(|store| format!("-s {} ", store.as_ref())).collect()
 }
 
-/// Runs the job on all stores and checks every cell.
+/// Runs fans on all stores and checks every cell.
 fn answers_on(desk: &Desk, stores: &[impl AsRef<str>], options: &str, digest: &str) -> Ran {
+    answers_of("fans", desk, stores, options, digest)
+}
+
+/// Runs a job on all stores and checks every cell.
+fn answers_of(job: &str, desk: &Desk, stores: &[impl AsRef<str>], options: &str, digest: &str) -> Ran {
     let words = words_of(stores);
-    let words = format!("run fans {words} {options} --no-baselines --repeats 1 --warmups 0 --out out");
+    let words = format!("run {job} {words} {options} --no-baselines --repeats 1 --warmups 0 --out out");
     let ran = desk.finished(desk.command(&words).env("PATH", path_with_tyrant(desk)).output().unwrap());
     assert_eq!(ran.status, 0, "{}", ran.said());
     for store in stores.iter().map(AsRef::as_ref) {
@@ -106,6 +115,14 @@ fn every_server_of_the_registry_has_the_known_answer() {
         assert!(ran.stdout.contains(product), "{}", ran.stdout);
     }
     answers_on(&Desk::new(), &servers(&desk, |info| !SLOW.contains(&info.family)), "--data debian-1k", DEBIAN_1K);
+}
+
+#[test]
+fn every_server_of_the_registry_counts_sets_and_sums_events_to_the_known_answers() {
+    let desk = Desk::new();
+    let all = servers(&desk, |_| true);
+    answers_of("sets", &desk, &all, "--set ids=1000 --clients 16", SETS_1000);
+    answers_of("events", &Desk::new(), &all, "--seed 42 --set events=2000 --clients 16", EVENTS_2000_42);
 }
 
 /// PouchDB Server takes milliseconds for each request: a few profiles, and the answer of the store in memory.

@@ -2,7 +2,7 @@
 //! turns. `cargo run --release -p kvtrial-jobs --example events_rate [EVENTS] [ROUNDS]`
 
 use data::events::{EventFormat, EventText};
-use kvtrial_jobs::events::pipeline::{PipelinePlan, summarize};
+use kvtrial_jobs::events::pipeline::{PipelinePlan, SideTime, summarize};
 use kvtrial_jobs::events::queues;
 
 const THREADS: [(usize, usize); 4] = [(1, 1), (2, 1), (1, 2), (2, 2)];
@@ -26,24 +26,31 @@ fn main() -> std::io::Result<()> {
             }
         }
         let mut rates: Vec<Vec<f64>> = vec![Vec::new(); plans.len()];
+        let mut shares = vec![[0.0; 2]; plans.len()];
         for _ in 0..rounds {
-            for (plan, rates) in plans.iter().zip(&mut rates) {
-                rates.push(events as f64 / summarize(&text, plan)?.elapsed.as_secs_f64());
+            for ((plan, rates), shares) in plans.iter().zip(&mut rates).zip(&mut shares) {
+                let summed = summarize(&text, plan)?;
+                rates.push(events as f64 / summed.elapsed.as_secs_f64());
+                *shares = [summed.parsers, summed.summarizers].map(|side: SideTime| side.waiting_share());
             }
         }
-        let mut medians: Vec<(f64, &PipelinePlan)> = rates.iter_mut().map(|rates| median(rates)).zip(&plans).collect();
+        let medians = rates.iter_mut().map(|rates| median(rates));
+        let mut medians: Vec<(f64, &PipelinePlan, [f64; 2])> =
+            medians.zip(&plans).zip(shares).map(|((rate, plan), shares)| (rate, plan, shares)).collect();
         let alone = medians[0].0;
         println!("{name}: one thread {:.2} M events/s", alone / 1e6);
         medians.sort_by(|a, b| b.0.total_cmp(&a.0));
-        for (rate, plan) in medians.iter().take(12) {
+        for (rate, plan, [parsers, summarizers]) in medians.iter().take(12) {
             let queue = plan.queue.map_or("none", |kind| kind.name);
             println!(
-                "  {:.2} times: {queue} parsers={} summarizers={} batch={}: {:.2} M events/s",
+                "  {:.2} times: {queue} parsers={} summarizers={} batch={}: {:.2} M events/s, waiting {:.0} % and {:.0} %",
                 rate / alone,
                 plan.parsers,
                 plan.summarizers,
                 plan.batch,
-                rate / 1e6
+                rate / 1e6,
+                100.0 * parsers,
+                100.0 * summarizers,
             );
         }
     }

@@ -75,7 +75,9 @@ fn sentence(mut tally: Tally<'_>) -> String {
 /// At which combination each store is at its best, where all of them are the same work.
 fn best_values(study: &Study, parts: &[Grouped<'_>]) -> Vec<String> {
     let mut stores: Vec<&str> = Vec::new();
-    for cell in study.cells.iter().filter(|cell| !cell.baseline) {
+    // Baselines are there to compare with, unless there is nothing else.
+    let only_baselines = study.cells.iter().all(|cell| cell.baseline);
+    for cell in study.cells.iter().filter(|cell| only_baselines || !cell.baseline) {
         if !stores.contains(&cell.store.as_str()) {
             stores.push(&cell.store);
         }

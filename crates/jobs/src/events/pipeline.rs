@@ -80,13 +80,7 @@ fn alone(text: &EventText) -> Summed {
     let begin = Instant::now();
     let mut table = SummaryTable::default();
     for block in 0..text.blocks() {
-        text.parse(block, |event| {
-            let (month, customer) = Portion::of(event);
-            table.add(month);
-            if let Some(customer) = customer {
-                table.add(customer);
-            }
-        });
+        text.parse(block, |event| table.add(Portion::of(event)));
     }
     Summed {
         summaries: table.summaries().collect(),
@@ -165,9 +159,9 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 /// A parser's life: one block after the other, whichever is next.
 fn parse(text: &EventText, next: &AtomicUsize, mut feeds: Vec<Feed>, batch: usize) -> (Duration, Waited) {
     let begin = Instant::now();
+    let summarizers = feeds.len();
     let mut batches: Vec<Vec<Portion>> = feeds.iter().map(|_| Vec::with_capacity(batch)).collect();
-    let mut hand_over = |portion: Portion| {
-        let writer = portion.subject().writer(feeds.len());
+    let mut hand_over = |writer: usize, portion: Portion| {
         let portions = &mut batches[writer];
         portions.push(portion);
         if portions.len() >= batch {
@@ -181,10 +175,16 @@ fn parse(text: &EventText, next: &AtomicUsize, mut feeds: Vec<Feed>, batch: usiz
             break;
         }
         text.parse(block, |event| {
-            let (month, customer) = Portion::of(event);
-            hand_over(month);
-            if let Some(customer) = customer {
-                hand_over(customer);
+            let portion = Portion::of(event);
+            let [month, customer] =
+                [portion.month(), portion.customer()].map(|subject| subject.map(|it| it.writer(summarizers)));
+            match (month, customer) {
+                (Some(month), Some(customer)) if month != customer => {
+                    hand_over(month, portion.of_month());
+                    hand_over(customer, portion.of_customer());
+                }
+                (Some(writer), _) | (None, Some(writer)) => hand_over(writer, portion),
+                (None, None) => {}
             }
         });
     }

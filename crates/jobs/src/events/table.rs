@@ -77,10 +77,20 @@ pub struct SummaryTable {
 }
 
 impl SummaryTable {
-    /// Adds an event's portion.
+    /// Adds an event's portion to the counters it goes to.
     #[inline]
     pub fn add(&mut self, portion: Portion) {
-        let sums = self.rows.entry(portion.subject()).or_default();
+        if let Some(month) = portion.month() {
+            self.tally(month, portion);
+        }
+        if let Some(customer) = portion.customer() {
+            self.tally(customer, portion);
+        }
+    }
+
+    #[inline]
+    fn tally(&mut self, subject: CounterOwner, portion: Portion) {
+        let sums = self.rows.entry(subject).or_default();
         sums.events += 1;
         if let Some(quantity) = portion.quantity() {
             sums.quantity += u64::from(quantity);

@@ -29,11 +29,7 @@ impl Truth {
         text.check(|event| {
             events += 1;
             additions += event.fan_out();
-            let (month, customer) = Portion::of(event);
-            table.add(month);
-            if let Some(customer) = customer {
-                table.add(customer);
-            }
+            table.add(Portion::of(event));
         })?;
         let mut counters: Vec<EventSummary> = table.summaries().collect();
         counters.sort_by_cached_key(key);

@@ -8,11 +8,11 @@ use data::events::OrderEvent;
 /// The portion of customer `number`.
 fn portion(number: u64) -> Portion {
     let event = OrderEvent { customer: Some(number), month: 199_701, quantity: Some(1), cents: None };
-    Portion::of(event).1.unwrap_or_default()
+    Portion::of(event).of_customer()
 }
 
 fn number(portion: Portion) -> u64 {
-    portion.subject().parts().0
+    portion.customer().unwrap().parts().0
 }
 
 /// Parsers put in portions with consecutive numbers in batches; the summarizer rests now and then, so that the queue is full at times.
