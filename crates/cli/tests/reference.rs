@@ -96,6 +96,9 @@ fn reference() -> String {
     }
     out.push_str("## Jobs\n\n");
     fenced(&mut out, &said(&["jobs"]));
+    for job in ::jobs::all() {
+        fenced(&mut out, &said(&["jobs", job.name]));
+    }
     stores(&mut out);
     reasons(&mut out);
     out

@@ -16,6 +16,7 @@ fn registered() -> Vec<&'static str> {
 fn every_store_is_listed_within_80_columns() {
     let ran = Desk::new().kvtrial("stores");
     assert_eq!(ran.status, 0, "{}", ran.said());
+    assert!(ran.stdout.lines().count() <= 60, "{}", ran.stdout);
     for info in stores::all() {
         // Twins share a row, as `redis[-unix]`.
         let twins = format!("{}[", info.family);
@@ -26,6 +27,32 @@ fn every_store_is_listed_within_80_columns() {
     for line in ran.stdout.lines() {
         assert!(line.chars().count() <= 80, "{line:?}");
     }
+}
+
+#[test]
+fn a_store_by_its_name_shows_every_option_with_its_meaning_its_licence_and_its_limits_and_so_does_the_long_list() {
+    let desk = Desk::new();
+    let ran = desk.kvtrial("stores redis ram");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let long = desk.kvtrial("stores --long");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for name in ["redis", "ram"] {
+        let info = stores::find(name).unwrap();
+        for option in info.options {
+            for said in [&ran.stdout, &long.stdout] {
+                assert!(words(said).contains(&words(option.help)), "{name}, {}: {said}", option.name);
+            }
+        }
+        assert!(words(&ran.stdout).contains(info.licence), "{}", ran.stdout);
+    }
+    assert!(
+        !ran.stdout.contains("memcached") && ran.stdout.lines().all(|line| line.chars().count() <= 80),
+        "{}",
+        ran.stdout
+    );
+    let unknown = desk.kvtrial("stores rediss");
+    assert_eq!(unknown.status, 2, "{}", unknown.said());
+    assert!(unknown.stderr.contains("Did you mean redis?"), "{}", unknown.said());
 }
 
 #[test]

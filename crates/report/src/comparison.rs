@@ -160,7 +160,7 @@ fn legend(comparison: &Comparison, colour: Colour) -> String {
         1 => String::new(),
         n => format!(", corrected for {n} comparisons (Holm)"),
     };
-    let p = format!("p: chance alone would show such a difference this often (permutation test{corrected})");
+    let p = format!("p: chance alone would show such a difference this often (Welch's test on logarithms{corrected})");
     let detectable = "smallest detectable: a difference of this size would have been found 9 times in 10";
     let mut text = String::from("\n");
     for line in [intervals.as_str(), &p, detectable] {

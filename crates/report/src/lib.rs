@@ -5,7 +5,7 @@
 //! at the clock, to say how long is left), what follows from a study's numbers (crate `analysis`), the study directory (crate
 //! `archive`), the page (crate `page`), knowledge of a particular store or job.
 //!
-//! * [`study_table`] and [`stores_table`] draw tables that fit 80 columns; [`sweep_table`] shows a study of many combinations at a
+//! * [`study_table`], [`stores_list`] and [`stores_table`] draw tables that fit 80 columns; [`sweep_table`] shows a study of many combinations at a
 //!   glance; [`tune_text`] and [`rate_search`] what a search found.
 //! * [`comparison_text`], [`comparison_markdown`] and [`comparison_junit`] say what `analysis::compare` found.
 //! * [`study_markdown`], [`study_openmetrics`] and [`study_junit`] are for other programs.
@@ -30,6 +30,7 @@ mod rate_search;
 mod reasons;
 mod sets;
 mod spark;
+mod stores_list;
 mod stores_table;
 mod study_table;
 mod tune;
@@ -40,6 +41,7 @@ pub use layout::{Colour, fit_terminal};
 pub use pivot::sweep_table;
 pub use progress::{Moment, ProgressView};
 pub use rate_search::rate_search;
-pub use stores_table::{Presence, StoreRow, stores_table};
+pub use stores_list::stores_list;
+pub use stores_table::{Presence, StoreRow, operations_of, stores_table};
 pub use study_table::study_table;
 pub use tune::tune_text;

@@ -1,4 +1,4 @@
-//! The stores of this build as `kvtrial stores` lists them.
+//! The stores of this build as `kvtrial stores --long` and `kvtrial stores NAME` show them, with all that is to be known of each.
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use serde::Serialize;
@@ -36,6 +36,8 @@ pub struct StoreRow {
     pub durabilities: Vec<String>,
     /// Options its spec may carry, `name=default`.
     pub options: Vec<String>,
+    /// What each of them means.
+    pub options_mean: Vec<String>,
     /// Operations it has itself; `None` when that is known only once the store is open.
     pub native: Option<Vec<String>>,
     /// Longest key; `None` when known only once the store is open.
@@ -50,6 +52,14 @@ pub struct StoreRow {
     pub licence: String,
 }
 
+/// Classes in the order in which they are shown, with their headings.
+pub(crate) const CLASSES: [(&str, &str); 4] = [
+    ("baseline", "Baselines: what client and job cost without a store"),
+    ("embedded", "Embedded: libraries in this process"),
+    ("network", "Network: a server each, or several by nodes="),
+    ("distributed", "Distributed: several servers each"),
+];
+
 const COLUMNS: [Column; 5] = [
     Column { title: "STORE", side: Side::Left, gap: 3 },
     Column { title: "FOUND", side: Side::Left, gap: 2 },
@@ -60,29 +70,19 @@ const COLUMNS: [Column; 5] = [
 const FOUND: usize = 1;
 const WITHOUT_LIMITS: usize = 3;
 
-/// A table of at most 80 columns, by class: what is found with its version, and for the others what to do to have it.
-pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
+/// A table of at most 80 columns, by class: what is found with its version, and for the others what to do to have it; below each its
+/// options, with what they mean, its operations, its licence.
+///
+/// `known` are the operations that stores may have ([`operations_of`] all): those a store lacks are named.
+pub fn stores_table(stores: &[StoreRow], known: &[&str], colour: Colour) -> String {
     let limits = stores.iter().any(|store| store.max_key_bytes.or(store.max_value_bytes).is_some());
     let columns = &COLUMNS[..if limits { COLUMNS.len() } else { WITHOUT_LIMITS }];
     let folded = fold_twins(stores);
     let rows: Vec<Row> = folded.iter().map(row).collect();
     let spare: &[usize] = if limits { &[4, 3] } else { &[] };
     let table = Table::fit_without(columns, FOUND, spare, rows.iter());
-    // Operations any of the stores has.
-    let known: Vec<&str> =
-        stores.iter().filter_map(|store| store.native.as_ref()).flatten().fold(Vec::new(), |mut known, name| {
-            if !known.contains(&name.as_str()) {
-                known.push(name);
-            }
-            known
-        });
     let mut text = table.titles(colour);
-    for (class, title) in [
-        ("baseline", "Baselines: what client and job cost without a store"),
-        ("embedded", "Embedded: libraries in this process"),
-        ("network", "Network: one server each"),
-        ("distributed", "Distributed: several servers each"),
-    ] {
+    for (class, title) in CLASSES {
         let of_class: Vec<(&StoreRow, &Row)> =
             folded.iter().map(|listed| listed.store).zip(&rows).filter(|(store, _)| store.class == class).collect();
         if of_class.is_empty() {
@@ -92,7 +92,7 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
         text += &paragraph(title, 1, 3, Style::Bold, colour);
         for (store, row) in of_class {
             text += &table.row(row, colour);
-            text += &notes(store, &known, colour);
+            text += &notes(store, known, colour);
         }
     }
     let found = stores.iter().filter(|store| matches!(store.presence, Presence::Found(_))).count();
@@ -112,16 +112,27 @@ pub fn stores_table(stores: &[StoreRow], colour: Colour) -> String {
     text
 }
 
+/// Operations any of these stores has.
+pub fn operations_of(stores: &[StoreRow]) -> Vec<&str> {
+    let mut known = Vec::new();
+    for name in stores.iter().filter_map(|store| store.native.as_ref()).flatten() {
+        if !known.contains(&name.as_str()) {
+            known.push(name.as_str());
+        }
+    }
+    known
+}
+
 /// What has a row.
-struct Listed<'a> {
-    store: &'a StoreRow,
+pub(crate) struct Listed<'a> {
+    pub store: &'a StoreRow,
     /// The same store over a unix socket, where `store` is reached over TCP.
     unix: Option<&'a StoreRow>,
 }
 
 impl Listed<'_> {
     /// `redis[-unix]`: two names in one where the one begins with the other.
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         let name = &self.store.name;
         match self.unix.map(|unix| (unix, unix.name.strip_prefix(name))) {
             None => name.clone(),
@@ -130,14 +141,14 @@ impl Listed<'_> {
         }
     }
 
-    fn explained(&self) -> Option<String> {
+    pub fn explained(&self) -> Option<String> {
         let unix = self.unix?;
         Some(format!(" {}: {} over TCP, {} over a unix socket.", self.name(), self.store.name, unix.name))
     }
 }
 
 /// Two stores that differ only in how they are reached share a row.
-fn fold_twins(stores: &[StoreRow]) -> Vec<Listed<'_>> {
+pub(crate) fn fold_twins(stores: &[StoreRow]) -> Vec<Listed<'_>> {
     let twins = |tcp: &StoreRow, unix: &StoreRow| {
         let over_tcp = StoreRow {
             name: tcp.name.clone(),
@@ -183,6 +194,7 @@ fn operations(native: &[String], known: &[&str]) -> String {
 fn notes(store: &StoreRow, known: &[&str], colour: Colour) -> String {
     let mut text = String::new();
     let mut note = |line: String| text += &paragraph(&line, 5, 7, Style::Plain, colour);
+    note(store.summary.clone());
     match &store.presence {
         Presence::Found(_) => {}
         Presence::NotFound(looked_for) => {
@@ -192,8 +204,8 @@ fn notes(store: &StoreRow, known: &[&str], colour: Colour) -> String {
             note(format!("→ build kvtrial with --features {feature}, then {}", store.install));
         }
     }
-    if !store.options.is_empty() {
-        note(format!("options {}", store.options.join(", ")));
+    for (option, meaning) in store.options.iter().zip(&store.options_mean) {
+        note(format!("{option}: {meaning}"));
     }
     if store.open_to_all {
         note("over TCP any user of this machine can connect: it asks for no password".into());

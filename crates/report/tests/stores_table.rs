@@ -5,7 +5,7 @@
 mod golden_file;
 
 use golden_file::golden;
-use report::{Colour, Presence, StoreRow, stores_table};
+use report::{Colour, Presence, StoreRow, operations_of, stores_list};
 use study::Transport;
 use unicode_width::UnicodeWidthStr;
 
@@ -19,6 +19,7 @@ fn store(name: &str, class: &str, presence: Presence) -> StoreRow {
         presence,
         durabilities: vec!["none".into()],
         options: Vec::new(),
+        options_mean: Vec::new(),
         native: None,
         max_key_bytes: Some(512),
         max_value_bytes: Some(1 << 30),
@@ -34,6 +35,10 @@ fn found(product: &str) -> Presence {
 
 fn levels(names: &str) -> Vec<String> {
     names.split(' ').map(String::from).collect()
+}
+
+fn stores_table(rows: &[StoreRow]) -> String {
+    report::stores_table(rows, &operations_of(rows), Colour::Never)
 }
 
 fn all() -> Vec<StoreRow> {
@@ -59,6 +64,7 @@ fn all() -> Vec<StoreRow> {
         StoreRow {
             durabilities: levels("os second commit"),
             options: vec!["engine=innodb".into(), "layout=blob".into()],
+            options_mean: vec!["where rows are kept".into(), "how records are laid out".into()],
             max_key_bytes: Some(767),
             ..store("mysql-unix", "network", found("mariadbd Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu"))
         },
@@ -71,7 +77,17 @@ fn all() -> Vec<StoreRow> {
 
 #[test]
 fn what_is_found_and_how_to_get_the_rest_fits_eighty_columns() {
-    golden("stores.txt", &stores_table(&all(), Colour::Never));
+    golden("stores.txt", &stores_table(&all()));
+}
+
+#[test]
+fn the_short_list_has_a_line_per_store() {
+    let list = stores_list(&all(), Colour::Never);
+    golden("stores_list.txt", &list);
+    assert!(
+        all().iter().all(|row| list.lines().filter(|line| line.trim_start().starts_with(&row.name)).count() == 1),
+        "{list}"
+    );
 }
 
 #[test]
@@ -79,10 +95,10 @@ fn a_server_that_asks_for_no_password_says_so_in_the_list_though_its_socket_is_p
     let tcp = StoreRow { open_to_all: true, ..store("memcached", "network", found("memcached 1.6.18")) };
     let unix =
         StoreRow { name: "memcached-unix".into(), transport: Some(Transport::Unix), open_to_all: false, ..tcp.clone() };
-    let table = stores_table(&[tcp, unix], Colour::Never);
+    let table = stores_table(&[tcp, unix]);
     assert!(table.contains(" memcached[-unix] "), "{table}");
     assert!(table.contains("over TCP any user of this machine can connect: it asks for no password"), "{table}");
-    let redis = stores_table(&[store("redis", "network", found("Redis 7.0.15"))], Colour::Never);
+    let redis = stores_table(&[store("redis", "network", found("Redis 7.0.15"))]);
     assert!(!redis.contains("password"), "{redis}");
 }
 
@@ -95,14 +111,14 @@ fn a_store_reached_in_two_ways_is_listed_once() {
         ..store(name, "network", found("Redis 7.0.15"))
     };
     let tcp = || twin("redis", Transport::Tcp);
-    let table = stores_table(&[tcp(), twin("redis-unix", Transport::Unix)], Colour::Never);
+    let table = stores_table(&[tcp(), twin("redis-unix", Transport::Unix)]);
     assert!(table.contains(" redis[-unix] ") && table.contains("2 of 2 found"), "{table}");
     let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("redis[-unix]: redis over TCP, redis-unix over a unix socket."), "{table}");
     // By what the stores say, whatever their names are.
-    let table = stores_table(&[tcp(), twin("redis-socket", Transport::Unix)], Colour::Never);
+    let table = stores_table(&[tcp(), twin("redis-socket", Transport::Unix)]);
     assert!(table.contains(" redis[-socket] "), "{table}");
-    let table = stores_table(&[tcp(), twin("local-redis", Transport::Unix)], Colour::Never);
+    let table = stores_table(&[tcp(), twin("local-redis", Transport::Unix)]);
     assert!(table.contains(" redis, local-redis "), "{table}");
     let other = StoreRow { durabilities: levels("none commit"), ..twin("redis-unix", Transport::Unix) };
     for different in [
@@ -110,7 +126,7 @@ fn a_store_reached_in_two_ways_is_listed_once() {
         StoreRow { family: "valkey".into(), ..twin("redis-unix", Transport::Unix) },
         twin("redis-unix", Transport::Tcp),
     ] {
-        let table = stores_table(&[tcp(), different], Colour::Never);
+        let table = stores_table(&[tcp(), different]);
         assert!(table.contains(" redis ") && table.contains(" redis-unix ") && !table.contains('['), "{table}");
     }
 }
@@ -118,7 +134,7 @@ fn a_store_reached_in_two_ways_is_listed_once() {
 #[test]
 fn limits_nobody_knows_have_no_column() {
     let unknown = |row: StoreRow| StoreRow { max_key_bytes: None, max_value_bytes: None, ..row };
-    let table = stores_table(&all().into_iter().map(unknown).collect::<Vec<_>>(), Colour::Never);
+    let table = stores_table(&all().into_iter().map(unknown).collect::<Vec<_>>());
     assert!(!table.contains("KEY") && table.lines().all(|line| line.width() <= 80), "{table}");
     assert!(table.contains("redis-unix    Redis 7.0.15"), "{table}");
 }

@@ -1,4 +1,4 @@
-//! `kvtrial jobs`: every job with its input and parameters.
+//! `kvtrial jobs`: every job in a line; by name, with its input and parameters.
 
 use super::target;
 use crate::args::JobsArguments;
@@ -12,37 +12,49 @@ pub fn jobs(arguments: &JobsArguments) -> Result<u8, CommandFailure> {
         Some(name) => vec![target::job(name)?],
         None => ::jobs::all().collect(),
     };
-    let text = if arguments.json { json(&listed) } else { text(&listed) };
+    let text = match arguments {
+        JobsArguments { json: true, .. } => json(&listed),
+        JobsArguments { job: None, .. } => lines(&listed),
+        JobsArguments { job: Some(_), .. } => text(&listed),
+    };
     print(&text)?;
     Ok(failure::GOOD)
+}
+
+/// A line per job, longer ones folded below their own beginning.
+fn lines(listed: &[&JobInfo]) -> String {
+    let mut text: String = listed.iter().map(|job| wrapped(&format!("{:7} {}", job.name, job.summary), 0, 8)).collect();
+    text +=
+        "\nkvtrial jobs NAME shows a job's input, parameters and presets; kvtrial jobs\nFILE.lua those of a script.\n";
+    text
 }
 
 fn text(listed: &[&JobInfo]) -> String {
     let mut text = String::new();
     for job in listed {
-        text += &wrapped(&format!("{}: {}", job.name, job.summary), 0);
-        text += &wrapped(&format!("input: {}", job.input), 2);
+        text += &wrapped(&format!("{}: {}", job.name, job.summary), 0, 2);
+        text += &wrapped(&format!("input: {}", job.input), 2, 4);
         for param in job.params {
             let line = format!("--set {}={}   {} ({})", param.name, param.default, param.help, param.values);
-            text += &wrapped(&line, 4);
+            text += &wrapped(&line, 4, 6);
         }
         for preset in job.presets {
-            text += &wrapped(&format!("--preset {}   {} ({})", preset.name, preset.about, preset.source), 4);
+            text += &wrapped(&format!("--preset {}   {} ({})", preset.name, preset.about, preset.source), 4, 6);
         }
         text += "\n";
     }
     text
 }
 
-/// Words of a line within 80 columns, continuation lines indented two more.
-fn wrapped(line: &str, indent: usize) -> String {
+/// Words of a line within 80 columns, continuation lines indented by their own.
+fn wrapped(line: &str, indent: usize, further: usize) -> String {
     let mut text = " ".repeat(indent);
     let mut column = indent;
     for word in line.split_inclusive(' ') {
-        if column + word.trim_end().chars().count() > 80 && column > indent + 2 {
+        if column + word.trim_end().chars().count() > 80 && column > further {
             text.truncate(text.trim_end().len());
-            text += &format!("\n{}", " ".repeat(indent + 2));
-            column = indent + 2;
+            text += &format!("\n{}", " ".repeat(further));
+            column = further;
         }
         text += word;
         column += word.chars().count();
@@ -78,14 +90,17 @@ fn json(listed: &[&JobInfo]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{json, text};
+    use super::{json, lines, text};
 
     #[test]
     fn every_job_is_listed_within_eighty_columns_and_as_json() {
         let all: Vec<_> = ::jobs::all().collect();
+        let short = lines(&all);
+        assert!(all.iter().all(|job| short.lines().any(|line| line.starts_with(job.name))), "{short}");
+        assert!(short.lines().count() <= 2 * all.len() + 3, "{short}");
         let text = text(&all);
         assert!(text.starts_with("fans: ") && text.contains("\nycsb: "), "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.lines().chain(short.lines()).all(|line| line.chars().count() <= 80), "{text}");
         assert!(json(&all).contains("\"policy\""));
     }
 }

@@ -1,6 +1,7 @@
-//! `kvtrial stores`: every store, found or not, with what it does and takes.
+//! `kvtrial stores`: every store, found or not; by name, with what it does and takes.
 
-use crate::args::ListArguments;
+use super::target;
+use crate::args::StoresArguments;
 use crate::failure::{self, CommandFailure};
 use crate::terminal::{colour, print};
 use report::{Presence, StoreRow};
@@ -8,13 +9,19 @@ use store::{Availability, OptionInfo, StoreInfo};
 use study::Spec;
 
 /// Prints the list.
-pub fn stores(arguments: &ListArguments) -> Result<u8, CommandFailure> {
-    let rows: Vec<StoreRow> = ::stores::all().map(row).collect();
-    if arguments.json {
-        print(&archive::json(&rows)?)?;
-    } else {
-        print(&report::stores_table(&rows, colour()))?;
+pub fn stores(arguments: &StoresArguments) -> Result<u8, CommandFailure> {
+    for name in &arguments.names {
+        target::adapter(name)?;
     }
+    let rows: Vec<StoreRow> = ::stores::all().map(row).collect();
+    let is_named = |row: &&StoreRow| arguments.names.is_empty() || arguments.names.contains(&row.name);
+    let shown: Vec<StoreRow> = rows.iter().filter(is_named).cloned().collect();
+    let text = match arguments {
+        StoresArguments { json: true, .. } => archive::json(&shown)?,
+        StoresArguments { long: false, names, .. } if names.is_empty() => report::stores_list(&shown, colour()),
+        _ => report::stores_table(&shown, &report::operations_of(&rows), colour()),
+    };
+    print(&text)?;
     Ok(failure::GOOD)
 }
 
@@ -33,6 +40,7 @@ fn row(info: &StoreInfo) -> StoreRow {
         },
         durabilities: info.levels_found().iter().map(|level| level.name().into()).collect(),
         options: info.options.iter().map(option).collect(),
+        options_mean: info.options.iter().map(|option| option.help.to_owned()).collect(),
         native: Some(declared.native.kinds().map(|kind| kind.name().into()).collect()),
         max_key_bytes: u64::try_from(declared.max_key_bytes).ok(),
         max_value_bytes: u64::try_from(declared.max_value_bytes).ok(),

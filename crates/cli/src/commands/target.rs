@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 use store::{Availability, Class, StoreInfo};
 use study::{Address, Authority, Spec, Target};
 
+/// The adapter of that name.
+pub fn adapter(name: &str) -> Result<&'static StoreInfo, CommandFailure> {
+    stores::find(name).ok_or_else(|| {
+        let known: Vec<&str> = stores::all().map(|info| info.name).collect();
+        let meant = study::did_you_mean(name, known.iter().copied());
+        CommandFailure::usage(format!("there is no store '{name}'.{meant} There are: {}", known.join(", ")))
+    })
+}
+
 /// The adapter a spec names, if it can be had on this machine.
 pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, CommandFailure> {
-    let Some(info) = stores::find(&spec.name) else {
-        let known: Vec<&str> = stores::all().map(|info| info.name).collect();
-        let meant = study::did_you_mean(&spec.name, known.iter().copied());
-        return Err(CommandFailure::usage(format!(
-            "there is no store '{}'.{meant} There are: {}",
-            spec.name,
-            known.join(", ")
-        )));
-    };
+    let info = adapter(&spec.name)?;
     info.check_options(spec)?;
     if spec.options.contains_key("lib") {
         return Ok(info); // the system's library need not be there; opening says what is wrong with this one
