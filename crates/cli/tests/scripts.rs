@@ -45,6 +45,26 @@ fn fans_as_a_script_has_the_digest_of_the_job() {
 }
 
 #[test]
+fn fans_as_a_script_has_the_preset_of_the_job_and_its_digest() {
+    let preset = "--preset 2009 --scale 0.05 --repeats 1 --no-baselines";
+    let desk = Desk::new();
+    let file = example(&desk, "fans");
+    let ran = desk.run(&format!("{file} {preset} -s lmdb"));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    assert!(ran.stderr.contains("500 profiles instead of 10000"), "{}", ran.said());
+    let record = &ran.study.as_ref().unwrap()["preset"];
+    assert_eq!((&record["name"], &record["originals"][0]["value"]), (&"2009".into(), &5.0.into()));
+    let job = Desk::new().run(&format!("fans {preset} -s lmdb"));
+    assert_eq!(ran.digest("lmdb"), job.digest("lmdb"));
+
+    let listed = desk.kvtrial(&format!("jobs {file}"));
+    assert!(listed.stdout.contains("--preset 2009"), "{}", listed.said());
+    desk.file("own.lua", "kv.like('fan')\nfunction run(client) end\n");
+    let refused = desk.kvtrial("jobs own.lua");
+    assert!(refused.status == 2 && refused.stderr.contains("there is no job 'fan'"), "{}", refused.said());
+}
+
+#[test]
 fn a_script_that_cannot_be_read_starts_nothing() {
     let desk = Desk::new();
     desk.file("bad.lua", "function run(client)\n  kv.get(\nend\n");
