@@ -154,8 +154,66 @@ fn a_script_is_varied_searched_asked_and_compared_like_any_job() {
     let rate = desk.kvtrial("run turn.lua -s lmdb --find-rate mean<20ms --set seconds=1 --repeats 1 --out rate");
     assert!(rate.status == 0 || rate.status == 1, "{}", rate.said());
     assert!(rate.stdout.contains("lmdb keeps mean<20ms"), "{}", rate.said());
+    assert!(rate.stdout.contains("units per second"), "{}", rate.said());
+    let study: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(desk.path().join("rate/study.json")).unwrap()).unwrap();
+    let search = &study["rate_search"][0];
+    assert_eq!(search["counts"], "units");
+    let points = search["points"].as_array().unwrap();
+    for kept in points.iter().filter(|point| point["within"] == point["n"]) {
+        let (offered, answered) = (&kept["offered_ops_per_s"], &kept["achieved_ops_per_s"]);
+        let share = answered.as_f64().unwrap() / offered.as_f64().unwrap();
+        assert!((0.5..1.5).contains(&share), "{answered} units answered of {offered} offered");
+    }
     let tuned = desk.kvtrial(&format!("tune {file} -s lmdb --budget 5s --vary visits=2,3 --only --out tuned"));
     assert_eq!(tuned.status, 0, "{}", tuned.said());
+}
+
+#[test]
+fn units_and_operations_per_second_stand_side_by_side() {
+    let desk = Desk::new();
+    desk.file("four.lua", "return { run = function(ctx) for i = 1, 4 do kv.put('k' .. ctx.thread .. i, 'v') end end }");
+    let ran = desk.run(&once("four.lua", "lmdb", &["--set units=500 --clients 2"]));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let titles = ran.stdout.lines().find(|line| line.contains("STORE")).unwrap();
+    assert!(titles.contains("OP/S") && titles.contains("UNITS/S"), "{}", ran.said());
+    let cell = ran.only();
+    let per_second = |field: &str| cell[field]["value"].as_f64().unwrap();
+    assert!((per_second("ops_per_s") / per_second("units_per_s") - 4.0).abs() < 0.01, "{cell}");
+    let csv = std::fs::read_to_string(desk.path().join("out/cells.csv")).unwrap();
+    assert!(csv.lines().next().unwrap().ends_with("units_per_s,units_per_s_low,units_per_s_high"), "{csv}");
+    let page = std::fs::read_to_string(desk.path().join("out/report.html")).unwrap();
+    assert!(page.contains("units: "));
+    // Once per client is no rate.
+    let desk = Desk::new();
+    desk.file("plain.lua", "function run(client) kv.put('k' .. client.number, 'v') end");
+    let ran = desk.run(&once("plain.lua", "lmdb", &[]));
+    assert!(!ran.stdout.contains("UNITS/S"), "{}", ran.said());
+}
+
+/// Its five workloads are not ours to keep: `KVTRIAL_KEYBENCH=DIR` names the directory they are in.
+#[test]
+fn the_published_workloads_of_keybench_run_unchanged_on_every_store_that_scans() {
+    let Ok(directory) = std::env::var("KVTRIAL_KEYBENCH") else {
+        eprintln!("left out: KVTRIAL_KEYBENCH does not name the directory workloads of keybench");
+        return;
+    };
+    for name in ["mixed", "cart", "scan", "batch", "valsize"] {
+        let desk = Desk::new();
+        let file = format!("{directory}/{name}.lua");
+        let set = "--set units=1000 --set users=50 --set items=400 --set batch=8 --repeats 1 --clients 4";
+        let stores = ["lmdb", "sqlite", "redb", "postgres"];
+        let ran = desk.run(&format!("{file} {} {set}", common::named(&stores)));
+        assert_eq!(ran.status, 0, "{name}: {}", ran.said());
+        for cell in ran.cells() {
+            assert_eq!(cell["answer"]["facts"]["units"], 1000, "{name} on {}", cell["store"]);
+        }
+        let refused = Desk::new().run(&format!("{file} -s redis-unix {set} --no-baselines"));
+        match name {
+            "batch" => assert_eq!(refused.status, 0, "{}", refused.said()),
+            _ => assert!(refused.said().contains("this store has no scans"), "{name}: {}", refused.said()),
+        }
+    }
 }
 
 #[test]

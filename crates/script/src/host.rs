@@ -129,10 +129,9 @@ fn facts(lua: &Lua, host: &Table, known: &Known) -> mlua::Result<()> {
     host.set("data", if params.is_none() { Some(String::new()) } else { data.clone() })?;
     host.set("seed", (*seed % (1 << 31)) as f64)?;
     host.set("lax", capabilities.keeps == store::Keeps::Nothing)?;
-    let number = |name: &str| params.as_ref().and_then(|params| params.get(name)?.parse::<f64>().ok()).unwrap_or(0.0);
-    let seconds = number("seconds");
-    host.set("again", seconds > 0.0)?;
-    host.set("units", if seconds > 0.0 { f64::INFINITY } else { number("units") })?;
+    let lasts = known.surroundings.lasts();
+    host.set("again", lasts)?;
+    host.set("units", if lasts { f64::INFINITY } else { known.surroundings.number("units") })?;
     let context = lua.create_table()?;
     for (name, value) in params.iter().flatten() {
         context.set(name.as_str(), value.as_str())?;

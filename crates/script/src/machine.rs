@@ -57,6 +57,18 @@ pub(crate) struct Surroundings {
     pub(crate) capabilities: Capabilities,
 }
 
+impl Surroundings {
+    /// Whether timed phases last a time that was set, their functions called again and again.
+    pub(crate) fn lasts(&self) -> bool {
+        self.number("seconds") > 0.0
+    }
+
+    /// A parameter as a number; 0 where it is none.
+    pub(crate) fn number(&self, name: &str) -> f64 {
+        self.params.as_ref().and_then(|params| params.get(name)?.parse().ok()).unwrap_or(0.0)
+    }
+}
+
 /// The state.
 pub(crate) struct Machine {
     lua: Lua,
