@@ -64,6 +64,70 @@ fn fans_as_a_script_has_the_preset_of_the_job_and_its_digest() {
     assert!(refused.status == 2 && refused.stderr.contains("there is no job 'fan'"), "{}", refused.said());
 }
 
+/// Written from `docs/scripts.md` alone, by somebody who had seen nothing else.
+const RANKS: &str = "
+-- A leaderboard with ties, from games as they are played.
+local players = kv.param('players', 500, 'players')
+local games = kv.param('games', 20, 'games each of them plays')
+
+function load(client)
+  for number = client.number, players, client.count do
+    kv.put(('score:%05d'):format(number), '0')
+  end
+end
+
+function run(client)
+  for number = client.number, players, client.count do
+    local key = ('score:%05d'):format(number)
+    for game = 1, games do
+      local points = (number * 31 + game * 17) % 11          -- the same on every store, and often the same for two players
+      kv.put(key, ('%d'):format(tonumber(kv.get(key)) + points))
+    end
+  end
+end
+
+function answer()
+  local board = {}
+  for key in kv.keys() do
+    table.insert(board, { key = key, score = tonumber(kv.get(key)) })
+  end
+  table.sort(board, function(a, b)
+    if a.score ~= b.score then return a.score > b.score end
+    return a.key < b.key
+  end)
+  kv.expect(#board == players, 'a player is missing')
+  local rank, before
+  for place, entry in ipairs(board) do
+    if entry.score ~= before then rank, before = place, entry.score end  -- who has the same score has the same rank
+    kv.say(rank, entry.key, entry.score)
+  end
+end
+";
+
+#[test]
+fn a_leaderboard_with_ties_has_one_digest_on_four_kinds_of_stores_and_catches_a_liar() {
+    let desk = Desk::new();
+    desk.file("ranks.lua", RANKS);
+    let stores = ["lmdb", "redis-unix", "postgres", "redis-cluster"];
+    let set = "--set players=60 --set games=5 --repeats 1 --clients 4";
+    let ran = desk.run(&format!("ranks.lua {} {set}", common::named(&stores)));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    for store in stores {
+        assert!(ran.digest(store).starts_with("sha256:"), "{store}: {}", ran.said());
+        assert_eq!(ran.digest(store), ran.digest("ram"), "{store}");
+    }
+
+    let desk = Desk::new();
+    desk.file("ranks.lua", RANKS);
+    let lost = Rule::new(Lie::DropsPut, Target::Puts, When::Nth(200));
+    let server = LyingServer::start(Protocol::Resp, vec![lost]).unwrap();
+    let store = format!("redis://127.0.0.1:{}", server.port());
+    let ran = desk.run(&once("ranks.lua", &store, &["--set players=60 --set games=5 --clients 4 --deadline 2s"]));
+    assert_eq!(ran.verdict(), "void", "{}", ran.said());
+    let key = String::from_utf8_lossy(&server.told()[0].key).into_owned();
+    assert!(ran.only()["verdict"].to_string().contains(&key), "{key}: {}", ran.only()["verdict"]);
+}
+
 #[test]
 fn a_script_that_cannot_be_read_starts_nothing() {
     let desk = Desk::new();
