@@ -1,5 +1,7 @@
 -- Which pages are liked together: the job of 2009, as in 'kvtrial run fans'; its answer has the same digest.
 
+kv.like('fans') -- its presets: 'kvtrial run fans.lua --preset 2009'
+
 local profiles = kv.lines(kv.data or 'debian-10k')
 
 -- Reads 'name<tab>page page page'; a page counts once per profile.

@@ -15,6 +15,8 @@ pub enum Metric {
     OpsPerS,
     /// Records written or read per second, where an operation carries several: a batch of documents.
     RecordsPerS,
+    /// Units of work per second, where a job counts units of several operations: calls of a script's `run`.
+    UnitsPerS,
     /// Median response time.
     P50,
     /// 99th percentile of response time.
@@ -55,10 +57,11 @@ pub enum Unit {
 
 impl Metric {
     /// All metrics, in the order they are reported.
-    pub const ALL: [Metric; 10] = [
+    pub const ALL: [Metric; 11] = [
         Metric::Makespan,
         Metric::OpsPerS,
         Metric::RecordsPerS,
+        Metric::UnitsPerS,
         Metric::P50,
         Metric::P99,
         Metric::P999,
@@ -88,6 +91,7 @@ impl Metric {
             Metric::Makespan => "makespan",
             Metric::OpsPerS => "ops_per_s",
             Metric::RecordsPerS => "records_per_s",
+            Metric::UnitsPerS => "units_per_s",
             Metric::P50 => "p50",
             Metric::P99 => "p99",
             Metric::P999 => "p99.9",
@@ -104,6 +108,7 @@ impl Metric {
             Metric::Makespan => "makespan_s",
             Metric::OpsPerS => "ops_per_s",
             Metric::RecordsPerS => "records_per_s",
+            Metric::UnitsPerS => "units_per_s",
             Metric::P50 => "p50_ns",
             Metric::P99 => "p99_ns",
             Metric::P999 => "p99_9_ns",
@@ -118,7 +123,7 @@ impl Metric {
     pub fn unit(self) -> Unit {
         match self {
             Metric::Makespan | Metric::ClientCpu | Metric::ServerCpu => Unit::Seconds,
-            Metric::OpsPerS | Metric::RecordsPerS => Unit::PerSecond,
+            Metric::OpsPerS | Metric::RecordsPerS | Metric::UnitsPerS => Unit::PerSecond,
             Metric::P50 | Metric::P99 | Metric::P999 => Unit::Nanoseconds,
             Metric::ServerRss | Metric::Disk => Unit::Bytes,
         }
@@ -127,7 +132,7 @@ impl Metric {
     /// Which way it is better.
     pub fn better(self) -> Better {
         match self {
-            Metric::OpsPerS | Metric::RecordsPerS => Better::Higher,
+            Metric::OpsPerS | Metric::RecordsPerS | Metric::UnitsPerS => Better::Higher,
             _ => Better::Lower,
         }
     }
@@ -139,7 +144,7 @@ impl Metric {
             Metric::P50 | Metric::P99 | Metric::P999 => (typical / 128.0).max(1.0),
             Metric::ServerCpu => 0.01,
             Metric::ServerRss | Metric::Disk => 4096.0,
-            Metric::Makespan | Metric::OpsPerS | Metric::RecordsPerS | Metric::ClientCpu => 0.0,
+            Metric::Makespan | Metric::OpsPerS | Metric::RecordsPerS | Metric::UnitsPerS | Metric::ClientCpu => 0.0,
         };
         if typical > 0.0 { absolute / typical } else { 0.0 }
     }
@@ -153,6 +158,7 @@ impl Metric {
             Metric::Makespan => positive(trial.makespan_s),
             Metric::OpsPerS => positive(trial.ops_per_s),
             Metric::RecordsPerS => records_per_operation(trial).map(|each| each * trial.ops_per_s).and_then(positive),
+            Metric::UnitsPerS => units(trial).map(|units| units / trial.makespan_s).and_then(positive),
             Metric::P50 => percentile(response.p50),
             Metric::P99 => percentile(response.p99),
             Metric::P999 => percentile(response.p99_9),
@@ -175,6 +181,7 @@ impl Metric {
         match self {
             Metric::Makespan => cell.makespan_s,
             Metric::OpsPerS => cell.ops_per_s,
+            Metric::UnitsPerS => cell.units_per_s,
             Metric::P99 => cell.p99_ns,
             Metric::ClientCpu => cell.client_cpu_s,
             Metric::ServerCpu => cell.server_cpu_s,
@@ -192,6 +199,11 @@ pub fn records_per_operation(trial: &TrialRecord) -> Option<f64> {
         (timed().map(|phase| phase.records).sum(), timed().map(|phase| phase.operations).sum());
     // An operation without records, such as a reduction, counts as an operation as well.
     (operations > 0 && records as f64 > 1.01 * operations as f64).then(|| records as f64 / operations as f64)
+}
+
+/// Units of work the timed phases did, where the job counts them.
+fn units(trial: &TrialRecord) -> Option<f64> {
+    trial.answer.facts.get("units")?.as_f64()
 }
 
 impl fmt::Display for Metric {

@@ -94,6 +94,7 @@ const COLUMNS: &[Column] = &[
     }),
     Column::quantity("records_per_s", |cell| Metric::RecordsPerS.of_cell(cell)),
     Column::quantity("read_back_per_s", |cell| cell.read_back_per_s),
+    Column::quantity("units_per_s", |cell| cell.units_per_s),
 ];
 
 /// A cell that was not run has no counts: a 0 would be a claim.

@@ -33,6 +33,21 @@ pub fn shipped(name: &str) -> Option<(&'static [u8], usize)> {
     }
 }
 
+/// The lines of a generated data set, `gen:PROFILES:SEED`.
+///
+/// # Errors
+/// The two numbers are not there.
+pub fn generated(source: &str) -> Result<impl Iterator<Item = String>, DataError> {
+    let numbers = source.strip_prefix("gen:").unwrap_or_default().split(':');
+    let numbers: Option<Vec<u64>> = numbers.map(crate::count::whole).collect();
+    let Some([profiles, seed]) = numbers.as_deref() else {
+        let remedy = "write gen:PROFILES:SEED, as in gen:10000:42";
+        return Err(DataError::whole(source, "two numbers must follow gen:", remedy));
+    };
+    let mut generator = Generator::new(*seed);
+    Ok((0..*profiles).map(move |number| generate::line(number, generator.profile())))
+}
+
 /// Profiles with their pages as numbers. A page is named once in memory; a profile names each page once.
 #[derive(Default)]
 pub struct FanSet {
@@ -97,21 +112,11 @@ impl FanSet {
     }
 
     fn generate(source: &str) -> Result<FanSet, DataError> {
-        let numbers: Option<Vec<u64>> = source[4..].split(':').map(crate::count::whole).collect();
-        let Some([profiles, seed]) = numbers.as_deref() else {
-            return Err(DataError::whole(
-                source,
-                "two numbers must follow gen:",
-                "write gen:PROFILES:SEED, as in gen:10000:42",
-            ));
-        };
         let mut set = FanSet { source_name: source.into(), ..FanSet::default() };
-        let mut generator = Generator::new(*seed);
         let mut text = Text::default();
-        for number in 0..*profiles {
-            let line = generate::line(number, generator.profile());
+        for (line, number) in generated(source)?.zip(1..) {
             text.line(&line);
-            tsv::profile(&mut set, number + 1, &line)?;
+            tsv::profile(&mut set, number, &line)?;
         }
         set.finish(text)
     }

@@ -34,6 +34,7 @@ pub(crate) fn title(metric: Metric) -> &'static str {
         Metric::Makespan => "Time of the job",
         Metric::OpsPerS => "Operations per second",
         Metric::RecordsPerS => "Records per second",
+        Metric::UnitsPerS => "Units per second",
         Metric::P50 => "Response time, median",
         Metric::P99 => "Response time, 99th percentile",
         Metric::P999 => "Response time, 99.9th percentile",

@@ -162,17 +162,6 @@ pub(crate) fn read_back(cells: &[&Cell], noun: &str) -> Option<String> {
     (!rates.is_empty()).then(|| format!("Read back after the clock, {noun} per second: {}.", rates.join(", ")))
 }
 
-/// Units of work per second, beside the operations, where a job counts both; one sentence for all.
-pub(crate) fn units_done(cells: &[&Cell]) -> Option<String> {
-    let rate = |cell: &&Cell| {
-        let done = cell.answer.facts.get("units")?.as_f64()?;
-        let seconds = cell.makespan_s?.value;
-        (done > 0.0 && seconds > 0.0).then(|| format!("{}\u{a0}{}", cell.store, units::count(done / seconds)))
-    };
-    let rates: Vec<String> = cells.iter().filter(|cell| cell.verdict.is_ranked()).filter_map(rate).collect();
-    (!rates.is_empty()).then(|| format!("Units (calls of run) per second: {}.", rates.join(", ")))
-}
-
 /// Shorter stalls are in `study.json` only.
 const NOTABLE_STALL_S: f64 = 0.1;
 

@@ -2,7 +2,7 @@
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::reasons;
-use study::{RateLimit, RatePoint, Study};
+use study::{RateCount, RateLimit, RatePoint, Study};
 use words::units;
 
 const COLUMNS: [Column; 6] = [
@@ -37,8 +37,16 @@ pub fn rate_search(study: &Study, colour: Colour) -> String {
         text += &reasons::of_cell(cell, &[], colour);
     }
     text.push('\n');
-    let legend = "Operations were due at random moments (Poisson); response time counts from the moment each was due. \
-                  OFFERED and ANSWERED are operations per second.";
+    let legend = match study.rate_search.iter().any(|search| search.counts == RateCount::Units) {
+        false => {
+            "Operations were due at random moments (Poisson); response time counts from the moment each was due. \
+             OFFERED and ANSWERED are operations per second."
+        }
+        true => {
+            "Units (calls of run) were due at random moments (Poisson). P50, P99 and P99.9 are of operations: the first of a unit \
+             counts from the moment the unit was due, each other one from the reply before it. OFFERED and ANSWERED are units per second."
+        }
+    };
     text + &paragraph(legend, 1, 3, Style::Dim, colour)
 }
 

@@ -14,12 +14,13 @@ use analysis::{Group, Metric, Part, Precision, Rank, RankedCell, baseline, cost,
 use study::{BudgetLayer, Cell, Quantity, Status, Study};
 use words::{Batches, order, promise, shown_rate, units};
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     Column { title: "", side: Side::Left, gap: 1 },
     Column { title: "STORE", side: Side::Left, gap: 1 },
     Column { title: "TIME", side: Side::Right, gap: 2 },
     Column { title: "", side: Side::Left, gap: 1 },
     Column { title: "OP/S", side: Side::Right, gap: 2 },
+    Column { title: "UNITS/S", side: Side::Right, gap: 2 },
     Column { title: "P99", side: Side::Right, gap: 2 },
     Column { title: "vs null", side: Side::Right, gap: 2 },
     Column { title: "vs ram", side: Side::Right, gap: 2 },
@@ -29,9 +30,10 @@ const STORE: usize = 1;
 /// What a narrow terminal omits first: vs ram, vs null, the interval.
 const SPARE: [usize; 3] = [VS_RAM, VS_NULL, 3];
 const RATE: usize = 4;
-const P99: usize = 5;
-const VS_NULL: usize = 6;
-const VS_RAM: usize = 7;
+const UNITS: usize = 5;
+const P99: usize = 6;
+const VS_NULL: usize = 7;
+const VS_RAM: usize = 8;
 
 /// The whole study in at most 80 columns: a table for every combination of parameters that vary, baselines first, classes and
 /// durability levels apart, fastest first, void cells last and unranked with their reasons beneath; then whether the stores agree,
@@ -52,7 +54,8 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         .collect();
     let mut columns = COLUMNS;
     columns[RATE].title = batches.map_or(columns[RATE].title, Batches::title);
-    let silent = silent_columns(&grouped, &drawn);
+    let no_units = study.cells.iter().all(|cell| cell.units_per_s.is_none());
+    let silent: Vec<usize> = no_units.then_some(UNITS).into_iter().chain(silent_columns(&grouped, &drawn)).collect();
     let columns: Vec<Column> = without(&columns, &silent);
     let spare: Vec<usize> = SPARE.into_iter().filter(|at| !silent.contains(at)).collect();
     let spare: Vec<usize> = spare.iter().map(|at| at - silent.iter().filter(|gone| *gone < at).count()).collect();
@@ -245,6 +248,7 @@ fn row(
         (or_dash(cell.makespan_s.map(|makespan| units::duration(makespan.value))), style),
         (interval.unwrap_or_default(), Style::Dim),
         (or_dash(shown_rate(cell, batches).map(|rate| units::count(rate.value))), style),
+        (or_dash(cell.units_per_s.map(|rate| units::count(rate.value))), style),
         (or_dash(cell.p99_ns.map(|p99| units::duration(p99.value * 1e-9))), style),
         (or_dash(cost(cell, null).map(units::ratio)), style),
         (or_dash(cost(cell, ram).map(units::ratio)), style),
@@ -276,9 +280,6 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
     let best = best("network").or_else(|| best("embedded"));
     if let Some(sentence) = best.and_then(|ranked| budget::sentence(ranked.cell, cells)) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
-    }
-    if let Some(rates) = footnotes::units_done(cells) {
-        text += &paragraph(&rates, 1, 3, Style::Plain, colour);
     }
     if let Some(rates) = footnotes::read_back(cells, noun) {
         text += &paragraph(&rates, 1, 3, Style::Plain, colour);
@@ -329,6 +330,9 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
     }
     if let Some(batches) = Batches::of(study) {
         legend.push((batches.title(), batches.meaning()));
+    }
+    if study.cells.iter().any(|cell| cell.units_per_s.is_some()) {
+        legend.push(("UNITS/S", "calls of run per second; each does several operations".into()));
     }
     legend.push(("P99", p99.into()));
     if ranked_by(Metric::P99) {

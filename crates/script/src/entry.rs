@@ -1,7 +1,13 @@
 //! One key of the ledger: what it holds, and what it may be seen to hold.
+//!
+//! A key has one writer at a time, who alone changes it; others read it without waiting for him: they look again where it changed while they
+//! looked. Where several clients write one key ([`Sharing::Shared`]) its history is a set, under a lock of the key's own.
 
 use crate::ledger::{OtherWriter, Sharing};
+use crate::shelf::Named;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use store::Slot;
 
 /// The fingerprint of a value; `None`: there is none.
@@ -14,11 +20,40 @@ pub(crate) struct Claim {
     pub(crate) phase: u16,
 }
 
+impl Claim {
+    /// As one number, never 0.
+    pub(crate) fn code(self) -> u64 {
+        (u64::from(self.phase) + 1) << 32 | u64::from(self.slot)
+    }
+
+    /// The claim of such a number; 0: nobody's.
+    pub(crate) fn of(code: u64) -> Option<Claim> {
+        (code != 0).then(|| Claim { slot: code as Slot, phase: ((code >> 32) - 1) as u16 })
+    }
+
+    /// Takes what is claimed in `place`.
+    pub(crate) fn take(self, place: &AtomicU64, sharing: Sharing) -> Result<(), OtherWriter> {
+        let mut before = place.load(Ordering::Relaxed);
+        while before != self.code() {
+            match Claim::of(before) {
+                Some(other) if other.phase == self.phase && sharing == Sharing::OneWriter => {
+                    return Err(OtherWriter(other.slot));
+                }
+                _ => match place.compare_exchange(before, self.code(), Ordering::AcqRel, Ordering::Relaxed) {
+                    Ok(_) => break,
+                    Err(now) => before = now,
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
 /// When a reader asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Since {
     /// When the key had been written so often.
-    Version(u32),
+    Version(u64),
     /// At a moment of the ledger's: for readers of many keys.
     Moment(u64),
 }
@@ -43,22 +78,39 @@ pub(crate) enum Plausibility {
 /// States before the present one that are kept.
 const PAST: usize = 4;
 
+/// No value is there.
+const NOTHING: u64 = 0;
+/// Nothing is being written.
+const IDLE: u64 = 1;
+
+/// A state as one number: `NOTHING`, or a fingerprint, which is never `IDLE`.
+fn code(state: Fingerprinted) -> u64 {
+    state.map_or(NOTHING, |print| if print <= IDLE { print + 2 } else { print })
+}
+
 /// What is known of a key.
-#[derive(Default)]
 pub(crate) struct KeyState {
-    writer: Option<Claim>,
+    key: Box<[u8]>,
+    writer: AtomicU64,
+    /// Twice the number of writes that were acknowledged; odd while one is being noted.
+    turns: AtomicU64,
     /// The last state that was acknowledged.
-    now: Fingerprinted,
+    now: AtomicU64,
     /// The states before, the newest first, each with the moment it was replaced.
-    past: [(Fingerprinted, u64); PAST],
-    /// Writes that were acknowledged.
-    pub(crate) version: u32,
+    past: [(AtomicU64, AtomicU64); PAST],
     /// What is being written.
-    flying: Option<Fingerprinted>,
+    flying: AtomicU64,
     /// A write failed: what is there now nobody knows.
-    doubtful: bool,
+    doubtful: AtomicBool,
     /// Bytes of the value.
-    pub(crate) bytes: u64,
+    bytes: AtomicU64,
+    /// What has no fixed size.
+    kept: Mutex<Kept>,
+}
+
+/// What is kept of a key only where it is needed.
+#[derive(Default)]
+pub(crate) struct Kept {
     /// The value itself, where values are kept.
     pub(crate) value: Option<Vec<u8>>,
     /// Of a key with several writers: what was ever written, and the last of each.
@@ -67,139 +119,221 @@ pub(crate) struct KeyState {
 
 #[derive(Default)]
 struct Crowd {
-    ever: HashSet<Fingerprinted>,
+    ever: HashSet<u64>,
     /// Of the phase in which it was last written.
-    last: Vec<(Claim, Fingerprinted)>,
+    last: Vec<(Claim, u64)>,
     flying: u32,
+}
+
+/// A key as it was at one moment.
+struct Seen {
+    version: u64,
+    now: u64,
+    flying: u64,
+    past: [(u64, u64); PAST],
+}
+
+impl Named for KeyState {
+    fn named(key: &[u8]) -> KeyState {
+        KeyState {
+            key: key.into(),
+            writer: AtomicU64::new(0),
+            turns: AtomicU64::new(0),
+            now: AtomicU64::new(NOTHING),
+            past: Default::default(),
+            flying: AtomicU64::new(IDLE),
+            doubtful: AtomicBool::new(false),
+            bytes: AtomicU64::new(0),
+            kept: Mutex::default(),
+        }
+    }
+
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
 }
 
 impl KeyState {
     /// Takes the key for this writer.
-    pub(crate) fn claim(&mut self, by: Claim, sharing: Sharing) -> Result<(), OtherWriter> {
-        match self.writer {
-            Some(other) if other.phase == by.phase && other.slot != by.slot && sharing == Sharing::OneWriter => {
-                Err(OtherWriter(other.slot))
-            }
-            _ => {
-                self.writer = Some(by);
-                Ok(())
-            }
-        }
+    pub(crate) fn claim(&self, by: Claim, sharing: Sharing) -> Result<(), OtherWriter> {
+        by.take(&self.writer, sharing)
+    }
+
+    /// What has no fixed size.
+    pub(crate) fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A write is sent.
-    pub(crate) fn starts(&mut self, state: Fingerprinted, sharing: Sharing) {
+    pub(crate) fn starts(&self, state: Fingerprinted, sharing: Sharing) {
         if sharing == Sharing::OneWriter {
-            self.flying = Some(state);
+            self.flying.store(code(state), Ordering::Release);
             return;
         }
-        let before = self.now;
+        let mut kept = self.kept();
+        let before = self.now.load(Ordering::Relaxed);
         let crowd =
-            self.crowd.get_or_insert_with(|| Box::new(Crowd { ever: HashSet::from([before]), ..Crowd::default() }));
-        crowd.ever.insert(state);
+            kept.crowd.get_or_insert_with(|| Box::new(Crowd { ever: HashSet::from([before]), ..Crowd::default() }));
+        crowd.ever.insert(code(state));
         crowd.flying += 1;
     }
 
-    /// It was acknowledged.
-    pub(crate) fn ends(&mut self, by: Claim, state: Fingerprinted, moment: u64, sharing: Sharing) {
-        self.past.rotate_right(1);
-        self.past[0] = (self.now, moment);
-        self.now = state;
-        self.version = self.version.wrapping_add(1);
-        self.flying = None;
+    /// It was acknowledged; whether there was a value before.
+    pub(crate) fn ends(&self, by: Claim, state: Fingerprinted, bytes: usize, moment: u64, sharing: Sharing) -> bool {
         if sharing == Sharing::OneWriter {
-            self.doubtful = false;
-        } else if let Some(crowd) = &mut self.crowd {
+            self.doubtful.store(false, Ordering::Relaxed);
+            return self.replace(state, bytes, moment);
+        }
+        let mut kept = self.kept();
+        let was_there = self.replace(state, bytes, moment);
+        if let Some(crowd) = &mut kept.crowd {
             crowd.flying = crowd.flying.saturating_sub(1);
             crowd.last.retain(|(writer, _)| writer.phase == by.phase);
             match crowd.last.iter_mut().find(|(writer, _)| *writer == by) {
-                Some((_, last)) => *last = state,
-                None => crowd.last.push((by, state)),
+                Some((_, last)) => *last = code(state),
+                None => crowd.last.push((by, code(state))),
             }
+        }
+        was_there
+    }
+
+    /// The present becomes the past. Called by one thread at a time.
+    fn replace(&self, state: Fingerprinted, bytes: usize, moment: u64) -> bool {
+        let turns = self.turns.load(Ordering::Relaxed);
+        self.turns.store(turns + 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+        let now = self.now.load(Ordering::Relaxed);
+        for at in (1..PAST).rev() {
+            let (before, replaced) = &self.past[at - 1];
+            self.past[at].0.store(before.load(Ordering::Relaxed), Ordering::Relaxed);
+            self.past[at].1.store(replaced.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        self.past[0].0.store(now, Ordering::Relaxed);
+        self.past[0].1.store(moment, Ordering::Relaxed);
+        self.now.store(code(state), Ordering::Relaxed);
+        self.flying.store(IDLE, Ordering::Relaxed);
+        self.bytes.store(bytes as u64, Ordering::Relaxed);
+        self.turns.store(turns + 2, Ordering::Release);
+        now != NOTHING
+    }
+
+    /// The key as it is at one moment.
+    fn seen(&self) -> Seen {
+        loop {
+            let turns = self.turns.load(Ordering::Acquire);
+            if turns.is_multiple_of(2) {
+                let load = |number: &AtomicU64| number.load(Ordering::Relaxed);
+                let past = std::array::from_fn(|at| (load(&self.past[at].0), load(&self.past[at].1)));
+                let flying = self.flying.load(Ordering::Acquire);
+                let seen = Seen { version: turns / 2, now: load(&self.now), flying, past };
+                fence(Ordering::Acquire);
+                if self.turns.load(Ordering::Relaxed) == turns {
+                    return seen;
+                }
+            }
+            std::hint::spin_loop();
         }
     }
 
+    /// How often it was written.
+    pub(crate) fn version(&self) -> u64 {
+        self.turns.load(Ordering::Acquire) / 2
+    }
+
     /// Nobody knows whether it took place.
-    pub(crate) fn doubt(&mut self) {
-        self.doubtful = true;
-        self.withdraw();
+    pub(crate) fn doubt(&self, sharing: Sharing) {
+        self.doubtful.store(true, Ordering::Release);
+        self.withdraw(sharing);
     }
 
     /// It did not take place.
-    pub(crate) fn withdraw(&mut self) {
-        self.flying = None;
-        if let Some(crowd) = &mut self.crowd {
+    pub(crate) fn withdraw(&self, sharing: Sharing) {
+        self.flying.store(IDLE, Ordering::Release);
+        if sharing == Sharing::Shared
+            && let Some(crowd) = &mut self.kept().crowd
+        {
             crowd.flying = crowd.flying.saturating_sub(1);
         }
     }
 
-    /// Whether it may have been seen so by a client that asked when the key had this version.
-    pub(crate) fn judge(&self, by: Claim, since: Since, seen: Fingerprinted, sharing: Sharing) -> Plausibility {
-        if self.doubtful {
+    /// Whether it may have been seen so by a client that asked `since`.
+    pub(crate) fn judge(&self, by: Claim, since: Since, state: Fingerprinted, sharing: Sharing) -> Plausibility {
+        if self.doubtful.load(Ordering::Acquire) {
             return Plausibility::Right;
         }
-        if let (Sharing::Shared, Some(crowd)) = (sharing, &self.crowd) {
-            return if crowd.ever.contains(&seen) { Plausibility::Right } else { self.wrong(seen) };
+        if sharing == Sharing::Shared
+            && let Some(crowd) = &self.kept().crowd
+        {
+            return if crowd.ever.contains(&code(state)) { Plausibility::Right } else { wrong(&self.seen(), state) };
         }
+        let key = self.seen();
         // What the reply may show: the present, what is under way, and all that was there since it was asked for.
         let writes = match since {
-            Since::Version(version) => self.version.wrapping_sub(version) as usize,
+            Since::Version(version) => key.version.saturating_sub(version) as usize,
             Since::Moment(moment) => {
-                let known = (self.version as usize).min(PAST);
-                let later = self.past[..known].iter().take_while(|(_, replaced)| *replaced >= moment).count();
+                let known = (key.version as usize).min(PAST);
+                let later = key.past[..known].iter().take_while(|(_, replaced)| *replaced >= moment).count();
                 if later == PAST { PAST + 1 } else { later }
             }
         };
-        let own = self.writer == Some(by);
-        let was = |seen: Fingerprinted| self.past[..writes].iter().any(|(state, _)| *state == seen);
-        if seen == self.now || (!own && (self.flying == Some(seen) || writes > PAST || was(seen))) {
+        let own = self.writer.load(Ordering::Relaxed) == by.code();
+        let state_code = code(state);
+        let was = || key.past[..writes].iter().any(|(before, _)| *before == state_code);
+        if state_code == key.now || (!own && (key.flying == state_code || writes > PAST || was())) {
             return Plausibility::Right;
         }
-        self.wrong(seen)
+        wrong(&key, state)
     }
 
     /// Whether it may be so when nothing is under way any more.
-    pub(crate) fn judge_last(&self, seen: Fingerprinted, sharing: Sharing) -> Plausibility {
-        if self.doubtful || seen == self.now || self.flying == Some(seen) {
+    pub(crate) fn judge_last(&self, state: Fingerprinted, sharing: Sharing) -> Plausibility {
+        let (key, state_code) = (self.seen(), code(state));
+        if self.doubtful.load(Ordering::Acquire) || state_code == key.now || key.flying == state_code {
             return Plausibility::Right;
         }
-        if let (Sharing::Shared, Some(crowd)) = (sharing, &self.crowd)
-            && (crowd.last.iter().any(|(_, last)| *last == seen) || (crowd.flying > 0 && crowd.ever.contains(&seen)))
+        if sharing == Sharing::Shared
+            && let Some(crowd) = &self.kept().crowd
+            && (crowd.last.iter().any(|(_, last)| *last == state_code)
+                || (crowd.flying > 0 && crowd.ever.contains(&state_code)))
         {
             return Plausibility::Right;
         }
-        self.wrong(seen)
-    }
-
-    fn wrong(&self, seen: Fingerprinted) -> Plausibility {
-        let known = self.past[..(self.version as usize).min(PAST)].iter().any(|(state, _)| *state == seen);
-        match seen {
-            None => Plausibility::Missing,
-            Some(_) if self.version > 0 && known => Plausibility::Stale,
-            Some(_) if self.now.is_none() => Plausibility::Unexpected,
-            Some(_) => Plausibility::Wrong,
-        }
+        wrong(&key, state)
     }
 
     /// Whether a reader must find it there: nobody but he may have taken it away meanwhile.
-    pub(crate) fn must_be_there(&self, by: Claim) -> bool {
-        let quiet = match (self.writer, &self.crowd) {
-            (Some(writer), None) => writer == by || writer.phase != by.phase,
-            (Some(writer), Some(_)) => writer.phase != by.phase,
-            (None, _) => false,
-        };
-        quiet && self.now.is_some() && !self.is_unsure()
+    pub(crate) fn must_be_there(&self, by: Claim, sharing: Sharing) -> bool {
+        let quiet = Claim::of(self.writer.load(Ordering::Relaxed))
+            .is_some_and(|writer| writer.phase != by.phase || (writer == by && sharing == Sharing::OneWriter));
+        quiet && self.is_there() && !self.is_unsure(sharing)
     }
 
     /// Whether it holds a value.
     pub(crate) fn is_there(&self) -> bool {
-        self.now.is_some()
+        self.now.load(Ordering::Acquire) != NOTHING
+    }
+
+    /// Bytes of the value.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// Whether it may hold something else.
-    pub(crate) fn is_unsure(&self) -> bool {
-        self.doubtful
-            || self.flying.is_some()
-            || self.crowd.as_ref().is_some_and(|crowd| crowd.last.len() > 1 || crowd.flying > 0)
+    pub(crate) fn is_unsure(&self, sharing: Sharing) -> bool {
+        self.doubtful.load(Ordering::Acquire)
+            || self.flying.load(Ordering::Acquire) != IDLE
+            || (sharing == Sharing::Shared
+                && self.kept().crowd.as_ref().is_some_and(|crowd| crowd.last.len() > 1 || crowd.flying > 0))
+    }
+}
+
+/// What is wrong with a state that cannot be.
+fn wrong(key: &Seen, state: Fingerprinted) -> Plausibility {
+    let known = key.past[..(key.version as usize).min(PAST)].iter().any(|(before, _)| *before == code(state));
+    match state {
+        None => Plausibility::Missing,
+        Some(_) if key.version > 0 && known => Plausibility::Stale,
+        Some(_) if key.now == NOTHING => Plausibility::Unexpected,
+        Some(_) => Plausibility::Wrong,
     }
 }

@@ -1,17 +1,18 @@
 //! What a script has written, so that every read can be checked: the last write of each key, by whom, and what is under way.
 //!
-//! One lock per shard and operation, held for a look-up; nothing is allocated for a key that is known.
+//! An operation on a key its thread has met takes no lock and allocates nothing ([`crate::shelf`], [`crate::entry`]), with these exceptions, each
+//! of which is there because what is kept has no fixed size: with `kv.shared(true)` a key's history is a set, under a lock of the key's own;
+//! where values are kept (`kv.append`, and stores that keep nothing) so is the value; and a scan, or a key that comes or goes in a script
+//! that scans, takes the lock of the order of keys.
 
 use crate::entry::{Claim, Fingerprinted, KeyState, Plausibility, Since};
+use crate::shelf::{Met, Named, Shelf};
 use jobs::fingerprint::fingerprint;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use store::{Keeps, RowBuffer, Rows, Slot};
-
-/// Shards: more than there are threads.
-const SHARDS: usize = 64;
 
 /// Who may write a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +45,9 @@ pub(crate) enum Scans {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OtherWriter(pub(crate) Slot);
 
-/// Everything written under one kind of keys.
+/// Everything written, for all threads of a trial.
 pub(crate) struct WriteLedger {
-    shards: Vec<Mutex<HashMap<Box<[u8]>, KeyState>>>,
+    keys: Shelf<KeyState>,
     sharing: Sharing,
     memory: ValueMemory,
     keeps: Keeps,
@@ -58,9 +59,8 @@ pub(crate) struct WriteLedger {
 
 impl WriteLedger {
     pub(crate) fn new(sharing: Sharing, memory: ValueMemory, keeps: Keeps, scans: Scans) -> WriteLedger {
-        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
         let order = (scans == Scans::Checked).then(Mutex::default);
-        WriteLedger { shards, sharing, memory, keeps, order, moment: AtomicU64::new(0) }
+        WriteLedger { keys: Shelf::default(), sharing, memory, keeps, order, moment: AtomicU64::new(0) }
     }
 
     /// A read of many keys begins: what is replaced from now on it may still see.
@@ -79,153 +79,12 @@ impl WriteLedger {
         }
     }
 
-    /// A key that a scan of these rows has left out: it was there all the time.
-    pub(crate) fn left_out(&self, by: Claim, start: &[u8], limit: usize, rows: &Rows<'_>) -> Option<Box<[u8]>> {
-        let last = rows.len().checked_sub(1).and_then(|last| rows.get(last)).map(|(key, _)| key);
-        let end = match last {
-            Some(last) if rows.len() >= limit => Bound::Included(last),
-            _ => Bound::Unbounded,
-        };
-        if matches!(end, Bound::Included(last) if last < start) {
-            return None;
-        }
-        let order = self.order.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut seen = rows.iter().map(|(key, _)| key).peekable();
-        for key in order.range::<[u8], _>((Bound::Included(start), end)) {
-            while seen.peek().is_some_and(|seen| **seen < **key) {
-                seen.next();
-            }
-            if seen.peek() != Some(&&**key) && self.shard(key).get(key).is_some_and(|entry| entry.must_be_there(by)) {
-                return Some(key.clone());
-            }
-        }
-        None
-    }
-
-    fn shard(&self, key: &[u8]) -> MutexGuard<'_, HashMap<Box<[u8]>, KeyState>> {
-        let at = fingerprint(key) as usize % SHARDS;
-        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn entry<T>(&self, key: &[u8], act: impl FnOnce(&mut KeyState) -> T) -> T {
-        let mut shard = self.shard(key);
-        if let Some(entry) = shard.get_mut(key) {
-            return act(entry);
-        }
-        act(shard.entry(key.into()).or_default())
-    }
-
-    /// A write is about to be sent; `None` deletes.
-    pub(crate) fn writes(&self, by: Claim, key: &[u8], value: Option<&[u8]>) -> Result<(), OtherWriter> {
-        let print = value.map(fingerprint);
-        self.entry(key, |entry| {
-            entry.claim(by, self.sharing)?;
-            entry.starts(print, self.sharing);
-            Ok(())
-        })
-    }
-
-    /// Bytes are about to be added to a value; the value there will be then.
-    pub(crate) fn appends(&self, by: Claim, key: &[u8], bytes: &[u8]) -> Result<(), OtherWriter> {
-        self.entry(key, |entry| {
-            entry.claim(by, self.sharing)?;
-            let mut whole = entry.value.clone().unwrap_or_default();
-            whole.extend_from_slice(bytes);
-            entry.starts(Some(fingerprint(&whole)), self.sharing);
-            Ok(())
-        })
-    }
-
-    /// A write was acknowledged.
-    pub(crate) fn wrote(&self, by: Claim, key: &[u8], value: Option<&[u8]>) {
-        let print = value.map(fingerprint);
-        if self.entry(key, |entry| {
-            if self.memory == ValueMemory::Values {
-                match value {
-                    None => entry.value = None,
-                    Some(new) => {
-                        let kept = entry.value.get_or_insert_default();
-                        kept.clear();
-                        kept.extend_from_slice(new);
-                    }
-                }
-            }
-            entry.bytes = value.map_or(0, <[u8]>::len) as u64;
-            let was_there = entry.is_there();
-            entry.ends(by, print, self.moment.load(Ordering::SeqCst), self.sharing);
-            was_there
-        }) != value.is_some()
-        {
-            self.reorder(key, value.is_some());
-        }
-    }
-
-    /// An append was acknowledged.
-    pub(crate) fn appended(&self, by: Claim, key: &[u8], bytes: &[u8]) {
-        self.entry(key, |entry| {
-            let whole = entry.value.get_or_insert_default();
-            whole.extend_from_slice(bytes);
-            entry.bytes = whole.len() as u64;
-            let print = fingerprint(whole);
-            entry.ends(by, Some(print), self.moment.load(Ordering::SeqCst), self.sharing);
-        });
-        self.reorder(key, true);
-    }
-
-    /// Nobody knows whether the write took place.
-    pub(crate) fn unsure(&self, key: &[u8]) {
-        self.entry(key, KeyState::doubt);
-    }
-
-    /// A conditional write did not take place.
-    pub(crate) fn refused(&self, key: &[u8]) {
-        self.entry(key, KeyState::withdraw);
-    }
-
-    /// How often the key was written, before it is asked for.
-    pub(crate) fn version(&self, key: &[u8]) -> u32 {
-        self.shard(key).get(key).map_or(0, |entry| entry.version)
-    }
-
-    /// Whether a key may have been answered so: it was `since` when it was asked for.
-    pub(crate) fn look(&self, by: Claim, key: &[u8], since: Since, value: Option<&[u8]>) -> Plausibility {
-        if self.keeps == Keeps::Nothing {
-            return Plausibility::Right;
-        }
-        let seen: Fingerprinted = value.map(fingerprint);
-        match self.shard(key).get(key) {
-            None if value.is_none() => Plausibility::Right,
-            None => Plausibility::Foreign,
-            Some(entry) => entry.judge(by, since, seen, self.sharing),
-        }
-    }
-
     /// Whether the key holds at the end what it may.
     pub(crate) fn look_last(&self, key: &[u8], value: Option<&[u8]>) -> Plausibility {
         let seen: Fingerprinted = value.map(fingerprint);
-        match self.shard(key).get(key) {
+        match self.keys.find(key) {
             None => Plausibility::Foreign,
             Some(entry) => entry.judge_last(seen, self.sharing),
-        }
-    }
-
-    /// What was last written there, where values are kept.
-    pub(crate) fn value(&self, key: &[u8], out: &mut Vec<u8>) -> bool {
-        out.clear();
-        let shard = self.shard(key);
-        let value = shard.get(key).and_then(|entry| entry.value.as_ref());
-        value.inspect(|value| out.extend_from_slice(value)).is_some()
-    }
-
-    /// What a scan would give, where values are kept.
-    pub(crate) fn scan(&self, start: &[u8], limit: usize, rows: &mut RowBuffer) {
-        let Some(order) = &self.order else { return };
-        let order = order.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut value = Vec::new();
-        for key in order.range::<[u8], _>((Bound::Included(start), Bound::Unbounded)).take(limit) {
-            if self.value(key, &mut value) {
-                rows.push(key, &value);
-            }
         }
     }
 
@@ -237,11 +96,11 @@ impl WriteLedger {
     /// Every key that was ever written and may be there, in byte order.
     pub(crate) fn keys(&self, which: Which) -> Vec<Box<[u8]>> {
         let mut keys = Vec::new();
-        for shard in &self.shards {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            let wanted = |entry: &KeyState| which == Which::Ever || entry.is_there();
-            keys.extend(shard.iter().filter(|(_, entry)| wanted(entry)).map(|(key, _)| key.clone()));
-        }
+        self.keys.each(|entry| {
+            if which == Which::Ever || entry.is_there() {
+                keys.push(entry.key().into());
+            }
+        });
         keys.sort_unstable();
         keys
     }
@@ -249,16 +108,174 @@ impl WriteLedger {
     /// Keys that are there, and bytes of keys and values; `None`: not all is known.
     pub(crate) fn size(&self) -> (Option<u64>, u64) {
         let (mut keys, mut bytes, mut sure) = (0, 0, true);
-        for shard in &self.shards {
-            for (key, entry) in shard.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-                sure &= !entry.is_unsure();
-                if entry.is_there() {
-                    keys += 1;
-                    bytes += key.len() as u64 + entry.bytes;
+        self.keys.each(|entry| {
+            sure &= !entry.is_unsure(self.sharing);
+            if entry.is_there() {
+                keys += 1;
+                bytes += entry.key().len() as u64 + entry.bytes();
+            }
+        });
+        (sure.then_some(keys), bytes)
+    }
+}
+
+/// The ledger as one thread uses it.
+pub(crate) struct ThreadLedger<'a> {
+    all: &'a WriteLedger,
+    met: Met<KeyState>,
+}
+
+impl<'a> ThreadLedger<'a> {
+    pub(crate) fn new(all: &'a WriteLedger) -> ThreadLedger<'a> {
+        ThreadLedger { all, met: Met::default() }
+    }
+
+    fn entry(&mut self, key: &[u8]) -> &KeyState {
+        self.met.make(&self.all.keys, key)
+    }
+
+    fn find(&mut self, key: &[u8]) -> Option<&KeyState> {
+        self.met.find(&self.all.keys, key)
+    }
+
+    /// A read of many keys begins.
+    pub(crate) fn moment(&self) -> u64 {
+        self.all.moment()
+    }
+
+    /// Whether a value of a script is stood in for.
+    pub(crate) fn stands_in(&self) -> bool {
+        self.all.stands_in()
+    }
+
+    /// A write is about to be sent; `None` deletes.
+    pub(crate) fn writes(&mut self, by: Claim, key: &[u8], value: Option<&[u8]>) -> Result<(), OtherWriter> {
+        let (print, sharing) = (value.map(fingerprint), self.all.sharing);
+        let entry = self.entry(key);
+        entry.claim(by, sharing)?;
+        entry.starts(print, sharing);
+        Ok(())
+    }
+
+    /// Bytes are about to be added to a value; the value there will be then.
+    pub(crate) fn appends(&mut self, by: Claim, key: &[u8], bytes: &[u8]) -> Result<(), OtherWriter> {
+        let sharing = self.all.sharing;
+        let entry = self.entry(key);
+        entry.claim(by, sharing)?;
+        let mut whole = entry.kept().value.clone().unwrap_or_default();
+        whole.extend_from_slice(bytes);
+        entry.starts(Some(fingerprint(&whole)), sharing);
+        Ok(())
+    }
+
+    /// A write was acknowledged.
+    pub(crate) fn wrote(&mut self, by: Claim, key: &[u8], value: Option<&[u8]>) {
+        let all = self.all;
+        let entry = self.entry(key);
+        if all.memory == ValueMemory::Values {
+            let mut kept = entry.kept();
+            match value {
+                None => kept.value = None,
+                Some(new) => {
+                    let kept = kept.value.get_or_insert_default();
+                    kept.clear();
+                    kept.extend_from_slice(new);
                 }
             }
         }
-        (sure.then_some(keys), bytes)
+        let bytes = value.map_or(0, <[u8]>::len);
+        let moment = all.moment.load(Ordering::SeqCst);
+        if entry.ends(by, value.map(fingerprint), bytes, moment, all.sharing) != value.is_some() {
+            all.reorder(key, value.is_some());
+        }
+    }
+
+    /// An append was acknowledged.
+    pub(crate) fn appended(&mut self, by: Claim, key: &[u8], bytes: &[u8]) {
+        let all = self.all;
+        let entry = self.entry(key);
+        let (print, length) = {
+            let mut kept = entry.kept();
+            let whole = kept.value.get_or_insert_default();
+            whole.extend_from_slice(bytes);
+            (fingerprint(whole), whole.len())
+        };
+        if !entry.ends(by, Some(print), length, all.moment.load(Ordering::SeqCst), all.sharing) {
+            all.reorder(key, true);
+        }
+    }
+
+    /// Nobody knows whether the write took place.
+    pub(crate) fn unsure(&mut self, key: &[u8]) {
+        let sharing = self.all.sharing;
+        self.entry(key).doubt(sharing);
+    }
+
+    /// A conditional write did not take place.
+    pub(crate) fn refused(&mut self, key: &[u8]) {
+        let sharing = self.all.sharing;
+        self.entry(key).withdraw(sharing);
+    }
+
+    /// How often the key was written, before it is asked for.
+    pub(crate) fn version(&mut self, key: &[u8]) -> u64 {
+        self.find(key).map_or(0, KeyState::version)
+    }
+
+    /// Whether a key may have been answered so: it was `since` when it was asked for.
+    pub(crate) fn look(&mut self, by: Claim, key: &[u8], since: Since, value: Option<&[u8]>) -> Plausibility {
+        if self.stands_in() {
+            return Plausibility::Right;
+        }
+        let (seen, sharing): (Fingerprinted, _) = (value.map(fingerprint), self.all.sharing);
+        match self.find(key) {
+            None if value.is_none() => Plausibility::Right,
+            None => Plausibility::Foreign,
+            Some(entry) => entry.judge(by, since, seen, sharing),
+        }
+    }
+
+    /// A key that a scan of these rows has left out: it was there all the time.
+    pub(crate) fn left_out(&mut self, by: Claim, start: &[u8], limit: usize, rows: &Rows<'_>) -> Option<Box<[u8]>> {
+        let last = rows.len().checked_sub(1).and_then(|last| rows.get(last)).map(|(key, _)| key);
+        let end = match last {
+            Some(last) if rows.len() >= limit => Bound::Included(last),
+            _ => Bound::Unbounded,
+        };
+        if matches!(end, Bound::Included(last) if last < start) {
+            return None;
+        }
+        let (all, sharing) = (self.all, self.all.sharing);
+        let order = all.order.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = rows.iter().map(|(key, _)| key).peekable();
+        for key in order.range::<[u8], _>((Bound::Included(start), end)) {
+            while seen.peek().is_some_and(|seen| **seen < **key) {
+                seen.next();
+            }
+            if seen.peek() != Some(&&**key) && self.find(key).is_some_and(|entry| entry.must_be_there(by, sharing)) {
+                return Some(key.clone());
+            }
+        }
+        None
+    }
+
+    /// What was last written there, where values are kept.
+    pub(crate) fn value(&mut self, key: &[u8], out: &mut Vec<u8>) -> bool {
+        out.clear();
+        let Some(entry) = self.find(key) else { return false };
+        entry.kept().value.as_ref().inspect(|value| out.extend_from_slice(value)).is_some()
+    }
+
+    /// What a scan would give, where values are kept.
+    pub(crate) fn scan(&mut self, start: &[u8], limit: usize, rows: &mut RowBuffer) {
+        let Some(order) = &self.all.order else { return };
+        let order = order.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut value = Vec::new();
+        for key in order.range::<[u8], _>((Bound::Included(start), Bound::Unbounded)).take(limit) {
+            if self.value(key, &mut value) {
+                rows.push(key, &value);
+            }
+        }
     }
 }
 

@@ -3,9 +3,9 @@
 //! A script is straight code; each slot runs it as a coroutine that yields operations, so that `kv.get` looks like a call at any number
 //! of clients. kvtrial remembers what the script wrote and checks every reply.
 //!
-//! * `source`, `machine`, `prelude.lua`: the file, the Lua state, and what scripts find in it.
+//! * `source`, `machine`, `host`, `prelude.lua`: the file, the Lua state, and what scripts find in it.
 //! * `coroutine`: resuming a client without a copy; the only place that handles Lua's stack.
-//! * `ledger`, `entry`, `counters`: what was written, and what may be read.
+//! * `ledger`, `entry`, `counters`, `shelf`: what was written, and what may be read; kept so that threads do not wait for each other.
 //! * `scripted`, `trial`, `worker`, `replies`, `read_back`: the job.
 //! * `rehearsal`: which keys a script uses, found without a store.
 //! * `watch`: what ends an endless loop.
@@ -19,6 +19,7 @@ mod counters;
 mod entry;
 mod examples;
 mod hints;
+mod host;
 mod json;
 mod ledger;
 mod lines;
@@ -29,6 +30,7 @@ mod registry;
 mod rehearsal;
 mod replies;
 mod scripted;
+mod shelf;
 mod source;
 mod standing;
 mod trial;

@@ -12,11 +12,19 @@ pub(crate) struct DataText {
 }
 
 impl DataText {
-    /// Reads a file, plain or `.gz`, or a data set shipped with kvtrial.
+    /// Reads a file, plain or `.gz`, or a data set shipped with kvtrial, or makes profiles (`gen:PROFILES:SEED`).
     ///
     /// # Errors
     /// Names the file and the remedy.
     pub(crate) fn load(source: &str) -> Result<DataText, String> {
+        if source.starts_with("gen:") {
+            let mut text = DataText::default();
+            for line in data::fans::generated(source).map_err(|error| error.to_string())? {
+                text.push(line.as_bytes());
+            }
+            text.digest = data::digest::of_bytes(&text.bytes);
+            return Ok(text);
+        }
         let shipped = data::fans::shipped(source);
         let (lines, most) = match shipped {
             Some((bytes, most)) if !Path::new(source).exists() => (Lines::of_bytes(source, bytes), most),

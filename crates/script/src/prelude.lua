@@ -274,6 +274,12 @@ function verbs.shared(truth)
   host.shared(truth ~= false)
 end
 
+function verbs.like(job)
+  if type(job) ~= 'string' then wrong('kv.like', 'name of the job', job) end
+  if not host.top() then error('kv.like is for the top level: it says what the whole script is', 2) end
+  if not host.like(job) then error("kv.like: there is no job '" .. job .. "'; 'kvtrial jobs' lists them", 2) end
+end
+
 verbs.now = refuse('kv.now is not there: ' .. nothing .. '. kvtrial takes the time')
 
 -- Data: each line, as it is or decoded.

@@ -92,10 +92,9 @@ impl ScriptReadBack<'_> {
 
     fn count(&self, key: &[u8], field: &[u8], seen: Option<i64>) -> Result<(), Offence> {
         let counters = if field.is_empty() { &self.standing.counters } else { &self.standing.records };
-        let sum = counters.sum(key, field);
-        match counters.look(None, key, field, sum, seen) {
-            None => Ok(()),
-            Some(due) => {
+        match counters.look_last(key, field, seen) {
+            (_, None) => Ok(()),
+            (sum, Some(due)) => {
                 let seen_number = seen.unwrap_or(0);
                 let kind = if seen_number < sum { ReasonKind::LostUpdates } else { ReasonKind::WrongNumber };
                 Err(Offence::new(kind, key, format!("at the end it counts {seen_number}, {due} were counted")))

@@ -102,6 +102,11 @@ pub const VERBS: &[Verb] = &[
         "nothing",
         "Several clients write the same keys. A read must then be a value somebody wrote, no longer the last.",
     ),
+    verb(
+        "kv.like(job)",
+        "nothing",
+        "The script does the work of this job of kvtrial's, in another way: it has its presets (--preset). At the top level.",
+    ),
 ];
 
 /// The reference in Markdown.

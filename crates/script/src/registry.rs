@@ -3,7 +3,7 @@
 use crate::machine::{Declared, Machine, Surroundings, Survey};
 use crate::scripted;
 use crate::source::ScriptText;
-use job::{Holds, JobError, JobInfo, ParamInfo, QueryInfo};
+use job::{Holds, JobError, JobInfo, ParamInfo, Preset, QueryInfo};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Capabilities;
@@ -94,23 +94,40 @@ fn info(name: String, source: &ScriptText, survey: &Survey) -> Result<&'static J
     } else {
         "none"
     };
+    let params: &'static [ParamInfo] = params.leak();
     Ok(Box::leak(Box::new(JobInfo {
         name: name.leak(),
         summary: source.summary().leak(),
         input,
         records: "keys",
-        params: params.leak(),
+        params,
         prepare: scripted::prepare,
         query: Some(QueryInfo { key: "KEY", holds: Holds::Values, render: scripted::render }),
-        presets: &[],
+        presets: presets(survey, params),
         plan: None,
         stores: &[],
     })))
 }
 
+/// The presets of the job the script is like, with those of their settings that the script has, too.
+fn presets(survey: &Survey, params: &[ParamInfo]) -> &'static [Preset] {
+    let Some(job) = survey.like.as_deref().and_then(jobs::find) else { return &[] };
+    let own = |preset: &Preset| {
+        let has = |key: &str| params.iter().any(|param| param.name == key);
+        let mut differences = preset.differences.to_vec();
+        differences.push("Here the work is that of a script, which decides itself how clients share it.");
+        let set: Vec<_> = preset.params.iter().copied().filter(|(key, _)| has(key)).collect();
+        let vary: Vec<_> = preset.vary.iter().copied().filter(|(key, _)| has(key) || OPTIONS.contains(key)).collect();
+        Preset { params: set.leak(), vary: vary.leak(), differences: differences.leak(), ..*preset }
+    };
+    job.presets.iter().map(own).collect::<Vec<Preset>>().leak()
+}
+
+/// Options of kvtrial's own, which no script may declare.
+const OPTIONS: [&str; 5] = ["clients", "pipeline", "threads", "rate", "durability"];
+
 fn param(declared: &Declared, values: &'static str) -> Result<ParamInfo, JobError> {
-    const TAKEN: [&str; 5] = ["clients", "pipeline", "threads", "rate", "durability"];
-    if TAKEN.contains(&declared.name.as_str()) {
+    if OPTIONS.contains(&declared.name.as_str()) {
         return Err(JobError(format!(
             "kv.param('{0}'): {0} is an option of kvtrial's own; use another name",
             declared.name

@@ -4,7 +4,7 @@ use crate::ask;
 use crate::coroutine::Coroutine;
 use crate::entry::{Claim, Plausibility, Since};
 use crate::read_back::shown;
-use crate::standing::TrialState;
+use crate::standing::ThreadBooks;
 use job::Offence;
 use store::{Reply, RowBuffer, Rows};
 use study::ReasonKind;
@@ -12,7 +12,7 @@ use study::ReasonKind;
 /// Checks a reply and hands it to the client.
 #[expect(clippy::too_many_arguments)] // what is known of one operation
 pub(crate) fn answer(
-    standing: &TrialState,
+    books: &mut ThreadBooks<'_>,
     co: &mut Coroutine,
     claim: Claim,
     asked: u8,
@@ -21,7 +21,7 @@ pub(crate) fn answer(
     reply: &Reply<'_>,
     kept: &mut Vec<u8>,
 ) -> Result<(), Offence> {
-    let ledger = &standing.ledger;
+    let ledger = &mut books.ledger;
     let stands_in = ledger.stands_in();
     let key = co.bytes(2);
     match (asked, reply) {
@@ -67,8 +67,8 @@ pub(crate) fn answer(
         }
         (ask::INCREMENT | ask::INCREMENT_FIELD, Reply::Number(number)) => {
             let (counters, field, step) = match asked {
-                ask::INCREMENT => (&standing.counters, &b""[..], co.number(3) as i64),
-                _ => (&standing.records, co.bytes(3), co.number(4) as i64),
+                ask::INCREMENT => (&mut books.counters, &b""[..], co.number(3) as i64),
+                _ => (&mut books.records, co.bytes(3), co.number(4) as i64),
             };
             let seen = if stands_in { sum.wrapping_add(step) } else { *number };
             let due = counters.ends(key, field, step, sum, seen);
@@ -83,7 +83,7 @@ pub(crate) fn answer(
                 _ => None,
             };
             let seen = if stands_in { Some(sum) } else { seen };
-            let judged = counted(standing.counters.look(Some(claim), key, b"", sum, seen), co, seen.unwrap_or(0));
+            let judged = counted(books.counters.look(key, b"", sum, seen), co, seen.unwrap_or(0));
             co.clear();
             match seen {
                 Some(number) => co.give_number(number as f64),
@@ -109,12 +109,12 @@ pub(crate) fn answer(
             Ok(())
         }
         (ask::GET_MANY | ask::SCAN | ask::GET_FIELDS, Reply::Rows(_) | Reply::Missing) if stands_in => {
-            let stood_in = stand_in(standing, co, asked);
+            let stood_in = stand_in(books, co, asked);
             give_rows(co, &stood_in.rows());
             Ok(())
         }
         (ask::GET_MANY | ask::SCAN | ask::GET_FIELDS, Reply::Rows(rows)) => {
-            let judged = rows_right(standing, co, claim, asked, since, rows);
+            let judged = rows_right(books, co, claim, asked, since, rows);
             give_rows(co, rows);
             judged
         }
@@ -141,20 +141,20 @@ pub(crate) fn answer(
 
 /// Checks the rows of a batch, a scan or a record.
 fn rows_right(
-    standing: &TrialState,
+    books: &mut ThreadBooks<'_>,
     co: &Coroutine,
     claim: Claim,
     asked: u8,
     since: Since,
     rows: &Rows<'_>,
 ) -> Result<(), Offence> {
-    if asked == ask::GET_FIELDS || standing.ledger.stands_in() {
+    if asked == ask::GET_FIELDS || books.ledger.stands_in() {
         return Ok(()); // records are compared at the end
     }
     let (start, limit) = (co.bytes(2), co.number(3));
     let mut before: Option<&[u8]> = None;
     for (key, value) in rows.iter() {
-        sighted_at(standing.ledger.look(claim, key, since, Some(value)), co, key, Some(value))?;
+        sighted_at(books.ledger.look(claim, key, since, Some(value)), co, key, Some(value))?;
         let wrong = asked == ask::SCAN && (key < start || before.is_some_and(|before| key <= before));
         if wrong {
             return Err(Offence::new(
@@ -166,7 +166,7 @@ fn rows_right(
         before = Some(key);
     }
     if asked == ask::SCAN
-        && let Some(key) = standing.ledger.left_out(claim, start, limit as usize, rows)
+        && let Some(key) = books.ledger.left_out(claim, start, limit as usize, rows)
     {
         let words = format!("a scan from {} leaves it out{}", job::printable(start), place(co));
         return Err(Offence::new(ReasonKind::UnexpectedMiss, &key, words));
@@ -178,20 +178,20 @@ fn rows_right(
 }
 
 /// The rows a store would have that keeps what it is given.
-fn stand_in(standing: &TrialState, co: &Coroutine, asked: u8) -> RowBuffer {
+fn stand_in(books: &mut ThreadBooks<'_>, co: &Coroutine, asked: u8) -> RowBuffer {
     let mut rows = RowBuffer::default();
     let mut value = Vec::new();
     let key = co.bytes(2);
     match asked {
         ask::GET_MANY => co.list(2, |key| {
-            if standing.ledger.value(key, &mut value) {
+            if books.ledger.value(key, &mut value) {
                 rows.push(key, &value);
             }
         }),
-        ask::SCAN => standing.ledger.scan(key, co.number(3) as usize, &mut rows),
+        ask::SCAN => books.ledger.scan(key, co.number(3) as usize, &mut rows),
         _ => {
-            for field in standing.records.fields(key) {
-                rows.push(&field, standing.records.sum(key, &field).to_string().as_bytes());
+            for field in books.all_records.fields(key) {
+                rows.push(&field, books.records.sum(key, &field).to_string().as_bytes());
             }
         }
     }

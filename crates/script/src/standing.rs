@@ -1,7 +1,7 @@
 //! What the clients of one trial have in common: what was written, what was said, and whether the script failed.
 
-use crate::counters::Counters;
-use crate::ledger::{Scans, Sharing, ValueMemory, WriteLedger};
+use crate::counters::{Counters, ThreadCounters};
+use crate::ledger::{Scans, Sharing, ThreadLedger, ValueMemory, WriteLedger};
 use crate::watch::LoopWatch;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +20,26 @@ pub(crate) struct TrialState {
     units: AtomicU64,
 }
 
+/// What was written and counted, as one thread uses it.
+pub(crate) struct ThreadBooks<'a> {
+    pub(crate) ledger: ThreadLedger<'a>,
+    pub(crate) counters: ThreadCounters<'a>,
+    pub(crate) records: ThreadCounters<'a>,
+    /// The fields of records of counters.
+    pub(crate) all_records: &'a Counters,
+}
+
 impl TrialState {
+    /// For one thread.
+    pub(crate) fn books(&self) -> ThreadBooks<'_> {
+        ThreadBooks {
+            ledger: ThreadLedger::new(&self.ledger),
+            counters: ThreadCounters::new(&self.counters),
+            records: ThreadCounters::new(&self.records),
+            all_records: &self.records,
+        }
+    }
+
     pub(crate) fn new(sharing: Sharing, memory: ValueMemory, keeps: Keeps, scans: Scans) -> TrialState {
         TrialState {
             ledger: WriteLedger::new(sharing, memory, keeps, scans),

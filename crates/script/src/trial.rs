@@ -60,7 +60,7 @@ impl ScriptTrial {
         ScriptTrial {
             standing: Arc::new(TrialState::new(sharing, memory, keeps, scans)),
             phases,
-            units_count: survey.bench,
+            units_count: survey.bench || surroundings.lasts(),
             answers: survey.answers && keeps == Keeps::Everything,
             slots,
             items: OnceLock::new(),

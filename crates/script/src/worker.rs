@@ -7,7 +7,7 @@ use crate::hints;
 use crate::ledger::OtherWriter;
 use crate::machine::{Machine, Surroundings};
 use crate::replies::answer;
-use crate::standing::TrialState;
+use crate::standing::{ThreadBooks, TrialState};
 use crate::watch::{self, LuaPulse};
 use job::{Arriving, Offence, Step, Worker};
 use std::ops::Range;
@@ -45,6 +45,7 @@ enum Stage {
 
 pub(crate) struct ScriptWorker<'a> {
     standing: &'a TrialState,
+    books: ThreadBooks<'a>,
     clients: Vec<Client>,
     pulse: Arc<LuaPulse>,
     timed: bool,
@@ -78,6 +79,7 @@ impl<'a> ScriptWorker<'a> {
         };
         let mut worker = ScriptWorker {
             standing,
+            books: standing.books(),
             clients: slots.map(client).collect(),
             pulse: Arc::default(),
             timed,
@@ -150,7 +152,7 @@ impl<'a> ScriptWorker<'a> {
     /// Takes note of what is about to be sent.
     fn note(&mut self, at: usize) -> Result<(), (Vec<u8>, OtherWriter)> {
         let Client { coroutine: Some(co), claim, asked, since, sum, .. } = &mut self.clients[at] else { return Ok(()) };
-        let (ledger, key) = (&self.standing.ledger, co.bytes(2));
+        let (ledger, key) = (&mut self.books.ledger, co.bytes(2));
         let named = |other| (key.to_vec(), other);
         match *asked {
             ask::GET | ask::GET_VERSIONED => *since = Since::Version(ledger.version(key)),
@@ -160,17 +162,17 @@ impl<'a> ScriptWorker<'a> {
             ask::DELETE => ledger.writes(*claim, key, None).map_err(named)?,
             ask::APPEND => ledger.appends(*claim, key, co.bytes(3)).map_err(named)?,
             ask::INCREMENT => {
-                *sum = self.standing.counters.starts(*claim, key, b"", co.number(3) as i64).map_err(named)?
+                *sum = self.books.counters.starts(*claim, key, b"", co.number(3) as i64).map_err(named)?
             }
-            ask::GET_COUNTER => *sum = self.standing.counters.sum(key, b""),
+            ask::GET_COUNTER => *sum = self.books.counters.sum(key, b""),
             ask::INCREMENT_FIELD => {
-                *sum = self.standing.records.starts(*claim, key, co.bytes(3), co.number(4) as i64).map_err(named)?;
+                *sum = self.books.records.starts(*claim, key, co.bytes(3), co.number(4) as i64).map_err(named)?;
             }
             ask::PUT_MANY => {
                 self.gather(at);
                 let Client { claim, .. } = self.clients[at];
                 for (key, value) in &self.pairs {
-                    ledger.writes(claim, key, Some(value)).map_err(|other| (key.to_vec(), other))?;
+                    self.books.ledger.writes(claim, key, Some(value)).map_err(|other| (key.to_vec(), other))?;
                 }
             }
             _ => {}
@@ -291,7 +293,7 @@ impl Worker for ScriptWorker<'_> {
             return Ok(());
         };
         *stage = Stage::Replied;
-        let judged = answer(self.standing, co, *claim, *asked, *since, *sum, reply, &mut self.value);
+        let judged = answer(&mut self.books, co, *claim, *asked, *since, *sum, reply, &mut self.value);
         *asked = 0;
         self.keys.clear();
         self.pairs.clear();
@@ -308,11 +310,11 @@ impl ScriptWorker<'_> {
         let offence = Offence::failed(co.bytes(2), reply);
         let lost = matches!(failure, Failure::ConnectionLost(_));
         match client.asked {
-            ask::APPEND => self.standing.ledger.unsure(co.bytes(2)),
-            ask::CAS => self.standing.ledger.unsure(co.bytes(2)),
-            ask::INCREMENT => self.standing.counters.unsure(co.bytes(2), b"", co.number(3) as i64),
-            ask::INCREMENT_FIELD => self.standing.records.unsure(co.bytes(2), co.bytes(3), co.number(4) as i64),
-            ask::PUT | ask::DELETE if !lost => self.standing.ledger.unsure(co.bytes(2)),
+            ask::APPEND => self.books.ledger.unsure(co.bytes(2)),
+            ask::CAS => self.books.ledger.unsure(co.bytes(2)),
+            ask::INCREMENT => self.books.counters.unsure(co.bytes(2), b""),
+            ask::INCREMENT_FIELD => self.books.records.unsure(co.bytes(2), co.bytes(3)),
+            ask::PUT | ask::DELETE if !lost => self.books.ledger.unsure(co.bytes(2)),
             _ if lost => return Err(offence), // asked again
             _ => {}
         }

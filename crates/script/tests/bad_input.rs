@@ -60,6 +60,21 @@ fn what_is_no_string_is_refused_with_its_type_and_the_remedy() {
 }
 
 #[test]
+fn what_a_verb_cannot_do_is_said_with_the_verb() {
+    says(&failed("kv.scan('a', 0)").1, &["test.lua:2: kv.scan: the limit must be 1 or more and is 0"]);
+    says(&failed("kv.scan('a', 'b', 3)").1, &["kv.scan: after the two keys a function is needed, this is a number"]);
+    says(&failed("kv.cas('a', 1, 'b')").1, &["kv.cas: the expected value is a number and must be a string"]);
+    says(&failed("kv.get_many('a')").1, &["kv.get_many: a list of key is needed, this is a string"]);
+    says(&failed("kv.say('two\\nlines')").1, &["kv.say: field 1 has a line end"]);
+    says(&failed("kv.random(5, 1)").1, &["random: the interval is empty"]);
+    says(&failed("kv.shared(true)").1, &["kv.shared is for the top level"]);
+    says(&failed("kv.like('fans')").1, &["kv.like is for the top level"]);
+    says(&failed("client.owns(1)").1, &["client:owns: the key is a nil and must be a string"]);
+    says(&failed("json.encode(print)").1, &["test.lua:2: json.encode:", "has no form in JSON"]);
+    says(&failed("json.decode('{')").1, &["test.lua:2: json.decode:"]);
+}
+
+#[test]
 fn nothing_leads_out_of_a_script() {
     for call in ["os.execute('ls')", "io.open('x')", "os.time()", "debug.getinfo(1)", "package.loadlib('a', 'b')"] {
         says(&failed(call).1, &["test.lua:2:", "is not there: a script has no files, processes, network or clock"]);
@@ -108,7 +123,7 @@ fn an_endless_loop_at_the_top_level_is_ended_too() {
 
 #[test]
 fn memory_that_is_eaten_ends_the_script_and_not_the_process() {
-    let (kind, words) = failed("local t = {}\nfor i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end");
+    let (kind, words) = failed("local t = {}\nfor i = 1, 1e9 do t[i] = ('x'):rep(100000) .. i end");
     assert_eq!(kind, ReasonKind::ScriptFailed);
     says(&words, &["not enough memory", "512 MiB"]);
     says(&refused("local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(100000) .. i end"), &["not enough memory"]);

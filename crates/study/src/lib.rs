@@ -45,7 +45,7 @@ pub use node::{DarkTime, FaultRecord, NodeUse, Role};
 pub use preset::{Original, OriginalMeasure, PresetRecord, Scaled};
 pub use quantity::Quantity;
 pub use redact::redact;
-pub use search::{RateLimit, RatePoint, RateSearch, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting};
+pub use search::{RateCount, RateLimit, RatePoint, RateSearch, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting};
 pub use selftest::{Proof, Selftest, Tolerance};
 pub use spec::{Address, Authority, Secret, Spec, SpecError, Target};
 pub use study_file::{SCHEMA, Study};

@@ -12,7 +12,10 @@ pub struct RateSearch {
     pub store: String,
     /// The bound, e.g. `p99<2ms`.
     pub bound: String,
-    /// Operations per second of a closed loop with the same clients, where the search began.
+    /// What all its rates count.
+    #[serde(skip_serializing_if = "RateCount::is_operations")]
+    pub counts: RateCount,
+    /// Operations (see [`counts`](RateSearch::counts)) per second of a closed loop with the same clients, where the search began.
     pub closed_ops_per_s: f64,
     /// The rate, in operations per second: the median over independent rounds at the edge. `None` when no rate keeps the bound, or
     /// the search was not finished.
@@ -21,6 +24,31 @@ pub struct RateSearch {
     pub limited_by: RateLimit,
     /// Every rate tried, lowest first: offered rate against response time.
     pub points: Vec<RatePoint>,
+}
+
+/// What the rates of a search count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RateCount {
+    /// Operations.
+    #[default]
+    Operations,
+    /// Units of several operations, of which only the first is due at a moment: calls of a script's `run`.
+    Units,
+}
+
+impl RateCount {
+    /// What is counted, in plain words.
+    pub fn noun(self) -> &'static str {
+        match self {
+            RateCount::Operations => "operations",
+            RateCount::Units => "units",
+        }
+    }
+
+    fn is_operations(&self) -> bool {
+        *self == RateCount::Operations
+    }
 }
 
 /// What stands in the way of a higher rate.
@@ -44,9 +72,9 @@ pub enum RateLimit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RatePoint {
-    /// Operations per second that were due, at random moments.
+    /// Operations (or units) per second that were due, at random moments.
     pub offered_ops_per_s: f64,
-    /// Operations per second that were answered.
+    /// Operations (or units) per second that were answered.
     pub achieved_ops_per_s: f64,
     /// Response time from the moment each operation was due.
     pub p50_ns: f64,

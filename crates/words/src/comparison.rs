@@ -63,7 +63,7 @@ fn relation(a: &str, b: &str, contrast: &Contrast) -> String {
     let times = range(&if more { ratio } else { reciprocal(&ratio) });
     let higher = |more| if more { "higher" } else { "lower" };
     match contrast.metric {
-        Metric::Makespan | Metric::OpsPerS | Metric::RecordsPerS => {
+        Metric::Makespan | Metric::OpsPerS | Metric::RecordsPerS | Metric::UnitsPerS => {
             let faster = more == (contrast.metric.better() == Better::Higher);
             format!("{b} is {times} {} than {a}", if faster { "faster" } else { "slower" })
         }
@@ -77,6 +77,7 @@ fn phrase(metric: Metric) -> &'static str {
         Metric::Makespan => "time",
         Metric::OpsPerS => "rate",
         Metric::RecordsPerS => "rate of records",
+        Metric::UnitsPerS => "rate of units",
         Metric::P50 => "p50",
         Metric::P99 => "p99",
         Metric::P999 => "p99.9",

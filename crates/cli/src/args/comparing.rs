@@ -24,7 +24,7 @@ pub struct CompareArguments {
     /// Fail (exit 3) when B is surely beyond this bound: 'p99 > +5%' against A, 'p99 > 2ms' by itself. Repeat it for more
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
-    /// Compare by this metric (makespan, ops_per_s, records_per_s, p50, p99, p99.9, client_cpu, server_cpu, server_rss, disk), or by all.
+    /// Compare by this metric (makespan, ops_per_s, records_per_s, units_per_s, p50, p99, p99.9, client_cpu, server_cpu, server_rss, disk), or by all.
     /// Repeat it for more [default: all; for one study alone what it is ranked by]
     #[arg(long = "metric", value_name = "METRIC")]
     pub metrics: Vec<String>,

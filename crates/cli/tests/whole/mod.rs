@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use study::{
     Budget, BudgetLayer, BudgetPart, Cell, CurvePoint, Durability, Judged, Latencies, LatencySummary, Left, LeftCount,
-    Noise, Original, PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RatePoint, RateSearch, Reason,
-    ReasonKind, Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study, TrialRecord, Tune,
-    TuneEffect, TuneRound, TunedKey, TunedSetting, Varied, Verdict,
+    Noise, Original, PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RateCount, RatePoint, RateSearch,
+    Reason, ReasonKind, Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study, TrialRecord,
+    Tune, TuneEffect, TuneRound, TunedKey, TunedSetting, Varied, Verdict,
 };
 
 pub fn study() -> Study {
@@ -27,6 +27,7 @@ pub fn study() -> Study {
         }),
         cells: vec![cell(figure)],
         rate_search: vec![RateSearch {
+            counts: RateCount::Units,
             rate: Some(figure),
             points: vec![RatePoint::default()],
             ..RateSearch::default()

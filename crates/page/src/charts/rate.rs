@@ -59,7 +59,7 @@ fn chart(search: &RateSearch) -> Chart {
         option: json!({
             "grid": { "left": 8, "right": 28, "top": 40, "bottom": 44, "containLabel": true },
             "legend": { "top": 4, "left": 8 },
-            "xAxis": { "type": if wide { "log" } else { "value" }, "min": if wide { Value::Null } else { json!(0) }, "name": "operations due per second", "nameLocation": "middle", "nameGap": 26,
+            "xAxis": { "type": if wide { "log" } else { "value" }, "min": if wide { Value::Null } else { json!(0) }, "name": format!("{} due per second", search.counts.noun()), "nameLocation": "middle", "nameGap": 26,
                        "axisLabel": { "formatter": "@rate.axis" } },
             "yAxis": { "type": "log", "axisLabel": { "formatter": "@ns.axis" } },
             "tooltip": { "trigger": "axis", "valueFormatter": "@ns.value" },

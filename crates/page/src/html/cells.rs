@@ -84,11 +84,14 @@ fn row(cell: &Cell, standing: &Standing, varies: bool, batches: Option<Batches>)
     }
 }
 
-/// The timed rate, and beneath it how fast the store read back what it was given.
+/// The timed rate, and beneath it that of units of several operations, and how fast the store read back what it was given.
 fn rates(cell: &Cell, batches: Option<Batches>) -> Markup {
     html! {
         td.num {
             (figure(words::shown_rate(cell, batches), Unit::PerSecond))
+            @if let Some(units) = cell.units_per_s {
+                br; span.note { "units: " (figures::value(units.value, Unit::PerSecond)) }
+            }
             @if let Some(back) = cell.read_back_per_s {
                 br; span.note { "read back: " (figures::value(back.value, Unit::PerSecond)) }
             }

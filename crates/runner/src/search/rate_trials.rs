@@ -7,7 +7,7 @@ use crate::error::RunError;
 use crate::plan::PlannedCell;
 use engine::{Arrivals, Settings};
 use std::time::Duration;
-use study::{RateLimit, RatePoint, RateSearch, ReasonKind, Status, TrialRecord};
+use study::{RateCount, RateLimit, RatePoint, RateSearch, ReasonKind, Status, TrialRecord};
 
 /// Fewest operations of a trial that say anything.
 const LEAST_OPERATIONS: u64 = 10;
@@ -83,10 +83,11 @@ impl StoreSearch<'_, '_> {
         if closed.verdict.status == Status::Void || closed.ops_per_s <= 0.0 {
             return Err(Halt::Fault);
         }
-        found.closed_ops_per_s = closed.ops_per_s;
+        found.counts = if units_per_s(&closed).is_some() { RateCount::Units } else { RateCount::Operations };
+        found.closed_ops_per_s = rate_of(&closed);
         let seed = self.lab.plan().seed;
         let (rounds, limited_by) =
-            match find_rate(self, options.bound.limit_ns, closed.ops_per_s, options.rounds, seed)? {
+            match find_rate(self, options.bound.limit_ns, found.closed_ops_per_s, options.rounds, seed)? {
                 RateFinding::Rates(rounds) => (rounds, RateLimit::Store),
                 RateFinding::ClientLimited(rounds) => (rounds, RateLimit::Client),
                 RateFinding::Never => (Rounds::default(), RateLimit::Bound),
@@ -131,6 +132,16 @@ impl RateTrials for StoreSearch<'_, '_> {
     }
 }
 
+/// Units per second, where units are due and not operations.
+fn units_per_s(record: &TrialRecord) -> Option<f64> {
+    analysis::Metric::UnitsPerS.of_trial(record)
+}
+
+/// The rate a trial came to, in what is due: units of several operations, or operations.
+fn rate_of(record: &TrialRecord) -> f64 {
+    units_per_s(record).unwrap_or(record.ops_per_s)
+}
+
 /// Whether anything but too high a rate is wrong with a trial.
 fn is_fault(record: &TrialRecord) -> bool {
     let by_load = [ReasonKind::NotSent, ReasonKind::Deadline];
@@ -164,7 +175,7 @@ fn points(tried: &[(f64, TrialRecord)], bound: Bound) -> Vec<RatePoint> {
         let within = |one: &&Seen| one.kept_up && !one.client_late && one.figure_ns < bound.limit_ns;
         RatePoint {
             offered_ops_per_s: rate,
-            achieved_ops_per_s: median(&|record| record.ops_per_s),
+            achieved_ops_per_s: median(&rate_of),
             p50_ns: median(&|record| record.latency_ns.response.p50 as f64),
             p99_ns: median(&|record| record.latency_ns.response.p99 as f64),
             p99_9_ns: median(&|record| record.latency_ns.response.p99_9 as f64),

@@ -1,0 +1,171 @@
+//! Things found by a key, for all threads of a trial. A thread keeps hold of those it has met: a key it knows costs no lock and no allocation.
+
+use jobs::fingerprint::fingerprint;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Shards: more than there are threads.
+const SHARDS: usize = 64;
+
+/// What is kept under a key, and says under which.
+pub(crate) trait Named {
+    /// A new one.
+    fn named(key: &[u8]) -> Self;
+    /// Its key.
+    fn key(&self) -> &[u8];
+}
+
+/// What all threads share. A lock is taken only by a thread that meets a key for the first time.
+pub(crate) struct Shelf<T> {
+    shards: Vec<Mutex<HashMap<u64, Vec<Arc<T>>, BuildHasherDefault<Itself>>>>,
+}
+
+impl<T> Default for Shelf<T> {
+    fn default() -> Shelf<T> {
+        Shelf { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+    }
+}
+
+type Shard<'a, T> = MutexGuard<'a, HashMap<u64, Vec<Arc<T>>, BuildHasherDefault<Itself>>>;
+
+impl<T: Named> Shelf<T> {
+    fn shard(&self, print: u64) -> Shard<'_, T> {
+        self.shards[(print >> 32) as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn found(&self, print: u64, key: &[u8]) -> Option<Arc<T>> {
+        self.shard(print).get(&print)?.iter().find(|it| it.key() == key).cloned()
+    }
+
+    fn made(&self, print: u64, key: &[u8]) -> Arc<T> {
+        let mut shard = self.shard(print);
+        let here = shard.entry(print).or_default();
+        match here.iter().find(|it| it.key() == key) {
+            Some(it) => Arc::clone(it),
+            None => {
+                let new = Arc::new(T::named(key));
+                here.push(Arc::clone(&new));
+                new
+            }
+        }
+    }
+
+    /// What is under this key, if anything ever was.
+    pub(crate) fn find(&self, key: &[u8]) -> Option<Arc<T>> {
+        self.found(fingerprint(key), key)
+    }
+
+    /// Goes over everything, in no order.
+    pub(crate) fn each(&self, mut act: impl FnMut(&T)) {
+        for shard in &self.shards {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.values().flatten().for_each(|it| act(it));
+        }
+    }
+}
+
+/// What one thread has met of a shelf.
+pub(crate) struct Met<T> {
+    by_print: HashMap<u64, Arc<T>, BuildHasherDefault<Itself>>,
+}
+
+impl<T> Default for Met<T> {
+    fn default() -> Met<T> {
+        Met { by_print: HashMap::default() }
+    }
+}
+
+impl<T: Named> Met<T> {
+    /// What is under this key, if anything is. A key nobody has written is looked for on the shelf each time: somebody may have since.
+    #[inline]
+    pub(crate) fn find(&mut self, shelf: &Shelf<T>, key: &[u8]) -> Option<&T> {
+        let print = fingerprint(key);
+        match self.by_print.entry(print) {
+            Entry::Occupied(known) if known.get().key() == key => Some(known.into_mut()),
+            // Two keys of one fingerprint take turns here.
+            Entry::Occupied(mut other) => {
+                other.insert(shelf.found(print, key)?);
+                Some(other.into_mut())
+            }
+            Entry::Vacant(empty) => Some(empty.insert(shelf.found(print, key)?)),
+        }
+    }
+
+    /// What is under this key; it is put there if there was nothing.
+    #[inline]
+    pub(crate) fn make(&mut self, shelf: &Shelf<T>, key: &[u8]) -> &T {
+        let print = fingerprint(key);
+        match self.by_print.entry(print) {
+            Entry::Occupied(known) if known.get().key() == key => known.into_mut(),
+            Entry::Occupied(mut other) => {
+                other.insert(shelf.made(print, key));
+                other.into_mut()
+            }
+            Entry::Vacant(empty) => empty.insert(shelf.made(print, key)),
+        }
+    }
+}
+
+/// A fingerprint is its own hash.
+#[derive(Default)]
+pub(crate) struct Itself(u64);
+
+impl Hasher for Itself {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Met, Named, Shelf};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    struct Tally(Box<[u8]>, AtomicU64);
+
+    impl Named for Tally {
+        fn named(key: &[u8]) -> Tally {
+            Tally(key.into(), AtomicU64::new(0))
+        }
+
+        fn key(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn what_one_thread_puts_under_a_key_another_finds_there() {
+        let shelf: Shelf<Tally> = Shelf::default();
+        let (mut one, mut two) = (Met::default(), Met::default());
+        assert!(two.find(&shelf, b"a").is_none());
+        one.make(&shelf, b"a").1.store(7, Ordering::Relaxed);
+        assert_eq!(two.find(&shelf, b"a").map(|it| it.1.load(Ordering::Relaxed)), Some(7));
+        assert!(shelf.find(b"b").is_none());
+        let mut keys = Vec::new();
+        two.make(&shelf, b"b");
+        shelf.each(|it| keys.push(it.key().to_vec()));
+        keys.sort_unstable();
+        assert_eq!(keys, [b"a", b"b"]);
+    }
+
+    #[test]
+    fn a_key_that_was_met_is_found_while_every_lock_is_held_by_others() {
+        let shelf: Shelf<Tally> = Shelf::default();
+        let mut met = Met::default();
+        met.make(&shelf, b"a");
+        let locks: Vec<_> = shelf.shards.iter().map(|shard| shard.lock()).collect();
+        assert!(met.find(&shelf, b"a").is_some());
+        assert_eq!(met.make(&shelf, b"a").key(), b"a");
+        drop(locks);
+    }
+}
