@@ -88,7 +88,16 @@ pub fn median_trial(cell: &Cell) -> Option<&TrialRecord> {
 /// The answer most trials gave (the first such), and a reason when others gave another one. Trials without an answer have
 /// failed, and their own verdict says how.
 fn common_answer(counted: &[&TrialRecord]) -> (Answer, Option<Reason>) {
-    let answered: Vec<&TrialRecord> = counted.iter().copied().filter(|trial| !trial.answer.digest.is_empty()).collect();
+    let mut answered: Vec<&TrialRecord> =
+        counted.iter().copied().filter(|trial| !trial.answer.digest.is_empty()).collect();
+    // What failed in a fault may have taken effect or not: such answers differ from trial to trial, and nothing follows from that.
+    if answered.iter().any(|trial| trial.failed_in_fault()) {
+        let first = answered.first().map(|trial| trial.answer.clone());
+        answered.retain(|trial| !trial.failed_in_fault());
+        if answered.is_empty() {
+            return (first.unwrap_or_default(), None);
+        }
+    }
     let given = |digest: &str| answered.iter().filter(|trial| trial.answer.digest == digest).count();
     let Some(common) = answered.iter().rev().max_by_key(|trial| given(&trial.answer.digest)) else {
         let facts = counted.first().map(|trial| trial.answer.clone());
@@ -170,7 +179,10 @@ fn latency(trials: Vec<LatencySummary>) -> LatencySummary {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::summarise;
-    use study::{Answer, Cell, Latencies, LatencySummary, Reason, ReasonKind, Status, TrialRecord, Verdict};
+    use study::{
+        Answer, Cell, FailedCounts, FaultRecord, Latencies, LatencySummary, Reason, ReasonKind, Status, TrialRecord,
+        Verdict,
+    };
 
     fn trial(order: u32, makespan_s: f64, digest: &str) -> TrialRecord {
         let response = LatencySummary { n: 100, mean: 50.0, p99: u64::from(order) * 1000, ..LatencySummary::default() };
@@ -215,6 +227,24 @@ mod tests {
         assert_eq!((cell.verdict.reasons[0].kind, cell.verdict.reasons[0].count), (ReasonKind::WrongAnswer, 1));
         assert_eq!(cell.verdict.reasons[0].example, "trial 1 answered a, trial 2 answered b");
         assert_eq!(cell.answer.digest, "b");
+    }
+
+    #[test]
+    fn trials_in_which_operations_failed_in_a_fault_may_answer_differently_and_the_others_may_not() {
+        let faulted = |order, digest, unknown| TrialRecord {
+            faults: vec![FaultRecord::default()],
+            failed: FailedCounts { unknown, ..FailedCounts::default() },
+            ..trial(order, 2.0, digest)
+        };
+        let mut cell = Cell { trials: vec![faulted(1, "a", 3), faulted(2, "b", 1)], ..Cell::default() };
+        summarise(&mut cell);
+        assert_eq!((cell.verdict.status, cell.answer.digest.as_str()), (Status::Valid, "a"));
+        cell.trials.extend([faulted(3, "c", 0), faulted(4, "c", 0)]);
+        summarise(&mut cell);
+        assert_eq!((cell.verdict.status, cell.answer.digest.as_str()), (Status::Valid, "c"));
+        cell.trials.push(faulted(5, "d", 0));
+        summarise(&mut cell);
+        assert_eq!(cell.verdict.reasons[0].kind, ReasonKind::WrongAnswer);
     }
 
     #[test]

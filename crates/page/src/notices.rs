@@ -119,7 +119,8 @@ fn listed(cells: &[&Cell], name: impl Fn(&Cell) -> String) -> String {
 fn disagreements(study: &Study) -> Vec<String> {
     let mut found = Vec::new();
     for part in analysis::parts(study) {
-        let answered: Vec<&&Cell> = part.cells.iter().filter(|cell| !cell.answer.digest.is_empty()).collect();
+        let answers = |cell: &&&Cell| cell.is_comparable() && !cell.answer.digest.is_empty();
+        let answered: Vec<&&Cell> = part.cells.iter().filter(answers).collect();
         let Some(first) = answered.first() else { continue };
         if let Some(other) = answered.iter().find(|cell| cell.answer.digest != first.answer.digest) {
             found.push(format!(

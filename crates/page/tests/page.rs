@@ -127,6 +127,20 @@ fn stores_that_disagree_are_named_before_every_other_notice_also_where_one_is_vo
 }
 
 #[test]
+fn an_answer_of_what_took_effect_while_nodes_failed_is_held_against_no_other() {
+    let mut study = sample::usual();
+    for (at, cell) in study.cells.iter_mut().enumerate() {
+        cell.answer.digest = format!("sha256:{at:02}");
+    }
+    assert!(report(&study).html().contains("The stores disagree: "));
+    for trial in study.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
+        trial.faults = vec![study::FaultRecord::default()];
+        trial.failed.unknown = 1;
+    }
+    assert!(!report(&study).html().contains("The stores disagree: "));
+}
+
+#[test]
 fn a_budget_is_drawn_and_told_and_a_bar_of_two_layers_says_so() {
     let study = sample::usual();
     let html = report(&study).html();

@@ -4,9 +4,10 @@ use analysis::Precision;
 use study::Cell;
 
 /// A sentence about the answers of the cells of one part: the digest, and on how many stores it is equal. `None` when no store
-/// gave one.
+/// gave one. Where operations failed in a fault the answer is of what took effect, and is compared with none.
 pub(crate) fn agreement(cells: &[&Cell]) -> Option<String> {
-    let answered: Vec<&Cell> = cells.iter().copied().filter(|cell| !cell.answer.digest.is_empty()).collect();
+    let (whole, partial): (Vec<&Cell>, Vec<&Cell>) = cells.iter().copied().partition(|cell| cell.is_comparable());
+    let answered: Vec<&Cell> = whole.iter().copied().filter(|cell| !cell.answer.digest.is_empty()).collect();
     let mut digests: Vec<(&str, Vec<&str>)> = Vec::new();
     for cell in &answered {
         match digests.iter_mut().find(|known| known.0 == cell.answer.digest) {
@@ -15,9 +16,10 @@ pub(crate) fn agreement(cells: &[&Cell]) -> Option<String> {
         }
     }
     digests.sort_by_key(|(_, stores)| std::cmp::Reverse(stores.len()));
-    let silent: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.answer.digest.is_empty()).collect();
+    let silent: Vec<&Cell> = whole.iter().copied().filter(|cell| cell.answer.digest.is_empty()).collect();
     let mut text = match digests.as_slice() {
-        [] => return None,
+        [] if partial.is_empty() => return None,
+        [] => "No answers to compare".into(),
         [(digest, stores)] if stores.len() == 1 => {
             format!("Answer {} on {}, with no other store to compare with", short(digest), stores[0])
         }
@@ -32,6 +34,9 @@ pub(crate) fn agreement(cells: &[&Cell]) -> Option<String> {
     let estimates = |cell: &&Cell| Precision::of(cell) == Precision::Estimate;
     let (estimated, failed): (Vec<&Cell>, Vec<&Cell>) = failed.into_iter().partition(estimates);
     let names = |cells: &[&Cell]| cells.iter().map(|cell| cell.store.as_str()).collect::<Vec<_>>().join(", ");
+    if !partial.is_empty() {
+        text += &format!("; not comparable, as operations failed: {}", names(&partial));
+    }
     if !estimated.is_empty() {
         text += &format!("; estimates from {}", names(&estimated));
     }
@@ -55,6 +60,7 @@ fn short(digest: &str) -> String {
 
 /// Whether the answers of these cells are all the same.
 pub(crate) fn all_agree(cells: &[&Cell]) -> bool {
-    let mut digests = cells.iter().map(|cell| &cell.answer.digest).filter(|digest| !digest.is_empty());
+    let whole = cells.iter().filter(|cell| cell.is_comparable());
+    let mut digests = whole.map(|cell| &cell.answer.digest).filter(|digest| !digest.is_empty());
     digests.next().is_none_or(|first| digests.all(|digest| digest == first))
 }

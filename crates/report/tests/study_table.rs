@@ -7,7 +7,7 @@ mod golden_file;
 
 use golden_file::golden;
 use report::{Colour, study_table};
-use study::{Durability, ReasonKind, Study};
+use study::{Durability, FaultRecord, ReasonKind, Study};
 use testkit::studies::{self, Sample};
 use unicode_width::UnicodeWidthStr;
 
@@ -74,6 +74,21 @@ fn stores_that_disagree_are_told_in_capitals() {
     assert!(disagreement.unwrap() < table.find("STORE ").unwrap(), "above every figure: {table}");
     assert!(table.contains("Updates lost, 6,172,835 times: page libc6 has 3,811 fans instead of 3,839"), "{table}");
     assert!(table.contains("policy=cas"), "{table}");
+}
+
+#[test]
+fn an_answer_of_what_took_effect_while_nodes_failed_is_not_comparable_and_raises_no_alarm() {
+    let mut study = studies::fans();
+    study.cells.truncate(5);
+    study.cells[3].answer.digest = "sha256:00000000000000000000000000000000000000000000000000000000000000ff".into();
+    let trial = &mut study.cells[3].trials[0];
+    trial.faults = vec![FaultRecord { planned: "at 5s kill 1".into(), ..FaultRecord::default() }];
+    assert!(plain(&study).contains("THE STORES DISAGREE"), "a fault alone is no excuse");
+    study.cells[3].trials[0].failed.unknown = 1;
+    let table = plain(&study).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!table.contains("DISAGREE"), "{table}");
+    let said = format!("; not comparable, as operations failed: {}", study.cells[3].store);
+    assert!(table.contains(&said), "{said}: {table}");
 }
 
 #[test]

@@ -1,48 +1,20 @@
 //! Faults that are asked for: nodes of a private deployment killed, stopped, frozen and started again while a trial runs.
 
+mod planned;
+mod window;
+
 use crate::plan::Plan;
 use engine::Outages;
 use host::Nodes;
-use std::fmt;
-use std::str::FromStr;
+use planned::Act;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::StoreError;
 use study::{DarkTime, FaultRecord, SeriesPoint, Target};
+use window::{TOGETHER_S, darkest, window};
 
-const GRAMMAR: &str = "write 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2', 'at 5s freeze 2 for 3s' or 'at 5s add'";
-/// Faults no further apart are one event: what followed cannot be told from what.
-const TOGETHER_S: f64 = 0.1;
-/// Longest time that can be asked for.
-const LONGEST_S: f64 = 1e6;
-
-/// One fault: what is done to which node, and when.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlannedFault {
-    text: String,
-    at: Duration,
-    act: Act,
-}
-
-/// What is done, to which node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Act {
-    Kill(usize),
-    Stop(usize),
-    Restart(usize),
-    Freeze(usize, Duration),
-    Add,
-}
-
-impl Act {
-    /// The node it is done to, from 1; `None`: it makes one.
-    fn node(self) -> Option<usize> {
-        match self {
-            Act::Kill(node) | Act::Stop(node) | Act::Restart(node) | Act::Freeze(node, _) => Some(node),
-            Act::Add => None,
-        }
-    }
-}
+pub use planned::PlannedFault;
+pub(crate) use window::failed_before;
 
 /// All faults of a trial, by time.
 #[derive(Clone, Debug, Default)]
@@ -54,48 +26,6 @@ pub struct Faults {
 
 /// What an operation may take while nodes fail, unless something else is asked for.
 pub const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
-
-impl FromStr for PlannedFault {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<PlannedFault, String> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let node = |node: &str| {
-            let number = node.parse().ok().filter(|node| *node >= 1);
-            number.ok_or("nodes are numbered from 1: 'at 5s kill 1'")
-        };
-        let (at, act) = match words[..] {
-            ["at", at, "kill", of] => (at, Act::Kill(node(of)?)),
-            ["at", at, "stop", of] => (at, Act::Stop(node(of)?)),
-            ["at", at, "restart", of] => (at, Act::Restart(node(of)?)),
-            ["at", at, "freeze", of, "for", length] => {
-                (at, Act::Freeze(node(of)?, time(length).filter(|it| !it.is_zero()).ok_or(GRAMMAR)?))
-            }
-            ["at", at, "add"] => (at, Act::Add),
-            _ => return Err(GRAMMAR.into()),
-        };
-        Ok(PlannedFault { text: words.join(" "), at: time(at).ok_or(GRAMMAR)?, act })
-    }
-}
-
-impl fmt::Display for PlannedFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-/// `5s`, `500ms` or `1m`.
-fn time(text: &str) -> Option<Duration> {
-    let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
-    let seconds_a_unit = match &text[digits.len()..] {
-        "ms" => 0.001,
-        "s" => 1.0,
-        "m" => 60.0,
-        _ => return None,
-    };
-    let seconds = digits.parse::<f64>().ok()? * seconds_a_unit;
-    (0.0..LONGEST_S).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
-}
 
 impl Faults {
     /// These faults, and what an operation may take meanwhile, when every store the user named can have them.
@@ -293,101 +223,5 @@ impl Faulting {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Of the parts of the key space that were dark from a moment to another: the longest time one was, and the largest share of the keys that
-/// was at the same time. A time belongs to the window it begins in, as what is about to fail may have an operation in flight already.
-fn darkest(dark: &[DarkTime], from_s: f64, until_s: f64) -> (f64, f64) {
-    let begins = |it: &&DarkTime| (from_s - TOGETHER_S..until_s).contains(&it.from_s) && it.until_s > from_s;
-    let dark: Vec<&DarkTime> = dark.iter().filter(begins).collect();
-    let longest_s = dark.iter().map(|it| it.until_s - it.from_s).fold(0.0, f64::max);
-    let at = |time: f64| dark.iter().filter(|it| it.from_s <= time && time < it.until_s).map(|it| it.share).sum();
-    (longest_s, dark.iter().map(|it| at(it.from_s)).fold(0.0, f64::max).min(1.0))
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Window {
-    gap_s: f64,
-    resolution_s: f64,
-    failed: u64,
-}
-
-/// What the series shows from a moment to another. An interval belongs to the window it ends in; where no interval has a good reply,
-/// none came. The series ends with the last reply, the window may end later.
-fn window(series: &[SeriesPoint], from_s: f64, to_s: f64) -> Window {
-    let (mut begin_s, mut good_s) = (0.0, from_s);
-    let mut seen = Window { gap_s: 0.0, resolution_s: 0.0, failed: 0 };
-    for point in series {
-        let overlaps = point.at_s > from_s && begin_s < to_s;
-        if overlaps {
-            seen.resolution_s = seen.resolution_s.max(point.at_s - begin_s);
-        }
-        if overlaps && point.operations > point.errors {
-            seen.gap_s = seen.gap_s.max(begin_s - good_s);
-            good_s = point.at_s;
-        }
-        if point.at_s > from_s && point.at_s <= to_s {
-            seen.failed += point.errors;
-        }
-        begin_s = point.at_s;
-    }
-    seen.gap_s = seen.gap_s.max(to_s - good_s);
-    seen
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::{Act, PlannedFault, darkest, window};
-    use std::time::Duration;
-    use study::{DarkTime, SeriesPoint};
-
-    #[test]
-    fn a_fault_is_read_as_it_is_written_and_what_cannot_be_read_is_refused() {
-        let fault: PlannedFault = "at 500ms freeze 2 for 3s".parse().unwrap();
-        assert_eq!(fault.at, Duration::from_millis(500));
-        assert_eq!(fault.act, Act::Freeze(2, Duration::from_secs(3)));
-        assert_eq!("at 8s restart 1".parse::<PlannedFault>().unwrap().act, Act::Restart(1));
-        assert_eq!("at 8s add".parse::<PlannedFault>().unwrap().act, Act::Add);
-        for text in [
-            "",
-            "kill 2",
-            "at 5 kill 2",
-            "at 5s kill",
-            "at 5s kill 0",
-            "at 5s kill x",
-            "at 5s freeze 2",
-            "at 5s kill 2 for 3s",
-            "at -1s kill 2",
-            "at 5s add 2",
-            "add",
-            "at 5s freeze 2 for 0s",
-            "at NaNs kill 1",
-            "at 1é kill 1",
-        ] {
-            assert!(text.parse::<PlannedFault>().is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_gap_after_a_fault_is_the_longest_time_without_a_good_reply() {
-        let point = |at_s, operations, errors| SeriesPoint { at_s, operations, errors, ..SeriesPoint::default() };
-        let series = [point(1.0, 5, 1), point(2.0, 5, 0), point(3.0, 4, 4), point(4.0, 0, 0), point(5.0, 5, 2)];
-        let seen = window(&series, 1.5, 5.0);
-        assert_eq!((seen.gap_s, seen.resolution_s, seen.failed), (2.0, 1.0, 6));
-        // Nothing came after: the end of the phase ends the gap.
-        assert_eq!(window(&series[..2], 1.5, 9.0).gap_s, 7.0);
-        // What failed before it is not counted.
-        assert_eq!(window(&series, 5.0, 5.0).failed, 0);
-    }
-
-    #[test]
-    fn the_share_that_was_dark_is_that_of_parts_that_were_at_the_same_time() {
-        let dark = |part, share, from_s, until_s| DarkTime { part, share, from_s, until_s };
-        let all = [dark(0, 0.25, 1.0, 2.0), dark(1, 0.5, 1.5, 1.75), dark(2, 0.25, 3.0, 4.5), dark(0, 0.25, 9.0, 9.5)];
-        assert_eq!(darkest(&all, 1.05, 5.0), (1.5, 0.75));
-        assert_eq!(darkest(&all, 2.5, 5.0), (1.5, 0.25));
-        assert_eq!(darkest(&all, 5.0, 8.0), (0.0, 0.0));
     }
 }

@@ -1,12 +1,24 @@
 //! From what was seen to a verdict.
 
+use crate::phases::READ_AGAIN;
 use crate::trust::{Circumstances, doubts};
 use engine::{End, Outcome};
-use study::{Answer, Reason, ReasonKind, Verdict, WriteAccount};
+use study::{Answer, PhaseRecord, Reason, ReasonKind, Verdict, WriteAccount};
+
+/// What a fault may do to an operation: no answer, or a refusal such as "no quorum". A wrong answer stays what it is.
+const COST: [ReasonKind; 5] = [
+    ReasonKind::ConnectionLost,
+    ReasonKind::NotConnected,
+    ReasonKind::Unknown,
+    ReasonKind::Deadline,
+    ReasonKind::Refused,
+];
 
 /// What a trial is judged by.
 pub(crate) struct Evidence<'a> {
     pub(crate) outcomes: &'a [(String, Outcome)],
+    /// The same phases, as they are recorded.
+    pub(crate) phases: &'a [PhaseRecord],
     pub(crate) answer: &'a Answer,
     pub(crate) answer_reasons: Vec<Reason>,
     pub(crate) known_digest: Option<String>,
@@ -14,6 +26,12 @@ pub(crate) struct Evidence<'a> {
     pub(crate) broken_off: Option<Reason>,
     /// Phases that were over before the first fault that was asked for; `None`: there was none.
     pub(crate) faulted_from: Option<usize>,
+    /// Operations failed before that fault, which so is not to blame.
+    pub(crate) failed_before_fault: bool,
+    /// Operations failed, in any phase.
+    pub(crate) any_failed: bool,
+    /// Every phase was completed.
+    pub(crate) complete: bool,
     /// What became of the writes, where it is known.
     pub(crate) account: Option<WriteAccount>,
     pub(crate) not_sent: u64,
@@ -27,12 +45,15 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
     evidence.broken_off.take().into_iter().for_each(|found| verdict.add(found));
     for (at, (phase, outcome)) in evidence.outcomes.iter().enumerate() {
         let faulted = evidence.faulted_from.is_some_and(|from| at >= from);
+        let timed = evidence.phases.get(at).is_some_and(|phase| phase.timed);
         for mut found in outcome.offences.clone().into_reasons() {
-            // No answer is what a fault asks for; a wrong answer stays what it is.
-            let unanswered =
-                [ReasonKind::ConnectionLost, ReasonKind::NotConnected, ReasonKind::Unknown, ReasonKind::Deadline];
-            if faulted && unanswered.contains(&found.kind) {
-                found.kind = ReasonKind::FailedInFault;
+            if faulted && COST.contains(&found.kind) {
+                match timed {
+                    true if !evidence.failed_before_fault => continue, // the cost of the fault, which is counted elsewhere
+                    true => {}
+                    false if evidence.was_read_later(at) => continue,
+                    false => found.kind = ReasonKind::FailedInFault,
+                }
             }
             if phase != "run" {
                 found.example = format!("{} (while: {phase})", found.example);
@@ -51,7 +72,9 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
         let example = "acknowledged, and not there when it was read after the fault";
         verdict.add(reason(ReasonKind::LostUpdates, lost, example.into()));
     }
-    if let Some(known) = evidence.known_digest.take()
+    // What failed is not in the answer, so it is held against no other.
+    let is_whole = evidence.faulted_from.is_none() || !evidence.any_failed;
+    if let Some(known) = evidence.known_digest.take().filter(|_| is_whole)
         && known != evidence.answer.digest
         && !evidence.answer.digest.is_empty()
         && verdict.is_ranked()
@@ -73,6 +96,20 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
         };
         verdict.add(reason(ReasonKind::NotSent, evidence.not_sent, example.into()));
     }
+    if evidence.faulted_from.is_some() && !evidence.complete && verdict.is_ranked() {
+        let example = "the store gave no answer for longer than --deadline, and the trial ended there";
+        verdict.add(reason(ReasonKind::Deadline, 1, example.into()));
+    }
     doubts(&evidence.circumstances).into_iter().for_each(|doubt| verdict.add(doubt));
     verdict
+}
+
+impl Evidence<'_> {
+    /// Whether everything that was asked in this phase was asked again over new connections, and answered.
+    fn was_read_later(&self, at: usize) -> bool {
+        let later = self.outcomes.iter().skip(at + 1).find(|(phase, _)| phase == READ_AGAIN);
+        later.is_some_and(|(_, outcome)| {
+            outcome.end == End::Completed && COST.iter().all(|kind| !outcome.offences.has(*kind))
+        })
+    }
 }

@@ -20,6 +20,9 @@ pub(crate) struct PhasesDone {
     pub(crate) unread: Option<Reason>,
 }
 
+/// The phase in which the final state is read once more, over new connections.
+pub(crate) const READ_AGAIN: &str = "read again";
+
 /// How long a server is given to see that connections were closed, before everything is read again.
 const SEEN_CLOSED: Duration = Duration::from_millis(50);
 
@@ -96,7 +99,7 @@ impl Running<'_, '_, '_, '_> {
         let phases = trial.phases();
         let again = trial.again().and_then(|index| Some((index, phases.get(index)?)));
         let complete = again.is_none_or(|(index, phase)| {
-            self.phase(index, &Phase { name: "read again", purpose: Purpose::Work, ..*phase }) == Some(End::Completed)
+            self.phase(index, &Phase { name: READ_AGAIN, purpose: Purpose::Work, ..*phase }) == Some(End::Completed)
         });
         PhasesDone { complete, unread: None }
     }

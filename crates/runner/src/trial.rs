@@ -2,7 +2,7 @@
 
 use crate::attendant::Attendant;
 use crate::error::RunError;
-use crate::faults::Faulting;
+use crate::faults::{self, Faulting};
 use crate::judge::{self, Evidence};
 use crate::message::{Errand, Finish, Keys, OpenedStore, Refusal};
 use crate::observer::{About, Observer};
@@ -169,11 +169,15 @@ impl TrialRun<'_> {
         let Seen { measured, broken_off, died, faulted_from, .. } = seen;
         let verdict = judge::verdict(Evidence {
             outcomes: &measured.outcomes,
+            phases: &record.phases,
             answer: &record.answer,
             answer_reasons: finish.answer_reasons,
             known_digest: finish.known_digest,
             broken_off,
             faulted_from,
+            failed_before_fault: faults::failed_before(&record.series, &record.faults),
+            any_failed: !record.failed.is_none(),
+            complete: finish.complete,
             account: record.writes,
             not_sent: record.not_sent,
             circumstances: Circumstances {

@@ -193,4 +193,9 @@ impl Cell {
     pub fn counted(&self) -> impl Iterator<Item = &TrialRecord> {
         self.trials.iter().filter(|trial| !trial.warmup)
     }
+
+    /// Whether its answer may be held against that of others: in no counted trial operations failed while nodes failed on purpose.
+    pub fn is_comparable(&self) -> bool {
+        !self.counted().any(TrialRecord::failed_in_fault)
+    }
 }

@@ -183,3 +183,11 @@ pub struct TrialRecord {
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,
 }
+
+impl TrialRecord {
+    /// Whether operations failed while nodes failed on purpose. What it answered is then of what took effect, and not to be held against
+    /// the answer of another.
+    pub fn failed_in_fault(&self) -> bool {
+        !self.faults.is_empty() && !self.failed.is_none()
+    }
+}

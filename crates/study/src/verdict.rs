@@ -68,7 +68,7 @@ pub enum ReasonKind {
     SettingNotInEffect,
     /// The store itself dropped keys the job had written: it needed room, or let them expire.
     Evicted,
-    /// Operations failed after a fault that was asked for; no worse than connections lost and replies that never came.
+    /// What was written could not be read back after a fault that was asked for. Earlier builds: operations failed after one.
     FailedInFault,
     /// The job is a script, and the script failed.
     ScriptFailed,

@@ -83,8 +83,8 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "it needed room, or let them expire: give it more memory, or turn eviction and expiry off",
         ),
         ReasonKind::FailedInFault => (
-            "operations failed after a fault that was asked for",
-            "a store with replicas may lose fewer; without --fault the same run can be ranked",
+            "not read back after a fault that was asked for",
+            "so nobody knows whether acknowledged writes were lost: give the store replicas, or start the node again before the end",
         ),
         ReasonKind::ScriptFailed => (
             "the script failed",
