@@ -5,7 +5,7 @@ use crate::headline::{best, class, listed, listed_names};
 use crate::identity::label;
 use crate::view::Grouped;
 use analysis::{Better, Group, Metric, Shown, separate};
-use study::{Cell, Study};
+use study::{BudgetLayer, Cell, Study};
 
 /// Stores whose best is named.
 const STORES: usize = 4;
@@ -75,9 +75,10 @@ fn sentence(mut tally: Tally<'_>) -> String {
 /// At which combination each store is at its best, where all of them are the same work.
 fn best_values(study: &Study, parts: &[Grouped<'_>]) -> Vec<String> {
     let mut stores: Vec<&str> = Vec::new();
-    // Baselines are there to compare with, unless there is nothing else.
+    // Baselines are there to compare with, unless there is nothing else; one that keeps nothing never has a finding.
     let only_baselines = study.cells.iter().all(|cell| cell.baseline);
-    for cell in study.cells.iter().filter(|cell| only_baselines || !cell.baseline) {
+    let has_findings = |cell: &&Cell| !cell.baseline || only_baselines && cell.layer() != Some(BudgetLayer::Generator);
+    for cell in study.cells.iter().filter(has_findings) {
         if !stores.contains(&cell.store.as_str()) {
             stores.push(&cell.store);
         }

@@ -1,4 +1,5 @@
-//! The names of 63,440 packages of Debian 12, and where an independent implementation (Python: zlib, hashlib) puts them.
+//! The names of 63,440 packages of Debian 12, and where independent implementations put them: Python (zlib, hashlib) by `modulo` and
+//! `jump`, uhashring 2.5 (`HashRing(hash_fn="ketama")`) by `ketama`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use flate2::read::GzDecoder;
@@ -29,5 +30,9 @@ fn packages_lie_where_others_put_them() {
     assert_eq!(of(Algorithm::Modulo, 8), [7982, 7901, 7786, 8037, 8004, 7875, 7937, 7918]);
     assert_eq!(of(Algorithm::Jump, 8), [7885, 7944, 8009, 7996, 7857, 7804, 8001, 7944]);
     assert_eq!(of(Algorithm::Jump, 9), [7015, 7064, 7113, 7171, 7038, 6923, 7054, 7117, 6945]);
+    assert_eq!(of(Algorithm::Ketama, 8), [7086, 8002, 7603, 8222, 8597, 8053, 8225, 7652]);
+    assert_eq!(of(Algorithm::Ketama, 9), [6601, 6831, 6459, 7426, 7540, 7213, 7123, 6633, 7614]);
+    assert_eq!(of(Algorithm::Ketama, 100)[..6], [617, 637, 544, 711, 697, 663]);
+    assert_eq!(moved(Algorithm::Ketama, &keys), 7614);
     assert_eq!((moved(Algorithm::Jump, &keys), moved(Algorithm::Modulo, &keys)), (6945, 56_406));
 }

@@ -16,8 +16,8 @@ pub struct KeyQueue {
 
 impl KeyQueue {
     /// Remembers one request's keys.
-    pub fn push(&mut self, keys: &[&[u8]]) {
-        for key in keys {
+    pub fn push<K: AsRef<[u8]>>(&mut self, keys: &[K]) {
+        for key in keys.iter().map(AsRef::as_ref) {
             self.bytes.extend_from_slice(key);
             self.lengths.push_back(key.len() as u32);
         }
@@ -60,8 +60,8 @@ mod tests {
     #[test]
     fn keys_come_back_in_the_order_of_their_requests() {
         let mut keys = KeyQueue::default();
-        keys.push(&[b"a", b"", b"ccc"]);
-        keys.push(&[]);
+        keys.push(&[&b"a"[..], b"", b"ccc"]);
+        keys.push::<&[u8]>(&[]);
         keys.push(&[b"dd"]);
         assert_eq!(keys.front().collect::<Vec<_>>(), [&b"a"[..], b"", b"ccc"]);
         keys.pop();

@@ -57,6 +57,7 @@ pub(super) struct HandlerSocket {
     looked: usize,
     /// Whether that reply was given out.
     answered: bool,
+    key: Vec<u8>,
     value: Vec<u8>,
     rows: RowBuffer,
     words: String,
@@ -72,6 +73,7 @@ impl HandlerSocket {
             ends: Vec::new(),
             looked: 0,
             answered: false,
+            key: Vec::new(),
             value: Vec::new(),
             rows: RowBuffer::default(),
             words: String::new(),
@@ -189,20 +191,19 @@ impl HandlerSocket {
             return Ok(self.refusal(line));
         }
         self.rows.clear();
-        let mut key = Vec::new();
         {
             let mut keys = self.asked.front();
             let mut tokens = line.tokens();
             // Of none asked for, whatever was found instead is left out.
             while let (1.., Some(found)) = (expect.detail, tokens.next()) {
-                key.clear();
+                self.key.clear();
                 self.value.clear();
-                unescape(&mut key, found)?;
+                unescape(&mut self.key, found)?;
                 unescape(&mut self.value, tokens.next().ok_or("a value behind each key")?)?;
-                if expect.kind == OperationKind::GetMany && !keys.any(|asked| asked == key) {
+                if expect.kind == OperationKind::GetMany && !keys.any(|asked| asked == self.key) {
                     return Err("rows of the keys asked for, in their order");
                 }
-                self.rows.push(&key, &self.value);
+                self.rows.push(&self.key, &self.value);
             }
         }
         if expect.kind == OperationKind::GetMany {

@@ -52,6 +52,10 @@ pub(crate) struct Text {
     /// Keys of a get-many, as they are written.
     written: Vec<Vec<u8>>,
     rows: RowBuffer,
+    /// Room for a number or a key while it is written or read.
+    plain: Vec<u8>,
+    /// Room for a key's base64 while it is read.
+    coded: Vec<u8>,
 }
 
 impl Text {
@@ -82,9 +86,10 @@ impl Codec for Text {
             }
             Operation::Increment { key, by } => {
                 store(how, out, b"add ", key, b"0", None);
-                let mut amount = vec![b' '];
-                push_u64(&mut amount, by.unsigned_abs());
-                word(how, out, if by < 0 { b"decr " } else { b"incr " }, key, &amount);
+                self.plain.clear();
+                self.plain.push(b' ');
+                push_u64(&mut self.plain, by.unsigned_abs());
+                word(how, out, if by < 0 { b"decr " } else { b"incr " }, key, &self.plain);
             }
             Operation::CompareAndSet { key, expected: Expected::Absent, value } => {
                 store(how, out, b"add ", key, value, None)
@@ -149,8 +154,7 @@ impl Text {
             }
             out.extend_from_slice(b"\r\n");
         }
-        let texts: Vec<&[u8]> = written.iter().map(Vec::as_slice).collect();
-        self.asked.push(&texts);
+        self.asked.push(written);
         if keys.is_empty() {
             out.extend_from_slice(b"version\r\n");
         }
@@ -191,7 +195,6 @@ impl Text {
         let mut at = 0;
         // Written keys were kept; rows carry the keys themselves.
         let mut keys = self.asked.front();
-        let (mut coded, mut plain) = (Vec::new(), Vec::new());
         while at < consumed {
             let line = Line::read(&input[at..])?;
             at += line.consumed;
@@ -200,12 +203,12 @@ impl Text {
                     if !keys.any(|asked| asked == key) {
                         return Err(Decoded::Broken(OTHER_KEY));
                     }
-                    plain.clear();
+                    self.plain.clear();
                     match key.strip_prefix(b"~") {
-                        Some(text) if !read_key(self.key_text, &mut plain, &mut coded, text) => {
+                        Some(text) if !read_key(self.key_text, &mut self.plain, &mut self.coded, text) => {
                             return Err(Decoded::Broken(OTHER_KEY));
                         }
-                        Some(_) => self.rows.push(&plain, value),
+                        Some(_) => self.rows.push(&self.plain, value),
                         None => self.rows.push(key, value),
                     }
                 }
