@@ -29,7 +29,7 @@ const fn case(job: &'static str, data: Option<&'static str>, set: &'static [(&'s
 const NO_COUNTERS: &[OperationKind] = &[OperationKind::Increment, OperationKind::GetCounter];
 
 /// Every job that says it judges what is unfinished, in every way.
-const CASES: [Case; 17] = [
+const CASES: [Case; 18] = [
     case("ycsb", None, &[("records", "300"), ("operations", "3000"), ("workload", "A")]),
     case("ycsb", None, &[("records", "300"), ("operations", "3000"), ("workload", "D")]),
     case("nodes", None, &[("records", "300"), ("operations", "1000"), ("update", "0.5")]),
@@ -40,6 +40,7 @@ const CASES: [Case; 17] = [
     case("crud", None, &[("rows", "1000")]),
     case("grow", None, &[("items", "2000"), ("reads", "0.3")]),
     case("events", None, &[("events", "20000")]),
+    case("sets", None, &[("ids", "1000")]),
     case("fans", Some("debian-1k"), &[("policy", "partition"), ("variant", "blob")]),
     case("fans", Some("debian-1k"), &[("policy", "cas"), ("variant", "blob")]),
     case("fans", Some("debian-1k"), &[("policy", "lock"), ("variant", "blob")]),
@@ -172,6 +173,6 @@ fn what_a_store_loses_while_a_phase_is_broken_off_is_found_in_every_job() {
 fn every_job_that_says_it_judges_what_is_unfinished_is_tried_here() {
     for info in jobs::all() {
         let tried = CASES.iter().any(|case| case.job == info.name);
-        assert_eq!(tried, info.name != "sets", "{}", info.name);
+        assert!(tried, "{}", info.name);
     }
 }

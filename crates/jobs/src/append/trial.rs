@@ -73,7 +73,15 @@ impl Found {
 impl<'a> AppendTrial<'a> {
     /// An execution with `slots` slots, on an empty store that keeps what it is given, or nothing.
     pub fn new(job: &'a Append, method: Method, slots: u32, keeps: bool) -> AppendTrial<'a> {
-        AppendTrial { job, method, slots: slots.max(1), keeps, found: Mutex::default(), doubts: RwLock::default(), unsent: RwLock::default() }
+        AppendTrial {
+            job,
+            method,
+            slots: slots.max(1),
+            keeps,
+            found: Mutex::default(),
+            doubts: RwLock::default(),
+            unsent: RwLock::default(),
+        }
     }
 
     /// Takes what a thread has not sent.

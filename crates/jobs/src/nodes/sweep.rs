@@ -83,8 +83,7 @@ enum Turn {
 impl<'a> Move<'a> {
     /// A worker for these slots of the trial.
     pub fn new(trial: &'a NodesTrial<'a>, slots: Range<Slot>) -> Move<'a> {
-        let mover =
-            |slot| Mover {
+        let mover = |slot| Mover {
             share: Share::new(trial, slot),
             next: None,
             rests_until: None,
