@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::Desk;
+use common::{Desk, Ran};
+use serde_json::Value;
 
 #[test]
 fn keys_move_between_real_servers_and_files_while_they_are_served_and_the_report_says_how_many() {
@@ -50,4 +51,86 @@ fn a_store_of_one_node_says_why_its_keys_cannot_move() {
     assert_eq!(ran.status, 1, "{}", ran.said());
     let reason = &ran.cells()[0]["trials"][0]["verdict"]["reasons"][0];
     assert!(reason["example"].as_str().unwrap().contains("use nodes=2 or more"), "{reason}");
+}
+
+/// Three parts on four real servers, each of so many operations of which 500 are due in a second, with these faults.
+fn at_a_rate(operations: u32, faults: &[&str]) -> Ran {
+    let desk = Desk::new();
+    let settings = format!("--clients 4 --rate 500 --set records=2000 --set operations={operations} --out out");
+    let words = common::once("nodes", "redis-unix,durability=os,nodes=4", &[&settings]);
+    let mut command = desk.command(&format!("run {words}"));
+    if !faults.is_empty() {
+        command.args(["--timeout", "300ms", "--deadline", "3s"]);
+    }
+    for fault in faults {
+        command.args(["--fault", fault]);
+    }
+    desk.finished(command.output().unwrap())
+}
+
+fn kinds(ran: &Ran) -> Vec<&str> {
+    let reasons = ran.only()["trials"][0]["verdict"]["reasons"].as_array().unwrap();
+    reasons.iter().map(|reason| reason["kind"].as_str().unwrap()).collect()
+}
+
+fn phases(ran: &Ran) -> Vec<&Value> {
+    ran.only()["trials"][0]["phases"].as_array().unwrap().iter().collect()
+}
+
+#[test]
+fn in_an_open_loop_each_part_takes_as_long_as_its_operations_are_due_and_all_keys_move() {
+    let ran = at_a_rate(1000, &[]);
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let facts = &ran.only()["answer"]["facts"];
+    assert!(facts["keys_moved"] == facts["keys_to_move"] && facts["keys_moved"].as_u64() > Some(300), "{facts}");
+    let timed = phases(&ran);
+    for name in ["before", "while keys move", "after"] {
+        let part = timed.iter().find(|part| part["name"] == name).unwrap_or_else(|| panic!("{timed:?}"));
+        let elapsed_s = part["elapsed_s"].as_f64().unwrap();
+        assert!(part["operations"] == 1000 && (1.9..4.0).contains(&elapsed_s), "{part}");
+    }
+}
+
+#[test]
+fn a_node_that_fails_in_each_part_of_an_open_loop_is_blamed_for_that_alone_and_every_key_is_found() {
+    for (part, faults) in [
+        ("before", &["at 500ms freeze 1 for 1s"][..]),
+        ("while keys move", &["at 2100ms freeze 4 for 1s"]),
+        ("while keys move", &["at 2100ms kill 2", "at 3s restart 2"]),
+        ("after", &["at 4500ms freeze 1 for 1s"]),
+    ] {
+        let ran = at_a_rate(1000, faults);
+        let (cell, said) = (ran.only(), ran.said());
+        let trial = &cell["trials"][0];
+        assert!(kinds(&ran).contains(&"failed_in_fault"), "{faults:?} {}", trial["verdict"]);
+        let wrong = |kind: &&str| {
+            ["lost_updates", "unexpected_miss", "wrong_reply", "wrong_value", "connection_lost", "deadline", "not_sent"]
+                .contains(kind)
+        };
+        assert!(!kinds(&ran).iter().any(wrong), "{faults:?} {}\n{said}", trial["verdict"]);
+        assert_eq!(
+            (&trial["writes"]["lost"], &trial["read_back"]["records"].as_u64().is_some()),
+            (&0.into(), &true),
+            "{said}"
+        );
+        let begun = phases(&ran).iter().map(|phase| phase["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        assert!(begun.contains(&part.to_owned()) && begun.contains(&"after".to_owned()), "{begun:?}");
+        let example = trial["verdict"]["reasons"].to_string();
+        assert!(example.contains(&format!("(while: {part})")), "{faults:?} {example}");
+        assert_eq!(cell["answer"]["facts"]["keys"], 2000, "{said}");
+        assert!(cell["answer"]["facts"]["keys_moved"].as_u64() > Some(300), "{said}");
+    }
+}
+
+#[test]
+fn a_node_that_stays_dead_while_keys_move_ends_the_part_and_what_the_others_have_is_read_back() {
+    let ran = at_a_rate(300, &["at 700ms kill 4"]);
+    let trial = &ran.only()["trials"][0];
+    assert!(kinds(&ran).contains(&"failed_in_fault"), "{}", trial["verdict"]);
+    let accused = |kind: &&str| ["lost_updates", "unexpected_miss", "wrong_reply", "wrong_value"].contains(kind);
+    assert!(!kinds(&ran).iter().any(accused), "{}\n{}", trial["verdict"], ran.said());
+    assert_eq!(trial["writes"]["lost"], 0, "{}", ran.said());
+    assert!(trial["read_back"]["records"].as_u64() > Some(1000), "{trial}");
+    let begun = phases(&ran).iter().any(|phase| phase["name"] == "after");
+    assert!(!begun, "keys of the dead node never moved: {}", ran.said());
 }

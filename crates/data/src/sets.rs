@@ -146,6 +146,17 @@ impl IdSets {
         }
     }
 
+    /// The number of an id among those of a set, below how many there are; `None`: it is not in it.
+    pub fn number(&self, set: usize, id: u64) -> Option<u64> {
+        match &self.known {
+            Known::Numbers(kind, ranges) => {
+                let (number, range) = (kind.number(id), &ranges[set]);
+                range.contains(&number).then(|| number - range.start)
+            }
+            Known::Sorted(sets) => sets[set].binary_search(&id).ok().map(|at| at as u64),
+        }
+    }
+
     /// Whether an id is in a set.
     #[inline]
     pub fn holds(&self, set: usize, id: u64) -> bool {

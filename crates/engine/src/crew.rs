@@ -258,7 +258,7 @@ fn serve(on: On<'_>, clients: &Range<u32>, tasks: Receiver<Task>) {
     for task in tasks {
         let ends = task.ends.clone();
         let end = carry_out(on, clients, task, &mut session);
-        if !end.as_ref().is_ok_and(|end| end.end == End::Completed) {
+        if !end.as_ref().is_ok_and(|end| end.end == End::Completed || end.gave_all_up) {
             session = None; // operations may be in flight on it
         }
         let _ = ends.send(end); // fails only when nobody listens any more
@@ -316,6 +316,7 @@ fn carry_out(
         start,
         stop,
         end,
+        gave_all_up: lane.gave_all_up,
         cpu: thread_cpu() - cpu,
         run_delay: run_delay().saturating_sub(delay),
         schedule: lane.schedule.take(),

@@ -98,6 +98,10 @@ pub(crate) struct Lane<'a> {
     submitted: Vec<Slot>,
     now: Ticks,
     next_scan: Ticks,
+    /// Whether nodes fail on purpose.
+    endures: bool,
+    /// Whether nothing is in flight on the session any more, though the phase did not come to its end.
+    pub(crate) gave_all_up: bool,
     /// Consecutive lost connections after which the store is given up.
     give_up_after: u32,
     /// While connections are lost: until when a good reply must have come.
@@ -152,6 +156,8 @@ impl<'a> Lane<'a> {
             submitted: Vec::with_capacity(slots as usize),
             now: 0,
             next_scan: 0,
+            gave_all_up: false,
+            endures: matches!(settings.outages, Outages::Endure { .. }),
             give_up_after: match settings.outages {
                 Outages::GiveUp => GIVE_UP_AFTER,
                 Outages::Endure { .. } => u32::MAX,
@@ -210,8 +216,8 @@ impl<'a> Lane<'a> {
         self.ready.extend(self.waiting.drain(..));
         self.now = self.clock.now();
         if self.is_lost() || self.now >= self.next_scan && self.too_long(session) {
-            if self.timeout < self.deadline {
-                self.fail_in_flight(|_| true); // what is read back then is held against what may have happened
+            if self.endures {
+                self.leave_off(session);
             }
             return Ok(Some(End::Unanswered));
         }
@@ -291,6 +297,19 @@ impl<'a> Lane<'a> {
         }
         let deadline = self.deadline;
         self.fail_in_flight(|state| state.waited(now) > deadline)
+    }
+
+    /// Ends the phase, so that what it left can be read on the same session: a new one may need nodes that are down.
+    #[cold]
+    fn leave_off(&mut self, session: &mut dyn Session) {
+        for slot in 0..self.in_flight.len() {
+            if self.in_flight[slot].flight != Flight::Nothing {
+                session.abandon(slot as Slot, self);
+            }
+        }
+        // What is read back then is held against what may have happened.
+        self.gave_all_up = !self.fail_in_flight(|_| true);
+        self.job.leave_off();
     }
 
     /// Fails what is in flight, as far as it `is_over`; whether there was any.

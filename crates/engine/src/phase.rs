@@ -40,6 +40,8 @@ pub(crate) struct ThreadEnd {
     pub(crate) start: Ticks,
     pub(crate) stop: Ticks,
     pub(crate) end: End,
+    /// Nothing is in flight on its session, however it ended.
+    pub(crate) gave_all_up: bool,
     pub(crate) schedule: Option<Schedule>,
     pub(crate) counts: Counts,
     pub(crate) histograms: Histograms,

@@ -3,12 +3,14 @@
 mod common;
 
 use common::{Behaviour, Gets, OnlyOnce, Simulated};
+use job::{Arriving, Offence, Phase, Step, Trial, Worker};
 use kvtrial_engine::{Arrivals, End, Outcome, Settings, run_phase};
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use store::Store;
-use study::ReasonKind;
+use store::{Operation, Reply, Slot, Store};
+use study::{Answer, Reason, ReasonKind};
 
 /// Simulated servers spin: two at a time on a small machine would slow each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -134,4 +136,63 @@ fn when_one_client_cannot_be_opened_none_starts_and_the_reason_is_told() {
     let error =
         run_phase(&store, &Gets { per_slot: 1, ..Gets::default() }, 0, &settings, &AtomicBool::new(false), &mut |_| {});
     assert_eq!(error.unwrap_err().to_string(), "only once: taken");
+}
+
+/// Gets, each followed by a check that belongs to it.
+struct Checked;
+
+struct CheckedWorker {
+    checks_next: Vec<bool>,
+}
+
+impl Trial for Checked {
+    fn phases(&self) -> Vec<Phase> {
+        vec![Phase::timed("run", None)]
+    }
+
+    fn worker(&self, _: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
+        Box::new(CheckedWorker { checks_next: vec![false; slots.len()] })
+    }
+
+    fn key(&self, _: u64, _: &mut Vec<u8>) -> bool {
+        false
+    }
+
+    fn answer(&self) -> (Answer, Vec<Reason>) {
+        (Answer::default(), Vec::new())
+    }
+}
+
+impl Worker for CheckedWorker {
+    fn next(&mut self, slot: Slot) -> Step<'_> {
+        let checks = &mut self.checks_next[slot as usize];
+        *checks = !*checks;
+        let get = Operation::Get { key: b"k" };
+        if *checks { Step::Operation(get) } else { Step::Check(get) }
+    }
+
+    fn reply(&mut self, _: Slot, _: &Reply<'_>) -> Result<(), Offence> {
+        Ok(())
+    }
+
+    fn arrivals(&self) -> Arriving {
+        Arriving::Units
+    }
+
+    fn is_within(&mut self, slot: Slot) -> bool {
+        self.checks_next[slot as usize]
+    }
+}
+
+#[test]
+fn a_check_within_a_unit_follows_at_once_and_makes_nothing_late_that_is_due_later() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let rate = Arrivals::Fixed { ops_per_s: 20.0 };
+    let settings = Settings { arrivals: rate, duration: Some(Duration::from_secs(1)), ..Settings::default() };
+    let server = Simulated(Behaviour::Serves(Duration::from_millis(10)));
+    let outcome = run_phase(&server, &Checked, 0, &settings, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    assert_eq!((outcome.counts.operations, outcome.counts.checks), (20, 20));
+    // A check that waited for the next get to be due would take 10 ms of its time.
+    let typical_ms = outcome.histograms.latencies().response.p50 as f64 / 1e6;
+    assert!(typical_ms < 17.0, "{typical_ms} ms");
 }

@@ -302,7 +302,8 @@ pub enum Step<'a> {
     /// Send this.
     Operation(Operation<'a>),
     /// Send this beside the operations: a read of what was acknowledged to this slot, which the job checks like any reply. It is counted
-    /// apart, is not timed, and under open loop is no arrival.
+    /// apart, is not timed, and under open loop is no arrival: it goes out when the next one is due, before that, or at once where it is
+    /// [within](Worker::is_within) a unit.
     Check(Operation<'a>),
     /// This slot must wait until another slot has had a reply (a lock); ask again then.
     Wait,
@@ -329,6 +330,10 @@ pub trait Worker {
         let _ = slot;
         None
     }
+
+    /// The phase ends here though there was more to do: nodes failed on purpose, and nothing was answered any more. What was in flight has
+    /// failed already; what was not sent is not there. Trials that [judge what is unfinished](Trial::judges_unfinished) remember it.
+    fn leave_off(&mut self) {}
 
     /// Records this worker has stored so far, for jobs whose growth is watched; others store none.
     fn stored(&self) -> u64 {
@@ -367,7 +372,7 @@ pub trait Worker {
 pub enum Arriving {
     /// Every operation.
     Operations,
-    /// A unit of several operations, of which all but the first follow from replies.
+    /// A unit of several operations or checks, of which all but the first follow from replies.
     Units,
 }
 

@@ -12,6 +12,7 @@
 
 mod doubt;
 mod preset;
+mod progress;
 mod rows;
 mod trial;
 mod work;

@@ -66,6 +66,7 @@ fn place(number: u64) -> (usize, u64) {
 /// Writes that are each made once: which failed, which of those were seen all the same, and which are lost though acknowledged.
 pub struct OnceWritten {
     failed: Marks,
+    never_sent: Marks,
     present: AtomicU64,
     lost: Marks,
 }
@@ -73,13 +74,20 @@ pub struct OnceWritten {
 impl OnceWritten {
     /// Of writes with numbers below `limit`.
     pub fn below(limit: u64) -> OnceWritten {
-        OnceWritten { failed: Marks::below(limit), present: AtomicU64::new(0), lost: Marks::below(limit) }
+        let marks = || Marks::below(limit);
+        OnceWritten { failed: marks(), never_sent: marks(), present: AtomicU64::new(0), lost: marks() }
     }
 
     /// This write failed: it may be there or not.
     #[cold]
     pub fn fails(&self, number: u64) {
         self.failed.mark(number);
+    }
+
+    /// This write was never sent, because the phase ended before.
+    #[cold]
+    pub fn leaves_out(&self, number: u64) {
+        self.never_sent.mark(number);
     }
 
     /// It was read: from now on it must be there.
@@ -90,14 +98,19 @@ impl OnceWritten {
         }
     }
 
-    /// It is missing; whether it may be, because it failed and was never seen.
+    /// It is missing; whether it may be, because it was never sent, or failed and was never seen.
     #[cold]
     pub fn may_be_missing(&self, number: u64) -> bool {
-        let may = self.failed.has(number);
+        let may = self.failed.has(number) || self.never_sent.has(number);
         if !may {
             self.lost.mark(number);
         }
         may
+    }
+
+    /// Whether each was acknowledged.
+    pub fn are_all_acknowledged(&self) -> bool {
+        self.failed() == 0 && self.never_sent.count() == 0
     }
 
     /// Writes that failed.
@@ -146,5 +159,8 @@ mod tests {
         assert_eq!([1, 2, 3].map(|number| writes.may_be_missing(number)), [false, true, false]);
         let account = writes.account();
         assert_eq!((account.lost, account.failed_absent, account.failed_present, writes.failed()), (2, 1, 1, 2));
+        writes.leaves_out(5);
+        assert!(writes.may_be_missing(5) && !writes.may_be_missing(6));
+        assert_eq!(writes.account().failed_absent, 1, "what was never sent has not failed");
     }
 }

@@ -16,6 +16,8 @@ use study::{CurvePoint, Reason, ReasonKind, SeriesPoint, Stall};
 pub(crate) struct PhasesDone {
     /// All were completed.
     pub(crate) complete: bool,
+    /// What they left was read to the end, though one before was not completed.
+    pub(crate) read: bool,
     /// Why nothing was read again over new connections, where a fault is to blame.
     pub(crate) unread: Option<Reason>,
 }
@@ -51,23 +53,26 @@ fn run_phases(
 ) -> PhasesDone {
     let mut run = Running { store, assignment, bench, link, crew };
     let phases = trial.phases();
-    let mut complete = true;
+    let (mut complete, mut read, mut unreadable) = (true, false, false);
     for (index, phase) in phases.iter().enumerate().take(count) {
         if !complete && phase.purpose != Purpose::ReadBack {
             continue;
         }
         match run.phase(index, phase) {
-            Some(End::Completed) => {}
+            Some(End::Completed) => read = phase.purpose == Purpose::ReadBack,
             // Nodes failed on purpose, and nothing was answered any more: what can be read by now is read back all the same.
-            Some(End::Unanswered) if endures(assignment) && trial.judges_unfinished() => complete = false,
-            _ => return PhasesDone { complete: false, unread: None },
+            Some(End::Unanswered) if endures(assignment) && trial.judges_unfinished() => {
+                (complete, read) = (false, false);
+                unreadable |= phase.purpose == Purpose::ReadBack;
+            }
+            _ => return PhasesDone { complete: false, read: false, unread: None },
         }
     }
     // Handles on a library end with every phase anyway.
     let connects = store.threading() != Threading::PerClient;
     match phases.len() == count && complete && connects {
         true => run.again(trial),
-        false => PhasesDone { complete, unread: None },
+        false => PhasesDone { complete, read: read && !unreadable, unread: None },
     }
 }
 
@@ -94,14 +99,14 @@ impl Running<'_, '_, '_, '_> {
         if let Some(words) = self.cannot_connect() {
             let example = format!("new connections could not be opened, so nothing was read again over them: {words}");
             let unread = Some(Reason { kind: ReasonKind::FailedInFault, count: 1, example });
-            return PhasesDone { complete: true, unread };
+            return PhasesDone { complete: true, read: true, unread };
         }
         let phases = trial.phases();
         let again = trial.again().and_then(|index| Some((index, phases.get(index)?)));
         let complete = again.is_none_or(|(index, phase)| {
             self.phase(index, &Phase { name: READ_AGAIN, purpose: Purpose::Work, ..*phase }) == Some(End::Completed)
         });
-        PhasesDone { complete, unread: None }
+        PhasesDone { complete, read: complete, unread: None }
     }
 
     /// After a fault a node may be down that nobody takes over from: why no connection can be opened until the deadline.

@@ -11,7 +11,7 @@ use job::TrialSetup;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use store::{Keeps, Store};
-use study::{LeftCount, Target};
+use study::{Answer, LeftCount, Target};
 
 /// Carries out an errand.
 pub(crate) fn perform(errand: &Errand, bench: &Bench<'_>, link: &mut dyn Link) {
@@ -95,9 +95,13 @@ fn carry_out(
     }
     ProcessUse::reset_peak();
     let all = trial.phases().len();
-    let PhasesDone { complete, unread } = phases(store, trial.as_ref(), all, assignment, bench, link);
-    // An answer of half a job would only repeat what the reasons say already.
-    let (answer, mut answer_reasons) = if complete { trial.answer() } else { Default::default() };
+    let PhasesDone { complete, read, unread } = phases(store, trial.as_ref(), all, assignment, bench, link);
+    // An answer of half a job would only repeat what the reasons say already; what it has lost is wrong all the same.
+    let (answer, mut answer_reasons) = match (complete, read) {
+        (true, _) => trial.answer(),
+        (false, true) => (Answer::default(), trial.answer().1),
+        (false, false) => Default::default(),
+    };
     answer_reasons.extend(unread);
     if complete && keeps == Keeps::Everything && assignment.spec.target == Target::Private {
         link.say(FromWorker::Does(Doing::Count));
@@ -111,7 +115,7 @@ fn carry_out(
         logical_bytes: trial.logical_bytes(),
         keys_left: trial.keys_left().filter(|_| complete),
         resent: store.resent(),
-        account: if complete { trial.account() } else { None },
+        account: if complete || read { trial.account() } else { None },
         peak_rss_bytes: ProcessUse::now().peak_rss_bytes,
     })
 }

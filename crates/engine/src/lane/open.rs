@@ -90,7 +90,27 @@ impl Lane<'_> {
             }
             self.signals.pulse.beat();
             let lights = self.signals.lights;
-            let Step::Operation(operation) = self.job.next(slot) else { continue };
+            let operation = match self.job.next(slot) {
+                Step::Operation(operation) => operation,
+                Step::Finished => continue,
+                Step::Wait => {
+                    self.waiting.push(slot);
+                    continue;
+                }
+                Step::Check(operation) => {
+                    match session.submit(slot, &operation)? {
+                        Some(reply) => {
+                            self.checked(slot, &reply);
+                            self.now = self.clock.now();
+                            self.free_since = self.now;
+                            self.ready.push_front(slot); // until its unit is over
+                            left += 1;
+                        }
+                        None => self.check_took_off(slot),
+                    }
+                    continue;
+                }
+            };
             let kind = operation.kind();
             let part = part_of(lights, session, &operation);
             self.books.counts.bytes_written += operation.bytes_written();

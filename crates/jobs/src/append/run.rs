@@ -277,6 +277,20 @@ impl Worker for AppendWorker<'_> {
         }
     }
 
+    /// What waits behind another slot's, then what was not taken from the stream: of each key the last of its records.
+    #[cold]
+    fn leave_off(&mut self) {
+        let AppendWorker { trial, stream, order, slots, doubts, .. } = self;
+        for state in slots.iter_mut().filter(|state| state.stage == Stage::Merged) {
+            state.stage = Stage::Idle;
+            doubts.entry(u64::from_be_bytes(state.key)).or_default().skips(state.record);
+        }
+        for slot in 0..slots.len() as Slot {
+            trial.leave_out(std::iter::from_fn(|| order.take(slot, || None)).map(|event| event.id));
+        }
+        trial.leave_out(std::iter::from_fn(|| stream.next()).map(|(id, _)| id));
+    }
+
     #[inline]
     fn ahead(&mut self, _: Slot) -> Option<(OperationKind, &[u8])> {
         self.stream.ahead().map(|key| (OperationKind::Append, key))

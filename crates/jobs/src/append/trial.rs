@@ -7,6 +7,7 @@ use super::run::AppendWorker;
 use super::{Append, Method, Verify};
 use data::append::{Event, RECORD_BYTES};
 use job::{Phase, Trial, Worker};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError, RwLock};
 use store::Slot;
@@ -24,6 +25,8 @@ pub struct AppendTrial<'a> {
     found: Mutex<Found>,
     /// Keys of which an append failed.
     pub(super) doubts: RwLock<Doubts>,
+    /// By id: how many of a key's last records were never sent, where the run did not come to its end.
+    unsent: RwLock<HashMap<u64, usize>>,
 }
 
 /// What was read back.
@@ -70,7 +73,26 @@ impl Found {
 impl<'a> AppendTrial<'a> {
     /// An execution with `slots` slots, on an empty store that keeps what it is given, or nothing.
     pub fn new(job: &'a Append, method: Method, slots: u32, keeps: bool) -> AppendTrial<'a> {
-        AppendTrial { job, method, slots: slots.max(1), keeps, found: Mutex::default(), doubts: RwLock::default() }
+        AppendTrial {
+            job,
+            method,
+            slots: slots.max(1),
+            keeps,
+            found: Mutex::default(),
+            doubts: RwLock::default(),
+            unsent: RwLock::default(),
+        }
+    }
+
+    /// Takes what a thread has not sent.
+    pub(super) fn leave_out(&self, ids: impl Iterator<Item = u64>) {
+        let mut unsent = self.unsent.write().unwrap_or_else(PoisonError::into_inner);
+        ids.for_each(|id| *unsent.entry(id).or_default() += 1);
+    }
+
+    /// How many of a key's last records were never sent.
+    pub(super) fn left_out(&self, id: u64) -> usize {
+        self.unsent.read().unwrap_or_else(PoisonError::into_inner).get(&id).copied().unwrap_or(0)
     }
 
     /// Takes what a thread has read back.
@@ -139,9 +161,14 @@ impl Trial for AppendTrial<'_> {
         Some(self.job.events.len() * RECORD_BYTES as u64)
     }
 
+    fn judges_unfinished(&self) -> bool {
+        true
+    }
+
     fn keys_left(&self) -> Option<u64> {
         // Of keys in doubt nobody knows whether they are there.
-        let is_sure = self.doubts.read().unwrap_or_else(PoisonError::into_inner).is_empty();
+        let is_sure = self.doubts.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+            && self.unsent.read().unwrap_or_else(PoisonError::into_inner).is_empty();
         is_sure.then(|| self.job.events.keys())
     }
 

@@ -64,17 +64,14 @@ impl Worker for Load<'_> {
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
-        let BulkTrial { input, batch, slots, .. } = self.trial;
+        let BulkTrial { input, .. } = self.trial;
         if let Some(at) = self.looked_at[slot as usize].take() {
             return looked(&input.documents, at, reply);
         }
         let keeps = self.trial.capabilities.keeps == Keeps::Everything;
         let (next, in_flight) = &mut self.next[slot as usize];
         let (first, put) = (*next, *in_flight);
-        *next += *in_flight;
-        if *next % batch == 0 {
-            *next += batch * (*slots as usize - 1); // this batch is whole; those of the other slots come first
-        }
+        *next = self.trial.behind(first, put);
         match reply {
             Reply::Done => {
                 if self.spots.is_due(slot, put as u32) {
@@ -86,6 +83,18 @@ impl Worker for Load<'_> {
                 // Of a batch that failed any part may be there.
                 (first..first + put).filter(|_| keeps).for_each(|at| self.trial.written.fails(at as u64));
                 Err(Offence::failed(input.documents.id(first), reply))
+            }
+        }
+    }
+
+    #[cold]
+    fn leave_off(&mut self) {
+        self.trial.lacks(); // there is no reduction then
+        let documents = self.trial.input.documents.len();
+        for (mut next, _) in self.next.iter().copied() {
+            while next < documents {
+                self.trial.written.leaves_out(next as u64);
+                next = self.trial.behind(next, 1);
             }
         }
     }

@@ -49,6 +49,7 @@ impl Worker for Scan<'_> {
     fn reply(&mut self, _: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let Reply::Rows(rows) = reply else {
             self.scans = false;
+            self.trial.lacks();
             return Err(Offence::failed(&self.start, reply));
         };
         let input = self.trial.input;
@@ -70,6 +71,11 @@ impl Worker for Scan<'_> {
             return Err(Offence::new(ReasonKind::WrongReply, &from, "a scan did not go on to higher keys"));
         }
         Ok(())
+    }
+
+    #[cold]
+    fn leave_off(&mut self) {
+        self.trial.lacks();
     }
 }
 
@@ -101,11 +107,19 @@ impl Worker for Gets<'_> {
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let Gets { trial, reads, tally, reduction } = self;
+        if let Reply::Failed(_) = reply {
+            trial.lacks();
+        }
         reads.reply(slot, reply, |at, value| match value {
             Some(value) if tally.add(value, reduction) => Ok(()),
             Some(_) => Err((ReasonKind::WrongValue, "not the document: its fields are not there".into())),
             None if trial.written.may_be_missing(at.into()) => Ok(()),
             None => Err((ReasonKind::UnexpectedMiss, "missing, after its write was acknowledged".into())),
         })
+    }
+
+    #[cold]
+    fn leave_off(&mut self) {
+        self.trial.lacks();
     }
 }

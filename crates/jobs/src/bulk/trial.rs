@@ -9,6 +9,7 @@ use data::digest::LineDigest;
 use job::{Offences, Phase, Trial, TrialSetup, Worker};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::{Capabilities, Keeps, OperationKind, Reduction, ReductionGroup, Slot, Store, StoreError, Support};
@@ -45,6 +46,8 @@ pub struct BulkTrial<'a> {
     pub(super) more: Mutex<Offences>,
     /// What became of the documents put.
     pub(super) written: OnceWritten,
+    /// The reduction had every answer it asked for. Otherwise its groups lack what was not read, and say nothing.
+    reduced: AtomicBool,
 }
 
 impl<'a> BulkTrial<'a> {
@@ -75,11 +78,27 @@ impl<'a> BulkTrial<'a> {
             otherwise: Mutex::default(),
             more: Mutex::default(),
             written: OnceWritten::below(input.documents.len() as u64),
+            reduced: AtomicBool::new(true),
         }
+    }
+
+    /// The document a slot puts after these: within the batch the next; when that is whole, those of the other slots come first.
+    pub(super) fn behind(&self, first: usize, put: usize) -> usize {
+        let next = first + put;
+        if next.is_multiple_of(self.batch) { next + self.batch * (self.slots as usize - 1) } else { next }
+    }
+
+    /// What the reduction was to read was not read.
+    #[cold]
+    pub(super) fn lacks(&self) {
+        self.reduced.store(false, Ordering::Relaxed);
     }
 
     /// The groups found, if a reduction ran, in byte order of keys.
     fn found_groups(&self) -> Option<Vec<ReductionGroup>> {
+        if !self.reduced.load(Ordering::Relaxed) {
+            return None;
+        }
         let stage =
             self.stages.iter().find(|stage| !matches!(stage, Stage::Load | Stage::Compact | Stage::ReadBack))?;
         let mut groups = match stage {
@@ -171,8 +190,12 @@ impl Trial for BulkTrial<'_> {
         Some((rows * row).max(self.batch * (self.input.longest_id + ROW_ROOM_BYTES)) as u64)
     }
 
+    fn judges_unfinished(&self) -> bool {
+        true
+    }
+
     fn keys_left(&self) -> Option<u64> {
-        (self.written.failed() == 0).then_some(self.input.documents.len() as u64)
+        self.written.are_all_acknowledged().then_some(self.input.documents.len() as u64)
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

@@ -59,7 +59,7 @@ impl Worker for ReadBack<'_> {
         let term = self.terms[slot as usize] as u32;
         self.terms[slot as usize] += u64::from(self.trial.slots);
         let key = self.trial.job.terms.names.get(term);
-        let right = u64::from(self.trial.job.terms.counts[term as usize]);
+        let right = self.trial.right(term);
         let count = match reply {
             Reply::Number(number) => u64::try_from(*number).ok(),
             Reply::Value(text) => parse(text),
@@ -68,7 +68,7 @@ impl Worker for ReadBack<'_> {
         };
         self.found.read += 1;
         self.found.sum += count.unwrap_or(0);
-        if count != Some(right) {
+        if count != Some(self.trial.job.terms.counts[term as usize].into()) {
             self.found.wrong.insert(term, count);
         }
         let is_number = count.is_some() || matches!(reply, Reply::Missing);

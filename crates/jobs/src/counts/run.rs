@@ -121,24 +121,19 @@ impl<'a> CountWorker<'a> {
     /// The term an idle slot counts next.
     #[inline]
     fn take(&mut self, slot: Slot) -> Option<u32> {
-        let CountWorker { trial, slots_of_trial, next, end, order, .. } = self;
-        let increments = &trial.job.terms.increments[..*end];
-        let mut any = || {
-            let term = *increments.get(*next)?;
-            *next += 1;
-            Some(term)
-        };
-        if trial.method != Method::Rewrite {
-            return any();
+        if self.trial.method != Method::Rewrite {
+            return self.any();
         }
-        order.take(slot, || {
-            loop {
-                let term = any()?;
-                if belongs(mix(u64::from(term)), slots_of_trial, trial.slots) {
-                    return Some((u64::from(term), term));
-                }
-            }
-        })
+        let CountWorker { trial, slots_of_trial, next, end, order, .. } = self;
+        order.take(slot, || own(trial, slots_of_trial, next, *end).map(|term| (u64::from(term), term)))
+    }
+
+    /// The next term of the list, whosever it is.
+    #[inline]
+    fn any(&mut self) -> Option<u32> {
+        let term = *self.trial.job.terms.increments[..self.end].get(self.next)?;
+        self.next += 1;
+        Some(term)
     }
 
     /// Checks a count before (0: absent) or after an increment; where others count the same term it is `floor` at least.
@@ -165,6 +160,15 @@ impl<'a> CountWorker<'a> {
         let key = self.trial.job.terms.names.get(term);
         Err(Offence::new(ReasonKind::WrongNumber, key, format!("the count is {count}, must be {low} to {high}")))
     }
+}
+
+/// The next term of the list that is of these slots.
+#[inline]
+fn own(trial: &CountTrial<'_>, slots: &Range<Slot>, next: &mut usize, end: usize) -> Option<u32> {
+    let left = trial.job.terms.increments.get(*next..end)?;
+    let at = left.iter().position(|&term| belongs(mix(u64::from(term)), slots, trial.slots));
+    *next += at.map_or(left.len(), |at| at + 1);
+    at.map(|at| left[at])
 }
 
 impl Drop for CountWorker<'_> {
@@ -265,6 +269,28 @@ impl Worker for CountWorker<'_> {
                 self.check(term, number, 1, floor)
             }
         }
+    }
+
+    #[cold]
+    fn leave_off(&mut self) {
+        if let Some(answers) = &mut self.answers {
+            answers.fails();
+        }
+        for slot in 0..self.slots.len() as Slot {
+            let SlotState { term, stage, .. } = self.slots[slot as usize];
+            if stage != Stage::Idle {
+                self.slots[slot as usize].stage = Stage::Idle;
+                self.trial.leave_out(std::iter::once(term));
+            }
+            // What waits behind another of the same term.
+            self.trial.leave_out(std::iter::from_fn(|| self.order.take(slot, || None)));
+        }
+        let CountWorker { trial, slots_of_trial, next, end, .. } = self;
+        match trial.method {
+            Method::Rewrite => trial.leave_out(std::iter::from_fn(|| own(trial, slots_of_trial, next, *end))),
+            _ => trial.leave_out(trial.job.terms.increments[*next..*end].iter().copied()),
+        }
+        *next = *end;
     }
 
     #[inline]

@@ -25,6 +25,8 @@ pub struct CountTrial<'a> {
     found: Mutex<Found>,
     /// Counters of which an increment failed.
     pub(super) doubts: RwLock<CountDoubts>,
+    /// By term: increments that were never sent, where the run did not come to its end; empty where it did.
+    unsent: RwLock<Vec<u32>>,
 }
 
 /// What was read back.
@@ -58,6 +60,7 @@ impl<'a> CountTrial<'a> {
             answers: Mutex::default(),
             found: Mutex::default(),
             doubts: RwLock::default(),
+            unsent: RwLock::default(),
         }
     }
 
@@ -78,6 +81,19 @@ impl<'a> CountTrial<'a> {
     /// Takes what a thread's increments answered.
     pub(super) fn take_answers(&self, answers: &Answers) {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).merge(answers);
+    }
+
+    /// Takes the terms of increments that a thread has not sent.
+    pub(super) fn leave_out(&self, terms: impl Iterator<Item = u32>) {
+        let mut unsent = self.unsent.write().unwrap_or_else(PoisonError::into_inner);
+        unsent.resize(self.job.terms.names.len(), 0);
+        terms.for_each(|term| unsent[term as usize] += 1);
+    }
+
+    /// What the count of a term must be, as far as its increments were sent.
+    pub(super) fn right(&self, term: u32) -> u64 {
+        let unsent = self.unsent.read().unwrap_or_else(PoisonError::into_inner).get(term as usize).copied();
+        (self.job.terms.counts[term as usize] - unsent.unwrap_or(0)).into()
     }
 
     /// Takes the counters in doubt of a thread.
@@ -164,8 +180,13 @@ impl Trial for CountTrial<'_> {
         Some(COUNT_BYTES)
     }
 
+    fn judges_unfinished(&self) -> bool {
+        true
+    }
+
     fn keys_left(&self) -> Option<u64> {
-        let is_sure = self.doubts.read().unwrap_or_else(PoisonError::into_inner).is_empty();
+        let is_sure = self.doubts.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+            && self.unsent.read().unwrap_or_else(PoisonError::into_inner).is_empty();
         is_sure.then_some(self.job.terms.names.len() as u64)
     }
 

@@ -51,6 +51,11 @@ impl RowDoubts {
         true
     }
 
+    /// Whether a write of the row failed.
+    pub fn knows(&self, row: u32) -> bool {
+        self.rows.contains_key(&row)
+    }
+
     /// Something acknowledged of this row was not to be seen.
     pub fn lose(&mut self, row: u32) {
         self.lost.insert(row);

@@ -32,6 +32,7 @@ impl<'a> Work<'a> {
     /// A worker for these slots of the trial. The rows are shuffled here, before the clock.
     pub fn new(trial: &'a CrudTrial<'a>, stage: Stage, slots: Range<Slot>) -> Work<'a> {
         let mut end = 0;
+        trial.progress.begins(stage);
         let writes = trial.keeps == Keeps::Everything && stage.verified_by().is_some();
         let seed = trial.seed ^ ((stage as u64 + 1) << 56);
         let spots = if writes { Spots::new(seed, slots.clone()) } else { Spots::none(slots.clone()) };
@@ -92,6 +93,13 @@ impl Worker for Work<'_> {
         self.check(row, self.stage, reply)
     }
 
+    #[cold]
+    fn leave_off(&mut self) {
+        let Work { trial, stage, order, places, .. } = self;
+        let unreached = places.iter().flat_map(|&(at, end)| &order[at..end]).copied();
+        trial.progress.leaves_off(*stage, unreached);
+    }
+
     fn think(&self) -> Think {
         Think::Free
     }
@@ -114,6 +122,9 @@ impl Work<'_> {
         let right = match (stage, reply) {
             (_, Reply::Failed(_)) => false,
             _ if self.trial.keeps == Keeps::Nothing => true,
+            _ if stage.verifies().is_some() && self.trial.progress.is_left_off() => {
+                return self.check_unfinished(row, stage, reply);
+            }
             (Stage::Insert | Stage::Update | Stage::Delete, Reply::Done) => true,
             (Stage::Select, Reply::Value(value)) => decimal(row).is_in(value, INSERTED),
             (Stage::CheckUpdate, Reply::Value(value)) => decimal(row).is_in(value, UPDATED),
@@ -124,6 +135,35 @@ impl Work<'_> {
             return self.check_in_doubt(row, stage, reply, right);
         }
         if right { Ok(()) } else { Err(self.offend(row, stage, reply)) }
+    }
+
+    /// The same, where a phase did not come to its end.
+    #[cold]
+    fn check_unfinished(&mut self, row: u32, stage: Stage, reply: &Reply<'_>) -> Result<(), Offence> {
+        let (number, expected) = (decimal(row), self.trial.progress.expects(stage, row));
+        let found = match reply {
+            Reply::Value(value) => [INSERTED, UPDATED].into_iter().find(|mark| number.is_in(value, mark)).map(Some),
+            Reply::Missing => Some(None),
+            _ => None,
+        };
+        let mut doubts = self.trial.doubts.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.is_some_and(|found| doubts.explains(row, found) || !doubts.knows(row) && found == expected) {
+            return Ok(());
+        }
+        let key = number.as_bytes();
+        if matches!(reply, Reply::Failed(_)) {
+            return Err(Offence::failed(key, reply));
+        }
+        self.wrong.extend(stage.verifies().map(|stage| (stage, row)));
+        let Some(found) = found else {
+            return Err(Offence::new(ReasonKind::WrongValue, key, "a value that was never written"));
+        };
+        doubts.lose(row);
+        Err(match (found, expected) {
+            (None, _) => Offence::new(ReasonKind::UnexpectedMiss, key, "missing, after its write was acknowledged"),
+            (_, None) => Offence::new(ReasonKind::UnexpectedHit, key, "there, where it is not to be"),
+            _ => Offence::new(ReasonKind::StaleValue, key, "not the value that was acknowledged last"),
+        })
     }
 
     /// The same, where writes of some rows have failed.

@@ -68,6 +68,7 @@ impl Worker for SummaryWriter<'_> {
         if std::mem::take(&mut state.is_looked_at) {
             return looked(state, reply);
         }
+        let counter = state.counter;
         state.counter += self.trial.slots;
         match reply {
             Reply::Done => {
@@ -75,7 +76,19 @@ impl Worker for SummaryWriter<'_> {
                 state.is_looked_at = self.spots.is_due(slot, 1);
                 Ok(())
             }
-            other => Err(Offence::failed(&state.key, other)),
+            other => {
+                self.trial.number_of(counter).into_iter().for_each(|number| self.trial.puts.fails(number));
+                Err(Offence::failed(&state.key, other))
+            }
+        }
+    }
+
+    #[cold]
+    fn leave_off(&mut self) {
+        let trial = self.trial;
+        for state in &self.slots {
+            let left = (state.counter..trial.summaries().len()).step_by(trial.slots);
+            left.filter_map(|at| trial.number_of(at)).for_each(|number| trial.puts.leaves_out(number));
         }
     }
 
@@ -154,9 +167,13 @@ impl Worker for SummaryReader<'_> {
         self.found.sum += value.unwrap_or(0);
         let right = self.trial.truth.counters[number].value;
         if value == Some(right) {
+            self.trial.puts.is_there(number as u64);
             return Ok(());
         }
         self.found.wrong.insert(number as u32, value);
+        if matches!(reply, Reply::Missing) && self.trial.puts.may_be_missing(number as u64) {
+            return Ok(());
+        }
         let (kind, words) = match (reply, value) {
             (Reply::Missing, _) => (ReasonKind::UnexpectedMiss, format!("missing at the end; it must be {right}")),
             (_, Some(value)) if value < right => (ReasonKind::LostUpdates, format!("{value} of {right} are there")),

@@ -5,6 +5,7 @@ use super::store_phase::{CountersFound, SummaryReader, SummaryWriter};
 use super::table::EventSummary;
 use super::truth::Truth;
 use super::waiting::SPINS;
+use crate::marks::OnceWritten;
 use data::events::EventText;
 use job::{Phase, Trial, TrialSetup, Worker};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use store::{Keeps, Slot, Store, StoreError};
-use study::{Answer, Reason, ReasonKind};
+use study::{Answer, Reason, ReasonKind, WriteAccount};
 
 /// A counter takes no more, whatever a store writes it as.
 const COUNT_BYTES: u64 = 64;
@@ -32,6 +33,8 @@ pub struct EventTrial<'a> {
     pub(super) seed: u64,
     summed: OnceLock<Summed>,
     found: Mutex<CountersFound>,
+    /// What became of the puts.
+    pub(super) puts: OnceWritten,
 }
 
 impl<'a> EventTrial<'a> {
@@ -46,12 +49,19 @@ impl<'a> EventTrial<'a> {
             seed: setup.seed,
             summed: OnceLock::new(),
             found: Mutex::default(),
+            puts: OnceWritten::below(truth.counters.len() as u64),
         }
     }
 
     /// What the summarizers came to.
     pub(super) fn summaries(&self) -> &[EventSummary] {
         self.summed.get().map_or(&[], |summed| &summed.summaries)
+    }
+
+    /// The number of the counter that a summary at this place is of, as they are read back.
+    #[cold]
+    pub(super) fn number_of(&self, at: usize) -> Option<u64> {
+        self.summaries().get(at).and_then(|summary| self.truth.number_of(summary))
     }
 
     /// Takes what a thread has read back.
@@ -148,8 +158,21 @@ impl Trial for EventTrial<'_> {
         Some(COUNT_BYTES)
     }
 
+    fn again(&self) -> Option<usize> {
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = CountersFound::default();
+        self.keeps.then_some(2)
+    }
+
+    fn judges_unfinished(&self) -> bool {
+        true
+    }
+
+    fn account(&self) -> Option<WriteAccount> {
+        self.keeps.then(|| self.puts.account())
+    }
+
     fn keys_left(&self) -> Option<u64> {
-        Some(self.truth.counters.len() as u64)
+        self.puts.are_all_acknowledged().then_some(self.truth.counters.len() as u64)
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

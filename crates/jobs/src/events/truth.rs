@@ -38,6 +38,12 @@ impl Truth {
         Ok(Truth { events, additions, logical_bytes: logical_bytes.sum(), counters })
     }
 
+    /// The number of a counter that a summarizer came to.
+    pub fn number_of(&self, counter: &EventSummary) -> Option<u64> {
+        let wanted = key(counter);
+        self.counters.binary_search_by(|known| key(known).cmp(&wanted)).ok().map(|number| number as u64)
+    }
+
     /// The digest of the answer, with other values (or none) for some counters.
     pub fn digest(&self, wrong: &BTreeMap<u32, Option<u64>>) -> String {
         let mut lines = LineDigest::default();

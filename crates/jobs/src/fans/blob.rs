@@ -71,8 +71,7 @@ impl<'a> BlobWorker<'a> {
     /// Partners of the page in the mention of a slot.
     #[cold]
     fn partners(&self, slot: Slot) -> u64 {
-        let Mention { profile, page } = self.slots[slot as usize].mention;
-        self.trial.input.set.profile(profile as usize).iter().filter(|&&other| other != page).count() as u64
+        self.trial.partners(self.slots[slot as usize].mention)
     }
 
     /// Takes what a read found, and makes the new record of it.
@@ -193,6 +192,17 @@ impl Worker for BlobWorker<'_> {
                 self.trial.ledger.unlock(page);
                 Err(Offence::failed(self.trial.input.set.pages.get(page), reply))
             }
+        }
+    }
+
+    #[cold]
+    fn leave_off(&mut self) {
+        for state in &mut self.slots {
+            // Between its get and its put, or about to get once more.
+            let begun = (!matches!(state.stage, Stage::Idle)).then_some(state.mention);
+            state.stage = Stage::Idle;
+            self.trial.leave_out(begun, state.next..state.end);
+            state.next = state.end;
         }
     }
 }

@@ -182,4 +182,17 @@ impl Worker for CounterWorker<'_> {
         let (low, high) = (expected.start(), expected.end());
         Err(Offence::new(ReasonKind::WrongNumber, key, format!("{what} is {number}, must be {low} to {high}")))
     }
+
+    #[cold]
+    fn leave_off(&mut self) {
+        self.answers.fails();
+        for state in &mut self.slots {
+            if let Some(counted) = state.step.checked_sub(1) {
+                let left = self.trial.partners(state.mention).saturating_sub(counted.into());
+                self.trial.ledger.leaves_out(state.mention.page, 0, left);
+            }
+            self.trial.leave_out(None, state.next..state.end);
+            (state.step, state.next) = (0, state.end);
+        }
+    }
 }

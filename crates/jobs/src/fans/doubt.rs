@@ -10,6 +10,8 @@ pub struct PageDoubt {
     failed: u32,
     /// Mentions that were not put, because the page could not be read before.
     unsent: u32,
+    /// Mentions that were never reached, because the run ended before.
+    left_out: u32,
     /// Counters: failed increments of the page's own counter that an answer has shown to be there.
     shown: u32,
     /// What these mentions have of partners' counts; of counters: increments of those that failed.
@@ -48,6 +50,12 @@ impl PageDoubt {
         self.pairs += partners;
     }
 
+    /// These mentions were never reached, which have as many partners.
+    pub fn leaves_out(&mut self, mentions: u32, partners: u64) {
+        self.left_out += mentions;
+        self.pairs += partners;
+    }
+
     /// Counters: an increment of a partner's count failed.
     pub fn fails_partner(&mut self) {
         self.pairs += 1;
@@ -71,7 +79,7 @@ impl PageDoubt {
     /// What must at least be there, where `fans` and `pairs` would be right and this was found.
     pub fn at_least(&self, right: (u32, u64), found: (u32, u64), print: Option<u64>) -> AtLeast {
         let came_late = print.is_some_and(|print| self.prints.iter().any(|(known, _)| *known == print));
-        let most = right.0.saturating_sub(self.unsent);
+        let most = right.0.saturating_sub(self.unsent + self.left_out);
         let mut fans = most.saturating_sub(self.failed + self.overwritten);
         let mut pairs = right.1.saturating_sub(self.pairs);
         if came_late {
@@ -106,5 +114,8 @@ mod tests {
         assert_eq!(seen(8, 25, None), (8, 25, 0, 2, 0));
         assert_eq!(seen(5, 15, None), (8, 25, 3, 2, 0));
         assert_eq!(seen(5, 15, Some(77)), (4, 15, 0, 1, 1), "the put that failed came last");
+        doubt.leaves_out(4, 9);
+        let least = doubt.at_least((10, 30), (4, 16), None);
+        assert_eq!((least.fans, least.pairs, least.account.lost, least.account.failed_absent), (4, 16, 0, 2));
     }
 }

@@ -117,6 +117,12 @@ impl Ledger {
         self.doubts().entry(page).or_default().skips(partners);
     }
 
+    /// Mentions of the page that the run never came to, with as many partners.
+    #[cold]
+    pub fn leaves_out(&self, page: u32, mentions: u32, partners: u64) {
+        self.doubts().entry(page).or_default().leaves_out(mentions, partners);
+    }
+
     /// Counters: an increment failed, of the page's own counter or of a partner's.
     #[cold]
     pub fn fails_to_count(&self, page: u32, is_own: bool) {

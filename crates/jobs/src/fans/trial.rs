@@ -7,7 +7,7 @@ use super::found::Found;
 use super::ledger::Ledger;
 use super::policy::{Policy, Variant};
 use super::read_back::ReadBack;
-use super::schedule::MentionSchedule;
+use super::schedule::{Mention, MentionSchedule};
 use crate::tally::Answers;
 use job::{Phase, Trial, Worker};
 use std::ops::Range;
@@ -51,6 +51,18 @@ impl<'a> FansTrial<'a> {
             ledger: Ledger::new(pages, policy),
             found: Mutex::new(Found::new(pages)),
             answers: Mutex::default(),
+        }
+    }
+
+    /// Partners of the page in a mention.
+    pub(super) fn partners(&self, Mention { profile, page }: Mention) -> u64 {
+        self.input.set.profile(profile as usize).iter().filter(|&&other| other != page).count() as u64
+    }
+
+    /// Mentions that a slot never came to: one it had begun, and those at these places.
+    pub(super) fn leave_out(&self, begun: Option<Mention>, places: Range<u32>) {
+        for mention in begun.into_iter().chain(places.map(|place| self.schedule.at(place))) {
+            self.ledger.leaves_out(mention.page, 1, self.partners(mention));
         }
     }
 
@@ -121,6 +133,10 @@ impl Trial for FansTrial<'_> {
         let largest = self.input.summary().largest_value_bytes as u64;
         // The names of a record of counters lie between sizes, which may be longer than themselves.
         Some(if self.variant == Variant::Counters { 3 * largest } else { largest })
+    }
+
+    fn judges_unfinished(&self) -> bool {
+        true
     }
 
     fn keys_left(&self) -> Option<u64> {

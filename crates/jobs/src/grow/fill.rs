@@ -139,6 +139,16 @@ impl Worker for Fill<'_> {
         Ok(())
     }
 
+    /// Also what later phases would have put is never sent.
+    #[cold]
+    fn leave_off(&mut self) {
+        let Fill { trial, slots, stride, .. } = self;
+        for state in slots {
+            let (_, end) = trial.job.plan.own(trial.job.plan.phases() - 1, state.first, *stride);
+            (state.put..end).for_each(|put| trial.puts.leaves_out(state.first + *stride * put));
+        }
+    }
+
     #[inline]
     fn stored(&self) -> u64 {
         self.stored

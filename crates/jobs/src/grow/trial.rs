@@ -152,7 +152,7 @@ impl Trial for GrowTrial<'_> {
         // What was not acknowledged may be there or not: then only reading back says how many there are.
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         match (
-            self.puts.failed() == 0,
+            self.puts.are_all_acknowledged(),
             found.items == self.job.items.len() && found.wrong == found.otherwise.len() as u64,
         ) {
             (true, _) => Some(self.job.items.len()),

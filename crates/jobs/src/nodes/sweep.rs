@@ -5,8 +5,9 @@ use crate::ycsb::judge;
 use crate::ycsb::key::{KEY_BYTES, key};
 use crate::ycsb::ledger::Sight;
 use crate::ycsb::run::Run;
-use job::{Offence, Step, Think, Worker};
+use job::{Arriving, Offence, Step, Think, Worker};
 use std::ops::Range;
+use std::time::{Duration, Instant};
 use store::{Operation, Reply, Slot};
 use study::ReasonKind;
 
@@ -36,7 +37,7 @@ impl Share {
 }
 
 /// The run while keys move. After each operation of a slot one key of its share is got, so that it moves; these gets are judged, and
-/// not timed.
+/// not timed. One that fails is sent again in its turn, until the key has moved.
 pub(super) struct Move<'a> {
     trial: &'a NodesTrial<'a>,
     run: Run<'a>,
@@ -48,8 +49,27 @@ pub(super) struct Move<'a> {
 
 struct Mover {
     share: Share,
+    /// The key to be got next.
+    next: Option<u32>,
+    /// Until when it rests, when that has failed and nothing else is to be done.
+    rests_until: Option<Instant>,
     turn: Turn,
     is_through: bool,
+}
+
+/// How long a slot rests before it asks once more for a key whose node does not answer.
+const REST: Duration = Duration::from_millis(20);
+
+impl Mover {
+    #[inline]
+    fn rests(&mut self) -> bool {
+        let Some(until) = self.rests_until else { return false };
+        let rests = Instant::now() < until;
+        if !rests {
+            self.rests_until = None;
+        }
+        rests
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -63,18 +83,27 @@ enum Turn {
 impl<'a> Move<'a> {
     /// A worker for these slots of the trial.
     pub fn new(trial: &'a NodesTrial<'a>, slots: Range<Slot>) -> Move<'a> {
-        let mover = |slot| Mover { share: Share::new(trial, slot), turn: Turn::Operation, is_through: false };
+        let mover = |slot| Mover {
+            share: Share::new(trial, slot),
+            next: None,
+            rests_until: None,
+            turn: Turn::Operation,
+            is_through: false,
+        };
         let movers: Vec<Mover> = slots.clone().map(mover).collect();
         let moving = movers.len();
         Move { trial, run: Run::new(&trial.ycsb, slots), slots: movers, moving, key: [0; KEY_BYTES] }
     }
 
-    /// Takes the next key of the slot's share; false when there is none.
-    fn take(&mut self, slot: Slot) -> bool {
+    /// Whether it is the turn of a key that must still move: after an operation, and when there are no more of them.
+    fn moves(&mut self, slot: Slot) -> bool {
         let mover = &mut self.slots[slot as usize];
-        if let Some(id) = mover.share.take(self.trial) {
-            self.key = key(id);
-            mover.turn = Turn::Moving(id, self.trial.ycsb.ledger.sight(id));
+        if !self.run.is_through(slot) && (!matches!(mover.turn, Turn::Move) || mover.rests()) {
+            mover.turn = Turn::Operation;
+            return false;
+        }
+        mover.next = mover.next.or_else(|| mover.share.take(self.trial));
+        if mover.next.is_some() {
             return true;
         }
         mover.turn = Turn::Operation;
@@ -90,30 +119,55 @@ impl<'a> Move<'a> {
 
 impl Worker for Move<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
-        let run_is_through = self.run.is_through(slot);
-        let moves = run_is_through || matches!(self.slots[slot as usize].turn, Turn::Move);
-        if moves && self.take(slot) {
+        if self.moves(slot) && self.slots[slot as usize].rests() {
+            return Step::Wait;
+        }
+        if self.moves(slot)
+            && let Some(id) = self.slots[slot as usize].next.take()
+        {
+            self.key = key(id);
+            self.slots[slot as usize].turn = Turn::Moving(id, self.trial.ycsb.ledger.sight(id));
             return Step::Check(Operation::Get { key: &self.key });
         }
         self.run.next(slot)
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
-        let turn = &mut self.slots[slot as usize].turn;
-        if let Turn::Moving(id, sight) = *turn {
-            *turn = Turn::Operation;
+        let mover = &mut self.slots[slot as usize];
+        let failed = matches!(reply, Reply::Failed(_));
+        if let Turn::Moving(id, sight) = mover.turn {
+            mover.turn = Turn::Operation;
+            if failed {
+                mover.next = Some(id);
+                mover.rests_until = Some(Instant::now() + REST);
+                self.trial.shake(id);
+            }
             return judge::read(&self.trial.ycsb.values, &self.trial.ycsb.ledger, id, sight, reply);
         }
-        *turn = Turn::Move;
+        mover.turn = Turn::Move;
+        if failed {
+            self.trial.shake(self.run.id(slot));
+        }
         self.run.reply(slot, reply)
     }
 
     fn think(&self) -> Think {
         Think::Free
     }
+
+    /// What is due are the operations of the run. The get that moves a key follows the one before it at once: if it waited until the next is
+    /// due, that would be late by a round trip.
+    fn arrivals(&self) -> Arriving {
+        Arriving::Units
+    }
+
+    fn is_within(&mut self, slot: Slot) -> bool {
+        self.moves(slot)
+    }
 }
 
-/// Asks the old node of every key that moved, which must not have it any more.
+/// Asks the old node of every key that moved, which must not have it any more, unless an operation on it failed while keys moved: what
+/// was to be deleted there may then have stayed.
 pub(super) struct Leftovers<'a> {
     trial: &'a NodesTrial<'a>,
     slots: Vec<(Share, u32)>,
@@ -130,16 +184,21 @@ impl<'a> Leftovers<'a> {
 impl Worker for Leftovers<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
         let (share, asked) = &mut self.slots[slot as usize];
-        let Some(id) = share.take(self.trial) else { return Step::Finished };
+        let Some(id) = share.take(self.trial).filter(|_| self.trial.asks_old_nodes()) else { return Step::Finished };
         *asked = id;
         self.key = key(id);
         Step::Operation(Operation::Get { key: &self.key })
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
-        let asked = key(self.slots[slot as usize].1);
+        let id = self.slots[slot as usize].1;
+        let asked = key(id);
         match reply {
             Reply::Missing => Ok(()),
+            Reply::Value(_) if self.trial.is_shaken(id) => {
+                self.trial.stayed();
+                Ok(())
+            }
             Reply::Value(_) => {
                 Err(Offence::new(ReasonKind::WrongReply, &asked, "it moved, and its old node still has it"))
             }

@@ -7,7 +7,9 @@ use crate::ycsb::key::key;
 use crate::ycsb::run::Run;
 use crate::ycsb::trial::YcsbTrial;
 use job::{Phase, Trial, TrialSetup, Worker};
+use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use store::layers::shard::{Spread, Stage};
@@ -22,6 +24,12 @@ pub(super) struct NodesTrial<'a> {
     /// `None`: the store is one node.
     spread: OnceLock<Option<Arc<Spread>>>,
     moving: Mutex<Moving>,
+    /// Keys of which an operation failed while they moved.
+    shaken: Mutex<HashSet<u32>>,
+    /// Keys of those that their old node still has.
+    stayed: AtomicU64,
+    /// All keys have moved, and the old nodes are asked: not where nothing was answered any more.
+    asks_old_nodes: AtomicBool,
 }
 
 /// When keys moved.
@@ -29,6 +37,8 @@ pub(super) struct NodesTrial<'a> {
 struct Moving {
     began: Option<Instant>,
     ended: Option<Instant>,
+    /// All of them have.
+    is_over: bool,
 }
 
 /// What is done, in order.
@@ -69,6 +79,9 @@ impl<'a> NodesTrial<'a> {
             ycsb: YcsbTrial::new(&job.workload, Some(0), setup.seed, setup.slots, keeps),
             spread: OnceLock::new(),
             moving: Mutex::default(),
+            shaken: Mutex::default(),
+            stayed: AtomicU64::new(0),
+            asks_old_nodes: AtomicBool::new(false),
         }
     }
 
@@ -88,6 +101,26 @@ impl<'a> NodesTrial<'a> {
     /// A thread has got all keys it was to move.
     pub(super) fn swept(&self) {
         self.moving.lock().unwrap_or_else(PoisonError::into_inner).ended = Some(Instant::now());
+    }
+
+    /// An operation on this key failed while keys move: of its requests some may have been carried out, the last one not.
+    pub(super) fn shake(&self, id: u32) {
+        self.shaken.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+    }
+
+    /// Whether one did.
+    pub(super) fn is_shaken(&self, id: u32) -> bool {
+        self.shaken.lock().unwrap_or_else(PoisonError::into_inner).contains(&id)
+    }
+
+    /// The old node of such a key still has it.
+    pub(super) fn stayed(&self) {
+        self.stayed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether the old nodes are asked now.
+    pub(super) fn asks_old_nodes(&self) -> bool {
+        self.asks_old_nodes.load(Ordering::Relaxed)
     }
 
     fn plan(&self, store: &dyn Store) -> Result<(), StoreError> {
@@ -146,8 +179,14 @@ impl Trial for NodesTrial<'_> {
                 self.moving.lock().unwrap_or_else(PoisonError::into_inner).began = Some(Instant::now());
                 self.enter(Stage::Moving);
             }
-            Part::EndMoving => self.enter(Stage::After),
-            Part::AskOldNodes => self.enter(Stage::Before),
+            Part::EndMoving => {
+                self.moving.lock().unwrap_or_else(PoisonError::into_inner).is_over = true;
+                self.enter(Stage::After);
+            }
+            Part::AskOldNodes => {
+                self.enter(Stage::Before);
+                self.asks_old_nodes.store(true, Ordering::Relaxed);
+            }
             Part::Load | Part::Before | Part::While | Part::After | Part::ReadBack | Part::Leftovers => return None,
         }
         Some(Ok(()))
@@ -166,11 +205,21 @@ impl Trial for NodesTrial<'_> {
     fn answer(&self) -> (Answer, Vec<Reason>) {
         let (mut answer, reasons) = self.ycsb.answer();
         if let (Some(spread), Keeps::Everything) = (self.spread(), self.ycsb.keeps) {
-            let Moving { began, ended } = *self.moving.lock().unwrap_or_else(PoisonError::into_inner);
+            let Moving { began, ended, is_over } = *self.moving.lock().unwrap_or_else(PoisonError::into_inner);
             let moving_s = began.zip(ended).map(|(began, ended)| ended.duration_since(began).as_secs_f64());
-            answer.facts.extend(Found::of(spread, self.ycsb.workload.records).facts(moving_s));
+            if is_over {
+                answer.facts.extend(Found::of(spread, self.ycsb.workload.records).facts(moving_s));
+            }
+            if let stayed @ 1.. = self.stayed.load(Ordering::Relaxed) {
+                answer.facts.insert("keys_left_at_old_node_by_failure".into(), stayed.into());
+            }
         }
         (answer, reasons)
+    }
+
+    /// What did not come to its end is read in the stage it stopped in: while keys move a get finds them at either node.
+    fn judges_unfinished(&self) -> bool {
+        true
     }
 
     fn again(&self) -> Option<usize> {

@@ -1,7 +1,11 @@
 //! One execution on a store without sets of its own: each id of a set is a key, put and got one by one. A union counts the ids of each set
 //! that no earlier one has; an intersection those of the first that all others have. Every reply is checked, and every id read back.
 
+mod builder;
+
 use super::truth::{Counted, Lot, Truth};
+use crate::marks::{Marks, OnceWritten};
+use builder::Builder;
 use data::sets::IdSets;
 use job::{Offence, Phase, Step, Trial, TrialSetup, Worker};
 use serde_json::json;
@@ -9,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use store::{Keeps, Operation, Reply, SetCombination, Slot};
-use study::{Answer, Reason, ReasonKind};
+use study::{Answer, Reason, ReasonKind, WriteAccount};
 
 /// `0a:0123456789abcdef`: the set and the id.
 pub const KEY_BYTES: usize = 19;
@@ -33,13 +37,55 @@ pub struct ElementTrial<'a> {
     keeps: Keeps,
     /// Ids found of each thing that is counted.
     found: Mutex<Vec<Lot>>,
+    /// What became of the puts: of each set's ids behind those of the sets before it.
+    puts: OnceWritten,
+    /// Ids whose put was acknowledged, where some are put more than once.
+    acknowledged: Option<Marks>,
 }
 
 impl<'a> ElementTrial<'a> {
     /// An execution on an empty store.
     pub fn new(sets: &'a IdSets, truth: &'a Truth, setup: &TrialSetup) -> ElementTrial<'a> {
-        let found = Mutex::new(vec![Lot::default(); truth.counted.len()]);
-        ElementTrial { sets, truth, slots: setup.slots.max(1) as usize, keeps: setup.capabilities.keeps, found }
+        let all = 0..sets.names().len();
+        let ids = all.clone().map(|set| sets.distinct(set).len() as u64).sum();
+        let are_put_twice = all.into_iter().any(|set| sets.added(set).len() != sets.distinct(set).len());
+        ElementTrial {
+            sets,
+            truth,
+            slots: setup.slots.max(1) as usize,
+            keeps: setup.capabilities.keeps,
+            found: Mutex::new(vec![Lot::default(); truth.counted.len()]),
+            puts: OnceWritten::below(ids),
+            acknowledged: are_put_twice.then(|| Marks::below(ids)),
+        }
+    }
+
+    /// The number of a set's id over all sets; beyond all where it is in none.
+    #[cold]
+    fn number(&self, set: usize, id: u64) -> u64 {
+        let before: usize = (0..set).map(|set| self.sets.distinct(set).len()).sum();
+        self.sets.number(set, id).map_or(u64::MAX, |number| before as u64 + number)
+    }
+
+    /// An id was put, or not: it may be missing then, unless it was put before.
+    #[cold]
+    fn is_put(&self, set: usize, id: u64, put: Put) {
+        let number = self.number(set, id);
+        let acknowledged = self.acknowledged.as_ref();
+        match put {
+            Put::Done => {
+                acknowledged.into_iter().for_each(|all| all.mark(number));
+                self.puts.is_there(number);
+            }
+            _ if acknowledged.is_some_and(|all| all.has(number)) => {}
+            Put::Failed => self.puts.fails(number),
+            Put::NeverSent => self.puts.leaves_out(number),
+        }
+    }
+
+    /// Ids of all sets.
+    fn ids(&self) -> u64 {
+        (0..self.sets.names().len()).map(|set| self.sets.distinct(set).len() as u64).sum()
     }
 
     fn stages(&self) -> &'static [Stage] {
@@ -94,7 +140,7 @@ impl Trial for ElementTrial<'_> {
             Stage::Build => Phase::timed("build", Some(added as u64)),
             Stage::Count(SetCombination::Union) => Phase::timed("union", None),
             Stage::Count(SetCombination::Intersection) => Phase::timed("intersection", None),
-            Stage::ReadBack => Phase::read_back(Some(self.keys_left().unwrap_or(0))),
+            Stage::ReadBack => Phase::read_back(Some(self.ids())),
         };
         self.stages().iter().map(phase).collect()
     }
@@ -102,7 +148,7 @@ impl Trial for ElementTrial<'_> {
     fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
         let (first, states) = (slots.start as usize, vec![SlotState::default(); slots.len()]);
         match self.stages()[phase] {
-            Stage::Build => Box::new(Builder { trial: self, first, states }),
+            Stage::Build => Box::new(Builder::new(self, first, states)),
             stage => {
                 let found = vec![Lot::default(); self.truth.counted.len()];
                 Box::new(Asker { trial: self, first, states, todo: self.counted(stage), found })
@@ -124,8 +170,23 @@ impl Trial for ElementTrial<'_> {
         Some((KEY_BYTES + VALUE.len()) as u64)
     }
 
+    fn again(&self) -> Option<usize> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = self.truth.counted.iter().map(|counted| counted.sets.len() == 1);
+        found.iter_mut().zip(alone).filter(|(_, alone)| *alone).for_each(|(lot, _)| *lot = Lot::default());
+        self.stages().iter().position(|stage| *stage == Stage::ReadBack)
+    }
+
+    fn judges_unfinished(&self) -> bool {
+        true
+    }
+
+    fn account(&self) -> Option<WriteAccount> {
+        (self.keeps == Keeps::Everything).then(|| self.puts.account())
+    }
+
     fn keys_left(&self) -> Option<u64> {
-        Some((0..self.sets.names().len()).map(|set| self.sets.distinct(set).len() as u64).sum())
+        self.puts.are_all_acknowledged().then(|| self.ids())
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
@@ -145,10 +206,18 @@ impl Trial for ElementTrial<'_> {
 
     fn logical_bytes(&self) -> u64 {
         match self.keeps {
-            Keeps::Everything => self.keys_left().unwrap_or(0) * (KEY_BYTES + VALUE.len()) as u64,
+            Keeps::Everything => self.ids() * (KEY_BYTES + VALUE.len()) as u64,
             Keeps::Nothing => 0,
         }
     }
+}
+
+/// What became of a put.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Put {
+    Done,
+    Failed,
+    NeverSent,
 }
 
 fn key_of(set: usize, id: u64) -> [u8; KEY_BYTES] {
@@ -172,36 +241,6 @@ struct SlotState {
     /// How many sets it was looked for in.
     looked: usize,
     key: [u8; KEY_BYTES],
-}
-
-/// Puts every id of every set. Id number `n` of a set is put by slot `n` modulo slots.
-struct Builder<'a> {
-    trial: &'a ElementTrial<'a>,
-    first: usize,
-    states: Vec<SlotState>,
-}
-
-impl Worker for Builder<'_> {
-    fn next(&mut self, slot: Slot) -> Step<'_> {
-        let state = &mut self.states[slot as usize];
-        while state.set < self.trial.sets.names().len() {
-            let at = state.turn * self.trial.slots + self.first + slot as usize;
-            if let Some(&id) = self.trial.sets.added(state.set).get(at) {
-                state.turn += 1;
-                state.key = key_of(state.set, id);
-                return Step::Operation(Operation::Put { key: &state.key, value: VALUE });
-            }
-            (state.set, state.turn) = (state.set + 1, 0);
-        }
-        Step::Finished
-    }
-
-    fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
-        match reply {
-            Reply::Done => Ok(()),
-            other => Err(Offence::failed(&self.states[slot as usize].key, other)),
-        }
-    }
 }
 
 /// Goes through ids and looks for them in other sets.
@@ -295,6 +334,12 @@ impl Worker for Asker<'_> {
             self.done(slot);
         }
         if self.trial.keeps == Keeps::Nothing || hit == self.trial.sets.holds(looked_in, id) {
+            if hit && self.trial.puts.failed() > 0 {
+                self.trial.puts.is_there(self.trial.number(looked_in, id));
+            }
+            return Ok(());
+        }
+        if !hit && self.trial.puts.may_be_missing(self.trial.number(looked_in, id)) {
             return Ok(());
         }
         let title = self.trial.truth.title(what);

@@ -116,6 +116,11 @@ impl Run<'_> {
         state.stage != Stage::Write && state.number >= self.last
     }
 
+    /// The key of the operation that a slot has in flight.
+    pub fn id(&self, slot: Slot) -> u32 {
+        self.slots[slot as usize].id
+    }
+
     #[inline(never)]
     fn put(&mut self, slot: Slot, id: u32) -> Step<'_> {
         let state = &mut self.slots[slot as usize];

@@ -29,7 +29,7 @@ pub enum Request {
 }
 
 impl Request {
-    fn of(operation: &Operation<'_>) -> Request {
+    pub fn of(operation: &Operation<'_>) -> Request {
         match *operation {
             Operation::Get { key } => Request::Get(key.into()),
             Operation::GetVersioned { key } => Request::GetVersioned(key.into()),
@@ -71,7 +71,7 @@ pub enum Response {
 }
 
 impl Response {
-    fn hand_over(&self, take: impl FnOnce(&Reply<'_>) -> Result<(), Offence>) -> Result<(), Offence> {
+    pub fn hand_over(&self, take: impl FnOnce(&Reply<'_>) -> Result<(), Offence>) -> Result<(), Offence> {
         let mut rows = RowBuffer::default();
         take(&match self {
             Response::Value(value) => Reply::Value(value),
