@@ -481,6 +481,7 @@ return function(number, count, phase)
   if bench then
     local ctx = {}
     for name, value in pairs(host.context) do ctx[name] = tonumber(value) or value end
+    ctx.ops, ctx.seed = host.again and 0 or host.units, host.seed
     if phase == 'load' then
       if number > 1 then return nil end
       ctx.thread, ctx.threads, ctx.iter = 0, 1, 0
