@@ -19,15 +19,13 @@ end
 function run(client)
   for line in profiles:all() do
     local pages = pages_of(line)
+    local with = {}
+    for _, page in ipairs(pages) do with[page] = 1 end
     for _, page in ipairs(pages) do
       if client:owns(page) then -- each page has one writer
-        local record = kv.get(page)
-        record = record and json.decode(record) or { fans = 0, with = {} }
-        record.fans = record.fans + 1
-        for _, other in ipairs(pages) do
-          if other ~= page then record.with[other] = (record.with[other] or 0) + 1 end
-        end
-        kv.put(page, json.encode(record))
+        with[page] = nil
+        kv.put(page, json.add(kv.get(page), { fans = 1, with = with }))
+        with[page] = 1
       end
     end
   end

@@ -1,4 +1,4 @@
-//! The figures of scripts: `cargo bench -p kvtrial-script`. Ratios within one run; rounds alternate.
+//! The figures of scripts: `cargo bench -p kvtrial-script`. Ratios within one run, by CPU time; rounds alternate.
 //!
 //! * get and put by 64 coroutines into `null`, against a bare loop of mlua that resumes them and passes the same strings
 //! * the start of a script: parsed, 64 coroutines opened
@@ -65,13 +65,13 @@ fn cpu_per_operation(job: &dyn Job, store: &dyn Store, clients: u32) -> f64 {
     outcome.client_cpu.as_secs_f64() / outcome.counts.operations as f64
 }
 
-/// Seconds per operation of a loop that only resumes and passes strings.
+/// CPU seconds per operation of a loop that only resumes and passes strings.
 fn bare() -> f64 {
     let lua = Lua::new();
     let act: Function = lua.load(BARE).eval().unwrap();
     let threads: Vec<Thread> = (0..CLIENTS).map(|_| lua.create_thread(act.clone()).unwrap()).collect();
     let value = "v".repeat(100);
-    let begin = Instant::now();
+    let begin = measure::thread_cpu();
     let mut operations = 0_u64;
     for (number, thread) in threads.iter().enumerate() {
         let asked: (u32, mlua::String, Option<mlua::String>) = thread.resume(number + 1).unwrap();
@@ -86,7 +86,7 @@ fn bare() -> f64 {
             operations += 2;
         }
     }
-    begin.elapsed().as_secs_f64() / operations as f64
+    (measure::thread_cpu() - begin).as_secs_f64() / operations as f64
 }
 
 fn say(what: &str, unit: &str, mut figures: Vec<f64>, wanted: &str) {

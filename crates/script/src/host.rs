@@ -1,10 +1,10 @@
 //! What a script can call of kvtrial's own: the functions and facts the prelude stands on.
 
 use crate::hints;
-use crate::json;
 use crate::lines::{DataText, csv_fields};
 use crate::machine::{Declared, Surroundings};
 use crate::standing::TrialState;
+use crate::{json, json_add};
 use mlua::{Lua, Table};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -167,8 +167,9 @@ fn reading(lua: &Lua, host: &Table, known: &Rc<Known>) -> mlua::Result<()> {
             Err(words) => Ok((None, Some(words))),
         })?,
     )?;
-    // SAFETY: both take what they are given from Lua's stack and leave their results there, as Lua's own functions do.
+    // SAFETY: all take what they are given from Lua's stack and leave their results there, as Lua's own functions do.
     unsafe {
+        host.set("add", lua.create_c_function(json_add::add)?)?;
         host.set("decode", lua.create_c_function(json::decode)?)?;
         host.set("encode", lua.create_c_function(json::encode)?)
     }

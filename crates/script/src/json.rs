@@ -340,7 +340,7 @@ unsafe fn table(state: *mut ffi::lua_State, out: &mut Vec<u8>, depth: u32) -> Re
     Ok(())
 }
 
-fn number(number: f64, out: &mut Vec<u8>) -> Result<(), String> {
+pub(crate) fn number(number: f64, out: &mut Vec<u8>) -> Result<(), String> {
     if !number.is_finite() {
         return Err(format!("the number {number}"));
     }
@@ -365,7 +365,7 @@ fn number(number: f64, out: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
-fn quote(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+pub(crate) fn quote(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     if bytes.iter().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
         out.push(b'"');
         out.extend_from_slice(bytes);
@@ -378,7 +378,7 @@ fn quote(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
 
 /// # Safety
 /// There is a string at this place.
-unsafe fn string_at<'a>(state: *mut ffi::lua_State, at: c_int) -> &'a [u8] {
+pub(crate) unsafe fn string_at<'a>(state: *mut ffi::lua_State, at: c_int) -> &'a [u8] {
     let mut length = 0;
     // SAFETY: the caller's.
     unsafe {

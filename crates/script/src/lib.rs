@@ -21,6 +21,7 @@ mod examples;
 mod hints;
 mod host;
 mod json;
+mod json_add;
 mod ledger;
 mod lines;
 mod machine;

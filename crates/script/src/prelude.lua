@@ -376,6 +376,13 @@ local function json_of()
       if value == nil then error('json.decode: ' .. problem, 2) end
       return value
     end,
+    add = function(text, numbers)
+      if text ~= nil and type(text) ~= 'string' then error('json.add: the text is a ' .. type(text) .. ' and must be a string, or nil', 2) end
+      if type(numbers) ~= 'table' then error('json.add: what is added is a ' .. type(numbers) .. ' and must be a table of numbers', 2) end
+      local sum, problem = host.add(text, numbers)
+      if not sum then error('json.add: ' .. problem, 2) end
+      return sum
+    end,
     encode = function(value)
       local text, problem = host.encode(value)
       if not text then error('json.encode: ' .. problem .. ' has no form in JSON', 2) end
@@ -474,6 +481,7 @@ return function(number, count, phase)
   if bench then
     local ctx = {}
     for name, value in pairs(host.context) do ctx[name] = tonumber(value) or value end
+    ctx.ops, ctx.seed = host.again and 0 or host.units, host.seed
     if phase == 'load' then
       if number > 1 then return nil end
       ctx.thread, ctx.threads, ctx.iter = 0, 1, 0

@@ -47,6 +47,12 @@ static ALLOCATOR: Counting = Counting;
 /// Strings that Lua has already take no memory of Lua's, so that what is counted is kvtrial's.
 #[test]
 fn a_get_and_a_put_allocate_nothing() {
+    for capabilities in [harness::everything(), harness::nothing()] {
+        allocate_nothing(capabilities);
+    }
+}
+
+fn allocate_nothing(capabilities: store::Capabilities) {
     let text = "function run(client)
   local keys, value = {}, ('v'):rep(100)
   for i = 1, 10 do keys[i] = 'key' .. client.number .. ':' .. i end
@@ -56,7 +62,7 @@ fn a_get_and_a_put_allocate_nothing() {
 end";
     let job = opened(text, None, &[]).unwrap();
     let slots = 8;
-    let trial = job.trial(&TrialSetup { slots, capabilities: harness::everything(), seed: 1 });
+    let trial = job.trial(&TrialSetup { slots, capabilities, seed: 1 });
     let mut worker = trial.worker(0, 0..slots);
     let value = [b'v'; 100];
     let turn = |worker: &mut Box<dyn job::Worker + '_>| {

@@ -76,3 +76,47 @@ fn what_another_reader_refuses_is_refused() {
     let deep = "[".repeat(5000);
     assert!(round(&deep).contains("more than 100 deep"));
 }
+
+/// Adds at random to random objects, once within the text and once in tables.
+const ADDS: &str = r#"
+local names = {'a', 'b', 'ab', 'c"q', 'd\\e', 'ä', '', 'zz', 'tab\tbed', 'm'}
+local function add(record, numbers)
+  for name, by in pairs(numbers) do
+    if type(by) == 'table' then
+      record[name] = record[name] or {}
+      add(record[name], by)
+    else
+      record[name] = (record[name] or 0) + by
+    end
+  end
+end
+local function some()
+  local numbers = {}
+  for _ = 1, kv.random(6) do numbers[names[kv.random(#names)]] = kv.random(-5, 1000) end
+  return numbers
+end
+function run(client)
+  for round = 1, 300 do
+    local text, record = nil, {}
+    if kv.random(2) == 1 then
+      record = { list = {1, 'two', {x = 3}}, word = 'a "word", {', truth = true }
+      text = json.encode(record)
+    end
+    for step = 1, 8 do
+      local numbers = { n = kv.random(), inner = some(), other = { deep = some() } }
+      add(record, numbers)
+      text = json.add(text, numbers)
+      kv.expect(text == json.encode(record), text .. ' and ' .. json.encode(record))
+    end
+  end
+  kv.put('done', 'yes')
+end
+"#;
+
+#[test]
+fn numbers_added_within_a_text_are_those_added_in_tables() {
+    let job = opened(ADDS, None, &[]).unwrap();
+    let outcome = run(job.as_ref(), &mut Memory::default(), everything(), 1, Turns::OneByOne);
+    assert_eq!(outcome.reasons, []);
+    assert_eq!(outcome.fact("keys"), 1);
+}

@@ -17,11 +17,11 @@ local kv_get, kv_put = kv.get, kv.put
 local buffer, sum = {}, 0
 local function key(i) return format('k:%08d', i) end
 local function load(ctx)
-  assert(ctx.thread == 0 and ctx.threads == 1)
+  assert(ctx.thread == 0 and ctx.threads == 1 and ctx.seed)
   for i = 0, ctx.items - 1 do kv_put(key(i), tostring(i)) end
 end
 local function run(ctx)
-  assert(ctx.iter >= 1 and ctx.users == 7 and ctx.batch == 4)
+  assert(ctx.iter >= 1 and ctx.users == 7 and ctx.batch == 4 and (ctx.ops == 500 or ctx.ops == 0))
   local roll = random(6)
   local at = random(0, ctx.items - 1)
   if roll == 1 then assert(kv_get(key(at)))
