@@ -1,7 +1,7 @@
 //! The stores of this build as `kvtrial stores` lists them: a line per store.
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
-use crate::stores_table::{CLASSES, Listed, Presence, StoreRow, fold_twins};
+use crate::stores_table::{CLASSES, ListedStore, Presence, StoreRow, fold_twins};
 
 const COLUMNS: [Column; 3] = [
     Column { title: "STORE", side: Side::Left, gap: 3 },
@@ -30,7 +30,7 @@ pub fn stores_list(stores: &[StoreRow], colour: Colour) -> String {
     }
     let found = stores.iter().filter(|store| matches!(store.presence, Presence::Found(_))).count();
     text.push('\n');
-    let explained = folded.iter().find_map(Listed::explained).unwrap_or_default();
+    let explained = folded.iter().find_map(ListedStore::explained).unwrap_or_default();
     let sentences = format!(
         "{found} of {} found. The first durability level is the default; choose another with -s STORE,durability=LEVEL.{explained}",
         stores.len()
@@ -46,7 +46,7 @@ pub fn stores_list(stores: &[StoreRow], colour: Colour) -> String {
     text
 }
 
-fn row(listed: &Listed<'_>) -> Row {
+fn row(listed: &ListedStore<'_>) -> Row {
     let store = listed.store;
     let (found, style) = match &store.presence {
         Presence::Found(product) => (short(product), Style::Good),

@@ -102,7 +102,7 @@ pub fn stores_table(stores: &[StoreRow], known: &[&str], colour: Colour) -> Stri
             "{found} of {} found. The first durability level is the default; choose another with -s STORE,durability=LEVEL.{}{}",
             stores.len(),
             if limits { " KEY and VALUE: the longest it takes." } else { "" },
-            folded.iter().find_map(Listed::explained).unwrap_or_default(),
+            folded.iter().find_map(ListedStore::explained).unwrap_or_default(),
         ),
         1,
         1,
@@ -124,13 +124,13 @@ pub fn operations_of(stores: &[StoreRow]) -> Vec<&str> {
 }
 
 /// What has a row.
-pub(crate) struct Listed<'a> {
+pub(crate) struct ListedStore<'a> {
     pub store: &'a StoreRow,
     /// The same store over a unix socket, where `store` is reached over TCP.
     unix: Option<&'a StoreRow>,
 }
 
-impl Listed<'_> {
+impl ListedStore<'_> {
     /// `redis[-unix]`: two names in one where the one begins with the other.
     pub fn name(&self) -> String {
         let name = &self.store.name;
@@ -148,7 +148,7 @@ impl Listed<'_> {
 }
 
 /// Two stores that differ only in how they are reached share a row.
-pub(crate) fn fold_twins(stores: &[StoreRow]) -> Vec<Listed<'_>> {
+pub(crate) fn fold_twins(stores: &[StoreRow]) -> Vec<ListedStore<'_>> {
     let twins = |tcp: &StoreRow, unix: &StoreRow| {
         let over_tcp = StoreRow {
             name: tcp.name.clone(),
@@ -160,11 +160,11 @@ pub(crate) fn fold_twins(stores: &[StoreRow]) -> Vec<Listed<'_>> {
         (tcp.transport, unix.transport) == (Some(Transport::Tcp), Some(Transport::Unix)) && over_tcp == *tcp
     };
     let has_a_row = |store: &&StoreRow| !stores.iter().any(|tcp| twins(tcp, store));
-    let listed = |store| Listed { store, unix: stores.iter().find(|unix| twins(store, unix)) };
+    let listed = |store| ListedStore { store, unix: stores.iter().find(|unix| twins(store, unix)) };
     stores.iter().filter(has_a_row).map(listed).collect()
 }
 
-fn row(listed: &Listed<'_>) -> Row {
+fn row(listed: &ListedStore<'_>) -> Row {
     let store = listed.store;
     let (found, style) = match &store.presence {
         Presence::Found(product) => (product.clone(), Style::Good),
