@@ -53,7 +53,7 @@ fn a_store_of_one_node_says_why_its_keys_cannot_move() {
     assert!(reason["example"].as_str().unwrap().contains("use nodes=2 or more"), "{reason}");
 }
 
-/// Three parts on four real servers, each of so many operations of which 500 are due in a second, with these faults.
+/// Three parts on four real servers, each of this many operations, 500 per second, with these faults.
 fn at_a_rate(operations: u32, faults: &[&str]) -> Ran {
     let desk = Desk::new();
     let settings = format!("--clients 4 --rate 500 --set records=2000 --set operations={operations} --out out");

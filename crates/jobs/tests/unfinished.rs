@@ -57,7 +57,7 @@ struct Ended {
     words: String,
 }
 
-/// Runs a trial whose phases of work are over after so many operations; what is in flight then takes effect or not. `None`: it came to
+/// Runs a trial whose phases of work are over after this many operations; what is in flight then takes effect or not. `None`: it came to
 /// its end before. `loses`: before everything is read back the store forgets it.
 fn broken_off(case: &Case, after: u64, loses: bool) -> Option<Ended> {
     let set: Vec<(String, String)> =
@@ -92,7 +92,7 @@ fn broken_off(case: &Case, after: u64, loses: bool) -> Option<Ended> {
     (left == 0).then(|| Ended { kinds, account: trial.account().unwrap(), words })
 }
 
-/// Runs a phase until it is over, or so many operations were answered.
+/// Runs a phase until it is over, or this many operations were answered.
 fn run_phase(trial: &dyn Trial, number: usize, memory: &mut Memory, left: &mut u64, offences: &mut Offences) {
     let mut rng = Rng::new(number as u64 ^ *left);
     let mut workers: Vec<Box<dyn Worker + '_>> =
