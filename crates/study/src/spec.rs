@@ -215,7 +215,7 @@ fn authority(rest: &str, further: &[&str]) -> Result<Authority, String> {
     let mut database = None;
     for place in [place].iter().chain(further) {
         if database.is_some() {
-            return Err("a database is named once, behind the last address, as in 'etcd://h1:2379,h2:2379/name'".into());
+            return Err("a database is named once, after the last address, as in 'etcd://h1:2379,h2:2379/name'".into());
         }
         let (address, named) = located(place)?;
         if addresses.contains(&address) {
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn addresses_that_cannot_be_are_refused_in_words_without_a_password() {
         for (text, problem) in [
-            ("etcd://h1:1/books,h2:2", "behind the last address"),
+            ("etcd://h1:1/books,h2:2", "after the last address"),
             ("etcd://h1:1,h1:1", "names an address twice"),
             ("etcd://h1:1,h2:99999", "1 to 65535"),
             ("etcd://h1:1,ann:tulip", "is no port"),

@@ -32,7 +32,7 @@ struct Cursor<'a> {
 impl Cursor<'_> {
     fn profile(&mut self, set: &mut FanSet) -> Result<(), Problem> {
         self.word("the profile's number or name")?;
-        self.take(':', "':' behind the profile")?;
+        self.take(':', "':' after the profile")?;
         self.take('{', "'{'")?;
         let at = self.skip_spaces();
         if self.word("fanof")? != "fanof" {

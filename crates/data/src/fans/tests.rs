@@ -54,7 +54,7 @@ fn braces_in_a_tab_separated_name_do_not_make_it_the_other_format() {
 #[test]
 fn malformed_input_is_named_by_line_column_and_remedy() {
     for (text, expected) in [
-        ("u1\ta\nu2 b\n", "FILE, line 2, column 5: no tab behind the profile; write the profile, one tab"),
+        ("u1\ta\nu2 b\n", "FILE, line 2, column 5: no tab after the profile; write the profile, one tab"),
         ("ü1\ta\tb\n", "FILE, line 1, column 5: a second tab in the line; separate pages by spaces"),
         ("u1\ta\u{1}b\n", "FILE, line 1, column 4: a page name holds the control character 0x01; remove it"),
         ("\n1: { fanof:['a' 'b'] }\n", "FILE, line 2, column 17: expected ',' or ']' behind a page name, found '\\''"),

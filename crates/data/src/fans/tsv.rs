@@ -9,7 +9,7 @@ pub(super) fn profile(set: &mut FanSet, number: u64, line: &str) -> Result<(), D
     let Some((profile, pages)) = line.split_once('\t') else {
         return Err(set.error(
             spot(line.len()),
-            "no tab behind the profile",
+            "no tab after the profile",
             "write the profile, one tab, and its pages separated by spaces",
         ));
     };
@@ -17,7 +17,7 @@ pub(super) fn profile(set: &mut FanSet, number: u64, line: &str) -> Result<(), D
         return Err(set.error(
             spot(profile.len() + 1 + second),
             "a second tab in the line",
-            "separate pages by spaces; one tab stands behind the profile",
+            "separate pages by spaces; one tab follows the profile",
         ));
     }
     let start = profile.len() + 1;

@@ -27,6 +27,6 @@ pub const PRESETS: &[Preset] = &[Preset {
         "His log is not public: the events are generated, 207,709,935 on 78,000,000 keys, with as many events per key.",
         "He read CSV within the clock and verified nothing; here events are made within the clock (the null cell, his xfer, says \
          what that costs), and every value is read back outside of it.",
-        "His rates of single stores were published as plots only, so none stands here.",
+        "His rates of single stores were published as plots only, so none is shown here.",
     ],
 }];

@@ -204,7 +204,7 @@ impl Store for Etcd {
             (text("members"), members),
             (
                 text("clients"),
-                text("spread over the members that were named; one whose member is gone goes on with another"),
+                text("spread over the members that were named; one whose member is gone continues with another"),
             ),
             (text("login"), text(if self.tickets.is_some() { "a token with each request" } else { "none" })),
             (text("driver"), text("hyper")),
