@@ -223,6 +223,16 @@ fn a_full_server_is_void_with_the_refused_writes_counted() {
 }
 
 #[test]
+fn what_real_servers_evict_is_counted_as_evicted() {
+    for spec in ["redis-unix,maxmemory=3mb,maxmemory-policy=allkeys-lru", "memcached-unix,memory=2"] {
+        let ran = run_once("ycsb", spec, &["--set", "records=5000"]);
+        assert_eq!((ran.verdict(), ran.status), ("void", 1), "{}", ran.said());
+        let (count, example) = ran.why("evicted").unwrap_or_else(|| panic!("{spec}\n{}", ran.said()));
+        assert!(count > 1_000 && example.contains(&format!("{count} keys evicted")), "{spec}: {count}, {example}");
+    }
+}
+
+#[test]
 fn a_server_that_forgets_shows_its_hit_rate_and_is_void() {
     let spec = "redis,maxmemory=2mb,maxmemory-policy=allkeys-random";
     let more = ["--set", "records=5000", "--set", "value=1000", "--set", "operations=4000", "--set", "workload=c"];
