@@ -40,6 +40,7 @@ mod room;
 mod secret;
 mod settle;
 mod setup;
+mod silent;
 mod start;
 mod sysv;
 mod throttle;

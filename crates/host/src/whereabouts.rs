@@ -2,6 +2,7 @@
 
 use crate::disk::allocated_bytes;
 use crate::settle::{Handles, settle};
+use crate::silent::silent;
 use crate::watch::Watched;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -78,6 +79,13 @@ impl Whereabouts {
         let mut facts = Facts { product: seen(&said.product), version: seen(&said.version), config };
         if self.endpoints().iter().any(Endpoint::is_open_to_all) {
             facts.config.insert("access".into(), "any user of this machine: a port without a password".into());
+        }
+        if let Reached::Endpoints(endpoints) = &self.reached
+            && self.servers.is_empty()
+            && let silent = silent(endpoints)
+            && !silent.is_empty()
+        {
+            facts.config.insert("not_answering".into(), silent.join(", "));
         }
         if let Reached::Endpoints(endpoints) = &self.reached
             && let Some(trust) = endpoints.first().and_then(|endpoint| endpoint.tls.as_ref())

@@ -125,6 +125,14 @@ pub(crate) fn crashes<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 
     })
 }
 
+/// Servers that were named and did not answer, one sentence per store.
+pub(crate) fn silent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
+    cells.iter().filter_map(|cell| {
+        let silent = cell.store_config.get("not_answering")?;
+        Some(format!("On {} not all servers that were named answered when it was opened: not {silent}.", cell.store))
+    })
+}
+
 /// Stores none of whose trials could be judged for what else used the processors, a sentence for each cause.
 pub(crate) fn unjudged<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     let causes = [

@@ -284,7 +284,8 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
     if let Some(rates) = footnotes::read_back(cells, noun) {
         text += &paragraph(&rates, 1, 3, Style::Plain, colour);
     }
-    for note in footnotes::crashes(cells)
+    for note in footnotes::silent(cells)
+        .chain(footnotes::crashes(cells))
         .chain(footnotes::stalls(cells))
         .chain(footnotes::unjudged(cells))
         .chain(footnotes::resent(cells))
