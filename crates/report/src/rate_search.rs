@@ -72,7 +72,7 @@ fn row(point: &RatePoint) -> Row {
 mod tests {
     use super::rate_search;
     use crate::Colour;
-    use study::{Quantity, RateLimit, RatePoint, RateSearch, Study};
+    use study::{Quantity, RateCount, RateLimit, RatePoint, RateSearch, Study};
 
     #[test]
     fn the_rate_is_printed_with_its_interval_and_the_curve_below_it() {
@@ -93,7 +93,15 @@ mod tests {
             rate: Some(Quantity { value: 41_000.0, low: 40_100.0, high: 42_000.0, level: 0.9375, n: 5 }),
             limited_by: RateLimit::Store,
             points: vec![point(20_000.0, 0.5, 5), point(41_000.0, 1.9, 3), point(45_000.0, 9.0, 0)],
+            ..RateSearch::default()
         };
+        let units = RateSearch { counts: RateCount::Units, ..found.clone() };
+        let of_units = rate_search(&Study { rate_search: vec![units], ..Study::default() }, Colour::Never);
+        let words = of_units.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.contains("up to 41.0k units per second") && words.contains("ANSWERED are units per second"),
+            "{words}"
+        );
         let client = RateSearch { limited_by: RateLimit::Client, ..found.clone() };
         let few = Quantity { value: 9_000.0, low: 9_000.0, high: 9_000.0, level: 0.0, n: 2 };
         let unsure = RateSearch { store: "unsure".into(), rate: Some(few), ..found.clone() };
