@@ -81,7 +81,7 @@ mod tests {
         let mut keys = KeyQueue::default();
         keys.push(&[b"first key"]);
         for _ in 0..10_000 {
-            keys.push(&[b"another key", b"and one more"]);
+            keys.push(&[&b"another key"[..], b"and one more"]);
             keys.pop();
         }
         assert!(keys.bytes.capacity() < 1000, "{}", keys.bytes.capacity());
