@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::asynchronous::{Async, brief};
 use store::{Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading};
 use study::{Spec, Target};
@@ -79,22 +79,42 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     }
     let whose = if spec.target == Target::Private { Whose::Private } else { Whose::Users };
     let tickets = Tickets::of(endpoint, &login::DESK);
-    let version = brief(endpoint, CONNECT_TIMEOUT, async {
-        let mut http = open(nodes, 0, tickets.clone()).await?;
-        let answered = http.ask(Method::GET, "/version", Vec::new()).await;
-        let answered = answered.map_err(|error| StoreError::open(endpoint, error))?;
-        let version: Version = serde_json::from_slice(&answered.body).map_err(|error| {
-            StoreError::open(endpoint, format!("this is no etcd: it does not state its version ({error})"))
-        })?;
-        if let Some(tickets) = &tickets {
-            login::log_in(&mut http, endpoint, tickets, whose).await?;
+    let ask_once = || {
+        brief(endpoint, CONNECT_TIMEOUT, async {
+            let mut http = open(nodes, 0, tickets.clone()).await?;
+            let answered = http.ask(Method::GET, "/version", Vec::new()).await;
+            let answered = answered.map_err(|error| StoreError::open(endpoint, error))?;
+            let version: Version = serde_json::from_slice(&answered.body).map_err(|error| {
+                StoreError::open(endpoint, format!("this is no etcd: it does not state its version ({error})"))
+            })?;
+            if let Some(tickets) = &tickets {
+                login::log_in(&mut http, endpoint, tickets, whose).await?;
+            }
+            // The version is there before a leader is elected; only then are reads answered.
+            ask(&mut http, endpoint, "/v3/kv/range", COUNT.into()).await?;
+            Ok(version.etcdserver)
+        })
+    };
+    let until = Instant::now() + ELECTION;
+    let version = loop {
+        match ask_once() {
+            Err(error) if nodes.len() > 1 && Instant::now() < until && is_for_now(&error) => std::thread::sleep(AGAIN),
+            answered => break answered?,
         }
-        // The version is there before a leader is elected; only then are reads answered.
-        ask(&mut http, endpoint, "/v3/kv/range", COUNT.into()).await?;
-        Ok(version.etcdserver)
-    })?;
+    };
     let capabilities = Capabilities { durability, ..capabilities(spec) };
     Ok(Box::new(Etcd { endpoints: nodes.to_vec(), next: AtomicUsize::new(0), tickets, capabilities, version }))
+}
+
+/// How long several members may take to have a leader, where one of them has just died.
+const ELECTION: Duration = Duration::from_secs(10);
+/// How often they are asked meanwhile.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// Whether a member says that there is no leader just now.
+fn is_for_now(error: &StoreError) -> bool {
+    let words = error.to_string();
+    ["leader changed", "no leader", "request timed out"].into_iter().any(|said| words.contains(said))
 }
 
 /// A read of nothing but a number.

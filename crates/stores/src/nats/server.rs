@@ -194,11 +194,9 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
             format!("durability={asked} is for a private server; yours has what it was started with"),
         ));
     }
-    let mut conversation = any(nodes)?;
-    let endpoint = conversation.endpoint.clone();
-    let bucket = Bucket::of(&endpoint).map_err(|problem| StoreError::open(&endpoint, problem))?;
     let (_, replicas) = size(spec)?;
-    let stream = stream(&mut conversation, &bucket, replicas)?;
+    let (conversation, bucket, stream) = served(nodes, replicas)?;
+    let endpoint = conversation.endpoint.clone();
     let config = &stream["config"];
     if config["deny_purge"] == true {
         return Err(StoreError::open(&endpoint, format!("the bucket {} forbids to purge keys", bucket.name)));
@@ -222,6 +220,26 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
         version: conversation.info["version"].as_str().unwrap_or("unknown").to_owned(),
         target: spec.target.clone(),
     }))
+}
+
+/// How long several servers may take to have a leader, where one of them has just died: two elections.
+const ELECTION: Duration = Duration::from_secs(20);
+/// How often they are asked meanwhile.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// A conversation, the bucket, and its stream, when somebody answers for it.
+fn served(nodes: &[Endpoint], replicas: u32) -> Result<(Conversation, Bucket, Value), StoreError> {
+    let until = Instant::now() + ELECTION;
+    loop {
+        let mut conversation = any(nodes)?;
+        let endpoint = &conversation.endpoint;
+        let bucket = Bucket::of(endpoint).map_err(|problem| StoreError::open(endpoint, problem))?;
+        match stream(&mut conversation, &bucket, replicas) {
+            Ok(stream) => return Ok((conversation, bucket, stream)),
+            Err(_) if nodes.len() > 1 && Instant::now() < until => std::thread::sleep(AGAIN),
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// A conversation with the first that can be had.

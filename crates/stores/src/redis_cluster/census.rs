@@ -24,12 +24,19 @@ enum Missing {
 
 /// Who serves which slots, when all slots are served by nodes that can be reached.
 pub(super) fn whole_table(endpoints: &[Endpoint], deadline: Instant) -> Result<SlotTable, StoreError> {
+    let mut said = None;
     loop {
-        match table(endpoints, deadline) {
+        let missing = match table(endpoints, deadline) {
             Ok(table) => return Ok(table),
-            Err(Missing::ForNow(_)) if Instant::now() < deadline => std::thread::sleep(AGAIN),
-            Err(Missing::ForNow(error) | Missing::ForGood(error)) => return Err(error),
+            Err(missing) => missing,
+        };
+        match (missing, Instant::now() < deadline) {
+            (Missing::ForNow(error), true) => said = Some(error),
+            (Missing::ForGood(error), true) => return Err(error),
+            // Those that are asked at the very end only say that there is no time.
+            (Missing::ForNow(error) | Missing::ForGood(error), false) => return Err(said.unwrap_or(error)),
         }
+        std::thread::sleep(AGAIN);
     }
 }
 
