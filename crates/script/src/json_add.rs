@@ -75,7 +75,8 @@ unsafe fn changes<'a>(state: *mut ffi::lua_State, depth: u32) -> Result<Vec<Chan
 }
 
 fn added(text: &[u8], changes: &[Change<'_>]) -> Result<Vec<u8>, String> {
-    let mut merge = Merge { text, at: 0, copied: 0, out: Vec::with_capacity(text.len() + 256) };
+    let mut merge =
+        Merge { text, at: 0, copied: 0, out: Vec::with_capacity(text.len() + 256), is_plain: !text.contains(&b'\\') };
     merge.space();
     merge.object(changes, 0)?;
     merge.space();
@@ -93,6 +94,8 @@ struct Merge<'a> {
     /// How much of the text is in `out`, or was replaced there.
     copied: usize,
     out: Vec<u8>,
+    /// No string has an escape: each ends at the next quote.
+    is_plain: bool,
 }
 
 impl<'a> Merge<'a> {
@@ -139,6 +142,11 @@ impl<'a> Merge<'a> {
                 self.pass(b',')?;
                 self.space();
             }
+            if self.is_plain
+                && let Some(passed) = self.pass_numbers(before.as_deref(), left.peek().map(|change| change.key))
+            {
+                before = Some(Cow::Borrowed(passed));
+            }
             let start = self.at;
             let key = self.key()?;
             if before.as_ref().is_some_and(|before| *before >= key) {
@@ -169,6 +177,32 @@ impl<'a> Merge<'a> {
         }
         self.at += 1;
         Ok(())
+    }
+
+    /// Goes past entries that are whole numbers, stay as they are and are followed by others: most of a record of counts. Gives the last key
+    /// it went past; at whatever is not as plain as that it stops.
+    fn pass_numbers(&mut self, before: Option<&[u8]>, until: Option<&[u8]>) -> Option<&'a [u8]> {
+        let text = self.text;
+        let (mut last, mut passed) = (before.unwrap_or_default(), None);
+        while text.get(self.at) == Some(&b'"') {
+            let start = self.at + 1;
+            let Some(length) = quote_in(&text[start..]) else { break };
+            let (key, mut at) = (&text[start..start + length], start + length + 1);
+            let is_first = passed.is_none() && before.is_none();
+            if (!is_first && key <= last) || until.is_some_and(|until| key >= until) || text.get(at) != Some(&b':') {
+                break;
+            }
+            at += 1;
+            let digits = at;
+            while text.get(at).is_some_and(u8::is_ascii_digit) {
+                at += 1;
+            }
+            if at == digits || text.get(at) != Some(&b',') || text.get(at + 1) != Some(&b'"') {
+                break;
+            }
+            (last, passed, self.at) = (key, Some(key), at + 1);
+        }
+        passed
     }
 
     /// The key that comes next.
@@ -243,6 +277,20 @@ impl<'a> Merge<'a> {
         self.copied = self.at;
         Ok(())
     }
+}
+
+/// Where the first quote is, eight bytes at a time.
+fn quote_in(text: &[u8]) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let (words, rest) = text.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let other = u64::from_le_bytes(*word) ^ (ONES * b'"' as u64);
+        let quotes = other.wrapping_sub(ONES) & !other & (ONES << 7);
+        if quotes != 0 {
+            return Some(at * 8 + quotes.trailing_zeros() as usize / 8);
+        }
+    }
+    rest.iter().position(|byte| *byte == b'"').map(|at| words.len() * 8 + at)
 }
 
 /// Writes what was not there.

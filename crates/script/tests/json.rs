@@ -79,7 +79,9 @@ fn what_another_reader_refuses_is_refused() {
 
 /// Adds at random to random objects, once within the text and once in tables.
 const ADDS: &str = r#"
-local names = {'a', 'b', 'ab', 'c"q', 'd\\e', 'ä', '', 'zz', 'tab\tbed', 'm'}
+local plain = {'a', 'b', 'ab', 'abcdefgh', 'abcdefghi', 'ä', '', 'zz', 'm', 'n1'}
+local strange = {'a', 'b', 'ab', 'c"q', 'd\\e', 'ä', '', 'zz', 'tab\tbed', 'm'}
+local names = plain
 local function add(record, numbers)
   for name, by in pairs(numbers) do
     if type(by) == 'table' then
@@ -96,10 +98,11 @@ local function some()
   return numbers
 end
 function run(client)
-  for round = 1, 300 do
+  for round = 1, 600 do
+    names = round % 2 == 0 and plain or strange
     local text, record = nil, {}
     if kv.random(2) == 1 then
-      record = { list = {1, 'two', {x = 3}}, word = 'a "word", {', truth = true }
+      record = { list = {1, 'two', {x = 3}}, word = names == plain and 'a word, {' or 'a "word", {', truth = true }
       text = json.encode(record)
     end
     for step = 1, 8 do
