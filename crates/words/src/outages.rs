@@ -82,6 +82,7 @@ fn occasion(cells: &[&Cell]) -> String {
                 }
             }
             match acts.as_slice() {
+                ["stop", "restart"] if node == "the server" => "While the server was stopped and started again".into(),
                 ["stop", "restart"] => "While each node was stopped and started again in turn".into(),
                 ["kill", "restart"] => format!("After {node} was killed and started again"),
                 ["freeze"] => format!("While {node} was frozen {} times", many.len()),
