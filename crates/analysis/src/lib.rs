@@ -13,6 +13,7 @@
 //! | is one cell shown to be better than another? | [`separate`], the one rule for all of these |
 //! | what does it cost over doing nothing, or over RAM? | [`baseline`], [`cost`] |
 //! | what did an operation's time go into? | [`budget`] |
+//! | what did a node's failure cost? | [`fault_figures`] |
 //! | did the store stall? | [`stalls()`] |
 //! | what does a store's growth come to? | [`growth_facts`] |
 //! | which cells of two studies belong together, and in what else do they differ? | [`same_cells`], [`within`], [`differences`] |
@@ -24,6 +25,7 @@ mod budget;
 mod comparison;
 mod conditions;
 mod cost;
+mod faults;
 mod gate;
 mod growth;
 mod metric;
@@ -41,6 +43,7 @@ pub use comparison::{
 };
 pub use conditions::{Condition, Difference, Weight, differences};
 pub use cost::{baseline, cost, spread};
+pub use faults::fault_figures;
 pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Ruling, Threshold, judge, judge_cells};
 pub use growth::growth_facts;
 pub use metric::{Better, Metric, Unit, records_per_operation};

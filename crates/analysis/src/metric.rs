@@ -1,5 +1,6 @@
 //! The figures cells are ranked and compared by.
 
+use crate::faults::{dark_key_s, longest_dark_s};
 use std::fmt;
 use study::{Cell, Measure, Quantity, TrialRecord};
 
@@ -31,6 +32,10 @@ pub enum Metric {
     ServerRss,
     /// Bytes on disk after the job.
     Disk,
+    /// Longest time in which a part of the key space had no answers, while nodes failed on purpose.
+    Dark,
+    /// Share of the keys times the time they had no answers, while nodes failed on purpose.
+    DarkKeys,
 }
 
 /// Which way a figure is better.
@@ -57,7 +62,7 @@ pub enum Unit {
 
 impl Metric {
     /// All metrics, in the order they are reported.
-    pub const ALL: [Metric; 11] = [
+    pub const ALL: [Metric; 13] = [
         Metric::Makespan,
         Metric::OpsPerS,
         Metric::RecordsPerS,
@@ -69,6 +74,8 @@ impl Metric {
         Metric::ServerCpu,
         Metric::ServerRss,
         Metric::Disk,
+        Metric::Dark,
+        Metric::DarkKeys,
     ];
 
     /// The metric a cell is ranked by.
@@ -99,6 +106,8 @@ impl Metric {
             Metric::ServerCpu => "server_cpu",
             Metric::ServerRss => "server_rss",
             Metric::Disk => "disk",
+            Metric::Dark => "dark",
+            Metric::DarkKeys => "dark_keys",
         }
     }
 
@@ -116,13 +125,15 @@ impl Metric {
             Metric::ServerCpu => "server_cpu_s",
             Metric::ServerRss => "server_rss_bytes",
             Metric::Disk => "disk_bytes",
+            Metric::Dark => "longest_dark_s",
+            Metric::DarkKeys => "dark_key_s",
         }
     }
 
     /// What it is counted in.
     pub fn unit(self) -> Unit {
         match self {
-            Metric::Makespan | Metric::ClientCpu | Metric::ServerCpu => Unit::Seconds,
+            Metric::Makespan | Metric::ClientCpu | Metric::ServerCpu | Metric::Dark | Metric::DarkKeys => Unit::Seconds,
             Metric::OpsPerS | Metric::RecordsPerS | Metric::UnitsPerS => Unit::PerSecond,
             Metric::P50 | Metric::P99 | Metric::P999 => Unit::Nanoseconds,
             Metric::ServerRss | Metric::Disk => Unit::Bytes,
@@ -144,6 +155,8 @@ impl Metric {
             Metric::P50 | Metric::P99 | Metric::P999 => (typical / 128.0).max(1.0),
             Metric::ServerCpu => 0.01,
             Metric::ServerRss | Metric::Disk => 4096.0,
+            // A busy machine pauses for as long.
+            Metric::Dark | Metric::DarkKeys => 0.05,
             Metric::Makespan | Metric::OpsPerS | Metric::RecordsPerS | Metric::UnitsPerS | Metric::ClientCpu => 0.0,
         };
         if typical > 0.0 { absolute / typical } else { 0.0 }
@@ -166,6 +179,8 @@ impl Metric {
             Metric::ServerCpu => trial.server.map(|server| server.cpu_s),
             Metric::ServerRss => trial.server.map(|server| server.peak_rss_bytes as f64),
             Metric::Disk => trial.disk_bytes.map(|bytes| bytes as f64),
+            Metric::Dark => longest_dark_s(trial),
+            Metric::DarkKeys => dark_key_s(trial),
         };
         figure.filter(|figure| figure.is_finite() && trial.operations > 0)
     }
@@ -187,7 +202,9 @@ impl Metric {
             Metric::ServerCpu => cell.server_cpu_s,
             Metric::ServerRss => cell.server_rss_bytes,
             Metric::Disk => cell.disk_bytes,
-            Metric::RecordsPerS | Metric::P50 | Metric::P999 => quantity(&self.samples(cell)),
+            Metric::RecordsPerS | Metric::P50 | Metric::P999 | Metric::Dark | Metric::DarkKeys => {
+                quantity(&self.samples(cell))
+            }
         }
     }
 }

@@ -41,6 +41,12 @@ pub fn summarise(cell: &mut Cell) {
     let verdict =
         Verdict::of(counted.iter().flat_map(|trial| trial.verdict.reasons.iter().cloned()).chain(disagreement));
 
+    let faulted: Vec<&TrialRecord> = counted.iter().copied().filter(|trial| !trial.faults.is_empty()).collect();
+    let lost: Option<Vec<f64>> = faulted.iter().map(|trial| Some(trial.writes?.lost as f64)).collect();
+    let lost_writes = quantity(&lost.unwrap_or_default());
+    let faults = crate::fault_figures(cell);
+
+    (cell.faults, cell.lost_writes) = (faults, lost_writes);
     cell.makespan_s = makespan_s;
     cell.ops_per_s = ops_per_s;
     cell.units_per_s = units_per_s;

@@ -95,6 +95,9 @@ const COLUMNS: &[Column] = &[
     Column::quantity("records_per_s", |cell| Metric::RecordsPerS.of_cell(cell)),
     Column::quantity("read_back_per_s", |cell| cell.read_back_per_s),
     Column::quantity("units_per_s", |cell| cell.units_per_s),
+    Column::quantity("longest_dark_s", |cell| Metric::Dark.of_cell(cell)),
+    Column::quantity("dark_key_s", |cell| Metric::DarkKeys.of_cell(cell)),
+    Column::quantity("lost_writes", |cell| cell.lost_writes),
 ];
 
 /// A cell that was not run has no counts: a 0 would be a claim.

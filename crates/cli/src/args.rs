@@ -136,9 +136,9 @@ pub struct RunArguments {
     #[arg(long, value_name = "OPS_PER_S", value_parser = rate, help_heading = LOAD)]
     pub rate: Option<f64>,
     /// Do this to a node of every private server while a trial runs: 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2',
-    /// 'at 5s freeze 2 for 3s', 'at 5s add'. Times count from the begin of the first timed phase; a single server is node 1. Repeat it for more
+    /// 'at 5s freeze 2 for 3s', 'at 5s add'; or a usual one: kill, rolling, flap, lose-one-for-good, scale-out. Times count from the begin of the first timed phase; a single server is node 1. Repeat it for more
     #[arg(long = "fault", value_name = "FAULT", conflicts_with_all = ["find_rate", "resume"], help_heading = LOAD)]
-    pub faults: Vec<runner::PlannedFault>,
+    pub faults: Vec<runner::AskedFault>,
     /// With --fault: what an operation may take. Then it fails, its connection is given up and the trial goes on; --deadline bounds the
     /// time without any good reply [default: 1s]
     #[arg(long, value_name = "TIME", requires = "faults", value_parser = duration, help_heading = LOAD)]
@@ -157,7 +157,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "N", value_parser = whole(1, 1_000_000), help_heading = LOAD)]
     pub time_one_in: Option<u32>,
     /// Counted trials of each store; 3 or more can show an order [default: 5, or fewer, down to 2, where 5 would take over
-    /// about 30 s; with --vary 3; with --quick 2]
+    /// about 30 s; with --vary or --fault 3; with --quick 2]
     #[arg(long, value_name = "N", value_parser = whole(1, 10_000), help_heading = TRIALS)]
     pub repeats: Option<u32>,
     /// Trials of each store that are run first and not counted [default: 0]
@@ -169,7 +169,7 @@ pub struct RunArguments {
     /// A first look: two repeats, which cannot show an order
     #[arg(long, help_heading = TRIALS)]
     pub quick: bool,
-    /// Do not add the baselines: null, ram and, beside servers, echo
+    /// Do not add the baselines: null, ram and, beside servers, echo. With --fault there are none
     #[arg(long, help_heading = TRIALS)]
     pub no_baselines: bool,
     /// Delete the job's keys from your own store first, if it holds any

@@ -112,6 +112,70 @@ fn a_server_that_is_killed_for_good_is_void_whether_its_load_is_open_or_not() {
 }
 
 #[test]
+fn a_study_with_a_fault_has_three_trials_no_baselines_a_headline_and_figures_with_intervals_that_can_fail_a_build() {
+    let desk = Desk::new();
+    let work = "--set records=100 --set seconds=3 --rate 500 --clients 4 --timeout 5s --out out";
+    let run = |repeats: &str| {
+        let mut command = desk.command(&format!("run ycsb -s redis-unix {work} {repeats}"));
+        desk.finished(command.args(["--fault", "at 1s freeze 1 for 400ms"]).output().unwrap())
+    };
+    let ran = run("");
+    let cell = ran.only();
+    assert_eq!(cell["trials"].as_array().unwrap().len(), 3, "three trials, and no baseline beside them");
+    let fault = &cell["faults"][0];
+    let dark = |end: &str| fault["longest_dark_s"][end].as_f64().unwrap();
+    assert!(dark("low") > 0.35 && dark("value") < 0.9 && fault["longest_dark_s"]["n"] == 3, "{fault}");
+    let (before, after) = (&fault["before_per_s"]["value"], &fault["after_per_s"]["value"]);
+    assert!((450.0..550.0).contains(&before.as_f64().unwrap()) && after.as_f64().unwrap() > 300.0, "{fault}");
+    assert!(fault["p99_after_ns"]["value"].as_f64() > fault["p99_before_ns"]["value"].as_f64(), "{fault}");
+    assert_eq!((&cell["lost_writes"]["value"], &fault["trials"]), (&0.0.into(), &3.into()), "{cell}");
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let headline =
+        text.find("While the server was frozen, redis-unix answered again after ").unwrap_or_else(|| panic!("{text}"));
+    assert!(headline < text.find("STORE ").unwrap() && text.contains("; no acknowledged write was lost."), "{text}");
+    assert!(text.contains("redis-unix, the server (at 1s freeze 1 for 400ms, 3 trials): dark for "), "{text}");
+    let page = std::fs::read_to_string(desk.path().join("out/report.html")).unwrap();
+    assert!(page.find("id=\"faults\"").unwrap() < page.find("id=\"ranking\"").unwrap(), "the faults come first");
+    let table = std::fs::read_to_string(desk.path().join("out/cells.csv")).unwrap();
+    assert!(table.lines().next().unwrap().ends_with("lost_writes,lost_writes_low,lost_writes_high"), "{table}");
+    std::fs::remove_dir_all(desk.path().join("out")).unwrap();
+    run("--repeats 6");
+    for (gate, status) in [("dark > 100ms", 3), ("dark > 10s", 0)] {
+        let judged = desk.finished(desk.command("compare out").args(["--fail-if", gate]).output().unwrap());
+        assert_eq!(judged.status, status, "{gate}: {}", judged.said());
+    }
+}
+
+#[test]
+fn an_upgrade_restarts_each_node_of_each_store_in_turn_and_is_one_table() {
+    let desk = Desk::new();
+    let stores = "-s etcd,durability=os,nodes=3 -s redis-unix,durability=os --repeats 1";
+    let work = "--set records=100 --set seconds=15 --rate 200 --clients 6 --fault rolling";
+    let ran = desk.run(&format!("ycsb {stores} {work}"));
+    let cells = ran.study.as_ref().unwrap()["cells"].as_array().unwrap();
+    let planned = |at: usize| -> Vec<&str> {
+        let faults = cells[at]["trials"][0]["faults"].as_array().unwrap();
+        assert!(faults.iter().all(|fault| fault.get("problem").is_none() && fault["at_s"].is_number()), "{faults:?}");
+        faults.iter().map(|fault| fault["planned"].as_str().unwrap()).collect()
+    };
+    assert_eq!(
+        planned(0),
+        [
+            "at 1.5s stop 1",
+            "at 2.833s restart 1",
+            "at 5.5s stop 2",
+            "at 6.833s restart 2",
+            "at 9.5s stop 3",
+            "at 10.833s restart 3"
+        ]
+    );
+    assert_eq!(planned(1), ["at 1.5s stop 1", "at 5.5s restart 1"], "one node is restarted as well");
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("While each node was stopped and started again in turn, etcd,"), "{text}");
+    assert!(cells.iter().all(|cell| cell["lost_writes"]["value"] == 0.0), "{text}");
+}
+
+#[test]
 fn appends_that_failed_are_told_from_those_that_were_acknowledged_and_only_these_can_be_lost() {
     let desk = Desk::new();
     let words = format!(
@@ -258,6 +322,9 @@ fn a_fault_that_cannot_be_is_refused_before_anything_is_started() {
         ("redis-unix", "at 5 kill 1", "write 'at 5s kill 2'"),
         ("redis-unix", "at 1s add", "takes no other node while it serves"),
         ("redis-cluster", "at 1s kill 4", "has no node 4 then; use 1 to 3"),
+        ("redis-unix", "scale-out", "takes no other node while it serves"),
+        ("redis-unix", "flap", "five times a second need --set seconds=15 or more"),
+        ("redis-unix", "explode", "or a usual one: kill, rolling"),
     ] {
         let ran = faulted(store, "1", &[], &[fault]);
         assert_eq!(ran.status, 2, "{}", ran.stderr);

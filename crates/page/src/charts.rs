@@ -3,6 +3,7 @@
 pub(crate) mod budget;
 pub(crate) mod events;
 mod facets;
+pub(crate) mod faults;
 pub(crate) mod growth;
 pub(crate) mod latency;
 pub(crate) mod ranking;

@@ -42,6 +42,8 @@ pub(crate) fn title(metric: Metric) -> &'static str {
         Metric::ServerCpu => "Processor time of the server",
         Metric::ServerRss => "Peak memory of the server",
         Metric::Disk => "Bytes on disk",
+        Metric::Dark => "Longest time without answers",
+        Metric::DarkKeys => "Share of the keys times the time without answers",
     }
 }
 

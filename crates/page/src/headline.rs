@@ -25,6 +25,9 @@ pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -
         (None, [], several) => sweep_sentences(study, several),
         (None, searches, _) => searches.iter().map(words::rate_search::sentence).collect(),
     };
+    let cells: Vec<&Cell> = study.cells.iter().collect();
+    // A fault is what such a study was made for.
+    sentences.splice(0..0, words::outages::headlines(&cells));
     if studies > 1 {
         let text = format!(
             "{studies} studies overlaid. Their trials did not alternate, so a change of the machine in between looks like a \

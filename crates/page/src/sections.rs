@@ -1,7 +1,7 @@
 //! Which charts a report has, and in which order.
 
 use crate::chart::{Chart, Section, SectionPart, shorten};
-use crate::charts::{budget, events, growth, latency, ranking, rate, resources, sets, sweep, time, tune};
+use crate::charts::{budget, events, faults, growth, latency, ranking, rate, resources, sets, sweep, time, tune};
 use crate::identity::Identities;
 use crate::view::Grouped;
 use std::collections::BTreeSet;
@@ -32,6 +32,19 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
     };
     let whole = |charts: Vec<Chart>| vec![SectionPart { label: String::new(), words: Vec::new(), charts }];
     let mut sections = vec![
+        Section {
+            id: "faults",
+            title: "Faults",
+            intro: "What each store did when nodes were made to fail, all on one axis of time.".into(),
+            parts: grouped
+                .iter()
+                .map(|it| SectionPart {
+                    label: it.part.label.clone(),
+                    words: words::outages::lines(&it.part.cells).chain(words::faults::sentences(&it.part.cells)).collect(),
+                    charts: faults::charts(&it.part.cells, &it.part.label, identities),
+                })
+                .collect(),
+        },
         Section {
             id: "setting",
             title: "The best setting",
@@ -137,7 +150,7 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
                 .map(|it| SectionPart {
                     label: it.part.label.clone(),
                     words: words::nodes::sentences(&it.part.cells)
-                        .chain(words::faults::sentences(&it.part.cells))
+                        .chain(words::faults::sentences(&it.part.cells).filter(|_| !it.part.cells.iter().any(|cell| words::outages::was_done(cell))))
                         .chain(words::moves::sentences(&it.part.cells))
                         .collect(),
                     charts: resources::charts(&it.part.cells, &it.part.label, identities, batches),

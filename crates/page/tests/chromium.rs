@@ -47,10 +47,11 @@ fn every_chart_is_drawn_without_an_error_and_nothing_is_asked_of_any_network() {
     let (usual, troubled, sweep) = (sample::usual(), sample::troubled(), sample::sweep(4, 6, 3, 40));
     let one = sample::study(sample::usual().cells.split_off(6));
     let empty = sample::study(Vec::new());
-    let (tuned, searched) = (sample::tuned(), sample::searched());
+    let (tuned, searched, faulted) = (sample::tuned(), sample::searched(), sample::faulted());
     for studies in [
         vec![("", &tuned)],
         vec![("", &searched)],
+        vec![("", &faulted)],
         vec![("", &usual)],
         vec![("", &troubled)],
         vec![("", &sweep)],

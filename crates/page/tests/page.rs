@@ -141,6 +141,22 @@ fn an_answer_of_what_took_effect_while_nodes_failed_is_held_against_no_other() {
 }
 
 #[test]
+fn what_failing_nodes_cost_is_the_headline_and_the_first_section_and_every_trial_is_drawn() {
+    let study = sample::faulted();
+    let html = report(&study).html();
+    let (dark, bright) = (&study.cells[0].store, &study.cells[1].store);
+    let said = format!(
+        "<p class=\"headline\">After a node was killed, {bright} answered all along and {dark} again after 1.00 s; no acknowledged write was lost."
+    );
+    assert!(html.contains(&said), "{said}");
+    let at = |id: &str| html.find(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no section {id}"));
+    assert!(at("faults") < at("ranking") && at("faults") < at("time"));
+    let faults = &html[at("faults")..at("ranking")];
+    assert!(faults.contains("node1 kill") && faults.contains("keys without answers") && faults.contains("each trial"));
+    assert!(!report(&sample::usual()).html().contains("id=\"faults\""), "without faults there is no such section");
+}
+
+#[test]
 fn a_budget_is_drawn_and_told_and_a_bar_of_two_layers_says_so() {
     let study = sample::usual();
     let html = report(&study).html();

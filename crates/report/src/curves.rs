@@ -27,17 +27,23 @@ const COLUMNS: [Column; 5] = [
     Column { title: "HIGHEST", side: Side::Right, gap: 2 },
 ];
 
-/// A line for each ranked cell that ran long enough: the rate of its median trial, each line scaled to its own highest.
+/// A line for each ranked cell that ran long enough, and each with faults: the rate of its median trial, each line scaled to its own
+/// highest. Beneath, a `^` where nodes were made to fail.
 pub(crate) fn over_time(study: &Study, colour: Colour) -> String {
     let varied = varied(study);
-    let drawn = study.cells.iter().filter(|cell| cell.verdict.is_ranked());
+    let drawn = study.cells.iter().filter(|cell| cell.verdict.is_ranked() || words::outages::was_done(cell));
     let lines: Vec<(&Cell, &TrialRecord, Vec<f64>)> = drawn.filter_map(line).collect();
     if lines.is_empty() {
         return String::new();
     }
     let hidden = lines.len().saturating_sub(MOST_LINES);
     let fitted = |bars: usize| {
-        let rows: Vec<Row> = lines.iter().take(MOST_LINES).map(|line| row(line, &varied, bars)).collect();
+        let rows: Vec<Row> = lines
+            .iter()
+            .take(MOST_LINES)
+            .flat_map(|line| [Some(row(line, &varied, bars)), marks(line, bars)])
+            .flatten()
+            .collect();
         (Table::fit_without(&COLUMNS, 0, &SPARE, rows.iter()), rows)
     };
     let most = (columns() + BARS).saturating_sub(WIDTH).max(FEWEST_BARS);
@@ -78,6 +84,19 @@ fn row(
         (units::count(lowest), Style::Plain),
         (units::count(highest), Style::Plain),
     ]
+}
+
+/// Where on its line of bars nodes were made to fail, and what was done.
+fn marks((_, trial, rates): &(&Cell, &TrialRecord, Vec<f64>), bars: usize) -> Option<Row> {
+    let bars = rates.len().min(bars.max(1));
+    let end_s = trial.series.last()?.at_s;
+    let mut line = vec![' '; bars];
+    for at_s in trial.faults.iter().filter_map(|fault| fault.at_s).filter(|at_s| (0.0..end_s).contains(at_s)) {
+        line[((at_s / end_s * bars as f64) as usize).min(bars - 1)] = '^';
+    }
+    let is_marked = line.contains(&'^');
+    let blank = || (String::new(), Style::Plain);
+    is_marked.then(|| vec![blank(), (String::from_iter(line), Style::Bad), blank(), blank(), blank()])
 }
 
 /// Operations per second of each interval. What is left at the end of a phase, shorter than half an interval, says nothing.

@@ -63,6 +63,9 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         .iter()
         .map(|groups| groups.iter().map(|rows| rows.iter().map(|row| without(row, &silent)).collect()).collect())
         .collect();
+    for sentence in words::outages::headlines(&all) {
+        text += &paragraph(&sentence, 1, 3, Style::Bold, colour);
+    }
     let table = Table::fit_without(&columns, STORE, &spare, drawn.iter().flatten().flatten());
     for (part, _) in grouped.iter().filter(|(part, _)| !answers::all_agree(&part.cells)) {
         let whom = if part.label.is_empty() { String::new() } else { format!("{}: ", part.label) };
@@ -279,6 +282,9 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
     let best = |class: &str| standings.iter().find(|ranked| ranked.cell.class == class && ranked.rank.is_listed());
     let best = best("network").or_else(|| best("embedded"));
     if let Some(sentence) = best.and_then(|ranked| budget::sentence(ranked.cell, cells)) {
+        text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
+    }
+    for sentence in words::outages::lines(cells) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
     if let Some(rates) = footnotes::read_back(cells, noun) {

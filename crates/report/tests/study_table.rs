@@ -7,7 +7,7 @@ mod golden_file;
 
 use golden_file::golden;
 use report::{Colour, study_table};
-use study::{Durability, FaultRecord, ReasonKind, Study};
+use study::{Durability, FaultRecord, ReasonKind, SeriesPoint, Study};
 use testkit::studies::{self, Sample};
 use unicode_width::UnicodeWidthStr;
 
@@ -89,6 +89,31 @@ fn an_answer_of_what_took_effect_while_nodes_failed_is_not_comparable_and_raises
     assert!(!table.contains("DISAGREE"), "{table}");
     let said = format!("; not comparable, as operations failed: {}", study.cells[3].store);
     assert!(table.contains(&said), "{said}: {table}");
+}
+
+#[test]
+fn a_fault_is_marked_beneath_the_curve_and_said_before_the_tables_and_a_void_cell_with_one_is_drawn() {
+    let mut study = studies::fans();
+    study.cells.truncate(4);
+    let cell = &mut study.cells[3];
+    for trial in &mut cell.trials {
+        let point = |at: u32| SeriesPoint { at_s: f64::from(at), operations: 100, ..SeriesPoint::default() };
+        trial.series = (1..=20).map(point).collect();
+        let planned = "at 10s kill 1".into();
+        let fault = FaultRecord { planned, at_s: Some(10.0), longest_dark_s: Some(0.8), ..FaultRecord::default() };
+        trial.faults = vec![fault];
+    }
+    analysis::summarise(cell);
+    studies::spoil(cell, ReasonKind::LostUpdates, 1, "key a");
+    let store = cell.store.clone();
+    let table = plain(&study);
+    let said = format!("After the server was killed, {store} answered again after 800 ms;");
+    let text = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.find(&said).unwrap() < text.find("STORE ").unwrap(), "{table}");
+    let lines: Vec<&str> = table.lines().collect();
+    let mark = lines.iter().position(|line| line.trim() == "^").unwrap_or_else(|| panic!("{table}"));
+    let column = |line: &str, of: char| line.chars().position(|char| char == of).unwrap();
+    assert_eq!(column(lines[mark], '^'), column(lines[mark - 1], '█') + 10, "in the middle of the bars: {table}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Faults that are asked for: nodes of a private deployment killed, stopped, frozen and started again while a trial runs.
 
+mod asked;
 mod planned;
 mod window;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, seconds};
 use engine::Outages;
 use host::Nodes;
 use planned::Act;
@@ -13,13 +14,16 @@ use store::StoreError;
 use study::{DarkTime, FaultRecord, SeriesPoint, Target};
 use window::{TOGETHER_S, darkest, window};
 
+pub use asked::{AskedFault, USUAL_SECONDS, UsualFault};
 pub use planned::PlannedFault;
 pub(crate) use window::failed_before;
 
-/// All faults of a trial, by time.
+/// All faults of a trial.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
-    planned: Vec<PlannedFault>,
+    asked: Vec<AskedFault>,
+    /// How long a trial lasts, where that is known.
+    length: Option<Duration>,
     /// What an operation may take while nodes fail.
     timeout: Duration,
 }
@@ -32,9 +36,10 @@ impl Faults {
     ///
     /// # Errors
     /// A store that is not a private server, or has no such node.
-    pub fn on(plan: &Plan, mut faults: Vec<PlannedFault>, timeout: Duration) -> Result<Faults, String> {
-        let Some(first) = faults.first().cloned() else { return Ok(Faults::default()) };
-        faults.sort_by_key(|fault| fault.at);
+    pub fn on(plan: &Plan, asked: Vec<AskedFault>, timeout: Duration) -> Result<Faults, String> {
+        let Some(first) = asked.first().cloned() else { return Ok(Faults::default()) };
+        let length = plan.cells.first().and_then(|cell| seconds(&cell.params));
+        let faults = Faults { asked, length, timeout };
         for cell in plan.cells.iter().filter(|cell| !cell.baseline) {
             let spec = &cell.spec;
             let deployment = (spec.target == Target::Private).then(|| cell.info.on_paper(spec, false)).flatten();
@@ -45,7 +50,7 @@ impl Faults {
             };
             let deployment = deployment.map_err(|error| error.to_string())?;
             let mut nodes = deployment.nodes.len();
-            for fault in &faults {
+            for fault in &faults.of_nodes(nodes)? {
                 match fault.act.node() {
                     Some(node) if node > nodes => {
                         let least = if nodes == 1 { "1".into() } else { format!("1 to {nodes}") };
@@ -61,12 +66,23 @@ impl Faults {
                 }
             }
         }
-        Ok(Faults { planned: faults, timeout })
+        Ok(faults)
+    }
+
+    /// What is done to a store of so many nodes, by time.
+    fn of_nodes(&self, nodes: usize) -> Result<Vec<PlannedFault>, String> {
+        let planned = self
+            .asked
+            .iter()
+            .map(|asked| asked.planned(nodes, self.length).map_err(|problem| format!("--fault '{asked}': {problem}")));
+        let mut planned = planned.collect::<Result<Vec<_>, String>>()?.concat();
+        planned.sort_by_key(|fault| fault.at);
+        Ok(planned)
     }
 
     /// What a worker does when connections are lost.
     pub(crate) fn outages(&self) -> Outages {
-        if self.planned.is_empty() { Outages::GiveUp } else { Outages::Endure { timeout: self.timeout } }
+        if self.asked.is_empty() { Outages::GiveUp } else { Outages::Endure { timeout: self.timeout } }
     }
 }
 
@@ -100,13 +116,15 @@ impl Faulting {
     pub(crate) fn new(faults: &Faults, nodes: Option<&Nodes>) -> Faulting {
         let mut names = nodes.map(Nodes::names).unwrap_or_default();
         let mut happened = Vec::new();
-        for fault in if names.is_empty() { &[][..] } else { &faults.planned } {
+        // Whatever cannot be was refused with the plan.
+        let planned = if names.is_empty() { Vec::new() } else { faults.of_nodes(names.len()).unwrap_or_default() };
+        for fault in planned {
             let number = fault.act.node().unwrap_or_else(|| {
                 names.push(Nodes::next_name(names.len()));
                 names.len()
             });
             let Some(node) = names.get(number - 1).cloned() else { continue };
-            happened.push(Happened { fault: fault.clone(), node, at: None, until: None, problem: None });
+            happened.push(Happened { fault, node, at: None, until: None, problem: None });
         }
         Faulting { state: Mutex::new(State { happened, ..State::default() }), changed: Condvar::new() }
     }

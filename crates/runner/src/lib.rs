@@ -48,7 +48,7 @@ pub use clear::{Cleared, clear};
 pub use errand::{CheckRequest, Checking, ask, check};
 pub use error::RunError;
 pub use execution::{Execution, Workers};
-pub use faults::{Faults, PlannedFault, USUAL_TIMEOUT};
+pub use faults::{AskedFault, Faults, PlannedFault, USUAL_SECONDS, USUAL_TIMEOUT, UsualFault};
 pub use message::{Question, UnderWay};
 pub use nursery::serve_nursery;
 pub use observer::{About, Observer};

@@ -1,8 +1,8 @@
 //! All trials of one combination of job, store and parameters.
 
 use crate::{
-    Answer, Budget, BudgetLayer, CurvePoint, Durability, DurabilitySource, GrowthFacts, Latencies, Measure, Quantity,
-    Stall, Transport, TrialRecord, Verdict, archived,
+    Answer, Budget, BudgetLayer, CurvePoint, Durability, DurabilitySource, FaultFigures, GrowthFacts, Latencies,
+    Measure, Quantity, Stall, Transport, TrialRecord, Verdict, archived,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -114,6 +114,12 @@ pub struct Cell {
     /// What that curve comes to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<GrowthFacts>,
+    /// What each fault of the plan cost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultFigures>,
+    /// Acknowledged writes lost, where nodes failed on purpose and every counted trial knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_writes: Option<Quantity>,
     /// Every trial, warm-ups included, in the order they ran.
     pub trials: Vec<TrialRecord>,
     /// Anything a later version adds.

@@ -85,6 +85,8 @@ fn phrase(metric: Metric) -> &'static str {
         Metric::ServerCpu => "processor time of the server",
         Metric::ServerRss => "server memory",
         Metric::Disk => "space on disk",
+        Metric::Dark => "longest time without answers",
+        Metric::DarkKeys => "keys times time without answers",
     }
 }
 

@@ -3,12 +3,17 @@
 use crate::units;
 use study::{Cell, FaultRecord, TrialRecord, WriteAccount};
 
-/// Of each trial that counts: what became of its writes, where there was a fault or some failed, then a sentence for each fault.
+/// Of each trial that counts: what became of its writes, where there was a fault or some failed, then a sentence for each fault. Of several
+/// trials with faults only what is wrong; the rest is in [`crate::outages::lines`].
 pub fn sentences<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().flat_map(|cell| {
         cell.counted().flat_map(move |trial| {
-            let faults = trial.faults.iter().map(of_fault);
-            let all = of_writes(trial).into_iter().chain(faults);
+            let alone = cell.counted().count() == 1;
+            let is_wrong = |fault: &FaultRecord| fault.at_s.is_none() || fault.problem.is_some();
+            let faults = trial.faults.iter().filter(move |fault| alone || is_wrong(fault)).map(of_fault);
+            let kept = trial.writes.is_some_and(|writes| writes.lost == 0) && !trial.faults.is_empty();
+            let writes = of_writes(trial).filter(|_| alone || !kept);
+            let all = writes.into_iter().chain(faults);
             all.map(move |said| format!("{}, trial {}: {said}", cell.store, trial.order))
         })
     })

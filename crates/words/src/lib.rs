@@ -3,7 +3,7 @@
 //! * [`units`]: figures as people read them; [`Batches`] and [`shown_rate`]: what a rate counts.
 //! * [`advice`]: what each kind of reason means, and what to do about it.
 //! * [`promise`] and [`level_in_words`]: what stores promise to keep, and who says so.
-//! * [`order`], [`budget`], [`tune`], [`rate_search`], [`comparison`]: what was found, in sentences; [`nodes`]: what each of several servers used; [`moves`]: what it took when one came or went; [`sets`]: what sets of ids took; [`events`]: who waited for whom in a pipeline; [`left_sentences`]: what a run left behind.
+//! * [`order`], [`budget`], [`tune`], [`rate_search`], [`comparison`]: what was found, in sentences; [`nodes`]: what each of several servers used; [`moves`]: what it took when one came or went; [`sets`]: what sets of ids took; [`events`]: who waited for whom in a pipeline; [`faults`] and [`outages`]: what failing nodes cost; [`left_sentences`]: what a run left behind.
 //!
 //! What never lives here: columns, colours and the width of a terminal (crate `report`), charts and markup (crate `page`), files (crate
 //! `archive`), what follows from a study's numbers (crate `analysis`).
@@ -19,6 +19,7 @@ mod left;
 pub mod moves;
 pub mod nodes;
 pub mod order;
+pub mod outages;
 mod promise;
 pub mod rate_search;
 pub mod sets;

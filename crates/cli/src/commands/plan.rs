@@ -5,7 +5,7 @@ use crate::args::{OrderArgument, RunArguments};
 use crate::failure::CommandFailure;
 use crate::terminal::note;
 use engine::{Arrivals, Outages, Settings, Timing};
-use runner::{Asked, Faults, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
+use runner::{Asked, AskedFault, Faults, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
 use std::time::Duration;
 use store::{Class, StoreInfo};
 use study::{BudgetLayer, Spec, TrialOrder};
@@ -14,6 +14,8 @@ use study::{BudgetLayer, Spec, TrialOrder};
 const REPEATS: u32 = 5;
 /// The least that can put stores in order: of a sweep, which has many combinations.
 const SWEEP_REPEATS: u32 = 3;
+/// With faults, of which each trial has one of each: enough to see how much a figure differs from trial to trial.
+const FAULT_REPEATS: u32 = 3;
 const QUICK_REPEATS: u32 = 2;
 /// A first answer is there within about half a minute.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -35,6 +37,12 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, CommandFailure> {
         && !set.iter().any(|(key, _)| key == "seconds" || key == "operations")
     {
         set.push(("seconds".into(), bound.needs_s().max(STEP_SECONDS).to_string()));
+    }
+    if arguments.faults.iter().any(AskedFault::needs_length)
+        && job.params.iter().any(|param| param.name == "seconds")
+        && !set.iter().any(|(key, _)| key == "seconds" || key == "operations")
+    {
+        set.push(("seconds".into(), runner::USUAL_SECONDS.to_string()));
     }
     let params = jobs::params(job, &set)?;
     if let (Some(bound), Some(step)) = (arguments.find_rate, runner::seconds(&params))
@@ -76,7 +84,11 @@ fn rounds(arguments: &RunArguments) -> Rounds {
         warmups: arguments.warmups.unwrap_or(WARMUPS),
         // A search plans one trial per cell; those it adds depend on what it sees.
         repeats: if arguments.find_rate.is_some() { 1 } else { repeats(arguments) },
-        patience: (arguments.repeats.is_none() && !arguments.quick && arguments.vary.is_empty()).then_some(PATIENCE),
+        patience: (arguments.repeats.is_none()
+            && !arguments.quick
+            && arguments.vary.is_empty()
+            && arguments.faults.is_empty())
+        .then_some(PATIENCE),
     }
 }
 
@@ -84,6 +96,7 @@ fn rounds(arguments: &RunArguments) -> Rounds {
 fn repeats(arguments: &RunArguments) -> u32 {
     arguments.repeats.unwrap_or(match (arguments.quick, arguments.vary.is_empty()) {
         (true, _) => QUICK_REPEATS,
+        _ if !arguments.faults.is_empty() => FAULT_REPEATS,
         (false, true) => REPEATS,
         (false, false) => SWEEP_REPEATS,
     })
@@ -131,7 +144,8 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Command
     let mut planned: Vec<PlannedStore> = Vec::new();
     // What the job runs on by itself needs none beside it.
     let alone = asked == Asked::Added && !own.is_empty();
-    if !arguments.no_baselines && arguments.find_rate.is_none() && !alone {
+    // No node of a baseline fails, so it says nothing about that.
+    if !arguments.no_baselines && arguments.faults.is_empty() && arguments.find_rate.is_none() && !alone {
         for info in baselines(&specs)? {
             let spec = Spec::private(info.name);
             planned.push(PlannedStore { info, spec, asked: Asked::Added, baseline: true });

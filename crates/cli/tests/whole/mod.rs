@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use study::{
-    Budget, BudgetLayer, BudgetPart, Cell, CurvePoint, Durability, Judged, Latencies, LatencySummary, Left, LeftCount,
-    Noise, Original, PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RateCount, RatePoint, RateSearch,
-    Reason, ReasonKind, Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study, TrialRecord,
-    Tune, TuneEffect, TuneRound, TunedKey, TunedSetting, Varied, Verdict,
+    Budget, BudgetLayer, BudgetPart, Cell, CurvePoint, Durability, FaultFigures, Judged, Latencies, LatencySummary,
+    Left, LeftCount, Noise, Original, PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RateCount, RatePoint,
+    RateSearch, Reason, ReasonKind, Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study,
+    TrialRecord, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting, Varied, Verdict,
 };
 
 pub fn study() -> Study {
@@ -102,6 +102,20 @@ fn cell(figure: Quantity) -> Cell {
         }),
         curve: vec![point()],
         stalls: vec![stall()],
+        faults: vec![FaultFigures {
+            at_s: some,
+            longest_dark_s: some,
+            dark_key_s: some,
+            failed_operations: some,
+            before_per_s: some,
+            after_per_s: some,
+            p99_before_ns: some,
+            p99_after_ns: some,
+            back_s: some,
+            done_s: some,
+            ..FaultFigures::default()
+        }],
+        lost_writes: some,
         trials: vec![TrialRecord {
             order: 1,
             latency_ns: latencies(),

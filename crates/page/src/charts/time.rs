@@ -81,7 +81,7 @@ fn has_faults(cell: &Cell) -> bool {
 }
 
 /// The share of the keys without answers, in percent, from each moment at which it changes.
-fn dark_shares(trial: &TrialRecord) -> Vec<(f64, f64)> {
+pub(super) fn dark_shares(trial: &TrialRecord) -> Vec<(f64, f64)> {
     let mut changes: Vec<(f64, f64)> =
         trial.dark.iter().flat_map(|it| [(it.from_s, it.share), (it.until_s, -it.share)]).collect();
     changes.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 use study::{
-    Answer, Cell, CurvePoint, Durability, HostFacts, Latencies, LatencySummary, Noise, PERCENTILES, PhaseRecord,
-    Quantity, RatePoint, RateSearch, Reason, ReasonKind, SeriesPoint, ServerUse, Stall, Study, TrialRecord, Tune,
-    TuneEffect, TuneRound, TunedKey, TunedSetting, Verdict,
+    Answer, Cell, CurvePoint, DarkTime, Durability, FaultRecord, HostFacts, Latencies, LatencySummary, Noise,
+    PERCENTILES, PhaseRecord, Quantity, RatePoint, RateSearch, Reason, ReasonKind, SeriesPoint, ServerUse, Stall,
+    Study, TrialRecord, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting, Verdict, WriteAccount,
 };
 
 /// What one cell is to look like.
@@ -192,6 +192,27 @@ pub fn usual() -> Study {
     let mut study =
         study(cells.into_iter().map(sample).enumerate().map(|(at, it)| it.cell(at as u64 * 7919 + 3)).collect());
     analysis::fill_budgets(&mut study);
+    study
+}
+
+/// Two stores of which a node was killed after a third of the time: one was dark for a second, the other never.
+pub fn faulted() -> Study {
+    let mut study = usual();
+    study.cells.retain(|cell| cell.class == "network");
+    study.cells.truncate(2);
+    for (cell, dark_s) in study.cells.iter_mut().zip([1.0, 0.0]) {
+        for (at, trial) in cell.trials.iter_mut().enumerate() {
+            let at_s = trial.makespan_s / 3.0 + 0.01 * at as f64;
+            let node = "node1".into();
+            let fault =
+                FaultRecord { planned: "at 1s kill 1".into(), node, at_s: Some(at_s), ..FaultRecord::default() };
+            trial.faults = vec![FaultRecord { longest_dark_s: Some(dark_s), ..fault }];
+            trial.writes = Some(WriteAccount::default());
+            let dark = DarkTime { part: 0, share: 0.5, from_s: at_s, until_s: at_s + dark_s };
+            trial.dark = if dark_s > 0.0 { vec![dark] } else { Vec::new() };
+        }
+        analysis::summarise(cell);
+    }
     study
 }
 

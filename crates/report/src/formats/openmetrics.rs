@@ -74,6 +74,8 @@ fn stem(metric: Metric) -> &'static str {
         Metric::ServerCpu => "server_cpu",
         Metric::ServerRss => "server_rss",
         Metric::Disk => "disk",
+        Metric::Dark => "longest_dark",
+        Metric::DarkKeys => "dark_key",
     }
 }
 
@@ -90,6 +92,8 @@ fn help(metric: Metric) -> &'static str {
         Metric::ServerCpu => "Processor time of the server.",
         Metric::ServerRss => "Peak resident memory of the server.",
         Metric::Disk => "Bytes on disk after the job.",
+        Metric::Dark => "Longest time in which a part of the keys had no answers, while nodes failed on purpose.",
+        Metric::DarkKeys => "Share of the keys times the time they had no answers, while nodes failed on purpose.",
     }
 }
 

@@ -1,0 +1,39 @@
+//! What a fault cost a store, over its trials.
+
+use crate::Quantity;
+use serde::{Deserialize, Serialize};
+
+/// What one fault of the plan cost: medians over the counted trials in which it was done. What no trial shows is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FaultFigures {
+    /// As it was asked for: `at 5s kill 2`.
+    pub planned: String,
+    /// The node's name; empty for the only one.
+    pub node: String,
+    /// Counted trials in which it was done.
+    pub trials: u32,
+    /// When it was done, seconds since the first timed phase began.
+    pub at_s: Option<Quantity>,
+    /// Longest time in which a part of the key space had no answers; 0 where none of 50 ms was seen.
+    pub longest_dark_s: Option<Quantity>,
+    /// Share of the keys times the time they had no answers, summed: a third of the keys dark for 3 s is 1 s.
+    pub dark_key_s: Option<Quantity>,
+    /// Operations that failed, until the next fault.
+    pub failed_operations: Option<Quantity>,
+    /// Good answers per second in the 10 s before.
+    pub before_per_s: Option<Quantity>,
+    /// Good answers per second in the 10 s after.
+    pub after_per_s: Option<Quantity>,
+    /// 99th percentile of response time in the 10 s before: the mean over the intervals of the series, weighted by their operations.
+    pub p99_before_ns: Option<Quantity>,
+    /// The same in the 10 s after.
+    pub p99_after_ns: Option<Quantity>,
+    /// Time until good answers came at 95 % of the rate before again, over half a second; 0 where the rate did not fall. Of the trials in
+    /// which it came back before the next fault or the end.
+    pub back_s: Option<Quantity>,
+    /// Trials in which it did not.
+    pub not_back: u32,
+    /// Time until a node started again was ready, one added had its share of the keys, or a frozen one went on.
+    pub done_s: Option<Quantity>,
+}

@@ -1,0 +1,276 @@
+//! What failing nodes cost each store, over all trials: the headline, and a line per store and fault.
+
+use crate::units;
+use analysis::Metric;
+use study::{Cell, FaultFigures, Quantity, ReasonKind, Status};
+
+/// `After a node was killed, nats answered all along and redis-cluster again after 0.80 s; no acknowledged write was lost.` A sentence for
+/// each class, as classes are never compared. Empty where no fault was done.
+pub fn headlines(cells: &[&Cell]) -> Vec<String> {
+    let faulted: Vec<&Cell> = cells.iter().copied().filter(|cell| !cell.baseline && was_done(cell)).collect();
+    let mut classes: Vec<&str> = faulted.iter().map(|cell| cell.class.as_str()).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    let of = |class: &str| faulted.iter().copied().filter(|cell| cell.class == class).collect::<Vec<&Cell>>();
+    classes.into_iter().map(|class| headline(&of(class))).collect()
+}
+
+/// Whether a fault was done to it in a trial that counts.
+pub fn was_done(cell: &Cell) -> bool {
+    cell.faults.iter().any(|fault| fault.trials > 0)
+}
+
+fn headline(cells: &[&Cell]) -> String {
+    let mut cells: Vec<(&Cell, Vec<f64>)> = cells.iter().map(|cell| (*cell, Metric::Dark.samples(cell))).collect();
+    let badness = |dark: &[f64]| stats::median(dark).unwrap_or(f64::INFINITY);
+    let worst = |dark: &[f64]| dark.iter().copied().fold(0.0, f64::max);
+    cells.sort_by(|a, b| {
+        let (one, other) = ((badness(&a.1), worst(&a.1)), (badness(&b.1), worst(&b.1)));
+        stays_dark(a.0).cmp(&stays_dark(b.0)).then(one.0.total_cmp(&other.0)).then(one.1.total_cmp(&other.1))
+    });
+    let is_bright = |(cell, dark): &&(&Cell, Vec<f64>)| !dark.is_empty() && worst(dark) == 0.0 && !stays_dark(cell);
+    let bright: Vec<&str> = cells.iter().filter(is_bright).map(|it| it.0.store.as_str()).collect();
+    let mut parts = Vec::new();
+    if !bright.is_empty() {
+        parts.push(format!("{} answered all along", joined(&bright)));
+    }
+    for (cell, dark) in cells.iter().filter(|it| !is_bright(it)) {
+        let (store, never) = (&cell.store, dark.iter().filter(|dark_s| **dark_s == 0.0).count());
+        let at_worst = units::duration(worst(dark));
+        parts.push(match (stays_dark(cell), dark.len(), never) {
+            (true, ..) => format!("{store} did not recover"),
+            (_, 0, _) => format!("of {store} it is not known"),
+            // A median of 0 would hide the trial that is not.
+            (_, n, 1..) => {
+                format!("{store} answered all along in {never} of {n} trials, otherwise again after up to {at_worst}")
+            }
+            _ => {
+                let (again, usual) =
+                    (if parts.is_empty() { "answered again" } else { "again" }, units::duration(badness(dark)));
+                let worst = if usual == at_worst { String::new() } else { format!(", at worst {at_worst}") };
+                format!("{store} {again} after {usual}{worst}")
+            }
+        });
+    }
+    let cells: Vec<&Cell> = cells.into_iter().map(|it| it.0).collect();
+    format!("{}, {}; {}.", occasion(&cells), joined(&parts), lost(&cells))
+}
+
+/// Whether it gave up answering, or nobody could read back what was written.
+fn stays_dark(cell: &Cell) -> bool {
+    let given_up = [ReasonKind::Deadline, ReasonKind::NotSent, ReasonKind::FailedInFault, ReasonKind::ServerDied];
+    cell.verdict.status == Status::Void && cell.verdict.reasons.iter().any(|reason| given_up.contains(&reason.kind))
+}
+
+/// `After a node was killed`, `Through 4 faults (kill, restart)`.
+fn occasion(cells: &[&Cell]) -> String {
+    let plans: Vec<&FaultFigures> = cells.first().map_or(&[][..], |cell| &cell.faults).iter().collect();
+    let node = if plans.iter().all(|fault| fault.node.is_empty()) { "the server" } else { "a node" };
+    match plans.as_slice() {
+        [one] => match act(&one.planned) {
+            "kill" => format!("After {node} was killed"),
+            "stop" => format!("After {node} was stopped"),
+            "freeze" => format!("While {node} was frozen"),
+            "add" => "While a node was added".into(),
+            _ => format!("While {node} was started again"),
+        },
+        many => {
+            let mut acts: Vec<&str> = Vec::new();
+            for fault in many {
+                if !acts.contains(&act(&fault.planned)) {
+                    acts.push(act(&fault.planned));
+                }
+            }
+            match acts.as_slice() {
+                ["stop", "restart"] if node == "the server" => "While the server was stopped and started again".into(),
+                ["stop", "restart"] => "While each node was stopped and started again in turn".into(),
+                ["kill", "restart"] => format!("After {node} was killed and started again"),
+                ["freeze"] => format!("While {node} was frozen {} times", many.len()),
+                _ => format!("Through {} faults ({})", many.len(), acts.join(", ")),
+            }
+        }
+    }
+}
+
+/// `kill` of `at 5s kill 2`.
+fn act(planned: &str) -> &str {
+    planned.split_whitespace().nth(2).unwrap_or(planned)
+}
+
+/// Whether acknowledged writes were lost, and by whom: of all counted trials.
+fn lost(cells: &[&Cell]) -> String {
+    let count = |cell: &Cell| {
+        let lost: Option<Vec<u64>> = cell.counted().map(|trial| Some(trial.writes?.lost)).collect();
+        lost.map(|lost| lost.iter().sum::<u64>())
+    };
+    let losers: Vec<String> = cells
+        .iter()
+        .filter_map(|cell| match count(cell)? {
+            0 => None,
+            1 => Some(format!("{} lost 1 acknowledged write", cell.store)),
+            lost => Some(format!("{} lost {lost} acknowledged writes", cell.store)),
+        })
+        .collect();
+    let unknown: Vec<&str> =
+        cells.iter().filter(|cell| count(cell).is_none()).map(|cell| cell.store.as_str()).collect();
+    let mut parts = if losers.is_empty() && unknown.len() < cells.len() {
+        vec![format!("no acknowledged write was lost{}", if unknown.is_empty() { "" } else { " by the others" })]
+    } else {
+        losers
+    };
+    if !unknown.is_empty() {
+        parts.push(format!("whether {} lost any is not known", joined(&unknown)));
+    }
+    joined(&parts)
+}
+
+/// A line for each store and fault, where there are several trials: medians with their intervals.
+pub fn lines<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
+    cells.iter().filter(|cell| cell.counted().count() > 1).flat_map(|cell| {
+        cell.faults.iter().filter(|fault| fault.trials > 0).map(move |fault| format!("{}, {}", cell.store, line(fault)))
+    })
+}
+
+/// `node1 (at 3s kill 1): dark for 805 ms (795 ms to 816 ms), 12 operations failed, p99 1.20 ms before and 8.00 ms after, ...`
+fn line(fault: &FaultFigures) -> String {
+    let node = if fault.node.is_empty() { "the server" } else { &fault.node };
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(dark) = fault.longest_dark_s {
+        let share = fault.dark_key_s.filter(|_| dark.value > 0.0);
+        let share = share.map(|it| format!(", times the share of the keys {}", units::duration(it.value)));
+        parts.push(match dark.value {
+            0.0 if dark.high == 0.0 => "never dark".into(),
+            _ => format!("dark for {}{}", spread(&dark, time), share.unwrap_or_default()),
+        });
+    }
+    if let Some(failed) = fault.failed_operations {
+        let whole = |n: f64| format!("{n:.0}");
+        parts.push(match failed.high {
+            0.0 => "no operation failed".into(),
+            _ => format!("{} operations failed", spread(&failed, whole)),
+        });
+    }
+    if let (Some(before), Some(after)) = (fault.p99_before_ns, fault.p99_after_ns) {
+        let of = |it: Quantity| time(it.value * 1e-9);
+        parts.push(format!("p99 {} before and {} after", of(before), of(after)));
+    }
+    if let (Some(before), Some(after)) = (fault.before_per_s, fault.after_per_s) {
+        parts.push(format!(
+            "{} good answers/s before and {} after",
+            units::count(before.value),
+            units::count(after.value)
+        ));
+    }
+    match (fault.back_s, fault.not_back) {
+        (Some(back), _) if back.high == 0.0 => parts.push("the rate did not fall".into()),
+        (Some(back), 0) => parts.push(format!("the rate back after {}", spread(&back, time))),
+        (_, 0) => {}
+        (_, n) => parts.push(format!("the rate not back in {n} of {} trials", fault.trials)),
+    }
+    if let Some(done) = fault.done_s.filter(|_| act(&fault.planned) != "freeze") {
+        let what = if act(&fault.planned) == "add" { "had its share of the keys" } else { "ready" };
+        parts.push(format!("{what} after {}", spread(&done, time)));
+    }
+    let trials = if fault.trials == 1 { "1 trial".into() } else { format!("{} trials", fault.trials) };
+    format!("{node} ({}, {trials}): {}.", fault.planned, parts.join("; "))
+}
+
+/// `805 ms (795 ms to 816 ms)`.
+fn spread(figure: &Quantity, show: impl Fn(f64) -> String) -> String {
+    match figure.low < figure.high {
+        true => format!("{} ({} to {})", show(figure.value), show(figure.low), show(figure.high)),
+        false => show(figure.value),
+    }
+}
+
+/// A time; nought has no unit to choose.
+fn time(seconds: f64) -> String {
+    if seconds == 0.0 { "0 s".into() } else { units::duration(seconds) }
+}
+
+fn joined<T: AsRef<str>>(parts: &[T]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [some @ .., last] => {
+            let some: Vec<&str> = some.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", some.join(", "), last.as_ref())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{headlines, lines};
+    use study::{Cell, FaultFigures, FaultRecord, Quantity, Reason, ReasonKind, TrialRecord, Verdict, WriteAccount};
+
+    fn quantity(value: f64) -> Option<Quantity> {
+        Some(Quantity { value, low: value, high: value * 1.5, level: 0.75, n: 2 })
+    }
+
+    fn cell(store: &str, class: &str, dark_s: f64, lost: Option<u64>) -> Cell {
+        let fault = FaultRecord { longest_dark_s: Some(dark_s), at_s: Some(3.0), ..FaultRecord::default() };
+        let writes = lost.map(|lost| WriteAccount { lost, ..WriteAccount::default() });
+        let trial = TrialRecord { operations: 100, faults: vec![fault], writes, ..TrialRecord::default() };
+        let figures = FaultFigures {
+            planned: "at 3s kill 1".into(),
+            node: "node1".into(),
+            trials: 2,
+            longest_dark_s: quantity(dark_s),
+            dark_key_s: quantity(dark_s / 3.0),
+            failed_operations: quantity(2.0 * dark_s),
+            back_s: quantity(dark_s),
+            ..FaultFigures::default()
+        };
+        let trials = vec![trial.clone(), trial];
+        let (store, class) = (store.into(), class.into());
+        Cell { store, class, trials, faults: vec![figures], verdict: Verdict::of([]), ..Cell::default() }
+    }
+
+    #[test]
+    fn the_headline_says_who_answered_all_along_who_when_again_and_who_lost_what() {
+        let mut cells = [cell("redis-cluster", "distributed", 0.8, Some(0)), cell("nats", "distributed", 0.0, Some(0))];
+        let said = |cells: &[Cell]| headlines(&cells.iter().collect::<Vec<_>>());
+        assert_eq!(
+            said(&cells),
+            [
+                "After a node was killed, nats answered all along and redis-cluster again after 800 ms; no acknowledged write was lost."
+            ]
+        );
+        cells[1].trials[0].faults[0].longest_dark_s = Some(6.0);
+        cells[0].trials[0].faults[0].longest_dark_s = Some(1.0);
+        let nats = "nats answered all along in 1 of 2 trials, otherwise again after up to 6.00 s";
+        assert!(said(&cells)[0].contains(nats), "a median must not hide a trial: {:?}", said(&cells));
+        assert!(
+            said(&cells)[0].contains("redis-cluster answered again after 900 ms, at worst 1.00 s"),
+            "{:?}",
+            said(&cells)
+        );
+        cells[1].trials[0].faults[0].longest_dark_s = Some(0.0);
+        for trial in &mut cells[0].trials {
+            trial.writes = Some(WriteAccount { lost: 2, ..WriteAccount::default() });
+        }
+        assert!(said(&cells)[0].ends_with("; redis-cluster lost 4 acknowledged writes."), "{:?}", said(&cells));
+        cells[1].trials[0].writes = None;
+        assert!(said(&cells)[0].ends_with(" acknowledged writes and whether nats lost any is not known."));
+        cells[0].verdict = Verdict::of([Reason { kind: ReasonKind::NotSent, count: 1, example: String::new() }]);
+        assert!(said(&cells)[0].contains("nats answered all along and redis-cluster did not recover;"));
+        // Classes are not compared.
+        let apart = [cell("redis", "network", 0.5, Some(0)), cell("nats", "distributed", 0.0, Some(0))];
+        assert_eq!(said(&apart).len(), 2);
+        assert!(said(&apart)[1].contains("redis answered again after 500 ms;"), "{:?}", said(&apart));
+        assert!(said(&[Cell::default()]).is_empty());
+    }
+
+    #[test]
+    fn a_line_has_every_figure_with_its_interval() {
+        let cell = cell("redis-cluster", "distributed", 0.8, Some(0));
+        assert_eq!(
+            lines(&[&cell]).collect::<Vec<_>>(),
+            [
+                "redis-cluster, node1 (at 3s kill 1, 2 trials): dark for 800 ms (800 ms to 1.20 s), times the share of the keys 267 ms; \
+              2 (2 to 2) operations failed; the rate back after 800 ms (800 ms to 1.20 s)."
+            ]
+        );
+    }
+}
