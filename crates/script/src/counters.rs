@@ -3,7 +3,7 @@
 
 use crate::entry::Claim;
 use crate::ledger::{OtherWriter, Sharing};
-use crate::shelf::{Met, Named, Shelf};
+use crate::shared_map::{Keyed, Met, SharedMap};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +23,7 @@ struct Count {
     doubtful: AtomicBool,
 }
 
-impl Named for Count {
+impl Keyed for Count {
     fn named(name: &[u8]) -> Count {
         Count {
             name: name.into(),
@@ -69,14 +69,14 @@ type Fields = BTreeMap<Box<[u8]>, BTreeSet<Box<[u8]>>>;
 
 /// All counters, or all records of counters.
 pub(crate) struct Counters {
-    counts: Shelf<Count>,
+    counts: SharedMap<Count>,
     fields: Mutex<Fields>,
     sharing: Sharing,
 }
 
 impl Counters {
     pub(crate) fn new(sharing: Sharing) -> Counters {
-        Counters { counts: Shelf::default(), fields: Mutex::default(), sharing }
+        Counters { counts: SharedMap::default(), fields: Mutex::default(), sharing }
     }
 
     /// What a counter that was read at the end must have been, if that is something else, and its sum.

@@ -4,7 +4,7 @@
 //! looked. Where several clients write one key ([`Sharing::Shared`]) its history is a set, under a lock of the key's own.
 
 use crate::ledger::{OtherWriter, Sharing};
-use crate::shelf::Named;
+use crate::shared_map::Keyed;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -133,7 +133,7 @@ struct Seen {
     past: [(u64, u64); PAST],
 }
 
-impl Named for KeyState {
+impl Keyed for KeyState {
     fn named(key: &[u8]) -> KeyState {
         KeyState {
             key: key.into(),

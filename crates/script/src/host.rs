@@ -13,7 +13,7 @@ use store::OperationKind;
 use study::ReasonKind;
 
 /// What the functions scripts call know.
-pub(crate) struct Known {
+pub(crate) struct ScriptHost {
     pub(crate) surroundings: Surroundings,
     standing: Option<Arc<TrialState>>,
     pub(crate) declared: RefCell<Vec<Declared>>,
@@ -36,7 +36,7 @@ fn answered<T>(result: Result<T, String>) -> (Option<T>, Option<String>) {
 }
 
 /// The functions and facts the prelude stands on.
-pub(crate) fn host(lua: &Lua, known: &Rc<Known>) -> mlua::Result<Table> {
+pub(crate) fn host(lua: &Lua, known: &Rc<ScriptHost>) -> mlua::Result<Table> {
     let host = lua.create_table()?;
     facts(lua, &host, known)?;
     reading(lua, &host, known)?;
@@ -114,7 +114,7 @@ pub(crate) fn host(lua: &Lua, known: &Rc<Known>) -> mlua::Result<Table> {
 }
 
 /// What does not change.
-fn facts(lua: &Lua, host: &Table, known: &Known) -> mlua::Result<()> {
+fn facts(lua: &Lua, host: &Table, known: &ScriptHost) -> mlua::Result<()> {
     let Surroundings { params, data, seed, capabilities, .. } = &known.surroundings;
     let native = lua.create_table()?;
     for (name, kind) in [
@@ -141,7 +141,7 @@ fn facts(lua: &Lua, host: &Table, known: &Known) -> mlua::Result<()> {
 }
 
 /// Reading data and JSON.
-fn reading(lua: &Lua, host: &Table, known: &Rc<Known>) -> mlua::Result<()> {
+fn reading(lua: &Lua, host: &Table, known: &Rc<ScriptHost>) -> mlua::Result<()> {
     let it = Rc::clone(known);
     host.set("open", lua.create_function(move |_, source: String| Ok(answered(it.open(&source))))?)?;
     let it = Rc::clone(known);
@@ -175,9 +175,9 @@ fn reading(lua: &Lua, host: &Table, known: &Rc<Known>) -> mlua::Result<()> {
     }
 }
 
-impl Known {
-    pub(crate) fn new(surroundings: Surroundings, standing: Option<Arc<TrialState>>) -> Known {
-        Known {
+impl ScriptHost {
+    pub(crate) fn new(surroundings: Surroundings, standing: Option<Arc<TrialState>>) -> ScriptHost {
+        ScriptHost {
             surroundings,
             standing,
             declared: RefCell::default(),

@@ -1,12 +1,12 @@
 //! What a script has written, so that every read can be checked: the last write of each key, by whom, and what is under way.
 //!
-//! An operation on a key its thread has met takes no lock and allocates nothing ([`crate::shelf`], [`crate::entry`]), with these exceptions, each
+//! An operation on a key its thread has met takes no lock and allocates nothing ([`crate::shared_map`], [`crate::entry`]), with these exceptions, each
 //! of which is there because what is kept has no fixed size: with `kv.shared(true)` a key's history is a set, under a lock of the key's own;
 //! where values are kept (`kv.append`, and stores that keep nothing) so is the value; and a scan, or a key that comes or goes in a script
 //! that scans, takes the lock of the order of keys.
 
 use crate::entry::{Claim, Fingerprinted, KeyState, Plausibility, Since};
-use crate::shelf::{Met, Named, Shelf};
+use crate::shared_map::{Keyed, Met, SharedMap};
 use jobs::fingerprint::fingerprint;
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -47,7 +47,7 @@ pub(crate) struct OtherWriter(pub(crate) Slot);
 
 /// Everything written, for all threads of a trial.
 pub(crate) struct WriteLedger {
-    keys: Shelf<KeyState>,
+    keys: SharedMap<KeyState>,
     sharing: Sharing,
     memory: ValueMemory,
     keeps: Keeps,
@@ -60,7 +60,7 @@ pub(crate) struct WriteLedger {
 impl WriteLedger {
     pub(crate) fn new(sharing: Sharing, memory: ValueMemory, keeps: Keeps, scans: Scans) -> WriteLedger {
         let order = (scans == Scans::Checked).then(Mutex::default);
-        WriteLedger { keys: Shelf::default(), sharing, memory, keeps, order, moment: AtomicU64::new(0) }
+        WriteLedger { keys: SharedMap::default(), sharing, memory, keeps, order, moment: AtomicU64::new(0) }
     }
 
     /// A read of many keys begins: what is replaced from now on it may still see.

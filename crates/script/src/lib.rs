@@ -5,7 +5,7 @@
 //!
 //! * `source`, `machine`, `host`, `prelude.lua`: the file, the Lua state, and what scripts find in it.
 //! * `coroutine`: resuming a client without a copy; the only place that handles Lua's stack.
-//! * `ledger`, `entry`, `counters`, `shelf`: what was written, and what may be read; kept so that threads do not wait for each other.
+//! * `ledger`, `entry`, `counters`, `shared_map`: what was written, and what may be read; kept so that threads do not wait for each other.
 //! * `scripted`, `trial`, `worker`, `replies`, `read_back`: the job.
 //! * `rehearsal`: which keys a script uses, found without a store.
 //! * `watch`: what ends an endless loop.
@@ -31,7 +31,7 @@ mod registry;
 mod rehearsal;
 mod replies;
 mod scripted;
-mod shelf;
+mod shared_map;
 mod source;
 mod standing;
 mod trial;

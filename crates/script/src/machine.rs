@@ -1,7 +1,7 @@
 //! A Lua state with what scripts find there, for the clients of one thread in one phase.
 
 use crate::coroutine::{Coroutine, Raised};
-use crate::host::Known;
+use crate::host::ScriptHost;
 use crate::lines::DataText;
 use crate::source::ScriptText;
 use crate::standing::TrialState;
@@ -73,7 +73,7 @@ impl Surroundings {
 pub(crate) struct Machine {
     lua: Lua,
     open: Function,
-    known: Rc<Known>,
+    known: Rc<ScriptHost>,
 }
 
 impl Machine {
@@ -82,11 +82,11 @@ impl Machine {
     /// # Errors
     /// The script cannot be read as Lua.
     pub(crate) fn new(surroundings: Surroundings, standing: Option<Arc<TrialState>>) -> Result<Machine, Raised> {
-        let known = Rc::new(Known::new(surroundings, standing));
+        let known = Rc::new(ScriptHost::new(surroundings, standing));
         Machine::with(known).map_err(raised)
     }
 
-    fn with(known: Rc<Known>) -> mlua::Result<Machine> {
+    fn with(known: Rc<ScriptHost>) -> mlua::Result<Machine> {
         let libraries = StdLib::STRING | StdLib::TABLE | StdLib::MATH | StdLib::BIT | StdLib::JIT;
         // Panics are not caught by pcall: the functions here do not panic, and a pcall of Lua's own lets calls to the store through.
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;

@@ -6,16 +6,16 @@ use crate::marks::Marks;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// The phase of writes begun last, and the rows it never came to.
-pub struct Progress {
+pub struct RowsDone {
     writes: AtomicU8,
     left_off: AtomicBool,
     unreached: Marks,
 }
 
-impl Progress {
+impl RowsDone {
     /// Nothing has begun, on this many rows.
-    pub fn new(rows: u32) -> Progress {
-        Progress {
+    pub fn new(rows: u32) -> RowsDone {
+        RowsDone {
             writes: AtomicU8::new(Stage::Insert as u8),
             left_off: AtomicBool::new(false),
             unreached: Marks::below(rows.into()),
@@ -62,12 +62,12 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
-    use super::{Progress, Stage};
+    use super::{RowsDone, Stage};
     use crate::crud::{INSERTED, UPDATED};
 
     #[test]
     fn a_row_that_an_unfinished_phase_never_came_to_is_as_the_one_before_left_it() {
-        let progress = Progress::new(10);
+        let progress = RowsDone::new(10);
         progress.begins(Stage::Insert);
         progress.begins(Stage::Select);
         progress.begins(Stage::Update);

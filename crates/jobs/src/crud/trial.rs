@@ -1,7 +1,7 @@
 //! One execution: the four phases, and the checks between them.
 
 use super::doubt::RowDoubts;
-use super::progress::Progress;
+use super::progress::RowsDone;
 use super::rows::decimal;
 use super::work::Work;
 use super::{Crud, Insert, Stage, Wrong, digest_of};
@@ -26,7 +26,7 @@ pub struct CrudTrial<'a> {
     pub(super) doubts: Mutex<RowDoubts>,
     /// Whether there are any.
     pub(super) any_doubt: AtomicBool,
-    pub(super) progress: Progress,
+    pub(super) progress: RowsDone,
 }
 
 /// A row and its key take less.
@@ -48,7 +48,7 @@ impl<'a> CrudTrial<'a> {
             wrong: Mutex::default(),
             doubts: Mutex::default(),
             any_doubt: AtomicBool::new(false),
-            progress: Progress::new(job.rows),
+            progress: RowsDone::new(job.rows),
         }
     }
 }

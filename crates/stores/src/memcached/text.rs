@@ -52,9 +52,8 @@ pub(crate) struct Text {
     /// Keys of a get-many, as they are written.
     written: Vec<Vec<u8>>,
     rows: RowBuffer,
-    /// Room for a number or a key while it is written or read.
+    /// Room for a number or a key, and for its base64, while it is written or read.
     plain: Vec<u8>,
-    /// Room for a key's base64 while it is read.
     coded: Vec<u8>,
 }
 

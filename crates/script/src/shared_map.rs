@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const SHARDS: usize = 64;
 
 /// What is kept under a key, and says under which.
-pub(crate) trait Named {
+pub(crate) trait Keyed {
     /// A new one.
     fn named(key: &[u8]) -> Self;
     /// Its key.
@@ -18,19 +18,19 @@ pub(crate) trait Named {
 }
 
 /// What all threads share. A lock is taken only by a thread that meets a key for the first time.
-pub(crate) struct Shelf<T> {
+pub(crate) struct SharedMap<T> {
     shards: Vec<Mutex<HashMap<u64, Vec<Arc<T>>, BuildHasherDefault<Itself>>>>,
 }
 
-impl<T> Default for Shelf<T> {
-    fn default() -> Shelf<T> {
-        Shelf { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+impl<T> Default for SharedMap<T> {
+    fn default() -> SharedMap<T> {
+        SharedMap { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
     }
 }
 
 type Shard<'a, T> = MutexGuard<'a, HashMap<u64, Vec<Arc<T>>, BuildHasherDefault<Itself>>>;
 
-impl<T: Named> Shelf<T> {
+impl<T: Keyed> SharedMap<T> {
     fn shard(&self, print: u64) -> Shard<'_, T> {
         self.shards[(print >> 32) as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -66,7 +66,7 @@ impl<T: Named> Shelf<T> {
     }
 }
 
-/// What one thread has met of a shelf.
+/// What one thread has met of a map.
 pub(crate) struct Met<T> {
     by_print: HashMap<u64, Arc<T>, BuildHasherDefault<Itself>>,
 }
@@ -77,33 +77,33 @@ impl<T> Default for Met<T> {
     }
 }
 
-impl<T: Named> Met<T> {
-    /// What is under this key, if anything is. A key nobody has written is looked for on the shelf each time: somebody may have since.
+impl<T: Keyed> Met<T> {
+    /// What is under this key, if anything is. A key nobody has written is looked for in the map each time: somebody may have since.
     #[inline]
-    pub(crate) fn find(&mut self, shelf: &Shelf<T>, key: &[u8]) -> Option<&T> {
+    pub(crate) fn find(&mut self, shared_map: &SharedMap<T>, key: &[u8]) -> Option<&T> {
         let print = fingerprint(key);
         match self.by_print.entry(print) {
             Entry::Occupied(known) if known.get().key() == key => Some(known.into_mut()),
             // Two keys of one fingerprint take turns here.
             Entry::Occupied(mut other) => {
-                other.insert(shelf.found(print, key)?);
+                other.insert(shared_map.found(print, key)?);
                 Some(other.into_mut())
             }
-            Entry::Vacant(empty) => Some(empty.insert(shelf.found(print, key)?)),
+            Entry::Vacant(empty) => Some(empty.insert(shared_map.found(print, key)?)),
         }
     }
 
     /// What is under this key; it is put there if there was nothing.
     #[inline]
-    pub(crate) fn make(&mut self, shelf: &Shelf<T>, key: &[u8]) -> &T {
+    pub(crate) fn make(&mut self, shared_map: &SharedMap<T>, key: &[u8]) -> &T {
         let print = fingerprint(key);
         match self.by_print.entry(print) {
             Entry::Occupied(known) if known.get().key() == key => known.into_mut(),
             Entry::Occupied(mut other) => {
-                other.insert(shelf.made(print, key));
+                other.insert(shared_map.made(print, key));
                 other.into_mut()
             }
-            Entry::Vacant(empty) => empty.insert(shelf.made(print, key)),
+            Entry::Vacant(empty) => empty.insert(shared_map.made(print, key)),
         }
     }
 }
@@ -128,12 +128,12 @@ impl Hasher for Itself {
 
 #[cfg(test)]
 mod tests {
-    use super::{Met, Named, Shelf};
+    use super::{Keyed, Met, SharedMap};
     use std::sync::atomic::{AtomicU64, Ordering};
 
     struct Tally(Box<[u8]>, AtomicU64);
 
-    impl Named for Tally {
+    impl Keyed for Tally {
         fn named(key: &[u8]) -> Tally {
             Tally(key.into(), AtomicU64::new(0))
         }
@@ -145,27 +145,27 @@ mod tests {
 
     #[test]
     fn what_one_thread_puts_under_a_key_another_finds_there() {
-        let shelf: Shelf<Tally> = Shelf::default();
+        let shared_map: SharedMap<Tally> = SharedMap::default();
         let (mut one, mut two) = (Met::default(), Met::default());
-        assert!(two.find(&shelf, b"a").is_none());
-        one.make(&shelf, b"a").1.store(7, Ordering::Relaxed);
-        assert_eq!(two.find(&shelf, b"a").map(|it| it.1.load(Ordering::Relaxed)), Some(7));
-        assert!(shelf.find(b"b").is_none());
+        assert!(two.find(&shared_map, b"a").is_none());
+        one.make(&shared_map, b"a").1.store(7, Ordering::Relaxed);
+        assert_eq!(two.find(&shared_map, b"a").map(|it| it.1.load(Ordering::Relaxed)), Some(7));
+        assert!(shared_map.find(b"b").is_none());
         let mut keys = Vec::new();
-        two.make(&shelf, b"b");
-        shelf.each(|it| keys.push(it.key().to_vec()));
+        two.make(&shared_map, b"b");
+        shared_map.each(|it| keys.push(it.key().to_vec()));
         keys.sort_unstable();
         assert_eq!(keys, [b"a", b"b"]);
     }
 
     #[test]
     fn a_key_that_was_met_is_found_while_every_lock_is_held_by_others() {
-        let shelf: Shelf<Tally> = Shelf::default();
+        let shared_map: SharedMap<Tally> = SharedMap::default();
         let mut met = Met::default();
-        met.make(&shelf, b"a");
-        let locks: Vec<_> = shelf.shards.iter().map(|shard| shard.lock()).collect();
-        assert!(met.find(&shelf, b"a").is_some());
-        assert_eq!(met.make(&shelf, b"a").key(), b"a");
+        met.make(&shared_map, b"a");
+        let locks: Vec<_> = shared_map.shards.iter().map(|shard| shard.lock()).collect();
+        assert!(met.find(&shared_map, b"a").is_some());
+        assert_eq!(met.make(&shared_map, b"a").key(), b"a");
         drop(locks);
     }
 }
