@@ -164,9 +164,15 @@ fn sums(cell: &Cell, faults: usize) -> String {
         (_, true) => format!("{least:.0} to {most:.0} operations failed in a trial"),
         _ => format!("{most:.0} operations failed in each trial"),
     });
+    // Clients that all wait for one node leave the others unasked, so parts that are not dark say nothing of how much was answered.
+    let after = cell.faults.iter().filter_map(|fault| fault.after_per_s).map(|rate| rate.value).reduce(f64::min);
+    if let (Some(before), Some(least)) = (cell.faults.first().and_then(|fault| fault.before_per_s), after) {
+        let (before, least) = (units::count(before.value), units::count(least));
+        parts.push(format!("good answers/s {before} before the first and {least} after the worst"));
+    }
     let trials = cell.counted().count();
     format!(
-        "{}, {faults} faults in each of {trials} trials: {}; each fault is in report.html.",
+        "{}, {faults} faults in each of {trials} trials: {}; the figures of each are on the page.",
         cell.store,
         parts.join("; ")
     )
@@ -312,11 +318,14 @@ mod tests {
         let mut cell = cell("etcd", "distributed", 0.8, Some(0));
         cell.faults = vec![cell.faults[0].clone(); 6];
         cell.trials[0].faults[0].failed_operations = 7;
+        cell.faults[0].before_per_s = quantity(500.0);
+        cell.faults[3].after_per_s = quantity(14.0);
+        cell.faults[4].after_per_s = quantity(480.0);
         assert_eq!(
             lines(&[&cell]).collect::<Vec<_>>(),
             [
                 "etcd, 6 faults in each of 2 trials: dark for 800 ms at most at a time, times the share of the keys 0 s in all; 0 to 7 \
-              operations failed in a trial; each fault is in report.html."
+              operations failed in a trial; good answers/s 500 before the first and 14.0 after the worst; the figures of each are on the page."
             ]
         );
     }
