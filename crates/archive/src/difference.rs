@@ -20,6 +20,13 @@ pub(crate) fn differences(there: &Study, here: &Study) -> Vec<String> {
     compare("--seed", there.seed.to_string(), here.seed.to_string());
     compare("--order", there.order.name().into(), here.order.name().into());
     compare("--warmups", there.warmups.to_string(), here.warmups.to_string());
+    let faults = |study: &Study| match study.faults.as_slice() {
+        [] => "absent".to_owned(),
+        faults => faults.iter().map(|fault| format!("'{fault}'")).collect::<Vec<_>>().join(" "),
+    };
+    compare("--fault", faults(there), faults(here));
+    let timeout = |study: &Study| study.fault_timeout_s.map_or("absent".into(), |timeout_s| format!("{timeout_s}s"));
+    compare("--timeout", timeout(there), timeout(here));
     let shown = |value: Option<&serde_json::Value>| value.map_or("not stated".into(), ToString::to_string);
     for name in there.input.keys().chain(here.input.keys().filter(|name| !there.input.contains_key(*name))) {
         compare(&format!("the input's {name}"), shown(there.input.get(name)), shown(here.input.get(name)));

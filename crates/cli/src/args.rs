@@ -137,7 +137,7 @@ pub struct RunArguments {
     pub rate: Option<f64>,
     /// Do this to a node of every private server while a trial runs: 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2',
     /// 'at 5s freeze 2 for 3s', 'at 5s add'; or a usual one: kill, rolling, flap, lose-one-for-good, scale-out. Times count from the begin of the first timed phase; a single server is node 1. Repeat it for more
-    #[arg(long = "fault", value_name = "FAULT", conflicts_with_all = ["find_rate", "resume"], help_heading = LOAD)]
+    #[arg(long = "fault", value_name = "FAULT", conflicts_with = "find_rate", help_heading = LOAD)]
     pub faults: Vec<runner::AskedFault>,
     /// With --fault: what an operation may take. Then it fails, its connection is given up and the trial goes on; --deadline bounds the
     /// time without any good reply [default: 1s]

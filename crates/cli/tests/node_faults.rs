@@ -176,6 +176,25 @@ fn an_upgrade_restarts_each_node_of_each_store_in_turn_and_is_one_table() {
 }
 
 #[test]
+fn a_study_with_faults_goes_on_with_the_same_faults_and_no_others() {
+    let desk = Desk::new();
+    let run = |repeats: u32, fault: &str| {
+        let work = "-s redis-unix --set records=100 --set seconds=2 --rate 200 --clients 4 --warmups 0 --out out";
+        let resume = if repeats > 1 { "--resume" } else { "" };
+        let mut command = desk.command(&format!("run ycsb {work} --repeats {repeats} {resume}"));
+        desk.finished(command.args(["--fault", fault]).output().unwrap())
+    };
+    run(1, "at 1s freeze 1 for 100ms");
+    let other = run(2, "at 1s kill 1");
+    assert_eq!(other.status, 2, "{}", other.said());
+    let told = "--fault was 'at 1s freeze 1 for 100ms' there and is 'at 1s kill 1' here";
+    assert!(other.stderr.split_whitespace().collect::<Vec<_>>().join(" ").contains(told), "{}", other.stderr);
+    let ran = run(2, "at 1s freeze 1 for 100ms");
+    let trials = ran.only()["trials"].as_array().unwrap();
+    assert!(trials.len() == 2 && trials.iter().all(|trial| trial["faults"][0]["at_s"].is_number()), "{trials:?}");
+}
+
+#[test]
 fn appends_that_failed_are_told_from_those_that_were_acknowledged_and_only_these_can_be_lost() {
     let desk = Desk::new();
     let words = format!(

@@ -69,6 +69,16 @@ impl Faults {
         Ok(faults)
     }
 
+    /// As they were asked for.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.iter().map(ToString::to_string).collect()
+    }
+
+    /// What an operation may take meanwhile, where there are any.
+    pub(crate) fn timeout_s(&self) -> Option<f64> {
+        (!self.asked.is_empty()).then(|| self.timeout.as_secs_f64())
+    }
+
     /// What is done to a store of so many nodes, by time.
     fn of_nodes(&self, nodes: usize) -> Result<Vec<PlannedFault>, String> {
         let planned = self

@@ -118,6 +118,8 @@ impl Plan {
             varied: self.varied.clone(),
             sampled: self.sampled,
             input: self.shelf.shared_input(),
+            faults: self.faults.asked(),
+            fault_timeout_s: self.faults.timeout_s(),
             host: HostFacts { clock: Clock::get().describe(), ..host::facts(&self.base) },
             cells: self.cells.iter().map(|planned| self.cell(planned)).collect(),
             ..Study::default()

@@ -47,6 +47,12 @@ pub struct Study {
     /// The latest self-test of this build on this machine; `null` when there was none.
     #[serde(default)]
     pub selftest: Option<Selftest>,
+    /// What is done to nodes in every trial, as `--fault` asks for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
+    /// What an operation may take while nodes fail, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault_timeout_s: Option<f64>,
     /// All cells, in the order they were named.
     pub cells: Vec<Cell>,
     /// The highest rates under a bound, of `--find-rate`.

@@ -47,7 +47,7 @@ fn headline(cells: &[&Cell]) -> String {
             _ => {
                 let (again, usual) =
                     (if parts.is_empty() { "answered again" } else { "again" }, units::duration(badness(dark)));
-                let worst = if usual == at_worst { String::new() } else { format!(", at worst {at_worst}") };
+                let worst = if usual == at_worst { String::new() } else { format!(" (at worst {at_worst})") };
                 format!("{store} {again} after {usual}{worst}")
             }
         });
@@ -103,12 +103,16 @@ fn lost(cells: &[&Cell]) -> String {
         let lost: Option<Vec<u64>> = cell.counted().map(|trial| Some(trial.writes?.lost)).collect();
         lost.map(|lost| lost.iter().sum::<u64>())
     };
+    let trials = |cell: &Cell| match cell.counted().count() {
+        1 => String::new(),
+        n => format!(" in {n} trials"),
+    };
     let losers: Vec<String> = cells
         .iter()
         .filter_map(|cell| match count(cell)? {
             0 => None,
-            1 => Some(format!("{} lost 1 acknowledged write", cell.store)),
-            lost => Some(format!("{} lost {lost} acknowledged writes", cell.store)),
+            1 => Some(format!("{} lost 1 acknowledged write{}", cell.store, trials(cell))),
+            lost => Some(format!("{} lost {lost} acknowledged writes{}", cell.store, trials(cell))),
         })
         .collect();
     let unknown: Vec<&str> =
@@ -124,11 +128,54 @@ fn lost(cells: &[&Cell]) -> String {
     joined(&parts)
 }
 
-/// A line for each store and fault, where there are several trials: medians with their intervals.
+/// More faults than these are summed up in a line for the store.
+const MOST_LINES: usize = 4;
+
+/// A line for each store and fault, where there are several trials: medians with their intervals. Of many faults one for the store.
 pub fn lines<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
-    cells.iter().filter(|cell| cell.counted().count() > 1).flat_map(|cell| {
-        cell.faults.iter().filter(|fault| fault.trials > 0).map(move |fault| format!("{}, {}", cell.store, line(fault)))
+    cells.iter().filter(|cell| cell.counted().count() > 1 && was_done(cell)).flat_map(|cell| {
+        let done: Vec<&FaultFigures> = cell.faults.iter().filter(|fault| fault.trials > 0).collect();
+        let each = |fault: &&FaultFigures| format!("{}, {}", cell.store, line(fault));
+        if done.len() > MOST_LINES { vec![sums(cell, done.len())] } else { done.iter().map(each).collect() }
     })
+}
+
+/// `etcd, 6 faults in each of 3 trials: dark for 128 ms (124 ms to 506 ms) at most at a time, ...`
+fn sums(cell: &Cell, faults: usize) -> String {
+    let mut parts = Vec::new();
+    if let (Some(longest), Some(keys)) = (Metric::Dark.of_cell(cell), Metric::DarkKeys.of_cell(cell)) {
+        parts.push(match longest.high {
+            0.0 => "nothing went dark".into(),
+            _ => format!(
+                "dark for {} at most at a time, times the share of the keys {} in all",
+                spread(&longest, time),
+                spread(&keys, time)
+            ),
+        });
+    }
+    let failed: Vec<f64> = cell
+        .counted()
+        .map(|trial| trial.faults.iter().map(|fault| fault.failed_operations).sum::<u64>() as f64)
+        .collect();
+    let (least, most) =
+        (failed.iter().copied().fold(f64::INFINITY, f64::min), failed.iter().copied().fold(0.0, f64::max));
+    parts.push(match (most, least < most) {
+        (0.0, _) => "no operation failed".into(),
+        (_, true) => format!("{least:.0} to {most:.0} operations failed in a trial"),
+        _ => format!("{most:.0} operations failed in each trial"),
+    });
+    // Clients that all wait for one node leave the others unasked, so parts that are not dark say nothing of how much was answered.
+    let after = cell.faults.iter().filter_map(|fault| fault.after_per_s).map(|rate| rate.value).reduce(f64::min);
+    if let (Some(before), Some(least)) = (cell.faults.first().and_then(|fault| fault.before_per_s), after) {
+        let (before, least) = (units::count(before.value), units::count(least));
+        parts.push(format!("good answers/s {before} before the first and {least} after the worst"));
+    }
+    let trials = cell.counted().count();
+    format!(
+        "{}, {faults} faults in each of {trials} trials: {}; the figures of each are on the page.",
+        cell.store,
+        parts.join("; ")
+    )
 }
 
 /// `node1 (at 3s kill 1): dark for 805 ms (795 ms to 816 ms), 12 operations failed, p99 1.20 ms before and 8.00 ms after, ...`
@@ -139,7 +186,7 @@ fn line(fault: &FaultFigures) -> String {
         let share = fault.dark_key_s.filter(|_| dark.value > 0.0);
         let share = share.map(|it| format!(", times the share of the keys {}", units::duration(it.value)));
         parts.push(match dark.value {
-            0.0 if dark.high == 0.0 => "never dark".into(),
+            0.0 if dark.high == 0.0 => "nothing went dark".into(),
             _ => format!("dark for {}{}", spread(&dark, time), share.unwrap_or_default()),
         });
     }
@@ -242,7 +289,7 @@ mod tests {
         let nats = "nats answered all along in 1 of 2 trials, otherwise again after up to 6.00 s";
         assert!(said(&cells)[0].contains(nats), "a median must not hide a trial: {:?}", said(&cells));
         assert!(
-            said(&cells)[0].contains("redis-cluster answered again after 900 ms, at worst 1.00 s"),
+            said(&cells)[0].contains("redis-cluster answered again after 900 ms (at worst 1.00 s)"),
             "{:?}",
             said(&cells)
         );
@@ -250,9 +297,13 @@ mod tests {
         for trial in &mut cells[0].trials {
             trial.writes = Some(WriteAccount { lost: 2, ..WriteAccount::default() });
         }
-        assert!(said(&cells)[0].ends_with("; redis-cluster lost 4 acknowledged writes."), "{:?}", said(&cells));
+        assert!(
+            said(&cells)[0].ends_with("; redis-cluster lost 4 acknowledged writes in 2 trials."),
+            "{:?}",
+            said(&cells)
+        );
         cells[1].trials[0].writes = None;
-        assert!(said(&cells)[0].ends_with(" acknowledged writes and whether nats lost any is not known."));
+        assert!(said(&cells)[0].ends_with(" acknowledged writes in 2 trials and whether nats lost any is not known."));
         cells[0].verdict = Verdict::of([Reason { kind: ReasonKind::NotSent, count: 1, example: String::new() }]);
         assert!(said(&cells)[0].contains("nats answered all along and redis-cluster did not recover;"));
         // Classes are not compared.
@@ -260,6 +311,23 @@ mod tests {
         assert_eq!(said(&apart).len(), 2);
         assert!(said(&apart)[1].contains("redis answered again after 500 ms;"), "{:?}", said(&apart));
         assert!(said(&[Cell::default()]).is_empty());
+    }
+
+    #[test]
+    fn many_faults_are_one_line_for_the_store() {
+        let mut cell = cell("etcd", "distributed", 0.8, Some(0));
+        cell.faults = vec![cell.faults[0].clone(); 6];
+        cell.trials[0].faults[0].failed_operations = 7;
+        cell.faults[0].before_per_s = quantity(500.0);
+        cell.faults[3].after_per_s = quantity(14.0);
+        cell.faults[4].after_per_s = quantity(480.0);
+        assert_eq!(
+            lines(&[&cell]).collect::<Vec<_>>(),
+            [
+                "etcd, 6 faults in each of 2 trials: dark for 800 ms at most at a time, times the share of the keys 0 s in all; 0 to 7 \
+              operations failed in a trial; good answers/s 500 before the first and 14.0 after the worst; the figures of each are on the page."
+            ]
+        );
     }
 
     #[test]

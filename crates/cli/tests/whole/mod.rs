@@ -25,6 +25,8 @@ pub fn study() -> Study {
             proofs: vec![Proof { interval: Some(figure), measured: Some(1.0), ..Proof::default() }],
             ..Selftest::default()
         }),
+        faults: vec!["rolling".into()],
+        fault_timeout_s: Some(1.0),
         cells: vec![cell(figure)],
         rate_search: vec![RateSearch {
             counts: RateCount::Units,
