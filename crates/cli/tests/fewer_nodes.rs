@@ -1,5 +1,5 @@
 //! Clusters of which fewer nodes are up than were asked for: a private one is not run and says which node it was, one of the user's is
-//! connected to by whoever answers, and the study says who does not.
+//! reached through a node that answers, and the study says who does not.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
