@@ -8,6 +8,7 @@
 //! * `ledger`, `entry`, `counters`, `shared_map`: what was written, and what may be read; kept so that threads do not wait for each other.
 //! * `scripted`, `trial`, `worker`, `replies`, `read_back`: the job.
 //! * `rehearsal`: which keys a script uses, found without a store.
+//! * `json`, `json_add`: JSON to and from Lua's tables, and numbers added within its text.
 //! * `watch`: what ends an endless loop.
 //! * [`mod@reference`]: every verb, for the documentation.
 //!
