@@ -334,6 +334,18 @@ fn a_node_that_is_added_to_a_cluster_gets_its_share_of_the_keys_while_it_serves_
 }
 
 #[test]
+fn a_server_that_is_killed_while_it_is_asked_as_a_whole_is_blamed_for_that_alone() {
+    let desk = Desk::new();
+    let words = format!("run {}", common::once("sets", "redis-unix", &["--set ids=300000 --deadline 4s --out out"]));
+    let ran = desk.finished(desk.command(&words).args(["--fault", "at 60ms kill 1"]).output().unwrap());
+    assert!(ran.why("failed_in_fault").is_some(), "{}", ran.said());
+    for accused in ["refused", "unknown", "connection_lost", "lost_updates", "server_died"] {
+        assert_eq!(ran.why(accused), None, "{}", ran.said());
+    }
+    assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
+}
+
+#[test]
 fn a_fault_that_cannot_be_is_refused_before_anything_is_started() {
     for (store, fault, words) in [
         ("redis-unix", "at 1s kill 2", "has no node 2 then; use 1"),

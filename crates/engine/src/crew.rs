@@ -94,7 +94,7 @@ impl<'env> Crew<'_, 'env> {
         let (cpu, begin) = (thread_cpu(), clock.now());
         if let Some(result) = trial.whole(index, store, settings.whole_store_deadline()) {
             let elapsed = Duration::from_nanos(clock.ns(clock.now() - begin));
-            return Ok(whole(result, elapsed, thread_cpu() - cpu));
+            return Ok(whole(result, settings.outages, elapsed, thread_cpu() - cpu));
         }
         let settings = match phase {
             Some(Phase { timed: true, pace, .. }) => Settings { arrivals: self.arrivals(pace), ..*settings },

@@ -4,7 +4,7 @@ use crate::dark::{Gap, Lights};
 use crate::growth::Growth;
 use crate::outcome::{End, Outcome};
 use crate::schedule::Schedule;
-use crate::settings::{Arrivals, Settings};
+use crate::settings::{Arrivals, Outages, Settings};
 use job::{Offence, Offences};
 use measure::Series;
 use measure::{Clock, Ticks};
@@ -55,12 +55,22 @@ pub(crate) struct ThreadEnd {
 }
 
 /// The outcome of a request to the store as a whole.
-pub(crate) fn whole(result: Result<(), StoreError>, elapsed: Duration, client_cpu: Duration) -> Outcome {
+pub(crate) fn whole(
+    result: Result<(), StoreError>,
+    outages: Outages,
+    elapsed: Duration,
+    client_cpu: Duration,
+) -> Outcome {
     let mut outcome = Outcome { elapsed, client_cpu, ..Outcome::default() };
     outcome.counts.operations = 1;
     if let Err(error) = result {
         outcome.counts.errors = 1;
-        outcome.offences.add(Offence::at_large(ReasonKind::Refused, error.to_string()));
+        // Where nodes fail on purpose the store may not have said no: it may be gone.
+        let kind = match outages {
+            Outages::GiveUp => ReasonKind::Refused,
+            Outages::Endure { .. } => ReasonKind::Unknown,
+        };
+        outcome.offences.add(Offence::at_large(kind, error.to_string()));
     }
     outcome
 }

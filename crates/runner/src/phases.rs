@@ -58,6 +58,10 @@ fn run_phases(
         if !complete && phase.purpose != Purpose::ReadBack {
             continue;
         }
+        if !complete {
+            // What is only frozen is given time to come back; nodes that are down are read around.
+            let _ = run.cannot_connect();
+        }
         match run.phase(index, phase) {
             Some(End::Completed) => read = phase.purpose == Purpose::ReadBack,
             // Nodes failed on purpose, and nothing was answered any more: what can be read by now is read back all the same.

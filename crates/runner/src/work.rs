@@ -102,8 +102,9 @@ fn carry_out(
         (false, true) => (Answer::default(), trial.answer().1),
         (false, false) => Default::default(),
     };
+    let can_be_asked = unread.is_none();
     answer_reasons.extend(unread);
-    if complete && keeps == Keeps::Everything && assignment.spec.target == Target::Private {
+    if complete && can_be_asked && keeps == Keeps::Everything && assignment.spec.target == Target::Private {
         link.say(FromWorker::Does(Doing::Count));
         answer_reasons.extend(holding::reasons(store, trial.as_ref()));
     }
