@@ -354,7 +354,7 @@ fn a_fault_that_cannot_be_is_refused_before_anything_is_started() {
         ("redis-unix", "at 1s add", "takes no other node while it serves"),
         ("redis-cluster", "at 1s kill 4", "has no node 4 then; use 1 to 3"),
         ("redis-unix", "scale-out", "takes no other node while it serves"),
-        ("redis-unix", "flap", "five freezes of 1 s need --set seconds=15 or more"),
+        ("redis-unix", "flap", "freezing a node five times needs --set seconds=15 or more"),
         ("redis-unix", "explode", "or a usual one: kill, rolling"),
     ] {
         let ran = faulted(store, "1", &[], &[fault]);

@@ -79,7 +79,7 @@ impl Faults {
         (!self.asked.is_empty()).then(|| self.timeout.as_secs_f64())
     }
 
-    /// What is done to a store of this many nodes, by time.
+    /// What is done to a store with this number of nodes, by time.
     fn of_nodes(&self, nodes: usize) -> Result<Vec<PlannedFault>, String> {
         let planned = self
             .asked

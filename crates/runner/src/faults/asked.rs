@@ -31,7 +31,7 @@ pub enum UsualFault {
 
 /// How long a trial lasts where a usual fault is asked for and nothing says how long.
 pub const USUAL_SECONDS: u32 = 30;
-/// The shortest trial with five freezes of 1 s.
+/// The shortest trial in which five freezes of a second do not run into each other.
 const LEAST_TO_FLAP: Duration = Duration::from_secs(15);
 
 impl UsualFault {
@@ -50,7 +50,7 @@ impl UsualFault {
         }
     }
 
-    /// What is done, and when, to a store of this many nodes in a trial of this length.
+    /// What is done, and when, to a store with this number of nodes in a trial of this length.
     fn planned(self, nodes: usize, length: Duration) -> Result<Vec<PlannedFault>, String> {
         let share = |share: f64| length.mul_f64(share);
         Ok(match self {
@@ -58,7 +58,10 @@ impl UsualFault {
             UsualFault::LoseOneForGood => vec![at(share(1.0 / 3.0), Act::Kill(1))],
             UsualFault::ScaleOut => vec![at(share(1.0 / 3.0), Act::Add)],
             UsualFault::Flap if length < LEAST_TO_FLAP => {
-                return Err(format!("five freezes of 1 s need --set seconds={} or more", LEAST_TO_FLAP.as_secs()));
+                return Err(format!(
+                    "freezing a node five times needs --set seconds={} or more",
+                    LEAST_TO_FLAP.as_secs()
+                ));
             }
             UsualFault::Flap => {
                 let times = (0..5).map(|time| share(0.2 + 0.12 * f64::from(time)));
@@ -76,7 +79,7 @@ impl UsualFault {
 }
 
 impl AskedFault {
-    /// What is done, and when, to a store of this many nodes in a trial of this length.
+    /// What is done, and when, to a store with this number of nodes in a trial of this length.
     pub(super) fn planned(&self, nodes: usize, length: Option<Duration>) -> Result<Vec<PlannedFault>, String> {
         match (self, length) {
             (AskedFault::Planned(fault), _) => Ok(vec![fault.clone()]),
