@@ -33,17 +33,9 @@ const PLACES: [(&str, &str); 4] = [
     ("at the end", "at 850ms freeze 1 for 300ms"),
 ];
 
-/// Reasons that say no more than that operations failed in the fault, or that this machine was busy.
-const MAY_BE_SAID: [&str; 8] = [
-    "failed_in_fault",
-    "client_saturated",
-    "client_delayed",
-    "schedule_lag",
-    "steal",
-    "other_load",
-    "throttled",
-    "slow_read_back",
-];
+/// Reasons that say no more than that this machine was busy.
+const MAY_BE_SAID: [&str; 7] =
+    ["client_saturated", "client_delayed", "schedule_lag", "steal", "other_load", "throttled", "slow_read_back"];
 
 fn frozen(row: &Row, fault: &str) -> (Desk, Ran) {
     let Row(job, store, settings, rate) = row;
@@ -74,7 +66,9 @@ fn complaint(row: &Row, place: &str, fault: &str) -> Option<String> {
     if trial["faults"][0]["at_s"].is_null() {
         return said("it was over before the fault");
     }
-    if ["at the start", "in the middle"].contains(&place) && !kinds.contains(&"failed_in_fault") {
+    let failed: u64 =
+        ["refused", "not_connected", "unknown"].iter().filter_map(|fate| trial["failed"][fate].as_u64()).sum();
+    if ["at the start", "in the middle"].contains(&place) && failed == 0 {
         return said("no operation failed, though each may take 100 ms");
     }
     if trial["writes"]["lost"] != 0 || trial["read_back"].is_null() {

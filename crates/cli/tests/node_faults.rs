@@ -66,15 +66,17 @@ fn a_server_killed_and_started_again_goes_on_and_failed_operations_are_its_cost_
 
 #[test]
 fn a_server_that_comes_back_empty_has_lost_acknowledged_writes_and_that_is_said_first() {
-    let more = ["--set records=1 --set read=0.5 --set update=0.5 --rate 500 --clients 4"];
+    // Of 200 keys most are read before they are written again, which would hide that they were gone.
+    let more = ["--set records=200 --set read=0.5 --set update=0.5 --rate 500 --clients 4"];
     let ran = faulted("redis-unix,durability=none", "6", &more, &["at 2s kill 1", "at 3s restart 1"]);
     let trial = trial(&ran);
     assert!(kinds(trial).contains(&"lost_updates"), "{}", trial["verdict"]);
-    assert_eq!(trial["writes"]["lost"], 1, "{}", trial["writes"]);
+    let lost = trial["writes"]["lost"].as_u64().unwrap();
+    assert!(lost > 10, "{}", trial["writes"]);
     assert!(trial["writes"]["failed_absent"].as_u64().unwrap() > 0, "{}", trial["writes"]);
-    let (said, fault) = ("1 acknowledged write was lost. Of ", "the server was killed at");
+    let (said, fault) = (format!("{lost} acknowledged writes were lost. Of "), "the server was killed at");
     let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.find(said).unwrap() < text.find(fault).unwrap(), "{text}");
+    assert!(text.find(&said).unwrap() < text.find(fault).unwrap(), "{text}");
 }
 
 #[test]

@@ -77,6 +77,11 @@ fn phases(ran: &Ran) -> Vec<&Value> {
     ran.only()["trials"][0]["phases"].as_array().unwrap().iter().collect()
 }
 
+/// Operations that failed.
+fn failed(trial: &Value) -> u64 {
+    ["refused", "not_connected", "unknown"].iter().filter_map(|fate| trial["failed"][fate].as_u64()).sum()
+}
+
 #[test]
 fn in_an_open_loop_each_part_takes_as_long_as_its_operations_are_due_and_all_keys_move() {
     let ran = at_a_rate(1000, &[]);
@@ -102,10 +107,19 @@ fn a_node_that_fails_in_each_part_of_an_open_loop_is_blamed_for_that_alone_and_e
         let ran = at_a_rate(1000, faults);
         let (cell, said) = (ran.only(), ran.said());
         let trial = &cell["trials"][0];
-        assert!(kinds(&ran).contains(&"failed_in_fault"), "{faults:?} {}", trial["verdict"]);
+        assert!(failed(trial) > 0, "{faults:?} {said}");
         let wrong = |kind: &&str| {
-            ["lost_updates", "unexpected_miss", "wrong_reply", "wrong_value", "connection_lost", "deadline", "not_sent"]
-                .contains(kind)
+            [
+                "failed_in_fault",
+                "lost_updates",
+                "unexpected_miss",
+                "wrong_reply",
+                "wrong_value",
+                "connection_lost",
+                "deadline",
+                "not_sent",
+            ]
+            .contains(kind)
         };
         assert!(!kinds(&ran).iter().any(wrong), "{faults:?} {}\n{said}", trial["verdict"]);
         assert_eq!(
@@ -115,8 +129,6 @@ fn a_node_that_fails_in_each_part_of_an_open_loop_is_blamed_for_that_alone_and_e
         );
         let begun = phases(&ran).iter().map(|phase| phase["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
         assert!(begun.contains(&part.to_owned()) && begun.contains(&"after".to_owned()), "{begun:?}");
-        let example = trial["verdict"]["reasons"].to_string();
-        assert!(example.contains(&format!("(while: {part})")), "{faults:?} {example}");
         assert_eq!(cell["answer"]["facts"]["keys"], 2000, "{said}");
         assert!(cell["answer"]["facts"]["keys_moved"].as_u64() > Some(300), "{said}");
     }

@@ -46,6 +46,7 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
     for (at, (phase, outcome)) in evidence.outcomes.iter().enumerate() {
         let faulted = evidence.faulted_from.is_some_and(|from| at >= from);
         let timed = evidence.phases.get(at).is_some_and(|phase| phase.timed);
+        let mut explained = false;
         for mut found in outcome.offences.clone().into_reasons() {
             if faulted && COST.contains(&found.kind) {
                 match timed {
@@ -59,8 +60,9 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
                 found.example = format!("{} (while: {phase})", found.example);
             }
             verdict.add(found);
+            explained = true;
         }
-        if outcome.end == End::Unanswered && outcome.offences.total() == 0 {
+        if outcome.end == End::Unanswered && !explained {
             verdict.add(reason(ReasonKind::Deadline, 1, format!("the store stopped answering (while: {phase})")));
         }
     }

@@ -11,7 +11,7 @@ use words::units;
 
 const NOTE: &str = "Above: good answers per second; below: 99th percentile of response time. Thin: each trial; thick: their \
                     median. 0 is the first fault; the lines mark what was done, and to which node. Red, to the right: share of the keys \
-                    without answers, of the trial with the median time without them.";
+                    without answers, of the trial with the median time without them. What comes in a burst after a fault may lie above the picture.";
 
 /// Width of the bins the trials are put together in, seconds; at most this many.
 const BIN_S: f64 = 0.1;
@@ -86,6 +86,13 @@ fn median_of(trials: &[Vec<(i64, f64)>]) -> Vec<(i64, f64)> {
         .collect()
 }
 
+/// Where the axis of rates ends: what was due in a fault comes in a burst after it, beside which the usual rate would lie on the floor.
+fn top(trials: &[Vec<(i64, f64)>]) -> Option<f64> {
+    let rates: Vec<f64> = trials.iter().flatten().map(|point| point.1).collect();
+    let (usual, most) = (stats::median(&rates)?, rates.iter().copied().fold(0.0, f64::max));
+    (usual > 0.0 && most > 3.0 * usual).then(|| (2.0 * usual).round())
+}
+
 fn option(it: &Drawn<'_>, identities: &Identities, (from_s, to_s): (f64, f64), bin_s: f64) -> Value {
     let middle = |bin: i64| from_s + (bin as f64 + 0.5) * bin_s;
     let json_of = |points: &[(i64, f64)]| -> Value { points.iter().map(|(bin, y)| json!([middle(*bin), y])).collect() };
@@ -106,10 +113,14 @@ fn option(it: &Drawn<'_>, identities: &Identities, (from_s, to_s): (f64, f64), b
         binned(&points, from_s, bin_s)
     };
     let mut series = Vec::new();
+    let mut top_rate = None;
     let figures: [(usize, &dyn Fn(&(&TrialRecord, f64)) -> Vec<(i64, f64)>, &str); 2] =
         [(0, &of_rate, "rate"), (1, &of_p99, "ns")];
     for (grid, points, unit) in figures {
         let trials: Vec<Vec<(i64, f64)>> = it.trials.iter().map(points).collect();
+        if grid == 0 {
+            top_rate = top(&trials);
+        }
         // The axis of the share of the keys stands between them.
         let axes = json!({ "xAxisIndex": grid, "yAxisIndex": 2 * grid });
         let mut add = |name: &str, data: Value, width: f64, opacity: f64| {
@@ -151,7 +162,7 @@ fn option(it: &Drawn<'_>, identities: &Identities, (from_s, to_s): (f64, f64), b
         "legend": { "top": 4, "left": 8, "right": 8 },
         "xAxis": [axis(0, ""), axis(1, "seconds since the first fault")],
         "yAxis": [
-            { "type": "value", "gridIndex": 0, "min": 0, "axisLabel": { "formatter": "@rate.axis" } },
+            { "type": "value", "gridIndex": 0, "min": 0, "max": top_rate, "axisLabel": { "formatter": "@rate.axis" } },
             { "type": "value", "gridIndex": 0, "min": 0, "max": 100, "splitLine": { "show": false }, "axisLabel": { "formatter": "@percent.axis" } },
             { "type": "log", "gridIndex": 1, "axisLabel": { "formatter": "@ns.axis" } },
         ],
