@@ -166,7 +166,7 @@ impl TrialRun<'_> {
 
     /// Everything that is wrong, or may be.
     fn verdict(&self, record: &mut TrialRecord, finish: Finish, seen: Seen) {
-        let Seen { measured, broken_off, died, faulted_from, .. } = seen;
+        let Seen { measured, broken_off, died, faulted_from, over_s, .. } = seen;
         let verdict = judge::verdict(Evidence {
             outcomes: &measured.outcomes,
             phases: &record.phases,
@@ -175,7 +175,7 @@ impl TrialRun<'_> {
             known_digest: finish.known_digest,
             broken_off,
             faulted_from,
-            failed_before_fault: faults::failed_before(&record.series, &record.faults),
+            failed_before_fault: faults::failed_before(&record.series, &record.faults, over_s),
             any_failed: !record.failed.is_none(),
             complete: finish.complete,
             account: record.writes,

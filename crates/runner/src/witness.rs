@@ -42,6 +42,8 @@ pub(crate) struct Seen {
     pub(crate) faults: Vec<FaultRecord>,
     /// Phases that were over before the first of them; `None`: none was begun.
     pub(crate) faulted_from: Option<usize>,
+    /// Seconds of timed phases that were over then.
+    pub(crate) over_s: f64,
     /// The worker died.
     pub(crate) died: Option<Reason>,
 }
@@ -109,6 +111,7 @@ impl Hearing for Witness<'_> {
             FromWorker::Phase(done) => {
                 if seen.faulted_from.is_none() && self.faulting.any_happened() {
                     seen.faulted_from = Some(seen.measured.outcomes.len());
+                    seen.over_s = seen.measured.timed_s;
                 }
                 seen.measured.add(*done, self.meter.take(), self.premises);
             }

@@ -15,9 +15,11 @@ pub(super) fn darkest(dark: &[DarkTime], from_s: f64, until_s: f64) -> (f64, f64
     (longest_s, dark.iter().map(|it| at(it.from_s)).fold(0.0, f64::max).min(1.0))
 }
 
-/// Whether operations failed before the first fault: then it is not to blame for what failed.
-pub(crate) fn failed_before(series: &[SeriesPoint], faults: &[FaultRecord]) -> bool {
+/// Whether operations failed before the first fault: then it is not to blame for what failed. Timed phases that were over before it took
+/// `over_s`: the series leaves out the untimed ones between them, so that after the first of them it lags behind the clock of faults.
+pub(crate) fn failed_before(series: &[SeriesPoint], faults: &[FaultRecord], over_s: f64) -> bool {
     let first_s = faults.iter().filter_map(|fault| fault.at_s).fold(f64::INFINITY, f64::min);
+    let first_s = if over_s > 0.0 { first_s.min(over_s) } else { first_s };
     series.iter().take_while(|point| point.at_s <= first_s).any(|point| point.errors > 0)
 }
 
@@ -73,8 +75,10 @@ mod tests {
         let point = |at_s, errors| SeriesPoint { at_s, operations: 5, errors, ..SeriesPoint::default() };
         let fault = |at_s| FaultRecord { at_s, ..FaultRecord::default() };
         let series = [point(1.0, 0), point(2.0, 0), point(3.0, 4)];
-        assert!(!failed_before(&series, &[fault(Some(7.0)), fault(Some(2.5))]));
-        assert!(failed_before(&series, &[fault(Some(3.5)), fault(None)]));
+        assert!(!failed_before(&series, &[fault(Some(7.0)), fault(Some(2.5))], 0.0));
+        assert!(failed_before(&series, &[fault(Some(3.5)), fault(None)], 0.0));
+        // The second phase began at 2.5 s, by the clock of the series.
+        assert!(!failed_before(&series, &[fault(Some(3.5))], 2.5));
     }
 
     #[test]
