@@ -76,7 +76,7 @@ impl Faults {
 
     /// What an operation may take meanwhile, where there are any.
     pub(crate) fn timeout_s(&self) -> Option<f64> {
-        (!self.asked.is_empty()).then(|| self.timeout.as_secs_f64())
+        (!self.asked.is_empty()).then_some(self.timeout.as_secs_f64())
     }
 
     /// What is done to a store with this number of nodes, by time.
