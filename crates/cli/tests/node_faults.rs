@@ -149,6 +149,7 @@ fn a_study_with_a_fault_has_three_trials_no_baselines_a_headline_and_figures_wit
 }
 
 #[test]
+#[ignore = "a minute: two stores restarted node by node"]
 fn an_upgrade_restarts_each_node_of_each_store_in_turn_and_is_one_table() {
     let desk = Desk::new();
     let stores = "-s etcd,durability=os,nodes=3 -s redis-unix,durability=os --repeats 1";
