@@ -57,8 +57,8 @@ struct Ended {
     words: String,
 }
 
-/// Runs a trial whose phases of work are over after this many operations; what is in flight then takes effect or not. `None`: it came to
-/// its end before. `loses`: before everything is read back the store forgets it.
+/// Runs a trial that is cut off after this many operations; what is in flight then takes effect or not. `None`: it was complete
+/// before. `loses`: the store forgets everything before it is read back.
 fn broken_off(case: &Case, after: u64, loses: bool) -> Option<Ended> {
     let set: Vec<(String, String)> =
         case.set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();

@@ -137,7 +137,7 @@ fn units_per_s(record: &TrialRecord) -> Option<f64> {
     analysis::Metric::UnitsPerS.of_trial(record)
 }
 
-/// The rate a trial came to, in what is due: units of several operations, or operations.
+/// The rate a trial reached, counted as it was offered: in units of several operations, or in operations.
 fn rate_of(record: &TrialRecord) -> f64 {
     units_per_s(record).unwrap_or(record.ops_per_s)
 }
