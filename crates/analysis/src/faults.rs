@@ -12,7 +12,7 @@ const OVER_S: f64 = 0.5;
 /// A fall that begins later than this is not of this fault.
 const FALLS_WITHIN_S: f64 = 3.0;
 /// Faults no further apart are one event: what followed cannot be told from what.
-const TOGETHER_S: f64 = 0.1;
+pub const TOGETHER_S: f64 = 0.1;
 
 /// The figures of every fault of the plan, in the order of the plan.
 pub fn fault_figures(cell: &Cell) -> Vec<FaultFigures> {

@@ -43,7 +43,7 @@ pub use comparison::{
 };
 pub use conditions::{Condition, Difference, Weight, differences};
 pub use cost::{baseline, cost, spread};
-pub use faults::fault_figures;
+pub use faults::{TOGETHER_S, fault_figures};
 pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Ruling, Threshold, judge, judge_cells};
 pub use growth::growth_facts;
 pub use metric::{Better, Metric, Unit, records_per_operation};

@@ -5,6 +5,7 @@ mod planned;
 mod window;
 
 use crate::plan::{Plan, seconds};
+use analysis::TOGETHER_S;
 use engine::Outages;
 use host::Nodes;
 use planned::Act;
@@ -12,7 +13,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::StoreError;
 use study::{DarkTime, FaultRecord, SeriesPoint, Target};
-use window::{TOGETHER_S, darkest, window};
+use window::{darkest, window};
 
 pub use asked::{AskedFault, USUAL_SECONDS, UsualFault};
 pub use planned::PlannedFault;

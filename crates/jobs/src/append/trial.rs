@@ -9,6 +9,7 @@ use data::append::{Event, RECORD_BYTES};
 use job::{Phase, Trial, Worker};
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 use store::Slot;
 use study::{Answer, Reason, WriteAccount};
@@ -27,6 +28,8 @@ pub struct AppendTrial<'a> {
     pub(super) doubts: RwLock<Doubts>,
     /// By id: how many of a key's last records were never sent, where the run did not come to its end.
     unsent: RwLock<HashMap<u64, usize>>,
+    /// Whether there are any: else no read of a value asks for the lock.
+    any_unsent: AtomicBool,
 }
 
 /// What was read back.
@@ -81,6 +84,7 @@ impl<'a> AppendTrial<'a> {
             found: Mutex::default(),
             doubts: RwLock::default(),
             unsent: RwLock::default(),
+            any_unsent: AtomicBool::new(false),
         }
     }
 
@@ -88,10 +92,14 @@ impl<'a> AppendTrial<'a> {
     pub(super) fn leave_out(&self, ids: impl Iterator<Item = u64>) {
         let mut unsent = self.unsent.write().unwrap_or_else(PoisonError::into_inner);
         ids.for_each(|id| *unsent.entry(id).or_default() += 1);
+        self.any_unsent.store(!unsent.is_empty(), Ordering::Release);
     }
 
     /// How many of a key's last records were never sent.
     pub(super) fn left_out(&self, id: u64) -> usize {
+        if !self.any_unsent.load(Ordering::Acquire) {
+            return 0;
+        }
         self.unsent.read().unwrap_or_else(PoisonError::into_inner).get(&id).copied().unwrap_or(0)
     }
 
@@ -168,7 +176,7 @@ impl Trial for AppendTrial<'_> {
     fn keys_left(&self) -> Option<u64> {
         // Of keys in doubt nobody knows whether they are there.
         let is_sure = self.doubts.read().unwrap_or_else(PoisonError::into_inner).is_empty()
-            && self.unsent.read().unwrap_or_else(PoisonError::into_inner).is_empty();
+            && !self.any_unsent.load(Ordering::Acquire);
         is_sure.then(|| self.job.events.keys())
     }
 

@@ -8,7 +8,7 @@ use crate::tally::Answers;
 use job::{Job, Phase, Trial, Worker, printable};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 use store::Slot;
 use study::{Answer, Reason, WriteAccount};
@@ -27,6 +27,8 @@ pub struct CountTrial<'a> {
     pub(super) doubts: RwLock<CountDoubts>,
     /// By term: increments that were never sent, where the run did not come to its end; empty where it did.
     unsent: RwLock<Vec<u32>>,
+    /// Whether it is not empty: else no read of a count asks for the lock.
+    any_unsent: AtomicBool,
 }
 
 /// What was read back.
@@ -61,6 +63,7 @@ impl<'a> CountTrial<'a> {
             found: Mutex::default(),
             doubts: RwLock::default(),
             unsent: RwLock::default(),
+            any_unsent: AtomicBool::new(false),
         }
     }
 
@@ -87,13 +90,18 @@ impl<'a> CountTrial<'a> {
     pub(super) fn leave_out(&self, terms: impl Iterator<Item = u32>) {
         let mut unsent = self.unsent.write().unwrap_or_else(PoisonError::into_inner);
         unsent.resize(self.job.terms.names.len(), 0);
+        self.any_unsent.store(true, Ordering::Release);
         terms.for_each(|term| unsent[term as usize] += 1);
     }
 
     /// What the count of a term must be, as far as its increments were sent.
     pub(super) fn right(&self, term: u32) -> u64 {
+        let all = self.job.terms.counts[term as usize];
+        if !self.any_unsent.load(Ordering::Acquire) {
+            return all.into();
+        }
         let unsent = self.unsent.read().unwrap_or_else(PoisonError::into_inner).get(term as usize).copied();
-        (self.job.terms.counts[term as usize] - unsent.unwrap_or(0)).into()
+        (all - unsent.unwrap_or(0)).into()
     }
 
     /// Takes the counters in doubt of a thread.
@@ -186,7 +194,7 @@ impl Trial for CountTrial<'_> {
 
     fn keys_left(&self) -> Option<u64> {
         let is_sure = self.doubts.read().unwrap_or_else(PoisonError::into_inner).is_empty()
-            && self.unsent.read().unwrap_or_else(PoisonError::into_inner).is_empty();
+            && !self.any_unsent.load(Ordering::Acquire);
         is_sure.then_some(self.job.terms.names.len() as u64)
     }
 

@@ -1,9 +1,7 @@
 //! What the series and the dark times show between a fault and the next.
 
+use analysis::TOGETHER_S;
 use study::{DarkTime, FaultRecord, SeriesPoint};
-
-/// Faults no further apart are one event: what followed cannot be told from what.
-pub(super) const TOGETHER_S: f64 = 0.1;
 
 /// Of the parts of the key space that were dark from a moment to another: the longest time one was, and the largest share of the keys that
 /// was at the same time. A time belongs to the window it begins in, as what is about to fail may have an operation in flight already.
