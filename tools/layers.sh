@@ -13,12 +13,14 @@ never() {
         fi
     done
 }
-for crate in words archive analysis page; do
-    never "$crate" indicatif console unicode-width kvtrial-report kvtrial-runner
+for crate in words archive analysis report; do
+    never "$crate" indicatif console unicode-width kvtrial-terminal kvtrial-runner
 done
-never report kvtrial-page kvtrial-runner
-never runner kvtrial-report kvtrial-page
-never jobs kvtrial-engine
+never terminal kvtrial-report kvtrial-runner
+never runner kvtrial-terminal kvtrial-report
+never store kvtrial-layers
+never stores kvtrial-layers kvtrial-host
+never jobs kvtrial-engine kvtrial-layers
 never check kvtrial-engine
 [ "$status" = 0 ] && echo "layers: no crate needs what it must not"
 exit "$status"

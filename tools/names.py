@@ -14,7 +14,7 @@ TYPE = re.compile(r"( *)(?:(pub)(?:\(([^)]*)\))? )?(?:unsafe )?(?:struct|enum|tr
 # Words with one meaning in the whole workspace, code and documents alike, and the crate that gives it.
 VOCABULARY = {
     "Answer": "study", "Bound": "runner", "Capabilities": "store", "Cell": "study", "Deployment": "store",
-    "Ending": "runner", "Exit": "host", "Gate": "analysis", "Job": "job", "Layer": "store", "Operation": "store",
+    "Ending": "runner", "Exit": "host", "Gate": "analysis", "Job": "job", "Layer": "layers", "Operation": "store",
     "Outcome": "engine", "Place": "store", "Plan": "runner", "Reply": "store", "Session": "store", "Slot": "store",
     "Spec": "study", "Store": "store", "Study": "study", "Trial": "job", "Verdict": "study", "Worker": "job",
 }  # fmt: skip

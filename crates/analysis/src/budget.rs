@@ -6,7 +6,7 @@
 //! |---|---|
 //! | generator | `null`: kvtrial's loop and the job, with nothing kept |
 //! | client | `ram` beyond `null`: the job's work on kept values, and a map in the client's own process |
-//! | wire | `echo` beyond `ram`: client codec, system calls, socket, and the least server's side of them |
+//! | wire | `echo` beyond `ram`: client codec, system calls, socket, and a minimal server's side of them |
 //! | store | the cell beyond `echo` (an embedded store: beyond `ram`) |
 //!
 //! Time per operation is the makespan divided by the operations. With several operations in flight, or several client threads, layers overlap in
@@ -109,7 +109,7 @@ fn parts(steps: Vec<Step<'_>>) -> Vec<BudgetPart> {
             of: store.to_owned(),
             beyond: below.map(|(store, _)| store.to_owned()),
             time_ns,
-            told_apart: time_ns.low > 0.0,
+            separated: time_ns.low > 0.0,
             bar_ns: time_ns.value,
         });
         below = Some((store, time));
@@ -127,7 +127,7 @@ fn difference(a: Quantity, b: Quantity) -> Quantity {
 
 /// Whether a wire lies between the client and the store.
 fn has_servers(cell: &Cell) -> bool {
-    matches!(cell.class.as_str(), "network" | "distributed")
+    cell.class.has_servers()
 }
 
 /// Whether `base` is the baseline of that layer for the cell: of the same job with the same parameters, reached in the same way where
@@ -178,10 +178,10 @@ fn median(figures: impl Iterator<Item = f64>) -> Option<Quantity> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use study::{BudgetLayer, Cell, Reason, ReasonKind, Transport, TrialRecord, Verdict};
+    use study::{BudgetLayer, Cell, Class, Reason, ReasonKind, Transport, TrialRecord, Verdict};
 
     /// A cell of 1,000 operations whose trials took these nanoseconds each.
-    fn cell(store: &str, class: &str, ns: &[f64]) -> Cell {
+    fn cell(store: &str, class: Class, ns: &[f64]) -> Cell {
         let trial = |(at, ns): (usize, &f64)| TrialRecord {
             order: at as u32 + 1,
             operations: 1000,
@@ -191,8 +191,8 @@ mod tests {
         Cell {
             job: "fans".into(),
             store: store.into(),
-            class: class.into(),
-            baseline: class == "baseline",
+            class,
+            baseline: class == Class::Baseline,
             trials: ns.iter().enumerate().map(trial).collect(),
             verdict: study::Verdict::of([]),
             ..Cell::default()
@@ -201,10 +201,10 @@ mod tests {
 
     fn baselines() -> Vec<Cell> {
         vec![
-            cell("null", "baseline", &[100.0, 101.0, 99.0]),
-            cell("ram", "baseline", &[1700.0, 1690.0, 1710.0]),
-            cell("echo-unix", "baseline", &[8000.0, 8100.0, 7900.0]),
-            cell("echo", "baseline", &[12_000.0, 12_100.0, 11_900.0]),
+            cell("null", Class::Baseline, &[100.0, 101.0, 99.0]),
+            cell("ram", Class::Baseline, &[1700.0, 1690.0, 1710.0]),
+            cell("echo-unix", Class::Baseline, &[8000.0, 8100.0, 7900.0]),
+            cell("echo", Class::Baseline, &[12_000.0, 12_100.0, 11_900.0]),
         ]
     }
 
@@ -214,12 +214,12 @@ mod tests {
     }
 
     fn bars(budget: &study::Budget) -> Vec<(String, f64, bool)> {
-        budget.parts.iter().map(|part| (part.name(), part.bar_ns.round(), part.told_apart)).collect()
+        budget.parts.iter().map(|part| (part.name(), part.bar_ns.round(), part.separated)).collect()
     }
 
     #[test]
     fn a_network_store_has_four_layers_that_add_up_to_its_time() {
-        let redis = cell("redis-unix,durability=os", "network", &[10_500.0, 10_400.0, 10_600.0]);
+        let redis = cell("redis-unix,durability=os", Class::Network, &[10_500.0, 10_400.0, 10_600.0]);
         let found = budget(&redis, &baselines()).unwrap();
         assert_eq!(
             bars(&found),
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn an_embedded_store_has_no_wire_and_a_baseline_ends_at_its_own_layer() {
-        let lmdb = cell("lmdb", "embedded", &[6900.0, 6900.0, 6900.0]);
+        let lmdb = cell("lmdb", Class::Embedded, &[6900.0, 6900.0, 6900.0]);
         let names = |cell: &Cell| -> Option<Vec<String>> {
             Some(budget(cell, &baselines())?.parts.iter().map(|part| part.name()).collect())
         };
@@ -253,12 +253,12 @@ mod tests {
     fn a_baseline_is_found_by_what_its_cell_says_it_measures_not_by_its_name() {
         let says = |cell: Cell, layer, transport| Cell { layer, transport, ..cell };
         let unix = Some(Transport::Unix);
-        let local = says(cell("local-shop", "network", &[10_500.0, 10_400.0, 10_600.0]), None, unix);
+        let local = says(cell("local-shop", Class::Network, &[10_500.0, 10_400.0, 10_600.0]), None, unix);
         let found = [
-            says(cell("least-over-tcp", "baseline", &[9000.0]), Some(BudgetLayer::Wire), Some(Transport::Tcp)),
-            says(cell("least", "baseline", &[8000.0]), Some(BudgetLayer::Wire), unix),
-            says(cell("shelf", "baseline", &[1700.0]), Some(BudgetLayer::Client), None),
-            says(cell("idle", "baseline", &[100.0]), Some(BudgetLayer::Generator), None),
+            says(cell("least-over-tcp", Class::Baseline, &[9000.0]), Some(BudgetLayer::Wire), Some(Transport::Tcp)),
+            says(cell("least", Class::Baseline, &[8000.0]), Some(BudgetLayer::Wire), unix),
+            says(cell("shelf", Class::Baseline, &[1700.0]), Some(BudgetLayer::Client), None),
+            says(cell("idle", Class::Baseline, &[100.0]), Some(BudgetLayer::Generator), None),
         ];
         let budget = budget(&local, &found).unwrap();
         let of: Vec<&str> = budget.parts.iter().map(|part| part.of.as_str()).collect();
@@ -276,12 +276,12 @@ mod tests {
 
     #[test]
     fn a_missing_baseline_leaves_two_layers_together() {
-        let far = cell("redis://10.0.0.5:6379", "network", &[90_000.0, 91_000.0]);
+        let far = cell("redis://10.0.0.5:6379", Class::Network, &[90_000.0, 91_000.0]);
         let found = budget(&far, &baselines()).unwrap();
         assert_eq!(found.parts.last().unwrap().name(), "wire + store");
         let mut few = baselines();
         few[1].verdict = Verdict::of([Reason { kind: ReasonKind::Refused, count: 1, example: String::new() }]);
-        let found = budget(&cell("lmdb", "embedded", &[6900.0, 6800.0]), &few).unwrap();
+        let found = budget(&cell("lmdb", Class::Embedded, &[6900.0, 6800.0]), &few).unwrap();
         assert_eq!(found.parts.last().unwrap().name(), "client + store");
         assert!(budget(&far, &few[2..]).is_none() && budget(&far, &[]).is_none());
     }
@@ -289,12 +289,12 @@ mod tests {
     #[test]
     fn a_layer_within_the_noise_has_no_shown_effect_and_no_bar_is_negative() {
         for (median, layers) in [(8000.0, 4), (8010.0, 4), (7990.0, 3), (7999.9, 3)] {
-            let quick = cell("memcached-unix", "network", &[median, 8050.0, 7800.0]);
+            let quick = cell("memcached-unix", Class::Network, &[median, 8050.0, 7800.0]);
             let found = budget(&quick, &baselines()).unwrap();
             assert_eq!(found.parts.len(), layers, "{median}");
             let store = found.parts.last().unwrap();
             // By however little the baseline was slower, wire and store are one part.
-            assert_eq!(store.told_apart, layers == 3, "{store:?}");
+            assert_eq!(store.separated, layers == 3, "{store:?}");
             assert_eq!(found.too_slow.is_empty(), layers == 4, "{median}");
             assert!(found.parts.iter().all(|part| part.bar_ns >= 0.0));
             let sum: f64 = found.parts.iter().map(|part| part.bar_ns).sum();
@@ -311,9 +311,9 @@ mod tests {
     #[test]
     fn a_baseline_slower_than_the_store_splits_nothing_and_no_part_exceeds_the_whole() {
         // As it was once printed: "an operation takes 33.4 µs: ... 203 µs wire".
-        let redis = cell("redis-unix", "network", &[33_400.0, 33_300.0, 33_500.0]);
+        let redis = cell("redis-unix", Class::Network, &[33_400.0, 33_300.0, 33_500.0]);
         let mut slow = baselines();
-        slow[2] = cell("echo-unix", "baseline", &[203_000.0, 20_000.0, 400_000.0]);
+        slow[2] = cell("echo-unix", Class::Baseline, &[203_000.0, 20_000.0, 400_000.0]);
         let found = budget(&redis, &slow).unwrap();
         let expected = vec![("generator".into(), 100.0), ("client".into(), 1600.0), ("wire + store".into(), 31_700.0)];
         assert_eq!(split(&found), (expected, vec!["echo-unix"]));
@@ -321,19 +321,19 @@ mod tests {
         assert!(found.parts.iter().all(|part| part.time_ns.value <= found.time_per_operation_ns.value));
 
         // A client in one thread that is slower than many of them before the store.
-        slow[1] = cell("ram", "baseline", &[50_000.0, 50_100.0, 50_200.0]);
+        slow[1] = cell("ram", Class::Baseline, &[50_000.0, 50_100.0, 50_200.0]);
         let found = budget(&redis, &slow).unwrap();
         let expected = vec![("generator".into(), 100.0), ("client + wire + store".into(), 33_300.0)];
         assert_eq!(split(&found), (expected, vec!["ram", "echo-unix"]));
 
         // A baseline slower than the next one, though not than the store.
         let mut middle = baselines();
-        middle[1] = cell("ram", "baseline", &[9_000.0, 9_010.0, 9_020.0]);
-        let found = budget(&cell("redis-unix", "network", &[10_500.0, 10_400.0, 10_600.0]), &middle).unwrap();
+        middle[1] = cell("ram", Class::Baseline, &[9_000.0, 9_010.0, 9_020.0]);
+        let found = budget(&cell("redis-unix", Class::Network, &[10_500.0, 10_400.0, 10_600.0]), &middle).unwrap();
         let expected = vec![("generator".into(), 100.0), ("client + wire".into(), 7900.0), ("store".into(), 2500.0)];
         assert_eq!(split(&found), (expected, vec!["ram"]));
 
-        slow[0] = cell("null", "baseline", &[90_000.0, 90_000.0]);
+        slow[0] = cell("null", Class::Baseline, &[90_000.0, 90_000.0]);
         let found = budget(&redis, &slow).unwrap();
         let expected = vec![("generator + client + wire + store".into(), 33_400.0)];
         assert_eq!(split(&found), (expected, vec!["null", "ram", "echo-unix"]));
@@ -341,10 +341,10 @@ mod tests {
 
     #[test]
     fn cells_that_did_other_work_or_kept_a_schedule_have_no_budget() {
-        let mut other = cell("lmdb", "embedded", &[6900.0]);
+        let mut other = cell("lmdb", Class::Embedded, &[6900.0]);
         other.trials[0].operations = 2000;
         assert!(budget(&other, &baselines()).is_none());
-        let mut paced = cell("lmdb", "embedded", &[6900.0]);
+        let mut paced = cell("lmdb", Class::Embedded, &[6900.0]);
         paced.params.insert("rate".into(), "1000".into());
         assert!(budget(&paced, &baselines()).is_none());
     }

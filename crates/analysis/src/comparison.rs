@@ -38,9 +38,9 @@ pub struct Source {
     pub kvtrial: String,
     /// When it was begun, RFC 3339, UTC.
     pub started_at: String,
-    /// What its job read.
+    /// What its job read; of a study of crashes how they were made.
     pub input: String,
-    /// Counted trials per cell.
+    /// Counted trials per cell, or crashes per level.
     pub repeats: u32,
 }
 
@@ -288,7 +288,7 @@ fn contrast(a: &Cell, b: &Cell, metric: Metric) -> Option<Contrast> {
         metric,
         a: metric.of_cell(a)?,
         b: metric.of_cell(b)?,
-        ratio: stats::median_ratio(&of_b, &of_a, Bootstrap::default()).map(quantity),
+        ratio: stats::median_ratio(&of_b, &of_a, Bootstrap::default()).map(of_estimate),
         p: 1.0,
         p_holm: 1.0,
         finding: Finding::NoDifference,
@@ -320,7 +320,7 @@ fn conclude(contrast: &mut Contrast, found: Option<Separation>, alpha: f64) {
     };
 }
 
-fn quantity(estimate: Estimate) -> Quantity {
+pub(crate) fn of_estimate(estimate: Estimate) -> Quantity {
     Quantity {
         value: estimate.value,
         low: estimate.low,

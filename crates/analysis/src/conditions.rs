@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use study::{Cell, HostFacts, Study};
+use study::{Cell, Crash, CrashCase, CrashMeans, CrashMoment, Durability, HostFacts, StruckNodes, Study};
 
 /// What a difference is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -14,6 +14,10 @@ pub enum Condition {
     Input,
     /// Other parameters of job or engine.
     Params,
+    /// Nodes failed on purpose, and not in the same way.
+    Faults,
+    /// Crashes were made in another way.
+    Crashes,
     /// Another machine, or the same one set up otherwise.
     Host,
     /// Measured by another version of kvtrial.
@@ -58,9 +62,13 @@ impl Difference {
     /// How much it weighs.
     pub fn weight(&self) -> Weight {
         match self.condition {
-            Condition::Job | Condition::Input | Condition::Params | Condition::Host | Condition::Kvtrial => {
-                Weight::Forbids
-            }
+            Condition::Job
+            | Condition::Input
+            | Condition::Params
+            | Condition::Faults
+            | Condition::Crashes
+            | Condition::Host
+            | Condition::Kvtrial => Weight::Forbids,
             Condition::Class | Condition::Durability => Weight::Across,
             Condition::StoreVersion | Condition::StoreConfig | Condition::Emulated => Weight::Listed,
         }
@@ -83,28 +91,104 @@ pub fn differences(a: (&Study, &Cell), b: (&Study, &Cell)) -> Vec<Difference> {
     for (fact, a, b) in joined(&cell_a.params, &cell_b.params) {
         compare(Condition::Params, fact, a.cloned().unwrap_or(NONE.into()), b.cloned().unwrap_or(NONE.into()));
     }
-    for ((fact, a), (_, b)) in host(&study_a.host).into_iter().zip(host(&study_b.host)) {
-        compare(Condition::Host, fact, a, b);
-    }
-    // Studies of earlier versions do not say it.
-    if let (Some(a), Some(b)) = (&study_a.host.idle, &study_b.host.idle) {
-        compare(Condition::Host, "idle", a.clone(), b.clone());
-    }
-    compare(Condition::Kvtrial, "", study_a.kvtrial.clone(), study_b.kvtrial.clone());
-    compare(Condition::Class, "", cell_a.class.clone(), cell_b.class.clone());
+    let faults = |cell: &Cell| cell.faults.iter().map(|fault| fault.planned.as_str()).collect::<Vec<_>>().join(", ");
+    compare(Condition::Faults, "", faults(cell_a), faults(cell_b));
+    of_studies(study_a, study_b, &mut compare);
+    compare(Condition::Class, "", cell_a.class.to_string(), cell_b.class.to_string());
     if cell_a.durability != cell_b.durability {
         compare(Condition::Durability, "", level(cell_a), level(cell_b));
     }
     // Two products always differ in these, so it is not worth a note.
     if cell_a.product == cell_b.product {
-        compare(Condition::StoreVersion, &cell_a.product, cell_a.store_version.clone(), cell_b.store_version.clone());
-        for (fact, a, b) in joined(&cell_a.store_config, &cell_b.store_config) {
-            compare(Condition::StoreConfig, fact, a.cloned().unwrap_or(NONE.into()), b.cloned().unwrap_or(NONE.into()));
-        }
+        let (config_a, config_b) = (&cell_a.store_config, &cell_b.store_config);
+        of_products(
+            &cell_a.product,
+            (&cell_a.store_version, config_a),
+            (&cell_b.store_version, config_b),
+            &mut compare,
+        );
     }
     let emulated = |cell: &Cell| if cell.emulated.is_empty() { "nothing".into() } else { cell.emulated.join(", ") };
     compare(Condition::Emulated, "", emulated(cell_a), emulated(cell_b));
     found
+}
+
+/// The same of two levels of stores that were crashed.
+pub(crate) fn crash_differences(a: (&Study, &Crash, &CrashCase), b: (&Study, &Crash, &CrashCase)) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut compare = |condition, fact: &str, a: String, b: String| {
+        if a != b {
+            found.push(Difference { condition, fact: fact.to_owned(), a, b });
+        }
+    };
+    let ((study_a, crash_a, case_a), (study_b, crash_b, case_b)) = (a, b);
+    for ((fact, a), (_, b)) in ways(crash_a).into_iter().zip(ways(crash_b)) {
+        compare(Condition::Crashes, fact, a, b);
+    }
+    of_studies(study_a, study_b, &mut compare);
+    let level = |case: &CrashCase| case.level.map_or(NONE, Durability::name).to_owned();
+    compare(Condition::Durability, "", level(case_a), level(case_b));
+    // What was never opened says nothing of itself.
+    if case_a.product == case_b.product && !case_a.product.is_empty() {
+        of_products(
+            &case_a.product,
+            (&case_a.store_version, &case_a.store_config),
+            (&case_b.store_version, &case_b.store_config),
+            &mut compare,
+        );
+    }
+    found
+}
+
+/// How crashes were made, in the words of the options.
+fn ways(crash: &Crash) -> [(&'static str, String); 4] {
+    let how = match crash.means {
+        CrashMeans::Kill => "kill",
+        CrashMeans::Freeze => "freeze",
+        CrashMeans::Command => "a command",
+    };
+    let nodes = match crash.nodes {
+        StruckNodes::One => "1",
+        StruckNodes::Majority => "majority",
+        StruckNodes::All => "all",
+    };
+    let during = match crash.during {
+        CrashMoment::Write => "write",
+        CrashMoment::Checkpoint => "checkpoint",
+        CrashMoment::Compaction => "compaction",
+        CrashMoment::Recovery => "recovery",
+    };
+    [
+        ("--how", how.into()),
+        ("--nodes", nodes.into()),
+        ("--during", during.into()),
+        ("--clients", crash.clients.to_string()),
+    ]
+}
+
+/// Machines and versions of kvtrial.
+fn of_studies(a: &Study, b: &Study, compare: &mut dyn FnMut(Condition, &str, String, String)) {
+    for ((fact, a), (_, b)) in host(&a.host).into_iter().zip(host(&b.host)) {
+        compare(Condition::Host, fact, a, b);
+    }
+    // Studies of earlier versions do not say it.
+    if let (Some(a), Some(b)) = (&a.host.idle, &b.host.idle) {
+        compare(Condition::Host, "idle", a.clone(), b.clone());
+    }
+    compare(Condition::Kvtrial, "", a.kvtrial.clone(), b.kvtrial.clone());
+}
+
+/// Versions and configurations of one product.
+fn of_products(
+    product: &str,
+    a: (&str, &BTreeMap<String, String>),
+    b: (&str, &BTreeMap<String, String>),
+    compare: &mut dyn FnMut(Condition, &str, String, String),
+) {
+    compare(Condition::StoreVersion, product, a.0.to_owned(), b.0.to_owned());
+    for (fact, a, b) in joined(a.1, b.1) {
+        compare(Condition::StoreConfig, fact, a.cloned().unwrap_or(NONE.into()), b.cloned().unwrap_or(NONE.into()));
+    }
 }
 
 /// A fact that is not there.

@@ -2,7 +2,7 @@
 //!
 //! Here lives everything that follows from the numbers of a study and from nothing else: a cell's summary, the ranking of cells
 //! that may be ranked, their cost over the baselines. A finding is a value with named fields; how it is drawn, printed or written
-//! is the affair of `words`, `report` and `page`. What never lives here: I/O, a clock, layout of text, knowledge of a particular store or job.
+//! is the affair of `words`, `terminal` and `report`. What never lives here: I/O, a clock, layout of text, knowledge of a particular store or job.
 //!
 //! | question | function |
 //! |---|---|
@@ -18,6 +18,7 @@
 //! | what does a store's growth come to? | [`growth_facts`] |
 //! | which cells of two studies belong together, and in what else do they differ? | [`same_cells`], [`within`], [`differences`] |
 //! | how many times better is one cell than another, and is that chance? | [`compare`] |
+//! | which promise was kept before and is broken now? | [`match_crashes`], [`compare_crashes`] |
 //! | is a condition of `--fail-if` broken? | [`Gate`] |
 //! | what is a figure called, in which unit, and which way is better? | [`Metric`] |
 
@@ -25,6 +26,7 @@ mod budget;
 mod comparison;
 mod conditions;
 mod cost;
+mod crashes;
 mod faults;
 mod gate;
 mod growth;
@@ -43,12 +45,16 @@ pub use comparison::{
 };
 pub use conditions::{Condition, Difference, Weight, differences};
 pub use cost::{baseline, cost, spread};
-pub use faults::{TOGETHER_S, fault_figures};
+pub use crashes::{
+    ComparedCrashes, CrashComparison, CrashPair, CrashSide, CrashTest, MatchedCrashes, PromiseShift, compare_crashes,
+    match_crashes, select_crashes,
+};
+pub use faults::{LOOK_S, TOGETHER_S, fault_figures};
 pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Ruling, Threshold, judge, judge_cells};
 pub use growth::growth_facts;
-pub use metric::{Better, Metric, Unit, records_per_operation};
+pub use metric::{Better, Metric, Unit, quantity, records_per_operation};
 pub use pairing::{Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
-pub use ranking::{Group, Part, Precision, Rank, RankedCell, common_parameters, groups, parts, ranking};
+pub use ranking::{Group, Part, Precision, Rank, RankedCell, Replication, common_parameters, groups, parts, ranking};
 pub use separation::{Shown, separate};
 pub use stalls::stalls;
 pub use summary::{median_trial, settle_unrun, summarise};

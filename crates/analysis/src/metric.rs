@@ -230,7 +230,7 @@ impl fmt::Display for Metric {
 }
 
 /// The median of these figures with its interval; `None` without figures.
-pub(crate) fn quantity(figures: &[f64]) -> Option<Quantity> {
+pub fn quantity(figures: &[f64]) -> Option<Quantity> {
     let estimate = stats::median_interval(figures, LEVEL)?;
     Some(Quantity {
         value: estimate.value,

@@ -3,7 +3,7 @@
 use crate::separation::{Shown, separate};
 use crate::{Better, Metric};
 use std::collections::{HashMap, HashSet};
-use study::{Cell, Durability, Study};
+use study::{Cell, Class, Durability, Study};
 
 /// Cells that had the same parameters.
 #[derive(Clone, Debug)]
@@ -14,13 +14,33 @@ pub struct Part<'a> {
     pub cells: Vec<&'a Cell>,
 }
 
+/// Whether a distributed store has each pair on several servers: one that has survives what another cannot, and pays for it with every
+/// write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Replication {
+    /// It has not: what is on a server that dies is gone with it.
+    None,
+    /// It has.
+    Several,
+}
+
+impl Replication {
+    /// Of a distributed store that kvtrial started.
+    pub fn of(cell: &Cell) -> Option<Replication> {
+        let copies = cell.copies.filter(|_| cell.class == Class::Distributed)?;
+        Some(if copies > 1 { Replication::Several } else { Replication::None })
+    }
+}
+
 /// Cells of one part that share a ranking: one class, one durability level, one precision, one measure.
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
-    /// `baseline`, `library`, `embedded`, `network` or `distributed`.
-    pub class: &'a str,
+    /// Their class; `None` where all were asked to be ranked together.
+    pub class: Option<Class>,
     /// The level all of them keep; `None` for baselines.
     pub durability: Option<Durability>,
+    /// Whether they replicate, where they are distributed and it is known.
+    pub replication: Option<Replication>,
     /// Whether they answer exactly: an estimate never competes with a count.
     pub precision: Precision,
     /// What they are ranked by.
@@ -154,7 +174,8 @@ pub(crate) enum Kinds {
 
 /// Cells that share a ranking, best first, not yet given places.
 pub(crate) struct Listed<'a> {
-    class: &'a str,
+    class: Option<Class>,
+    replication: Option<Replication>,
     durability: Option<Durability>,
     precision: Precision,
     metric: Metric,
@@ -167,22 +188,22 @@ pub(crate) struct Listed<'a> {
 pub(crate) fn listed<'a>(cells: &[&'a Cell], kinds: Kinds) -> Vec<Listed<'a>> {
     let key = |cell: &'a Cell| {
         let class = match kinds {
-            Kinds::Together => "all",
-            Kinds::Apart if cell.baseline => "baseline",
-            Kinds::Apart => cell.class.as_str(),
+            Kinds::Together => None,
+            Kinds::Apart if cell.baseline => Some(Class::Baseline),
+            Kinds::Apart => Some(cell.class),
         };
-        let order = ["baseline", "library", "embedded", "network", "distributed"].iter().position(|it| *it == class);
         // What is in this process's memory is gone with it, and promises nothing else.
-        let in_memory = ["baseline", "library"].contains(&class);
+        let in_memory = matches!(class, Some(Class::Baseline | Class::Library));
         let durability = cell.durability.filter(|_| kinds == Kinds::Apart && !in_memory);
-        (order.unwrap_or(usize::MAX), class, durability, Precision::of(cell), Metric::ranking(cell))
+        let replication = Replication::of(cell).filter(|_| kinds == Kinds::Apart);
+        (class, replication, durability, Precision::of(cell), Metric::ranking(cell))
     };
     let mut keys: Vec<_> = cells.iter().map(|cell| key(cell)).collect();
     keys.sort_unstable();
     keys.dedup();
     keys.into_iter()
         .map(|group| {
-            let (_, class, durability, precision, metric) = group;
+            let (class, replication, durability, precision, metric) = group;
             let believed = |cell: &&Cell| cell.verdict.is_ranked() && metric.of_cell(cell).is_some();
             let (mut ranked, rest): (Vec<&Cell>, Vec<&Cell>) =
                 cells.iter().copied().filter(|cell| key(cell) == group).partition(believed);
@@ -193,14 +214,14 @@ pub(crate) fn listed<'a>(cells: &[&'a Cell], kinds: Kinds) -> Vec<Listed<'a>> {
                 (Some(figure), Better::Higher) => -figure.value,
             };
             ranked.sort_by(|a, b| badness(a).total_cmp(&badness(b)));
-            Listed { class, durability, precision, metric, ranked, rest }
+            Listed { class, replication, durability, precision, metric, ranked, rest }
         })
         .collect()
 }
 
 impl<'a> Listed<'a> {
     fn is_baseline(&self) -> bool {
-        self.class == "baseline"
+        self.class == Some(Class::Baseline)
     }
 
     /// Every two cells that are ranked against each other, the better one first.
@@ -223,8 +244,8 @@ impl<'a> Listed<'a> {
         let unranked = self.rest.iter().map(|cell| RankedCell { cell, rank: Rank::Unranked });
         let cells =
             self.ranked.iter().zip(ranks).map(|(cell, rank)| RankedCell { cell, rank }).chain(unranked).collect();
-        let Listed { class, durability, precision, metric, .. } = self;
-        Group { class, durability, precision, metric, cells, within_ties }
+        let Listed { class, replication, durability, precision, metric, .. } = self;
+        Group { class, replication, durability, precision, metric, cells, within_ties }
     }
 
     fn ranks(&self, order: &Order) -> Vec<Rank> {

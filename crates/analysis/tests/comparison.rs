@@ -108,6 +108,8 @@ fn other_input_parameters_machine_or_instrument_forbid_a_comparison() {
     assert_eq!(changed(&|b| drop(b.input.insert("digest".into(), "other".into()))), Condition::Input);
     assert_eq!(changed(&|b| drop(b.cells[0].params.insert("clients".into(), "16".into()))), Condition::Params);
     assert_eq!(changed(&|b| b.host.cpu = "another".into()), Condition::Host);
+    let killed = || study::FaultFigures { planned: "at 5s kill 2".into(), ..study::FaultFigures::default() };
+    assert_eq!(changed(&|b| b.cells[0].faults = vec![killed()]), Condition::Faults);
     assert_eq!(changed(&|b| b.kvtrial = "0.2.0".into()), Condition::Kvtrial);
     assert_eq!(changed(&|b| b.cells[0].job = "ycsb".into()), Condition::Job);
 }

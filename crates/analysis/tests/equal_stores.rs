@@ -37,7 +37,7 @@ fn study(state: &mut u64, machine: Machine, parts: usize, stores: usize, trials:
         .map(|at| Cell {
             job: "fans".into(),
             store: format!("store{}", at % stores),
-            class: "embedded".into(),
+            class: study::Class::Embedded,
             durability: Some(Durability::Os),
             params: [("clients".to_owned(), (at / stores).to_string())].into(),
             ..Cell::default()

@@ -7,7 +7,8 @@ use analysis::{
     summarise, within,
 };
 use study::{
-    BudgetLayer, Cell, Durability, Latencies, LatencySummary, Measure, Reason, ReasonKind, Study, TrialRecord, Verdict,
+    BudgetLayer, Cell, Class, Durability, Latencies, LatencySummary, Measure, Reason, ReasonKind, Study, TrialRecord,
+    Verdict,
 };
 
 /// A cell whose trials took these times and completed this many operations.
@@ -26,7 +27,7 @@ fn cell(store: &str, trials: &[(f64, u64)]) -> Cell {
     let mut cell = Cell {
         job: "ycsb".into(),
         store: store.into(),
-        class: "network".into(),
+        class: Class::Network,
         durability: Some(Durability::None),
         trials: trials.iter().enumerate().map(trial).collect(),
         ..Cell::default()
@@ -154,7 +155,7 @@ fn void_cells_and_other_promises_are_not_ranked_with_the_rest() {
     void.verdict = Verdict::of([Reason { kind: ReasonKind::LostUpdates, count: 1, example: "k".into() }]);
     let mut durable = cell("durable", &[(9.0, 10), (9.1, 10), (9.2, 10)]);
     durable.durability = Some(Durability::Commit);
-    let library = Cell { class: "embedded".into(), ..cell("library", &[(0.2, 10), (0.2, 10), (0.2, 10)]) };
+    let library = Cell { class: Class::Embedded.into(), ..cell("library", &[(0.2, 10), (0.2, 10), (0.2, 10)]) };
     let plain = cell("plain", &[(1.0, 10), (1.0, 10), (1.0, 10)]);
     assert_eq!(
         places(&[void, durable, library, plain]),
@@ -164,7 +165,7 @@ fn void_cells_and_other_promises_are_not_ranked_with_the_rest() {
 
 #[test]
 fn a_void_baseline_is_no_baseline() {
-    let mut null = Cell { baseline: true, class: "baseline".into(), ..cell("null", &[(0.1, 10), (0.1, 10)]) };
+    let mut null = Cell { baseline: true, class: Class::Baseline.into(), ..cell("null", &[(0.1, 10), (0.1, 10)]) };
     assert_eq!(baseline(&[&null], BudgetLayer::Generator).map(|cell| cell.store.as_str()), Some("null"));
     null.verdict = Verdict::of([Reason { kind: ReasonKind::WrongAnswer, count: 1, example: String::new() }]);
     assert!(baseline(&[&null], BudgetLayer::Generator).is_none());
@@ -182,4 +183,16 @@ fn cells_are_parted_by_the_parameters_that_vary() {
     let found: Vec<(String, usize)> = parts(&study).iter().map(|part| (part.label.clone(), part.cells.len())).collect();
     assert_eq!(found, [("clients=1".to_owned(), 2), ("clients=16".to_owned(), 2)]);
     assert_eq!(analysis::common_parameters(&study), ["value=100"]);
+}
+
+#[test]
+fn distributed_stores_that_replicate_and_those_that_do_not_are_ranked_apart() {
+    let distributed = |store, times, copies| Cell { class: Class::Distributed, copies, ..cell(store, times) };
+    let (fast, slow) = (&[(1.0, 100), (1.1, 100), (1.2, 100)], &[(3.0, 100), (3.1, 100), (3.2, 100)]);
+    let cells = [distributed("etcd", slow, Some(3)), distributed("redis-cluster", fast, Some(1))];
+    assert_eq!(places(&cells), [("redis-cluster", Rank::Alone), ("etcd", Rank::Alone)]);
+    let cells = [distributed("etcd", slow, Some(3)), distributed("redis-cluster,replicas=1", fast, Some(2))];
+    assert_eq!(places(&cells), [("redis-cluster,replicas=1", Rank::At(1)), ("etcd", Rank::At(2))]);
+    let earlier = [distributed("etcd", slow, None), distributed("redis-cluster", fast, None)];
+    assert_eq!(places(&earlier), [("redis-cluster", Rank::At(1)), ("etcd", Rank::At(2))]);
 }

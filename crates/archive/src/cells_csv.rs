@@ -61,7 +61,7 @@ const COLUMNS: &[Column] = &[
         let params: Vec<String> = cell.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
         params.join(" ")
     }),
-    Column::text("class", |cell| cell.class.clone()),
+    Column::text("class", |cell| cell.class.to_string()),
     Column::text("baseline", |cell| cell.baseline.to_string()),
     Column::text("durability", |cell| cell.durability.map(|level| level.to_string()).unwrap_or_default()),
     Column::text("product", |cell| cell.product.clone()),

@@ -60,6 +60,6 @@ fn compare_cells(there: &Study, here: &Study, found: &mut Vec<String>) {
         found.push(format!("{cell} belongs to this command but not to that study"));
     }
     if found.is_empty() && theirs != ours {
-        found.push("the cells come in another order".into());
+        found.push("the cells are in another order".into());
     }
 }

@@ -37,7 +37,7 @@ pub enum DirectoryError {
     },
     /// The study in the directory has another plan.
     #[error(
-        "the study in {} was begun with another plan: {}. Repeat that command (it is in study.json), or \
+        "the study in {} was started with another plan: {}. Repeat that command (it is in study.json), or \
          start a new study in another directory with --out",
         path.display(), differences.join("; ")
     )]
@@ -75,7 +75,7 @@ pub enum DirectoryError {
     },
     /// Journal and document belong to different studies.
     #[error(
-        "{} holds two studies: trials.jsonl is of the one begun {journal}, study.json of the one begun {document}. Nothing was \
+        "{} holds two studies: trials.jsonl belongs to the one begun {journal}, study.json to the one begun {document}. Nothing was \
          changed. Move one of the two files to a directory of its own",
         path.display()
     )]

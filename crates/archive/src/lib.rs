@@ -7,7 +7,7 @@
 //!   [`write_json`] write JSON that is safe to show on a terminal.
 //!
 //! What never lives here: running or measuring anything, what follows from a study's numbers (crate `analysis`), sentences about them
-//! (crate `words`), tables for a terminal (crate `report`), pages (crate `page`).
+//! (crate `words`), tables for a terminal (crate `terminal`), pages (crate `report`).
 
 mod cells_csv;
 mod difference;

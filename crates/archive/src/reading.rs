@@ -91,6 +91,8 @@ fn read_document(path: &Path, keep: Keep) -> Result<Study, DirectoryError> {
         Ok(study) if study.schema > SCHEMA => Err(newer(study.schema)),
         Ok(mut study) => {
             study.cells.iter_mut().for_each(analysis::settle_unrun);
+            // What an earlier build wrote is written again by this one under today's names.
+            study.schema = SCHEMA;
             Ok(study)
         }
         Err(error) if error.is_io() => Err(DirectoryError::Read { path: path.to_owned(), source: error.into() }),

@@ -44,7 +44,7 @@ pub fn write_trials_csv(study: &Study, out: &mut impl Write) -> io::Result<()> {
 fn of_cell(cell: &Cell) -> String {
     let params: Vec<String> = cell.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let durability = cell.durability.map(|level| level.to_string()).unwrap_or_default();
-    [&cell.job, &cell.store, &params.join(" "), &cell.class, &durability].map(|text| field(text)).join(",")
+    [&cell.job, &cell.store, &params.join(" "), cell.class.name(), &durability].map(field).join(",")
 }
 
 fn counts(trial: &TrialRecord) -> [(&'static str, u64); 9] {

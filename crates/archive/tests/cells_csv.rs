@@ -64,7 +64,7 @@ fn what_is_not_known_is_empty_and_never_nought() {
 
 #[test]
 fn one_trial_has_a_value_but_no_ends() {
-    let study = studies::study(vec![Sample::new("ram", "baseline", &[2.5], 100).cell()]);
+    let study = studies::study(vec![Sample::new("ram", study::Class::Baseline, &[2.5], 100).cell()]);
     let rows = rows(&study);
     assert_eq!((&*rows[0]["makespan_s"], &*rows[0]["makespan_s_low"], &*rows[0]["trials"]), ("2.5", "", "1"));
 }

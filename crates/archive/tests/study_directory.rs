@@ -295,7 +295,7 @@ fn a_newer_schema_is_refused_and_an_older_build_asks_for_an_update() {
     record(&mut directory, &trials[..1]);
     drop(directory);
     let journal = place.path().join("trials.jsonl");
-    let newer = fs::read_to_string(&journal).unwrap().replacen("\"schema\":1", "\"schema\":99", 1);
+    let newer = fs::read_to_string(&journal).unwrap().replacen("\"schema\":2", "\"schema\":99", 1);
     fs::write(&journal, newer).unwrap();
     assert!(message(read_study(place.path())).contains("schema 99"));
 }

@@ -66,7 +66,7 @@ impl Barrier {
         self.changed.notify_all();
     }
 
-    /// What those hear who waited in vain.
+    /// What clients hear that waited for nothing.
     pub fn broken() -> Stop {
         Stop::keyless(ReasonKind::Deadline, "another client of this case did not get as far")
     }

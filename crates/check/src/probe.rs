@@ -41,7 +41,7 @@ impl<'a> Probe<'a> {
         let reply = self.send(std::slice::from_ref(operation))?.pop().unwrap_or(OwnedReply::Missing);
         match &reply {
             OwnedReply::Failed(OwnedFailure::Refused(_)) => {}
-            OwnedReply::Failed(_) => return Err(Offence::failed(key_of(operation), &reply.as_reply()).into()),
+            OwnedReply::Failed(_) => return Err(Offence::failed(first_key(operation), &reply.as_reply()).into()),
             _ => {}
         }
         Ok(reply)
@@ -51,7 +51,7 @@ impl<'a> Probe<'a> {
     pub fn ask(&mut self, operation: &Operation<'_>) -> Result<OwnedReply, Stop> {
         let reply = self.attempt(operation)?;
         match reply {
-            OwnedReply::Failed(_) => Err(Offence::failed(key_of(operation), &reply.as_reply()).into()),
+            OwnedReply::Failed(_) => Err(Offence::failed(first_key(operation), &reply.as_reply()).into()),
             reply => Ok(reply),
         }
     }
@@ -161,7 +161,7 @@ impl<'a> Probe<'a> {
         self.subject.operations.fetch_add(operations.len() as u64, Ordering::Relaxed);
         let replies = self.client.pipelined(operations);
         replies.map_err(|error| match operations.first() {
-            Some(operation) => Stop::wrong(ReasonKind::ConnectionLost, key_of(operation), error.to_string()),
+            Some(operation) => Stop::wrong(ReasonKind::ConnectionLost, first_key(operation), error.to_string()),
             None => Stop::keyless(ReasonKind::ConnectionLost, error.to_string()),
         })
     }
@@ -182,7 +182,7 @@ impl<'a> Probe<'a> {
     }
 
     fn judge(&self, operation: &Operation<'_>, must: Must<'_>, reply: &OwnedReply) -> Result<(), Stop> {
-        let key = key_of(operation);
+        let key = first_key(operation);
         let ledger = &self.subject.ledger;
         match (must, reply) {
             (Must::BeDone | Must::Grow(_), OwnedReply::Done) | (Must::Miss, OwnedReply::Missing) => Ok(()),
@@ -230,22 +230,8 @@ pub enum Swap {
 }
 
 /// The key an operation is named by.
-pub fn key_of<'a>(operation: &Operation<'a>) -> &'a [u8] {
-    match operation {
-        Operation::Get { key }
-        | Operation::GetVersioned { key }
-        | Operation::Put { key, .. }
-        | Operation::Delete { key }
-        | Operation::Append { key, .. }
-        | Operation::Increment { key, .. }
-        | Operation::GetCounter { key }
-        | Operation::IncrementField { key, .. }
-        | Operation::GetFields { key }
-        | Operation::CompareAndSet { key, .. }
-        | Operation::Scan { start: key, .. } => key,
-        Operation::GetMany { keys } => keys.first().copied().unwrap_or_default(),
-        Operation::PutMany { pairs } => pairs.first().map(|(key, _)| *key).unwrap_or_default(),
-    }
+fn first_key<'a>(operation: &Operation<'a>) -> &'a [u8] {
+    operation.keys().next().unwrap_or_default()
 }
 
 fn missed(key: &[u8], expected: &[u8]) -> Stop {

@@ -29,7 +29,7 @@ fn assert_correct(name: &str) {
 #[test]
 fn every_embedded_store_of_this_build_is_correct() {
     let is_wanted = |info: &&StoreInfo| {
-        let keeps = info.declared(&Spec::private(info.name)).keeps == Keeps::Everything;
+        let keeps = layers::declared(info, &Spec::private(info.name)).keeps == Keeps::Everything;
         matches!(info.opener, Opener::Embedded(_)) && !matches!(info.probe(), Availability::NotBuilt(_)) && keeps
     };
     let names: Vec<&str> = stores::all().filter(is_wanted).map(|info| info.name).collect();

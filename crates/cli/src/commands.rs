@@ -4,28 +4,30 @@ mod check;
 mod clear;
 mod compare;
 mod completions;
+mod crash;
 mod echo;
 mod fetch_store;
 mod find_rate;
+mod fork_server;
 mod jobs;
 mod man;
 mod new;
 mod notebook;
-mod nursery;
-mod page;
 mod plan;
 mod preset;
 mod query;
 mod report;
+mod report_files;
 mod run;
 pub mod selftest;
+mod shown;
 mod stores;
 mod target;
 mod tune;
 
 use crate::args::{Arguments, Command};
 use crate::failure::{self, CommandFailure};
-use crate::terminal::{self, note};
+use crate::output::{self, note};
 use std::process::ExitCode;
 
 /// How to end at once, with this exit status: when the user interrupts a second time, or nothing can be stopped in order.
@@ -36,12 +38,12 @@ pub fn carry_out(arguments: Arguments, leave: Leave) -> ExitCode {
     match arguments.command {
         // What is left to other processes of kvtrial begins without threads and handlers of signals.
         Command::EchoServer(arguments) => echo::serve(&arguments), // ends by a signal, like any server
-        Command::Nursery => {
-            runner::serve_nursery(); // ends with kvtrial
+        Command::ForkServer => {
+            runner::serve_fork_server(); // ends with kvtrial
             ExitCode::SUCCESS
         }
         command => {
-            terminal::choose(arguments.color);
+            output::choose(arguments.color);
             said(prepare(leave).and_then(|()| user_command(command)))
         }
     }
@@ -50,7 +52,7 @@ pub fn carry_out(arguments: Arguments, leave: Leave) -> ExitCode {
 /// What every command a user gives needs first.
 fn prepare(leave: Leave) -> Result<(), CommandFailure> {
     ::stores::echo_served_by(echo::command_line());
-    ::report::fit_terminal();
+    ::terminal::fit_terminal();
     host::interrupt::install(move || leave(failure::INTERRUPTED))
         .map_err(|error| CommandFailure::usage(format!("signals cannot be handled: {error}")))?;
     host::raise_open_files();
@@ -66,6 +68,7 @@ fn user_command(command: Command) -> Result<u8, CommandFailure> {
         Command::Query(arguments) => query::query(&arguments),
         Command::Clear(arguments) => clear::clear(&arguments),
         Command::Check(arguments) => check::check(&arguments),
+        Command::Crash(arguments) => crash::crash(&arguments),
         Command::Selftest(arguments) => selftest::selftest(&arguments),
         Command::Stores(arguments) => stores::stores(&arguments),
         Command::FetchStore(arguments) => fetch_store::fetch_store(&arguments),
@@ -73,7 +76,7 @@ fn user_command(command: Command) -> Result<u8, CommandFailure> {
         Command::New(arguments) => new::new(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Man(arguments) => man::man(&arguments),
-        Command::EchoServer(_) | Command::Nursery => Ok(failure::GOOD), // no user's
+        Command::EchoServer(_) | Command::ForkServer => Ok(failure::GOOD), // no user's
     };
     // Private servers and directories are gone with their owners by now; what a forgotten one would leave is removed here.
     host::end_all();

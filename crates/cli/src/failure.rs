@@ -8,7 +8,7 @@ pub const GOOD: u8 = 0;
 pub const VOID: u8 = 1;
 /// Bad usage or input.
 pub const USAGE: u8 = 2;
-/// A condition of `--fail-if` is broken.
+/// A condition of `--fail-if` is broken, or a promise of durability that was kept before.
 pub const REGRESSION: u8 = 3;
 /// Host or client could not be trusted (`--strict`).
 pub const UNTRUSTED: u8 = 4;
@@ -20,7 +20,7 @@ pub const MEANINGS: [(u8, &str); 6] = [
     (GOOD, "all cells valid or degraded"),
     (VOID, "some cell void or not run, or some check failed"),
     (USAGE, "bad usage or input"),
-    (REGRESSION, "a --fail-if is broken"),
+    (REGRESSION, "a --fail-if is broken, or a promise of durability that was kept before"),
     (UNTRUSTED, "some cell degraded or self-test failed, with --strict"),
     (INTERRUPTED, "interrupted"),
 ];

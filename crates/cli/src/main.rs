@@ -9,7 +9,7 @@
 mod args;
 mod commands;
 mod failure;
-mod terminal;
+mod output;
 mod words;
 
 use args::Arguments;

@@ -5,6 +5,8 @@
 //! 77 cells run with every test, 213 more with `--ignored` (`./test --full`).
 //! `KVTRIAL_CELLS="frozen: redis"` in the environment tries only cells whose name, such as `server frozen: redis-unix, fans`, holds these
 //! words.
+//!
+//! How soon is a part of what is tried, so this is a program of its own.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -92,7 +94,7 @@ const MATRIX: &[Row] = &[
         full: &[(&["sqlite", "redb", "fjall", "kyotocabinet", "rocksdb"], YCSB)],
     },
     Row {
-        fault: "nursery killed",
+        fault: "fork server killed",
         one: rows::nursery_killed,
         always: &[(&["ram", "redis-unix"], YCSB)],
         full: &[(&["lmdb", "memcached", "postgres-unix"], YCSB)],
@@ -395,7 +397,7 @@ fn a_worker_that_is_killed_voids_its_cell_by_name_everywhere() {
 
 #[test]
 fn the_trial_after_a_nursery_that_was_killed_has_another() {
-    always(&["nursery killed"]);
+    always(&["fork server killed"]);
 }
 
 #[test]
@@ -406,7 +408,7 @@ fn a_kvtrial_that_is_killed_leaves_nothing_and_its_study_goes_on() {
 #[test]
 #[ignore = "all stores: minutes"]
 fn processes_of_kvtrial_that_are_killed_leave_nothing_and_the_study_goes_on_everywhere() {
-    full(&["kvtrial killed", "nursery killed", "guard killed"]);
+    full(&["kvtrial killed", "fork server killed", "guard killed"]);
 }
 
 #[test]

@@ -181,7 +181,7 @@ impl<'env> Crew<'_, 'env> {
     }
 }
 
-/// A thread of a crew; it ends when nobody can send it tasks any more.
+/// A thread of a crew; it ends when no one can send it tasks any more.
 struct Member<'scope> {
     tasks: Sender<Task>,
     handle: ScopedJoinHandle<'scope, ()>,

@@ -1,8 +1,8 @@
 //! Which parts of the key space had no answers, and when: measured where nodes fail on purpose.
 //!
 //! A part is dark from the first operation on it that is not answered well until the next that is: from the time that one was sent, if all
-//! before were answered, else from the last good answer. So it does not depend on how many clients there are, nor on what they do meanwhile;
-//! a part nobody asks for is not dark.
+//! before were answered, else from the last good answer. So it does not depend on how many clients there are, nor on what they do meanwhile,
+//! nor on whose operation is answered first when it is over; a part that is not asked for is not dark.
 
 use measure::{Clock, Ticks};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,12 @@ struct Light {
     good: AtomicU64,
     /// Since when operations have failed without a good answer.
     failing: AtomicU64,
+    /// The latest time without a good answer that was long enough: from when ...
+    silent_from: AtomicU64,
+    /// ... until when, and 0 before the first.
+    silent_until: AtomicU64,
+    /// When the first operation was sent, of those answered so far, that waited in that time.
+    waited_from: AtomicU64,
 }
 
 /// A time without answers, by this process's clock.
@@ -60,7 +66,13 @@ pub struct Darkness {
 impl Lights {
     /// Parts with these shares of the keys.
     pub(crate) fn of(shares: Vec<f64>, clock: &Clock, now: Ticks) -> Lights {
-        let light = |_: &f64| Light { good: AtomicU64::new(now), failing: AtomicU64::new(NEVER) };
+        let light = |_: &f64| Light {
+            good: AtomicU64::new(now),
+            failing: AtomicU64::new(NEVER),
+            silent_from: AtomicU64::new(0),
+            silent_until: AtomicU64::new(0),
+            waited_from: AtomicU64::new(NEVER),
+        };
         Lights { parts: shares.iter().map(light).collect(), shares, shortest: clock.ticks(SHORTEST) }
     }
 
@@ -73,9 +85,30 @@ impl Lights {
         if light.failing.load(Ordering::Relaxed) != NEVER {
             from = from.min(light.failing.swap(NEVER, Ordering::Relaxed));
         }
-        let from = from.max(last);
-        if now.saturating_sub(from) >= self.shortest && gaps.len() < MOST {
-            gaps.push(Gap { part, from, until: now });
+        if now.saturating_sub(last) >= self.shortest {
+            let from = from.max(last);
+            light.silent_from.store(last, Ordering::Relaxed);
+            light.waited_from.store(from, Ordering::Relaxed);
+            light.silent_until.store(now, Ordering::Release);
+            self.note(Gap { part, from, until: now }, gaps);
+        } else if sent < light.silent_until.load(Ordering::Acquire) {
+            self.waited(part, light, sent, gaps);
+        }
+    }
+
+    /// An operation was answered that others overtook when a time without answers ended: it may have waited longer than they.
+    #[cold]
+    fn waited(&self, part: u16, light: &Light, sent: Ticks, gaps: &mut Vec<Gap>) {
+        let until = light.silent_until.load(Ordering::Acquire);
+        let from = sent.max(light.silent_from.load(Ordering::Relaxed));
+        if from < light.waited_from.fetch_min(from, Ordering::Relaxed) {
+            self.note(Gap { part, from, until }, gaps);
+        }
+    }
+
+    fn note(&self, gap: Gap, gaps: &mut Vec<Gap>) {
+        if gap.until.saturating_sub(gap.from) >= self.shortest && gaps.len() < MOST {
+            gaps.push(gap);
         }
     }
 
@@ -94,6 +127,9 @@ impl Lights {
                 gaps.push(Gap { part: part as u16, from, until: stop });
             }
         }
+        // Of one time that several operations waited in the first of them counts.
+        gaps.sort_unstable_by_key(|gap| (gap.part, gap.until, gap.from));
+        gaps.dedup_by_key(|gap| (gap.part, gap.until));
         gaps.sort_unstable_by_key(|gap| (gap.from, gap.part));
         let after = |at: Ticks| clock.ns(at.saturating_sub(begin));
         let darkness = |gap: Gap| Darkness {
@@ -124,10 +160,15 @@ mod tests {
         lights.failed(0, ms(300));
         lights.good(0, ms(600), ms(601), &mut gaps[0]);
         lights.good(0, ms(102), ms(602), &mut gaps[1]);
-        // The second: one operation takes long while others are answered, then one takes long alone, and nothing comes after 2000.
-        lights.good(1, ms(10), ms(400), &mut gaps[1]);
-        lights.good(1, ms(5), ms(405), &mut gaps[0]);
+        // The second: of three that wait together the last two are answered first, by two threads; then one takes long alone, then one while
+        // another is answered; and nothing comes after 2000.
+        lights.good(1, ms(300), ms(400), &mut gaps[1]);
+        lights.good(1, ms(30), ms(404), &mut gaps[1]);
+        lights.good(1, ms(10), ms(405), &mut gaps[0]);
+        lights.good(1, ms(20), ms(406), &mut gaps[0]);
         lights.good(1, ms(1000), ms(1500), &mut gaps[1]);
+        lights.good(1, ms(1510), ms(1520), &mut gaps[1]);
+        lights.good(1, ms(1505), ms(1590), &mut gaps[1]);
         lights.failed(1, ms(2000));
         let all = gaps.concat();
         let seen = lights.seen(all, &clock, 0, ms(2500));
@@ -136,7 +177,7 @@ mod tests {
         let close = |(part, from, until): (u16, u64, u64), expected: (u16, u64, u64)| {
             part == expected.0 && from.abs_diff(expected.1) <= 1 && until.abs_diff(expected.2) <= 1
         };
-        let expected = [(1, 10, 400), (0, 101, 601), (1, 1000, 1500), (1, 2000, 2500)];
+        let expected = [(1, 10, 400), (0, 101, 601), (1, 1000, 1500), (1, 1520, 1590), (1, 2000, 2500)];
         assert_eq!(times.len(), expected.len(), "{times:?}");
         assert!(times.iter().zip(expected).all(|(seen, expected)| close(*seen, expected)), "{times:?}");
         assert_eq!((seen[0].share, seen[1].share), (0.75, 0.25));

@@ -1,4 +1,4 @@
-//! The starting line: the clock is switched on when every thread is ready, and on nobody when one cannot run.
+//! The starting line: the clock starts when every thread is ready, and not at all if one cannot run.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -10,9 +10,9 @@ use study::{Spec, Target};
 /// Names the option and what is possible.
 pub fn check(info: &'static StoreInfo, spec: &Spec) -> Result<(), StoreError> {
     info.built()?;
-    info.check_options(spec)?;
+    layers::check(info, spec)?;
     if spec.target != Target::Private {
         return Ok(());
     }
-    info.on_paper(spec, is_root()).map_or(Ok(()), |planned| planned.map(drop))
+    layers::on_paper(info, spec, is_root()).map_or(Ok(()), |planned| planned.map(drop))
 }

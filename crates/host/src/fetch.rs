@@ -41,7 +41,7 @@ pub enum FetchError {
     #[error("neither XDG_CACHE_HOME nor HOME is set, so there is no cache directory to put it in")]
     NoCache,
     /// What transfers it is missing.
-    #[error("curl not found, which transfers the files; install it with: apt-get install curl ca-certificates")]
+    #[error("curl, which transfers the files, was not found; install it with: apt-get install curl ca-certificates")]
     NoCurl,
     /// The transfer failed.
     #[error(

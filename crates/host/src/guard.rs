@@ -13,7 +13,8 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// `$1` is the name of the mark; then lines are read: places, `+PID` of a process started, `-PID` of one that has been cleared away after.
+/// `$1` is the name of the mark; then lines are read: places, `=PLACE` for one that is kept, `+PID` of a process started, `-PID` of one that has
+/// been cleared away after.
 /// A killed process may leave System V memory.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM QUIT
@@ -26,6 +27,12 @@ while IFS= read -r line; do
         left=
         for process in $started; do [ "$process" = "${line#-}" ] || left="$left $process"; done
         started=$left
+        ;;
+    =*)
+        for place do
+            shift
+            [ "$place" = "${line#=}" ] || set -- "$@" "$place"
+        done
         ;;
     *) set -- "$@" "$line" ;;
     esac
@@ -61,6 +68,11 @@ pub fn watch(place: &Path) {
     if path.starts_with(b"/") && !path.contains(&b'\n') {
         tell(path);
     }
+}
+
+/// Tells the guard that a place stays when kvtrial ends.
+pub fn keep(place: &Path) {
+    tell(&[b"=", place.as_os_str().as_bytes()].concat());
 }
 
 /// Tells the guard of a process that was started in a place.

@@ -32,6 +32,9 @@ const STORE: &str = "store";
 /// Name of the directory for what processes print.
 const OUTPUT: &str = "output";
 
+/// Name of the file in a directory that is kept.
+const NOTE: &str = "how-to-open";
+
 /// Variables a server may need that are passed on as they are; all others are not.
 const PASSED_ON: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "JAVA_HOME", "TZ"];
 
@@ -58,8 +61,10 @@ impl Lease {
         let (id, root) = registry::add(make).map_err(|error| {
             let remedy = match error.kind() {
                 io::ErrorKind::Interrupted => "",
-                io::ErrorKind::StorageFull => "; make room there, or name a directory with more by --base or TMPDIR",
-                _ => "; name a directory that can be written to by --base or TMPDIR",
+                io::ErrorKind::StorageFull => {
+                    "; free some space there, or name another directory with --base or TMPDIR"
+                }
+                _ => "; name a directory that can be written to with --base or TMPDIR",
             };
             StoreError::open(
                 format!("private directory in {}", base.display()),
@@ -163,6 +168,19 @@ impl Lease {
     /// What could not be removed.
     pub fn end(&self) -> Result<(), StoreError> {
         registry::end(self.id).map_err(|source| StoreError::Io { path: self.root.clone(), source })
+    }
+}
+
+impl Lease {
+    /// Kills what runs in it and leaves the directory to the user, with a file in it that says how the store in it is opened.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep(&self, how_to_open: &str) -> Result<(), StoreError> {
+        let text = format!(
+            "Kept by `kvtrial crash --keep`. Remove the directory when you are done. To open the store:\n{how_to_open}\n"
+        );
+        registry::keep(self.id, NOTE, &text).map_err(|source| StoreError::Io { path: self.root.join(NOTE), source })
     }
 }
 

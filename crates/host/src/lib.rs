@@ -6,7 +6,7 @@
 //! * [`interrupt`] turns signals into a flag, and guarantees that nothing is left behind even when nobody looks at the flag.
 //! * [`facts`](fn@facts), [`NoiseMeter`], [`ProcessUse`]: the machine before, what disturbed it during, what kvtrial used itself.
 //! * [`fetch`]: getting the program of a store that no package of the system has, checked file by file.
-//! * [`worker`]: processes of kvtrial's own that carry out trials: a nursery, and the workers forked from it.
+//! * [`worker`]: processes of kvtrial's own that carry out trials: a fork server, and the workers forked from it.
 //!
 //! No orphan, ever. A server runs in the foreground in a session of its own and is killed by the kernel when kvtrial ends in
 //! whatever way; it is stopped and its directory removed when its [`OpenStore`] is dropped (also by a panic), when kvtrial is
@@ -28,6 +28,7 @@ mod guard;
 pub mod interrupt;
 mod lease;
 mod listener;
+mod location;
 mod log;
 mod node;
 mod nodes;
@@ -48,7 +49,6 @@ mod tree;
 mod usage;
 mod user;
 mod watch;
-mod whereabouts;
 mod words;
 pub mod worker;
 
@@ -57,14 +57,14 @@ pub use channel::{Received, Receiver, Sender};
 pub use check::check;
 pub use disk::{disk_bytes, fsync_us};
 pub use facts::facts;
+pub use location::{Location, Reached};
 pub use node::Fallen;
 pub use nodes::{NodeState, Nodes};
 pub use noise::NoiseMeter;
-pub use open::{OpenStore, Opening, Premises, default_base, open};
+pub use open::{Installation, KeptDirectory, OpenStore, Opening, default_base, open};
 pub use process::{Exit, raise_open_files};
 pub use registry::end_all;
 pub use room::{free_disk_bytes, free_memory_bytes};
 pub use usage::ProcessUse;
 pub use user::User;
 pub use watch::{Sighting, Watched};
-pub use whereabouts::{Reached, Whereabouts};

@@ -6,7 +6,7 @@ use crate::process::{Exit, Pid, exit_of, signal};
 use crate::tree::{self, Process};
 use crate::user::User;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 use study::ServerUse;
@@ -98,7 +98,7 @@ impl fmt::Display for Fallen {
 
 /// The processes of the node whose program this is.
 pub fn of(pid: Pid) -> Vec<Process> {
-    tree::descent(&tree::processes(), pid)
+    tree::descent(&tree::processes(), &[pid])
 }
 
 /// Stops all processes of a node where they are, and returns when they have stopped.
@@ -117,11 +117,27 @@ pub fn thaw(pid: Pid) {
 
 /// Kills all processes of a node, and returns when they have ended. Its program's id stays its own.
 pub fn kill(pid: Pid) {
+    kill_found(vec![pid], tree::descent);
+}
+
+/// Kills all processes of the nodes below a directory, also those whose parents have just died, and returns when they have ended: the moment
+/// before the first was killed.
+pub fn kill_below(directory: &Path, programs: &[Pid]) -> Instant {
+    kill_found(programs.to_vec(), |all, known| tree::members(all, known, directory))
+}
+
+fn kill_found(mut known: Vec<Pid>, find: impl Fn(&[Process], &[Pid]) -> Vec<Process>) -> Instant {
+    let mut begun = None;
     until(SIGNAL_TIMEOUT, || {
-        let living: Vec<Process> = of(pid).into_iter().filter(|process| process.state != b'Z').collect();
+        let mut living = find(&tree::processes(), &known);
+        living.retain(|process| process.state != b'Z');
+        begun.get_or_insert_with(Instant::now);
         living.iter().for_each(Process::kill);
+        // A process of PostgreSQL leads a session of its own: once its parent is dead, nothing says any more whose it is.
+        known.extend(living.iter().map(|process| process.pid));
         living.is_empty()
     });
+    begun.unwrap_or_else(Instant::now)
 }
 
 /// Asks nodes to end, and waits until they have, or for as long as a server may take.

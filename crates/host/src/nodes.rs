@@ -10,7 +10,8 @@ use crate::tree;
 use crate::watch::Watched;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use store::{Deployment, Endpoint, Joining, Members, Place, Role, StoreError};
+use std::time::Instant;
+use store::{CaughtUp, Deployment, Endpoint, Joining, Leaders, Members, Place, Role, StoreError};
 use study::{Secret, ServerUse};
 
 /// A running deployment. Dropping it stops its nodes and removes its directory.
@@ -22,6 +23,8 @@ pub struct Nodes {
     pub(crate) running: Mutex<Vec<Running>>,
     /// How one more joins them.
     pub(crate) joining: Option<Joining>,
+    pub(crate) caught_up: Option<CaughtUp>,
+    pub(crate) leaders: Option<Leaders>,
 }
 
 /// A node as it stands.
@@ -73,7 +76,7 @@ impl Nodes {
     /// CPU seconds of each node since it was first started, by name and in the order they were planned in.
     pub fn cpu_s_of_each(&self) -> Vec<(String, f64)> {
         let all = tree::processes();
-        let now = |it: &Running| it.life.pid().map_or(0.0, |pid| tree::cpu_s(&tree::descent(&all, pid)));
+        let now = |it: &Running| it.life.pid().map_or(0.0, |pid| tree::cpu_s(&tree::descent(&all, &[pid])));
         self.running().iter().map(|it| (it.node.name.clone(), it.spent.cpu_s + now(it))).collect()
     }
 
@@ -103,6 +106,17 @@ impl Nodes {
     /// It does not run.
     pub fn kill(&self, name: &str) -> Result<(), StoreError> {
         self.take_down(name, Farewell::Killed)
+    }
+
+    /// Kills all nodes that run, as one power cut would their machines: none has time to write anything. The moment before the first was
+    /// killed; [`restart`](Nodes::restart) starts them again.
+    pub fn kill_all(&self) -> Instant {
+        let mut running = self.running();
+        let lives: Vec<Pid> =
+            running.iter_mut().filter_map(|it| std::mem::replace(&mut it.life, Life::Down).pid()).collect();
+        let begun = node::kill_below(self.lease.store(), &lives);
+        lives.into_iter().for_each(|pid| self.lease.forget(pid));
+        begun
     }
 
     /// Freezes a node: it keeps its connections and answers nobody.
@@ -136,15 +150,48 @@ impl Nodes {
     /// # Errors
     /// It runs, or did not get ready.
     pub fn restart(&self, name: &str) -> Result<(), StoreError> {
-        {
-            let mut running = self.running();
-            let it = self.find(&mut running, name)?;
-            if it.life != Life::Down {
-                return Err(self.refusal(name, "runs"));
-            }
-            it.life = Life::Runs(self.spawn(it)?);
+        self.launch(name)?;
+        self.await_ready(name)
+    }
+
+    /// The same, without waiting for it.
+    ///
+    /// # Errors
+    /// It runs, or its program cannot be started.
+    pub fn launch(&self, name: &str) -> Result<(), StoreError> {
+        let mut running = self.running();
+        let it = self.find(&mut running, name)?;
+        if it.life != Life::Down {
+            return Err(self.refusal(name, "runs"));
         }
+        it.life = Life::Runs(self.spawn(it)?);
+        Ok(())
+    }
+
+    /// Waits until a node that was launched is ready.
+    ///
+    /// # Errors
+    /// It did not get ready.
+    pub fn await_ready(&self, name: &str) -> Result<(), StoreError> {
         self.await_node(name).map(drop).map_err(Failed::error)
+    }
+
+    /// Whether each node that runs has all that it is to have; `None`: these do not say it.
+    pub fn caught_up(&self) -> Option<Result<(), StoreError>> {
+        self.caught_up.map(|ask| ask(&self.builder.spec, &self.serving()))
+    }
+
+    /// The names of those that lead; `None`: none does, or they do not say it.
+    pub fn leaders(&self) -> Option<Result<Vec<String>, StoreError>> {
+        let ask = self.leaders?;
+        let serving = self.serving();
+        let named = |places: Vec<usize>| {
+            let running = self.running();
+            let is_one =
+                |it: &&Running| places.iter().any(|place| serving[*place].address == it.node.plan.endpoint.address);
+            running.iter().filter(is_one).map(|it| it.node.name.clone()).collect()
+        };
+        Some(ask(&self.builder.spec, &serving).map(named))
     }
 
     /// Adds nodes while the others run: they are planned, started and formed as the first ones were, with a forming that joins them
@@ -213,6 +260,16 @@ impl Nodes {
         self.running().first().map(|it| it.logs.quote()).unwrap_or_default()
     }
 
+    /// The commands that start them again in their directories, one per line, as a shell reads them.
+    pub fn start_commands(&self) -> String {
+        let running = self.running();
+        let lines = running.iter().map(|it| {
+            let user = it.user.and(it.node.plan.user).map_or_else(String::new, |name| format!("runuser -u {name} -- "));
+            format!("cd {} && {user}{}", it.directory.display(), it.node.plan.run)
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     /// Their directory and processes.
     pub(crate) fn lease(&self) -> &Lease {
         &self.lease
@@ -259,12 +316,12 @@ impl Nodes {
 
     /// Ends a node. That it ends is meant from the beginning: nobody takes it for fallen.
     fn take_down(&self, name: &str, farewell: Farewell) -> Result<(), StoreError> {
-        let (pid, stop_signal, life) = {
+        let (pid, directory, stop_signal, life) = {
             let mut running = self.running();
             let it = self.find(&mut running, name)?;
             let pid = it.life.pid().ok_or_else(|| self.refusal(name, "does not run"))?;
             let life = std::mem::replace(&mut it.life, Life::Down);
-            (pid, it.node.plan.stop_signal, life)
+            (pid, it.directory.clone(), it.node.plan.stop_signal, life)
         };
         let before = tree::usage(&node::of(pid));
         if farewell == Farewell::Asked {
@@ -273,7 +330,7 @@ impl Nodes {
             }
             node::ask_to_end(&[(pid, stop_signal)]);
         }
-        node::kill(pid);
+        node::kill_below(&directory, &[pid]);
         let cpu_s = tree::cpu_s(&node::of(pid)).max(before.cpu_s);
         let mut running = self.running();
         let it = self.find(&mut running, name)?;

@@ -3,17 +3,17 @@
 use crate::disk::allocated_bytes;
 use crate::lease::Lease;
 use crate::listener::listeners;
+use crate::location::{Asking, Location, Reached};
 use crate::node::Fallen;
 use crate::nodes::{NodeState, Nodes};
 use crate::process::{Exit, Pid};
 use crate::start::{Builder, start};
 use crate::tree;
-use crate::whereabouts::{Asking, Reached, Whereabouts};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::tls::{self, TLS};
-use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo, layers};
+use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo};
 use study::{NodeUse, ServerUse, Spec, Target};
 
 /// Where private directories are made unless told otherwise: `TMPDIR`, or `/tmp`.
@@ -60,26 +60,30 @@ impl Opening {
     /// # Errors
     /// See [`open`].
     pub fn open(&self, info: &'static StoreInfo, spec: &Spec) -> Result<OpenStore, StoreError> {
-        let (premises, connected) = self.prepare(info, spec)?;
+        let (installation, connected) = self.prepare(info, spec)?;
         let store = match connected {
             Some(store) => layers::apply(info, spec, store)?,
-            None => premises.whereabouts.open(info, spec)?,
+            None => installation.location.open(info, spec)?,
         };
-        Ok(OpenStore { _thaw: Thaw(premises.thaw.0.clone()), store, premises })
+        Ok(OpenStore { _thaw: Thaw(installation.thaw.0.clone()), store, installation })
     }
 
     /// Makes the place a store is to be opened at, without opening it: starts the private server, or makes the private directory.
     ///
     /// # Errors
     /// See [`open`].
-    pub fn premises(&self, info: &'static StoreInfo, spec: &Spec) -> Result<Premises, StoreError> {
-        self.prepare(info, spec).map(|(premises, _)| premises)
+    pub fn installation(&self, info: &'static StoreInfo, spec: &Spec) -> Result<Installation, StoreError> {
+        self.prepare(info, spec).map(|(installation, _)| installation)
     }
 
-    /// The premises, and the first connection to a server that was started.
-    fn prepare(&self, info: &'static StoreInfo, spec: &Spec) -> Result<(Premises, Option<Box<dyn Store>>), StoreError> {
+    /// The installation, and the first connection to a server that was started.
+    fn prepare(
+        &self,
+        info: &'static StoreInfo,
+        spec: &Spec,
+    ) -> Result<(Installation, Option<Box<dyn Store>>), StoreError> {
         info.built()?;
-        info.check_options(spec)?;
+        layers::check(info, spec)?;
         let unsupported = |problem: String| StoreError::Unsupported { store: info.name.into(), problem };
         let mut connected = None;
         let (reached, behind) = match (info.opener, &spec.target) {
@@ -117,9 +121,9 @@ impl Opening {
             }
         };
         let asking = if matches!(spec.target, Target::Server(_)) { self.asking } else { Asking::Unasked };
-        let whereabouts = Whereabouts { asking, ..behind.whereabouts(reached) };
+        let location = Location { asking, ..behind.location(reached) };
         let thaw = Thaw(behind.nodes().cloned());
-        Ok((Premises { thaw, spec: spec.clone(), whereabouts, behind }, connected))
+        Ok((Installation { thaw, spec: spec.clone(), location, behind }, connected))
     }
 }
 
@@ -143,14 +147,14 @@ impl Behind {
         }
     }
 
-    fn whereabouts(&self, reached: Reached) -> Whereabouts {
+    fn location(&self, reached: Reached) -> Location {
         let (directory, logs) = match self {
             Behind::Users | Behind::UsersHere(_) => (None, Vec::new()),
             Behind::Directory(lease) => (Some(lease.store().to_owned()), Vec::new()),
             Behind::Nodes(nodes) => (Some(nodes.lease().store().to_owned()), nodes.logs()),
         };
         let servers = self.nodes().map(|nodes| nodes.watched()).unwrap_or_default();
-        Whereabouts { reached, servers, directory, logs, asking: Asking::Unasked }
+        Location { reached, servers, directory, logs, asking: Asking::Unasked }
     }
 }
 
@@ -167,23 +171,23 @@ impl Drop for Thaw {
 
 /// The place of a store while a trial lasts: the private server, the private directory, or the user's own. Dropping it stops the
 /// server and removes the directory.
-pub struct Premises {
+pub struct Installation {
     // The order is that of dropping.
     thaw: Thaw,
     spec: Spec,
-    whereabouts: Whereabouts,
+    location: Location,
     behind: Behind,
 }
 
-impl Premises {
+impl Installation {
     /// The spec of the store.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
 
     /// What another process has to know to open the store.
-    pub fn whereabouts(&self) -> &Whereabouts {
-        &self.whereabouts
+    pub fn location(&self) -> &Location {
+        &self.location
     }
 
     /// What the server has used since it was started, be it private or the user's own on this machine, all its processes together: CPU
@@ -199,7 +203,7 @@ impl Premises {
         }
     }
 
-    /// The CPU seconds of [`usage`](Premises::usage) alone, for less: memory is not looked at.
+    /// The CPU seconds of [`usage`](Installation::usage) alone, for less: memory is not looked at.
     pub fn server_cpu_s(&self) -> Option<f64> {
         match &self.behind {
             Behind::Nodes(nodes) => Some(nodes.cpu_s()),
@@ -214,7 +218,7 @@ impl Premises {
     }
 
     /// What each node of a private deployment has used since it was started; none unless there are several. Costs as much as
-    /// [`usage`](Premises::usage), for each.
+    /// [`usage`](Installation::usage), for each.
     pub fn node_use(&self) -> Vec<NodeUse> {
         let states = self.several().map(Nodes::states).unwrap_or_default();
         let of = |state: NodeState| NodeUse {
@@ -227,7 +231,7 @@ impl Premises {
         states.into_iter().map(of).collect()
     }
 
-    /// The CPU seconds of [`node_use`](Premises::node_use) alone, by name, for less.
+    /// The CPU seconds of [`node_use`](Installation::node_use) alone, by name, for less.
     pub fn node_cpu_s(&self) -> Vec<(String, f64)> {
         self.several().map(Nodes::cpu_s_of_each).unwrap_or_default()
     }
@@ -236,7 +240,7 @@ impl Premises {
     pub fn disk_bytes(&self) -> Option<u64> {
         match &self.behind {
             Behind::Nodes(nodes) => Some(allocated_bytes(nodes.lease().store(), &nodes.logs())),
-            _ => self.whereabouts.disk_bytes(),
+            _ => self.location.disk_bytes(),
         }
     }
 
@@ -272,11 +276,11 @@ impl Premises {
 
     /// Where the private server listens, and how to log in; the first node, where there are several; `None` when there is none.
     pub fn endpoint(&self) -> Option<&Endpoint> {
-        self.whereabouts.endpoints().first()
+        self.location.endpoints().first()
     }
 
     /// A process that works on the files of a private directory: should the directory be removed, it is killed first. Its id must
-    /// be its own until [`leave`](Premises::leave).
+    /// be its own until [`leave`](Installation::leave).
     pub fn enter(&self, pid: i32) {
         if let Behind::Directory(lease) = &self.behind {
             lease.adopt(pid);
@@ -303,6 +307,27 @@ impl Premises {
         }
     }
 
+    /// Kills the server and leaves the private directory to the user; how the store in it is opened.
+    ///
+    /// # Errors
+    /// It has none, or nothing can be written there.
+    pub fn keep(self) -> Result<KeptDirectory, StoreError> {
+        let (lease, open) = match &self.behind {
+            Behind::Users | Behind::UsersHere(_) => {
+                return Err(StoreError::Session("it has no private directory".into()));
+            }
+            Behind::Directory(lease) => (lease, self.own_spec(lease.store())),
+            Behind::Nodes(nodes) => (nodes.lease(), nodes.start_commands()),
+        };
+        lease.keep(&open)?;
+        Ok(KeptDirectory { directory: lease.store().to_owned(), open })
+    }
+
+    /// The spec that opens the files in a directory as a user's own.
+    fn own_spec(&self, directory: &Path) -> String {
+        Spec { target: Target::Path(directory.to_owned()), ..self.spec.clone() }.to_string()
+    }
+
     /// The same where nothing of the server is wanted any more: it is neither asked to end nor waited for.
     ///
     /// # Errors
@@ -316,13 +341,22 @@ impl Premises {
     }
 }
 
-/// A store opened in this process, on its premises. Dropping it disconnects, stops the private server and removes the private
+/// A private directory that was left to the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptDirectory {
+    /// Where the store's files are.
+    pub directory: PathBuf,
+    /// How to open them: the commands that start the server, or the spec of an embedded store.
+    pub open: String,
+}
+
+/// A store opened in this process, on its installation. Dropping it disconnects, stops the private server and removes the private
 /// directory.
 pub struct OpenStore {
     // The order is that of dropping: the store before what it rests on.
     _thaw: Thaw,
     store: Box<dyn Store>,
-    premises: Premises,
+    installation: Installation,
 }
 
 impl OpenStore {
@@ -336,7 +370,7 @@ impl OpenStore {
     /// # Errors
     /// When the store cannot be reached or refuses.
     pub fn facts(&self) -> Result<Facts, StoreError> {
-        self.whereabouts.facts(self.store())
+        self.location.facts(self.store())
     }
 
     /// Disconnects, stops the private server, removes the private directory.
@@ -344,18 +378,18 @@ impl OpenStore {
     /// # Errors
     /// What could not be removed.
     pub fn close(self) -> Result<(), StoreError> {
-        let OpenStore { _thaw, store, premises } = self;
+        let OpenStore { _thaw, store, installation } = self;
         drop(_thaw);
         drop(store);
-        premises.close()
+        installation.close()
     }
 }
 
 impl Deref for OpenStore {
-    type Target = Premises;
+    type Target = Installation;
 
-    fn deref(&self) -> &Premises {
-        &self.premises
+    fn deref(&self) -> &Installation {
+        &self.installation
     }
 }
 

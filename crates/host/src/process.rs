@@ -93,10 +93,13 @@ pub fn reap(pid: Pid) {
     unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) };
 }
 
-/// Sends a signal to a process, or with a negative id to its group. A process that is gone is no error.
+/// Sends a signal to a process, or with a negative id to its group. A process that is gone is no error; nobody is 0, which to the system is
+/// kvtrial's own group.
 pub fn signal(pid: Pid, signal: i32) {
-    // SAFETY: kill touches no memory.
-    unsafe { libc::kill(pid, signal) };
+    if pid != 0 {
+        // SAFETY: kill touches no memory.
+        unsafe { libc::kill(pid, signal) };
+    }
 }
 
 /// Open files a process is allowed, where the system lets us: enough for any number of clients, and few enough that no server
@@ -187,4 +190,27 @@ fn spawner() -> io::Result<&'static Sender<Request>> {
         Ok(sender)
     });
     spawner.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::signal;
+
+    #[test]
+    fn nobody_is_killed_where_no_process_is_known() {
+        // SAFETY: the child makes system calls only, in a session of its own.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: as above.
+            unsafe {
+                libc::setsid();
+                signal(0, libc::SIGKILL);
+                libc::_exit(7);
+            }
+        }
+        let mut status = 0;
+        // SAFETY: the child is ours and not yet waited for.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 7, "{status}");
+    }
 }

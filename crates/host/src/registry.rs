@@ -116,6 +116,21 @@ pub fn end(id: PlaceId) -> io::Result<()> {
     entry.end(registry.entries.is_empty())
 }
 
+/// Kills whatever still runs in a place and leaves its directory where it is, with a file of this name and text in it, so that no kvtrial takes it
+/// for one that was left behind.
+///
+/// # Errors
+/// The file could not be written; then the place is ended later, as any other.
+pub fn keep(id: PlaceId, name: &str, text: &str) -> io::Result<()> {
+    let mut registry = registry();
+    let Some(at) = registry.entries.iter().position(|entry| entry.id == id) else { return Ok(()) };
+    fs::write(registry.entries[at].root.join(name), text)?;
+    let entry = registry.entries.swap_remove(at);
+    guard::keep(&entry.root);
+    entry.kill_all(registry.entries.is_empty());
+    Ok(())
+}
+
 /// Kills the private servers of this process and removes every private directory; none can be made afterwards.
 /// For the end of the program: it happens by itself on interruption, and when the process exits.
 pub fn end_all() {
@@ -151,8 +166,13 @@ impl Registry {
 }
 
 impl Entry {
-    /// `last`: no other place lives, so that an orphan can only be of this one.
     fn end(self, last: bool) -> io::Result<()> {
+        self.kill_all(last);
+        remove(&self.root)
+    }
+
+    /// `last`: no other place lives, so that an orphan can only be of this one.
+    fn kill_all(&self, last: bool) {
         let deadline = Instant::now() + KILL_TIMEOUT;
         let mut roots = self.roots.clone();
         loop {
@@ -180,7 +200,6 @@ impl Entry {
         }
         sysv::remove_made_by(&roots);
         self.roots.iter().for_each(|root| guard::forget(*root));
-        remove(&self.root)
     }
 }
 

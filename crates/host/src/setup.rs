@@ -59,7 +59,7 @@ pub fn check_socket_path(endpoint: &Endpoint) -> Result<(), StoreError> {
         Address::Unix(path) if path.as_os_str().as_bytes().len() > MAX_SOCKET_PATH_BYTES => Err(StoreError::open(
             path.display(),
             format!(
-                "a unix socket's path has at most {MAX_SOCKET_PATH_BYTES} bytes; name a shorter directory by --base or TMPDIR"
+                "a unix socket's path has at most {MAX_SOCKET_PATH_BYTES} bytes; name a shorter directory with --base or TMPDIR"
             ),
         )),
         _ => Ok(()),

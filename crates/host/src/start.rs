@@ -78,10 +78,20 @@ pub fn start(builder: impl Fn() -> Builder, base: &Path) -> Result<(Nodes, Box<d
         let builder = builder();
         let lease = Lease::take(base)?;
         let secret = secret::fresh().map_err(|error| builder.not_started(format!("no random bytes: {error}")))?;
-        let mut nodes =
-            Nodes { builder, ports: Ports::default(), secret, lease, running: Mutex::default(), joining: None };
-        let deployment = nodes.builder.info.plan(&nodes.builder.spec, &mut nodes.place())?;
+        let mut nodes = Nodes {
+            builder,
+            ports: Ports::default(),
+            secret,
+            lease,
+            running: Mutex::default(),
+            joining: None,
+            caught_up: None,
+            leaders: None,
+        };
+        let deployment = layers::plan(nodes.builder.info, &nodes.builder.spec, &mut nodes.place())?;
         nodes.joining = deployment.joining;
+        nodes.caught_up = deployment.caught_up;
+        nodes.leaders = deployment.leaders;
         let store = nodes.bring_up(deployment)?;
         settle::settle(nodes.lease.store(), settle::Handles::Closed)
             .map_err(|(path, source)| StoreError::Io { path, source })?;
@@ -237,7 +247,7 @@ impl Nodes {
                 return Err(self.builder.not_started(format!("{fallen}{}", fallen.log_end)));
             }
             if Instant::now() >= deadline {
-                let problem = format!("its nodes did not become one in {} s: {missing}", timeout.as_secs_f64());
+                let problem = format!("its nodes did not form one store within {} s: {missing}", timeout.as_secs_f64());
                 return Err(self.builder.not_started(problem));
             }
             thread::sleep(RETRY);
@@ -269,7 +279,7 @@ impl Nodes {
         let endpoints = self.serving();
         let attempts = self.builder.attempts(endpoints.clone());
         let connected = self.await_result(&attempts, "", &endpoints, deadline, timeout)?;
-        connected.ok_or_else(|| self.builder.not_started("nobody connected to it".into()).into())
+        connected.ok_or_else(|| self.builder.not_started("no client connected to it".into()).into())
     }
 
     /// The result of the attempts, unless a node ends, or the time does.
@@ -357,7 +367,7 @@ impl Builder {
 
     fn attempts(&self, endpoints: Vec<Endpoint>) -> Attempts {
         let (info, spec) = (self.info, self.spec.clone());
-        Attempts::start(move || -> Attempted { info.connect(&spec, &endpoints).map(Some) })
+        Attempts::start(move || -> Attempted { layers::connect(info, &spec, &endpoints).map(Some) })
     }
 
     fn not_found(&self, what: String) -> StoreError {

@@ -100,9 +100,9 @@ pub fn members(all: &[Process], roots: &[Pid], place: &Path) -> Vec<Process> {
     related(all, known)
 }
 
-/// Of `all`, the processes of one server that kvtrial has started: this one, all that share its session or group or descend from it.
-pub fn descent(all: &[Process], root: Pid) -> Vec<Process> {
-    related(all, vec![root])
+/// Of `all`, the processes of servers that kvtrial has started: these, all that share their sessions or groups or descend from them.
+pub fn descent(all: &[Process], roots: &[Pid]) -> Vec<Process> {
+    related(all, roots.to_vec())
 }
 
 /// These processes, and all that share their session or group or descend from them.

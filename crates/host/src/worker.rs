@@ -1,6 +1,6 @@
-//! Processes of kvtrial's own that do its work: a nursery, and the workers it forks.
+//! Processes of kvtrial's own that do its work: a fork server, and the workers it forks.
 //!
-//! The nursery is this program once more, with one thread. It reads what trials need, and forks a worker for each trial: that
+//! The fork server is this program once more, with one thread. It reads what trials need, and forks a worker for each trial: that
 //! shares the memory, takes a millisecond, and gives each trial a heap nobody has used before it. A worker that dies (of SIGBUS, of
 //! the system's lack of memory, of an abort in a library) takes nobody with it. Both are killed by the kernel when the process that began them
 //! ends in whatever way; both are in a process group of their own, so that what is typed at the terminal does not reach them.
@@ -18,28 +18,28 @@ use store::CommandLine;
 /// How much sooner than others the system takes a worker when memory runs out (0 is as soon as others, 1000 first of all).
 const OOM_SCORE: &str = "700";
 
-/// How long the nursery may take to end when nobody needs it any more.
+/// How long the fork server may take to end when nobody needs it any more.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// The nursery, from outside.
-pub struct Nursery {
+/// The fork server, from outside.
+pub struct ForkServer {
     pid: Pid,
     words: Words,
     ends: Option<(Sender, Receiver)>,
 }
 
-impl Nursery {
+impl ForkServer {
     /// Starts it with this command line, which leads to [`inside`].
     ///
     /// # Errors
     /// The system's.
-    pub fn start(line: &CommandLine) -> io::Result<Nursery> {
+    pub fn start(line: &CommandLine) -> io::Result<ForkServer> {
         let words = Words::new()?;
         let (ours, theirs) = channel::pair()?;
         let mut command = Command::new(&line.program);
         command.args(&line.args).stdin(Stdio::from(theirs)).stdout(Stdio::null()).stderr(words.output()?);
         let pid = process::spawn_helper(command)?;
-        Ok(Nursery { pid, words, ends: Some(channel::ends(ours)) })
+        Ok(ForkServer { pid, words, ends: Some(channel::ends(ours)) })
     }
 
     /// To it, or to the worker that is at work.
@@ -58,7 +58,7 @@ impl Nursery {
     }
 }
 
-impl Drop for Nursery {
+impl Drop for ForkServer {
     /// The end of the channel is its sign to end.
     fn drop(&mut self) {
         self.ends = None;
@@ -73,18 +73,18 @@ impl Drop for Nursery {
     }
 }
 
-/// Kills a worker at once. Its id is its own until the nursery gets its next command.
+/// Kills a worker at once. Its id is its own until the fork server gets its next command.
 pub fn kill(pid: Pid) {
     signal(pid, libc::SIGKILL);
 }
 
-/// The nursery's ends of the channel, which is its standard input.
+/// The fork server's ends of the channel, which is its standard input.
 pub fn inside() -> (Sender, Receiver) {
-    // SAFETY: standard input was handed over by `Nursery::start` and nobody else in this process uses it.
+    // SAFETY: standard input was handed over by `ForkServer::start` and nobody else in this process uses it.
     channel::ends(unsafe { OwnedFd::from_raw_fd(libc::STDIN_FILENO) })
 }
 
-/// A worker, from the nursery.
+/// A worker, from the fork server.
 pub struct Forked {
     pid: Pid,
     words: Words,
@@ -98,12 +98,12 @@ impl Forked {
     /// The system's, such as too little memory or too many processes.
     pub fn fork(work: impl FnOnce() -> i32) -> io::Result<Forked> {
         let words = Words::new()?;
-        let nursery = std::process::id().cast_signed();
+        let fork_server = std::process::id().cast_signed();
         // SAFETY: this process has one thread, so the child finds no lock held by a thread it does not have.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
-                become_worker(nursery, &words);
+                become_worker(fork_server, &words);
                 let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(PANICKED);
                 // SAFETY: ends the process at once: what libraries do at exit is none of a trial's.
                 unsafe { libc::_exit(status) }
@@ -137,13 +137,13 @@ impl Drop for Forked {
 const PANICKED: i32 = 101;
 
 /// What a process that was just forked does first.
-fn become_worker(nursery: Pid, words: &Words) {
+fn become_worker(fork_server: Pid, words: &Words) {
     // SAFETY: these calls only change this process: it ends with its parent; a file that may not grow is a refused write, not a
-    // signal, however the nursery was started; a crash leaves no core file (writing one of a large store takes minutes); output goes into
+    // signal, however the fork server was started; a crash leaves no core file (writing one of a large store takes minutes); output goes into
     // `words`.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        if libc::getppid() != nursery {
+        if libc::getppid() != fork_server {
             libc::_exit(0); // it has ended meanwhile
         }
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);

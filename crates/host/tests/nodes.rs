@@ -264,6 +264,38 @@ fn a_node_that_is_killed_or_stopped_is_not_taken_for_fallen_and_keeps_data_and_p
 }
 
 #[test]
+fn a_killed_node_leaves_no_process_that_is_still_dying() {
+    /// The server's child leads a session of its own, as PostgreSQL's do, and takes long to die: it has much memory to give back.
+    fn plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+        let server = redis_server(place)?;
+        let args: Vec<String> = server.run.args.iter().map(|arg| format!("'{}'", arg.to_str().unwrap())).collect();
+        let child =
+            "use POSIX; POSIX::setsid(); my $memory = 'x' x (300 << 20); open(my $ready, '>', 'ready'); sleep 1000";
+        let script = format!(
+            "perl -e \"{}\" & while [ ! -e ready ]; do sleep 0.01; done; exec {} {}",
+            child.replace('$', "\\$"),
+            server.run.program.display(),
+            args.join(" ")
+        );
+        let run = CommandLine::new("/bin/sh").args(["-c", &script]);
+        Ok(Deployment::from(ServerPlan { run, ..server }))
+    }
+    static STORE: StoreInfo = info("redis", plan, redis_connect);
+    let base = base();
+    let kill_all = |nodes: &Nodes| {
+        nodes.kill_all();
+    };
+    for kill in [kill_all, |nodes: &Nodes| nodes.kill("").unwrap()] {
+        let opened = start(&STORE, base.path());
+        let server = opened.server_pid().unwrap();
+        let children = descendants(server);
+        assert_eq!(children.len(), 1);
+        kill(nodes(&opened));
+        assert_eq!(survivors(&[children, vec![server]].concat()), [0; 0]);
+    }
+}
+
+#[test]
 fn a_frozen_node_answers_nobody_until_it_is_thawed_and_can_be_ended_as_it_is() {
     let base = base();
     let opened = start(&THREE, base.path());
@@ -406,7 +438,7 @@ fn what_nodes_use_is_known_for_each_and_in_sum_and_is_not_forgotten_when_one_is_
 fn who_watches_from_another_process_follows_a_node_that_is_started_again() {
     let base = base();
     let opened = start(&THREE, base.path());
-    let mut watched = opened.whereabouts().servers.clone();
+    let mut watched = opened.location().servers.clone();
     let second = &mut watched[1..2];
     let before = pid_of(&opened, "node2").unwrap();
     assert!(Sighting::of(second).rss_bytes > 1 << 20 && second[0].pid() == before);

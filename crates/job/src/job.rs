@@ -274,6 +274,14 @@ pub trait Trial: Send + Sync {
         None
     }
 
+    /// Hears, before its first phase, that nodes fail on purpose: it keeps when writes are acknowledged, if it can.
+    fn time_writes(&self) {}
+
+    /// How long ago the oldest acknowledged write that is lost was acknowledged, where that was kept.
+    fn oldest_lost(&self) -> Option<Duration> {
+        None
+    }
+
     /// Keys that are in the store after the last phase, counters and records of counters among them; `None`: it does not know.
     fn keys_left(&self) -> Option<u64> {
         None

@@ -21,7 +21,7 @@ use store::{Capabilities, Keeps, OperationKind};
 /// The job as it is listed.
 pub static JOB: JobInfo = JobInfo {
     name: "counts",
-    summary: "count words and word pairs: an increment a word and a pair, on many small counters",
+    summary: "count words and word pairs: one increment per word and per pair, on many small counters",
     input: "one message per line, any bytes, also .gz; vader (default, 23,703 messages); gen:MESSAGES:SEED",
     records: "terms",
     params: &[ParamInfo {

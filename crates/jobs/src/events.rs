@@ -37,7 +37,7 @@ const KEY_BYTES: usize = 22;
 /// The job as it is listed.
 pub static JOB: JobInfo = JobInfo {
     name: "events",
-    summary: "parse events, queue them, sum them up and store the sums; how long each side waits, and whether queue or work decides",
+    summary: "parse events, queue them, sum them up and store the sums; how long each side waits, and whether the queue or the work is the limit",
     input: "generated; or one event per line, also .gz: customer,date,quantity,cents (v1), JSON (v2)",
     records: "counters",
     params: &[
@@ -60,7 +60,7 @@ pub static JOB: JobInfo = JobInfo {
             default: "mutex-array",
             values: "mutex-array, mutex-list, channel, array-queue, ring, disruptor, none",
             tunable: &["mutex-array", "mutex-list", "channel", "array-queue", "ring", "disruptor", "none"],
-            help: "what parsers hand events over by: an array behind a lock; a list with a lock at each end; crossbeam-channel; \
+            help: "how parsers hand events over: an array behind a lock; a list with a lock at each end; crossbeam-channel; \
                    crossbeam-queue; a ring per parser and summarizer (rtrb); the crate disruptor; none: one thread parses and sums",
         },
         ParamInfo {

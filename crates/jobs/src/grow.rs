@@ -21,7 +21,7 @@ use store::Capabilities;
 /// The job as it is listed.
 pub static JOB: JobInfo = JobInfo {
     name: "grow",
-    summary: "fill a store with items of variable size and read them meanwhile; watch rate and tail against items stored",
+    summary: "fill a store with items of variable size while reading them; watch rate and tail against items stored",
     input: "items made by number and seed, 40 bytes to 1 MiB, 1 KB on average (default 20,000 items, 21 MB)",
     records: "items",
     params: &[
@@ -31,7 +31,7 @@ pub static JOB: JobInfo = JobInfo {
             default: "spread",
             values: "spread, or 16 to 1048576",
             tunable: &[],
-            help: "bytes of a value; spread: 40 to 1048576, as package descriptions of Debian with a heavy tail",
+            help: "bytes of a value; spread: 40 to 1048576, like Debian's package descriptions, with a heavy tail",
         },
         ParamInfo {
             name: "reads",
@@ -45,8 +45,8 @@ pub static JOB: JobInfo = JobInfo {
             default: "fill",
             values: "fill, two-phase",
             tunable: &[],
-            help: "fill: as fast as replies come, or at --rate; two-phase: half of the items so, the rest in an open loop at 50, 80 and 95 % \
-                   of the rate that came out",
+            help: "fill: as fast as replies come, or at --rate; two-phase: half of the items that way, the rest in an open loop at 50, 80 and \
+             95 % of the rate reached",
         },
         ParamInfo {
             name: "verify",

@@ -22,7 +22,7 @@ use store::Capabilities;
 /// The job as it is listed.
 pub static JOB: JobInfo = JobInfo {
     name: "nodes",
-    summary: "a node comes or goes while its keys are served: balance, keys moved, and what that takes; every reply verified",
+    summary: "a node joins or leaves while its keys are served: balance, keys moved, and what that takes; every reply verified",
     input: "generated, as ycsb's",
     records: "records",
     params: &[
@@ -31,7 +31,7 @@ pub static JOB: JobInfo = JobInfo {
             default: "add",
             values: "add, remove",
             tunable: &[],
-            help: "add: the last node comes; remove: the last node goes",
+            help: "add: the last node joins; remove: the last node leaves",
         },
         ParamInfo { name: "records", default: "20000", values: "1 to 2147483648", tunable: &[], help: "keys" },
         ParamInfo {

@@ -41,7 +41,7 @@ pub static JOB: JobInfo = JobInfo {
             default: "0.5",
             values: "0 to 1",
             tunable: &[],
-            help: "share of a set's ids that are in the other, too",
+            help: "share of a set's ids that are also in the other",
         },
         ParamInfo {
             name: "kind",

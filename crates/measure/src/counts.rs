@@ -18,7 +18,7 @@ pub struct Counts {
     pub errors: u64,
     /// Of these, operations and checks the store refused: they did not happen.
     pub refused: u64,
-    /// Of these, operations and checks that were never sent, for want of a connection: they did not happen.
+    /// Of these, operations and checks that were never sent, for lack of a connection: they did not happen.
     pub not_connected: u64,
     /// Of these, operations and checks that may have happened.
     pub unknown: u64,

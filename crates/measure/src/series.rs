@@ -185,6 +185,22 @@ impl Timeline {
         *self = Timeline { interval_ns, parts: merged };
     }
 
+    /// 99th percentile of response time over the intervals of these timelines, each with its begin, that end within a time; `None` where no
+    /// reply came.
+    pub fn p99_ns<'a>(
+        timelines: impl IntoIterator<Item = (&'a Timeline, Duration)>,
+        within: std::ops::Range<Duration>,
+    ) -> Option<u64> {
+        let mut all = Part::default();
+        for (timeline, begin) in timelines {
+            let end = |at: usize| begin + Duration::from_nanos((at as u64 + 1) * timeline.interval_ns);
+            let inside =
+                timeline.parts.iter().enumerate().filter(|(at, _)| end(*at) > within.start && end(*at) <= within.end);
+            inside.for_each(|(_, part)| all.add(part));
+        }
+        Some(all.p99_ns()).filter(|&p99_ns| p99_ns > 0)
+    }
+
     /// As points of `study.json`; the last one ends with the phase.
     pub fn points(&self, elapsed: Duration) -> Vec<SeriesPoint> {
         let (end_s, width_s) = (elapsed.as_secs_f64(), self.interval_ns as f64 / 1e9);
@@ -203,7 +219,7 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
-    use super::{POINTS, Series};
+    use super::{POINTS, Series, Timeline};
     use crate::clock::Clock;
     use crate::histograms::Histograms;
     use crate::live::Live;
@@ -233,6 +249,31 @@ mod tests {
         assert!(points.iter().all(|point| point.operations == 10));
         assert!(points.windows(2).all(|pair| (pair[1].at_s - pair[0].at_s - 0.1).abs() < 1e-6), "{points:?}");
         assert!((points[25].p99_ns as f64 / 3_000.0 - 1.0).abs() < 0.07, "{:?}", points[25]);
+    }
+
+    #[test]
+    fn the_tail_of_a_time_is_that_of_its_operations_and_not_a_mean_of_tails() {
+        let clock = Clock::get();
+        let mut series = Series::new(&clock, 0);
+        let (mut histograms, live) = (Histograms::default(), Live::default());
+        // In each tenth of a second one operation of 1 ms among 100 of 1 µs, but 50 of 1 s in the fifth.
+        for tenth in 0..10u64 {
+            let slow: &[u64] = if tenth == 4 { &[1_000_000_000; 50] } else { &[1_000_000] };
+            for ns in [1_000; 100].iter().chain(slow) {
+                series.note(clock.ticks(Duration::from_millis(tenth * 100 + 50)), *ns, &histograms, &live);
+                histograms.response[0].record(*ns);
+                series.count(1);
+            }
+        }
+        series.take_counts(&histograms, &live);
+        let timeline = series.seen(&clock);
+        let ms = Duration::from_millis;
+        let p99_ns = |from, to| Timeline::p99_ns([(&timeline, Duration::ZERO)], ms(from)..ms(to)).unwrap() as f64;
+        assert!((p99_ns(0, 400) / 1e3 - 1.0).abs() < 0.07, "4 of 404 are slower: {}", p99_ns(0, 400));
+        assert!((p99_ns(0, 1000) / 1e9 - 1.0).abs() < 0.07, "50 of 1059 are slow: {}", p99_ns(0, 1000));
+        let later = Timeline::p99_ns([(&timeline, ms(5000))], ms(5400)..ms(5500)).unwrap() as f64;
+        assert!((later / 1e9 - 1.0).abs() < 0.07, "{later}");
+        assert_eq!(Timeline::p99_ns([(&timeline, ms(5000))], ms(0)..ms(5000)), None);
     }
 
     #[test]

@@ -1,47 +1,29 @@
-//! What a study looks like on a terminal and to other programs: tables, progress, Markdown, JUnit XML, OpenMetrics.
+//! The report of a study as a page and as pictures: one HTML file that opens offline ten years from now, and plots as SVG and PNG.
 //!
-//! Everything here reads one [`study::Study`] value and turns it into text. What is said is taken from the crate `words`; here it gets
-//! its columns, its colours and the width of the terminal. What never lives here: running or measuring anything (progress alone looks
-//! at the clock, to say how long is left), what follows from a study's numbers (crate `analysis`), the study directory (crate
-//! `archive`), the page (crate `page`), knowledge of a particular store or job.
+//! A [`Report`] is made from one study, or from several overlaid. It decides what is shown; [`Report::html`] and
+//! [`Report::plots`] only draw it. Every chart is described once, as plain JSON ([`Chart`]); one piece of JavaScript
+//! (`assets/chart.js` with Apache ECharts) draws it in the reader's browser and, run by an interpreter inside kvtrial, in the files.
+//! Behind every chart is a table with the same figures.
 //!
-//! * [`study_table`], [`stores_list`] and [`stores_table`] draw tables that fit 80 columns; [`sweep_table`] shows a study of many combinations at a
-//!   glance; [`tune_text`] and [`rate_search`] what a search found.
-//! * [`comparison_text`], [`comparison_markdown`] and [`comparison_junit`] say what `analysis::compare` found.
-//! * [`study_markdown`], [`study_openmetrics`] and [`study_junit`] are for other programs.
-//! * [`ProgressView`] shows the study while it runs: cells so far, the trial under way, the time left.
+//! What never lives here: statistics, rankings and verdicts (crate `analysis`), sentences the terminal says as well (crate `words`),
+//! reading and writing of study directories (crate `archive`), anything of a terminal, knowledge of a particular store or job.
 
-mod answers;
-mod budget;
-mod comparison;
-mod curves;
-mod events;
-mod figure;
-mod footnotes;
-mod formats;
-mod layout;
-mod markdown;
-mod originals;
-mod phases;
-mod pivot;
-mod plot;
-mod progress;
-mod rate_search;
-mod reasons;
-mod sets;
-mod spark;
-mod stores_list;
-mod stores_table;
-mod study_table;
-mod tune;
+mod chart;
+mod charts;
+mod downloads;
+mod figures;
+mod headline;
+mod html;
+mod identity;
+mod notices;
+#[cfg(feature = "plots")]
+mod plots;
+mod reproduce;
+mod sections;
+mod sweep_words;
+mod view;
 
-pub use comparison::{comparison_junit, comparison_markdown, comparison_text};
-pub use formats::{study_junit, study_markdown, study_openmetrics};
-pub use layout::{Colour, fit_terminal};
-pub use pivot::sweep_table;
-pub use progress::{Moment, ProgressView};
-pub use rate_search::rate_search;
-pub use stores_list::stores_list;
-pub use stores_table::{Presence, StoreRow, operations_of, stores_table};
-pub use study_table::study_table;
-pub use tune::tune_text;
+pub use chart::{Chart, DataTable};
+#[cfg(feature = "plots")]
+pub use plots::{Plot, PlotError};
+pub use view::{Named, Report};

@@ -1,15 +1,15 @@
 //! Deletes what a run left in a store of the user's: the keys of its job, and what the adapter has made for itself.
 
-use crate::errand;
 use crate::error::RunError;
 use crate::message::{Action, Keys, UnderWay};
 use crate::plan::{Plan, PlannedCell};
+use crate::task;
 use crate::users::place_of;
 use measure::Progress;
 use std::sync::atomic::AtomicBool;
 use study::{Left, Target};
 
-/// What came of it.
+/// The result of clearing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cleared {
     /// Nothing of the run is there any more.
@@ -38,6 +38,6 @@ pub fn clear(
     params.sort_unstable();
     params.dedup();
     let keys = Keys { action: Action::Delete, params };
-    let deleted = errand::clear(plan, first, keys, stop, progress)?;
+    let deleted = task::clear(plan, first, keys, stop, progress)?;
     Ok(deleted.map_or(Cleared::Some, |deleted| Cleared::All { deleted }))
 }

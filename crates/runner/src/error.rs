@@ -1,4 +1,4 @@
-//! Why a study, or another errand, could not go on.
+//! Why a study, or another task, could not go on.
 
 use crate::message::Refusal;
 use store::StoreError;

@@ -1,9 +1,9 @@
 //! Where trials are carried out: in this process, or each in a worker process of its own.
 
-use crate::bench::{Bench, Link};
-use crate::message::{Errand, FromWorker, Order, ToWorker};
-use crate::work::perform;
-use host::worker::{Nursery, kill};
+use crate::message::{FromWorker, Order, Task, ToWorker};
+use crate::worker::bench::{Bench, Link};
+use crate::worker::work::perform;
+use host::worker::{ForkServer, kill};
 use host::{Exit, Received};
 use job::{Job, JobError, Params};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,11 +21,11 @@ pub enum Execution {
     Workers(Workers),
 }
 
-/// Makes worker processes. Clones share the nursery they come from.
+/// Makes worker processes. Clones share the fork server they come from.
 #[derive(Clone)]
 pub struct Workers {
     line: CommandLine,
-    nursery: Arc<Mutex<Option<Nursery>>>,
+    fork_server: Arc<Mutex<Option<ForkServer>>>,
 }
 
 /// How often kvtrial looks at the server and at the user's wishes while a worker works.
@@ -83,9 +83,9 @@ pub(crate) enum Departure {
 }
 
 impl Execution {
-    /// Trials in worker processes, which this command line makes: it must call [`crate::serve_nursery`].
+    /// Trials in worker processes, which this command line makes: it must call [`crate::serve_fork_server`].
     pub fn workers(line: CommandLine) -> Execution {
-        Execution::Workers(Workers { line, nursery: Arc::default() })
+        Execution::Workers(Workers { line, fork_server: Arc::default() })
     }
 
     /// Whether trials run in other processes than this one.
@@ -93,19 +93,19 @@ impl Execution {
         matches!(self, Execution::Workers(_))
     }
 
-    /// Carries out an errand. Adapter and job are those it names; workers find them by name.
+    /// Carries out a task. Adapter and job are those it names; workers find them by name.
     pub(crate) fn carry_out(
         &self,
-        errand: &Errand,
+        task: &Task,
         info: &'static StoreInfo,
         job: &dyn Fn(&Params) -> Result<Arc<dyn Job>, JobError>,
         hearing: &mut dyn Hearing,
     ) -> Departure {
         match self {
-            Execution::Workers(workers) => workers.carry_out(errand, hearing),
+            Execution::Workers(workers) => workers.carry_out(task, hearing),
             Execution::InProcess => {
                 let stop = Arc::new(AtomicBool::new(false));
-                perform(errand, &Bench { info, job, stop: &stop }, &mut Here { hearing, stop: &stop });
+                perform(task, &Bench { info, job, stop: &stop }, &mut Here { hearing, stop: &stop });
                 Departure::Done
             }
         }
@@ -133,44 +133,44 @@ impl Link for Here<'_> {
 }
 
 impl Workers {
-    fn carry_out(&self, errand: &Errand, hearing: &mut dyn Hearing) -> Departure {
-        let mut kept = self.nursery.lock().unwrap_or_else(PoisonError::into_inner);
-        let nursery = match kept.take().filter(|nursery| nursery.exit().is_none()) {
-            Some(nursery) => nursery,
-            None => match Nursery::start(&self.line) {
-                Ok(nursery) => nursery,
+    fn carry_out(&self, task: &Task, hearing: &mut dyn Hearing) -> Departure {
+        let mut kept = self.fork_server.lock().unwrap_or_else(PoisonError::into_inner);
+        let fork_server = match kept.take().filter(|fork_server| fork_server.exit().is_none()) {
+            Some(fork_server) => fork_server,
+            None => match ForkServer::start(&self.line) {
+                Ok(fork_server) => fork_server,
                 Err(error) => return Departure::Died(format!("worker processes cannot be made: {error}")),
             },
         };
-        let nursery = kept.insert(nursery);
-        let departure = attend(nursery, errand, hearing);
-        if nursery.exit().is_some() {
+        let fork_server = kept.insert(fork_server);
+        let departure = attend(fork_server, task, hearing);
+        if fork_server.exit().is_some() {
             *kept = None; // the next trial starts another
         }
         departure
     }
 }
 
-/// Hands out an errand and listens until its worker has left.
-fn attend(nursery: &mut Nursery, errand: &Errand, hearing: &mut dyn Hearing) -> Departure {
-    let lost = |nursery: &Nursery| {
+/// Hands out a task and listens until its worker has left.
+fn attend(fork_server: &mut ForkServer, task: &Task, hearing: &mut dyn Hearing) -> Departure {
+    let lost = |fork_server: &ForkServer| {
         let begun = Instant::now();
-        while nursery.exit().is_none() && begun.elapsed() < GRACE {
+        while fork_server.exit().is_none() && begun.elapsed() < GRACE {
             std::thread::sleep(Duration::from_millis(1));
         }
-        Departure::Died(match nursery.exit() {
-            Some((exit, words)) => format!("the nursery of the workers {}", with_words(exit, &words)),
-            None => "the nursery of the workers no longer listens".into(),
+        Departure::Died(match fork_server.exit() {
+            Some((exit, words)) => format!("the fork server of the workers {}", with_words(exit, &words)),
+            None => "the fork server of the workers no longer listens".into(),
         })
     };
-    if !send(nursery, &ToWorker::Do(Box::new(errand.clone()))) {
-        return lost(nursery);
+    if !send(fork_server, &ToWorker::Do(Box::new(task.clone()))) {
+        return lost(fork_server);
     }
     let (mut worker, mut told, mut killed): (Option<i32>, Option<Instant>, bool) = (None, None, false);
     loop {
         let wish = hearing.wish();
         if wish != Wish::GoOn && told.is_none() {
-            send(nursery, &ToWorker::Order(Order::Stop));
+            send(fork_server, &ToWorker::Order(Order::Stop));
             told = Some(Instant::now());
         }
         if let (Some(since), Some(pid), false) = (told, worker, killed)
@@ -179,20 +179,20 @@ fn attend(nursery: &mut Nursery, errand: &Errand, hearing: &mut dyn Hearing) -> 
             kill(pid);
             killed = true;
         }
-        let received = nursery.receiver().map_or(Received::Closed, |receiver| receiver.receive(Some(LOOK)));
+        let received = fork_server.receiver().map_or(Received::Closed, |receiver| receiver.receive(Some(LOOK)));
         let message = match received {
             Received::Nothing => {
                 hearing.hear_nothing();
                 continue;
             }
-            Received::Closed => return lost(nursery),
+            Received::Closed => return lost(fork_server),
             Received::Message(message) => message,
         };
         let report = match serde_json::from_slice(&message) {
             Ok(report) => report,
             Err(error) => {
                 worker.into_iter().for_each(kill);
-                return Departure::Died(format!("the worker said what cannot be read: {error}"));
+                return Departure::Died(format!("the worker sent an unreadable message: {error}"));
             }
         };
         match report {
@@ -214,16 +214,16 @@ fn attend(nursery: &mut Nursery, errand: &Errand, hearing: &mut dyn Hearing) -> 
             asks @ (FromWorker::Begins(_) | FromWorker::Finished(_)) => {
                 hearing.hear(asks);
                 let order = hearing.wish().order();
-                send(nursery, &ToWorker::Order(order));
+                send(fork_server, &ToWorker::Order(order));
             }
             report => hearing.hear(report),
         }
     }
 }
 
-fn send(nursery: &Nursery, command: &ToWorker) -> bool {
+fn send(fork_server: &ForkServer, command: &ToWorker) -> bool {
     let Ok(message) = serde_json::to_vec(command) else { return false };
-    nursery.sender().is_some_and(|sender| sender.send(&message).is_ok())
+    fork_server.sender().is_some_and(|sender| sender.send(&message).is_ok())
 }
 
 /// How a process ended, with what it said last.

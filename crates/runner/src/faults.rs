@@ -2,17 +2,20 @@
 
 mod asked;
 mod planned;
+mod watch;
 mod window;
 
+use crate::measured::Measured;
 use crate::plan::{Plan, seconds};
-use analysis::TOGETHER_S;
+use analysis::{LOOK_S, TOGETHER_S};
 use engine::Outages;
 use host::Nodes;
 use planned::Act;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::StoreError;
-use study::{DarkTime, FaultRecord, SeriesPoint, Target};
+use study::{FaultRecord, Takeover, Target};
+use watch::LEADERS_BEFORE;
 use window::{darkest, window};
 
 pub use asked::{AskedFault, USUAL_SECONDS, UsualFault};
@@ -43,7 +46,8 @@ impl Faults {
         let faults = Faults { asked, length, timeout };
         for cell in plan.cells.iter().filter(|cell| !cell.baseline) {
             let spec = &cell.spec;
-            let deployment = (spec.target == Target::Private).then(|| cell.info.on_paper(spec, false)).flatten();
+            let deployment =
+                (spec.target == Target::Private).then(|| layers::on_paper(cell.info, spec, false)).flatten();
             let Some(deployment) = deployment else {
                 return Err(format!(
                     "--fault '{first}': {spec} has no server that kvtrial started; name a private one, such as -s redis"
@@ -115,6 +119,8 @@ struct Happened {
     node: String,
     at: Option<Instant>,
     until: Option<Instant>,
+    caught_up: Option<Instant>,
+    taken_over: Option<(String, Instant)>,
     problem: Option<String>,
 }
 
@@ -135,7 +141,15 @@ impl Faulting {
                 names.len()
             });
             let Some(node) = names.get(number - 1).cloned() else { continue };
-            happened.push(Happened { fault, node, at: None, until: None, problem: None });
+            happened.push(Happened {
+                fault,
+                node,
+                at: None,
+                until: None,
+                caught_up: None,
+                taken_over: None,
+                problem: None,
+            });
         }
         Faulting { state: Mutex::new(State { happened, ..State::default() }), changed: Condvar::new() }
     }
@@ -164,6 +178,10 @@ impl Faulting {
 
     /// Does what is due when it is due, until the trial is over.
     pub(crate) fn carry_out(&self, nodes: &Nodes) {
+        std::thread::scope(|scope| self.steps(nodes, scope));
+    }
+
+    fn steps<'scope>(&'scope self, nodes: &'scope Nodes, scope: &'scope std::thread::Scope<'scope, '_>) {
         let mut steps: Vec<(Duration, Step)> = Vec::new();
         for (at, it) in self.state().happened.iter().enumerate() {
             steps.push((it.fault.at, Step::Do(at)));
@@ -173,12 +191,19 @@ impl Faulting {
         }
         steps.sort_by_key(|(at, _)| *at);
         for (due, step) in steps {
-            if !self.wait(due) {
-                return;
-            }
             let at = match step {
                 Step::Do(at) | Step::Thaw(at) => at,
             };
+            if !self.wait(due.saturating_sub(LEADERS_BEFORE)) {
+                return;
+            }
+            let led = match step {
+                Step::Do(_) => self.led(at, nodes),
+                Step::Thaw(_) => None,
+            };
+            if !self.wait(due) {
+                return;
+            }
             let (act, name) = {
                 let mut state = self.state();
                 let it = &mut state.happened[at];
@@ -198,8 +223,17 @@ impl Faulting {
             let mut state = self.state();
             let it = &mut state.happened[at];
             match done {
-                Ok(()) if ends => it.until = Some(Instant::now()),
-                Ok(()) => {}
+                Ok(()) if ends => {
+                    it.until = Some(Instant::now());
+                    if matches!(act, Act::Restart(_)) {
+                        scope.spawn(move || self.watch_catching_up(at, nodes));
+                    }
+                }
+                Ok(()) => {
+                    if let Some(led) = led {
+                        scope.spawn(move || self.watch_takeover(at, led, nodes));
+                    }
+                }
                 Err(error) => it.problem = it.problem.take().or(Some(error.to_string())),
             }
         }
@@ -221,8 +255,19 @@ impl Faulting {
         }
     }
 
+    /// How old something was that was acknowledged so long ago, when the next node was killed, stopped or frozen; 0 where that was after the
+    /// last of them.
+    pub(crate) fn age_s(&self, ago: Duration) -> Option<f64> {
+        let acknowledged = Instant::now().checked_sub(ago)?;
+        let state = self.state();
+        let struck = state.happened.iter().filter(|it| it.fault.act.strikes()).filter_map(|it| it.at);
+        let next = struck.filter(|at| *at >= acknowledged).min();
+        Some(next.map_or(0.0, |at| at.duration_since(acknowledged).as_secs_f64()))
+    }
+
     /// What became of each, held against the series of the timed phases.
-    pub(crate) fn records(&self, series: &[SeriesPoint], dark: &[DarkTime], timed_s: f64) -> Vec<FaultRecord> {
+    pub(crate) fn records(&self, measured: &Measured) -> Vec<FaultRecord> {
+        let (series, dark, timed_s) = (measured.series(), measured.dark(), measured.timed_s);
         let state = self.state();
         let since = |at: Option<Instant>| Some(at?.saturating_duration_since(state.begun?).as_secs_f64());
         let starts: Vec<f64> = state.happened.iter().filter_map(|it| since(it.at)).collect();
@@ -232,6 +277,12 @@ impl Faulting {
                 .map(|at_s| starts.iter().copied().filter(|start| *start > at_s + TOGETHER_S).fold(timed_s, f64::min));
             let within = at_s.zip(until);
             let seen = within.map(|(from_s, until_s)| window(series, from_s, until_s));
+            let before_s = at_s.map(|at_s| {
+                let others = starts.iter().copied().filter(|start| *start < at_s - TOGETHER_S);
+                (others.fold(0.0, f64::max).max(at_s - LOOK_S), at_s)
+            });
+            let after_s = within.map(|(at_s, until_s)| (at_s, until_s.min(at_s + LOOK_S)));
+            let p99_ns = |span: Option<(f64, f64)>| span.and_then(|(from_s, to_s)| measured.p99_ns(from_s, to_s));
             let dark = within.map(|(from_s, until_s)| darkest(dark, from_s, until_s));
             FaultRecord {
                 planned: it.fault.text.clone(),
@@ -239,11 +290,18 @@ impl Faulting {
                 planned_at_s: it.fault.at.as_secs_f64(),
                 at_s,
                 until_s: since(it.until),
+                caught_up_s: since(it.caught_up),
+                taken_over: it
+                    .taken_over
+                    .as_ref()
+                    .and_then(|(by, at)| Some(Takeover { by: by.clone(), at_s: since(Some(*at))? })),
                 longest_gap_s: seen.map(|seen| seen.gap_s),
                 resolution_s: seen.map(|seen| seen.resolution_s),
                 longest_dark_s: dark.map(|(longest_s, _)| longest_s),
                 dark_share: dark.map(|(_, share)| share),
                 failed_operations: seen.map_or(0, |seen| seen.failed),
+                p99_before_ns: p99_ns(before_s),
+                p99_after_ns: p99_ns(after_s),
                 problem: it.problem.clone(),
             }
         };

@@ -19,7 +19,7 @@ pub fn values(text: &str) -> Result<Vec<String>, String> {
         };
         for value in more {
             if values.contains(&value) {
-                return Err(format!("{value} is there twice; name each value once"));
+                return Err(format!("{value} is named twice; name each value once"));
             }
             values.push(value);
         }
@@ -33,7 +33,8 @@ fn range(whole: &str, from: &str, rest: &str) -> Result<Vec<String>, String> {
         Some(at) => (&rest[..at], Some((rest.as_bytes()[at], &rest[at + 1..]))),
         None => (rest, None),
     };
-    let number = |text: &str| data::count::number(text).ok_or_else(|| wrong("has an end or a step that is no number"));
+    let number =
+        |text: &str| data::count::number(text).ok_or_else(|| wrong("has an end or a step that is not a number"));
     let (from, to) = (number(from)?, number(to)?);
     let (by, factor) = match step {
         None => (1.0, false),
@@ -105,13 +106,13 @@ mod tests {
             ("1..8x1", "does not grow"),
             ("0..8x2", "does not grow"),
             ("1..8+0", "does not grow"),
-            ("1..b", "no number"),
-            ("1..8x", "no number"),
+            ("1..b", "not a number"),
+            ("1..8x", "not a number"),
             ("1..1000000", "too many"),
         ] {
             let error = values(text).unwrap_err();
             assert!(error.contains(part) && error.contains("1..256x2"), "{text}: {error}");
         }
-        assert_eq!(values("1,2,1").unwrap_err(), "1 is there twice; name each value once");
+        assert_eq!(values("1,2,1").unwrap_err(), "1 is named twice; name each value once");
     }
 }

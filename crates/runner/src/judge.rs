@@ -1,7 +1,7 @@
 //! From what was seen to a verdict.
 
-use crate::phases::READ_AGAIN;
 use crate::trust::{Circumstances, doubts};
+use crate::worker::phases::READ_AGAIN;
 use engine::{End, Outcome};
 use study::{Answer, PhaseRecord, Reason, ReasonKind, Verdict, WriteAccount};
 

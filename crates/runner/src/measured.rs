@@ -4,8 +4,8 @@ use crate::message::PhaseDone;
 use crate::put_off::TimedWork;
 use crate::trust::NEEDED_S;
 use engine::Outcome;
-use host::{NoiseMeter, Premises, ProcessUse};
-use measure::{Counts, Histograms};
+use host::{Installation, NoiseMeter, ProcessUse};
+use measure::{Counts, Histograms, Timeline};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use study::{
@@ -25,10 +25,10 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// `apart`: the phase runs in another process.
-    pub(crate) fn start(premises: &Premises, apart: bool) -> Meter {
-        let server_cpu_s = premises.server_cpu_s().unwrap_or(0.0);
+    pub(crate) fn start(installation: &Installation, apart: bool) -> Meter {
+        let server_cpu_s = installation.server_cpu_s().unwrap_or(0.0);
         let own_cpu_s = apart.then(|| ProcessUse::now().cpu_s);
-        let node_cpu_s = premises.node_cpu_s();
+        let node_cpu_s = installation.node_cpu_s();
         Meter { noise: NoiseMeter::start(), own_cpu_s, server_cpu_s, node_cpu_s }
     }
 }
@@ -46,6 +46,8 @@ pub(crate) struct Measured {
     counts: Counts,
     histograms: Histograms,
     series: Vec<SeriesPoint>,
+    /// Outcomes of timed phases, each with the time of those before it.
+    timed: Vec<(usize, Duration)>,
     curve: Vec<CurvePoint>,
     stalls: Vec<Stall>,
     dark: Vec<DarkTime>,
@@ -69,7 +71,7 @@ impl Measured {
     }
 
     /// Adds a phase that has just ended.
-    pub(crate) fn add(&mut self, done: PhaseDone, before: Option<Meter>, premises: &Premises) {
+    pub(crate) fn add(&mut self, done: PhaseDone, before: Option<Meter>, installation: &Installation) {
         let PhaseDone { phase, outcome, .. } = done;
         let elapsed = outcome.elapsed + done.flush;
         let elapsed_s = elapsed.as_secs_f64();
@@ -82,10 +84,10 @@ impl Measured {
             let own_cpu_s = |meter: &Meter| meter.own_cpu_s.map_or(0.0, |before| ProcessUse::now().cpu_s - before);
             let client_cpu_s = done.process_cpu_s + before.as_ref().map_or(0.0, own_cpu_s);
             if let Some(before) = before {
-                let server_cpu_s = (premises.server_cpu_s().unwrap_or(0.0) - before.server_cpu_s).max(0.0);
+                let server_cpu_s = (installation.server_cpu_s().unwrap_or(0.0) - before.server_cpu_s).max(0.0);
                 self.server_cpu_s += server_cpu_s;
                 let earlier: BTreeMap<String, f64> = before.node_cpu_s.into_iter().collect();
-                for (node, cpu_s) in premises.node_cpu_s() {
+                for (node, cpu_s) in installation.node_cpu_s() {
                     let used_s = cpu_s - earlier.get(&node).copied().unwrap_or(0.0);
                     *self.node_cpu_s.entry(node).or_default() += used_s.max(0.0);
                 }
@@ -98,6 +100,7 @@ impl Measured {
                 self.noise.heat_events += noise.heat_events;
             }
             let offset_s = self.timed_s;
+            self.timed.push((self.outcomes.len(), Duration::from_secs_f64(offset_s)));
             self.timed_s += elapsed_s;
             self.makespan += elapsed;
             self.counts.merge(&outcome.counts);
@@ -147,9 +150,16 @@ impl Measured {
             records,
             response_ns,
             client_cpu_s: outcome.client_cpu.as_secs_f64(),
-            disk_bytes: premises.disk_bytes(),
+            disk_bytes: installation.disk_bytes(),
         });
         self.outcomes.push((phase.name, outcome));
+    }
+
+    /// 99th percentile of response time in a part of the timed phases.
+    pub(crate) fn p99_ns(&self, from_s: f64, to_s: f64) -> Option<u64> {
+        let timelines = self.timed.iter().map(|&(at, begin)| (&self.outcomes[at].1.timeline, begin));
+        let within = Duration::try_from_secs_f64(from_s).ok()?..Duration::try_from_secs_f64(to_s).ok()?;
+        Timeline::p99_ns(timelines, within)
     }
 
     /// Rate over time of the timed phases.

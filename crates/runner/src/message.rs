@@ -1,30 +1,31 @@
 //! What kvtrial and a worker say to each other: plain data, so that it can be said to a child of kvtrial or to another machine.
 //!
-//! kvtrial sends an [`Errand`]; the worker answers with [`FromWorker`]s until it has done it, or [`FromWorker::Refused`] it. Before each phase and at
+//! kvtrial sends a [`Task`]; the worker answers with [`FromWorker`]s until it has done it, or [`FromWorker::Refused`] it. Before each phase and at
 //! the end of a trial it waits for an [`Order`], so that kvtrial can look at server and disk while nothing runs.
 
 use check::CaseResult;
 use engine::{Outcome, Settings};
-use host::Whereabouts;
+use host::Location;
 use job::Params;
 use measure::Progress;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::time::Duration;
 use store::Facts;
-use study::{Answer, CurvePoint, Durability, LeftCount, Reason, Spec, Stall, Target, WriteAccount};
+use study::{Answer, CrashFindings, CurvePoint, Durability, LeftCount, Reason, Spec, Stall, Target, WriteAccount};
 
 /// From kvtrial.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum ToWorker {
     /// Do this.
-    Do(Box<Errand>),
+    Do(Box<Task>),
     /// To the worker that is doing it.
     Order(Order),
 }
 
 /// What a worker is for: whatever opens a store is done in one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Errand {
+pub(crate) enum Task {
     /// Carry out a trial.
     Trial(Assignment),
     /// Ask the job's own question, of a private store after the job's work.
@@ -33,22 +34,25 @@ pub(crate) enum Errand {
     Clear(Assignment),
     /// Check store and client for correctness.
     Check(Inspection),
+    /// Write until a crash, or read what is left after it.
+    Crash(CrashTask),
 }
 
-impl Errand {
+impl Task {
     /// The store, and where it is.
-    pub(crate) fn place(&self) -> (&Spec, &Whereabouts) {
+    pub(crate) fn place(&self) -> (&Spec, &Location) {
         match self {
-            Errand::Trial(it) | Errand::Ask(it, _) | Errand::Clear(it) => (&it.spec, &it.whereabouts),
-            Errand::Check(it) => (&it.spec, &it.whereabouts),
+            Task::Trial(it) | Task::Ask(it, _) | Task::Clear(it) => (&it.spec, &it.location),
+            Task::Check(it) => (&it.spec, &it.location),
+            Task::Crash(it) => (&it.spec, &it.location),
         }
     }
 
     /// The job's part of it, if a job has one.
     pub(crate) fn assignment(&self) -> Option<&Assignment> {
         match self {
-            Errand::Trial(it) | Errand::Ask(it, _) | Errand::Clear(it) => Some(it),
-            Errand::Check(_) => None,
+            Task::Trial(it) | Task::Ask(it, _) | Task::Clear(it) => Some(it),
+            Task::Check(_) | Task::Crash(_) => None,
         }
     }
 
@@ -57,9 +61,9 @@ impl Errand {
         let Some(assignment) = self.assignment() else { return Vec::new() };
         let of_keys = assignment.keys.iter().flat_map(|keys| &keys.params);
         let own = match self {
-            Errand::Clear(_) => None, // only the keys are looked for
+            Task::Clear(_) => None, // only the keys are looked for
             // Only a store that is filled first, or asked for every key, needs the job.
-            Errand::Ask(_, Question::One(_)) if assignment.spec.target != Target::Private => None,
+            Task::Ask(_, Question::One(_)) if assignment.spec.target != Target::Private => None,
             _ => Some(&assignment.params),
         };
         own.into_iter().chain(of_keys).collect()
@@ -79,11 +83,55 @@ pub enum Question {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Inspection {
     pub(crate) spec: Spec,
-    pub(crate) whereabouts: Whereabouts,
+    pub(crate) location: Location,
     /// Longest wait for a reply.
     pub(crate) deadline: Duration,
     /// Sets its keys apart from those of other checks.
     pub(crate) seed: u64,
+}
+
+/// All a worker has to know of its part in a crash.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct CrashTask {
+    pub(crate) spec: Spec,
+    pub(crate) location: Location,
+    pub(crate) turn: CrashTurn,
+    /// Where the ledger is, and its shape.
+    pub(crate) ledger: PathBuf,
+    pub(crate) clients: u32,
+    pub(crate) capacity: u32,
+    /// Number and seed of the set of writes.
+    pub(crate) set: u32,
+    pub(crate) seed: u64,
+    pub(crate) value_bytes: u32,
+    /// Longest wait for a reply.
+    pub(crate) deadline: Duration,
+}
+
+impl CrashTask {
+    pub(crate) fn set(&self) -> crash::WriteSet {
+        crash::WriteSet { number: self.set, seed: self.seed, value_bytes: self.value_bytes }
+    }
+}
+
+/// A worker's part in a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum CrashTurn {
+    /// Its clients write, while the store does its upkeep.
+    Write { endurance: crash::Endurance, upkeep: Option<Upkeep> },
+    /// It opens the store, and waits for its end.
+    Open,
+    /// It reads everything that was sent; in a store of the user's it deletes it then.
+    Read { crash_at_ns: u64 },
+}
+
+/// What a store has to do again and again while clients write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Upkeep {
+    /// To bring its log into its files.
+    Checkpoint,
+    /// To rewrite its files.
+    Compaction,
 }
 
 /// What a worker is to do next.
@@ -95,7 +143,7 @@ pub(crate) enum Order {
     Stop,
 }
 
-/// All a worker has to know of a trial, or of another errand with a job in it.
+/// All a worker has to know of a trial, or of another task with a job in it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Assignment {
     /// Name of the job.
@@ -109,7 +157,7 @@ pub(crate) struct Assignment {
     /// The store.
     pub(crate) spec: Spec,
     /// Where it is.
-    pub(crate) whereabouts: Whereabouts,
+    pub(crate) location: Location,
     /// How phases are driven.
     pub(crate) settings: Settings,
     /// What is done about the job's keys first, in a store of the user's.
@@ -171,15 +219,17 @@ pub(crate) enum FromWorker {
     Case(CaseResult),
     /// All cases of a check are over.
     Checked(Box<check::CheckReport>),
+    /// What is left after a crash, and how long the store took to open on it.
+    CrashRead { opening: Duration, found: Box<CrashFindings> },
     /// What the store answered, in words.
     Answered(String),
     /// How many keys were deleted; all else that was there is gone, too.
     Cleared { deleted: u64 },
     /// It could not begin, or not be done.
     Refused(Refusal),
-    /// Said by the nursery: how the worker ended, and its last words.
+    /// Said by the fork server: how the worker ended, and its last words.
     Ended { exit: host::Exit, words: String },
-    /// Said by the nursery: there is no worker.
+    /// Said by the fork server: there is no worker.
     NotForked { problem: String },
 }
 
@@ -216,7 +266,7 @@ impl Doing {
     }
 }
 
-/// What a phase came to.
+/// The result of a phase.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PhaseDone {
     pub(crate) phase: UnderWay,
@@ -235,7 +285,7 @@ pub(crate) struct PhaseDone {
     pub(crate) process_cpu_s: f64,
 }
 
-/// What a trial came to as a whole.
+/// The result of a trial as a whole.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Finish {
     /// Every phase was carried out to its end.
@@ -250,11 +300,13 @@ pub(crate) struct Finish {
     pub(crate) resent: u64,
     /// What became of the writes, where the job says it and everything was read back.
     pub(crate) account: Option<WriteAccount>,
+    /// How long ago the oldest lost write was acknowledged, where the job knows.
+    pub(crate) oldest_lost: Option<Duration>,
     /// Largest resident set of the process since the first phase began.
     pub(crate) peak_rss_bytes: u64,
 }
 
-/// Why an errand could not begin, or not be done.
+/// Why a task could not begin, or not be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Refusal {
     /// The store could not be opened.

@@ -2,17 +2,17 @@
 
 use crate::execution::Execution;
 use crate::faults::Faults;
+use crate::job_cache::JobCache;
 use crate::message::{Assignment, Keys};
 use crate::order::{self, ScheduledTrial};
-use crate::shelf::Shelf;
 use engine::{Arrivals, Settings, Timing};
-use host::Premises;
+use host::Installation;
 use job::{JobInfo, Params};
 use measure::Clock;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
-use store::{Class, StoreInfo};
+use store::StoreInfo;
 use study::{Cell, DurabilitySource, HostFacts, Measure, SCHEMA, Sampled, Spec, Study, Target, TrialOrder, Varied};
 
 /// Who wanted a store.
@@ -60,7 +60,7 @@ pub struct Plan {
     /// The job.
     pub job: &'static JobInfo,
     /// The job with its input read, for each set of parameters.
-    pub shelf: Shelf,
+    pub job_cache: JobCache,
     /// The cells, baselines first.
     pub cells: Vec<PlannedCell>,
     /// What is varied.
@@ -71,7 +71,7 @@ pub struct Plan {
     pub order: TrialOrder,
     /// Counted trials a cell.
     pub repeats: u32,
-    /// When nobody said how often to repeat: how long the study may take. Rounds beyond the second are left out where they would
+    /// If the number of repeats is not given: how long the study may take. Rounds beyond the second are left out where they would
     /// take it further.
     pub patience: Option<Duration>,
     /// Warm-up trials a cell.
@@ -117,7 +117,7 @@ impl Plan {
             order: self.order,
             varied: self.varied.clone(),
             sampled: self.sampled,
-            input: self.shelf.shared_input(),
+            input: self.job_cache.shared_input(),
             faults: self.faults.asked(),
             fault_timeout_s: self.faults.timeout_s(),
             host: HostFacts { clock: Clock::get().describe(), ..host::facts(&self.base) },
@@ -134,38 +134,41 @@ impl Plan {
             params: planned.shown_params(),
             varied: planned.varied.clone(),
             baseline: planned.baseline,
-            layer: match planned.info.class {
-                Class::Baseline(layer) if planned.baseline => Some(layer),
-                _ => None,
-            },
-            class: planned.info.class_of(&planned.spec).name().into(),
+            layer: planned.info.layer().filter(|_| planned.baseline),
+            class: layers::class_of(planned.info, &planned.spec),
+            copies: planned.copies(),
             transport: planned.info.transport(&planned.spec),
             measure: planned.measure(),
             durability: planned
                 .info
                 .durability(&planned.spec)
                 .ok()
-                .map(|_| planned.info.declared(&planned.spec).durability),
+                .map(|_| layers::declared(planned.info, &planned.spec).durability),
             durability_source: Some(match planned.spec.target {
                 Target::Server(_) => DurabilitySource::AsTheServerSays,
                 _ => DurabilitySource::SetByKvtrial,
             }),
-            input: self.shelf.own_input(&planned.params),
-            records: self.shelf.records(&planned.params),
+            input: self.job_cache.own_input(&planned.params),
+            records: self.job_cache.records(&planned.params),
             ..Cell::default()
         }
     }
 
-    /// What a cell asks of a worker at these premises.
-    pub(crate) fn assignment(&self, planned: &PlannedCell, premises: &Premises, keys: Option<Keys>) -> Assignment {
-        let (job, data, seed) = self.shelf.source();
+    /// What a cell asks of a worker at these installation.
+    pub(crate) fn assignment(
+        &self,
+        planned: &PlannedCell,
+        installation: &Installation,
+        keys: Option<Keys>,
+    ) -> Assignment {
+        let (job, data, seed) = self.job_cache.source();
         Assignment {
             job: script::address(job),
             data: data.cloned(),
             params: planned.params.clone(),
             seed,
             spec: planned.spec.clone(),
-            whereabouts: premises.whereabouts().clone(),
+            location: installation.location().clone(),
             settings: Settings { outages: self.faults.outages(), ..planned.settings },
             keys,
         }
@@ -186,6 +189,13 @@ impl Plan {
 }
 
 impl PlannedCell {
+    /// On how many servers each pair of a private one is once all is well.
+    fn copies(&self) -> Option<u32> {
+        let is_private = self.spec.target == Target::Private && self.info.class.has_servers();
+        let deployment = is_private.then(|| layers::on_paper(self.info, &self.spec, false)).flatten()?;
+        deployment.ok().map(|deployment| deployment.copies)
+    }
+
     /// The store and what is varied, for people: `redis clients=16`.
     pub fn label(&self) -> String {
         let spec = self.spec.to_string();

@@ -1,4 +1,4 @@
-//! Whether work was put off until the first read: a store may take writes at once and carry them out only when somebody looks.
+//! Whether work was put off until the first read: a store may accept writes at once and carry them out only when they are read.
 //!
 //! The time of reading back, from its begin to its end, is held against that of the timed phases, which is where the work belongs. Like is
 //! compared with like: a store reads back slowly only if it is far below its timed rate in operations, in records and in bytes per second

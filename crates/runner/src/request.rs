@@ -2,16 +2,16 @@
 
 use crate::execution::Execution;
 use crate::faults::Faults;
+use crate::job_cache::JobCache;
 use crate::plan::{Asked, KeysFound, Plan, PlannedCell, PlannedStore};
-use crate::shelf::Shelf;
 use crate::vary::{Axis, Variation, VaryError};
 use engine::Settings;
 use job::{Job, JobError, JobInfo, Params};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
-use store::{Class, Keeps, StoreError};
-use study::{Durability, Spec, Target, TrialOrder};
+use store::{Keeps, StoreError};
+use study::{Class, Durability, Spec, Target, TrialOrder};
 
 /// What is asked for.
 #[derive(Clone)]
@@ -47,7 +47,7 @@ pub struct Rounds {
     pub warmups: u32,
     /// Counted trials a cell.
     pub repeats: u32,
-    /// When nobody said how often to repeat: how long the study may take.
+    /// If the number of repeats is not given: how long the study may take.
     pub patience: Option<Duration>,
 }
 
@@ -81,7 +81,7 @@ pub enum RequestError {
         room: Room,
     },
     /// No store is left.
-    #[error("the job can be done on none of the stores; name one with -s, see 'kvtrial stores'")]
+    #[error("none of the stores can do the job; name one with -s, see 'kvtrial stores'")]
     Nowhere,
 }
 
@@ -102,11 +102,11 @@ impl Request {
     /// # Errors
     /// What is asked for cannot be done.
     pub fn study(self, variation: &Variation, hear: &mut dyn FnMut(&str)) -> Result<Plan, RequestError> {
-        let mut shelf = self.shelf();
+        let mut job_cache = self.job_cache();
         let mut left = Vec::new();
         let mut told = BTreeSet::new();
         for cell in variation.cells(&self.stores, &self.params, self.settings)? {
-            let job = shelf.add(&cell.params).map_err(|problem| RequestError::Job(about(&cell, problem)))?;
+            let job = job_cache.add(&cell.params).map_err(|problem| RequestError::Job(about(&cell, problem)))?;
             for warning in job.warnings() {
                 if told.insert(warning.clone()) {
                     hear(&warning);
@@ -114,7 +114,7 @@ impl Request {
             }
             host::check(cell.info, &cell.spec)?;
             let known = !matches!(cell.spec.target, Target::Server(_));
-            match job.suits(&cell.info.declared(&cell.spec)) {
+            match job.suits(&layers::declared(cell.info, &cell.spec)) {
                 Err(problem) if known && self.is_named(&cell.spec) => {
                     return Err(RequestError::Job(format!("-s {}: {}", cell.spec, about(&cell, problem))));
                 }
@@ -129,7 +129,7 @@ impl Request {
                 }
             }
         }
-        if left.is_empty() { Err(RequestError::Nowhere) } else { Ok(self.plan(shelf, left, variation)) }
+        if left.is_empty() { Err(RequestError::Nowhere) } else { Ok(self.plan(job_cache, left, variation)) }
     }
 
     /// The search of the first store for the best of these settings, as it begins: with the first value of each. Every value is checked with
@@ -140,7 +140,7 @@ impl Request {
     pub fn search(self, axes: &[Axis]) -> Result<Plan, RequestError> {
         let variation = Variation { axes: axes.to_vec(), ..Variation::default() };
         let Some(store) = self.stores.first() else { return Err(RequestError::Nowhere) };
-        let mut shelf = self.shelf();
+        let mut job_cache = self.job_cache();
         let mut cells = Vec::new();
         for (key, axis) in axes.iter().enumerate() {
             for value in 0..axis.values.len() {
@@ -150,16 +150,16 @@ impl Request {
                 let about = |problem: &dyn std::fmt::Display| {
                     RequestError::Job(format!("{}={}: {problem}", axis.key, axis.values[value]))
                 };
-                let prepared = shelf.add(&cell.params).map_err(|problem| about(&problem))?;
+                let prepared = job_cache.add(&cell.params).map_err(|problem| about(&problem))?;
                 host::check(cell.info, &cell.spec).map_err(|problem| about(&problem))?;
-                prepared.suits(&cell.info.declared(&cell.spec)).map_err(|problem| {
-                    about(&format!("{problem}. Leave it out: --vary {}=... with the values that can be", axis.key))
+                prepared.suits(&layers::declared(cell.info, &cell.spec)).map_err(|problem| {
+                    about(&format!("{problem}. Leave it out: --vary {}=... with the possible values", axis.key))
                 })?;
                 cells.push(cell);
             }
         }
         cells.truncate(1);
-        Ok(self.plan(shelf, cells, &variation))
+        Ok(self.plan(job_cache, cells, &variation))
     }
 
     /// A question to the stores, for which no input need be read here.
@@ -169,23 +169,23 @@ impl Request {
     pub fn question(self) -> Result<Plan, RequestError> {
         let variation = Variation::none();
         let cells = variation.cells(&self.stores, &self.params, self.settings)?;
-        let shelf = self.shelf();
-        Ok(self.plan(shelf, cells, &variation))
+        let job_cache = self.job_cache();
+        Ok(self.plan(job_cache, cells, &variation))
     }
 
-    fn shelf(&self) -> Shelf {
-        Shelf::new(self.job, self.data.clone(), self.seed)
+    fn job_cache(&self) -> JobCache {
+        JobCache::new(self.job, self.data.clone(), self.seed)
     }
 
     /// The only place where a plan is made.
-    fn plan(self, shelf: Shelf, cells: Vec<PlannedCell>, variation: &Variation) -> Plan {
+    fn plan(self, job_cache: JobCache, cells: Vec<PlannedCell>, variation: &Variation) -> Plan {
         let Request { job, mut stores, rounds, seed, base, keys_found, execution, .. } = self;
         stores.retain(|store| cells.iter().any(|cell| cell.info.name == store.info.name));
         let Rounds { order, warmups, repeats, patience } = rounds;
         let (varied, sampled) = (variation.varied(&stores), variation.sampled);
         Plan {
             job,
-            shelf,
+            job_cache,
             cells,
             varied,
             sampled,
@@ -208,12 +208,12 @@ impl Request {
 
     /// Refuses a job whose keys and values alone exceed what is free: memory for stores that may keep all in it, else disk.
     fn has_room(&self, job: &dyn Job, cell: &PlannedCell) -> Result<(), RequestError> {
-        let capabilities = cell.info.declared(&cell.spec);
+        let capabilities = layers::declared(cell.info, &cell.spec);
         if matches!(cell.spec.target, Target::Server(_)) || capabilities.keeps == Keeps::Nothing {
             return Ok(());
         }
         let in_memory = match cell.info.class {
-            Class::Baseline(_) => true,
+            Class::Baseline => true,
             Class::Network => capabilities.durability == Durability::None,
             Class::Library => true,
             Class::Embedded | Class::Distributed => false,

@@ -68,7 +68,7 @@ pub fn run(
     let turns = plan.turns();
     let total = turns.len() as u32;
     if plan.execution.is_apart() {
-        plan.shelf.clear(); // the workers' nursery reads what they need
+        plan.job_cache.clear(); // the workers' fork server reads what they need
     }
     let mut trials = Trials::new(plan, left);
     let start = Instant::now();

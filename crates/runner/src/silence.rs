@@ -35,6 +35,11 @@ impl Silence {
         Silence { deadline, whole, at_operations, last: None }
     }
 
+    /// The same with another limit for the store as a whole, if that is shorter.
+    pub(crate) fn at_most(self, whole: Duration) -> Silence {
+        Silence { whole: self.whole.min(whole), ..self }
+    }
+
     /// Takes note of a report.
     pub(crate) fn hear(&mut self, report: &FromWorker, now: Instant) {
         self.last = match report {
@@ -58,7 +63,8 @@ impl Silence {
             }),
             // A server's own limit for the same comes first.
             None => (silent > self.whole + self.deadline + MARGIN).then(|| {
-                format!("the store did not come back for {silent_s:.0} s, 60 times --deadline; its process was ended")
+                let times = self.whole.as_secs_f64() / self.deadline.as_secs_f64();
+                format!("the store did not come back for {silent_s:.0} s, {times:.0} times --deadline; its process was ended")
             }),
         }
     }
@@ -90,7 +96,11 @@ mod tests {
         assert_eq!(after(&silence, 100_000), None, "no worker is there yet");
         silence.hear(&FromWorker::Started { pid: 1 }, begun);
         assert_eq!(after(&silence, 122), None);
-        assert!(after(&silence, 124).is_some_and(|words| words.contains("124 s")));
+        assert!(after(&silence, 124).is_some_and(|words| words.contains("124 s, 60 times")));
+        let shorter = silence.at_most(second * 24);
+        assert!(after(&shorter, 27).is_some_and(|words| words.contains("27 s, 12 times")));
+        assert_eq!(after(&shorter, 26), None);
+        let mut silence = Silence::of(&settings);
         // What was silent for a second when it was said has been so for three, two later.
         silence.hear(&progress(Some(second)), begun + second);
         assert_eq!(after(&silence, 2), None);

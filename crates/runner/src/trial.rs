@@ -1,25 +1,25 @@
 //! One trial, from the side of kvtrial: make its place, have a worker open the store and run the phases, judge, clear the place away.
 
-use crate::attendant::Attendant;
 use crate::error::RunError;
 use crate::faults::{self, Faulting};
 use crate::judge::{self, Evidence};
-use crate::message::{Errand, Finish, Keys, OpenedStore, Refusal};
+use crate::message::{Finish, Keys, OpenedStore, Refusal, Task};
+use crate::monitor::{Monitor, Seen};
 use crate::observer::{About, Observer};
 use crate::plan::{Plan, PlannedCell};
 use crate::put_off;
 use crate::silence::Silence;
+use crate::supervisor::Supervisor;
 use crate::trust::Circumstances;
 use crate::users::place_of;
-use crate::witness::{Seen, Witness};
-use host::Premises;
+use host::Installation;
 use job::Params;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Facts, StoreError};
 use study::{Durability, Judged, NodeUse, Reason, ReasonKind, ServerUse, Status, Target, TrialRecord, Verdict};
 
-/// What a trial came to.
+/// The result of a trial.
 pub struct Finished {
     /// What was measured, with its verdict.
     pub record: TrialRecord,
@@ -29,7 +29,7 @@ pub struct Finished {
     pub interrupted: bool,
 }
 
-/// Where a trial stands in its study.
+/// The position of a trial in its study.
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
     /// From 1.
@@ -67,15 +67,15 @@ impl TrialRun<'_> {
             started_at: study::rfc3339(unix_seconds()),
             ..TrialRecord::default()
         };
-        let premises = match host::Opening::new(&self.plan.base).premises(self.cell.info, &self.cell.spec) {
-            Ok(premises) => premises,
+        let installation = match host::Opening::new(&self.plan.base).installation(self.cell.info, &self.cell.spec) {
+            Ok(installation) => installation,
             Err(error) => return self.not_opened(record, error),
         };
-        let seen = self.phases(&premises, keys, observer);
+        let seen = self.phases(&installation, keys, observer);
         let finished = self.judge(record, seen);
         // Nothing of a void trial has to be kept: its server, which may hang, is not waited for.
         let is_void = |it: &Finished| it.record.verdict.status == Status::Void;
-        let closed = if finished.as_ref().is_ok_and(is_void) { premises.abandon() } else { premises.close() };
+        let closed = if finished.as_ref().is_ok_and(is_void) { installation.abandon() } else { installation.close() };
         finished.map(|mut finished| {
             if let Err(error) = closed {
                 finished.record.verdict.add(reason(ReasonKind::ServerDied, error.to_string()));
@@ -85,24 +85,24 @@ impl TrialRun<'_> {
     }
 
     /// Has a worker open the store at its place and run the phases; what was heard and seen of it.
-    fn phases(&self, premises: &Premises, keys: Option<Keys>, observer: &mut dyn Observer) -> Seen {
+    fn phases(&self, installation: &Installation, keys: Option<Keys>, observer: &mut dyn Observer) -> Seen {
         let TrialRun { plan, cell, stop, .. } = *self;
-        let errand = Errand::Trial(plan.assignment(cell, premises, keys));
-        let attendant = Attendant::new(premises, stop, Silence::of(&cell.settings));
+        let task = Task::Trial(plan.assignment(cell, installation, keys));
+        let supervisor = Supervisor::new(installation, stop, Silence::of(&cell.settings));
         let apart = plan.execution.is_apart();
-        let nodes = premises.nodes();
+        let nodes = installation.nodes();
         let faulting = Faulting::new(&plan.faults, nodes);
-        let mut witness = Witness::new(place_of(&cell.spec), premises, apart, attendant, &faulting, observer);
-        let job = |params: &Params| plan.shelf.job(params);
+        let mut monitor = Monitor::new(place_of(&cell.spec), installation, apart, supervisor, &faulting, observer);
+        let job = |params: &Params| plan.job_cache.job(params);
         let departure = std::thread::scope(|scope| {
             if let Some(nodes) = nodes.filter(|_| faulting.any_planned()) {
                 scope.spawn(|| faulting.carry_out(nodes));
             }
             let _over = Over(&faulting);
-            plan.execution.carry_out(&errand, cell.info, &job, &mut witness)
+            plan.execution.carry_out(&task, cell.info, &job, &mut monitor)
         });
-        let mut seen = witness.leave(departure);
-        seen.faults = faulting.records(seen.measured.series(), seen.measured.dark(), seen.measured.timed_s);
+        let mut seen = monitor.leave(departure);
+        seen.faults = faulting.records(&seen.measured);
         seen
     }
 
@@ -147,6 +147,7 @@ impl TrialRun<'_> {
     fn fill(&self, record: &mut TrialRecord, finish: &mut Finish, seen: &mut Seen) {
         record.resent = finish.resent;
         record.writes = finish.account;
+        record.oldest_lost_s = seen.oldest_lost_s;
         record.client_rss_bytes = finish.peak_rss_bytes;
         record.disk_bytes = seen.looks.disk_bytes;
         let server = seen.looks.server.take();
@@ -181,7 +182,7 @@ impl TrialRun<'_> {
             account: record.writes,
             not_sent: record.not_sent,
             circumstances: Circumstances {
-                class: self.cell.info.class_of(&self.cell.spec),
+                class: layers::class_of(self.cell.info, &self.cell.spec),
                 settings: &self.cell.settings,
                 latencies: &record.latency_ns,
                 noise: record.noise,
@@ -211,7 +212,7 @@ impl Drop for Over<'_> {
 /// Settings that were asked for, and that the store says it does not have.
 fn not_in_effect(planned: &PlannedCell, facts: &Facts, durability: Durability) -> impl Iterator<Item = Reason> {
     // A layer may hold less than the store beneath it, and declares so.
-    let declared = planned.info.declared(&planned.spec).durability;
+    let declared = layers::declared(planned.info, &planned.spec).durability;
     let level = planned.spec.durability.map(|_| declared).filter(|asked| *asked != durability);
     let level = level.map(|asked| format!("durability={asked} was asked for, the store is at {durability}"));
     let others = planned.info.not_in_effect(&planned.spec, &facts.config);

@@ -3,7 +3,7 @@
 //! Every threshold is a constant here. What is above one degrades the trial, with what was seen and what to do.
 
 use engine::{Arrivals, Settings};
-use store::Class;
+use study::Class;
 use study::{Judged, Latencies, Noise, Reason, ReasonKind};
 
 /// Share of a processor from which a client thread is at its limit.
@@ -55,7 +55,7 @@ type Doubt = Option<(ReasonKind, String)>;
 /// The client is to be measured against a server only: an embedded store's work is the client's by nature, and a baseline is
 /// there to show the client's cost.
 fn is_of_a_server(seen: &Circumstances<'_>) -> bool {
-    matches!(seen.class, Class::Network | Class::Distributed) && seen.timed_s >= NEEDED_S
+    seen.class.has_servers() && seen.timed_s >= NEEDED_S
 }
 
 fn saturated(seen: &Circumstances<'_>) -> Doubt {
@@ -138,7 +138,7 @@ mod tests {
     use super::{Circumstances, doubts};
     use engine::{Arrivals, Settings, Timing};
     use std::time::Duration;
-    use store::Class;
+    use study::Class;
     use study::{Judged, Latencies, LatencySummary, Noise, ReasonKind};
 
     const SETTINGS: Settings = Settings {
@@ -199,7 +199,7 @@ mod tests {
             Circumstances { client_load: 0.95, ..busy },
             Circumstances { server_load: Some(0.9), ..busy },
             Circumstances { class: Class::Embedded, client_run_delay: 0.9, ..busy },
-            Circumstances { class: Class::Baseline(study::BudgetLayer::Client), client_run_delay: 0.9, ..busy },
+            Circumstances { class: Class::Baseline, client_run_delay: 0.9, ..busy },
             Circumstances { timed_s: 0.1, client_run_delay: 0.9, ..busy },
         ] {
             assert!(kinds(&quiet).is_empty(), "{:?}", kinds(&quiet));

@@ -50,7 +50,7 @@ fn wrong(key: impl Into<String>, problem: impl Into<String>) -> VaryError {
 /// the option of that store only (`redis.io-threads` also of `redis-unix`).
 ///
 /// # Errors
-/// A key nobody has, a key twice, or values that cannot be read or are out of range.
+/// A key that nothing has, a key named twice, or values that cannot be read or are out of range.
 pub fn axes(job: &JobInfo, stores: &[PlannedStore], vary: &[(String, String)]) -> Result<Vec<Axis>, VaryError> {
     let mut axes: Vec<Axis> = Vec::new();
     for (key, text) in vary {
@@ -106,7 +106,7 @@ fn option<'k>(key: &'k str, store: &PlannedStore) -> Option<&'k str> {
         None => key,
     };
     let durability = name == "durability" && store.info.durabilities.len() > 1;
-    let layered = store::layers::find(store.info, name).is_some();
+    let layered = layers::find(store.info, name).is_some();
     (!store.baseline && (durability || layered || store.info.options.iter().any(|option| option.name == name)))
         .then_some(name)
 }
@@ -145,7 +145,7 @@ fn taken(axis: &Axis, value: &str, store: &PlannedStore) -> Option<Result<Spec, 
     } else {
         spec.options.insert(name.to_owned(), value.to_owned());
     }
-    Some(store.info.check_options(&spec).map(|()| spec).map_err(|error| error.to_string()))
+    Some(layers::check(store.info, &spec).map(|()| spec).map_err(|error| error.to_string()))
 }
 
 fn turn_engine(settings: &mut Settings, key: &str, value: &str) -> Result<(), VaryError> {

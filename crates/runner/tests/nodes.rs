@@ -9,10 +9,10 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use store::{
-    Availability, BUILT_IN, Capabilities, Class, Deployment, Endpoint, Facts, Node, Opener, OptionInfo, Place, Session,
+    Availability, BUILT_IN, Capabilities, Deployment, Endpoint, Facts, Node, Opener, OptionInfo, Place, Session,
     SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
-use study::{Durability, Left, Spec, TrialRecord};
+use study::{Class, Durability, Left, Spec, TrialRecord};
 
 /// Three Redis, of which the first takes all keys; with `fells=node2` that one dies while the first session is opened.
 static THREE: StoreInfo = StoreInfo {
@@ -21,6 +21,7 @@ static THREE: StoreInfo = StoreInfo {
     transport: None,
     driver: None,
     class: Class::Network,
+    kind: "test",
     summary: "three servers",
     durabilities: &[Durability::None],
     options: &[OptionInfo::one_of("fells", &["nobody", "node2"], "which server dies in the trial")],

@@ -30,7 +30,7 @@ pub(crate) unsafe extern "C-unwind" fn decode(state: *mut ffi::lua_State) -> c_i
         let mut reader = Reader { state, text, at: 0 };
         let read = reader.value(0).and_then(|()| {
             reader.space();
-            if reader.at < text.len() { Err(reader.wrong("something stands behind the value")) } else { Ok(()) }
+            if reader.at < text.len() { Err(reader.wrong("there is more after the value")) } else { Ok(()) }
         });
         match read {
             Ok(()) => 1,

@@ -64,7 +64,7 @@ unsafe fn changes<'a>(state: *mut ffi::lua_State, depth: u32) -> Result<Vec<Chan
             let by = match ffi::lua_type(state, -1) {
                 ffi::LUA_TNUMBER => By::Number(ffi::lua_tonumber(state, -1)),
                 ffi::LUA_TTABLE => By::Object(changes(state, depth + 1)?),
-                _ => return Err(format!("what is added to '{}' is no number", key.escape_ascii())),
+                _ => return Err(format!("what is added to '{}' is not a number", key.escape_ascii())),
             };
             found.push(Change { key, by });
             ffi::lua_settop(state, -2);
@@ -81,7 +81,7 @@ fn added(text: &[u8], changes: &[Change<'_>]) -> Result<Vec<u8>, String> {
     merge.object(changes, 0)?;
     merge.space();
     if merge.at < text.len() {
-        return Err(merge.wrong("something stands behind the object"));
+        return Err(merge.wrong("there is more after the object"));
     }
     merge.copy_to(text.len());
     Ok(merge.out)

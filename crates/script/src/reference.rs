@@ -100,7 +100,7 @@ pub const VERBS: &[Verb] = &[
     verb(
         "kv.shared(true)",
         "nothing",
-        "Several clients write the same keys. A read must then be a value somebody wrote, no longer the last.",
+        "Several clients write the same keys. A read must then be a value that some client wrote, not necessarily the last.",
     ),
     verb(
         "kv.like(job)",

@@ -123,7 +123,7 @@ impl Job for Scripted {
         ]);
         let verified = match self.sharing() {
             Sharing::OneWriter => "every value read is the one last written",
-            Sharing::Shared => "every value read is one that somebody wrote (kv.shared)",
+            Sharing::Shared => "every value read is one that some client wrote (kv.shared)",
         };
         facts.insert("verified".into(), verified.into());
         let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,7 +141,7 @@ impl Job for Scripted {
         let mut sentences = Vec::new();
         if self.sharing() == Sharing::Shared {
             sentences.push(format!(
-                "{name}: several clients write the same keys, so a value read is checked to be one that somebody wrote, not the last one"
+                "{name}: several clients write the same keys, so a value read is checked to be one that some client wrote, not the last one"
             ));
         }
         if !self.survey.answers && !self.survey.bench {

@@ -25,7 +25,7 @@ impl ScriptText {
     pub(crate) fn read(path: &Path) -> Result<ScriptText, JobError> {
         let trouble = |words: String| JobError(format!("{}: {words}", path.display()));
         let facts = std::fs::metadata(path)
-            .map_err(|error| trouble(format!("{error}. 'kvtrial new NAME' writes a script to begin with")))?;
+            .map_err(|error| trouble(format!("{error}. 'kvtrial new NAME' writes a first script")))?;
         if facts.is_dir() || facts.len() > MOST_BYTES {
             return Err(trouble("this is no script; name a file of Lua".into()));
         }

@@ -3,7 +3,7 @@
 //! Each pair is a study as `kvtrial run` makes it, of one store named twice: every trial on a fresh start, in the study's balanced
 //! random order, compared by the rule that ranks ([`stats::separations`]). Of equal stores at most 5 in 100 pairs may come out as
 //! different at 5 %, whatever else the machine does. With the second store slowed down by a layer that burns time
-//! ([`store::layers::burn`]), the pairs that come out as different are the power.
+//! (`burn=` of the crate `layers`), the pairs that come out as different are the power.
 
 use crate::study_of::SmallStudy;
 use engine::Settings;
@@ -67,7 +67,7 @@ impl Pairs {
         let mut slower = self.spec.clone();
         slower.options.insert("burn".into(), format!("{}%", self.slowdown * 100.0));
         let (mut equal, mut unequal) = (PairTally::default(), PairTally::default());
-        // By turns, so that both see the same machine.
+        // In turn, so that both see the same machine.
         for pair in 0..self.pairs {
             for (second, tally) in [(&self.spec, &mut equal), (&slower, &mut unequal)] {
                 let begun = Instant::now();

@@ -1,11 +1,14 @@
 //! The latest result of this build on this machine, kept for the studies that follow: `kvtrial/selftest.json` in the user's cache
 //! directory (`XDG_CACHE_HOME`, else `~/.cache`).
 
+use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use study::Selftest;
+
+const FILE: &str = "selftest.json";
 
 /// What a result holds for: one build of kvtrial on one machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +35,11 @@ impl Identity {
         }
     }
 
+    /// The machine: what crashes show holds for it alone.
+    pub fn machine(&self) -> &str {
+        &self.machine
+    }
+
     /// An empty result of this identity, made now.
     pub(crate) fn result(&self, scope: &str) -> Selftest {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -45,17 +53,18 @@ impl Identity {
     }
 }
 
-fn path() -> Option<PathBuf> {
+/// A file of kvtrial's below the user's cache directory.
+pub(crate) fn path(name: &str) -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     // A relative XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification).
     let cache =
         set("XDG_CACHE_HOME").filter(|path| path.is_absolute()).or_else(|| Some(set("HOME")?.join(".cache")))?;
-    Some(cache.join("kvtrial/selftest.json"))
+    Some(cache.join("kvtrial").join(name))
 }
 
 /// The latest result of this identity, if there is one.
 pub fn recall(identity: &Identity) -> Option<Selftest> {
-    recall_from(&path()?, identity)
+    recall_from(&path(FILE)?, identity)
 }
 
 fn recall_from(path: &Path, identity: &Identity) -> Option<Selftest> {
@@ -68,12 +77,18 @@ fn recall_from(path: &Path, identity: &Identity) -> Option<Selftest> {
 /// # Errors
 /// There is no cache directory, or it cannot be written to. Nothing but the memory of the result is lost.
 pub fn remember(result: &Selftest) -> io::Result<PathBuf> {
-    let path = path().ok_or_else(|| io::Error::other("neither XDG_CACHE_HOME nor HOME is set"))?;
-    remember_in(&path, result)?;
+    let path = path(FILE).ok_or_else(nowhere)?;
+    keep(&path, result)?;
     Ok(path)
 }
 
-fn remember_in(path: &Path, result: &Selftest) -> io::Result<()> {
+/// There is no cache directory.
+pub(crate) fn nowhere() -> io::Error {
+    io::Error::other("neither XDG_CACHE_HOME nor HOME is set")
+}
+
+/// Writes a file whole, in the place of any other.
+pub(crate) fn keep<T: Serialize>(path: &Path, what: &T) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
     }
@@ -81,13 +96,13 @@ fn remember_in(path: &Path, result: &Selftest) -> io::Result<()> {
     let fresh = path.with_extension(format!("json.{}", std::process::id()));
     // Not through a link somebody laid where others may write.
     drop(fs::remove_file(&fresh));
-    File::options().write(true).create_new(true).open(&fresh)?.write_all(&serde_json::to_vec_pretty(result)?)?;
+    File::options().write(true).create_new(true).open(&fresh)?.write_all(&serde_json::to_vec_pretty(what)?)?;
     fs::rename(&fresh, path)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Identity, recall_from, remember_in};
+    use super::{Identity, keep, recall_from};
 
     #[test]
     fn a_result_is_recalled_for_the_same_build_and_machine_only() {
@@ -96,7 +111,7 @@ mod tests {
         let here = Identity { build: "kvtrial 1".into(), machine: "this".into() };
         assert_eq!(recall_from(&path, &here), None);
         let result = here.result("full");
-        remember_in(&path, &result).unwrap();
+        keep(&path, &result).unwrap();
         assert_eq!(recall_from(&path, &here), Some(result));
         assert_eq!(recall_from(&path, &Identity { build: "kvtrial 2".into(), ..here.clone() }), None);
         assert_eq!(recall_from(&path, &Identity { machine: "that".into(), ..here.clone() }), None);

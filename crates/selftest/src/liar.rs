@@ -4,10 +4,10 @@ use std::path::Path;
 use std::task::{Context, Poll};
 use std::time::Instant;
 use store::{
-    Availability, BUILT_IN, Capabilities, Class, Executor, Facts, Failure, Opener, Operation, OptionInfo, Reply,
-    Session, SessionPlan, Sink, Slot, Store, StoreError, StoreInfo, Threading, Until,
+    Availability, BUILT_IN, Capabilities, Executor, Facts, Failure, Opener, Operation, OptionInfo, Reply, Session,
+    SessionPlan, Sink, Slot, Store, StoreError, StoreInfo, Threading, Until,
 };
-use study::{BudgetLayer, Durability, Spec};
+use study::{BudgetLayer, Class, Durability, Spec};
 
 /// What is wrong with the one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +44,14 @@ impl Lie {
 
 const NAMES: &[&str] = &["none", "wrong_value", "other_key", "lost_write", "missing", "refused", "silence"];
 
-/// That of the store it is like.
-const CLASS: Class = Class::Baseline(BudgetLayer::Client);
-
 /// The store as the runner opens it; users cannot name it.
 pub(crate) static LIAR: StoreInfo = StoreInfo {
     name: "liar",
     family: "liar",
     transport: None,
     driver: None,
-    class: CLASS,
+    class: Class::Baseline,
+    kind: "hash",
     summary: "ram, with one wrong answer: for the self-test",
     durabilities: &[Durability::None],
     options: &[OptionInfo::one_of("lie", NAMES, "the one wrong answer")],
@@ -65,7 +63,7 @@ pub(crate) static LIAR: StoreInfo = StoreInfo {
 };
 
 fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
-    let keeps = stores::all().find(|info| info.class == CLASS);
+    let keeps = stores::all().find(|info| info.layer() == Some(BudgetLayer::Client));
     let Some(StoreInfo { name, opener: Opener::Embedded(open), .. }) = keeps else {
         return Err(StoreError::open("liar", "this build has no store in memory"));
     };

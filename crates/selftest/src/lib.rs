@@ -2,7 +2,8 @@
 //!
 //! Each proof compares what kvtrial measures with what is known to be true: a store of ours that freezes once, the formula of a
 //! queue, Zipf's law, the exact values behind a histogram, the system's clock, a store that lies. [`run`] makes them all;
-//! [`aa`] compares a store with itself, and with itself slowed down, over many independent restarts.
+//! [`aa`] compares a store with itself, and with itself slowed down, over many independent restarts. What was proved is kept for the studies
+//! that follow: [`recall`], and [`ShownLevels`] of what crashes have shown of stores.
 //!
 //! What never lives here: judging a user's store (that is `check`), printing, exiting.
 
@@ -11,16 +12,19 @@
 pub mod aa;
 mod cache;
 mod clock;
+pub mod crashes;
 mod faults;
 mod histogram;
 mod liar;
 mod open_loop;
+mod shown;
 mod simulated;
 mod study_of;
 mod test;
 mod zipf;
 
 pub use cache::{Identity, recall, remember};
+pub use shown::{ShownLevel, ShownLevels, StartedLevel, remember_shown};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use study::{Proof, Selftest};

@@ -15,6 +15,7 @@
 //! | could the difference of two groups be chance, whatever the noise? | [`permutation_test`], then [`holm`] over all comparisons made |
 //! | how small a difference would have been found? how many repeats find 5 %? | [`Detection::smallest`], [`Detection::repeats_needed`] |
 //! | how often does it happen, and how sure is that? | [`proportion`] |
+//! | does it happen more often here than there, or could that be chance? | [`fisher_exact`] |
 //! | which trials are unlike the others? | [`modified_z_scores`] |
 //! | does a trial depend on the one before? what are n of them worth? | [`autocorrelation`], [`effective_sample_size`] |
 //! | where does a curve change its level? | [`change_points`] |
@@ -49,6 +50,6 @@ pub use multiple::holm;
 pub use order::{median, quantile};
 pub use outlier::{OUTLIER_SCORE, modified_z_scores};
 pub use permutation::{Permutations, Statistic, permutation_test, rank_test_above, sign_test_above};
-pub use proportion::proportion;
+pub use proportion::{fisher_exact, proportion};
 pub use ratio::{median_ratio, rank_ratio};
 pub use separation::{FEWEST_TRIALS, Separation, TrialFigures, separations};

@@ -1,6 +1,6 @@
 //! How large a reply is believed.
 //!
-//! A job knows the largest value it has written. A server that announces far more, or goes on and on, does not answer that job: it is
+//! A job knows the largest value it has written. A server that announces far more, or sends without end, does not answer that job: it is
 //! disbelieved at once, before it fills the memory of this machine.
 
 /// Bytes a reply may take on the wire, whatever was said: rows are counted by 32 bits.

@@ -52,7 +52,7 @@ impl Bundle {
         self.files().map(|file| file.bytes).sum()
     }
 
-    /// Where it lies once it is got: `kvtrial/stores/NAME-VERSION` of the user's cache. `None`: neither `XDG_CACHE_HOME` nor `HOME` is set.
+    /// Where it is kept once it is fetched: `kvtrial/stores/NAME-VERSION` of the user's cache. `None`: neither `XDG_CACHE_HOME` nor `HOME` is set.
     pub fn directory(&self) -> Option<PathBuf> {
         Some(cache()?.join("kvtrial/stores").join(format!("{}-{}", self.store, self.version)))
     }

@@ -1,35 +1,7 @@
 //! What a store does natively, and how large a key and a value may be.
 
 use crate::{OperationKind, OperationSet, SetWay, Support};
-use study::{BudgetLayer, Durability};
-
-/// Comparison classes: numbers of different classes are not ranked together unless asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
-    /// It shows what operations cost up to this layer, such as `null`, `ram` and `echo`.
-    Baseline(BudgetLayer),
-    /// A data structure of a library in kvtrial's own memory.
-    Library,
-    /// A library in this process.
-    Embedded,
-    /// One server process.
-    Network,
-    /// Several server processes.
-    Distributed,
-}
-
-impl Class {
-    /// The word used in reports and `study.json`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Class::Baseline(_) => "baseline",
-            Class::Library => "library",
-            Class::Embedded => "embedded",
-            Class::Network => "network",
-            Class::Distributed => "distributed",
-        }
-    }
-}
+use study::Durability;
 
 /// Whether a store keeps what it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +69,8 @@ pub struct Capabilities {
     pub durability: Durability,
     /// Whether it can be told to rewrite its files without what was deleted or replaced ([`Store::compact`](crate::Store::compact)).
     pub compaction: Support,
+    /// Whether it can be told to bring its log into its files ([`Store::checkpoint`](crate::Store::checkpoint)).
+    pub checkpoint: Support,
     /// Whether it counts and sums over JSON documents itself ([`Store::reduce`](crate::Store::reduce)).
     pub reduction: Support,
     /// How it keeps and combines sets of ids itself ([`Store::set_keeper`](crate::Store::set_keeper)); `None`: it does not.
@@ -116,6 +90,7 @@ impl Capabilities {
         counter: None,
         durability: Durability::None,
         compaction: Support::Absent,
+        checkpoint: Support::Absent,
         reduction: Support::Absent,
         sets: None,
     };

@@ -26,7 +26,7 @@ pub struct BlockingClient {
 enum State {
     /// Nothing is in flight.
     Idle,
-    /// An operation never had its reply: what comes next on this session could be anybody's.
+    /// An operation never got its reply: the next one on this session could belong to any operation.
     Abandoned,
 }
 
@@ -56,7 +56,7 @@ impl BlockingClient {
         Ok(BlockingClient { session, pipeline, timeout, stop: None, state: State::Idle })
     }
 
-    /// The same, that waits for nothing more once this flag is set: what has no reply then comes back as if its time were over.
+    /// The same, but it stops waiting once this flag is set: an operation without a reply then returns as if its time were over.
     pub fn until(self, stop: Option<Arc<AtomicBool>>) -> BlockingClient {
         BlockingClient { stop, ..self }
     }

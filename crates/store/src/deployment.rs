@@ -13,10 +13,23 @@ pub struct Deployment {
     pub forming: Option<Forming>,
     /// How one more node joins while it serves; `None`: it cannot.
     pub joining: Option<Joining>,
+    /// How it is found out whether a node that was started again has what it missed; `None`: these do not say it.
+    pub caught_up: Option<CaughtUp>,
+    /// How it is found out which of them lead; `None`: none does, or they do not say it.
+    pub leaders: Option<Leaders>,
+    /// On how many of the nodes each pair is once all is well.
+    pub copies: u32,
 }
 
 /// Plans one more node for a deployment that serves, with a forming that makes it one of them and gives it its share of the keys.
 pub type Joining = fn(&Spec, &mut Place, &Members) -> Result<Deployment, StoreError>;
+
+/// Asks the nodes that run whether each of them has all that it is to have; the error says what is still missing.
+pub type CaughtUp = fn(&Spec, &[Endpoint]) -> Result<(), StoreError>;
+
+/// Asks the nodes that run which of them lead, that is, take writes: their places among those asked. The error says why it is not known
+/// just now.
+pub type Leaders = fn(&Spec, &[Endpoint]) -> Result<Vec<usize>, StoreError>;
 
 /// Those another node joins.
 #[derive(Clone, Debug)]
@@ -84,6 +97,12 @@ impl Node {
 }
 
 impl Deployment {
+    /// The same, with each pair on that many nodes, as far as there are that many.
+    pub fn with_copies(self, copies: u32) -> Deployment {
+        let nodes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        Deployment { copies: copies.min(nodes), ..self }
+    }
+
     /// Where clients connect to, in the order of the nodes.
     pub fn endpoints(&self) -> Vec<Endpoint> {
         let serving = self.nodes.iter().filter(|node| node.role == Role::Clients);
@@ -99,9 +118,10 @@ impl From<ServerPlan> for Deployment {
 }
 
 impl FromIterator<Node> for Deployment {
-    /// Nodes that need not be formed, and that no other can join.
+    /// Nodes that need not be formed, that no other can join, and of which one has each pair.
     fn from_iter<I: IntoIterator<Item = Node>>(nodes: I) -> Deployment {
-        Deployment { nodes: nodes.into_iter().collect(), forming: None, joining: None }
+        let nodes = nodes.into_iter().collect();
+        Deployment { nodes, forming: None, joining: None, caught_up: None, leaders: None, copies: 1 }
     }
 }
 

@@ -1,11 +1,10 @@
 //! What an adapter says of itself before anything is opened.
 
-use crate::layers::shard::Sharding;
 use crate::tls::{CA, TLS};
-use crate::{Capabilities, Class, Deployment, Endpoint, OptionInfo, Place, Store, StoreError, layers};
+use crate::{Capabilities, Deployment, Endpoint, Keeps, OptionInfo, Place, Store, StoreError};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use study::{Durability, Spec, Target, Transport};
+use std::path::Path;
+use study::{BudgetLayer, Class, Durability, Spec, Target, Transport};
 
 /// The cargo feature an adapter needs for its driver. The macro `driver!` of the crate `stores` makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +67,8 @@ pub struct StoreInfo {
     pub driver: Option<Driver>,
     /// Comparison class.
     pub class: Class,
+    /// One word for what it is, 7 letters at most: `SQL`, `LSM`, `cache`.
+    pub kind: &'static str,
     /// One line: what it is.
     pub summary: &'static str,
     /// Levels it has, its default first.
@@ -80,7 +81,7 @@ pub struct StoreInfo {
     pub licence: &'static str,
     /// What a store of this spec does natively, and its limits, before it is opened: of a private server or of an embedded
     /// store exactly what it will have once open, of the user's server what one like it usually has. The level of durability
-    /// is filled in by [`StoreInfo::declared`].
+    /// is filled in by `layers::declared`.
     pub declares: fn(&Spec) -> Capabilities,
     /// Looks for it on this machine; starts no server, touches no data. Asked by [`StoreInfo::probe`], and only when the driver is in
     /// the build.
@@ -162,7 +163,7 @@ impl StoreInfo {
     /// Those of its levels that what is found here has: of two products behind one name each may lack some.
     pub fn levels_found(&self) -> Vec<Durability> {
         let lacks = |level: Durability| {
-            let planned = self.on_paper(&Spec::private(self.name).with_durability(level), false);
+            let planned = self.planned(&Spec::private(self.name).with_durability(level));
             matches!(planned, Some(Err(StoreError::Unsupported { .. })))
         };
         self.durabilities.iter().copied().filter(|level| !lacks(*level)).collect()
@@ -170,83 +171,25 @@ impl StoreInfo {
 
     /// Whether any user of this machine can connect to a private one; of a program that is not found here it is not known.
     pub fn is_open_to_all(&self) -> bool {
-        let planned = self.on_paper(&Spec::private(self.name), false);
+        let planned = self.planned(&Spec::private(self.name));
         planned.and_then(Result::ok).is_some_and(|plan| plan.endpoints().iter().any(Endpoint::is_open_to_all))
     }
 
     /// The plan of a private deployment that is not going to be started; `None` for a library.
-    pub fn on_paper(&self, spec: &Spec, root: bool) -> Option<Result<Deployment, StoreError>> {
+    fn planned(&self, spec: &Spec) -> Option<Result<Deployment, StoreError>> {
+        let Opener::Server { plan, .. } = self.opener else { return None };
         self.built().ok()?;
-        matches!(self.opener, Opener::Server { .. }).then(|| self.plan(spec, &mut Place::on_paper(root)))
+        Some(plan(spec, &mut Place::on_paper(false)))
     }
 
-    /// Plans the private deployment of a spec.
-    ///
-    /// # Errors
-    /// Options it cannot have, a missing program.
-    pub fn plan(&self, spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-        let Opener::Server { plan, .. } = self.opener else {
-            return Err(self.unsupported("it is a library, not a server".into()));
-        };
-        let beneath = layers::beneath(self, spec);
-        match Sharding::of(self, spec) {
-            None => plan(&beneath, place),
-            Some(sharding) => sharding.plan(place, |place| plan(&beneath, place)),
-        }
-    }
-
-    /// Connects to the servers of a spec, without the layers around it that need no nodes.
-    ///
-    /// # Errors
-    /// Those of the adapter.
-    pub fn connect(&self, spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-        let Opener::Server { connect, .. } = self.opener else {
-            return Err(self.unsupported("it is a library, not a server".into()));
-        };
-        let mut beneath = layers::beneath(self, spec);
-        // The endpoints say it already.
-        beneath.options.retain(|option, _| ![TLS.name, CA.name].contains(&option.as_str()));
-        let Some(sharding) = Sharding::of(self, spec) else { return connect(&beneath, endpoints) };
-        let nodes = endpoints.iter().map(|endpoint| connect(&beneath, std::slice::from_ref(endpoint)));
-        Ok(sharding.over(nodes.collect::<Result<_, _>>()?))
-    }
-
-    /// Opens the embedded store of a spec in this directory, without the layers around it that need no nodes.
-    ///
-    /// # Errors
-    /// Those of the adapter.
-    pub fn open(&self, spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
-        let Opener::Embedded(open) = self.opener else {
-            return Err(self.unsupported("it is a server, not a library".into()));
-        };
-        let beneath = layers::beneath(self, spec);
-        let Some(sharding) = Sharding::of(self, spec) else { return open(&beneath, directory) };
-        let open_node = |directory: PathBuf| {
-            std::fs::create_dir_all(&directory).map_err(|source| StoreError::Io { path: directory.clone(), source })?;
-            open(&beneath, &directory)
-        };
-        let nodes = sharding.directories(directory).into_iter().map(open_node);
-        Ok(sharding.over(nodes.collect::<Result<_, _>>()?))
-    }
-
-    /// The class of a store of this spec: what is several servers is compared with others that are.
-    pub fn class_of(&self, spec: &Spec) -> Class {
-        let several = |value: &String| value.parse::<u32>().is_ok_and(|nodes| nodes > 1);
-        let spread = spec.options.get("nodes").is_some_and(several)
-            || matches!(&spec.target, Target::Server(authority) if authority.addresses.len() > 1);
-        match self.class {
-            Class::Network if spread => Class::Distributed,
-            // Then it is measured for its own sake.
-            Class::Baseline(_) if self.declared(spec).sets.is_some() => Class::Library,
-            class => class,
-        }
-    }
-
-    /// What a store of this spec does natively, before it is opened, with the level of durability it will have.
-    pub fn declared(&self, spec: &Spec) -> Capabilities {
-        let durability = self.durability(spec).unwrap_or(self.durabilities[0]);
-        let beneath = (self.declares)(&layers::beneath(self, spec));
-        layers::declared(self, spec, Capabilities { durability, ..beneath })
+    /// Of a baseline: the last of the layers of cost it has.
+    pub fn layer(&self) -> Option<BudgetLayer> {
+        let is_null = || (self.declares)(&Spec::private(self.name)).keeps == Keeps::Nothing;
+        (self.class == Class::Baseline).then(|| match self.opener {
+            Opener::Server { .. } => BudgetLayer::Wire,
+            Opener::Embedded(_) if is_null() => BudgetLayer::Generator,
+            Opener::Embedded(_) => BudgetLayer::Client,
+        })
     }
 
     /// Whether it has an option of this name.
@@ -254,34 +197,16 @@ impl StoreInfo {
         self.options.iter().any(|option| option.name == name)
     }
 
-    /// Checks that every option of the spec is one this store has, with a value it has.
+    /// Checks that every option of the spec is one this store has, with a value it has. `layers` are the options that any store takes
+    /// beside its own.
     ///
     /// # Errors
     /// Names the option and what is possible.
-    pub fn check_options(&self, spec: &Spec) -> Result<(), StoreError> {
+    pub fn check_options(&self, spec: &Spec, layers: &[&str]) -> Result<(), StoreError> {
         self.durability(spec)?;
         for (name, value) in &spec.options {
-            if let Some(layer) = layers::find(self, name) {
-                layers::check(self, layer, spec, name, value).map_err(|problem| self.unsupported(problem))?;
-                continue;
-            }
             let Some(option) = self.options.iter().find(|option| option.name == name) else {
-                let known: Vec<_> = self.options.iter().map(|option| option.name).collect();
-                let layers: Vec<_> = layers::ALL.iter().map(layers::Layer::name).collect();
-                let all = known.iter().chain(&layers).chain(&["durability"]).copied();
-                let meant = match SAFETY_SETTINGS.contains(&name.to_lowercase().as_str()) {
-                    true => format!(" What survives a crash is chosen by {}.", self.durability_choice()),
-                    false => study::did_you_mean(name, all),
-                };
-                let layers = layers.join(", ");
-                return Err(self.unsupported(if known.is_empty() {
-                    format!("it has no option '{name}'.{meant} It has only durability=, and as every store {layers}=")
-                } else {
-                    format!(
-                        "it has no option '{name}'.{meant} It has durability, {}, and as every store {layers}",
-                        known.join(", ")
-                    )
-                }));
+                return Err(self.unsupported(self.no_option(name, layers)));
             };
             if [TLS.name, CA.name].contains(&name.as_str()) && spec.target == Target::Private {
                 return Err(self.unsupported(format!(
@@ -295,6 +220,22 @@ impl StoreInfo {
             }
         }
         Ok(())
+    }
+
+    /// That it has no option of this name, and which it has.
+    fn no_option(&self, name: &str, layers: &[&str]) -> String {
+        let known: Vec<_> = self.options.iter().map(|option| option.name).collect();
+        let all = known.iter().chain(layers).chain(&["durability"]).copied();
+        let meant = match SAFETY_SETTINGS.contains(&name.to_lowercase().as_str()) {
+            true => format!(" What survives a crash is chosen by {}.", self.durability_choice()),
+            false => study::did_you_mean(name, all),
+        };
+        let has = match known.as_slice() {
+            [] => "It has only durability=,".to_owned(),
+            known => format!("It has durability, {},", known.join(", ")),
+        };
+        let equals = if known.is_empty() { "=" } else { "" };
+        format!("it has no option '{name}'.{meant} {has} and as every store {}{equals}", layers.join(", "))
     }
 
     /// `durability=none, second or commit`.

@@ -1,6 +1,6 @@
-//! Stores made of a store: what one does not change goes to the store beneath, here and nowhere else.
+//! Stores built on another store: whatever such a layer does not change is passed to the store beneath, here and nowhere else.
 
-use crate::layers::shard::Spread;
+use crate::spread::Spread;
 use crate::{
     Capabilities, Facts, Happening, Holding, OperationKind, Reduction, ReductionGroup, Session, SessionPlan, SetKeeper,
     SetPlan, Store, StoreError, Sweep, Swept, Threading,
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A store around a store. What it changes is named here; every other function of [`Store`] is that of the store beneath.
-pub(crate) trait Layered: Send + Sync {
+pub trait Layered: Send + Sync {
     /// The store beneath.
     fn beneath(&self) -> &dyn Store;
 
@@ -109,7 +109,7 @@ impl<L: Layered> Store for L {
         self.beneath().holding()
     }
 
-    fn spread(&self) -> Option<Arc<Spread>> {
+    fn spread(&self) -> Option<Arc<dyn Spread>> {
         self.beneath().spread()
     }
 
@@ -121,6 +121,11 @@ impl<L: Layered> Store for L {
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
         self.hand_down()?;
         self.beneath().compact(patience)
+    }
+
+    fn checkpoint(&self, patience: Duration) -> Result<(), StoreError> {
+        self.hand_down()?;
+        self.beneath().checkpoint(patience)
     }
 
     fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {

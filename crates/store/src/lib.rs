@@ -8,9 +8,10 @@
 //! * `asynchronous` (feature `async`): a tokio driver, one current-thread runtime per thread.
 //!
 //! A private server is planned, not started, here: a [`Deployment`] of [`Node`]s in a [`Place`], plain data; the crate `host` carries it out.
-//! A server of the user's is [`asked`] what it has before anything is made of it. Layers ([`layers`]) are stores made of a store, stacked by options of the spec.
+//! A server of the user's is [`asked`] what it has before anything is made of it. What a store made
+//! of a store does not change goes to the one beneath it ([`layered`]).
 //!
-//! What never lives here: a particular store, a job, a statistic, a process being started.
+//! What never lives here: a particular store, a job, a statistic, a process being started, a store made of stores (the crate `layers`).
 //!
 //! # An adapter, whole
 //!
@@ -21,9 +22,9 @@
 //! # use kvtrial_store as store;
 //! use std::{collections::BTreeMap, sync::{Arc, Mutex, PoisonError}};
 //! use store::immediate::{Immediate, SyncStore};
-//! use store::{Capabilities, Class, Facts, Opener, Operation, OperationKind, OperationSet, Availability};
+//! use store::{Capabilities, Facts, Opener, Operation, OperationKind, OperationSet, Availability};
 //! use store::{Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading};
-//! use study::{Durability, Spec};
+//! use study::{Class, Durability, Spec};
 //!
 //! pub static STORES: &[StoreInfo] = &[StoreInfo {
 //!     name: "tree",
@@ -31,6 +32,7 @@
 //!     transport: None,
 //!     driver: None,
 //!     class: Class::Embedded,
+//!     kind: "tree",
 //!     summary: "a balanced tree in memory",
 //!     durabilities: &[Durability::None],
 //!     options: &[],
@@ -104,8 +106,7 @@ mod endpoint;
 mod error;
 pub mod immediate;
 mod info;
-mod layered;
-pub mod layers;
+pub mod layered;
 mod operation;
 mod option;
 mod owned;
@@ -117,17 +118,17 @@ pub mod routed;
 mod server;
 mod session;
 mod sets;
-
 pub mod size;
+pub mod spread;
 mod sweep;
 pub mod tls;
 mod whole;
 pub mod wire;
 
 pub use bundle::{Bundle, BundleFile};
-pub use capability::{Capabilities, Class, Counter, Deletes, Keeps, Overflow};
+pub use capability::{Capabilities, Counter, Deletes, Keeps, Overflow};
 pub use client::BlockingClient;
-pub use deployment::{Deployment, Forming, FormingStep, Joining, Members, Node, Ready, only};
+pub use deployment::{CaughtUp, Deployment, Forming, FormingStep, Joining, Leaders, Members, Node, Ready, only};
 pub use endpoint::Endpoint;
 pub use error::StoreError;
 pub use info::{Availability, BUILT_IN, Connect, Driver, OpenEmbedded, Opener, PlanDeployment, StoreInfo};

@@ -118,7 +118,7 @@ impl OperationKind {
     }
 }
 
-impl Operation<'_> {
+impl<'a> Operation<'a> {
     /// Its kind.
     #[inline]
     pub fn kind(&self) -> OperationKind {
@@ -141,7 +141,7 @@ impl Operation<'_> {
 
     /// The key of an operation on one key.
     #[inline]
-    pub fn key(&self) -> Option<&[u8]> {
+    pub fn key(&self) -> Option<&'a [u8]> {
         match self {
             Operation::Get { key }
             | Operation::GetVersioned { key }
@@ -155,6 +155,17 @@ impl Operation<'_> {
             | Operation::CompareAndSet { key, .. } => Some(key),
             Operation::GetMany { .. } | Operation::PutMany { .. } | Operation::Scan { .. } => None,
         }
+    }
+
+    /// Every key it names, as they follow: of a scan the one it starts at.
+    pub fn keys(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let (one, many, pairs): (_, &[&[u8]], &[(&[u8], &[u8])]) = match *self {
+            Operation::GetMany { keys } => (None, keys, &[]),
+            Operation::PutMany { pairs } => (None, &[], pairs),
+            Operation::Scan { start, .. } => (Some(start), &[], &[]),
+            _ => (self.key(), &[], &[]),
+        };
+        one.into_iter().chain(many.iter().copied()).chain(pairs.iter().map(|(key, _)| *key))
     }
 
     /// Key and value bytes this operation writes; 0 for reads.

@@ -11,7 +11,7 @@ use study::Secret;
 /// What the host offers a private deployment, or one node of it.
 #[derive(Clone)]
 pub struct Place {
-    /// Empty private directory, readable by nobody else; removed afterwards.
+    /// Empty private directory that no other user can read; removed afterwards.
     pub directory: PathBuf,
     /// Whether kvtrial runs as root (some servers refuse, some want an option).
     pub root: bool,
@@ -22,7 +22,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A place whose ports come from here; no port comes twice.
+    /// A place that takes its ports from here; no port is given twice.
     pub fn new(
         directory: impl Into<PathBuf>,
         root: bool,
@@ -32,7 +32,7 @@ impl Place {
         Place { directory: directory.into(), root, secret, ports: Rc::new(ports) }
     }
 
-    /// A place nobody goes to: for a plan that is looked at and not carried out, to see whether a spec is possible.
+    /// A place that is never used: for a plan that is only examined, to see whether a spec is possible.
     pub fn on_paper(root: bool) -> Place {
         let last = Cell::new(0);
         let next = move || {

@@ -113,7 +113,7 @@ fn first_line(text: &[u8]) -> Option<String> {
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// A directory as it stands, or every directory its `*` component matches, the highest number first.
+/// A directory as named, or every directory its `*` component matches, the highest number first.
 fn expand(dir: &str) -> Vec<PathBuf> {
     let Some((parent, rest)) = dir.split_once("/*") else { return vec![PathBuf::from(dir)] };
     let Ok(entries) = fs::read_dir(parent) else { return Vec::new() };

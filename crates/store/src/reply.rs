@@ -31,7 +31,7 @@ pub enum Reply<'a> {
 pub enum Failure<'a> {
     /// The store understood and said no, and nothing happened: its own words.
     Refused(&'a str),
-    /// It was never sent, for want of a connection: the operating system's words.
+    /// It was never sent, for lack of a connection: the operating system's words.
     NotConnected(&'a str),
     /// The store says itself that it may have happened (time ran out among its nodes, an error within): its own words.
     Unknown(&'a str),
@@ -43,7 +43,7 @@ pub enum Failure<'a> {
     Deadline,
 }
 
-/// What is known of an operation that failed. Where in doubt it is unknown: nobody is accused then, and nothing forgiven that is not open.
+/// What is known of an operation that failed. Anything in doubt is unknown: then no store is blamed, and nothing is forgiven that is certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It did not happen: the store said no.
@@ -73,7 +73,7 @@ impl<'a> Failure<'a> {
         }
     }
 
-    /// A server's no in its own words; unknown where these say that it waited in vain, which servers between client and store do.
+    /// A server's refusal in its own words; unknown if these report a timeout, as those of servers between client and store do.
     #[cold]
     pub fn said(words: &'a str) -> Failure<'a> {
         let waited =

@@ -245,7 +245,7 @@ impl<R: Route> Routed<R> {
         )
     }
 
-    /// Polls one node, and says how many replies came of it.
+    /// Polls one node, and says how many replies arrived.
     fn poll_node(
         &mut self,
         number: usize,
@@ -261,7 +261,7 @@ impl<R: Route> Routed<R> {
         (tap.handed_over, polled)
     }
 
-    /// Sessions that would each wait inside of their own call: nobody waits until all have sent what they hold back.
+    /// Sessions that would each wait inside their own call: none waits until all have sent what they hold back.
     fn poll_together(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Result<(), StoreError> {
         let mut handed_over = 0;
         for number in 0..self.nodes.len() {
@@ -349,6 +349,3 @@ impl Sink for Tap<'_> {
         }
     }
 }
-
-#[cfg(test)]
-pub(crate) mod tests;

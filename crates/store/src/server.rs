@@ -36,6 +36,27 @@ impl CommandLine {
     }
 }
 
+/// As a shell reads it.
+impl fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.env.is_empty() {
+            write!(f, "env ")?;
+        }
+        self.env.iter().try_for_each(|(name, value)| write!(f, "{name}={} ", shell_word(value)))?;
+        write!(f, "{}", shell_word(&self.program.to_string_lossy()))?;
+        self.args.iter().try_for_each(|arg| write!(f, " {}", shell_word(&arg.to_string_lossy())))
+    }
+}
+
+/// A word a shell reads as it is, or in quotes.
+fn shell_word(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@%+".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 /// How to start one server. The program stays in the foreground (no daemon mode), so that it dies with us.
 #[derive(Clone)]
 pub struct ServerPlan {
@@ -87,5 +108,17 @@ impl fmt::Debug for ServerPlan {
             .field("endpoint", &self.endpoint)
             .field("user", &self.user)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CommandLine;
+
+    #[test]
+    fn a_command_line_is_written_as_a_shell_reads_it() {
+        let mut line = CommandLine::new("/bin/server").args(["--save", "", "--name", "it's here", "--port=1"]);
+        line.env.push(("HEAP".into(), "1 GB".into()));
+        assert_eq!(line.to_string(), r"env HEAP='1 GB' /bin/server --save '' --name 'it'\''s here' --port=1");
     }
 }

@@ -1,6 +1,6 @@
 //! An opened store, and one worker thread's handle on it.
 
-use crate::layers::shard::Spread;
+use crate::spread::Spread;
 use crate::{
     Capabilities, Operation, OperationKind, Reduction, ReductionGroup, Reply, SetKeeper, SetPlan, StoreError, Sweep,
     Swept,
@@ -124,7 +124,7 @@ pub trait Session {
     }
 }
 
-/// What came of giving an operation up.
+/// The result of giving an operation up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abandoned {
     /// It has failed.
@@ -133,7 +133,7 @@ pub enum Abandoned {
     Never,
 }
 
-/// What came of telling a store about a key beforehand.
+/// The result of telling a store about a key beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heed {
     /// Nothing: there is no use in telling it more.
@@ -320,7 +320,7 @@ pub trait Store: Send + Sync {
     }
 
     /// How its keys are spread over nodes, where kvtrial spreads them.
-    fn spread(&self) -> Option<Arc<Spread>> {
+    fn spread(&self) -> Option<Arc<dyn Spread>> {
         None
     }
 
@@ -340,6 +340,16 @@ pub trait Store: Send + Sync {
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
         let _ = patience;
         Err(StoreError::Session("this store has no compaction".into()))
+    }
+
+    /// Brings its log into its files, and returns when that is done. Asked only of stores whose [`Capabilities::checkpoint`] is native;
+    /// `patience` is the longest a server may take.
+    ///
+    /// # Errors
+    /// In the store's words, or when it took too long.
+    fn checkpoint(&self, patience: Duration) -> Result<(), StoreError> {
+        let _ = patience;
+        Err(StoreError::Session("this store has no command for a checkpoint".into()))
     }
 
     /// Counts and sums over all documents, in the store. Asked only of stores whose [`Capabilities::reduction`] is native. The

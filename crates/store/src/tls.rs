@@ -15,12 +15,12 @@ pub use config::{config, settle_provider, words};
 pub const TLS: OptionInfo = OptionInfo::one_of(
     "tls",
     &["auto", "on", "off"],
-    "whether the connection to a server of yours is encrypted; auto: where its port is 443",
+    "whether the connection to a server of yours is encrypted; auto: if its port is 443",
 );
 
 /// Names who has signed the server's certificate.
 pub const CA: OptionInfo =
-    OptionInfo::text("ca", "file of PEM with the authorities to believe instead of the well-known ones");
+    OptionInfo::text("ca", "PEM file with the authorities to trust instead of the well-known ones");
 
 /// The port where TLS is spoken unless the user says otherwise.
 pub const PORT: u16 = 443;
@@ -70,8 +70,8 @@ pub fn secured(spec: &Spec, endpoints: Vec<Endpoint>) -> Result<Vec<Endpoint>, S
     }
 }
 
-/// The remedy where nobody trusted has signed a certificate.
-const UNKNOWN_ISSUER: &str = "; name the file of PEM with the authority that signed it by ca=";
+/// The remedy if no trusted authority has signed a certificate.
+const UNKNOWN_ISSUER: &str = "; name the PEM file with the authority that signed it: ca=FILE";
 
 /// What a driver says went wrong, with the remedy where that was TLS.
 pub fn explained(error: impl fmt::Display) -> String {
@@ -82,7 +82,7 @@ pub fn explained(error: impl fmt::Display) -> String {
     }
 }
 
-/// Whether there is somebody to believe.
+/// Whether there is any authority to trust.
 #[cfg(feature = "tls")]
 fn believable(trust: &Trust) -> Result<(), StoreError> {
     config(trust).map(drop)

@@ -19,7 +19,9 @@ impl FieldPath {
         if names.iter().all(|name| plain(name)) {
             return Ok(FieldPath(names));
         }
-        Err(format!("'{text}' is no field; write names of letters, digits, _ and -, joined by dots, as in origin.iata"))
+        Err(format!(
+            "'{text}' is not a field; write names of letters, digits, _ and -, joined by dots, as in origin.iata"
+        ))
     }
 
     /// The names, from the top.

@@ -25,10 +25,9 @@ use environment::{DatabaseSettings, Environment};
 use library::BerkeleyDb;
 use std::path::Path;
 use store::{
-    Capabilities, Class, Opener, OperationKind, OperationSet, OptionInfo, ShownAs, Store, StoreError, StoreInfo,
-    Support,
+    Capabilities, Opener, OperationKind, OperationSet, OptionInfo, ShownAs, Store, StoreError, StoreInfo, Support,
 };
-use study::{Durability, Spec};
+use study::{Class, Durability, Spec};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -37,6 +36,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: None,
     driver: None,
     class: Class::Embedded,
+    kind: "B+tree",
     summary: "B+ tree or hash table with transactions",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[
@@ -67,7 +67,12 @@ fn is_hash(spec: &Spec) -> bool {
 fn declares(spec: &Spec) -> Capabilities {
     let without = |kind: &OperationKind| *kind != OperationKind::Scan || !is_hash(spec);
     let native = OperationKind::ALL.into_iter().filter(without).collect::<Vec<_>>();
-    Capabilities { native: OperationSet::of(&native), compaction: Support::Native, ..embedded::CAPABILITIES }
+    Capabilities {
+        native: OperationSet::of(&native),
+        compaction: Support::Native,
+        checkpoint: Support::Native,
+        ..embedded::CAPABILITIES
+    }
 }
 
 /// Records a page of a hash, by the documentation's formula.

@@ -5,7 +5,8 @@
 //!
 //! | level | settings | what a crash loses |
 //! |---|---|---|
-//! | `os` (the server's default) | `commitlog_sync: periodic`, every 10 s | nothing when the process is killed; 10 s at a power cut |
+//! | `none` (the server's default) | `commitlog_sync: periodic`, every 10 s | 0.1 s when the process is killed, as seen; 10 s at a power cut |
+//! | `second` | the same, every second | a second |
 //! | `commit` | `commitlog_sync: batch`: the log is synced before the answer | nothing acknowledged |
 //!
 //! A replica has a write before it answers; how many have to answer is `consistency=`. With `one` and several replicas an answer may be
@@ -36,13 +37,13 @@ use std::path::Path;
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Bundle, Capabilities, Class, Deployment, Endpoint, Node, Opener, OperationKind, OperationSet, OptionInfo, Place,
-    Ready, ServerPlan, StoreError, StoreInfo,
+    Bundle, Capabilities, Deployment, Endpoint, Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready,
+    ServerPlan, StoreError, StoreInfo,
 };
-use study::{Address, Durability, Spec, Transport};
+use study::{Address, Class, Durability, Spec, Transport};
 
 const INSTALL: &str = "kvtrial fetch-store cassandra";
-const DURABILITIES: &[Durability] = &[Durability::Os, Durability::Commit];
+const DURABILITIES: &[Durability] = &[Durability::None, Durability::Second, Durability::Commit];
 const USUAL_PORT: u16 = 9042;
 
 /// Its program.
@@ -73,7 +74,7 @@ const CONSISTENCY: OptionInfo = OptionInfo::one_of(
 const TURNS: OptionInfo = OptionInfo::one_of(
     "turns",
     &["off", "on"],
-    "on: kvtrial's own transactions on a key wait for each other, so that none is left open",
+    "on: kvtrial's own transactions on a key wait for each other, so that the fate of none is left unknown",
 );
 
 const OPTIONS: &[OptionInfo] = &[
@@ -93,6 +94,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: Some(Transport::Tcp),
     driver: driver!("cassandra"),
     class: Class::Network,
+    kind: "columns",
     summary: "Cassandra, one node or three; ScyllaDB by URL",
     durabilities: DURABILITIES,
     options: OPTIONS,
@@ -116,7 +118,6 @@ fn level(spec: &Spec) -> Durability {
 }
 
 /// How many nodes hold a pair.
-#[cfg(any(feature = "cassandra", test))]
 fn replication(spec: &Spec) -> u32 {
     let asked = spec.options.get("replication").and_then(|text| text.parse().ok()).unwrap_or(3);
     asked.min(jvm::nodes(spec))
@@ -157,7 +158,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         // It listens when it has joined; only the nodes together can make a table.
         Node { ready: if count == 1 { Ready::Connects } else { Ready::Listens }, ..Node::new(name, plan) }
     };
-    Ok(Deployment { nodes: (1..=count).map(node).collect(), forming: None, joining: None })
+    Ok(Deployment::from_iter((1..=count).map(node)).with_copies(replication(spec)))
 }
 
 const CONFIG: &str = "cassandra.yaml";
@@ -195,6 +196,7 @@ fn settings(directory: &Path, address: &str, ports: [u16; 2], seeds: &str, level
     let [data, log, caches, hints, changes] = ["pairs", "commitlog", "caches", "hints", "cdc"].map(below);
     let sync = match level {
         Durability::Commit => "batch",
+        Durability::Second => "periodic\ncommitlog_sync_period: 1000ms",
         _ => "periodic\ncommitlog_sync_period: 10000ms",
     };
     format!(
@@ -250,6 +252,8 @@ mod tests {
         assert!(periodic.contains(r#"commitlog_directory: "/a \"b\"/data/commitlog""#), "{periodic}");
         let batch = of("cassandra,durability=commit");
         assert!(batch.contains("commitlog_sync: batch\n") && !batch.contains("periodic"), "{batch}");
-        assert_eq!(level(&spec("cassandra")), Durability::Os);
+        let second = of("cassandra,durability=second");
+        assert!(second.contains("commitlog_sync: periodic\ncommitlog_sync_period: 1000ms\n"), "{second}");
+        assert_eq!(level(&spec("cassandra")), Durability::None);
     }
 }

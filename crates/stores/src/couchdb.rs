@@ -37,10 +37,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place,
+    Availability, Capabilities, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place,
     ServerPlan, StoreError, StoreInfo, Support, programs,
 };
-use study::{Durability, Spec, Transport};
+use study::{Class, Durability, Spec, Transport};
 
 const INSTALL: &str =
     "npm install -g pouchdb-server (or name the program in KVTRIAL_POUCHDB), or give the URL of a CouchDB";
@@ -82,7 +82,8 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: Some(Transport::Tcp),
     driver: driver!("couchdb"),
     class: Class::Network,
-    summary: "CouchDB over HTTP (privately PouchDB Server)",
+    kind: "JSON",
+    summary: "CouchDB over HTTP (a private one is PouchDB Server)",
     durabilities: &[Durability::Os, Durability::Commit],
     options: &[TLS, CA],
     install: INSTALL,

@@ -28,10 +28,10 @@ use crate::shared::driver::{built, driver};
 use crate::shared::{aws, npm};
 use std::path::PathBuf;
 use store::{
-    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
+    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
     Overflow, Place, ServerPlan, StoreError, StoreInfo, programs,
 };
-use study::{Durability, Spec, Transport};
+use study::{Class, Durability, Spec, Transport};
 
 const INSTALL: &str =
     "npm install -g dynalite (or name the program in KVTRIAL_DYNALITE), or give the URL of a DynamoDB";
@@ -83,7 +83,8 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: Some(Transport::Tcp),
     driver: driver!("dynamodb"),
     class: Class::Network,
-    summary: "Amazon DynamoDB over HTTP (privately dynalite)",
+    kind: "items",
+    summary: "Amazon DynamoDB over HTTP (a private one is dynalite)",
     durabilities: &[Durability::Os, Durability::None, Durability::Commit],
     options: &aws::OPTIONS,
     install: INSTALL,

@@ -1,27 +1,27 @@
-//! The echo baselines: the least server a store could be, kvtrial's own, behind a socket like the store's. Its cell says what
+//! The echo baselines: the smallest server a store could be, kvtrial's own, behind a socket like the store's. Its cell says what
 //! the wire costs; what a store costs beyond it is the store's. It can do what Redis can, so that a job does the same work on both.
 
 use crate::redis::{self, Login, Resp};
 use std::sync::OnceLock;
 use store::wire::{self, Talk};
 use store::{
-    Availability, BUILT_IN, Capabilities, Class, CommandLine, Deployment, Endpoint, Facts, Opener, Place, ServerPlan,
-    Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
+    Availability, BUILT_IN, Capabilities, CommandLine, Deployment, Endpoint, Facts, Opener, Place, ServerPlan, Session,
+    SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
-use study::{BudgetLayer, Durability, Spec, Transport};
+use study::{Class, Durability, Spec, Transport};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[
     StoreInfo {
         name: "echo",
-        summary: "the least server over TCP: what the wire costs",
+        summary: "a minimal server over TCP: what the wire costs",
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 6377 },
         ..COMMON
     },
     StoreInfo {
         name: "echo-unix",
         transport: Some(Transport::Unix),
-        summary: "the least server over a unix socket: what the wire costs",
+        summary: "a minimal server over a unix socket: what the wire costs",
         opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Unix), connect, usual_port: 6377 },
         ..COMMON
     },
@@ -32,7 +32,8 @@ const COMMON: StoreInfo = StoreInfo {
     family: "echo",
     transport: Some(Transport::Tcp),
     driver: None,
-    class: Class::Baseline(BudgetLayer::Wire),
+    class: Class::Baseline,
+    kind: "echo",
     summary: "",
     durabilities: &[Durability::None],
     options: &[],

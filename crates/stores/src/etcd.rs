@@ -27,10 +27,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Node, Opener, OperationKind, OperationSet,
-    OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support, programs,
+    Availability, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Leaders, Node, Opener, OperationKind,
+    OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
-use study::{Durability, Spec, Target, Transport};
+use study::{Class, Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "apt-get install etcd-server";
 const USUAL_PORT: u16 = 2379;
@@ -68,6 +68,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: Some(Transport::Tcp),
     driver: driver!("etcd"),
     class: Class::Network,
+    kind: "raft",
     summary: "etcd, one member or several, through its JSON gateway over HTTP",
     durabilities: DURABILITIES,
     options: OPTIONS,
@@ -119,7 +120,11 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         // Alone it has no quorum and answers nobody; the others start with it.
         Ok(Node { ready: Ready::Listens, ..Node::new(name.clone(), plan) })
     });
-    nodes.collect()
+    // Every member has everything.
+    let deployment = nodes.collect::<Result<Deployment, StoreError>>()?;
+    let (caught_up, leaders): (CaughtUp, Leaders) =
+        (built!("etcd", setup::have_caught_up), built!("etcd", setup::leaders));
+    Ok(Deployment { caught_up: Some(caught_up), leaders: Some(leaders), ..deployment }.with_copies(u32::MAX))
 }
 
 /// How many members a private one has.

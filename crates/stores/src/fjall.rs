@@ -12,8 +12,8 @@
 
 use crate::shared::driver::{built, driver};
 use crate::shared::embedded;
-use store::{BUILT_IN, Capabilities, Class, Opener, StoreInfo};
-use study::Durability;
+use store::{BUILT_IN, Capabilities, Opener, StoreInfo};
+use study::{Class, Durability};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -22,6 +22,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: None,
     driver: driver!("fjall"),
     class: Class::Embedded,
+    kind: "LSM",
     summary: "log-structured merge tree in Rust",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[],

@@ -28,11 +28,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::wire::{self, Talk};
 use store::{
-    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, Opener,
-    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError,
-    StoreInfo, Sweep, Swept, Threading, programs,
+    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, Opener, OperationKind,
+    OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Sweep,
+    Swept, Threading, programs,
 };
-use study::{Durability, Spec, Target, Transport};
+use study::{Class, Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "apt-get install mariadb-server";
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::None];
@@ -73,6 +73,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: Some(Transport::Tcp),
     driver: None,
     class: Class::Network,
+    kind: "rows",
     summary: "InnoDB through MariaDB's HandlerSocket plugin, over TCP",
     durabilities: DURABILITIES,
     options: &[

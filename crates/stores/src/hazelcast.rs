@@ -14,10 +14,10 @@ use crate::memcached::{ItemCount, KeyText, Speaker};
 use crate::shared::jvm::{self, HEAP, Jvm, NODES};
 use std::time::Duration;
 use store::{
-    Bundle, Capabilities, Class, Deployment, Endpoint, Node, Opener, OperationSet, OptionInfo, Place, ServerPlan,
-    Store, StoreError, StoreInfo,
+    Bundle, Capabilities, Deployment, Endpoint, Node, Opener, OperationSet, OptionInfo, Place, ServerPlan, Store,
+    StoreError, StoreInfo,
 };
-use study::{Durability, Spec, Target, Transport};
+use study::{Class, Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "kvtrial fetch-store hazelcast";
 
@@ -55,6 +55,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: Some(Transport::Tcp),
     driver: None,
     class: Class::Network,
+    kind: "grid",
     summary: "Hazelcast, one member or three, in memcached's text protocol",
     durabilities: &[Durability::None],
     options: OPTIONS,
@@ -97,7 +98,8 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         };
         Node::new(name, plan)
     };
-    Ok((1..).zip(&ports).map(member).collect())
+    let copies = 1 + backups(spec).parse().unwrap_or(0);
+    Ok(Deployment::from_iter((1..).zip(&ports).map(member)).with_copies(copies))
 }
 
 /// The configuration of a member. Its own port has to be the one it is given: it would take the next one that is free.

@@ -29,10 +29,10 @@ use std::path::Path;
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Bundle, Capabilities, Class, CommandLine, Deployment, Endpoint, Node, Opener, OperationKind, OperationSet, Place,
-    Ready, ServerPlan, StoreError, StoreInfo,
+    Bundle, Capabilities, CommandLine, Deployment, Endpoint, Node, Opener, OperationKind, OperationSet, Place, Ready,
+    ServerPlan, StoreError, StoreInfo,
 };
-use study::{Durability, Role, Spec, Transport};
+use study::{Class, Durability, Role, Spec, Transport};
 
 const INSTALL: &str = "kvtrial fetch-store hbase";
 
@@ -82,6 +82,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: Some(Transport::Tcp),
     driver: driver!("hbase"),
     class: Class::Network,
+    kind: "columns",
     summary: "Apache HBase by its REST gateway",
     durabilities: DURABILITIES,
     options: &[HEAP, TLS, CA],

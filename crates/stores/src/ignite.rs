@@ -18,10 +18,10 @@ use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::wire::Talk;
 use store::{
-    Bundle, Capabilities, Class, Deployment, Endpoint, Facts, Holding, Node, Opener, OperationKind, OperationSet,
-    OptionInfo, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, wire,
+    Bundle, Capabilities, Deployment, Endpoint, Facts, Holding, Node, Opener, OperationKind, OperationSet, OptionInfo,
+    Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, wire,
 };
-use study::{Durability, Spec, Target, Transport};
+use study::{Class, Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "kvtrial fetch-store ignite";
 
@@ -65,6 +65,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: Some(Transport::Tcp),
     driver: None,
     class: Class::Network,
+    kind: "grid",
     summary: "Apache Ignite, one server or three, by its binary protocol",
     durabilities: &[Durability::None],
     options: OPTIONS,
@@ -148,7 +149,8 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         // The first founds the cluster, the others join it: two that start at once may found one each.
         Node { step: u32::from(number > 1), ..Node::new(name, plan) }
     };
-    Ok((1..).zip(&ports).map(server).collect())
+    let copies = u32::try_from(backups(spec)).unwrap_or(u32::MAX).saturating_add(1);
+    Ok(Deployment::from_iter((1..).zip(&ports).map(server)).with_copies(copies))
 }
 
 /// The configuration of a server: ports for clients, for the others, and for those who look for them.

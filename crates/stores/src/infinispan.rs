@@ -18,11 +18,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Bundle, Capabilities, Class, Counter, Deployment, Endpoint, Facts, Holding, Node, Opener, OperationKind,
-    OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
-    Threading, wire,
+    Bundle, Capabilities, Counter, Deployment, Endpoint, Facts, Holding, Node, Opener, OperationKind, OperationSet,
+    OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, wire,
 };
-use study::{Durability, Spec, Target, Transport};
+use study::{Class, Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "kvtrial fetch-store infinispan";
 
@@ -60,6 +59,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: Some(Transport::Tcp),
     driver: None,
     class: Class::Network,
+    kind: "grid",
     summary: "Infinispan, one server or three, by its RESP connector",
     durabilities: &[Durability::None],
     options: OPTIONS,
@@ -122,7 +122,8 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         };
         Ok(Node { step: u32::from(number > 1), ..Node::new(name, plan) })
     };
-    (1..=count).map(&mut server).collect()
+    let copies = owners(spec).parse().unwrap_or(1);
+    (1..=count).map(&mut server).collect::<Result<Deployment, StoreError>>().map(|it| it.with_copies(copies))
 }
 
 /// What a server says goes to its output, which kvtrial keeps until it is stopped.

@@ -11,8 +11,8 @@
 
 use crate::shared::driver::{built, driver};
 use crate::shared::embedded;
-use store::{BUILT_IN, Capabilities, Class, Opener, StoreInfo};
-use study::Durability;
+use store::{BUILT_IN, Capabilities, Opener, StoreInfo};
+use study::{Class, Durability};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -21,6 +21,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: None,
     driver: driver!("lmdb"),
     class: Class::Embedded,
+    kind: "B+tree",
     summary: "memory-mapped B+tree, copy-on-write, one writer",
     durabilities: &[Durability::Os, Durability::Commit],
     options: &[],

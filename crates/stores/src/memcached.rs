@@ -29,11 +29,11 @@ use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::wire::{self, Talk, ascii};
 use store::{
-    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Failure, Happening, Holding,
-    Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, ShownAs, Store,
+    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Facts, Failure, Happening, Holding, Opener,
+    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, ShownAs, Store,
     StoreError, StoreInfo, Threading, programs,
 };
-use study::{Durability, Spec, Target, Transport};
+use study::{Class, Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "apt-get install memcached";
 const LICENCE: &str = "BSD-3-Clause";
@@ -52,7 +52,7 @@ const OPTIONS: &[OptionInfo] = &[
         &["meta", "text"],
         "text: the classic commands, also of other servers by URL, such as memcachedb and Flare",
     ),
-    OptionInfo::text("memory", "MiB for data; a full server drops what was not used for long [1024]"),
+    OptionInfo::text("memory", "MiB for data; a full server drops what was used least recently [1024]"),
     OptionInfo::text("item", "largest item with key and overhead, e.g. 8m, up to 1024m [1m]"),
     OptionInfo::text("growth_factor", "ratio of the sizes of items kept together, above 1 to 16 [1.25]")
         .tuned(&["1.25", "1.05", "2.00"]),
@@ -72,6 +72,7 @@ const TCP: StoreInfo = StoreInfo {
     transport: Some(Transport::Tcp),
     driver: None,
     class: Class::Network,
+    kind: "cache",
     summary: "memcached over TCP; by URL with protocol=text other servers that speak its protocol",
     durabilities: DURABILITIES,
     options: OPTIONS,

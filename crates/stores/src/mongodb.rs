@@ -37,10 +37,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
+    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
     Overflow, Place, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
-use study::{Durability, Spec, Transport};
+use study::{Class, Durability, Spec, Transport};
 
 const INSTALL: &str = "install mongod (https://www.mongodb.com/try/download/community), or run tools/ferretd/build.sh (Go) and \
                        name it in KVTRIAL_FERRETD";
@@ -114,6 +114,7 @@ const TCP: StoreInfo = StoreInfo {
     transport: Some(Transport::Tcp),
     driver: driver!("mongodb"),
     class: Class::Network,
+    kind: "JSON",
     summary: "MongoDB over TCP (durability commit, second), else FerretDB (commit, os)",
     durabilities: DURABILITIES,
     options: &[TLS, CA],

@@ -23,10 +23,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
+    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
     OptionInfo, Overflow, Place, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
-use study::{Durability, Spec, Transport};
+use study::{Class, Durability, Spec, Transport};
 
 const INSTALL: &str = "apt-get install mariadb-server";
 const SERVERS: [&str; 2] = ["mariadbd", "mysqld"];
@@ -56,6 +56,7 @@ const TCP: StoreInfo = StoreInfo {
     transport: Some(Transport::Tcp),
     driver: driver!("mysql"),
     class: Class::Network,
+    kind: "SQL",
     summary: "MariaDB or MySQL (InnoDB) over TCP",
     durabilities: DURABILITIES,
     options: &[

@@ -25,10 +25,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet,
-    OptionInfo, Place, ServerPlan, Store, StoreError, StoreInfo, programs,
+    Availability, Capabilities, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, OptionInfo,
+    Place, ServerPlan, Store, StoreError, StoreInfo, programs,
 };
-use study::{Durability, Spec, Target, Transport};
+use study::{Class, Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "unpack MySQL 8.0 (with its lib/plugin) where the user mysql may read it, and name its bin/mysqld in \
                        KVTRIAL_MYSQLD, or by program=PATH";
@@ -52,6 +52,7 @@ const TCP: StoreInfo = StoreInfo {
     transport: Some(Transport::Tcp),
     driver: None,
     class: Class::Network,
+    kind: "rows",
     summary: "InnoDB through MySQL's memcached plugin, over TCP",
     durabilities: DURABILITIES,
     options: OPTIONS,

@@ -28,10 +28,10 @@ mod server;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{
-    Availability, Capabilities, Class, CommandLine, Deployment, Endpoint, Node, Opener, OperationKind, OperationSet,
+    Availability, Capabilities, CommandLine, Deployment, Endpoint, Leaders, Node, Opener, OperationKind, OperationSet,
     OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, programs,
 };
-use study::{Durability, Spec, Transport};
+use study::{Class, Durability, Spec, Transport};
 
 const PROGRAM: &str = "nats-server";
 const INSTALL: &str = "apt-get install nats-server";
@@ -77,6 +77,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: Some(Transport::Tcp),
     driver: None,
     class: Class::Network,
+    kind: "stream",
     summary: "NATS JetStream's key/value store, one server or three; durability commit from 2.10 on",
     durabilities: DURABILITIES,
     options: OPTIONS,
@@ -140,7 +141,7 @@ fn can_sync(version: &str) -> bool {
 }
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-    let (count, _) = size(spec)?;
+    let (count, copies) = size(spec)?;
     let program = program(spec).ok_or_else(|| StoreError::NotFound {
         store: spec.name.clone(),
         what: spec.options.get("program").cloned().unwrap_or_else(|| PROGRAM.into()),
@@ -173,8 +174,10 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         // The cluster chooses a leader before it has streams; the others start with it.
         Ok(Node { ready: Ready::Listens, ..Node::new(name.clone(), plan) })
     };
-    let nodes = names.iter().enumerate().map(node).collect::<Result<_, StoreError>>()?;
-    Ok(Deployment { nodes, forming: None, joining: None })
+    let deployment = names.iter().enumerate().map(node).collect::<Result<Deployment, StoreError>>()?;
+    // Who leads a bucket with one copy is the one that has it.
+    let leaders = (copies > 1).then_some(server::leaders as Leaders);
+    Ok(Deployment { leaders, ..deployment }.with_copies(copies))
 }
 
 /// One of a cluster: its name, and where all speak to each other.

@@ -2,10 +2,10 @@
 
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Availability, BUILT_IN, Capabilities, Class, Counter, Facts, Keeps, Opener, Operation, OperationKind, OperationSet,
+    Availability, BUILT_IN, Capabilities, Counter, Facts, Keeps, Opener, Operation, OperationKind, OperationSet,
     Overflow, Reply, RowBuffer, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
-use study::{BudgetLayer, Durability};
+use study::{Class, Durability};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -13,7 +13,8 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     family: "null",
     transport: None,
     driver: None,
-    class: Class::Baseline(BudgetLayer::Generator),
+    class: Class::Baseline,
+    kind: "nothing",
     summary: "keeps nothing: the cost of the client itself",
     durabilities: &[Durability::None],
     options: &[],

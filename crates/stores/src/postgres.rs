@@ -26,10 +26,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
+    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
     OptionInfo, Overflow, Place, ServerPlan, SetPrecision, SetWay, StoreError, StoreInfo, Support, programs,
 };
-use study::{Durability, Spec, Transport};
+use study::{Class, Durability, Spec, Transport};
 
 const INSTALL: &str = "apt-get install postgresql";
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::Os, Durability::None];
@@ -50,6 +50,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     max_value_bytes: MAX_VALUE_BYTES,
     counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
     compaction: Support::Native,
+    checkpoint: Support::Native,
     reduction: Support::Native,
     ..Capabilities::BASIC
 };
@@ -60,6 +61,7 @@ const TCP: StoreInfo = StoreInfo {
     transport: Some(Transport::Tcp),
     driver: driver!("postgres"),
     class: Class::Network,
+    kind: "SQL",
     summary: "PostgreSQL over TCP",
     durabilities: DURABILITIES,
     options: OPTIONS,

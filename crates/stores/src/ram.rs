@@ -16,11 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Availability, BUILT_IN, Capabilities, Class, Counter, Expected, Facts, Holding, Opener, Operation, OperationKind,
+    Availability, BUILT_IN, Capabilities, Counter, Expected, Facts, Holding, Opener, Operation, OperationKind,
     OperationSet, OptionInfo, Overflow, Reply, RowBuffer, Session, SessionPlan, SetKeeper, SetPlan, SetWay, Store,
     StoreError, StoreInfo, Threading,
 };
-use study::{BudgetLayer, Durability, Spec};
+use study::{Class, Durability, Spec};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -28,7 +28,8 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     family: "ram",
     transport: None,
     driver: None,
-    class: Class::Baseline(BudgetLayer::Client),
+    class: Class::Baseline,
+    kind: "hash",
     summary: "a hash map in this process: the cost of the job without a store",
     durabilities: &[Durability::None],
     options: &[

@@ -9,8 +9,8 @@
 
 use crate::shared::driver::{built, driver};
 use crate::shared::embedded;
-use store::{BUILT_IN, Capabilities, Class, Opener, StoreInfo, Support};
-use study::Durability;
+use store::{BUILT_IN, Capabilities, Opener, StoreInfo, Support};
+use study::{Class, Durability};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -19,6 +19,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: None,
     driver: driver!("redb"),
     class: Class::Embedded,
+    kind: "B+tree",
     summary: "copy-on-write B+tree in Rust, one writer",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[],

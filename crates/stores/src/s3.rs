@@ -25,10 +25,10 @@ use crate::shared::aws;
 use crate::shared::driver::{built, driver};
 use std::path::PathBuf;
 use store::{
-    Availability, Capabilities, Class, CommandLine, Deletes, Deployment, Endpoint, Opener, OperationKind, OperationSet,
-    Place, ServerPlan, StoreError, StoreInfo, programs,
+    Availability, Capabilities, CommandLine, Deletes, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place,
+    ServerPlan, StoreError, StoreInfo, programs,
 };
-use study::{Durability, Spec, Target, Transport};
+use study::{Class, Durability, Spec, Target, Transport};
 
 const INSTALL: &str =
     "cargo install s3s-fs --features binary (or name the program in KVTRIAL_S3S_FS), or give the URL of an S3";
@@ -57,7 +57,8 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: Some(Transport::Tcp),
     driver: driver!("s3"),
     class: Class::Network,
-    summary: "Amazon S3 over HTTP (privately s3s-fs)",
+    kind: "objects",
+    summary: "Amazon S3 over HTTP (a private one is s3s-fs)",
     durabilities: &[Durability::Os, Durability::None, Durability::Commit],
     options: &aws::OPTIONS,
     install: INSTALL,

@@ -16,8 +16,8 @@
 
 use crate::shared::driver::{built, driver};
 use crate::shared::embedded;
-use store::{BUILT_IN, Capabilities, Class, Opener, OptionInfo, ShownAs, StoreInfo, Support};
-use study::Durability;
+use store::{BUILT_IN, Capabilities, Opener, OptionInfo, ShownAs, StoreInfo, Support};
+use study::{Class, Durability};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -26,6 +26,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: None,
     driver: driver!("sqlite"),
     class: Class::Embedded,
+    kind: "SQL",
     summary: "SQL in a file: B-tree with a write-ahead log",
     durabilities: &[Durability::Os, Durability::Commit],
     options: &[
@@ -60,6 +61,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 const CAPABILITIES: Capabilities = Capabilities {
     max_value_bytes: 900 << 20,
     compaction: Support::Native,
+    checkpoint: Support::Native,
     reduction: Support::Native,
     ..embedded::CAPABILITIES
 };

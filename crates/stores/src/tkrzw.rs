@@ -20,10 +20,10 @@ use library::{Database, Tkrzw};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use store::{
-    Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Store, StoreError,
+    Capabilities, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Store, StoreError,
     StoreInfo, Support, Swept,
 };
-use study::{Durability, Spec};
+use study::{Class, Durability, Spec};
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -32,6 +32,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: None,
     driver: None,
     class: Class::Embedded,
+    kind: "hash",
     summary: "hash table in a mapped file, after Tokyo and Kyoto Cabinet",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[LIB, OptionInfo::text("num_buckets", "buckets of a new file [1048583]")],

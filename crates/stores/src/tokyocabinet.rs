@@ -22,10 +22,10 @@ use library::{Database, TokyoCabinet, Transactions};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use store::{
-    Capabilities, Class, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Store, StoreError,
+    Capabilities, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Store, StoreError,
     StoreInfo, Support, Swept,
 };
-use study::{Durability, Spec};
+use study::{Class, Durability, Spec};
 
 /// Buckets of a new file: half as many as the library advises for two million records.
 const BUCKETS: u64 = 1_000_000;
@@ -37,6 +37,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     transport: None,
     driver: None,
     class: Class::Embedded,
+    kind: "hash",
     summary: "hash table in a mapped file, of 2009",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[LIB, OptionInfo::text("bnum", "buckets of a new file [1000000]")],

@@ -13,11 +13,11 @@ mod protocol;
 use protocol::{Endian, MAX_ARGUMENT_BYTES, STATISTICS_REQUEST, Tyrant, statistics};
 use std::collections::BTreeMap;
 use store::{
-    Availability, Capabilities, Class, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, Opener,
-    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError,
-    StoreInfo, Threading, programs, wire,
+    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, Opener, OperationKind,
+    OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
+    Threading, programs, wire,
 };
-use study::{Durability, Spec, Target, Transport};
+use study::{Class, Durability, Spec, Target, Transport};
 
 const PROGRAM: &str = "ttserver";
 
@@ -39,6 +39,7 @@ const TCP: StoreInfo = StoreInfo {
     transport: Some(Transport::Tcp),
     driver: None,
     class: Class::Network,
+    kind: "hash",
     summary: "Tokyo Tyrant over TCP, binary protocol",
     durabilities: DURABILITIES,
     options: OPTIONS,

@@ -1,4 +1,6 @@
 //! The same battery on every embedded store, at every durability level it has, and on Tokyo Tyrant over the test server.
+//!
+//! A program of its own: where others start servers, a process between its fork and its exec holds the locks of files a moment longer.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 

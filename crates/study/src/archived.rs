@@ -1,6 +1,6 @@
 //! What studies of earlier builds did not write down. The only place that reads anything out of names of stores and facts.
 
-use crate::{BudgetLayer, Cell, Spec, Transport};
+use crate::{BudgetLayer, Cell, Class, Spec, Transport};
 
 /// The layer a baseline shows, and how the server of a cell is reached on this machine.
 pub fn layer_and_transport(cell: &Cell) -> (Option<BudgetLayer>, Option<Transport>) {
@@ -10,7 +10,7 @@ pub fn layer_and_transport(cell: &Cell) -> (Option<BudgetLayer>, Option<Transpor
         "ram" => BudgetLayer::Client,
         _ => BudgetLayer::Wire,
     };
-    let has_server = if cell.baseline { layer == BudgetLayer::Wire } else { cell.class == "network" };
+    let has_server = if cell.baseline { layer == BudgetLayer::Wire } else { cell.class == Class::Network };
     let private = if spec.name.ends_with("-unix") { Transport::Unix } else { Transport::Tcp };
     (cell.baseline.then_some(layer), has_server.then(|| spec.transport(Some(private))).flatten())
 }
@@ -23,23 +23,23 @@ pub fn records(cell: &Cell) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{BudgetLayer, Cell, Transport};
+    use crate::{BudgetLayer, Cell, Class, Transport};
 
     #[test]
     fn cells_of_earlier_builds_are_placed_by_the_names_there_were_then() {
-        let cell = |store: &str, class: &str| {
-            let baseline = class == "baseline";
-            let cell = Cell { store: store.into(), class: class.into(), baseline, ..Cell::default() };
+        let cell = |store: &str, class: Class| {
+            let baseline = class == Class::Baseline;
+            let cell = Cell { store: store.into(), class, baseline, ..Cell::default() };
             (cell.layer(), cell.transport())
         };
-        assert_eq!(cell("null", "baseline"), (Some(BudgetLayer::Generator), None));
-        assert_eq!(cell("ram", "baseline"), (Some(BudgetLayer::Client), None));
-        assert_eq!(cell("echo", "baseline"), (Some(BudgetLayer::Wire), Some(Transport::Tcp)));
-        assert_eq!(cell("echo-unix", "baseline"), (Some(BudgetLayer::Wire), Some(Transport::Unix)));
-        assert_eq!(cell("redis,durability=os", "network"), (None, Some(Transport::Tcp)));
-        assert_eq!(cell("redis-unix,durability=os", "network"), (None, Some(Transport::Unix)));
-        assert_eq!(cell("redis://10.0.0.5:6379", "network"), (None, None));
-        assert_eq!(cell("lmdb", "embedded"), (None, None));
+        assert_eq!(cell("null", Class::Baseline), (Some(BudgetLayer::Generator), None));
+        assert_eq!(cell("ram", Class::Baseline), (Some(BudgetLayer::Client), None));
+        assert_eq!(cell("echo", Class::Baseline), (Some(BudgetLayer::Wire), Some(Transport::Tcp)));
+        assert_eq!(cell("echo-unix", Class::Baseline), (Some(BudgetLayer::Wire), Some(Transport::Unix)));
+        assert_eq!(cell("redis,durability=os", Class::Network), (None, Some(Transport::Tcp)));
+        assert_eq!(cell("redis-unix,durability=os", Class::Network), (None, Some(Transport::Unix)));
+        assert_eq!(cell("redis://10.0.0.5:6379", Class::Network), (None, None));
+        assert_eq!(cell("lmdb", Class::Embedded), (None, None));
     }
 
     #[test]
@@ -56,7 +56,7 @@ mod tests {
     fn what_a_cell_says_itself_counts_whatever_its_name_is() {
         let cell = Cell {
             store: "least-unix".into(),
-            class: "baseline".into(),
+            class: Class::Baseline,
             baseline: true,
             layer: Some(BudgetLayer::Client),
             transport: Some(Transport::Tcp),

@@ -12,7 +12,7 @@ pub enum BudgetLayer {
     Generator,
     /// The job's work on kept values, and a map in the client's own process: what `ram` takes beyond `null`.
     Client,
-    /// Client codec, system calls, socket and the least server's part of them: what `echo` takes beyond `ram`.
+    /// Client codec, system calls, socket and a minimal server's part of them: what `echo` takes beyond `ram`.
     Wire,
     /// The store itself: what its cell takes beyond the layers below.
     Store,
@@ -53,7 +53,8 @@ pub struct BudgetPart {
     /// Time per operation, nanoseconds: the difference of the two cells, with its interval. Its value is never below zero.
     pub time_ns: Quantity,
     /// Whether the interval lies above zero. If not, these trials show no effect of the part.
-    pub told_apart: bool,
+    #[serde(alias = "told_apart")]
+    pub separated: bool,
     /// Length of its bar, nanoseconds: never negative, and the bars of a budget add up to its time per operation.
     pub bar_ns: f64,
 }

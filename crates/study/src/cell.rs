@@ -1,8 +1,8 @@
 //! All trials of one combination of job, store and parameters.
 
 use crate::{
-    Answer, Budget, BudgetLayer, CurvePoint, Durability, DurabilitySource, FaultFigures, GrowthFacts, Latencies,
-    Measure, Quantity, Stall, Transport, TrialRecord, Verdict, archived,
+    Answer, Budget, BudgetLayer, Class, CurvePoint, Durability, DurabilitySource, FaultFigures, GrowthFacts, Latencies,
+    Measure, Quantity, ShownPromise, Stall, Transport, TrialRecord, Verdict, archived,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,8 +43,11 @@ pub struct Cell {
     /// [`Cell::transport`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
-    /// `baseline`, `embedded`, `network` or `distributed`; classes are not ranked together unless asked.
-    pub class: String,
+    /// What it may be ranked with: nothing of another class unless asked.
+    pub class: Class,
+    /// On how many servers each pair is once all is well. `None` of a library, of a server of the user's, and in studies of earlier builds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copies: Option<u32>,
     /// The figure this cell is ranked by.
     pub measure: Measure,
     /// The verdict over all counted trials; `not_run` while there are none.
@@ -55,6 +58,9 @@ pub struct Cell {
     pub durability: Option<Durability>,
     /// Who says so; `None` in studies of earlier builds.
     pub durability_source: Option<DurabilitySource>,
+    /// What crashes had shown of that level, with this version and these settings; `None`: it is only what the store says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub durability_shown: Option<ShownPromise>,
     /// What was really measured, e.g. `Redis` or `FerretDB`.
     pub product: String,
     /// Its version, as it says itself.

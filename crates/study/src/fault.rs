@@ -25,7 +25,7 @@ pub struct FaultFigures {
     pub before_per_s: Option<Quantity>,
     /// Good answers per second in the 10 s after.
     pub after_per_s: Option<Quantity>,
-    /// 99th percentile of response time in the 10 s before: the mean over the intervals of the series, weighted by their operations.
+    /// 99th percentile of response time in the 10 s before.
     pub p99_before_ns: Option<Quantity>,
     /// The same in the 10 s after.
     pub p99_after_ns: Option<Quantity>,
@@ -36,4 +36,10 @@ pub struct FaultFigures {
     pub not_back: u32,
     /// Time until a node started again was ready, one added had its share of the keys, or a frozen one went on.
     pub done_s: Option<Quantity>,
+    /// Time until a node started again had all that the others have, where the store says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caught_up_s: Option<Quantity>,
+    /// Time until another node led in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken_over_s: Option<Quantity>,
 }

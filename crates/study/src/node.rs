@@ -27,6 +27,12 @@ pub struct FaultRecord {
     pub at_s: Option<f64>,
     /// When a frozen node went on, one that was started again was ready, or one that was added had its share of the keys.
     pub until_s: Option<f64>,
+    /// Of one that was started again: when it had all that the others have. `None`: the store does not say it, or it had not by the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caught_up_s: Option<f64>,
+    /// Of one that led: which node led in its place, and from when on. `None`: none did by the end, or the store does not say who leads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken_over: Option<Takeover>,
     /// Longest time without a good reply between this fault and the next, or the end of the timed phases, as its series shows.
     pub longest_gap_s: Option<f64>,
     /// How exact that is: the longest interval of the series.
@@ -39,9 +45,26 @@ pub struct FaultRecord {
     pub dark_share: Option<f64>,
     /// Operations in that time that failed or were answered wrongly.
     pub failed_operations: u64,
+    /// 99th percentile of response time in the 10 s before it, as far as those are not of another fault; `None`: no reply came, or the study is
+    /// of an earlier build.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_before_ns: Option<u64>,
+    /// The same in the 10 s after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_after_ns: Option<u64>,
     /// Why it could not be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+}
+
+/// Another node in the place of one that was struck.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Takeover {
+    /// Its name.
+    pub by: String,
+    /// When it was first seen to lead, seconds since the first timed phase began; exact to some 30 ms.
+    pub at_s: f64,
 }
 
 /// A time in which a part of the key space had no answers, though something was asked there.

@@ -180,5 +180,6 @@ pub struct TuneEffect {
     /// How many times better than the key's default; above 1 is better. `None` when too few settings were tried to show it.
     pub ratio: Option<Quantity>,
     /// Whether 1 lies outside the interval.
-    pub told_apart: bool,
+    #[serde(alias = "told_apart")]
+    pub separated: bool,
 }

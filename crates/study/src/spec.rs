@@ -248,7 +248,7 @@ fn located(place: &str) -> Result<(Address, Option<&str>), String> {
                 let port = digits.parse().map_err(|_| match digits.parse::<u64>() {
                     Ok(_) => format!("'{digits}' is not a port; use 1 to 65535"),
                     // A password, perhaps, of a login that lacks its host.
-                    Err(_) => "what stands behind the host's colon is no port; use 1 to 65535, and write a login as \
+                    Err(_) => "what follows the host's colon is not a port; use 1 to 65535, and write a login as \
                                'redis://user:password@host:6379'"
                         .to_owned(),
                 })?;
@@ -396,7 +396,7 @@ mod tests {
             ("etcd://h1:1/books,h2:2", "after the last address"),
             ("etcd://h1:1,h1:1", "names an address twice"),
             ("etcd://h1:1,h2:99999", "1 to 65535"),
-            ("etcd://h1:1,ann:tulip", "is no port"),
+            ("etcd://h1:1,ann:tulip", "is not a port"),
             ("etcd://h1:1,durability=commit,h2:2", "option 'h2:2' has no value"),
             ("sqlite,null", "-s sqlite -s null"),
         ] {

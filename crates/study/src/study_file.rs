@@ -1,11 +1,11 @@
 //! The top of `study.json`.
 
-use crate::{Cell, HostFacts, Left, PresetRecord, RateSearch, Sampled, Selftest, TrialOrder, Tune, Varied};
+use crate::{Cell, Crash, HostFacts, Left, PresetRecord, RateSearch, Sampled, Selftest, TrialOrder, Tune, Varied};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Version of the schema this build writes. Fields are only ever added.
-pub const SCHEMA: u32 = 1;
+/// Version of the schema this build writes. Since 1, `told_apart` is `separated` (read under both names); else fields are only ever added.
+pub const SCHEMA: u32 = 2;
 
 /// Everything one invocation planned and found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -64,6 +64,9 @@ pub struct Study {
     /// What `kvtrial tune` found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tune: Option<Tune>,
+    /// What `kvtrial crash` found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<Crash>,
     /// Anything a later version adds.
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,

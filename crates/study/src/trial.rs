@@ -78,7 +78,7 @@ pub struct ServerUse {
 pub struct FailedCounts {
     /// The store refused them: they did not happen.
     pub refused: u64,
-    /// Never sent, for want of a connection: they did not happen.
+    /// Never sent, for lack of a connection: they did not happen.
     pub not_connected: u64,
     /// They may have happened: the connection broke, no reply came in time, or the store does not know.
     pub unknown: u64,
@@ -156,6 +156,10 @@ pub struct TrialRecord {
     /// the job does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writes: Option<WriteAccount>,
+    /// How long before a node was struck the oldest of the lost writes was acknowledged; 0: after the last was. `None`: none was lost, or
+    /// the job does not keep it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oldest_lost_s: Option<f64>,
     /// Bytes on disk after the job, when the store's directory is ours.
     pub disk_bytes: Option<u64>,
     /// What reading back did, where there is something to read back.

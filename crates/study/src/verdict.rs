@@ -40,7 +40,7 @@ pub enum ReasonKind {
     WrongReply,
     /// The store refused an operation, which did not happen (out of memory, too large, read-only, ...).
     Refused,
-    /// An operation was never sent, for want of a connection: it did not happen.
+    /// An operation was never sent, for lack of a connection: it did not happen.
     NotConnected,
     /// The store answered that an operation may have happened: time ran out among its nodes, or it met an error within.
     Unknown,

@@ -147,12 +147,17 @@ impl FakeNode {
             while *lock(&self.condition) == Condition::Frozen {
                 thread::sleep(Duration::from_millis(5));
             }
+            // Held until the replies are written: a node that dies has acknowledged all it did before, and does nothing after.
+            let _alive = lock(&self.condition);
+            if has_died() {
+                return;
+            }
             let mut output = Vec::new();
             while let Some((words, size)) = command(&input) {
                 input.drain(..size);
                 output.extend(self.answer(&words));
             }
-            if has_died() || stream.write_all(&output).is_err() {
+            if stream.write_all(&output).is_err() {
                 return;
             }
         }

@@ -17,6 +17,8 @@ pub mod replies;
 #[cfg(feature = "rig")]
 pub mod rig;
 pub mod studies;
+#[cfg(feature = "rig")]
+pub mod trees;
 pub mod tyrant_server;
 pub mod waiting;
 

@@ -51,7 +51,7 @@ impl Rig {
     /// # Errors
     /// When its server cannot be reached.
     pub fn connect(&self) -> Result<Box<dyn Store>, StoreError> {
-        info(&self.spec.name).connect(&self.spec, &self.endpoints())
+        layers::connect(info(&self.spec.name), &self.spec, &self.endpoints())
     }
 
     /// What it can do.

@@ -4,8 +4,8 @@ use analysis::summarise;
 use serde_json::json;
 use std::collections::BTreeMap;
 use study::{
-    Answer, Cell, Durability, HostFacts, Latencies, LatencySummary, Reason, ReasonKind, ServerUse, Study, TrialRecord,
-    Verdict,
+    Answer, Cell, Class, Durability, HostFacts, Latencies, LatencySummary, Reason, ReasonKind, ServerUse, Study,
+    TrialRecord, Verdict,
 };
 
 /// The answer of every store that has one.
@@ -16,7 +16,7 @@ pub struct Sample {
     /// Its spec.
     pub store: &'static str,
     /// `baseline`, `embedded` or `network`.
-    pub class: &'static str,
+    pub class: Class,
     /// What it promises.
     pub durability: Durability,
     /// Name and version.
@@ -29,7 +29,7 @@ pub struct Sample {
 
 impl Sample {
     /// One without a product and without durability.
-    pub fn new(store: &'static str, class: &'static str, times_s: &[f64], p99_ns: u64) -> Sample {
+    pub fn new(store: &'static str, class: Class, times_s: &[f64], p99_ns: u64) -> Sample {
         Sample { store, class, durability: Durability::None, product: ("", ""), times_s: times_s.into(), p99_ns }
     }
 
@@ -52,8 +52,8 @@ impl Sample {
             params: [("clients", "1"), ("pipeline", "1"), ("policy", "partition")]
                 .map(|(key, value)| (key.into(), value.into()))
                 .into(),
-            baseline: self.class == "baseline",
-            class: self.class.into(),
+            baseline: self.class == Class::Baseline,
+            class: self.class,
             durability: Some(self.durability),
             product: self.product.0.into(),
             store_version: self.product.1.into(),
@@ -88,7 +88,7 @@ impl Sample {
             hits: 35_838,
             misses: 13_194,
             client_cpu_s: makespan_s / 2.0,
-            server: (self.class == "network")
+            server: (self.class == Class::Network)
                 .then_some(ServerUse { cpu_s: makespan_s / 3.0, peak_rss_bytes: 64 << 20 }),
             answer: Answer { digest, facts: BTreeMap::from([("pages".into(), json!(13_194))]) },
             verdict: Verdict::of([]),
@@ -130,29 +130,33 @@ pub fn study(cells: Vec<Cell>) -> Study {
 /// The job of 2009 on the stores of today, with everything that can happen to a cell.
 pub fn fans() -> Study {
     let mut cells = vec![
-        Sample::new("null", "baseline", &[0.412, 0.415, 0.409, 0.420, 0.411], 180).cell(),
-        Sample::new("ram", "baseline", &[1.93, 1.90, 1.97, 1.92, 1.95], 2_100).cell(),
-        Sample::new("lmdb", "embedded", &[2.21, 2.25, 2.19, 2.24, 2.20], 9_800).product("LMDB", "0.9.33").cell(),
-        Sample::new("redb", "embedded", &[2.95, 3.01, 2.90, 3.44, 2.97], 21_400).product("redb", "4.4.0").cell(),
-        Sample::new("fjall", "embedded", &[2.97, 2.99, 3.02, 2.93, 3.05], 18_200).product("fjall", "3.1.13").cell(),
-        Sample::new("sqlite,durability=commit", "embedded", &[310.2, 305.8, 322.1, 308.8, 309.0], 4_210_000)
+        Sample::new("null", Class::Baseline, &[0.412, 0.415, 0.409, 0.420, 0.411], 180).cell(),
+        Sample::new("ram", Class::Baseline, &[1.93, 1.90, 1.97, 1.92, 1.95], 2_100).cell(),
+        Sample::new("lmdb", Class::Embedded, &[2.21, 2.25, 2.19, 2.24, 2.20], 9_800).product("LMDB", "0.9.33").cell(),
+        Sample::new("redb", Class::Embedded, &[2.95, 3.01, 2.90, 3.44, 2.97], 21_400).product("redb", "4.4.0").cell(),
+        Sample::new("fjall", Class::Embedded, &[2.97, 2.99, 3.02, 2.93, 3.05], 18_200)
+            .product("fjall", "3.1.13")
+            .cell(),
+        Sample::new("sqlite,durability=commit", Class::Embedded, &[310.2, 305.8, 322.1, 308.8, 309.0], 4_210_000)
             .product("SQLite", "3.50.4")
             .durable(Durability::Commit)
             .cell(),
-        Sample::new("redis-unix", "network", &[3.31, 3.35, 3.29, 3.40, 3.33], 41_000).product("Redis", "7.0.15").cell(),
-        Sample::new("memcached", "network", &[4.81, 4.85, 4.79, 4.90, 4.83], 62_000)
+        Sample::new("redis-unix", Class::Network, &[3.31, 3.35, 3.29, 3.40, 3.33], 41_000)
+            .product("Redis", "7.0.15")
+            .cell(),
+        Sample::new("memcached", Class::Network, &[4.81, 4.85, 4.79, 4.90, 4.83], 62_000)
             .product("memcached", "1.6.18")
             .cell(),
-        Sample::new("tyrant", "network", &[4.01, 4.05, 3.99, 4.10, 4.03], 52_000)
+        Sample::new("tyrant", Class::Network, &[4.01, 4.05, 3.99, 4.10, 4.03], 52_000)
             .product("Tokyo Tyrant", "1.1.41")
             .cell(),
-        Sample::new("mysql-unix", "network", &[14.81, 14.85, 14.79, 14.90, 14.83], 262_000)
+        Sample::new("mysql-unix", Class::Network, &[14.81, 14.85, 14.79, 14.90, 14.83], 262_000)
             .product("MariaDB", "10.11.6-MariaDB-0+deb12u1")
             .cell(),
-        Sample::new("mongodb", "network", &[88.3, 90.1, 87.5, 88.8, 89.0], 1_920_000)
+        Sample::new("mongodb", Class::Network, &[88.3, 90.1, 87.5, 88.8, 89.0], 1_920_000)
             .product("FerretDB", "1.24.0")
             .cell(),
-        Sample::new("couchdb", "network", &[], 0).cell(),
+        Sample::new("couchdb", Class::Network, &[], 0).cell(),
     ];
     cells[8].emulated = vec!["append".into()];
     cells[9].emulated = vec!["append".into(), "compare_and_set".into()];

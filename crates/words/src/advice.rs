@@ -35,12 +35,12 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "the store says why: often its memory limit, its value size limit, or that it is read-only",
         ),
         ReasonKind::NotConnected => (
-            "operations never sent, for want of a connection",
-            "is the server up, and does it take as many connections? Read its log",
+            "operations never sent, for lack of a connection",
+            "is the server up, and does it accept that many connections? Read its log",
         ),
         ReasonKind::Unknown => (
             "operations that may have happened, as the store says",
-            "it waited in vain for its own nodes, or met an error within: read its log, and look at their load and time limits",
+            "it got no answer from its own nodes, or met an internal error: read its log, and check their load and time limits",
         ),
         ReasonKind::ConnectionLost => {
             ("connections lost", "read the server's log, and look at its limits on clients and idle time")
@@ -83,15 +83,15 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "it needed room, or let them expire: give it more memory, or turn eviction and expiry off",
         ),
         ReasonKind::FailedInFault => (
-            "not read back after a fault that was asked for",
-            "so nobody knows whether acknowledged writes were lost: give the store replicas, or start the node again before the end",
+            "not read back after a fault you asked for",
+            "whether acknowledged writes were lost is unknown: give the store replicas, or start the node again before the end",
         ),
         ReasonKind::ScriptFailed => (
             "the script failed",
             "correct the script at the line that is named; 'kvtrial jobs FILE.lua' checks it without a store",
         ),
         ReasonKind::NotAsExpected => (
-            "what the script expects was not so",
+            "what the script expects was not true",
             "the store's answers are not what kv.expect asks for, or the script asks for too much",
         ),
         ReasonKind::ClientSaturated => {
@@ -114,12 +114,12 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ),
         ReasonKind::SlowReadBack => (
             "read back far slower than everything before",
-            "the store may put off work until the first read, and then the timed rate leaves that work out",
+            "the store may put off work until the first read, and the timed rate does not include that work",
         ),
         ReasonKind::NoTrial => ("no counted trial was finished", "resume the study: the same command with --resume"),
-        ReasonKind::Interrupted => ("interrupted before", "resume the study: the same command with --resume"),
+        ReasonKind::Interrupted => ("interrupted before it ran", "resume the study: the same command with --resume"),
         ReasonKind::StudyStopped => {
-            ("the study stopped before", "fix what stopped it, then resume: the same command with --resume")
+            ("the study stopped before it ran", "fix what stopped it, then resume: the same command with --resume")
         }
         ReasonKind::KeysFound => (
             "keys of the job were already in the store",

@@ -28,7 +28,7 @@ pub fn sentence(name: &str, cell: &Cell, budget: &Budget) -> String {
 fn told(part: &BudgetPart, last: bool) -> String {
     let name = part.name();
     let measured_by = if last { String::new() } else { format!(" ({})", part.of) };
-    if !part.told_apart {
+    if !part.separated {
         return format!("{name}{measured_by} without measurable effect");
     }
     format!("{} {name}{measured_by}", units::duration(part.bar_ns * 1e-9))

@@ -165,21 +165,27 @@ pub fn word(finding: Finding) -> &'static str {
 /// Why two cells are not compared, and what to do: `None` where they are.
 pub fn obstacle(pair: &Pair) -> Option<String> {
     let unranked = |name: &str, verdict: &Verdict| not_compared(name, verdict.status, &verdict.reasons);
-    let differ = |weight| {
-        let of_weight = pair.differences.iter().filter(|it| it.weight() == weight).map(difference);
-        of_weight.collect::<Vec<_>>().join("; ")
-    };
     Some(match pair.obstacle? {
         Obstacle::VoidA | Obstacle::NotRunA => unranked(&pair.a, &pair.verdict_a),
         Obstacle::VoidB | Obstacle::NotRunB => unranked(&pair.b, &pair.verdict_b),
-        Obstacle::Unlike => {
-            format!("not compared: {}. Measure both alike, or add --anyway", differ(Weight::Forbids))
-        }
-        Obstacle::Across => {
-            format!("not compared: {}. Add --across to compare them anyway", differ(Weight::Across))
-        }
+        Obstacle::Unlike => unlike(&pair.differences),
+        Obstacle::Across => across(&pair.differences),
         Obstacle::NoFigures => "not compared: they have no figure in common; name another with --metric".into(),
     })
+}
+
+/// What forbids a comparison, and what to do.
+pub(crate) fn unlike(differences: &[Difference]) -> String {
+    format!("not compared: {}. Measure both alike, or add --anyway", weighing(differences, Weight::Forbids))
+}
+
+/// What is only compared when asked for.
+pub(crate) fn across(differences: &[Difference]) -> String {
+    format!("not compared: {}. Add --across to compare them anyway", weighing(differences, Weight::Across))
+}
+
+fn weighing(differences: &[Difference], weight: Weight) -> String {
+    differences.iter().filter(|it| it.weight() == weight).map(difference).collect::<Vec<_>>().join("; ")
 }
 
 /// Why a cell is not compared: `redis is void, so it is not compared: wrong values read, 3 times (key a)`.
@@ -211,6 +217,8 @@ pub fn difference(difference: &Difference) -> String {
         Condition::Job => "the jobs differ".into(),
         Condition::Input => format!("the inputs differ in {fact}"),
         Condition::Params => format!("the parameter {fact} differs"),
+        Condition::Faults => "the faults differ".into(),
+        Condition::Crashes => format!("the crashes differ in {fact}"),
         Condition::Host => format!("the machines differ in {fact}"),
         Condition::Kvtrial => "the versions of kvtrial differ".into(),
         Condition::Class => "the classes differ".into(),

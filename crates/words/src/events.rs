@@ -41,13 +41,13 @@ impl QueueFigures {
         let (parsers, summarizers) = (self.parsers_waiting, self.summarizers_waiting);
         let waits_for = |side: f64, other: f64| side >= HARDLY && (other < HARDLY || side >= FAR_MORE * other);
         if parsers.max(summarizers) < HARDLY {
-            "Neither waits for the other: the work decides, not the queue."
+            "Neither waits for the other: the work is the limit, not the queue."
         } else if waits_for(parsers, summarizers) {
-            "The summarizers decide: more parsers or a larger queue change nothing, one more summarizer may."
+            "The summarizers are the limit: more parsers or a larger queue change nothing; another summarizer may help."
         } else if waits_for(summarizers, parsers) {
-            "The parsers decide: more summarizers or a larger queue change nothing, one more parser may."
+            "The parsers are the limit: more summarizers or a larger queue change nothing; another parser may help."
         } else {
-            "Both wait by turns: a larger batch or queue may change that."
+            "Both wait in turn: a larger batch or queue may change that."
         }
     }
 }
@@ -133,15 +133,15 @@ mod tests {
             sentences(&[&a, &b, &c]),
             [
                 "2.50M events summarized per second through ring: the parsers wait 71 % of their time, the summarizers 2 %; of 4.10k entries \
-              the queue holds 3.10k on average, 4.10k at most. The summarizers decide: more parsers or a larger queue change nothing, one \
-              more summarizer may."
+              the queue holds 3.10k on average, 4.10k at most. The summarizers are the limit: more parsers or a larger queue change nothing; \
+              another summarizer may help."
             ]
         );
         for (parsers, summarizers, words) in [
-            (0.02, 0.5, "The parsers decide"),
-            (0.12, 0.8, "The parsers decide"),
-            (0.02, 0.03, "the work decides, not the queue"),
-            (0.3, 0.4, "Both wait by turns"),
+            (0.02, 0.5, "The parsers are the limit"),
+            (0.12, 0.8, "The parsers are the limit"),
+            (0.02, 0.03, "the work is the limit, not the queue"),
+            (0.3, 0.4, "Both wait in turn"),
         ] {
             let cell = waiting("ram", parsers, summarizers);
             assert!(sentences(&[&cell])[0].contains(words), "{words}");

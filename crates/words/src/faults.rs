@@ -27,10 +27,11 @@ fn of_writes(trial: &TrialRecord) -> Option<String> {
     if trial.faults.is_empty() && writes == WriteAccount::default() {
         return None;
     }
+    let age = trial.oldest_lost_s.filter(|_| writes.lost > 0).map(age).unwrap_or_default();
     let lost = match writes.lost {
         0 => "no acknowledged write was lost".into(),
-        1 => "1 acknowledged write was lost".into(),
-        lost => format!("{lost} acknowledged writes were lost"),
+        1 => format!("1 acknowledged write was lost{age}"),
+        lost => format!("{lost} acknowledged writes were lost{age}"),
     };
     Some(match (writes.failed(), writes.failed_present) {
         (0, _) => format!("{lost}, and none failed."),
@@ -39,6 +40,14 @@ fn of_writes(trial: &TrialRecord) -> Option<String> {
             writes.failed_absent
         ),
     })
+}
+
+/// How old the oldest of the lost writes was.
+pub(crate) fn age(oldest_lost_s: f64) -> String {
+    match oldest_lost_s {
+        0.0 => " (acknowledged after the fault)".into(),
+        age_s => format!(" (up to {} old at the fault)", units::duration(age_s)),
+    }
 }
 
 fn of_fault(fault: &FaultRecord) -> String {
@@ -60,10 +69,11 @@ fn of_fault(fault: &FaultRecord) -> String {
         },
         _ => format!("started again at {at_s:.1} s{}", until("and ready at")),
     };
+    let takeover = fault.taken_over.as_ref().map(|it| format!(", {} took over at {:.1} s", it.by, it.at_s));
     let gap = of_darkness(fault).unwrap_or_else(|| of_gap(fault));
     let failed = fault.failed_operations;
     let operations = if failed == 1 { "operation" } else { "operations" };
-    format!("{node} was {done}: {gap}, {failed} {operations} failed.")
+    format!("{node} was {done}{}: {gap}, {failed} {operations} failed.", takeover.unwrap_or_default())
 }
 
 /// Which share of the keys had no answers, and for how long, where that was watched.
@@ -112,6 +122,10 @@ mod tests {
         assert!(said(&trial)[1].contains("'at 5s kill 2'"));
         trial.writes = Some(WriteAccount { lost: 4, ..WriteAccount::default() });
         assert_eq!(said(&trial)[0], "redis, trial 1: 4 acknowledged writes were lost, and none failed.");
+        trial.oldest_lost_s = Some(0.25);
+        let said_of_age =
+            "redis, trial 1: 4 acknowledged writes were lost (up to 250 ms old at the fault), and none failed.";
+        assert_eq!(said(&trial)[0], said_of_age);
         trial.faults.clear();
         trial.writes = Some(WriteAccount::default());
         assert_eq!(said(&trial), [""; 0]);

@@ -16,7 +16,7 @@ fn sentence(left: &Left) -> String {
     };
     let made = left.made.join(", ");
     match (left.keys, left.made.is_empty()) {
-        (0, _) => format!("{} keeps no keys of this run, but still has what was made for it: {made}.", left.store),
+        (0, _) => format!("{} keeps no keys of this run, but still has what was created for it: {made}.", left.store),
         (_, true) => format!("{} keeps {keys}.", left.store),
         (_, false) => format!("{} keeps {keys} ({made}).", left.store),
     }
@@ -48,7 +48,7 @@ mod tests {
             [
                 "redis://h:1 keeps 20000 keys of this run.",
                 "redis://h:1 keeps up to 1 key of this run (table a.b, table a.c).",
-                "redis://h:1 keeps no keys of this run, but still has what was made for it: database d."
+                "redis://h:1 keeps no keys of this run, but still has what was created for it: database d."
             ]
         );
     }

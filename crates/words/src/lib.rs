@@ -2,18 +2,23 @@
 //!
 //! * [`units`]: figures as people read them; [`Batches`] and [`shown_rate`]: what a rate counts.
 //! * [`advice`]: what each kind of reason means, and what to do about it.
-//! * [`promise`] and [`level_in_words`]: what stores promise to keep, and who says so.
-//! * [`order`], [`budget`], [`tune`], [`rate_search`], [`comparison`]: what was found, in sentences; [`nodes`]: what each of several servers used; [`moves`]: what it took when one came or went; [`sets`]: what sets of ids took; [`events`]: who waited for whom in a pipeline; [`faults`] and [`outages`]: what failing nodes cost; [`left_sentences`]: what a run left behind.
+//! * [`group_heading`], [`class_heading`] and [`group_noun`]: the stores that share a ranking.
+//! * [`promise`], [`level_in_words`] and [`shown_sentences`]: what stores promise to keep, and who says so.
+//! * [`order`], [`budget`], [`tune`], [`rate_search`], [`comparison`]: what was found, in sentences; [`nodes`]: what each of several servers used; [`moves`]: what it took when one came or went; [`sets`]: what sets of ids took; [`events`]: who waited for whom in a pipeline; [`faults`] and [`outages`]: what failing nodes cost; [`crashes`]: what was left after crashes; [`crash_comparison`]: what changed since earlier ones; [`blows`]: how they were made; [`left_sentences`]: what a run left behind.
 //!
-//! What never lives here: columns, colours and the width of a terminal (crate `report`), charts and markup (crate `page`), files (crate
+//! What never lives here: columns, colours and the width of a terminal (crate `terminal`), charts and markup (crate `report`), files (crate
 //! `archive`), what follows from a study's numbers (crate `analysis`).
 
 mod advice;
 mod batches;
+pub mod blows;
 pub mod budget;
 pub mod comparison;
+pub mod crash_comparison;
+pub mod crashes;
 pub mod events;
 pub mod faults;
+mod groups;
 pub mod growth;
 mod left;
 pub mod moves;
@@ -28,5 +33,6 @@ pub mod units;
 
 pub use advice::advice;
 pub use batches::{Batches, shown_rate};
+pub use groups::{class_heading, group_heading, group_noun};
 pub use left::left_sentences;
-pub use promise::{level_in_words, promise};
+pub use promise::{level_in_words, promise, shown_in_words, shown_sentences};

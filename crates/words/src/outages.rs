@@ -1,18 +1,20 @@
 //! What failing nodes cost each store, over all trials: the headline, and a line per store and fault.
 
-use crate::units;
-use analysis::Metric;
+use crate::{faults, units};
+use analysis::{Metric, Replication};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use study::{Cell, FaultFigures, Quantity, ReasonKind, Status};
 
 /// `After a node was killed, nats answered all along and redis-cluster again after 0.80 s; no acknowledged write was lost.` A sentence for
-/// each class, as classes are never compared. Empty where no fault was done.
+/// each class, those that replicate and those that do not, as these are never compared. Empty where no fault was done.
 pub fn headlines(cells: &[&Cell]) -> Vec<String> {
     let faulted: Vec<&Cell> = cells.iter().copied().filter(|cell| !cell.baseline && was_done(cell)).collect();
-    let mut classes: Vec<&str> = faulted.iter().map(|cell| cell.class.as_str()).collect();
-    classes.sort_unstable();
-    classes.dedup();
-    let of = |class: &str| faulted.iter().copied().filter(|cell| cell.class == class).collect::<Vec<&Cell>>();
-    classes.into_iter().map(|class| headline(&of(class))).collect()
+    // What is made to survive comes first.
+    let kind = |cell: &Cell| (cell.class, Reverse(Replication::of(cell)));
+    let kinds: BTreeSet<_> = faulted.iter().map(|cell| kind(cell)).collect();
+    let of = |it| faulted.iter().copied().filter(|cell| kind(cell) == it).collect::<Vec<&Cell>>();
+    kinds.into_iter().map(|it| headline(&of(it))).collect()
 }
 
 /// Whether a fault was done to it in a trial that counts.
@@ -93,7 +95,7 @@ fn occasion(cells: &[&Cell]) -> String {
 }
 
 /// `kill` of `at 5s kill 2`.
-fn act(planned: &str) -> &str {
+pub fn act(planned: &str) -> &str {
     planned.split_whitespace().nth(2).unwrap_or(planned)
 }
 
@@ -107,12 +109,16 @@ fn lost(cells: &[&Cell]) -> String {
         1 => String::new(),
         n => format!(" in {n} trials"),
     };
+    let age = |cell: &Cell| {
+        let oldest_s = cell.counted().filter_map(|trial| trial.oldest_lost_s).reduce(f64::max);
+        oldest_s.map(faults::age).unwrap_or_default()
+    };
     let losers: Vec<String> = cells
         .iter()
         .filter_map(|cell| match count(cell)? {
             0 => None,
-            1 => Some(format!("{} lost 1 acknowledged write{}", cell.store, trials(cell))),
-            lost => Some(format!("{} lost {lost} acknowledged writes{}", cell.store, trials(cell))),
+            1 => Some(format!("{} lost 1 acknowledged write{}{}", cell.store, trials(cell), age(cell))),
+            lost => Some(format!("{} lost {lost} acknowledged writes{}{}", cell.store, trials(cell), age(cell))),
         })
         .collect();
     let unknown: Vec<&str> =
@@ -214,9 +220,15 @@ fn line(fault: &FaultFigures) -> String {
         (_, 0) => {}
         (_, n) => parts.push(format!("the rate not back in {n} of {} trials", fault.trials)),
     }
+    if let Some(taken_over) = fault.taken_over_s {
+        parts.push(format!("another node took over after {}", spread(&taken_over, time)));
+    }
     if let Some(done) = fault.done_s.filter(|_| act(&fault.planned) != "freeze") {
         let what = if act(&fault.planned) == "add" { "had its share of the keys" } else { "ready" };
         parts.push(format!("{what} after {}", spread(&done, time)));
+    }
+    if let Some(caught_up) = fault.caught_up_s {
+        parts.push(format!("has all it missed after {}", spread(&caught_up, time)));
     }
     let trials = if fault.trials == 1 { "1 trial".into() } else { format!("{} trials", fault.trials) };
     format!("{node} ({}, {trials}): {}.", fault.planned, parts.join("; "))
@@ -249,13 +261,15 @@ fn joined<T: AsRef<str>>(parts: &[T]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{headlines, lines};
-    use study::{Cell, FaultFigures, FaultRecord, Quantity, Reason, ReasonKind, TrialRecord, Verdict, WriteAccount};
+    use study::{
+        Cell, Class, FaultFigures, FaultRecord, Quantity, Reason, ReasonKind, TrialRecord, Verdict, WriteAccount,
+    };
 
     fn quantity(value: f64) -> Option<Quantity> {
         Some(Quantity { value, low: value, high: value * 1.5, level: 0.75, n: 2 })
     }
 
-    fn cell(store: &str, class: &str, dark_s: f64, lost: Option<u64>) -> Cell {
+    fn cell(store: &str, class: Class, dark_s: f64, lost: Option<u64>) -> Cell {
         let fault = FaultRecord { longest_dark_s: Some(dark_s), at_s: Some(3.0), ..FaultRecord::default() };
         let writes = lost.map(|lost| WriteAccount { lost, ..WriteAccount::default() });
         let trial = TrialRecord { operations: 100, faults: vec![fault], writes, ..TrialRecord::default() };
@@ -270,13 +284,14 @@ mod tests {
             ..FaultFigures::default()
         };
         let trials = vec![trial.clone(), trial];
-        let (store, class) = (store.into(), class.into());
+        let store = store.into();
         Cell { store, class, trials, faults: vec![figures], verdict: Verdict::of([]), ..Cell::default() }
     }
 
     #[test]
     fn the_headline_says_who_answered_all_along_who_when_again_and_who_lost_what() {
-        let mut cells = [cell("redis-cluster", "distributed", 0.8, Some(0)), cell("nats", "distributed", 0.0, Some(0))];
+        let mut cells =
+            [cell("redis-cluster", Class::Distributed, 0.8, Some(0)), cell("nats", Class::Distributed, 0.0, Some(0))];
         let said = |cells: &[Cell]| headlines(&cells.iter().collect::<Vec<_>>());
         assert_eq!(
             said(&cells),
@@ -307,15 +322,15 @@ mod tests {
         cells[0].verdict = Verdict::of([Reason { kind: ReasonKind::NotSent, count: 1, example: String::new() }]);
         assert!(said(&cells)[0].contains("nats answered all along and redis-cluster did not recover;"));
         // Classes are not compared.
-        let apart = [cell("redis", "network", 0.5, Some(0)), cell("nats", "distributed", 0.0, Some(0))];
+        let apart = [cell("redis", Class::Network, 0.5, Some(0)), cell("nats", Class::Distributed, 0.0, Some(0))];
         assert_eq!(said(&apart).len(), 2);
-        assert!(said(&apart)[1].contains("redis answered again after 500 ms;"), "{:?}", said(&apart));
+        assert!(said(&apart)[0].contains("redis answered again after 500 ms;"), "{:?}", said(&apart));
         assert!(said(&[Cell::default()]).is_empty());
     }
 
     #[test]
     fn many_faults_are_one_line_for_the_store() {
-        let mut cell = cell("etcd", "distributed", 0.8, Some(0));
+        let mut cell = cell("etcd", Class::Distributed, 0.8, Some(0));
         cell.faults = vec![cell.faults[0].clone(); 6];
         cell.trials[0].faults[0].failed_operations = 7;
         cell.faults[0].before_per_s = quantity(500.0);
@@ -332,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_line_has_every_figure_with_its_interval() {
-        let cell = cell("redis-cluster", "distributed", 0.8, Some(0));
+        let cell = cell("redis-cluster", Class::Distributed, 0.8, Some(0));
         assert_eq!(
             lines(&[&cell]).collect::<Vec<_>>(),
             [

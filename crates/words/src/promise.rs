@@ -1,10 +1,10 @@
 //! What the stores of a group promise to keep, and who says so.
 
 use analysis::Group;
-use study::Durability;
+use study::{Cell, Durability, Promise, ShownPromise, ShownWhere};
 
-/// `durability commit (loses nothing)` where kvtrial set the level; what user-owned servers say is quoted as their claim. `None` for
-/// baselines, which promise nothing.
+/// `durability commit (loses nothing, shown here)` where kvtrial set the level, with who says that it holds; what user-owned servers say is
+/// quoted as their claim. `None` for baselines, which promise nothing.
 pub fn promise(group: &Group<'_>) -> Option<String> {
     let level = group.durability?;
     let meaning = match level {
@@ -14,9 +14,11 @@ pub fn promise(group: &Group<'_>) -> Option<String> {
         Durability::Commit => "loses nothing",
     };
     Some(match Claim::of(group) {
-        Claim::None => format!("durability {level} ({meaning})"),
+        Claim::None => format!("durability {level} ({meaning}{})", warrant(group, level)),
         Claim::All => format!("durability {level}, as the server says"),
-        Claim::Some => format!("durability {level} ({meaning}; named by a URL: as the server says)"),
+        Claim::Some => {
+            format!("durability {level} ({meaning}{}; named by a URL: as the server says)", warrant(group, level))
+        }
     })
 }
 
@@ -28,6 +30,75 @@ pub fn level_in_words(group: &Group<'_>) -> Option<String> {
         Claim::All => format!("durability {level} (as the server says)"),
         Claim::Some => format!("durability {level} (where named by a URL: as the server says)"),
     })
+}
+
+/// Who says that a level holds: `, shown here`, `, shown here for 2 of 5`, `, broken here by 1 of 5`, `, as they say`; nothing of a level that
+/// promises nothing.
+fn warrant(group: &Group<'_>, level: Durability) -> String {
+    if level == Durability::None {
+        return String::new();
+    }
+    let cells: Vec<&Cell> =
+        group.cells.iter().map(|ranked| ranked.cell).filter(|cell| !cell.durability_is_claimed()).collect();
+    let of = |promise: Promise| -> Vec<&ShownPromise> {
+        cells.iter().filter_map(|cell| cell.durability_shown.as_ref()).filter(|it| it.promise == promise).collect()
+    };
+    let (kept, broken) = (of(Promise::Kept), of(Promise::Broken));
+    match (kept.as_slice(), broken.as_slice()) {
+        ([], []) if cells.len() == 1 => ", as it says".into(),
+        ([], []) => ", as they say".into(),
+        (kept, []) if kept.len() == cells.len() => format!(", shown {}", places(kept)),
+        (kept, []) => format!(", shown {} for {} of {}", places(kept), kept.len(), cells.len()),
+        (_, broken) if cells.len() == 1 => format!(", broken {}", places(broken)),
+        (_, broken) => format!(", broken {} by {} of {}", places(broken), broken.len(), cells.len()),
+    }
+}
+
+/// `here`, `elsewhere`, `here and elsewhere`.
+fn places(shown: &[&ShownPromise]) -> &'static str {
+    let is = |place| shown.iter().any(|it| it.place == place);
+    match (is(ShownWhere::Here), is(ShownWhere::Elsewhere)) {
+        (true, true) => "here and elsewhere",
+        (false, true) => "elsewhere",
+        _ => "here",
+    }
+}
+
+/// What crashes have shown of a level: `shown here in 20 kills, 2026-11-25`, `broken here in 20 kills, 2026-11-25`; where there were none `as the
+/// store says`.
+pub fn shown_in_words(shown: Option<&ShownPromise>) -> String {
+    let Some(shown) = shown else { return "as the store says".into() };
+    let verb = if shown.promise == Promise::Broken { "broken" } else { "shown" };
+    let place = places(&[shown]);
+    format!("{verb} {place} in {}, {}", crate::crashes::cuts(shown.means, shown.cuts as usize), shown.day)
+}
+
+/// Which stores crashes have shown to keep their promise, and which not: `Shown by crashes: redis-unix (os, here in 20 kills, 2026-11-25).`
+pub fn shown_sentences(cells: &[&Cell]) -> Vec<String> {
+    let of = |promise: Promise| {
+        let mut named: Vec<String> = Vec::new();
+        for cell in cells {
+            let (Some(level), Some(shown)) = (cell.durability, &cell.durability_shown) else { continue };
+            let (place, cuts) = (places(&[shown]), crate::crashes::cuts(shown.means, shown.cuts as usize));
+            let name = format!("{} ({level}: {place} in {cuts}, {})", store(cell), shown.day);
+            if shown.promise == promise && !named.contains(&name) {
+                named.push(name);
+            }
+        }
+        named.join(", ")
+    };
+    let sentence = |(promise, words): (Promise, &str)| {
+        Some(of(promise)).filter(|it| !it.is_empty()).map(|it| format!("{words}: {it}."))
+    };
+    [(Promise::Broken, "Broken in crashes, whatever the store says"), (Promise::Kept, "Shown by crashes")]
+        .into_iter()
+        .filter_map(sentence)
+        .collect()
+}
+
+/// The spec without the level.
+fn store(cell: &Cell) -> String {
+    cell.store.split(',').filter(|part| !part.starts_with("durability=")).collect::<Vec<_>>().join(",")
 }
 
 /// For how many stores of a group the level is only their own claim.
@@ -49,13 +120,13 @@ impl Claim {
 
 #[cfg(test)]
 mod tests {
-    use super::{level_in_words, promise};
+    use super::{level_in_words, promise, shown_in_words, shown_sentences};
     use analysis::groups;
-    use study::{Cell, Durability, DurabilitySource};
+    use study::{Cell, Class, Durability, DurabilitySource, Promise, ShownPromise, ShownWhere};
 
     fn cell(store: &str, source: Option<DurabilitySource>) -> Cell {
         let durability = Some(Durability::Commit);
-        Cell { store: store.into(), class: "network".into(), durability, durability_source: source, ..Cell::default() }
+        Cell { store: store.into(), class: Class::Network, durability, durability_source: source, ..Cell::default() }
     }
 
     #[test]
@@ -66,13 +137,45 @@ mod tests {
         // Studies of earlier versions do not record the source.
         let old = cell(url, None);
         let said = |cells: &[&Cell]| promise(&groups(cells)[0]).unwrap_or_default();
-        assert_eq!(said(&[&ours]), "durability commit (loses nothing)");
+        assert_eq!(said(&[&ours]), "durability commit (loses nothing, as it says)");
         assert_eq!(said(&[&theirs]), "durability commit, as the server says");
         assert_eq!(said(&[&old]), "durability commit, as the server says");
-        assert_eq!(said(&[&ours, &theirs]), "durability commit (loses nothing; named by a URL: as the server says)");
+        assert_eq!(
+            said(&[&ours, &theirs]),
+            "durability commit (loses nothing, as it says; named by a URL: as the server says)"
+        );
         let words = |cells: &[&Cell]| level_in_words(&groups(cells)[0]).unwrap_or_default();
         assert_eq!(words(&[&ours]), "durability commit");
         assert_eq!(words(&[&theirs]), "durability commit (as the server says)");
         assert_eq!(words(&[&ours, &old]), "durability commit (where named by a URL: as the server says)");
+    }
+
+    #[test]
+    fn beside_a_level_stands_who_says_that_it_holds() {
+        let shown = |store: &str, promise, place| {
+            let shown = ShownPromise { promise, place, cuts: 20, day: "2026-11-25".into(), ..ShownPromise::default() };
+            Cell { durability_shown: Some(shown), ..cell(store, Some(DurabilitySource::SetByKvtrial)) }
+        };
+        let here = shown("redis", Promise::Kept, ShownWhere::Here);
+        let elsewhere = shown("etcd", Promise::Kept, ShownWhere::Elsewhere);
+        let broken = shown("postgres,durability=commit", Promise::Broken, ShownWhere::Here);
+        let silent = cell("mysql", Some(DurabilitySource::SetByKvtrial));
+        let said = |cells: &[&Cell]| promise(&groups(cells)[0]).unwrap_or_default();
+        assert_eq!(said(&[&here]), "durability commit (loses nothing, shown here)");
+        assert_eq!(said(&[&here, &elsewhere]), "durability commit (loses nothing, shown here and elsewhere)");
+        assert_eq!(said(&[&elsewhere, &silent]), "durability commit (loses nothing, shown elsewhere for 1 of 2)");
+        assert_eq!(said(&[&here, &broken, &silent]), "durability commit (loses nothing, broken here by 1 of 3)");
+        assert_eq!(said(&[&silent, &silent]), "durability commit (loses nothing, as they say)");
+        let none = Cell { durability: Some(Durability::None), ..silent.clone() };
+        assert_eq!(said(&[&none]), "durability none (may lose all)");
+        assert_eq!(shown_in_words(broken.durability_shown.as_ref()), "broken here in 20 kills, 2026-11-25");
+        assert_eq!(shown_in_words(None), "as the store says");
+        assert_eq!(
+            shown_sentences(&[&here, &here, &broken, &silent]),
+            [
+                "Broken in crashes, whatever the store says: postgres (commit: here in 20 kills, 2026-11-25).",
+                "Shown by crashes: redis (commit: here in 20 kills, 2026-11-25).",
+            ]
+        );
     }
 }

@@ -62,7 +62,8 @@ pub fn best(study: &Study, tune: &Tune) -> String {
 /// How much better it is than the default, as the final comparison shows it.
 pub fn gain(tune: &Tune) -> String {
     let Some(gain) = tune.gain else {
-        return "No time was left to compare the best one tried with the default; give a larger --budget.".into();
+        return "There was no time left to compare the best setting tried with the default; give a larger --budget."
+            .into();
     };
     let what = if tune.best == tune.default { "The nearest other setting" } else { "It" };
     let p = tune.gain_p.map_or(String::new(), |p| format!(", p = {p:.3}"));
@@ -106,7 +107,7 @@ pub fn no_effect(tune: &Tune) -> Option<String> {
         .iter()
         .filter_map(|space| {
             let of_key: Vec<_> = known.iter().filter(|(effect, _)| effect.key == space.key).collect();
-            if of_key.is_empty() || of_key.iter().any(|(effect, _)| effect.told_apart) {
+            if of_key.is_empty() || of_key.iter().any(|(effect, _)| effect.separated) {
                 return None;
             }
             let low = of_key.iter().map(|(_, ratio)| ratio.low).fold(f64::INFINITY, f64::min);

@@ -36,6 +36,16 @@ pub fn count(number: f64) -> String {
     format!("{number:.1e}")
 }
 
+/// A count to the last one: `950`, `14,727`.
+pub fn whole(number: u64) -> String {
+    let digits = number.to_string();
+    let comma = |(at, digit): (usize, char)| {
+        let ends_a_group = at > 0 && (digits.len() - at).is_multiple_of(3);
+        [ends_a_group.then_some(','), Some(digit)].into_iter().flatten()
+    };
+    digits.chars().enumerate().flat_map(comma).collect()
+}
+
 /// A size: `512 B`, `1 KiB`, `64 MiB`; exact where it is a whole number of its unit.
 pub fn bytes(size: u64) -> String {
     for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
@@ -70,7 +80,7 @@ fn significant(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, clock, count, duration, ratio};
+    use super::{bytes, clock, count, duration, ratio, whole};
 
     #[test]
     fn units_change_where_the_rounded_figure_does() {
@@ -103,6 +113,7 @@ mod tests {
     fn counts_sizes_and_ratios_have_three_digits() {
         assert_eq!([count(0.0), count(950.0), count(50_812.0), count(1_254_000.0)], ["0", "950", "50.8k", "1.25M"]);
         assert_eq!(count(999_600.0), "1.00M");
+        assert_eq!([whole(0), whole(999), whole(14_727), whole(1_000_000)], ["0", "999", "14,727", "1,000,000"]);
         assert_eq!([count(2.5e9), count(2e12)], ["2.50G", "2.0e12"]);
         assert_eq!([bytes(250), bytes(1 << 20), bytes(1000), bytes(1536)], ["250 B", "1 MiB", "1000 B", "1.50 KiB"]);
         assert_eq!(

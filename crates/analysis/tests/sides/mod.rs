@@ -1,7 +1,7 @@
 //! Studies made from times, for comparisons.
 
 use analysis::summarise;
-use study::{Cell, Durability, HostFacts, Latencies, LatencySummary, Study, TrialRecord};
+use study::{Cell, Class, Durability, HostFacts, Latencies, LatencySummary, Study, TrialRecord};
 
 /// A cell whose trials took these times.
 pub fn cell(store: &str, times_s: &[f64]) -> Cell {
@@ -26,7 +26,7 @@ pub fn cell(store: &str, times_s: &[f64]) -> Cell {
     let mut cell = Cell {
         job: "fans".into(),
         store: store.into(),
-        class: "embedded".into(),
+        class: Class::Embedded.into(),
         durability: Some(Durability::Os),
         trials: times_s.iter().enumerate().map(trial).collect(),
         ..Cell::default()

@@ -61,7 +61,7 @@ fn together(subject: &Subject<'_>) -> Result<(), Stop> {
             Some(client) => next[client] += 1,
             None => {
                 let seen =
-                    format!("at byte {} is nobody's next piece, of {} bytes in all", at * PIECE_BYTES, whole.len());
+                    format!("at byte {} is no client's next piece, of {} bytes in all", at * PIECE_BYTES, whole.len());
                 return Err(Stop::wrong(study::ReasonKind::WrongValue, &key, seen));
             }
         }

@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("a counter is read as it was left, a missing one is missing", READ, is_read),
         Case::new("a counter does at its upper bound what is declared", READ, upper_bound),
         Case::new("a counter does at its lower bound what is declared", READ, lower_bound),
-        Case::new("16 clients increment one counter and every number comes once", INCREMENT, together),
+        Case::new("16 clients increment one counter and every number is returned once", INCREMENT, together),
         Case::new("a record of counters keeps its fields apart", FIELDS, fields),
         Case::new("16 clients increment the fields of one record exactly", FIELDS, fields_together),
     ]
@@ -169,7 +169,7 @@ fn together(subject: &Subject<'_>) -> Result<(), Stop> {
             return Err(Stop::wrong(ReasonKind::LostUpdates, &key, seen));
         }
         if *got > expected {
-            let seen = format!("no increment was answered with {expected}, and {got} came instead");
+            let seen = format!("no increment was answered with {expected}; {got} came instead");
             return Err(Stop::wrong(ReasonKind::WrongNumber, &key, seen));
         }
     }

@@ -21,7 +21,7 @@ fn empty(subject: &Subject<'_>) -> Result<(), Stop> {
     }
     let mut probe = subject.probe()?;
     if probe.ask(&Operation::Get { key: b"" })? != OwnedReply::Missing {
-        return Err(Stop::Skipped("the empty key holds somebody's data".into()));
+        return Err(Stop::Skipped("the empty key holds data of others".into()));
     }
     let next = subject.key("next to the empty key");
     let (value, next_value) = (value::of(b"", subject.options.seed, 20), value::of(&next, 1, 20));

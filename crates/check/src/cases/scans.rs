@@ -42,7 +42,7 @@ fn scan(subject: &Subject<'_>) -> Result<(), Stop> {
     if let OwnedReply::Rows(found) = probe.ask(&Operation::Scan { start: &behind, limit: 5 })?
         && let Some((found, value)) = found.rows().iter().find(|(found, _)| found.starts_with(&key(b"")))
     {
-        let seen = format!("a scan from behind it found it, with {}", crate::fault::excerpt(value, 0));
+        let seen = format!("a scan from after it found it, with {}", crate::fault::excerpt(value, 0));
         return Err(Stop::wrong(study::ReasonKind::UnexpectedHit, found, seen));
     }
     Ok(())

@@ -30,7 +30,7 @@ pub fn cases() -> Vec<Case> {
     });
     let limits = [
         Case::new("a value of the longest length declared comes back whole", &[], longest),
-        Case::new("a value over the limit is refused cleanly and the session goes on", &[], over_the_limit),
+        Case::new("a value over the limit is refused cleanly and the session continues", &[], over_the_limit),
     ];
     lengths.chain(limits).collect()
 }

@@ -9,19 +9,19 @@ use std::path::PathBuf;
     after_help = "A and B: a study (its directory or study.json), or one cell of it as DIR:STORE, with parameters where several \
                   cells have that store: before:redis, sweep:redis,clients=16. B is judged against A. One study alone: all its \
                   cells that may be ranked together.\nExit status: 0 compared, 1 some cell void, 2 bad usage or input, or cells \
-                  that cannot be compared, 3 a --fail-if is broken."
+                  that cannot be compared, 3 a --fail-if is broken, or B broke a promise of durability that A kept."
 )]
 pub struct CompareArguments {
-    /// What is compared: A B, or one study
+    /// What to compare: A and B, or one study
     #[arg(value_name = "A B", num_args = 0..=2)]
     pub operands: Vec<String>,
     /// Compare with this saved study in place of A
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
-    /// Keep the study as a baseline, in .kvtrial/baselines/NAME, for --baseline NAME later
+    /// Save the study as a baseline, in .kvtrial/baselines/NAME, for --baseline NAME later
     #[arg(long, value_name = "NAME", conflicts_with_all = ["baseline", "fail_if"])]
     pub save_baseline: Option<String>,
-    /// Fail (exit 3) when B is surely beyond this bound: 'p99 > +5%' against A, 'p99 > 2ms' by itself. Repeat it for more
+    /// Fail (exit 3) when the data show that B is beyond this bound: 'p99 > +5%' against A, 'p99 > 2ms' by itself. Repeat it for more
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
     /// Compare by this metric (makespan, ops_per_s, records_per_s, units_per_s, p50, p99, p99.9, client_cpu, server_cpu, server_rss, disk), or by all.
@@ -31,13 +31,13 @@ pub struct CompareArguments {
     /// Compare across classes (embedded, network) and durability levels too
     #[arg(long)]
     pub across: bool,
-    /// Compare although input, parameters, machine or version of kvtrial differ
+    /// Compare although input, parameters, kind of crash, machine or version of kvtrial differ
     #[arg(long)]
     pub anyway: bool,
     /// Format of the result
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = ComparisonFormat::Text)]
     pub format: ComparisonFormat,
-    /// Write the result to a file; text is still printed. html is written into this directory [default: kvtrial-comparison]
+    /// Write the result to a file; text is still printed. html and png are written into this directory [default: kvtrial-comparison]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
 }
@@ -60,7 +60,7 @@ pub enum ComparisonFormat {
 /// Options of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// A study: its directory or study.json. Several are overlaid (html only)
+    /// A study: its directory or study.json. Several are overlaid (html and png)
     #[arg(value_name = "STUDY", required = true)]
     pub studies: Vec<PathBuf>,
     /// Format
@@ -75,8 +75,10 @@ pub struct ReportArguments {
 /// How a study is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StudyFormat {
-    /// report.html, one file that needs no network, and plots/ as SVG and PNG
+    /// report.html, one file that needs no network, and plots/ as below
     Html,
+    /// The charts alone, as PNG and SVG in plots/ (not in every build; packages have it)
+    Png,
     /// The table `run` prints
     Text,
     /// GitHub-flavoured Markdown

@@ -1,9 +1,9 @@
 //! `kvtrial check`: is this store, with this client, correct?
 
-use super::{nursery, target};
+use super::{fork_server, target};
 use crate::args::CheckArguments;
 use crate::failure::{self, CommandFailure};
-use crate::terminal::{note, print};
+use crate::output::{note, print};
 use check::{CheckFinding, CheckReport};
 use runner::{CheckRequest, Checking};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Checks each store and prints what was found.
 pub fn check(arguments: &CheckArguments) -> Result<u8, CommandFailure> {
     let specs = target::specs(&arguments.stores, None, None)?;
-    let execution = nursery::execution();
+    let execution = fork_server::execution();
     let mut reports: BTreeMap<String, CheckReport> = BTreeMap::new();
     for spec in specs {
         let info = target::resolve(&spec)?;

@@ -4,7 +4,7 @@ use super::plan::plan;
 use super::{preset, target};
 use crate::args::{Arguments, ClearArguments, Command};
 use crate::failure::{self, CommandFailure};
-use crate::terminal::{self, print};
+use crate::output::{self, print};
 use archive::{StudyDir, read_study};
 use clap::Parser;
 use runner::{Plan, place_of};
@@ -50,7 +50,11 @@ fn wanted(study: &Study, stores: &[String]) -> Result<(Vec<Left>, Vec<Left>), Co
 /// Writes down what is still there, in the study and in its page if it has one.
 fn keep(directory: &Path, left: Vec<Left>) -> Result<(), CommandFailure> {
     let study = StudyDir::change(directory, |study| study.left = left)?;
-    if directory.join(super::page::PAGE).exists() { super::page::write(directory, &study) } else { Ok(()) }
+    if directory.join(super::report_files::PAGE).exists() {
+        super::report_files::write(directory, &study)
+    } else {
+        Ok(())
+    }
 }
 
 /// Deletes what a run of this plan left. `hear` gets a line for each store; returned is what is still there.
@@ -64,7 +68,7 @@ pub fn delete(
     hear: &mut dyn FnMut(&str),
 ) -> Result<Vec<Left>, (CommandFailure, Vec<Left>)> {
     let mut still = left.to_vec();
-    let mut progress = report::ProgressView::new(terminal::error_colour());
+    let mut progress = terminal::ProgressView::new(output::error_colour());
     let total = left.len() as u32;
     for (order, place) in (1..).zip(left) {
         let mut phase = String::new();
@@ -75,13 +79,13 @@ pub fn delete(
             }
             let share = under_way.operations.map(|planned| moment.operations as f64 / planned.max(1) as f64);
             let (operations, errors, elapsed) = (moment.operations, moment.errors, moment.elapsed);
-            progress.update(&report::Moment {
+            progress.update(&terminal::Moment {
                 operations,
                 share,
                 errors,
                 p99_ns: moment.p99_ns,
                 elapsed,
-                ..report::Moment::default()
+                ..terminal::Moment::default()
             });
             host::interrupt::progress();
         };

@@ -1,10 +1,11 @@
 //! `kvtrial compare`: two studies, two cells, a saved baseline, or one study with itself.
 
+mod crashes;
 mod operand;
 
 use crate::args::{CompareArguments, ComparisonFormat};
 use crate::failure::{self, CommandFailure};
-use crate::terminal::{colour, print, shown};
+use crate::output::{colour, print, shown};
 use analysis::{
     Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Gate, Matched, Metric, Ruling, Source, Threshold,
     Unlike, VoidCell,
@@ -21,6 +22,9 @@ pub fn compare(arguments: &CompareArguments) -> Result<u8, CommandFailure> {
     }
     let gates = arguments.fail_if.iter().map(|text| text.parse()).collect::<Result<Vec<Gate>, _>>()?;
     let operands = operands(arguments)?;
+    if crashes::are_compared(&operands)? {
+        return crashes::compare(&operands, arguments);
+    }
     let (comparison, absent) = match operands.as_slice() {
         [one] => within(one, &gates, arguments)?,
         [a, b] => between(a, b, &gates, arguments)?,
@@ -269,30 +273,38 @@ fn html(
             None => studies.push((operand.source, study)),
         }
     }
-    let named = studies.iter().map(|(source, study)| page::Named { label: source.name.clone(), study }).collect();
+    let named = studies.iter().map(|(source, study)| report::Named { label: source.name.clone(), study }).collect();
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("kvtrial-comparison"));
     let found = words::comparison::sentences(comparison, gates);
-    super::page::write_report(&out, &page::Report::new(named).with_findings(found))?;
-    print(&::report::comparison_text(comparison, gates, colour()))?;
-    print(&format!("Report: {}\n", out.join(super::page::PAGE).display()))
+    super::report_files::write_report(&out, &report::Report::new(named).with_findings(found))?;
+    print(&::terminal::comparison_text(comparison, gates, colour()))?;
+    print(&format!("Report: {}\n", out.join(super::report_files::PAGE).display()))
 }
 
 fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) -> Result<(), CommandFailure> {
     let formatted = |format| match format {
         // A directory, written by `html`.
         ComparisonFormat::Html => Ok(String::new()),
-        ComparisonFormat::Text => Ok(shown(&::report::comparison_text(comparison, gates, ::report::Colour::Never))),
-        ComparisonFormat::Markdown => Ok(::report::comparison_markdown(comparison, gates)),
-        ComparisonFormat::Junit => Ok(::report::comparison_junit(comparison, gates)),
+        ComparisonFormat::Text => Ok(shown(&::terminal::comparison_text(comparison, gates, ::terminal::Colour::Never))),
+        ComparisonFormat::Markdown => Ok(::terminal::comparison_markdown(comparison, gates)),
+        ComparisonFormat::Junit => Ok(::terminal::comparison_junit(comparison, gates)),
         ComparisonFormat::Json => archive::json(comparison),
     };
-    let text = || ::report::comparison_text(comparison, gates, colour());
+    deliver(arguments, &formatted, &|| ::terminal::comparison_text(comparison, gates, colour()))
+}
+
+/// Prints what was found in its format; beside a file the text is printed all the same.
+fn deliver(
+    arguments: &CompareArguments,
+    formatted: &dyn Fn(ComparisonFormat) -> std::io::Result<String>,
+    text: &dyn Fn() -> String,
+) -> Result<(), CommandFailure> {
     match &arguments.out {
         Some(path) => {
             let document = formatted(arguments.format)?;
             archive::write_file(path, |file| file.write_all(document.as_bytes())).map_err(|error| {
                 CommandFailure::usage(format!(
-                    "--out {}: {error}. Name a file you may write, in a directory that is there",
+                    "--out {}: {error}. Name a file you may write, in a directory that exists",
                     path.display()
                 ))
             })?;

@@ -2,7 +2,7 @@
 
 use crate::args::{Arguments, CompletionsArguments};
 use crate::failure::{self, CommandFailure};
-use crate::terminal::print;
+use crate::output::print;
 use clap::CommandFactory;
 
 /// Prints the script for a shell.

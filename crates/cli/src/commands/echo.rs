@@ -2,7 +2,7 @@
 
 use crate::args::EchoArguments;
 use crate::failure;
-use crate::terminal::note;
+use crate::output::note;
 use echo::Listen;
 use std::process::ExitCode;
 use store::CommandLine;

@@ -2,7 +2,7 @@
 
 use crate::args::FetchStoreArguments;
 use crate::failure::{self, CommandFailure};
-use crate::terminal::{note, print};
+use crate::output::{note, print};
 use host::fetch::{self, Fetched};
 
 /// Says what it is, how large and under which licence, then gets it.

@@ -1,11 +1,11 @@
 //! `kvtrial run --find-rate`: the highest rate under a bound, for each store.
 
 use super::notebook::{Closed, Notebook, interrupted, stopped};
-use super::page;
+use super::report_files;
 use super::run::{NOTHING_KEPT, clear, tell_left, untrusted, write_cells};
 use crate::args::RunArguments;
 use crate::failure::{self, CommandFailure};
-use crate::terminal::{colour, note, print};
+use crate::output::{colour, note, print};
 use archive::StudyDir;
 use runner::Plan;
 use runner::search::{Bound, Lab, RateOptions, find_rates};
@@ -58,14 +58,14 @@ pub fn find_rate(
     found?;
 
     write_cells(&out, &study)?;
-    print(&report::rate_search(&study, colour()))?;
+    print(&terminal::rate_search(&study, colour()))?;
     if host::interrupt::requested() {
         note(&format!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display()));
         tell_left(&study, &out);
         return Ok(failure::INTERRUPTED);
     }
-    page::write(&out, &study)?;
-    print(&format!("Study: {0}/report.html, {0}/study.json, {0}/cells.csv, {0}/plots\n", out.display()))?;
+    report_files::write(&out, &study)?;
+    report_files::say_where(&out, &["study.json", "cells.csv"])?;
     tell_left(&study, &out);
     Ok(if cleared == failure::GOOD { status(&study, arguments.strict) } else { cleared })
 }

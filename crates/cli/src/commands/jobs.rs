@@ -3,7 +3,7 @@
 use super::target;
 use crate::args::JobsArguments;
 use crate::failure::{self, CommandFailure};
-use crate::terminal::print;
+use crate::output::print;
 use job::JobInfo;
 
 /// Prints the list.

@@ -2,7 +2,7 @@
 
 use crate::args::{Arguments, ManArguments};
 use crate::failure::{self, CommandFailure};
-use crate::terminal::print;
+use crate::output::print;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};

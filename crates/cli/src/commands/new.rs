@@ -2,7 +2,7 @@
 
 use crate::args::NewArguments;
 use crate::failure::{self, CommandFailure};
-use crate::terminal::print;
+use crate::output::print;
 use std::fs::OpenOptions;
 use std::io::Write;
 

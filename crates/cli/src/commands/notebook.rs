@@ -1,9 +1,11 @@
 //! What is written down and shown while trials run.
 
-use crate::terminal;
+use super::shown;
+use crate::output;
 use archive::{DirectoryError, StudyDir};
 use measure::Progress;
 use runner::{About, Observer, Plan, RunError, UnderWay};
+use selftest::ShownLevels;
 use std::time::Duration;
 use study::{Left, LeftCount, Reason, ReasonKind, Study, TrialRecord};
 
@@ -12,7 +14,7 @@ pub struct Notebook {
     /// The study on disk.
     pub directory: StudyDir,
     /// What the terminal shows.
-    pub progress: report::ProgressView,
+    pub progress: terminal::ProgressView,
     trial: (u32, u32, String),
     phase: String,
     /// How long timed phases last, when time ends them.
@@ -21,13 +23,15 @@ pub struct Notebook {
     failed: Vec<(usize, Reason)>,
     /// What stores of the user's hold by now.
     pub left: Vec<Left>,
+    /// What crashes have shown of stores.
+    shown: ShownLevels,
 }
 
 impl Notebook {
     /// For the trials of a plan that are not recorded yet.
     pub fn new(directory: StudyDir, plan: &Plan) -> Notebook {
         let mut progress =
-            report::ProgressView::new(terminal::error_colour()).storing(words::Batches::stored(directory.study()));
+            terminal::ProgressView::new(output::error_colour()).storing(words::Batches::stored(directory.study()));
         let names: Vec<String> = plan.cells.iter().map(|planned| planned.label()).collect();
         for (name, cell) in names.iter().zip(&directory.study().cells) {
             cell.trials.iter().for_each(|trial| progress.known(name, trial));
@@ -39,7 +43,7 @@ impl Notebook {
         let duration = plan.cells.first().and_then(|cell| cell.settings.duration);
         let left = directory.study().left.clone();
         let (trial, phase) = ((0, 0, String::new()), String::new());
-        Notebook { directory, progress, trial, phase, duration, failed: Vec::new(), left }
+        Notebook { directory, progress, trial, phase, duration, failed: Vec::new(), left, shown: shown::known() }
     }
 
     /// Closes the study. Cells that were not run say why: those that could not be run for reasons of their own, others because of
@@ -110,7 +114,7 @@ impl Observer for Notebook {
             let (order, total, store) = &self.trial;
             self.progress.trial_started(*order, *total, store, &phase.name);
         }
-        self.progress.update(&report::Moment {
+        self.progress.update(&terminal::Moment {
             operations: progress.operations,
             each: phase
                 .operations
@@ -132,12 +136,12 @@ impl Observer for Notebook {
         self.progress.finish();
         let fewest = stats::FEWEST_TRIALS;
         if (repeats as usize) < fewest {
-            terminal::note(&format!(
+            output::note(&format!(
                 "kvtrial: {repeats} trials per store, too few to put them in order; one more would take well over 30 s \
                  (--repeats {fewest} runs it)"
             ));
         } else {
-            terminal::note(&format!(
+            output::note(&format!(
                 "kvtrial: {repeats} trials per store; one more would take over 30 s (--repeats N sets the number)"
             ));
         }
@@ -172,6 +176,8 @@ impl Observer for Notebook {
         self.progress.trial_finished(&record);
         if let Some(about) = about {
             let describe = |cell: &mut study::Cell| {
+                let started = shown::started(&cell.store, about.durability, &about.facts);
+                cell.durability_shown = started.and_then(|started| self.shown.of(&started).cloned());
                 cell.durability = Some(about.durability);
                 cell.product = about.facts.product.clone();
                 cell.store_version = about.facts.version.clone();

@@ -3,12 +3,12 @@
 use super::target;
 use crate::args::{OrderArgument, RunArguments};
 use crate::failure::CommandFailure;
-use crate::terminal::note;
+use crate::output::note;
 use engine::{Arrivals, Outages, Settings, Timing};
 use runner::{Asked, AskedFault, Faults, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
 use std::time::Duration;
-use store::{Class, StoreInfo};
-use study::{BudgetLayer, Spec, TrialOrder};
+use store::StoreInfo;
+use study::{BudgetLayer, Class, Spec, TrialOrder};
 
 /// Trials of each store where there is time for them; fewer where more would take too long.
 const REPEATS: u32 = 5;
@@ -65,7 +65,7 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, CommandFailure> {
         seed: arguments.seed,
         base: target::base(arguments.base.as_deref())?,
         keys_found: if arguments.overwrite { KeysFound::Delete } else { KeysFound::Refuse },
-        execution: super::nursery::execution(),
+        execution: super::fork_server::execution(),
     };
     let mut plan = request
         .study(&variation, &mut |words| note(&format!("kvtrial: {words}")))
@@ -170,10 +170,8 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Command
 
 /// The baselines of these stores: those of client and job, and that of each kind of socket a server on this machine is reached by.
 fn baselines(specs: &[Spec]) -> Result<Vec<&'static StoreInfo>, CommandFailure> {
-    let of_layer = |info: &StoreInfo, wire: bool| match info.class {
-        Class::Baseline(layer) => (layer == BudgetLayer::Wire) == wire,
-        _ => false,
-    };
+    let of_layer =
+        |info: &StoreInfo, wire: bool| info.layer().is_some_and(|layer| (layer == BudgetLayer::Wire) == wire);
     let mut found: Vec<_> = stores::all().filter(|info| of_layer(info, false)).collect();
     for spec in specs {
         let reached = target::resolve(spec)?;
@@ -195,7 +193,7 @@ fn plan_file(job: &job::JobInfo, path: &std::path::Path) -> Result<Vec<(String, 
     let parse = job.plan.ok_or_else(|| CommandFailure::usage(format!("{} takes no --plan; use --set", job.name)))?;
     let read = parse(&text).map_err(|error| CommandFailure::usage(format!("--plan {}: {error}", path.display())))?;
     for note in read.notes {
-        crate::terminal::note(&format!("kvtrial: --plan {}: {note}", path.display()));
+        crate::output::note(&format!("kvtrial: --plan {}: {note}", path.display()));
     }
     Ok(read.params)
 }

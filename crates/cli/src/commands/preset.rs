@@ -3,7 +3,7 @@
 use super::target;
 use crate::args::RunArguments;
 use crate::failure::CommandFailure;
-use crate::terminal::note;
+use crate::output::note;
 use job::{JobInfo, Preset};
 use store::Availability;
 use study::{PresetRecord, Spec};

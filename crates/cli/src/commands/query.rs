@@ -1,9 +1,9 @@
 //! `kvtrial query`: the job's own question to a store.
 
-use super::{nursery, target};
+use super::{fork_server, target};
 use crate::args::QueryArguments;
 use crate::failure::{self, CommandFailure};
-use crate::terminal::{note, print};
+use crate::output::{note, print};
 use engine::Settings;
 use runner::{Asked, KeysFound, Plan, PlannedStore, Question, Request, Rounds};
 use study::{Spec, Target};
@@ -53,7 +53,7 @@ fn plan(arguments: &QueryArguments) -> Result<Plan, CommandFailure> {
         seed: settings.seed,
         base: target::base(arguments.base.as_deref())?,
         keys_found: KeysFound::Refuse,
-        execution: nursery::execution(),
+        execution: fork_server::execution(),
     };
     request.question().map_err(CommandFailure::of_request)
 }

@@ -1,21 +1,21 @@
 //! `kvtrial report`: a study in another format.
 
-use super::page;
+use super::report_files;
 use crate::args::{ReportArguments, StudyFormat};
 use crate::failure::{self, CommandFailure};
-use crate::terminal::{colour, has_a_reader, print, shown};
-use ::page::Named;
+use crate::output::{colour, has_a_reader, print, shown};
+use ::report::{Named, Report};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use study::Study;
 
 /// Writes the study.
 pub fn report(arguments: &ReportArguments) -> Result<u8, CommandFailure> {
-    if arguments.format == StudyFormat::Html {
-        return html(arguments);
+    if matches!(arguments.format, StudyFormat::Html | StudyFormat::Png) {
+        return drawn(arguments);
     }
     let [study] = arguments.studies.as_slice() else {
-        return Err(CommandFailure::usage("this format holds one study; only --format html overlays several"));
+        return Err(CommandFailure::usage("this format holds one study; only --format html and png overlay several"));
     };
     let study = archive::read_study(study)?;
     match &arguments.out {
@@ -28,7 +28,7 @@ pub fn report(arguments: &ReportArguments) -> Result<u8, CommandFailure> {
         Some(path) => {
             archive::write_file(path, |file| write(&study, arguments.format, file)).map_err(|error| {
                 CommandFailure::usage(format!(
-                    "--out {}: {error}. Name a file you may write, in a directory that is there",
+                    "--out {}: {error}. Name a file you may write, in a directory that exists",
                     path.display()
                 ))
             })?;
@@ -37,8 +37,8 @@ pub fn report(arguments: &ReportArguments) -> Result<u8, CommandFailure> {
     Ok(failure::GOOD)
 }
 
-/// The page and the plots.
-fn html(arguments: &ReportArguments) -> Result<u8, CommandFailure> {
+/// The page and the plots, or the plots alone.
+fn drawn(arguments: &ReportArguments) -> Result<u8, CommandFailure> {
     let studies: Vec<(String, Study)> = arguments
         .studies
         .iter()
@@ -52,8 +52,15 @@ fn html(arguments: &ReportArguments) -> Result<u8, CommandFailure> {
         (None, _) => PathBuf::from("kvtrial-report"),
     };
     let named = studies.iter().map(|(label, study)| Named { label: label.clone(), study }).collect();
-    page::write_all(&out, named)?;
-    print(&format!("Report: {}\n", out.join(page::PAGE).display()))?;
+    let report = Report::new(named);
+    let file = if arguments.format == StudyFormat::Png {
+        report_files::write_plots(&out, &report)?;
+        report_files::PLOTS
+    } else {
+        report_files::write_report(&out, &report)?;
+        report_files::PAGE
+    };
+    print(&format!("Report: {}\n", out.join(file).display()))?;
     Ok(failure::GOOD)
 }
 
@@ -75,14 +82,24 @@ fn labels(paths: &[PathBuf]) -> Vec<String> {
 
 fn write(study: &Study, format: StudyFormat, out: &mut impl Write) -> io::Result<()> {
     match format {
-        StudyFormat::Html => Ok(()), // a directory, written by `html`
-        StudyFormat::Text => out.write_all(shown(&::report::study_table(study, colour())).as_bytes()),
-        StudyFormat::Markdown => out.write_all(::report::study_markdown(study).as_bytes()),
+        StudyFormat::Html | StudyFormat::Png => Ok(()), // directories, written by `drawn`
+        StudyFormat::Text => out.write_all(shown(&text(study)).as_bytes()),
+        StudyFormat::Markdown => out.write_all(::terminal::study_markdown(study).as_bytes()),
         StudyFormat::Csv => archive::write_trials_csv(study, out),
         StudyFormat::CellsCsv => out.write_all(archive::cells_csv(study).as_bytes()),
-        StudyFormat::Openmetrics => out.write_all(::report::study_openmetrics(study).as_bytes()),
-        StudyFormat::Junit => out.write_all(::report::study_junit(study).as_bytes()),
+        StudyFormat::Openmetrics => out.write_all(::terminal::study_openmetrics(study).as_bytes()),
+        StudyFormat::Junit => out.write_all(::terminal::study_junit(study).as_bytes()),
         StudyFormat::Json => archive::write_study(study, out),
     }?;
     out.flush()
+}
+
+/// The tables of a terminal: of its cells, and of its crashes.
+fn text(study: &Study) -> String {
+    let crashes = study.crash.as_ref().map(|crash| ::terminal::crash_text(crash, colour()));
+    let cells = ::terminal::study_table(study, colour());
+    match crashes {
+        Some(crashes) if study.cells.is_empty() => crashes,
+        crashes => cells + &crashes.unwrap_or_default(),
+    }
 }

@@ -2,10 +2,10 @@
 
 use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::plan::plan;
-use super::{page, preset, selftest};
+use super::{preset, report_files, selftest};
 use crate::args::RunArguments;
 use crate::failure::{self, CommandFailure};
-use crate::terminal::{colour, note, print};
+use crate::output::{colour, note, print};
 use archive::StudyDir;
 use runner::{Ending, Plan};
 use std::io::Write;
@@ -53,8 +53,8 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
         CommandFailure::usage(format!("{error}\n{kept}"))
     })?;
 
-    print(&report::study_table(&study, colour()))?;
-    print(&report::sweep_table(&study, colour()))?;
+    print(&terminal::study_table(&study, colour()))?;
+    print(&terminal::sweep_table(&study, colour()))?;
     if ending == Ending::Interrupted {
         note(&format!(
             "Interrupted. What was finished is in {0}; continue with the same command and --out {0} --resume",
@@ -63,8 +63,8 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
         tell_left(&study, &out);
         return Ok(failure::INTERRUPTED);
     }
-    page::write(&out, &study)?;
-    print(&format!("Study: {0}/report.html, {0}/study.json, {0}/cells.csv, {0}/plots\n", out.display()))?;
+    report_files::write(&out, &study)?;
+    report_files::say_where(&out, &["study.json", "cells.csv"])?;
     tell_left(&study, &out);
     Ok(if cleared == failure::GOOD { status(&study, arguments.strict) } else { cleared })
 }

@@ -2,9 +2,10 @@
 
 use super::target;
 use crate::failure::{self, CommandFailure};
-use crate::terminal::{note, print};
+use crate::output::{note, print};
 use clap::Args;
 use selftest::aa::{Pairs, REPEATS};
+use selftest::crashes::{CrashProofs, HONEST_KILLS};
 use selftest::{Identity, Scope};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -26,7 +27,10 @@ pub struct SelftestArguments {
     /// Trials of each store in a pair, for --aa
     #[arg(long, value_name = "N", default_value_t = REPEATS, requires = "aa", value_parser = clap::value_parser!(u32).range(4..=100))]
     pub repeats: u32,
-    /// Seed of the pairs, for --aa
+    /// Kill stores with known faults until each is found out, and one without a fault 1,000 times. Takes minutes
+    #[arg(long)]
+    pub crash: bool,
+    /// Seed of the pairs, for --aa, and of the kills, for --crash
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
     /// Print the result as JSON
@@ -68,6 +72,21 @@ pub fn selftest(arguments: &SelftestArguments) -> Result<u8, CommandFailure> {
             result.passed &= proof.passed;
             result.elapsed_s += proof.elapsed_s;
             result.proofs.push(proof);
+        }
+    }
+    if arguments.crash {
+        let base = target::base(arguments.base.as_deref())?;
+        let execution = super::fork_server::execution();
+        let proofs =
+            CrashProofs { base: &base, seed: arguments.seed, honest_kills: HONEST_KILLS, execution: &execution };
+        let whole = proofs.prove(stop, &mut |proof| {
+            hear(&proof);
+            result.passed &= proof.passed;
+            result.elapsed_s += proof.elapsed_s;
+            result.proofs.push(proof);
+        });
+        if !whole.map_err(CommandFailure::of)? {
+            return Ok(failure::INTERRUPTED);
         }
     }
     unprinted?;
@@ -129,7 +148,7 @@ fn pairs(spec: &str, arguments: &SelftestArguments) -> Result<Pairs, CommandFail
         slowdown: 0.05,
         base: target::base(arguments.base.as_deref())?,
         seed: arguments.seed,
-        execution: super::nursery::execution(),
+        execution: super::fork_server::execution(),
     })
 }
 

@@ -1,43 +1,47 @@
 //! `kvtrial stores`: every store, found or not; by name, with what it does and takes.
 
-use super::target;
+use super::{shown, target};
 use crate::args::StoresArguments;
 use crate::failure::{self, CommandFailure};
-use crate::terminal::{colour, print};
-use report::{Presence, StoreRow};
+use crate::output::{colour, print};
+use selftest::ShownLevels;
 use store::{Availability, OptionInfo, StoreInfo};
-use study::Spec;
+use study::{Durability, Spec};
+use terminal::{LevelShown, Presence, StoreRow};
 
 /// Prints the list.
 pub fn stores(arguments: &StoresArguments) -> Result<u8, CommandFailure> {
     for name in &arguments.names {
         target::adapter(name)?;
     }
-    let rows: Vec<StoreRow> = ::stores::all().map(row).collect();
+    let shown = shown::known();
+    let rows: Vec<StoreRow> = ::stores::all().map(|info| row(info, &shown)).collect();
     let is_named = |row: &&StoreRow| arguments.names.is_empty() || arguments.names.contains(&row.name);
     let shown: Vec<StoreRow> = rows.iter().filter(is_named).cloned().collect();
     let text = match arguments {
         StoresArguments { json: true, .. } => archive::json(&shown)?,
-        StoresArguments { long: false, names, .. } if names.is_empty() => report::stores_list(&shown, colour()),
-        _ => report::stores_table(&shown, &report::operations_of(&rows), colour()),
+        StoresArguments { long: false, names, .. } if names.is_empty() => terminal::stores_list(&shown, colour()),
+        _ => terminal::stores_table(&shown, &terminal::operations_of(&rows), colour()),
     };
     print(&text)?;
     Ok(failure::GOOD)
 }
 
-fn row(info: &StoreInfo) -> StoreRow {
-    let declared = info.declared(&Spec::private(info.name));
+fn row(info: &StoreInfo, shown: &ShownLevels) -> StoreRow {
+    let declared = layers::declared(info, &Spec::private(info.name));
     StoreRow {
         name: info.name.into(),
         family: info.family.into(),
         transport: info.transport,
-        class: info.class.name().into(),
+        class: info.class,
+        kind: info.kind.into(),
         summary: info.summary.into(),
         presence: match info.probe() {
             Availability::Found(product) => Presence::Found(product),
             Availability::NotFound(what) => Presence::NotFound(what),
             Availability::NotBuilt(feature) => Presence::NotBuilt(feature.into()),
         },
+        shown: info.levels_found().iter().filter_map(|level| level_shown(info, *level, shown)).collect(),
         durabilities: info.levels_found().iter().map(|level| level.name().into()).collect(),
         options: info.options.iter().map(option).collect(),
         options_mean: info.options.iter().map(|option| option.help.to_owned()).collect(),
@@ -48,6 +52,11 @@ fn row(info: &StoreInfo) -> StoreRow {
         install: info.install.into(),
         licence: info.licence.into(),
     }
+}
+
+fn level_shown(info: &StoreInfo, level: Durability, shown: &ShownLevels) -> Option<LevelShown> {
+    let latest = shown.latest(info.family, level)?;
+    Some(LevelShown { level, version: latest.started.store_version.clone(), shown: latest.shown.clone() })
 }
 
 /// `name=first|second`, the default first; `name=default` where any text goes and its help ends with `[default]` or

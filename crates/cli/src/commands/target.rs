@@ -2,8 +2,8 @@
 
 use crate::failure::CommandFailure;
 use std::path::{Path, PathBuf};
-use store::{Availability, Class, StoreInfo};
-use study::{Address, Authority, Spec, Target};
+use store::{Availability, StoreInfo};
+use study::{Address, Authority, Class, Spec, Target};
 
 /// The adapter of that name.
 pub fn adapter(name: &str) -> Result<&'static StoreInfo, CommandFailure> {
@@ -17,7 +17,7 @@ pub fn adapter(name: &str) -> Result<&'static StoreInfo, CommandFailure> {
 /// The adapter a spec names, if it can be had on this machine.
 pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, CommandFailure> {
     let info = adapter(&spec.name)?;
-    info.check_options(spec)?;
+    layers::check(info, spec)?;
     if spec.options.contains_key("lib") {
         return Ok(info); // the system's library need not be there; opening says what is wrong with this one
     }
@@ -79,7 +79,7 @@ fn fresh(what: &str, path: &Path) -> Result<(), CommandFailure> {
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if parent.is_dir() {
-        crate::terminal::note(&format!("kvtrial: {what}{shown} was not there and is made"));
+        crate::output::note(&format!("kvtrial: {what}{shown} was not there and is made"));
         return Ok(());
     }
     Err(CommandFailure::usage(format!(

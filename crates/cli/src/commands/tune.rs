@@ -2,10 +2,10 @@
 
 use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::run::{NOTHING_KEPT, default_directory, redacted_command, write_cells};
-use super::{page, selftest, target};
+use super::{report_files, selftest, target};
 use crate::args::TuneArguments;
 use crate::failure::{self, CommandFailure};
-use crate::terminal::{colour, note, print};
+use crate::output::{colour, note, print};
 use archive::StudyDir;
 use engine::Settings;
 use job::{JobInfo, Params};
@@ -13,7 +13,7 @@ use runner::search::{Lab, Objective, TuneError, TuneOptions, tune};
 use runner::{Asked, Axis, KeysFound, PlannedStore, Request, Rounds};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use store::Class;
+use study::Class;
 use study::{Spec, Study, Target};
 
 /// Values of the engine that are tried.
@@ -49,7 +49,7 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
         seed: arguments.seed,
         base: target::base(arguments.base.as_deref())?,
         keys_found: KeysFound::Refuse,
-        execution: super::nursery::execution(),
+        execution: super::fork_server::execution(),
     };
     let plan = request.search(&axes).map_err(CommandFailure::of_request)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -101,9 +101,9 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
     };
     let Closed::Kept(study) = closed else { return Err(CommandFailure::usage(NOTHING_KEPT)) };
     write_cells(&out, &study)?;
-    print(&report::tune_text(&study, &tuned, colour()))?;
-    page::write(&out, &study)?;
-    print(&format!("Study: {0}/report.html, {0}/study.json, {0}/cells.csv, {0}/plots\n", out.display()))?;
+    print(&terminal::tune_text(&study, &tuned, colour()))?;
+    report_files::write(&out, &study)?;
+    report_files::say_where(&out, &["study.json", "cells.csv"])?;
     Ok(failure::GOOD)
 }
 

@@ -156,7 +156,7 @@ pub fn words_of_page(page: &str) -> String {
 /// The embedded stores of this build that keep what they are given, from the registry. A library that is missing fails the test, with the
 /// line that installs it.
 pub fn embedded() -> Vec<&'static str> {
-    let keeps = |info: &StoreInfo| info.declared(&Spec::private(info.name)).keeps == Keeps::Everything;
+    let keeps = |info: &StoreInfo| layers::declared(info, &Spec::private(info.name)).keeps == Keeps::Everything;
     let is_wanted = |info: &&StoreInfo| {
         matches!(info.opener, Opener::Embedded(_)) && !matches!(info.probe(), Availability::NotBuilt(_)) && keeps(info)
     };

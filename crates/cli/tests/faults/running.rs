@@ -181,8 +181,8 @@ impl Running {
         children(self.pid())
     }
 
-    pub fn nursery(&self) -> Option<Process> {
-        self.children().into_iter().find(|child| child.command.trim_end().ends_with(" nursery"))
+    pub fn fork_server(&self) -> Option<Process> {
+        self.children().into_iter().find(|child| child.command.trim_end().ends_with(" fork-server"))
     }
 
     pub fn guard(&self) -> Option<Process> {
@@ -205,11 +205,11 @@ impl Running {
     }
 
     pub fn worker(&self) -> Option<Process> {
-        let nursery = self.nursery()?.pid;
-        children(nursery).into_iter().find(|process| process.state != 'Z')
+        let fork_server = self.fork_server()?.pid;
+        children(fork_server).into_iter().find(|process| process.state != 'Z')
     }
 
-    #[allow(dead_code)] // the tests of errands ask for it
+    #[allow(dead_code)] // the tests of tasks ask for it
     /// Waits until there is a worker that has opened its store, as its files or its threads show, and notes what runs then.
     pub fn until_worker(&mut self) -> Process {
         let begun = Instant::now();
@@ -295,7 +295,7 @@ impl Running {
     /// Waits for its end; nothing it was seen to have may be left a moment later.
     pub fn ended(mut self, struck: Instant) -> Over {
         let (mut delays, mut noted) = (Delays::default(), Instant::now());
-        let is_ours = |pid: &i32| process(*pid).is_some_and(|one| one.command.trim_end().ends_with(" nursery"));
+        let is_ours = |pid: &i32| process(*pid).is_some_and(|one| one.command.trim_end().ends_with(" fork-server"));
         let ours: Vec<i32> = self.seen.iter().copied().filter(is_ours).chain([self.pid()]).collect();
         delays.note(ours.iter().copied());
         while self.child.try_wait().unwrap().is_none() {

@@ -52,7 +52,7 @@ impl Cursor<'_> {
                 if self.eat(']') {
                     break;
                 }
-                self.take(',', "',' or ']' behind a page name")?;
+                self.take(',', "',' or ']' after a page name")?;
             }
         }
         self.take('}', "'}' at the end of the profile")?;

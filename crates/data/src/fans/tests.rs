@@ -57,7 +57,7 @@ fn malformed_input_is_named_by_line_column_and_remedy() {
         ("u1\ta\nu2 b\n", "FILE, line 2, column 5: no tab after the profile; write the profile, one tab"),
         ("ü1\ta\tb\n", "FILE, line 1, column 5: a second tab in the line; separate pages by spaces"),
         ("u1\ta\u{1}b\n", "FILE, line 1, column 4: a page name holds the control character 0x01; remove it"),
-        ("\n1: { fanof:['a' 'b'] }\n", "FILE, line 2, column 17: expected ',' or ']' behind a page name, found '\\''"),
+        ("\n1: { fanof:['a' 'b'] }\n", "FILE, line 2, column 17: expected ',' or ']' after a page name, found '\\''"),
         ("1: { fanof:['ab] }\n", "FILE, line 1, column 19: expected the closing quote, found the end of the line"),
         ("1: { fans:['a'] }\n", "FILE, line 1, column 6: expected fanof, found 'f'"),
         ("1: { fanof:[''] }\n", "FILE, line 1, column 13: expected a page name that is not empty, found '\\''"),

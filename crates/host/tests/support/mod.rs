@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Availability, Capabilities, Class, CommandLine, Connect, Deployment, Endpoint, Node, Opener, Operation, OptionInfo,
-    Place, PlanDeployment, Reply, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
+    Availability, Capabilities, CommandLine, Connect, Deployment, Endpoint, Node, Opener, Operation, OptionInfo, Place,
+    PlanDeployment, Reply, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
 };
-use study::{Address, Durability, Spec, Transport};
+use study::{Address, Class, Durability, Spec, Transport};
 
 pub const POSTGRES_DIRS: &[&str] = &["/usr/lib/postgresql/*/bin"];
 
@@ -29,6 +29,7 @@ pub const fn info(name: &'static str, plan: PlanDeployment, connect: Connect) ->
         transport: Some(Transport::Tcp),
         driver: None,
         class: Class::Network,
+        kind: "test",
         summary: "a test's",
         durabilities: &[Durability::None],
         options: OPTIONS,

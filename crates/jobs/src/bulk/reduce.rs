@@ -59,7 +59,7 @@ impl Worker for Scan<'_> {
             // A store of the user's may hold more than the job's documents.
             if input.find(key).is_some() && !self.tally.add(value, self.reduction) {
                 self.scans = false;
-                return Err(Offence::new(ReasonKind::WrongValue, key, "not the document: its fields are not there"));
+                return Err(Offence::new(ReasonKind::WrongValue, key, "not the document: its fields are missing"));
             }
             self.start.clear();
             self.start.extend_from_slice(key);
@@ -112,7 +112,7 @@ impl Worker for Gets<'_> {
         }
         reads.reply(slot, reply, |at, value| match value {
             Some(value) if tally.add(value, reduction) => Ok(()),
-            Some(_) => Err((ReasonKind::WrongValue, "not the document: its fields are not there".into())),
+            Some(_) => Err((ReasonKind::WrongValue, "not the document: its fields are missing".into())),
             None if trial.written.may_be_missing(at.into()) => Ok(()),
             None => Err((ReasonKind::UnexpectedMiss, "missing, after its write was acknowledged".into())),
         })

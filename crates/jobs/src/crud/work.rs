@@ -161,7 +161,7 @@ impl Work<'_> {
         doubts.lose(row);
         Err(match (found, expected) {
             (None, _) => Offence::new(ReasonKind::UnexpectedMiss, key, "missing, after its write was acknowledged"),
-            (_, None) => Offence::new(ReasonKind::UnexpectedHit, key, "there, where it is not to be"),
+            (_, None) => Offence::new(ReasonKind::UnexpectedHit, key, "there, although it must not be"),
             _ => Offence::new(ReasonKind::StaleValue, key, "not the value that was acknowledged last"),
         })
     }

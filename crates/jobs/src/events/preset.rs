@@ -30,7 +30,7 @@ pub const PRESETS: &[Preset] = &[Preset {
         events("array queue, v2 (wanted)", &[("format", "v2"), ("queue", "mutex-array")], 100_000.0),
     ],
     differences: &[
-        "His events are not public: these are generated, and each goes to one to six counters.",
+        "His events are not public: these are generated, and each adds to one to six counters.",
         "He gave the rates that were reached without a queue and wanted with one, and no rate per queue: mutex-array is his \
          ArrayBlockingQueue, mutex-list his LinkedBlockingQueue. He found the list ahead from three summarizers on.",
         "He used Java; here are two parsers and two summarizers in Rust.",

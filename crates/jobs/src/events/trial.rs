@@ -79,7 +79,7 @@ impl<'a> EventTrial<'a> {
         let mut compare = |counted: u64, right: u64, words: &str| {
             if counted != right {
                 let kind = if counted < right { ReasonKind::LostUpdates } else { ReasonKind::WrongNumber };
-                let example = format!("the summarizers came to {counted} {words}; the events have {right}");
+                let example = format!("the summarizers counted {counted} {words}; the events have {right}");
                 reasons.push(Reason { kind, count: counted.abs_diff(right), example });
             }
         };

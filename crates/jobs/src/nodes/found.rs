@@ -2,11 +2,11 @@
 
 use crate::ycsb::key::key;
 use serde_json::Value;
-use store::layers::shard::Spread;
+use store::spread::Spread;
 
 /// Keys by node before and after, and those that moved.
 pub(super) struct Found<'a> {
-    spread: &'a Spread,
+    spread: &'a dyn Spread,
     before: Vec<u64>,
     after: Vec<u64>,
     moved: u64,
@@ -14,7 +14,7 @@ pub(super) struct Found<'a> {
 
 impl<'a> Found<'a> {
     /// Of a spread store with these keys. Reading them back has shown that they lie where they are counted.
-    pub fn of(spread: &'a Spread, records: u32) -> Found<'a> {
+    pub fn of(spread: &'a dyn Spread, records: u32) -> Found<'a> {
         let (before, after) = spread.change().unwrap_or((spread.nodes(), spread.nodes()));
         let mut found = Found { spread, before: vec![0; before], after: vec![0; after], moved: 0 };
         for id in 0..records {

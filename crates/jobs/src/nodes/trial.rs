@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use store::layers::shard::{Spread, Stage};
+use store::spread::{Spread, Stage};
 use store::{Keeps, OperationKind, Slot, Store, StoreError};
 use study::{Answer, Reason, WriteAccount};
 
@@ -22,7 +22,7 @@ pub(super) struct NodesTrial<'a> {
     can_move: bool,
     pub(super) ycsb: YcsbTrial<'a>,
     /// `None`: the store is one node.
-    spread: OnceLock<Option<Arc<Spread>>>,
+    spread: OnceLock<Option<Arc<dyn Spread>>>,
     moving: Mutex<Moving>,
     /// Keys of which an operation failed while they moved.
     shaken: Mutex<HashSet<u32>>,
@@ -86,7 +86,7 @@ impl<'a> NodesTrial<'a> {
     }
 
     /// How the store is spread, where it is.
-    pub(super) fn spread(&self) -> Option<&Spread> {
+    pub(super) fn spread(&self) -> Option<&dyn Spread> {
         self.spread.get().and_then(|spread| spread.as_deref())
     }
 
@@ -132,10 +132,12 @@ impl<'a> NodesTrial<'a> {
                 Change::Remove => (nodes, nodes.saturating_sub(1)),
             };
             if nodes < 2 {
-                return Err(StoreError::Session("one node of one cannot come or go; use nodes=2 or more".into()));
+                return Err(StoreError::Session(
+                    "with a single node none can join or leave; use nodes=2 or more".into(),
+                ));
             }
             if spread.keys_move() && !self.can_move {
-                let problem = "keys move by add, which this store has not: one that was put meanwhile would be lost";
+                let problem = "keys move by add, which this store does not have: a key put meanwhile would be lost";
                 return Err(StoreError::Session(format!("{problem}; use another store")));
             }
             spread.plan(before, after).map_err(StoreError::Session)?;

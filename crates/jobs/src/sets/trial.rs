@@ -166,7 +166,7 @@ impl<'a> SetTrial<'a> {
             Some(Reason { kind, count, example: format!("{title}: id {first} {words} (while: read back)") })
         };
         [
-            reason(ReasonKind::LostUpdates, &mut { lacking }, "was added and is not there"),
+            reason(ReasonKind::LostUpdates, &mut { lacking }, "was added and is missing"),
             reason(ReasonKind::ForeignData, &mut { foreign }, "does not belong there"),
             reason(ReasonKind::WrongValue, &mut { twice }, "is there twice"),
         ]

@@ -12,6 +12,7 @@
 mod doubt;
 mod in_doubt;
 mod order;
+mod times;
 
 use doubt::Doubt;
 use order::{EndedOperation, MAX_VERSION, Writes, is_forth, steps};
@@ -19,6 +20,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use store::Slot;
+use times::WriteTimes;
 
 const CHUNK: usize = 1 << 16;
 /// Slots up to which each has a cache line of the table of writes in flight to itself.
@@ -97,6 +99,8 @@ pub struct Ledger {
     doubts: Mutex<HashMap<u32, Doubt>>,
     /// Keys of which something acknowledged was not to be seen.
     lost: Mutex<BTreeSet<u32>>,
+    /// Where nodes fail on purpose.
+    times: OnceLock<WriteTimes>,
 }
 
 impl Ledger {
@@ -117,6 +121,7 @@ impl Ledger {
             limit: if inserts.is_none() { 1 << 31 } else { planned },
             doubts: Mutex::default(),
             lost: Mutex::default(),
+            times: OnceLock::new(),
         }
     }
 
@@ -222,6 +227,9 @@ impl Ledger {
         }
         if writes.is_uncertain() {
             self.end_in_doubt(id, write);
+        }
+        if let Some(times) = self.times.get() {
+            times.acknowledged(id);
         }
         self.flight(slot).store(0, Ordering::Release);
     }

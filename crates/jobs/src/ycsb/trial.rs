@@ -13,6 +13,7 @@ use data::scramble::MAX_KEYS;
 use job::{Phase, Trial, Worker};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use store::{Keeps, Slot};
 use study::{Answer, Reason, WriteAccount};
 
@@ -91,6 +92,14 @@ impl Trial for YcsbTrial<'_> {
 
     fn account(&self) -> Option<WriteAccount> {
         (self.keeps == Keeps::Everything).then(|| self.ledger.account())
+    }
+
+    fn time_writes(&self) {
+        self.ledger.time_writes();
+    }
+
+    fn oldest_lost(&self) -> Option<Duration> {
+        self.ledger.oldest_lost()
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

@@ -25,7 +25,7 @@ pub enum UsualFault {
     Flap,
     /// The first node is killed at a third of the time and never comes back.
     LoseOneForGood,
-    /// A node comes at a third of the time.
+    /// A node joins at a third of the time.
     ScaleOut,
 }
 

@@ -34,6 +34,11 @@ impl Act {
             Act::Add => None,
         }
     }
+
+    /// Whether a node that served does so no longer.
+    pub(super) fn strikes(self) -> bool {
+        matches!(self, Act::Kill(_) | Act::Stop(_) | Act::Freeze(..))
+    }
 }
 
 impl FromStr for PlannedFault {

@@ -10,7 +10,7 @@ use data::splitmix::Rng;
 use std::time::Duration;
 use study::TuneRound;
 
-/// What a trial of a setting came to.
+/// The result of a trial of a setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Played {
     /// How good it was: above 0, more is better.
@@ -54,7 +54,7 @@ impl Record {
     }
 }
 
-/// What the search came to.
+/// The result of the search.
 #[derive(Clone, Debug, Default)]
 pub struct Halved {
     /// Settings from best to worst, as far as they have a score: those given up last come first.

@@ -48,7 +48,7 @@ impl<'a> Lab<'a> {
 
     /// How many records the job leaves in the store, as far as its input says.
     pub fn records(&self, planned: &PlannedCell) -> Option<f64> {
-        Some(self.plan.shelf.records(&planned.params)? as f64)
+        Some(self.plan.job_cache.records(&planned.params)? as f64)
     }
 
     /// Runs one trial of a cell and records it with the stage of the search it belongs to. `None`: interrupted.

@@ -255,7 +255,7 @@ impl Tuner<'_, '_, '_> {
                         level: 0.95,
                         n: tried.len() as u32,
                     }),
-                    told_apart: factor.is_some_and(|it| it.low > 1.0 || it.high < 1.0),
+                    separated: factor.is_some_and(|it| it.low > 1.0 || it.high < 1.0),
                 });
             }
         }

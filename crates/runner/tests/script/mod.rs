@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use store::{
-    Availability, BUILT_IN, Capabilities, Class, Facts, Failure, Opener, Operation, OptionInfo, Reply, Session,
-    SessionPlan, Sink, Store, StoreError, StoreInfo, Threading, Until,
+    Availability, BUILT_IN, Capabilities, Facts, Failure, Opener, Operation, OptionInfo, Reply, Session, SessionPlan,
+    Sink, Store, StoreError, StoreInfo, Threading, Until,
 };
-use study::{Durability, Left, Spec, TrialRecord};
+use study::{Class, Durability, Left, Spec, TrialRecord};
 
 /// The stores of a plan, by their option `as`.
 pub const NAMES: &[&str] = &["a", "b", "c", "d"];
@@ -25,6 +25,7 @@ pub static SCRIPTED: StoreInfo = StoreInfo {
     transport: None,
     driver: None,
     class: Class::Embedded,
+    kind: "test",
     summary: "does what a test says",
     durabilities: &[Durability::None],
     options: &[OptionInfo::one_of("as", NAMES, "which of them it is")],

@@ -88,7 +88,7 @@ impl<'a> Questions<'a> {
             let key = self.key("a");
             self.ask(&Operation::Get { key: &key }).map_err(|words| {
                 StoreError::Session(format!(
-                    "the server does not answer any more, after it was asked for {}: {words}",
+                    "the server no longer answers, after it was asked for {}: {words}",
                     kind.name()
                 ))
             })?;

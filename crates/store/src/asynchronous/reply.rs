@@ -88,7 +88,7 @@ impl ReplyBuffer {
         BufferedReply::ConnectionLost
     }
 
-    /// Answers that what came back makes no sense.
+    /// Answers that the reply makes no sense.
     #[cold]
     pub fn protocol(&mut self, words: impl Display) -> BufferedReply {
         self.say(words);

@@ -10,7 +10,7 @@ pub(super) struct Splits {
     slots: Vec<Split>,
     count: usize,
     nodes: usize,
-    /// How many of them wait for parts: where there are none, nobody looks at a slot.
+    /// How many of them wait for parts: if there are none, no slot is looked at.
     waiting: u32,
     /// Where the keys of a part are gathered: empty between calls, kept for its memory.
     keys: Vec<&'static [u8]>,

@@ -48,7 +48,7 @@ fn authorities(path: &Path) -> Result<RootCertStore, StoreError> {
         roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
     }
     if roots.is_empty() {
-        return Err(unusable("there is no certificate in it; ca= names a file of PEM".into()));
+        return Err(unusable("there is no certificate in it; ca= names a PEM file".into()));
     }
     Ok(roots)
 }

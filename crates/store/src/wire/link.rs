@@ -67,7 +67,7 @@ impl<F> Common<F> {
     }
 }
 
-/// How far a flush came.
+/// How far a flush got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flush {
     /// Nothing is left to send.
@@ -397,7 +397,7 @@ impl<C: Codec> Link<C> {
         } else if let Line::Up(socket) = &self.line {
             let sent = socket.send(&self.answer);
             if !matches!(sent, Ok(sent) if sent == self.answer.len()) {
-                self.lose(Loss::Lost("the server takes no answer to its question".into()), common, sink);
+                self.lose(Loss::Lost("the server does not take the answer to its question".into()), common, sink);
             }
             self.answer.clear();
         }

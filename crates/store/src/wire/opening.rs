@@ -1,4 +1,4 @@
-//! A connection that is being opened again: nobody waits for it.
+//! A connection that is being opened again, while nothing waits for it.
 //!
 //! The kernel connects and the greeting goes to and fro like requests do, whenever the session is polled. A name that has to be looked up,
 //! and a handshake of TLS, would each keep the session's thread from the other connections: a thread of its own does that.
@@ -182,7 +182,7 @@ impl Opening {
                 }
             }
         }
-        if self.input.is_empty() { Ok(true) } else { Err("the server said more than it was asked".into()) }
+        if self.input.is_empty() { Ok(true) } else { Err("the server sent more than it was asked for".into()) }
     }
 }
 

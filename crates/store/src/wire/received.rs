@@ -14,7 +14,7 @@ pub(super) enum End {
     Partial { at_least: usize },
     /// Something else.
     Broken(&'static str),
-    /// Bytes nobody has asked for.
+    /// Bytes that were not asked for.
     Surplus,
 }
 

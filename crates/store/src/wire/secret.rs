@@ -102,7 +102,7 @@ fn broken(error: &rustls::Error) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, tls::words(error))
 }
 
-/// What came of a handshake, in words.
+/// The outcome of a handshake, in words.
 fn in_words(error: io::Error) -> io::Error {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         Some(inner) => broken(inner),

@@ -34,7 +34,7 @@ pub(crate) enum Interest {
     ReadOrWrite,
 }
 
-/// How far a connection came at once.
+/// How far a connection got at once.
 pub(crate) enum Begun {
     /// It is connected.
     Connected(Socket),

@@ -91,7 +91,7 @@ pub(super) fn open<C: Codec>(endpoint: &Endpoint, codec: &mut C, timeout: Durati
             }
         }
     }
-    if bytes.is_empty() { Ok(socket) } else { Err("the server said more than it was asked".into()) }
+    if bytes.is_empty() { Ok(socket) } else { Err("the server sent more than it was asked for".into()) }
 }
 
 /// What a refusal of the greeting says.

@@ -188,12 +188,12 @@ impl Environment {
     /// grow.
     fn written(&self) -> Result<(), Fault> {
         if self.writes.fetch_add(1, Ordering::Relaxed) % LOOK_EVERY == LOOK_EVERY - 1 {
-            self.checkpoint(CHECKPOINT_KIB, 0)?;
+            self.checkpoint_of(CHECKPOINT_KIB, 0)?;
         }
         Ok(())
     }
 
-    fn checkpoint(&self, kib: u32, flags: u32) -> Result<(), Fault> {
+    fn checkpoint_of(&self, kib: u32, flags: u32) -> Result<(), Fault> {
         // SAFETY: the environment is open.
         self.library.done(unsafe { env::txn_checkpoint(self.environment)(self.environment, kib, 0, flags) })
     }
@@ -223,7 +223,7 @@ impl Drop for Environment {
                 }
             }
             if !self.databases.contains(&null_mut()) {
-                let _ = self.checkpoint(0, FORCE); // without it the next opening has more to recover
+                let _ = self.checkpoint_of(0, FORCE); // without it the next opening has more to recover
             }
             env::close(self.environment)(self.environment, 0);
         }
@@ -320,7 +320,11 @@ impl Engine for Environment {
                 db::compact(database)(database, none(), null_mut(), null_mut(), none(), FREE_SPACE, null_mut())
             })?;
         }
-        self.checkpoint(0, FORCE)
+        self.checkpoint()
+    }
+
+    fn checkpoint(&self) -> Result<(), Fault> {
+        self.checkpoint_of(0, FORCE)
     }
 }
 

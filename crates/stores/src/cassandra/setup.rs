@@ -1,7 +1,7 @@
 //! Connecting: who answers, the keyspace and its table.
 
 use super::client::{Line, SlotClient, Turns};
-use super::{CAPABILITIES, CONSISTENCY, DURABILITIES, HEAP_MIB, TURNS, replication};
+use super::{CAPABILITIES, CONSISTENCY, HEAP_MIB, TURNS, replication};
 use crate::shared::jvm;
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
@@ -106,11 +106,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
         if copies.is_some() {
             store.answers_everywhere(&driver).await?;
         }
-        let settings = store.settings(&driver).await;
-        Ok(settings.get("commitlog_sync").map_or(DURABILITIES[0], |sync| match sync.as_str() {
-            "batch" | "group" => Durability::Commit,
-            _ => Durability::Os,
-        }))
+        Ok(level_of(&store.settings(&driver).await))
     })?;
     if spec.durability.is_some_and(|asked| asked != durability) {
         return Err(unsupported(format!(
@@ -119,6 +115,24 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     }
     store.capabilities.durability = durability;
     Ok(Box::new(store))
+}
+
+/// The level these settings of a node come to; one that says nothing of them has its defaults.
+fn level_of(settings: &BTreeMap<String, String>) -> Durability {
+    let setting = |name| settings.get(name).map(String::as_str);
+    match (setting("commitlog_sync"), setting("commitlog_sync_period").and_then(milliseconds)) {
+        (Some("batch" | "group"), _) => Durability::Commit,
+        (Some("periodic"), Some(..=1000)) => Durability::Second,
+        _ => Durability::None,
+    }
+}
+
+/// A duration as the server writes it, `1000ms` or `10s`.
+fn milliseconds(text: &str) -> Option<u64> {
+    match text.strip_suffix("ms") {
+        Some(number) => number.parse().ok(),
+        None => text.strip_suffix('s')?.parse::<u64>().ok()?.checked_mul(1000),
+    }
 }
 
 impl Cassandra {
@@ -349,5 +363,27 @@ impl Store for Cassandra {
 
     fn unmake(&self) -> Result<(), StoreError> {
         self.ask(async |driver| self.tell(driver, format!("DROP TABLE IF EXISTS {}", self.table())).await)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::level_of;
+    use study::Durability;
+
+    #[test]
+    fn a_level_is_what_the_log_of_the_server_is_set_to() {
+        let of = |settings: &[(&str, &str)]| {
+            level_of(&settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+        };
+        let (sync, period) = ("commitlog_sync", "commitlog_sync_period");
+        assert_eq!(of(&[(sync, "batch"), (period, "")]), Durability::Commit);
+        assert_eq!(of(&[(sync, "group"), (period, "10000ms")]), Durability::Commit);
+        assert_eq!(of(&[(sync, "periodic"), (period, "10000ms")]), Durability::None);
+        assert_eq!(of(&[(sync, "periodic"), (period, "10s")]), Durability::None);
+        assert_eq!(of(&[(sync, "periodic"), (period, "1s")]), Durability::Second);
+        assert_eq!(of(&[(sync, "periodic"), (period, "1000ms")]), Durability::Second);
+        assert_eq!(of(&[(sync, "periodic")]), Durability::None);
+        assert_eq!(of(&[]), Durability::None);
     }
 }

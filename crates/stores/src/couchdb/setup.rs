@@ -153,7 +153,7 @@ impl Store for CouchDb {
         let text = |text: &str| text.to_owned();
         let config = BTreeMap::from([
             (text("connections"), text("one per slot, one request at a time")),
-            (text("values"), text("a string in a JSON document; in base64 where they are no plain text")),
+            (text("values"), text("a string in a JSON document; in base64 if they are not plain text")),
             (text("database"), self.database.trim_start_matches('/').to_owned()),
             (text("driver"), text("hyper")),
         ]);

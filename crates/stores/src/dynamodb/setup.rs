@@ -247,7 +247,7 @@ impl Store for DynamoDb {
             (text("requests"), text("each is signed (Signature Version 4)")),
             (text("reads"), text("consistent")),
             (text("compare-and-set"), text("on the value: one that changed and changed back passes")),
-            (text("batches"), text("25 writes or 100 reads per request; a full answer is asked for its rest")),
+            (text("batches"), text("25 writes or 100 reads per request; the rest of a full answer is requested")),
             (text("region"), self.service.region().to_owned()),
             (text("table"), self.table.clone()),
             (text("driver"), text("hyper")),

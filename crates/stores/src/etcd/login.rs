@@ -53,7 +53,7 @@ pub(super) async fn log_in(
     match (words.contains(NOT_ASKED), whose) {
         (false, _) => Err(StoreError::open(endpoint, words.trim())),
         (true, Whose::Users) => {
-            Err(StoreError::open(endpoint, "it asks nobody for a password; leave user and password out"))
+            Err(StoreError::open(endpoint, "it does not ask for a password; leave user and password out"))
         }
         (true, Whose::Private) => {
             lock(http, tickets).await.map_err(failed)?;
@@ -86,8 +86,6 @@ async fn is_ours_alone(http: &mut Http, endpoint: &Endpoint) -> Result<(), Store
     let listed: Listed = serde_json::from_slice(&answered.body).map_err(|error| StoreError::open(endpoint, error))?;
     match listed.users.as_slice() {
         [only] if only == USER => Ok(()),
-        users => {
-            Err(StoreError::open(endpoint, format!("its users are {users:?}, where there should be {USER} alone")))
-        }
+        users => Err(StoreError::open(endpoint, format!("its users are {users:?}, but there should only be {USER}"))),
     }
 }

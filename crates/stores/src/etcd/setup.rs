@@ -54,6 +54,19 @@ struct Members {
     members: Vec<serde_json::Value>,
 }
 
+/// What a member says of itself.
+#[derive(Deserialize)]
+struct Member {
+    header: Itself,
+    /// Nought, which is left out, where there is none.
+    leader: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Itself {
+    member_id: String,
+}
+
 #[derive(Deserialize)]
 struct Version {
     etcdserver: String,
@@ -106,15 +119,41 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     Ok(Box::new(Etcd { endpoints: nodes.to_vec(), next: AtomicUsize::new(0), tickets, capabilities, version }))
 }
 
+/// Whether each of the members that run has all that was agreed: it answers a read only then.
+pub(super) fn have_caught_up(spec: &Spec, members: &[Endpoint]) -> Result<(), StoreError> {
+    members.iter().try_for_each(|member| connect(spec, std::slice::from_ref(member)).map(drop))
+}
+
+/// The place of the member that leads, as it says itself.
+pub(super) fn leaders(_: &Spec, members: &[Endpoint]) -> Result<Vec<usize>, StoreError> {
+    let leads = |member: &Endpoint| {
+        brief(member, SOON, async {
+            let mut http = open(std::slice::from_ref(member), 0, None).await?;
+            let said = ask(&mut http, member, "/v3/maintenance/status", "{}".into()).await?;
+            serde_json::from_slice::<Member>(&said).map_err(|error| StoreError::open(member, error))
+        })
+        .is_ok_and(|said| said.leader == Some(said.header.member_id))
+    };
+    match members.iter().position(leads) {
+        Some(leader) => Ok(vec![leader]),
+        None => Err(StoreError::Session("no member says that it leads".into())),
+    }
+}
+
+/// How long a member may take to say who leads.
+const SOON: Duration = Duration::from_millis(300);
+
 /// How long several members may take to have a leader, where one of them has just died.
 const ELECTION: Duration = Duration::from_secs(10);
 /// How often they are asked meanwhile.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Whether a member says that there is no leader just now.
+/// Whether there is no leader just now, as a member says, or shows by not answering.
 fn is_for_now(error: &StoreError) -> bool {
     let words = error.to_string();
-    ["leader changed", "no leader", "request timed out"].into_iter().any(|said| words.contains(said))
+    ["leader changed", "no leader", "request timed out", "no answer within"]
+        .into_iter()
+        .any(|said| words.contains(said))
 }
 
 /// A read of nothing but a number.

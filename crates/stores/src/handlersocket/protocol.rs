@@ -167,7 +167,7 @@ impl HandlerSocket {
             return Err("the key asked for");
         }
         self.asked.pop();
-        let value = tokens.next().ok_or("a value behind the key")?;
+        let value = tokens.next().ok_or("a value after the key")?;
         if kind == OperationKind::GetCounter {
             return parse_i64(value).map(Reply::Number).ok_or("a counter in decimal");
         }
@@ -176,7 +176,7 @@ impl HandlerSocket {
         match kind {
             OperationKind::Get => Ok(Reply::Value(&self.value)),
             OperationKind::GetVersioned => {
-                let version = tokens.next().and_then(parse_u64).ok_or("a version behind the value")?;
+                let version = tokens.next().and_then(parse_u64).ok_or("a version after the value")?;
                 Ok(Reply::Versioned { value: &self.value, version })
             }
             _ => Err("the reply to a request of this protocol"),
@@ -199,7 +199,7 @@ impl HandlerSocket {
                 self.key.clear();
                 self.value.clear();
                 unescape(&mut self.key, found)?;
-                unescape(&mut self.value, tokens.next().ok_or("a value behind each key")?)?;
+                unescape(&mut self.value, tokens.next().ok_or("a value after each key")?)?;
                 if expect.kind == OperationKind::GetMany && !keys.any(|asked| asked == self.key) {
                     return Err("rows of the keys asked for, in their order");
                 }
@@ -274,7 +274,7 @@ impl Codec for HandlerSocket {
 
     fn encode(&mut self, operation: &Operation<'_>, out: &mut Vec<u8>) -> Expect {
         let kind = operation.kind();
-        if longest_key(operation) > KEY_BYTES {
+        if operation.keys().any(|key| key.len() > KEY_BYTES) {
             out.extend_from_slice(b"1\t=\t1\t\n");
             return Expect { kind, detail: TOO_LONG };
         }
@@ -375,25 +375,6 @@ impl Codec for HandlerSocket {
 
 fn refused(words: &str) -> Reply<'_> {
     Reply::Failed(Failure::Refused(words))
-}
-
-/// Length of the longest key of an operation.
-fn longest_key(operation: &Operation<'_>) -> usize {
-    match operation {
-        Operation::GetMany { keys } => keys.iter().map(|key| key.len()).max().unwrap_or(0),
-        Operation::PutMany { pairs } => pairs.iter().map(|(key, _)| key.len()).max().unwrap_or(0),
-        Operation::Scan { start, .. } => start.len(),
-        Operation::Get { key }
-        | Operation::GetVersioned { key }
-        | Operation::Put { key, .. }
-        | Operation::Delete { key }
-        | Operation::Append { key, .. }
-        | Operation::Increment { key, .. }
-        | Operation::GetCounter { key }
-        | Operation::IncrementField { key, .. }
-        | Operation::GetFields { key }
-        | Operation::CompareAndSet { key, .. } => key.len(),
-    }
 }
 
 #[cfg(test)]

@@ -283,7 +283,7 @@ impl<'a> MetaReply<'a> {
         self.consumed = end + 2;
         match input.get(end..end + 2) {
             Some(b"\r\n") => Ok(&input[start..end]),
-            Some(_) => Err(Decoded::Broken("CR LF behind a value of the size announced")),
+            Some(_) => Err(Decoded::Broken("CR LF after a value of the size announced")),
             None => Err(Decoded::Incomplete { at_least: end + 2 - input.len() }),
         }
     }
@@ -303,7 +303,7 @@ impl<'a> MetaReply<'a> {
             }
             flags = &rest[end..];
         }
-        if flags.is_empty() { Ok(()) } else { Err(Decoded::Broken("flags behind single spaces")) }
+        if flags.is_empty() { Ok(()) } else { Err(Decoded::Broken("flags after single spaces")) }
     }
 }
 

@@ -68,7 +68,7 @@ impl Codec for Text {
     fn encode(&mut self, operation: &Operation<'_>, out: &mut Vec<u8>) -> Expect {
         let kind = operation.kind();
         let how = self.key_text;
-        if !keys_fit(how, operation) {
+        if !operation.keys().all(|key| fits(how, key)) {
             // One line that every server answers with one: to bad keys some answer twice or not at all.
             out.extend_from_slice(b"version\r\n");
             return Expect { kind, detail: NO_SUCH_KEY };
@@ -171,7 +171,7 @@ impl Text {
                     return Err(Decoded::Broken(OTHER_KEY));
                 }
                 if end.says != Says::End {
-                    return Err(Decoded::Broken("END behind a value"));
+                    return Err(Decoded::Broken("END after a value"));
                 }
                 let reply = match (kind, version) {
                     (OperationKind::GetVersioned, Some(version)) => Reply::Versioned { value, version },
@@ -313,25 +313,6 @@ fn counter(value: &[u8]) -> Result<Reply<'_>, Decoded<'_>> {
 #[cold]
 fn refused(words: &[u8]) -> Reply<'_> {
     Reply::Failed(super::failure(words))
-}
-
-/// Whether a server takes the keys of an operation, in whatever form.
-fn keys_fit(how: KeyText, operation: &Operation<'_>) -> bool {
-    match operation {
-        Operation::GetMany { keys } => keys.iter().all(|key| fits(how, key)),
-        Operation::PutMany { pairs } => pairs.iter().all(|(key, _)| fits(how, key)),
-        Operation::Scan { .. } => true,
-        Operation::Get { key }
-        | Operation::GetVersioned { key }
-        | Operation::Put { key, .. }
-        | Operation::Delete { key }
-        | Operation::Append { key, .. }
-        | Operation::Increment { key, .. }
-        | Operation::GetCounter { key }
-        | Operation::IncrementField { key, .. }
-        | Operation::GetFields { key }
-        | Operation::CompareAndSet { key, .. } => fits(how, key),
-    }
 }
 
 fn fits(how: KeyText, key: &[u8]) -> bool {

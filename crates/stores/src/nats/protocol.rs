@@ -141,7 +141,7 @@ fn message<'a>(line: &'a [u8], numbers: usize, input: &'a [u8], behind: usize) -
     match input.get(end..end + 2) {
         None => return Heard::Incomplete(end + 2 - input.len()),
         Some(b"\r\n") => {}
-        Some(_) => return Heard::Broken("a line's end behind a message of the size announced"),
+        Some(_) => return Heard::Broken("a line's end after a message of the size announced"),
     }
     let (block, payload) = input[behind..end].split_at(header_bytes);
     let headers = match (numbers, Headers::of(block)) {

@@ -73,10 +73,19 @@ impl Conversation {
 
     /// The answer to a request; `Err` is the failure to get one.
     fn ask(&mut self, subject: &str, request: &Value) -> Result<JetStreamAnswer, StoreError> {
+        self.ask_within(CONNECT_TIMEOUT, subject, request)
+    }
+
+    fn ask_within(
+        &mut self,
+        patience: Duration,
+        subject: &str,
+        request: &Value,
+    ) -> Result<JetStreamAnswer, StoreError> {
         let mut out = Vec::new();
         let body = if request.is_null() { String::new() } else { request.to_string() };
         protocol::publish(&mut out, subject.as_bytes(), self.inbox.as_bytes(), b"", body.as_bytes());
-        let answer = self.talk.ask_until(Instant::now() + CONNECT_TIMEOUT, &out, |input| {
+        let answer = self.talk.ask_until(Instant::now() + patience, &out, |input| {
             first(input, |said| match said {
                 Said::Message(message) => Some(answer(message)),
                 Said::Wrong(words) => Some(Err(String::from_utf8_lossy(words).into_owned())),
@@ -272,6 +281,23 @@ fn stream(conversation: &mut Conversation, bucket: &Bucket, replicas: u32) -> Re
     conversation.told(&format!("$JS.API.STREAM.CREATE.{name}"), &wanted)
 }
 
+/// How long a leader may take to say that it is one: while there is none, nobody answers.
+const SOON: Duration = Duration::from_millis(200);
+
+/// The place of the server that leads the bucket.
+pub(super) fn leaders(_: &Spec, nodes: &[Endpoint]) -> Result<Vec<usize>, StoreError> {
+    let mut conversation = any(nodes)?;
+    let endpoint = &conversation.endpoint;
+    let bucket = Bucket::of(endpoint).map_err(|problem| StoreError::open(endpoint, problem))?;
+    let about = format!("$JS.API.STREAM.INFO.{}", bucket.stream);
+    let JetStreamAnswer::Told(stream) = conversation.ask_within(SOON, &about, &Value::Null)? else {
+        return Err(StoreError::Session("the bucket has no leader".into()));
+    };
+    let leader = &stream["cluster"]["leader"];
+    let is_leader = |node: &Endpoint| Conversation::open(node).is_ok_and(|it| it.info["server_name"] == *leader);
+    Ok((0..nodes.len()).filter(|place| is_leader(&nodes[*place])).collect())
+}
+
 /// Who is asked: the only copy, or the leader of several, unless somebody is named.
 fn reads(spec: &Spec, config: &Value) -> Result<Reads, StoreError> {
     let is_direct = config["allow_direct"] == true;
@@ -329,7 +355,9 @@ impl Store for Jetstream {
         let sync = match (&self.target, self.capabilities.durability) {
             (Target::Private, study::Durability::Commit) => "always",
             (Target::Private, _) => "every 2 min, after the acknowledgement",
-            _ if can_sync(&self.version) => "not told; every 2 min unless the server was started with sync_interval",
+            _ if can_sync(&self.version) => {
+                "not reported; every 2 min unless the server was started with sync_interval"
+            }
             _ => "every 2 min, after the acknowledgement",
         };
         let config = BTreeMap::from([

@@ -331,6 +331,10 @@ impl Store for Postgres {
         })
     }
 
+    fn checkpoint(&self, patience: Duration) -> Result<(), StoreError> {
+        self.ask(patience, async |client| client.batch_execute("CHECKPOINT").await)
+    }
+
     fn set_keeper(&self, plan: SetPlan, patience: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
         let Some(way) = self.capabilities.sets else {
             return Err(StoreError::Session("with way=elements it keeps no sets of its own".into()));

@@ -3,7 +3,7 @@
 use super::item::{Found, Item, item};
 use super::resp::{Login, Resp, SCRIPT, Script, is_login, request};
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use store::wire::{CONNECT_TIMEOUT, Talk};
 use store::{Endpoint, Facts, Holding, StoreError};
 use study::Durability;
@@ -138,6 +138,34 @@ pub(crate) fn holding(endpoint: &Endpoint) -> Result<Holding, StoreError> {
 }
 
 /// Product and version; relatives of Redis also state the Redis version they resemble.
+/// How often it is asked whether it has written its log again.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Lets it write its log again, in a process of its own, and waits until that has ended.
+pub(crate) fn rewrite_log(endpoint: &Endpoint, patience: Duration) -> Result<(), StoreError> {
+    let begun = Instant::now();
+    match answer(endpoint, b"BGREWRITEAOF", &[]) {
+        // One it has begun of its own accord.
+        Err(error) if error.to_string().contains("in progress") => {}
+        asked => drop(asked?),
+    }
+    loop {
+        let said = answer(endpoint, b"INFO", &[b"persistence"])?.concat();
+        let is_over =
+            ["aof_rewrite_in_progress", "aof_rewrite_scheduled"].iter().all(|name| field(&said, name) == Some("0"));
+        if is_over {
+            return Ok(());
+        }
+        if begun.elapsed() > patience {
+            return Err(StoreError::open(
+                endpoint,
+                format!("it did not write its log again within {} s", patience.as_secs()),
+            ));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
 fn product(info: &str) -> (&'static str, &str) {
     [("Valkey", "valkey_version"), ("Dragonfly", "dragonfly_version"), ("Redis", "redis_version")]
         .into_iter()
@@ -196,7 +224,7 @@ pub(crate) fn ask_until(
             };
             (left, at) = (left - 1, end);
             match item {
-                Item::Bulk(text) => texts.push(String::from_utf8_lossy(text).into_owned()),
+                Item::Bulk(text) | Item::Line(text) => texts.push(String::from_utf8_lossy(text).into_owned()),
                 Item::Number(number) => texts.push(number.to_string()),
                 Item::Array(items) if items <= 10_000 => left += items,
                 Item::Error(words) => {
@@ -205,7 +233,11 @@ pub(crate) fn ask_until(
                 other => return Err(format!("strings and integers were expected, not {other:?}")),
             }
         }
-        if at == input.len() { Ok(Some(CommandReply::Texts(texts))) } else { Err("more came than was asked".into()) }
+        if at == input.len() {
+            Ok(Some(CommandReply::Texts(texts)))
+        } else {
+            Err("more arrived than was asked for".into())
+        }
     })
 }
 

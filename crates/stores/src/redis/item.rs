@@ -53,7 +53,7 @@ pub(super) fn item(input: &[u8], at: usize) -> Found<'_> {
                 let end = start + size as usize + 2;
                 match input.get(end - 2..end) {
                     Some(b"\r\n") => Found::Item { item: Item::Bulk(&input[start..end - 2]), end },
-                    Some(_) => Found::Broken("CR LF behind a string of the length announced"),
+                    Some(_) => Found::Broken("CR LF after a string of the length announced"),
                     None => Found::Incomplete { at_least: end - input.len() },
                 }
             }

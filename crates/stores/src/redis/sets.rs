@@ -95,7 +95,7 @@ impl RedisSets {
                     Found::Broken(problem) => return Err(format!("this is not RESP: expected {problem}")),
                 }
             }
-            if at < input.len() { Err("more came than was asked".into()) } else { Ok(Some(())) }
+            if at < input.len() { Err("more arrived than was asked for".into()) } else { Ok(Some(())) }
         })?;
         Ok(taken)
     }

@@ -3,7 +3,7 @@
 mod census;
 mod redirection;
 
-use super::codec::{Asking, ClusterResp};
+use super::codec::{Asking, ClusterResp, Wait};
 use super::slots::SlotTable;
 use crate::redis::{Login, Resp};
 use census::{Census, Said};
@@ -30,10 +30,11 @@ pub(super) fn session(
     nodes: &[Endpoint],
     plan: SessionPlan,
     resent: Resent,
+    wait: Wait,
 ) -> Result<Box<dyn Session>, StoreError> {
     let asking = Asking::default();
     let masters = table.endpoints().iter();
-    let open = |endpoint| wire::session(endpoint, plan, codec(endpoint, &asking));
+    let open = |endpoint| wire::session(endpoint, plan, codec(endpoint, &asking, wait));
     let sessions = masters.map(open).collect::<Result<_, _>>()?;
     let mut others: Vec<Endpoint> = nodes.to_vec();
     others.retain(|node| table.find(node).is_none());
@@ -48,6 +49,7 @@ pub(super) fn session(
         later: Vec::with_capacity(slots),
         plan,
         asking,
+        wait,
         largest_reply_bytes: u64::MAX,
         resent,
         others,
@@ -57,9 +59,9 @@ pub(super) fn session(
 }
 
 /// What makes the codecs of connections to a node.
-fn codec(endpoint: &Endpoint, asking: &Asking) -> impl Fn() -> ClusterResp + 'static {
+fn codec(endpoint: &Endpoint, asking: &Asking, wait: Wait) -> impl Fn() -> ClusterResp + 'static {
     let (login, asking) = (Login::of(endpoint), asking.clone());
-    move || ClusterResp::new(Resp::new(login.clone()), asking.clone())
+    move || ClusterResp::new(Resp::new(login.clone()), asking.clone(), wait)
 }
 
 /// The operation of a slot, in case it has to be sent again.
@@ -80,6 +82,7 @@ struct ClusterSession {
     later: Vec<(Instant, Slot)>,
     plan: SessionPlan,
     asking: Asking,
+    wait: Wait,
     largest_reply_bytes: u64,
     resent: Resent,
     /// Nodes that served no slot when the session was opened.
@@ -289,7 +292,7 @@ impl ClusterSession {
         if let Some(known) = self.routed.route().find(endpoint) {
             return Ok(known);
         }
-        let mut session = wire::session_later(endpoint, self.plan, codec(endpoint, &self.asking))?;
+        let mut session = wire::session_later(endpoint, self.plan, codec(endpoint, &self.asking, self.wait))?;
         session.believe(self.largest_reply_bytes);
         self.routed.route().add(endpoint.clone());
         self.routed.add(session)

@@ -184,7 +184,7 @@ impl Store for S3 {
             (
                 text("deletes"),
                 text(
-                    "read first, then on condition of the ETag; where the server ignores it, two clients may both delete",
+                    "read first, then on condition of the ETag; if the server ignores it, two clients may both delete",
                 ),
             ),
             (text("compare-and-set"), text("on the ETag: a value that changed and changed back passes")),

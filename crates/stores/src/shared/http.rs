@@ -28,6 +28,9 @@ const LONGEST_IDLE: Duration = Duration::from_secs(2);
 /// The status of a request that carries no login that is known (any more).
 const UNAUTHORIZED: u16 = 401;
 
+/// How long a new ticket is given to become known before it is used: the first at once.
+const TICKET_PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(300)];
+
 pub(crate) use hyper::Method;
 pub(crate) use hyper::body::Bytes;
 pub(crate) use hyper::header;
@@ -185,7 +188,8 @@ impl Http {
         Ok(whole.into())
     }
 
-    /// Sends a request and reads the whole answer; again, once, with a new ticket where the old one is not known any more.
+    /// Sends a request and reads the whole answer; again with a new ticket where the old one is not known any more, and once more after
+    /// each of some pauses: while members of a cluster elect a leader, one of them may not know yet what another has given.
     pub(crate) async fn ask(&mut self, method: Method, path: &str, json: Vec<u8>) -> Result<Answered, HttpError> {
         let Some(tickets) = self.tickets.clone() else { return self.ask_once(method, path, json).await };
         // Asking for a ticket may have been given up in its middle: a request without one would be refused from then on.
@@ -193,11 +197,15 @@ impl Http {
             self.login = tickets.carried();
         }
         let json = Bytes::from(json);
-        let answered = self.ask_once(method.clone(), path, json.clone()).await?;
-        if answered.status != UNAUTHORIZED || self.take_ticket(&tickets).await?.is_some() {
-            return Ok(answered);
+        let mut answered = self.ask_once(method.clone(), path, json.clone()).await?;
+        for pause in TICKET_PAUSES {
+            if answered.status != UNAUTHORIZED || self.take_ticket(&tickets).await?.is_some() {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+            answered = self.ask_once(method.clone(), path, json.clone()).await?;
         }
-        self.ask_once(method, path, json).await
+        Ok(answered)
     }
 
     async fn ask_once(&mut self, method: Method, path: &str, json: impl Into<Bytes>) -> Result<Answered, HttpError> {

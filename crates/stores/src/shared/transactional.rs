@@ -109,6 +109,11 @@ pub trait Engine: Send + Sync + 'static {
         Err(Fault("this engine has no compaction".into()))
     }
 
+    /// Brings its log into its files, in engines that declare it.
+    fn checkpoint(&self) -> Result<(), Fault> {
+        Err(Fault("this engine has no command for a checkpoint".into()))
+    }
+
     /// Opens a view to read from.
     fn reader(&self) -> Result<Self::Reader<'_>, Fault>;
 

@@ -235,6 +235,13 @@ impl Store for Sqlite {
         compacted.map_err(|error| self.file.trouble(error))
     }
 
+    fn checkpoint(&self, _: Duration) -> Result<(), StoreError> {
+        let _turn = self.file.turn();
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = first.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
+        made.map_err(|error| self.file.trouble(error))
+    }
+
     fn reduce(&self, reduction: &Reduction, _: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         let groups = || -> rusqlite::Result<Vec<ReductionGroup>> {

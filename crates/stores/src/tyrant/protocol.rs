@@ -30,8 +30,8 @@ const PUT_LIST: &[u8] = b"putlist";
 const RECORDS_REPLY_BYTES: usize = 9;
 
 /// What is not sent. A harmless question (how many records there are) goes in its place, so that replies stay in order.
-const TOO_LONG: &str = "a key or value over 268435456 bytes; Tokyo Tyrant takes no longer ones";
-const TOO_MANY: &str = "more than 1048576 keys at once; Tokyo Tyrant takes no more";
+const TOO_LONG: &str = "a key or value over 268435456 bytes, the most that Tokyo Tyrant takes";
+const TOO_MANY: &str = "more than 1048576 keys at once, the most that Tokyo Tyrant takes";
 const TOO_WIDE: &str = "counters of Tokyo Tyrant have 32 bits; the step has more";
 
 /// What Tyrant answers as a sum when there is none, by its status; a counter that wraps around comes to it as well, and nothing
@@ -307,7 +307,7 @@ pub(super) fn statistics(input: &[u8]) -> Result<Option<String>, String> {
     }
     match sized(input) {
         Ok((text, end)) if end == input.len() => Ok(Some(String::from_utf8_lossy(text).into_owned())),
-        Ok(_) => Err("the server said more than it was asked".into()),
+        Ok(_) => Err("the server sent more than it was asked for".into()),
         Err(Decoded::Incomplete { .. }) => Ok(None),
         Err(_) => Err("this is not the protocol of Tokyo Tyrant: a size no text can have".into()),
     }

@@ -64,7 +64,7 @@ impl Opened {
 /// Opens an embedded store over a directory.
 pub fn open(spec: &Spec, directory: &Path) -> Box<dyn Store> {
     let info = kvtrial_stores::find(&spec.name).unwrap();
-    info.check_options(spec).unwrap();
+    layers::check(info, spec).unwrap();
     let Opener::Embedded(open) = info.opener else { panic!("{} is not embedded", spec.name) };
     open(spec, directory).unwrap_or_else(|error| panic!("{spec}: {error}"))
 }

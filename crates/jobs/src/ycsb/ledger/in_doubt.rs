@@ -2,10 +2,12 @@
 
 use super::doubt::{Doubt, LastOperation};
 use super::order::{EndedOperation, MAX_VERSION, Writes};
+use super::times::WriteTimes;
 use super::{Age, Ledger, Sight, Write};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
+use std::time::Duration;
 use store::Slot;
 use study::WriteAccount;
 
@@ -54,7 +56,20 @@ impl Ledger {
     /// Something acknowledged of this key was not to be seen.
     #[cold]
     pub fn lose(&self, id: u32) {
+        if let Some(times) = self.times.get() {
+            times.lose(id);
+        }
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+    }
+
+    /// From now on it is kept when the writes of the planned keys are acknowledged.
+    pub fn time_writes(&self) {
+        self.times.get_or_init(|| WriteTimes::new(self.planned.len()));
+    }
+
+    /// How long ago the oldest of the lost writes was acknowledged, where that is kept.
+    pub fn oldest_lost(&self) -> Option<Duration> {
+        self.times.get()?.oldest_lost()
     }
 
     /// What became of the writes: keys of which something acknowledged was not to be seen, and writes that failed.

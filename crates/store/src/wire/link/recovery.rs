@@ -10,10 +10,10 @@ use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
 /// Why what waited for a connection has failed.
-const NOT_IN_TIME: &str = "the server could not be connected to in time";
+const NOT_IN_TIME: &str = "no connection to the server could be opened in time";
 
 /// Why what was in flight beside an operation that was abandoned has failed.
-const GIVEN_UP: &str = "the connection was given up: another operation on it had no reply in time";
+const GIVEN_UP: &str = "the connection was dropped: another operation on it had no reply in time";
 
 impl<C: Codec> Link<C> {
     /// Requests wait and the connection is not up: opens it when the time has come. `None`: it is up.

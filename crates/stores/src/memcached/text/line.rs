@@ -73,7 +73,7 @@ impl<'a> Line<'a> {
                             consumed = behind + 2;
                             Says::Value { key, value, version }
                         }
-                        Some(_) => return Err(Decoded::Broken("CR LF behind a value of the size announced")),
+                        Some(_) => return Err(Decoded::Broken("CR LF after a value of the size announced")),
                         None => return Err(Decoded::Incomplete { at_least: behind + 2 - input.len() }),
                     }
                 }

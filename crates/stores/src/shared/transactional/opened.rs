@@ -59,6 +59,10 @@ impl<E: Engine> Store for Opened<E> {
         self.shared.engine.compact().map_err(|Fault(words)| StoreError::Session(words))
     }
 
+    fn checkpoint(&self, _: Duration) -> Result<(), StoreError> {
+        self.shared.engine.checkpoint().map_err(|Fault(words)| StoreError::Session(words))
+    }
+
     fn flush(&self) -> Result<(), StoreError> {
         self.shared.engine.flush(self.capabilities.durability)
     }

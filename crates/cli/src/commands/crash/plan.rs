@@ -1,0 +1,138 @@
+//! Which levels of which stores are crashed, and how; what cannot be is refused with the reason.
+
+use crate::args::{CrashArguments, MeansArgument, MomentArgument, NodesArgument};
+use crate::commands::target;
+use crate::failure::CommandFailure;
+use runner::Blow;
+use store::{Capabilities, Keeps, Opener, StoreInfo, Support};
+use study::{CrashMeans, CrashMoment, Spec, StruckNodes, Target};
+
+/// A level of a store.
+pub(super) type PlannedCrash = (&'static StoreInfo, Spec);
+
+/// The levels of the stores that were named. Nothing starts where one of them cannot be crashed so: all that cannot are named.
+pub(super) fn planned(arguments: &CrashArguments) -> Result<Vec<PlannedCrash>, CommandFailure> {
+    let mut planned = Vec::new();
+    let mut problems: Vec<String> = Vec::new();
+    for spec in target::specs(&arguments.stores, None, None)? {
+        let info = match resolved(&spec, arguments) {
+            Ok(info) => info,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        };
+        let levels = match (spec.durability, &spec.target) {
+            (Some(level), _) => vec![Some(level)],
+            (None, Target::Private) => info.levels_found().into_iter().map(Some).collect(),
+            // What it has is read from it.
+            (None, _) => vec![None],
+        };
+        planned.extend(levels.into_iter().map(|level| (info, Spec { durability: level, ..spec.clone() })));
+    }
+    if problems.is_empty() { Ok(planned) } else { Err(CommandFailure::usage(problems.join("\n"))) }
+}
+
+/// The adapter of a store that can be crashed so; else why not.
+fn resolved(spec: &Spec, arguments: &CrashArguments) -> Result<&'static StoreInfo, String> {
+    let info = match crash::proof::find(&spec.name) {
+        Some(info) => info,
+        None => target::resolve(spec).map_err(|failure| failure.message)?,
+    };
+    possible(info, spec, arguments).map_err(|problem| format!("{spec}: {problem}"))?;
+    Ok(info)
+}
+
+/// How crashes are made.
+pub(super) fn blow(arguments: &CrashArguments) -> Blow {
+    let (share, outage) = (nodes(arguments), arguments.outage);
+    match (&arguments.kill_command, &arguments.start_command, arguments.how) {
+        (Some(kill), Some(start), _) => Blow::Commands { kill: kill.clone(), start: start.clone() },
+        (_, _, MeansArgument::Kill) => Blow::Kill(share, outage),
+        (_, _, MeansArgument::Freeze) => Blow::Freeze(share, outage),
+    }
+}
+
+/// The same, as a study has it.
+pub(super) fn means(arguments: &CrashArguments) -> CrashMeans {
+    match blow(arguments) {
+        Blow::Kill(..) => CrashMeans::Kill,
+        Blow::Freeze(..) => CrashMeans::Freeze,
+        Blow::Commands { .. } => CrashMeans::Command,
+    }
+}
+
+/// How many nodes fail at once.
+pub(super) fn nodes(arguments: &CrashArguments) -> StruckNodes {
+    match arguments.nodes {
+        NodesArgument::One => StruckNodes::One,
+        NodesArgument::Majority => StruckNodes::Majority,
+        NodesArgument::All => StruckNodes::All,
+    }
+}
+
+/// What the store is doing then.
+pub(super) fn during(arguments: &CrashArguments) -> CrashMoment {
+    match arguments.during {
+        MomentArgument::Write => CrashMoment::Write,
+        MomentArgument::Checkpoint => CrashMoment::Checkpoint,
+        MomentArgument::Compaction => CrashMoment::Compaction,
+        MomentArgument::Recovery => CrashMoment::Recovery,
+    }
+}
+
+/// Why a store cannot be crashed so, and what to do.
+fn possible(info: &StoreInfo, spec: &Spec, arguments: &CrashArguments) -> Result<(), String> {
+    let is_private = spec.target == Target::Private;
+    let has_commands = arguments.kill_command.is_some();
+    let declared = layers::declared(info, spec);
+    let is_embedded = matches!(info.opener, Opener::Embedded(_));
+    if !is_private && !has_commands {
+        return Err(format!(
+            "kvtrial does not kill what it did not start; write {} for a private one of the same kind, or say how yours is killed and \
+             started: --kill-command COMMAND --start-command COMMAND --yes",
+            info.name
+        ));
+    }
+    if has_commands && (is_private || is_embedded) {
+        return Err("--kill-command is for a server of your own; name it by its URL".into());
+    }
+    let is_usual = (arguments.how, arguments.nodes, arguments.during)
+        == (MeansArgument::Kill, NodesArgument::All, MomentArgument::Write);
+    if has_commands && !is_usual {
+        return Err(
+            "with --kill-command kvtrial knows no other means, no nodes and no other moment; leave --how, --nodes and --during out".into(),
+        );
+    }
+    if declared.keeps == Keeps::Nothing {
+        return Err("it keeps nothing at all; name a store that does".into());
+    }
+    if is_embedded && arguments.how == MeansArgument::Freeze {
+        return Err("its clients would be frozen with it; --how freeze is for servers".into());
+    }
+    let planned = layers::on_paper(info, spec, false).and_then(Result::ok).map(|plan| plan.nodes.len());
+    if (is_embedded || planned == Some(1)) && arguments.nodes != NodesArgument::All {
+        return Err("--nodes: it is one node, and no client could go on; leave --nodes out, or name several, as in etcd,nodes=3".into());
+    }
+    let nodes = planned.unwrap_or(1);
+    let is_total = self::nodes(arguments).of(nodes) == nodes && arguments.how == MeansArgument::Kill;
+    if arguments.during == MomentArgument::Recovery && !is_total {
+        return Err("--during recovery kills all nodes; leave --nodes and --how out".into());
+    }
+    can_be_told(&declared, arguments.during)
+}
+
+/// Whether a store has a command for what it is to do meanwhile.
+fn can_be_told(declared: &Capabilities, during: MomentArgument) -> Result<(), String> {
+    let (what, support) = match during {
+        MomentArgument::Write | MomentArgument::Recovery => return Ok(()),
+        MomentArgument::Checkpoint => ("checkpoint", declared.checkpoint),
+        MomentArgument::Compaction => ("compaction", declared.compaction),
+    };
+    match support {
+        Support::Native => Ok(()),
+        Support::Absent => Err(format!(
+            "--during {what}: it has no command for it, so kvtrial cannot know when it makes one; leave --during out"
+        )),
+    }
+}

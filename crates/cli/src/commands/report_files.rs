@@ -1,0 +1,65 @@
+//! Writing a report beside its study: `report.html`, and `plots/` as SVG and PNG where the build draws them.
+
+use crate::failure::CommandFailure;
+use crate::output::print;
+use ::report::{Named, Report};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use study::Study;
+
+/// The page's file name.
+pub const PAGE: &str = "report.html";
+/// The directory of the charts as files.
+pub const PLOTS: &str = "plots";
+
+/// Writes the report of one study into its directory.
+pub fn write(directory: &Path, study: &Study) -> Result<(), CommandFailure> {
+    write_report(directory, &Report::new(vec![Named { label: String::new(), study }]))
+}
+
+/// Writes a report into a directory, which is made if need be.
+pub fn write_report(directory: &Path, report: &Report<'_>) -> Result<(), CommandFailure> {
+    save(directory, PAGE, report.html().as_bytes())?;
+    if cfg!(feature = "plots") { write_plots(directory, report) } else { Ok(()) }
+}
+
+/// Says where the files of a study are: these, and the plots of a build that draws them.
+pub fn say_where(directory: &Path, files: &[&str]) -> Result<(), CommandFailure> {
+    let plots = cfg!(feature = "plots").then_some(PLOTS);
+    let all = [PAGE].into_iter().chain(files.iter().copied()).chain(plots);
+    let paths: Vec<String> = all.map(|file| directory.join(file).display().to_string()).collect();
+    print(&format!("Study: {}\n", paths.join(", ")))
+}
+
+/// Writes the charts of a report as SVG and PNG into `plots/` of a directory.
+#[cfg(feature = "plots")]
+pub fn write_plots(directory: &Path, report: &Report<'_>) -> Result<(), CommandFailure> {
+    let plots = directory.join(PLOTS);
+    if plots.is_symlink() {
+        return Err(CommandFailure::usage(format!(
+            "{}: it is a link, and kvtrial does not write through links; remove it. The study itself is kept",
+            plots.display()
+        )));
+    }
+    for plot in report.plots()? {
+        save(&plots, &format!("{}.svg", plot.name), plot.svg.as_bytes())?;
+        save(&plots, &format!("{}.png", plot.name), &plot.png)?;
+    }
+    Ok(())
+}
+
+/// This build draws none.
+#[cfg(not(feature = "plots"))]
+pub fn write_plots(_: &Path, _: &Report<'_>) -> Result<(), CommandFailure> {
+    Err(CommandFailure::usage(
+        "this build draws no PNG; build kvtrial with --features plots, or save a chart as SVG from report.html",
+    ))
+}
+
+fn save(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), CommandFailure> {
+    let path = directory.join(name);
+    fs::create_dir_all(directory)
+        .and_then(|()| archive::replace_file(&path, |file| file.write_all(bytes)))
+        .map_err(|error| CommandFailure::usage(format!("{}: {error}. The study itself is kept", path.display())))
+}

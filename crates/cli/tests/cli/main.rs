@@ -1,0 +1,53 @@
+//! kvtrial as a user runs it: the binary in an empty directory, what it prints and writes. One program, so that tests that wait do so at
+//! the same time and there is one to build.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[allow(dead_code)] // it serves the matrix of faults, too
+#[path = "../faults/running.rs"]
+mod running;
+
+mod append_counts;
+mod asked;
+mod budget;
+mod bulk;
+mod check;
+mod cluster_liars;
+mod clusters;
+mod compare;
+mod connections;
+mod crash;
+mod crash_compare;
+mod crash_ways;
+mod disasters;
+mod events_job;
+mod fetch_store;
+mod fewer_nodes;
+mod formats;
+mod frozen_jobs;
+mod full_disk;
+mod golden;
+mod grow_job;
+mod holding;
+mod hostile;
+mod left;
+mod liars;
+mod node_faults;
+mod nodes_job;
+mod passwords;
+mod read_back;
+mod readme;
+mod reference;
+mod scripts;
+mod selftest;
+mod servers;
+mod sets;
+mod split;
+mod stores;
+mod study;
+mod sweeps;
+mod tasks;
+mod terminal;
+mod truth;
+mod usage;
+mod whole;

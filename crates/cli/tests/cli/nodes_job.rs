@@ -1,0 +1,148 @@
+//! The job `nodes` on real stores: keys move to another number of nodes while they are served.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+
+use common::{Desk, Ran};
+use serde_json::Value;
+
+#[test]
+fn keys_move_between_real_servers_and_files_while_they_are_served_and_the_report_says_how_many() {
+    let stores = "redis-unix,nodes=4 -s memcached-unix,nodes=3,shard=ketama -s sqlite,nodes=3,shard=anchor -s redis";
+    let words = common::once("nodes", stores, &["--clients 4 --set records=2000 --set operations=4000"]);
+    let ran = Desk::new().run(&words);
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let cells = ran.cells();
+    let facts = |at: usize| &cells[at]["trials"][0]["answer"]["facts"];
+    for (at, nodes) in [(0, 4), (1, 3), (2, 3)] {
+        let facts = facts(at);
+        assert_eq!((&facts["nodes_before"], &facts["nodes_after"]), (&(nodes - 1).into(), &nodes.into()), "{facts}");
+        assert!(facts["keys_moved"] == facts["keys_to_move"] && facts["keys_moved"].as_u64() > Some(300), "{facts}");
+        let by_node: u64 =
+            facts["keys_by_node_after"].as_array().unwrap().iter().map(|keys| keys.as_u64().unwrap()).sum();
+        assert_eq!(by_node, 2000);
+    }
+    assert!(facts(3).get("keys_moved").is_none(), "one server has nothing to move");
+    let digests: Vec<_> = cells.iter().map(|cell| &cell["trials"][0]["answer"]["digest"]).collect();
+    assert!(digests.iter().all(|digest| *digest == digests[0]), "{digests:?}");
+    assert!(ran.stdout.contains("3 nodes became 4, and "), "{}", ran.stdout);
+}
+
+#[test]
+fn two_rings_move_no_key_when_a_storage_node_comes_and_let_none_go() {
+    let settings = "--clients 4 --set records=2000 --set operations=4000";
+    let ran = Desk::new().run(&common::once("nodes", "redis-unix,nodes=3,shard=rings", &[settings]));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let facts = &ran.cells()[0]["trials"][0]["answer"]["facts"];
+    assert_eq!((&facts["nodes_after"], &facts["keys_moved"]), (&3.into(), &0.into()), "{facts}");
+    assert_eq!(facts["keys_by_node_after"][2], 0, "{facts}");
+    assert!(ran.stdout.contains("2 nodes became 3, and 0 of 2000 keys"), "{}", ran.stdout);
+
+    let settings = format!("{settings} --set change=remove");
+    let ran = Desk::new().run(&common::once("nodes", "redis-unix,nodes=3,shard=rings", &[&settings]));
+    assert_eq!(ran.status, 1, "{}", ran.said());
+    let reason = &ran.cells()[0]["trials"][0]["verdict"]["reasons"][0];
+    assert!(reason["example"].as_str().unwrap().contains("its keys would go with it"), "{reason}");
+}
+
+#[test]
+fn a_store_of_one_node_says_why_its_keys_cannot_move() {
+    let ran = Desk::new().run(&common::once("nodes", "redis-unix,nodes=1", &["--set records=100"]));
+    assert_eq!(ran.status, 1, "{}", ran.said());
+    let reason = &ran.cells()[0]["trials"][0]["verdict"]["reasons"][0];
+    assert!(reason["example"].as_str().unwrap().contains("use nodes=2 or more"), "{reason}");
+}
+
+/// Three parts on four real servers, each of this many operations, 500 per second, with these faults.
+fn at_a_rate(operations: u32, faults: &[&str]) -> Ran {
+    let desk = Desk::new();
+    let settings = format!("--clients 4 --rate 500 --set records=2000 --set operations={operations} --out out");
+    let words = common::once("nodes", "redis-unix,durability=os,nodes=4", &[&settings]);
+    let mut command = desk.command(&format!("run {words}"));
+    if !faults.is_empty() {
+        command.args(["--timeout", "300ms", "--deadline", "3s"]);
+    }
+    for fault in faults {
+        command.args(["--fault", fault]);
+    }
+    desk.finished(command.output().unwrap())
+}
+
+fn kinds(ran: &Ran) -> Vec<&str> {
+    let reasons = ran.only()["trials"][0]["verdict"]["reasons"].as_array().unwrap();
+    reasons.iter().map(|reason| reason["kind"].as_str().unwrap()).collect()
+}
+
+fn phases(ran: &Ran) -> Vec<&Value> {
+    ran.only()["trials"][0]["phases"].as_array().unwrap().iter().collect()
+}
+
+/// Operations that failed.
+fn failed(trial: &Value) -> u64 {
+    ["refused", "not_connected", "unknown"].iter().filter_map(|fate| trial["failed"][fate].as_u64()).sum()
+}
+
+#[test]
+fn in_an_open_loop_each_part_takes_as_long_as_its_operations_are_due_and_all_keys_move() {
+    let ran = at_a_rate(1000, &[]);
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let facts = &ran.only()["answer"]["facts"];
+    assert!(facts["keys_moved"] == facts["keys_to_move"] && facts["keys_moved"].as_u64() > Some(300), "{facts}");
+    let timed = phases(&ran);
+    for name in ["before", "while keys move", "after"] {
+        let part = timed.iter().find(|part| part["name"] == name).unwrap_or_else(|| panic!("{timed:?}"));
+        let elapsed_s = part["elapsed_s"].as_f64().unwrap();
+        assert!(part["operations"] == 1000 && (1.9..4.0).contains(&elapsed_s), "{part}");
+    }
+}
+
+#[test]
+fn a_node_that_fails_in_each_part_of_an_open_loop_is_blamed_for_that_alone_and_every_key_is_found() {
+    for (part, faults) in [
+        ("before", &["at 500ms freeze 1 for 1s"][..]),
+        ("while keys move", &["at 2100ms freeze 4 for 1s"]),
+        ("while keys move", &["at 2100ms kill 2", "at 3s restart 2"]),
+        ("after", &["at 4500ms freeze 1 for 1s"]),
+    ] {
+        let ran = at_a_rate(1000, faults);
+        let (cell, said) = (ran.only(), ran.said());
+        let trial = &cell["trials"][0];
+        assert!(failed(trial) > 0, "{faults:?} {said}");
+        let wrong = |kind: &&str| {
+            [
+                "failed_in_fault",
+                "lost_updates",
+                "unexpected_miss",
+                "wrong_reply",
+                "wrong_value",
+                "connection_lost",
+                "deadline",
+                "not_sent",
+            ]
+            .contains(kind)
+        };
+        assert!(!kinds(&ran).iter().any(wrong), "{faults:?} {}\n{said}", trial["verdict"]);
+        assert_eq!(
+            (&trial["writes"]["lost"], &trial["read_back"]["records"].as_u64().is_some()),
+            (&0.into(), &true),
+            "{said}"
+        );
+        let begun = phases(&ran).iter().map(|phase| phase["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        assert!(begun.contains(&part.to_owned()) && begun.contains(&"after".to_owned()), "{begun:?}");
+        assert_eq!(cell["answer"]["facts"]["keys"], 2000, "{said}");
+        assert!(cell["answer"]["facts"]["keys_moved"].as_u64() > Some(300), "{said}");
+    }
+}
+
+#[test]
+fn a_node_that_stays_dead_while_keys_move_ends_the_part_and_what_the_others_have_is_read_back() {
+    let ran = at_a_rate(300, &["at 700ms kill 4"]);
+    let trial = &ran.only()["trials"][0];
+    assert!(kinds(&ran).contains(&"failed_in_fault"), "{}", trial["verdict"]);
+    let accused = |kind: &&str| ["lost_updates", "unexpected_miss", "wrong_reply", "wrong_value"].contains(kind);
+    assert!(!kinds(&ran).iter().any(accused), "{}\n{}", trial["verdict"], ran.said());
+    assert_eq!(trial["writes"]["lost"], 0, "{}", ran.said());
+    assert!(trial["read_back"]["records"].as_u64() > Some(1000), "{trial}");
+    let begun = phases(&ran).iter().any(|phase| phase["name"] == "after");
+    assert!(!begun, "keys of the dead node never moved: {}", ran.said());
+}

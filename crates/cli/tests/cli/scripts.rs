@@ -1,0 +1,332 @@
+//! `kvtrial run FILE.lua`: scripts on real stores, in worker processes, with everything a job has.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+
+use common::{Desk, Ran, once};
+use testkit::lying::{Lie, LyingServer, Protocol, Rule, Target, When};
+
+/// A script of `examples/` at a desk.
+fn example(desk: &Desk, name: &str) -> String {
+    let text = script::EXAMPLES.iter().find(|example| example.name == name).unwrap().text;
+    desk.file(&format!("{name}.lua"), text);
+    format!("{name}.lua")
+}
+
+const THREE: [&str; 3] = ["lmdb", "sqlite", "redis-unix"];
+
+fn on_three(desk: &Desk, name: &str, more: &str) -> Ran {
+    let file = example(desk, name);
+    let ran = desk.run(&format!("{file} {} --repeats 1 --clients 4 {more}", common::named(&THREE)));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    ran
+}
+
+#[test]
+fn every_example_has_one_digest_on_three_stores_and_the_baselines() {
+    for name in ["session", "leaderboard", "limiter", "cart", "queue"] {
+        let ran = on_three(&Desk::new(), name, "");
+        for store in THREE {
+            assert!(ran.digest(store).starts_with("sha256:"), "{name} on {store}");
+            assert_eq!(ran.digest(store), ran.digest("ram"), "{name} on {store}");
+        }
+        assert_eq!(ran.digest("null"), "", "{name}");
+    }
+}
+
+#[test]
+fn fans_as_a_script_has_the_digest_of_the_job() {
+    let desk = Desk::new();
+    let ran = on_three(&desk, "fans", "--data debian-1k --no-baselines");
+    let job = Desk::new().run(&once("fans", "lmdb", &["--data debian-1k"]));
+    for store in THREE {
+        assert_eq!(ran.digest(store), job.digest("lmdb"));
+    }
+}
+
+#[test]
+fn fans_as_a_script_has_the_preset_of_the_job_and_its_digest() {
+    let preset = "--preset 2009 --scale 0.05 --repeats 1 --no-baselines";
+    let desk = Desk::new();
+    let file = example(&desk, "fans");
+    let ran = desk.run(&format!("{file} {preset} -s lmdb"));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    assert!(ran.stderr.contains("500 profiles instead of 10000"), "{}", ran.said());
+    let record = &ran.study.as_ref().unwrap()["preset"];
+    assert_eq!((&record["name"], &record["originals"][0]["value"]), (&"2009".into(), &5.0.into()));
+    let job = Desk::new().run(&format!("fans {preset} -s lmdb"));
+    assert_eq!(ran.digest("lmdb"), job.digest("lmdb"));
+
+    let listed = desk.kvtrial(&format!("jobs {file}"));
+    assert!(listed.stdout.contains("--preset 2009"), "{}", listed.said());
+    desk.file("own.lua", "kv.like('fan')\nfunction run(client) end\n");
+    let refused = desk.kvtrial("jobs own.lua");
+    assert!(refused.status == 2 && refused.stderr.contains("there is no job 'fan'"), "{}", refused.said());
+}
+
+/// Written from `docs/scripts.md` alone, by somebody who had seen nothing else.
+const RANKS: &str = "
+-- A leaderboard with ties, from games as they are played.
+local players = kv.param('players', 500, 'players')
+local games = kv.param('games', 20, 'games each of them plays')
+
+function load(client)
+  for number = client.number, players, client.count do
+    kv.put(('score:%05d'):format(number), '0')
+  end
+end
+
+function run(client)
+  for number = client.number, players, client.count do
+    local key = ('score:%05d'):format(number)
+    for game = 1, games do
+      local points = (number * 31 + game * 17) % 10 + 1      -- the same on every store, and often the same for two players
+      kv.put(key, ('%d'):format(tonumber(kv.get(key)) + points))
+    end
+  end
+end
+
+function answer()
+  local board = {}
+  for key in kv.keys() do
+    table.insert(board, { key = key, score = tonumber(kv.get(key)) })
+  end
+  table.sort(board, function(a, b)
+    if a.score ~= b.score then return a.score > b.score end
+    return a.key < b.key
+  end)
+  kv.expect(#board == players, 'a player is missing')
+  local rank, before
+  for place, entry in ipairs(board) do
+    if entry.score ~= before then rank, before = place, entry.score end  -- who has the same score has the same rank
+    kv.say(rank, entry.key, entry.score)
+  end
+end
+";
+
+#[test]
+fn a_leaderboard_with_ties_has_one_digest_on_four_kinds_of_stores_and_catches_a_liar() {
+    let desk = Desk::new();
+    desk.file("ranks.lua", RANKS);
+    let stores = ["lmdb", "redis-unix", "postgres", "redis-cluster"];
+    let set = "--set players=60 --set games=5 --repeats 1 --clients 4";
+    let ran = desk.run(&format!("ranks.lua {} {set}", common::named(&stores)));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    for store in stores {
+        assert!(ran.digest(store).starts_with("sha256:"), "{store}: {}", ran.said());
+        assert_eq!(ran.digest(store), ran.digest("ram"), "{store}");
+    }
+
+    let desk = Desk::new();
+    desk.file("ranks.lua", RANKS);
+    let lost = Rule::new(Lie::DropsPut, Target::Puts, When::Nth(200));
+    let server = LyingServer::start(Protocol::Resp, vec![lost]).unwrap();
+    let store = format!("redis://127.0.0.1:{}", server.port());
+    let ran = desk.run(&once("ranks.lua", &store, &["--set players=60 --set games=5 --clients 4 --deadline 2s"]));
+    assert_eq!(ran.verdict(), "void", "{}", ran.said());
+    let key = String::from_utf8_lossy(&server.told()[0].key).into_owned();
+    assert!(ran.only()["verdict"].to_string().contains(&key), "{key}: {}", ran.only()["verdict"]);
+}
+
+#[test]
+fn a_script_that_cannot_be_read_starts_nothing() {
+    let desk = Desk::new();
+    desk.file("bad.lua", "function run(client)\n  kv.get(\nend\n");
+    let ran = desk.run("bad.lua -s lmdb");
+    assert_eq!(ran.status, 2, "{}", ran.said());
+    assert!(ran.stderr.contains("bad.lua:3:") && ran.study.is_none(), "{}", ran.said());
+    assert_eq!(desk.left_behind(), Vec::<std::path::PathBuf>::new());
+    let ran = desk.run("none.lua -s lmdb");
+    assert!(ran.status == 2 && ran.stderr.contains("kvtrial new"), "{}", ran.said());
+}
+
+#[test]
+fn an_endless_loop_is_ended_at_the_deadline_and_the_study_names_its_line() {
+    let desk = Desk::new();
+    desk.file("loop.lua", "function run(client)\n  kv.put('a', 'b')\n  while true do end\nend\n");
+    let ran = desk.run(&once("loop.lua", "lmdb", &["--deadline 1s"]));
+    assert_eq!((ran.status, ran.verdict()), (1, "void"), "{}", ran.said());
+    assert!(ran.why("script_failed").unwrap().1.starts_with("loop.lua:3: ended"), "{}", ran.said());
+}
+
+#[test]
+fn a_script_that_fails_voids_its_cell_with_its_line() {
+    let desk = Desk::new();
+    desk.file("fail.lua", "function run(client)\n  kv.put('a', nil)\nend\n");
+    let ran = desk.run(&once("fail.lua", "lmdb", &[]));
+    assert_eq!((ran.status, ran.verdict()), (1, "void"), "{}", ran.said());
+    assert!(
+        ran.why("script_failed").unwrap().1.starts_with("fail.lua:2: kv.put: the value is a nil"),
+        "{}",
+        ran.said()
+    );
+}
+
+#[test]
+fn the_study_and_the_report_hold_the_script() {
+    let desk = Desk::new();
+    desk.file("own.lua", "-- What this does.\nfunction run(client) kv.put('a' .. client.number, 'b') end\n");
+    let ran = desk.run(&once("own.lua", "lmdb", &[]));
+    let input = &ran.study.as_ref().unwrap()["input"];
+    assert!(input["script_text"].as_str().unwrap().contains("kv.put('a' .. client.number, 'b')"));
+    assert!(input["script_digest"].as_str().unwrap().starts_with("sha256:"));
+    assert_eq!(input["verified"], "every value read is the one last written");
+    let page = std::fs::read_to_string(desk.path().join("out/report.html")).unwrap();
+    assert!(page.contains("client.number") && page.contains("own.lua"));
+}
+
+#[test]
+fn new_writes_a_script_that_runs_at_once_and_leaves_one_that_is_there_alone() {
+    let desk = Desk::new();
+    for like in ["session", "leaderboard", "limiter", "cart", "queue"] {
+        let ran = desk.kvtrial(&format!("new my-{like} --like {like}"));
+        assert!(ran.status == 0 && ran.stdout.contains(&format!("kvtrial run my-{like}.lua")), "{}", ran.said());
+        let ran = Desk::new();
+        ran.file("mine.lua", std::fs::read(desk.path().join(format!("my-{like}.lua"))).unwrap());
+        assert_eq!(ran.run(&once("mine.lua", "lmdb", &[])).status, 0, "{like}");
+    }
+    let again = desk.kvtrial("new my-session");
+    assert!(again.status == 2 && again.stderr.contains("is there already"), "{}", again.said());
+}
+
+#[test]
+fn jobs_lists_the_parameters_of_a_script() {
+    let desk = Desk::new();
+    let file = example(&desk, "session");
+    let ran = desk.kvtrial(&format!("jobs {file}"));
+    assert!(ran.stdout.starts_with("session.lua: Sessions of a web application"), "{}", ran.said());
+    assert!(ran.stdout.contains("--set visitors=200") && ran.stdout.contains("--set seconds=0"), "{}", ran.said());
+    let json = desk.kvtrial(&format!("jobs {file} --json"));
+    assert!(json.stdout.contains("\"visits\""), "{}", json.said());
+}
+
+#[test]
+fn a_script_is_varied_searched_asked_and_compared_like_any_job() {
+    let desk = Desk::new();
+    let file = example(&desk, "session");
+    let ran = desk.run(&format!("{file} -s lmdb --no-baselines --repeats 1 --vary visits=2,4 --vary clients=1,3"));
+    assert_eq!((ran.status, ran.cells().len()), (0, 4), "{}", ran.said());
+    let again = "--no-baselines --repeats 1 --vary visits=2,4 --vary clients=1,3 --out again";
+    desk.kvtrial(&format!("run {file} -s lmdb {again}"));
+    let compared = desk.kvtrial("compare out again");
+    assert_eq!(compared.status, 0, "{}", compared.said());
+
+    let asked = desk.kvtrial(&format!("query {file} session:000001"));
+    assert!(asked.stdout.contains("\"visits\":5"), "{}", asked.said());
+
+    desk.file("turn.lua", "function run(client) local k = 'k' .. client.number kv.put(k, 'v') kv.get(k) end");
+    let rate = desk.kvtrial("run turn.lua -s lmdb --find-rate mean<20ms --set seconds=1 --repeats 1 --out rate");
+    assert!(rate.status == 0 || rate.status == 1, "{}", rate.said());
+    assert!(rate.stdout.contains("lmdb keeps mean<20ms"), "{}", rate.said());
+    assert!(rate.stdout.contains("units per second"), "{}", rate.said());
+    let study: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(desk.path().join("rate/study.json")).unwrap()).unwrap();
+    let search = &study["rate_search"][0];
+    assert_eq!(search["counts"], "units");
+    let points = search["points"].as_array().unwrap();
+    for kept in points.iter().filter(|point| point["within"] == point["n"]) {
+        let (offered, answered) = (&kept["offered_ops_per_s"], &kept["achieved_ops_per_s"]);
+        let share = answered.as_f64().unwrap() / offered.as_f64().unwrap();
+        assert!((0.5..1.5).contains(&share), "{answered} units answered of {offered} offered");
+    }
+    let tuned = desk.kvtrial(&format!("tune {file} -s lmdb --budget 5s --vary visits=2,3 --only --out tuned"));
+    assert_eq!(tuned.status, 0, "{}", tuned.said());
+}
+
+#[test]
+fn units_and_operations_per_second_stand_side_by_side() {
+    let desk = Desk::new();
+    desk.file("four.lua", "return { run = function(ctx) for i = 1, 4 do kv.put('k' .. ctx.thread .. i, 'v') end end }");
+    let ran = desk.run(&once("four.lua", "lmdb", &["--set units=500 --clients 2"]));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let titles = ran.stdout.lines().find(|line| line.contains("STORE")).unwrap();
+    assert!(titles.contains("OP/S") && titles.contains("UNITS/S"), "{}", ran.said());
+    let cell = ran.only();
+    let per_second = |field: &str| cell[field]["value"].as_f64().unwrap();
+    assert!((per_second("ops_per_s") / per_second("units_per_s") - 4.0).abs() < 0.01, "{cell}");
+    let csv = std::fs::read_to_string(desk.path().join("out/cells.csv")).unwrap();
+    assert!(csv.lines().next().unwrap().contains(",units_per_s,units_per_s_low,units_per_s_high"), "{csv}");
+    let page = std::fs::read_to_string(desk.path().join("out/report.html")).unwrap();
+    assert!(page.contains("units: "));
+    // Once per client is no rate.
+    let desk = Desk::new();
+    desk.file("plain.lua", "function run(client) kv.put('k' .. client.number, 'v') end");
+    let ran = desk.run(&once("plain.lua", "lmdb", &[]));
+    assert!(!ran.stdout.contains("UNITS/S"), "{}", ran.said());
+}
+
+/// Its five workloads are not ours to keep: `KVTRIAL_KEYBENCH=DIR` names the directory they are in.
+#[test]
+fn the_published_workloads_of_keybench_run_unchanged_on_every_store_that_scans() {
+    let Ok(directory) = std::env::var("KVTRIAL_KEYBENCH") else {
+        eprintln!("left out: KVTRIAL_KEYBENCH does not name the directory workloads of keybench");
+        return;
+    };
+    for name in ["mixed", "cart", "scan", "batch", "valsize"] {
+        let desk = Desk::new();
+        let file = format!("{directory}/{name}.lua");
+        let set = "--set units=1000 --set users=50 --set items=400 --set batch=8 --repeats 1 --clients 4";
+        let stores = ["lmdb", "sqlite", "redb", "postgres"];
+        let ran = desk.run(&format!("{file} {} {set}", common::named(&stores)));
+        assert_eq!(ran.status, 0, "{name}: {}", ran.said());
+        for cell in ran.cells() {
+            assert_eq!(cell["answer"]["facts"]["units"], 1000, "{name} on {}", cell["store"]);
+        }
+        let refused = Desk::new().run(&format!("{file} -s redis-unix {set} --no-baselines"));
+        match name {
+            "batch" => assert_eq!(refused.status, 0, "{}", refused.said()),
+            _ => assert!(refused.said().contains("this store has no scans"), "{name}: {}", refused.said()),
+        }
+    }
+}
+
+#[test]
+fn a_script_goes_on_after_a_server_was_killed_and_started_again() {
+    let desk = Desk::new();
+    desk.file(
+        "steady.lua",
+        "local n = 0\nfunction run(client) n = n + 1 local k = 'k' .. client.number kv.put(k, 'v' .. n) kv.get(k) end",
+    );
+    let mut command = desk.command(&format!(
+        "run {} --out out",
+        once("steady.lua", "redis-unix", &["--set seconds=4 --clients 4 --rate 400"])
+    ));
+    command.args(["--fault", "at 1s freeze 1 for 1s"]);
+    let ran = desk.finished(command.output().unwrap());
+    assert_ne!(ran.verdict(), "void", "{}", ran.said());
+}
+
+#[test]
+fn a_server_that_lies_to_a_script_is_caught_with_the_key() {
+    for lie in [Lie::StaleValue, Lie::AnotherKeysValue, Lie::WrongBytes, Lie::Denied] {
+        let desk = Desk::new();
+        let file = example(&desk, "session");
+        // At the first read of a session there is no older value to tell: of these some are later ones.
+        let rules = [102, 405, 708].map(|nth| Rule::new(lie, Target::Gets, When::Nth(nth)));
+        let server = LyingServer::start(Protocol::Resp, rules.into()).unwrap();
+        let ran = desk.run(&once(&file, &format!("redis://127.0.0.1:{}", server.port()), &["--deadline 2s"]));
+        let told = server.told();
+        assert!(!told.is_empty(), "{lie:?}: {}", ran.said());
+        assert_eq!(ran.verdict(), "void", "{lie:?}: {}", ran.said());
+        let key = String::from_utf8_lossy(&told[0].key).into_owned();
+        assert!(ran.only()["verdict"].to_string().contains(&key), "{lie:?} at {key}: {}", ran.only()["verdict"]);
+    }
+    let desk = Desk::new();
+    let file = example(&desk, "session");
+    let server =
+        LyingServer::start(Protocol::Resp, vec![Rule::new(Lie::DropsPut, Target::Puts, When::Nth(500))]).unwrap();
+    let ran = desk.run(&once(&file, &format!("redis://127.0.0.1:{}", server.port()), &["--deadline 2s"]));
+    assert_eq!(ran.verdict(), "void", "{}", ran.said());
+}
+
+#[test]
+fn the_keys_of_a_script_are_cleared_between_trials_on_a_server_of_the_users() {
+    let desk = Desk::new();
+    let file = example(&desk, "queue");
+    let server = LyingServer::start(Protocol::Resp, Vec::new()).unwrap();
+    let store = format!("redis://127.0.0.1:{}", server.port());
+    let ran = desk.run(&format!("{file} -s {store} --no-baselines --repeats 2 --clients 3 --clear"));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let again = desk.kvtrial(&format!("run {file} -s {store} --no-baselines --repeats 1 --clients 3 --out again"));
+    assert_eq!(again.status, 0, "{}", again.said());
+}

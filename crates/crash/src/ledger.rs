@@ -1,0 +1,307 @@
+//! The ledger: what clients sent and when it was acknowledged, in memory that survives the process that writes it.
+//!
+//! It is a file without a name (`memfd`), mapped by kvtrial and by the writers' process: nothing of it is on the disk that is tested, and
+//! it is gone with kvtrial. Each client has a page of its own. An entry counts once the number of sent entries includes it, one release
+//! store, made before the operation is handed to the store; that it was acknowledged is one store of a time. A writer
+//! killed at any instruction so leaves whole entries only.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a write does to its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteKind {
+    /// Stores a value, replacing any.
+    Put,
+    /// Adds a part to the end of the value.
+    Append,
+    /// Removes the key.
+    Delete,
+}
+
+impl WriteKind {
+    fn code(self) -> u64 {
+        match self {
+            WriteKind::Put => 1,
+            WriteKind::Append => 2,
+            WriteKind::Delete => 3,
+        }
+    }
+
+    fn of(code: u64) -> WriteKind {
+        match code {
+            1 => WriteKind::Put,
+            2 => WriteKind::Append,
+            _ => WriteKind::Delete,
+        }
+    }
+}
+
+/// One write that was sent. Its version is its place in the client's page, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentWrite {
+    /// The client's key, numbered.
+    pub key: u32,
+    /// What it does.
+    pub kind: WriteKind,
+    /// When it was acknowledged, on the system's monotonic clock; `None`: it was in flight, or failed, and may have happened.
+    pub acknowledged_at_ns: Option<u64>,
+}
+
+/// Memory shared by kvtrial and the process whose clients write.
+pub struct AckLedger {
+    file: File,
+    memory: NonNull<AtomicU64>,
+    clients: u32,
+    capacity: u32,
+}
+
+// SAFETY: the memory is only ever used as atomic numbers, and stays mapped while the ledger lives.
+unsafe impl Send for AckLedger {}
+// SAFETY: as above.
+unsafe impl Sync for AckLedger {}
+
+/// Numbers at the head of a page, a cache line: how many entries were sent; in the first page also [`UPKEEP`].
+const HEAD: usize = 8;
+/// Where it stands how often the store has begun and ended what it was told to do meanwhile: odd while it is at it.
+const UPKEEP: usize = 1;
+/// Numbers of an entry: what, and when it was acknowledged.
+const ENTRY: usize = 2;
+
+impl AckLedger {
+    /// Makes an empty one for this many clients with this many writes each. What is not used takes no memory.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn create(clients: u32, capacity: u32) -> io::Result<AckLedger> {
+        // SAFETY: the name is a C string; the descriptor is new and nobody else's.
+        let file = unsafe {
+            let descriptor = libc::memfd_create(c"kvtrial-ledger".as_ptr(), libc::MFD_CLOEXEC);
+            if descriptor < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            File::from_raw_fd(descriptor)
+        };
+        file.set_len(AckLedger::bytes(clients, capacity) as u64)?;
+        AckLedger::map(file, clients, capacity)
+    }
+
+    /// Opens the one another process made, by the [`path`](AckLedger::path) it gave.
+    ///
+    /// # Errors
+    /// The system's, or that it is not as large as one of this shape.
+    pub fn open(path: &Path, clients: u32, capacity: u32) -> io::Result<AckLedger> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        if file.metadata()?.len() != AckLedger::bytes(clients, capacity) as u64 {
+            return Err(io::Error::other("the ledger has a different size"));
+        }
+        AckLedger::map(file, clients, capacity)
+    }
+
+    /// Where another process of the same user finds it while this one lives.
+    pub fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
+    }
+
+    fn numbers_of_page(capacity: u32) -> usize {
+        HEAD + ENTRY * capacity as usize
+    }
+
+    fn bytes(clients: u32, capacity: u32) -> usize {
+        clients as usize * AckLedger::numbers_of_page(capacity) * size_of::<AtomicU64>()
+    }
+
+    fn map(file: File, clients: u32, capacity: u32) -> io::Result<AckLedger> {
+        let bytes = AckLedger::bytes(clients, capacity);
+        // SAFETY: a new mapping of an open file of at least this size, which nobody shortens.
+        let memory = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if memory == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let memory = NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("mapped at no address"))?;
+        Ok(AckLedger { file, memory, clients, capacity })
+    }
+
+    /// How many clients have a page.
+    pub fn clients(&self) -> u32 {
+        self.clients
+    }
+
+    /// The page of a client, counted from 0.
+    pub fn page(&self, client: u32) -> Page<'_> {
+        assert!(client < self.clients, "a ledger of {} clients has no client {client}", self.clients);
+        let numbers = AckLedger::numbers_of_page(self.capacity);
+        // SAFETY: within the mapping, as the client is one of its clients; any bytes are valid numbers, and all access is atomic.
+        let numbers =
+            unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(client as usize * numbers), numbers) };
+        Page { numbers }
+    }
+
+    /// Notes that the store begins, or has ended, a checkpoint or compaction it was told to make.
+    pub fn turn_upkeep(&self) {
+        self.page(0).numbers[UPKEEP].fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether the store is at what it was told to do.
+    pub fn is_at_upkeep(&self) -> bool {
+        self.page(0).numbers[UPKEEP].load(Ordering::Acquire) % 2 == 1
+    }
+
+    /// When each write was acknowledged, of all clients, in order.
+    pub fn acknowledged_at_ns(&self) -> Vec<u64> {
+        let of = |client| self.page(client).entries().into_iter().filter_map(|entry| entry.acknowledged_at_ns);
+        let mut all: Vec<u64> = (0..self.clients).flat_map(of).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Whether some client had a write acknowledged, or failed.
+    pub fn any_began(&self) -> bool {
+        (0..self.clients).any(|client| self.page(client).sent() > 1)
+    }
+
+    /// Whether every client had a write acknowledged, or failed.
+    pub fn all_began(&self) -> bool {
+        (0..self.clients).all(|client| self.page(client).sent() > 1)
+    }
+}
+
+impl Drop for AckLedger {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made by `map`, of which no page outlives the ledger.
+        unsafe { libc::munmap(self.memory.as_ptr().cast(), AckLedger::bytes(self.clients, self.capacity)) };
+    }
+}
+
+/// What one client sent. Only that client's thread adds to it.
+#[derive(Clone, Copy)]
+pub struct Page<'a> {
+    numbers: &'a [AtomicU64],
+}
+
+impl Page<'_> {
+    /// Writes that were sent.
+    pub fn sent(&self) -> u32 {
+        (self.numbers[0].load(Ordering::Acquire) as u32).min(self.capacity())
+    }
+
+    /// Writes it has room for.
+    pub fn capacity(&self) -> u32 {
+        ((self.numbers.len() - HEAD) / ENTRY) as u32
+    }
+
+    /// Notes that a write is about to be sent: its version; `None` when the page is full.
+    #[inline]
+    pub fn send(&self, key: u32, kind: WriteKind) -> Option<u32> {
+        let sent = self.numbers[0].load(Ordering::Relaxed);
+        let what = self.numbers.get(HEAD + ENTRY * sent as usize)?;
+        what.store(u64::from(key) | kind.code() << 32, Ordering::Relaxed);
+        self.numbers[0].store(sent + 1, Ordering::Release);
+        Some(sent as u32 + 1)
+    }
+
+    /// Notes that the write of this version was acknowledged.
+    #[inline]
+    pub fn acknowledge(&self, version: u32, at_ns: u64) {
+        if let Some(at) = self.numbers.get(HEAD + ENTRY * (version as usize - 1) + 1) {
+            at.store(at_ns, Ordering::Release);
+        }
+    }
+
+    /// The write of a version, if it was sent.
+    pub fn entry(&self, version: u32) -> Option<SentWrite> {
+        if version == 0 || version > self.sent() {
+            return None;
+        }
+        let at = HEAD + ENTRY * (version as usize - 1);
+        let (what, when) = (self.numbers[at].load(Ordering::Relaxed), self.numbers[at + 1].load(Ordering::Acquire));
+        Some(SentWrite {
+            key: what as u32,
+            kind: WriteKind::of(what >> 32),
+            acknowledged_at_ns: (when > 0).then_some(when),
+        })
+    }
+
+    /// All writes sent so far, in their order.
+    pub fn entries(&self) -> Vec<SentWrite> {
+        (1..=self.sent()).filter_map(|version| self.entry(version)).collect()
+    }
+}
+
+/// The system's monotonic clock, the same in all processes.
+#[inline]
+pub fn now_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it only writes into `now`.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{AckLedger, SentWrite, WriteKind};
+
+    #[test]
+    fn a_writer_that_is_killed_leaves_whole_entries() {
+        let ledger = AckLedger::create(1, 1 << 20).unwrap();
+        // SAFETY: the child only writes into shared memory until it is killed; it takes no lock and allocates nothing.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let page = ledger.page(0);
+            for version in 1.. {
+                if page.send(version * 3, WriteKind::Append).is_none() {
+                    break;
+                }
+                page.acknowledge(version, u64::from(version) << 40 | u64::from(version));
+            }
+            loop {
+                std::hint::spin_loop();
+            }
+        }
+        while ledger.page(0).sent() < 1000 {
+            std::hint::spin_loop();
+        }
+        // SAFETY: the child is ours and not yet waited for.
+        unsafe {
+            libc::kill(child, libc::SIGKILL);
+            libc::waitpid(child, std::ptr::null_mut(), 0);
+        }
+        let entries = ledger.page(0).entries();
+        for (at, entry) in entries.iter().enumerate() {
+            let version = at as u32 + 1;
+            let whole = Some(u64::from(version) << 40 | u64::from(version));
+            assert_eq!((entry.key, entry.kind), (version * 3, WriteKind::Append));
+            let is_last = version as usize == entries.len();
+            assert!(entry.acknowledged_at_ns == whole || is_last && entry.acknowledged_at_ns.is_none(), "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn another_mapping_sees_what_was_sent_and_a_full_page_takes_no_more() {
+        let ledger = AckLedger::create(2, 2).unwrap();
+        let other = AckLedger::open(&ledger.path(), 2, 2).unwrap();
+        let page = ledger.page(1);
+        assert_eq!(page.send(7, WriteKind::Put), Some(1));
+        page.acknowledge(1, 99);
+        assert_eq!(page.send(7, WriteKind::Delete), Some(2));
+        assert_eq!(page.send(8, WriteKind::Put), None);
+        let entry = |kind, acknowledged_at_ns| SentWrite { key: 7, kind, acknowledged_at_ns };
+        assert_eq!(other.page(1).entries(), [entry(WriteKind::Put, Some(99)), entry(WriteKind::Delete, None)]);
+        assert_eq!(other.page(0).sent(), 0);
+        assert!(AckLedger::open(&ledger.path(), 3, 2).is_err());
+    }
+}

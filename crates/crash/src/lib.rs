@@ -1,0 +1,26 @@
+//! What a store still holds after a crash, against what it acknowledged before.
+//!
+//! Writers ([`write()`]) put, overwrite, append and delete self-describing values. What they send, and when it was acknowledged, goes into a
+//! [`AckLedger`]: memory that another process shares, so that the writers may be killed at any instruction. After the crash the store is
+//! opened again and read in full ([`read`]); what is found is compared with the ledger, key by key ([`Findings`]), and
+//! [`promise`] says whether a level of durability held.
+//!
+//! What never lives here: starting or killing anything (host), when the crash comes (runner), tables and sentences (terminal).
+
+mod findings;
+mod judge;
+mod ledger;
+mod promise;
+pub mod proof;
+mod reader;
+mod stream;
+mod value;
+mod writer;
+
+pub use findings::Findings;
+pub use judge::{Remains, judge};
+pub use ledger::{AckLedger, Page, SentWrite, WriteKind, now_ns};
+pub use promise::{promise, ruled_out};
+pub use reader::{clear, read, unused};
+pub use stream::WriteSet;
+pub use writer::{Endurance, write};

@@ -1,0 +1,57 @@
+//! Whether a level of durability kept its promise under kills, and what that can rule out.
+
+use study::{CrashCut, Durability, Promise};
+
+/// What these kills show of a level.
+pub fn promise(level: Durability, cuts: &[CrashCut]) -> Promise {
+    if cuts.iter().any(|cut| cut.breaks(level)) {
+        Promise::Broken
+    } else if cuts.iter().any(|cut| cut.found.acknowledged > 0) {
+        Promise::Kept
+    } else {
+        Promise::NotShown
+    }
+}
+
+/// The largest share of cuts in which a promise may still break that was kept in all of these, at 95 % (the rule of three).
+pub fn ruled_out(clean_cuts: u32) -> f64 {
+    match clean_cuts {
+        0 => 1.0,
+        cuts => 1.0 - 0.05_f64.powf(1.0 / f64::from(cuts)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{promise, ruled_out};
+    use study::{CrashCut, CrashFindings, Durability, Promise};
+
+    #[test]
+    fn none_may_lose_and_the_others_may_not() {
+        let cut = |change: fn(&mut CrashFindings)| {
+            let mut found = CrashFindings { acknowledged: 9, ..CrashFindings::default() };
+            change(&mut found);
+            [CrashCut { found, ..CrashCut::default() }]
+        };
+        let (good, lost, torn) = (cut(|_| {}), cut(|it| it.lost = 1), cut(|it| it.torn = 1));
+        for level in [Durability::Os, Durability::Commit] {
+            assert_eq!(
+                [&good, &lost, &torn].map(|cuts| promise(level, cuts)),
+                [Promise::Kept, Promise::Broken, Promise::Broken]
+            );
+        }
+        assert_eq!(
+            [&good, &lost, &torn].map(|cuts| promise(Durability::None, cuts)),
+            [Promise::Kept, Promise::Kept, Promise::Broken]
+        );
+        let aged = |age_s| {
+            let mut cuts = cut(|it| it.lost = 1);
+            cuts[0].found.oldest_lost_s = Some(age_s);
+            promise(Durability::Second, &cuts)
+        };
+        assert_eq!([0.9, 1.1].map(aged), [Promise::Kept, Promise::Broken]);
+        assert_eq!(promise(Durability::Os, &cut(|it| it.acknowledged = 0)), Promise::NotShown);
+        assert_eq!(promise(Durability::Os, &[]), Promise::NotShown);
+        assert!((0.138..0.140).contains(&ruled_out(20)), "20 clean cuts leave up to 14 %");
+    }
+}

@@ -1,0 +1,151 @@
+//! Stores with a known fault, and one without: what the instrument is proved against. All are one log file in the store's directory,
+//! replayed when it is opened. They are no stores for users, and in no registry.
+
+mod log;
+
+use log::{Log, ProofFault};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use store::immediate::{Immediate, SyncStore};
+use store::{
+    Availability, BUILT_IN, Capabilities, Facts, Failure, Opener, Operation, OperationKind, OptionInfo, Reply, Session,
+    SessionPlan, Store, StoreError, StoreInfo, Threading,
+};
+use study::{Class, Durability, Spec};
+
+/// The name of the store in specs: `crash-proof,fault=forgets`.
+pub const NAME: &str = "crash-proof";
+
+/// The faults a proof store may have, each with what shows it.
+pub const FAULTS: [(&str, Shows); 6] = [
+    ("acknowledges-first", Shows::Lost),
+    ("in-memory", Shows::Lost),
+    ("tears", Shows::Torn),
+    ("resurrects", Shows::Resurrected),
+    ("forgets", Shows::Lost),
+    ("no-checksum", Shows::Torn),
+];
+
+/// What a fault must be found as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shows {
+    /// Acknowledged writes are gone.
+    Lost,
+    /// A value is not whole.
+    Torn,
+    /// A deleted key is back.
+    Resurrected,
+}
+
+impl Shows {
+    /// Whether these findings show it.
+    pub fn is_in(self, found: &study::CrashFindings) -> bool {
+        match self {
+            Shows::Lost => found.lost > 0,
+            Shows::Torn => found.torn > 0,
+            Shows::Resurrected => found.resurrected > 0,
+        }
+    }
+}
+
+/// The store of that name, if it is the proof store.
+pub fn find(name: &str) -> Option<&'static StoreInfo> {
+    (name == NAME).then_some(&PROOF)
+}
+
+static PROOF: StoreInfo = StoreInfo {
+    name: NAME,
+    family: NAME,
+    transport: None,
+    driver: None,
+    class: Class::Embedded,
+    kind: "log",
+    summary: "a log file that keeps, or breaks, its promise in a known way",
+    durabilities: &[Durability::Os],
+    options: &[OptionInfo::one_of(
+        "fault",
+        &["none", "acknowledges-first", "in-memory", "tears", "resurrects", "forgets", "no-checksum"],
+        "what it does wrong",
+    )],
+    install: BUILT_IN,
+    licence: "MIT OR Apache-2.0",
+    declares: |_| CAPABILITIES,
+    probe: || Availability::Found(concat!("crash-proof ", env!("CARGO_PKG_VERSION")).into()),
+    opener: Opener::Embedded(open),
+};
+
+const CAPABILITIES: Capabilities = Capabilities {
+    native: Capabilities::BASIC.native.and(&[OperationKind::Append]),
+    durability: Durability::Os,
+    ..Capabilities::BASIC
+};
+
+fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
+    let fault = ProofFault::of(spec.options.get("fault").map_or("none", String::as_str));
+    let path = directory.join("log");
+    let log = Log::open(&path, fault).map_err(|source| StoreError::Io { path, source })?;
+    Ok(Box::new(ProofStore { log: Arc::new(Mutex::new(log)) }))
+}
+
+struct ProofStore {
+    log: Arc<Mutex<Log>>,
+}
+
+impl Store for ProofStore {
+    fn capabilities(&self) -> &Capabilities {
+        &CAPABILITIES
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        Immediate::session(plan, || {
+            Ok(ProofHandle { log: Arc::clone(&self.log), value: Vec::new(), words: String::new() })
+        })
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::PerClient
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        Ok(Facts { product: NAME.into(), version: env!("CARGO_PKG_VERSION").into(), config: BTreeMap::new() })
+    }
+}
+
+struct ProofHandle {
+    log: Arc<Mutex<Log>>,
+    value: Vec<u8>,
+    words: String,
+}
+
+impl SyncStore for ProofHandle {
+    fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_> {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = match operation {
+            Operation::Get { key } => {
+                return match log.get(key) {
+                    None => Reply::Missing,
+                    Some(value) => {
+                        self.value.clear();
+                        self.value.extend_from_slice(value);
+                        Reply::Value(&self.value)
+                    }
+                };
+            }
+            Operation::Put { key, value } => log.put(key, value.to_vec()),
+            Operation::Append { key, value } => {
+                let whole = [log.get(key).unwrap_or_default(), value].concat();
+                log.put(key, whole)
+            }
+            Operation::Delete { key } => log.delete(key),
+            _ => return Reply::Failed(Failure::Refused("it has no such operation")),
+        };
+        match done {
+            Ok(()) => Reply::Done,
+            Err(error) => {
+                self.words = error.to_string();
+                Reply::Failed(Failure::Unknown(&self.words))
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Reads everything that was sent, and compares it with the ledger.
+
+use crate::findings::Findings;
+use crate::judge::{Remains, judge};
+use crate::ledger::AckLedger;
+use crate::stream::{WriteSet, key};
+use crate::value::labels;
+use std::time::Duration;
+use store::{BlockingClient, Operation, OwnedReply, Store, StoreError};
+use study::CrashFindings;
+
+/// Keys that are read in one go.
+const BATCH: u32 = 1024;
+/// Requests in flight.
+const PIPELINE: u32 = 64;
+
+/// Reads every key that was written and says what is lost, torn, resurrected, invented, and where order was not kept.
+///
+/// # Errors
+/// The store broke while it was read.
+pub fn read(
+    store: &dyn Store,
+    ledger: &AckLedger,
+    set: WriteSet,
+    crash_at_ns: u64,
+    deadline: Duration,
+) -> Result<CrashFindings, StoreError> {
+    let mut client = BlockingClient::believing(64 << 20, store, PIPELINE, deadline)?;
+    let mut findings = Findings::default();
+    for number in 0..ledger.clients() {
+        let sent = ledger.page(number).entries();
+        let keys = keys(ledger, number);
+        let mut all = Vec::with_capacity(keys as usize);
+        for first in (0..keys).step_by(BATCH as usize) {
+            let bytes: Vec<_> = (first..keys.min(first + BATCH)).map(|it| key(set.number, number, it)).collect();
+            let operations: Vec<_> = bytes.iter().map(|key| Operation::Get { key }).collect();
+            let replies = client.pipelined(&operations)?;
+            if let Some(OwnedReply::Failed(failure)) =
+                replies.iter().find(|reply| matches!(reply, OwnedReply::Failed(_)))
+                && failure.as_failure().fate() != store::Fate::Refused
+            {
+                return Err(StoreError::Session(failure.as_failure().words().to_owned()));
+            }
+            all.extend((first..).zip(&replies).map(|(key, reply)| found(reply, set, number, key)));
+        }
+        let name = |it: u32| String::from_utf8_lossy(&key(set.number, number, it)).into_owned();
+        let mut take = |key: u32| std::mem::replace(&mut all[key as usize], Remains::Absent);
+        judge(&sent, crash_at_ns, &mut take, &name, &mut findings);
+    }
+    Ok(findings.done())
+}
+
+/// Looks whether a store of the user's holds a key of this set, as one from an earlier crash.
+///
+/// # Errors
+/// It does, or cannot be asked.
+pub fn unused(store: &dyn Store, ledger: &AckLedger, set: WriteSet, deadline: Duration) -> Result<(), StoreError> {
+    let mut client = BlockingClient::open(store, 1, deadline)?;
+    for number in 0..ledger.clients() {
+        let key = key(set.number, number, 0);
+        if client.execute(&Operation::Get { key: &key })? != OwnedReply::Missing {
+            return Err(StoreError::Session(format!(
+                "it holds the key {} of an earlier crash; delete all keys that begin with kvtrial-crash:",
+                String::from_utf8_lossy(&key)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Deletes every key that was written to a store of the user's.
+///
+/// # Errors
+/// It cannot be reached.
+pub fn clear(store: &dyn Store, ledger: &AckLedger, set: WriteSet, deadline: Duration) -> Result<(), StoreError> {
+    let mut client = BlockingClient::open(store, PIPELINE, deadline)?;
+    for number in 0..ledger.clients() {
+        let keys = keys(ledger, number);
+        for first in (0..keys).step_by(BATCH as usize) {
+            let bytes: Vec<_> = (first..keys.min(first + BATCH)).map(|it| key(set.number, number, it)).collect();
+            client.pipelined(&bytes.iter().map(|key| Operation::Delete { key }).collect::<Vec<_>>())?;
+        }
+    }
+    Ok(())
+}
+
+/// How many keys a client has written to.
+fn keys(ledger: &AckLedger, client: u32) -> u32 {
+    ledger.page(client).entries().iter().map(|entry| entry.key + 1).max().unwrap_or(0)
+}
+
+/// What a reply shows of a key.
+fn found(reply: &OwnedReply, set: WriteSet, client: u32, key: u32) -> Remains {
+    let value = match reply {
+        OwnedReply::Missing => return Remains::Absent,
+        OwnedReply::Value(value) => value,
+        other => return Remains::Torn(format!("it cannot be read: {other:?}")),
+    };
+    let Some(labels) = labels(value) else {
+        return Remains::Torn(format!("{} bytes whose length or checksum is wrong", value.len()));
+    };
+    let is_ours = |it: &crate::value::Label| (it.set, it.client, it.key) == (set.number, client, key);
+    match labels.iter().find(|label| !is_ours(label)) {
+        Some(other) => Remains::Foreign(format!("the value of key {} of client {}", other.key, other.client)),
+        None => Remains::Written(labels.into_iter().map(|label| label.version).collect()),
+    }
+}

@@ -1,0 +1,111 @@
+//! Where a store is and how it is reached: plain data, of which another process can open it.
+
+use crate::disk::allocated_bytes;
+use crate::settle::{Handles, settle};
+use crate::silent::silent;
+use crate::watch::Watched;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use store::asked::asked;
+use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo};
+use study::Spec;
+
+/// How a store is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reached {
+    /// Its files are here.
+    Directory(PathBuf),
+    /// Its servers listen here.
+    Endpoints(Vec<Endpoint>),
+}
+
+/// All that another process has to know of installation to open the store there, and to look at what it does: plain data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Location {
+    /// How the store is reached.
+    pub reached: Reached,
+    /// Programs of the private servers.
+    pub servers: Vec<Watched>,
+    /// The private directory.
+    pub(crate) directory: Option<PathBuf>,
+    /// Files in it that are not data.
+    pub(crate) logs: Vec<PathBuf>,
+    /// What is known of a private server needs no asking.
+    pub(crate) asking: Asking,
+}
+
+impl Location {
+    /// Opens the store there, with its layers.
+    ///
+    /// # Errors
+    /// The store's, or that it is not reached that way.
+    pub fn open(&self, info: &'static StoreInfo, spec: &Spec) -> Result<Box<dyn Store>, StoreError> {
+        let store = match (info.opener, &self.reached) {
+            (Opener::Embedded(_), Reached::Directory(directory)) => {
+                let store = layers::open(info, spec, directory)?;
+                if self.directory.is_some() {
+                    settle(directory, Handles::Kept).map_err(|(path, source)| StoreError::Io { path, source })?;
+                }
+                store
+            }
+            (Opener::Server { .. }, Reached::Endpoints(endpoints)) => {
+                let store = layers::connect(info, spec, endpoints)?;
+                match (self.asking, endpoints.as_slice()) {
+                    (Asking::Asked, [endpoint, ..]) => asked(store, &format!("{}://{endpoint}", info.name))?,
+                    _ => store,
+                }
+            }
+            (_, other) => return Err(StoreError::Session(format!("{} is not reached by {other:?}", info.name))),
+        };
+        layers::apply(info, spec, store)
+    }
+
+    /// Where the private servers listen, and how to log in; none where there are none.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        match &self.reached {
+            Reached::Endpoints(endpoints) if !self.servers.is_empty() => endpoints,
+            _ => &[],
+        }
+    }
+
+    /// What the store opened there says of itself; and of a private server that others can use, that they can.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    pub fn facts(&self, store: &dyn Store) -> Result<Facts, StoreError> {
+        let said = store.facts()?;
+        let seen = |text: &str| study::visible(text).into_owned();
+        let config = said.config.iter().map(|(name, value)| (seen(name), seen(value))).collect();
+        let mut facts = Facts { product: seen(&said.product), version: seen(&said.version), config };
+        if self.endpoints().iter().any(Endpoint::is_open_to_all) {
+            facts.config.insert("access".into(), "any user of this machine: a port without a password".into());
+        }
+        if let Reached::Endpoints(endpoints) = &self.reached
+            && self.servers.is_empty()
+            && let silent = silent(endpoints)
+            && !silent.is_empty()
+        {
+            facts.config.insert("not_answering".into(), silent.join(", "));
+        }
+        if let Reached::Endpoints(endpoints) = &self.reached
+            && let Some(trust) = endpoints.first().and_then(|endpoint| endpoint.tls.as_ref())
+        {
+            facts.config.insert("tls".into(), format!("on; its certificate is signed by an authority of {trust}"));
+        }
+        Ok(facts)
+    }
+
+    /// Bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
+    pub fn disk_bytes(&self) -> Option<u64> {
+        self.directory.as_ref().map(|directory| allocated_bytes(directory, &self.logs))
+    }
+}
+
+/// Whether a server of the user's is asked what it can do before it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Asking {
+    /// It is, on keys of kvtrial's own.
+    Asked,
+    /// It is only going to be read.
+    Unasked,
+}

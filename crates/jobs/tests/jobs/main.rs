@@ -1,0 +1,21 @@
+//! Every job: its semantics, its answers, and what it makes of stores that do wrong. One program, so that there is one to build.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod append;
+mod bulk;
+mod counts;
+mod crud;
+mod events;
+mod fans;
+mod forgiven;
+mod grow;
+mod nodes;
+mod open_loop;
+mod records;
+mod registry;
+mod sets;
+mod threads;
+mod unfinished;
+mod ycsb;

@@ -1,0 +1,160 @@
+//! Where keys go over several nodes: pure functions of the key and the number of nodes.
+//!
+//! Each algorithm is a module with its source. All say how evenly they spread keys and how many move when a node comes
+//! ([`Placement::law`]), which the tests hold them to.
+
+mod anchor;
+mod jump;
+mod ketama;
+mod law;
+mod maglev;
+mod multiprobe;
+mod points;
+mod rendezvous;
+
+pub use points::NameRing;
+
+use md5::{Digest, Md5};
+use store::spread::Law;
+
+/// How keys are spread over nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Algorithm {
+    /// Jump consistent hash: even, and only the keys of the new node move.
+    Jump,
+    /// CRC-32 modulo the number of nodes: even, and nearly all keys move.
+    Modulo,
+    /// A ring of 160 points per node, placed as libketama does.
+    Ketama,
+    /// Highest random weight: even, but every node is looked at for every key.
+    Rendezvous,
+    /// A table of 65,537 places, filled by the nodes in turn.
+    Maglev,
+    /// A ring of one point per node, and 21 probes per key.
+    Multiprobe,
+    /// AnchorHash: even, and any node may leave.
+    Anchor,
+}
+
+impl Algorithm {
+    /// Every algorithm, the default first.
+    pub const ALL: [Algorithm; 7] = [
+        Algorithm::Jump,
+        Algorithm::Modulo,
+        Algorithm::Ketama,
+        Algorithm::Rendezvous,
+        Algorithm::Maglev,
+        Algorithm::Multiprobe,
+        Algorithm::Anchor,
+    ];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Algorithm::Jump => "jump",
+            Algorithm::Modulo => "modulo",
+            Algorithm::Ketama => "ketama",
+            Algorithm::Rendezvous => "rendezvous",
+            Algorithm::Maglev => "maglev",
+            Algorithm::Multiprobe => "multiprobe",
+            Algorithm::Anchor => "anchor",
+        }
+    }
+}
+
+/// Keys spread over nodes, which are numbered from 0.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    algorithm: Algorithm,
+    nodes: usize,
+    table: Table,
+}
+
+/// What an algorithm works out beforehand.
+#[derive(Clone, Debug)]
+enum Table {
+    Nothing,
+    Ketama(ketama::Ring),
+    Rendezvous(rendezvous::Weights),
+    Maglev(maglev::Places),
+    Multiprobe(multiprobe::Ring),
+    Anchor(anchor::Anchor),
+}
+
+impl Placement {
+    /// Keys spread over this many nodes, at least one.
+    pub fn new(algorithm: Algorithm, nodes: usize) -> Placement {
+        let nodes = nodes.max(1);
+        let table = match algorithm {
+            Algorithm::Jump | Algorithm::Modulo => Table::Nothing,
+            Algorithm::Ketama => Table::Ketama(ketama::Ring::new(nodes)),
+            Algorithm::Rendezvous => Table::Rendezvous(rendezvous::Weights::new(nodes)),
+            Algorithm::Maglev => Table::Maglev(maglev::Places::new(nodes)),
+            Algorithm::Multiprobe => Table::Multiprobe(multiprobe::Ring::new(nodes)),
+            Algorithm::Anchor => Table::Anchor(anchor::Anchor::new(nodes)),
+        };
+        Placement { algorithm, nodes, table }
+    }
+
+    /// The algorithm.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// The node of a key. No allocation, no lock.
+    #[inline]
+    pub fn node(&self, key: &[u8]) -> usize {
+        match &self.table {
+            Table::Nothing if self.algorithm == Algorithm::Modulo => crc32fast::hash(key) as usize % self.nodes,
+            Table::Nothing => jump::node(hash(key), self.nodes),
+            Table::Ketama(ring) => ring.node(key),
+            Table::Rendezvous(weights) => weights.node(hash(key)),
+            Table::Maglev(places) => places.node(hash(key)),
+            Table::Multiprobe(ring) => ring.node(hash(key)),
+            Table::Anchor(anchor) => anchor.node(hash(key)),
+        }
+    }
+
+    /// How evenly keys are spread, and how many move when a node comes.
+    pub fn law(&self) -> Law {
+        law::law(self.algorithm, self.nodes)
+    }
+}
+
+/// The first 8 bytes of the MD5 of a key, big-endian.
+#[inline]
+fn hash(key: &[u8]) -> u64 {
+    first(&Md5::digest(key))
+}
+
+/// The first 8 bytes of a digest, big-endian.
+fn first(digest: &[u8]) -> u64 {
+    digest.iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte))
+}
+
+/// The hash of a node's name, `node1` for the first.
+fn hash_of_node(node: usize) -> u64 {
+    hash(name(node).as_bytes())
+}
+
+/// The name of a node.
+fn name(node: usize) -> String {
+    format!("node{}", node + 1)
+}
+
+/// Another number for every number, by the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+#[inline]
+fn mixed(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ number >> 31
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

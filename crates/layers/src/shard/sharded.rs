@@ -1,0 +1,195 @@
+//! Several stores as one.
+
+use super::key_map::KeyMap;
+use super::stepping::Stepping;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use store::routed::Route;
+use store::spread::Spread;
+use store::{
+    Capabilities, Facts, Happening, Holding, OperationKind, OperationSet, Reduction, ReductionGroup, Session,
+    SessionPlan, SetKeeper, SetPlan, Store, StoreError, Sweep, Swept, Threading,
+};
+
+/// Stores whose keys are spread by a placement; there is at least one.
+pub(super) struct Sharded {
+    nodes: Vec<Box<dyn Store>>,
+    key_map: Arc<KeyMap>,
+    capabilities: Capabilities,
+}
+
+impl Sharded {
+    pub fn new(nodes: Vec<Box<dyn Store>>, key_map: KeyMap) -> Sharded {
+        let beneath = nodes[0].capabilities().clone();
+        let capabilities = match key_map.lookup_nodes() {
+            0 => Capabilities { sets: None, ..beneath },
+            _ => Capabilities { native: OperationSet::BASIC, counter: None, sets: None, ..beneath },
+        };
+        Sharded { nodes, key_map: Arc::new(key_map), capabilities }
+    }
+
+    fn routed(
+        &self,
+        plan: SessionPlan,
+        open: impl Fn(&dyn Store) -> Result<Box<dyn Session>, StoreError>,
+    ) -> Result<Box<dyn Session>, StoreError> {
+        let sessions = self.nodes.iter().map(|node| open(&**node)).collect::<Result<_, _>>()?;
+        Stepping::session(Arc::clone(&self.key_map), sessions, plan.slots())
+    }
+
+    /// Keys by the node they belong to, and their places among those given.
+    fn by_node<'a>(&self, keys: &[&'a [u8]]) -> Vec<(Vec<&'a [u8]>, Vec<usize>)> {
+        let mut parts: Vec<(Vec<&[u8]>, Vec<usize>)> = self.nodes.iter().map(|_| Default::default()).collect();
+        for (place, key) in keys.iter().enumerate() {
+            let (part, places) = &mut parts[self.key_map.node(key)];
+            part.push(key);
+            places.push(place);
+        }
+        parts
+    }
+}
+
+// A function that is missing here would be one that ends at the layer: the nodes have it, and nobody asks.
+#[deny(clippy::missing_trait_methods)]
+impl Store for Sharded {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn lacks(&self, kind: OperationKind) -> Option<&str> {
+        self.nodes[0].lacks(kind)
+    }
+
+    fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        self.routed(plan, |node| node.session(plan))
+    }
+
+    fn believing_session(&self, plan: SessionPlan, largest_reply_bytes: u64) -> Result<Box<dyn Session>, StoreError> {
+        self.routed(plan, |node| node.believing_session(plan, largest_reply_bytes))
+    }
+
+    fn threading(&self) -> Threading {
+        self.nodes[0].threading()
+    }
+
+    /// Those of the first node; of the others what differs.
+    fn facts(&self) -> Result<Facts, StoreError> {
+        let mut facts = self.nodes[0].facts()?;
+        let mut differing = BTreeMap::new();
+        for (index, node) in self.nodes.iter().enumerate().skip(1) {
+            let number = index + 1;
+            let others = node.facts()?;
+            if (&others.product, &others.version) != (&facts.product, &facts.version) {
+                differing.insert(format!("node{number}_version"), format!("{} {}", others.product, others.version));
+            }
+            let changed = others.config.into_iter().filter(|(name, value)| facts.config.get(name) != Some(value));
+            differing.extend(changed.map(|(name, value)| (format!("node{number}_{name}"), value)));
+        }
+        facts.config.extend(differing);
+        facts.config.insert("shard".into(), self.key_map.scheme().into());
+        facts.config.insert("shard_nodes".into(), self.key_map.nodes().to_string());
+        if self.key_map.lookup_nodes() > 0 {
+            facts.config.insert("shard_lookups".into(), self.key_map.lookup_nodes().to_string());
+        }
+        Ok(facts)
+    }
+
+    fn happened(&self) -> Vec<Happening> {
+        let mut all = Vec::new();
+        for (index, node) in self.nodes.iter().enumerate() {
+            let named = |it: Happening| Happening { detail: format!("node{}: {}", index + 1, it.detail), ..it };
+            all.extend(node.happened().into_iter().map(named));
+        }
+        all
+    }
+
+    fn look(&self, within: Duration) {
+        let each = within / self.nodes.len() as u32;
+        self.nodes.iter().for_each(|node| node.look(each));
+    }
+
+    fn resent(&self) -> u64 {
+        self.nodes.iter().map(|node| node.resent()).sum()
+    }
+
+    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
+        let rows: Vec<Option<u64>> = self.nodes.iter().map(|node| node.own_rows()).collect::<Result<_, _>>()?;
+        Ok(rows.into_iter().sum())
+    }
+
+    fn clear(&self) -> Result<(), StoreError> {
+        self.nodes.iter().try_for_each(|node| node.clear())
+    }
+
+    fn made(&self) -> Vec<String> {
+        let mut made: Vec<String> = self.nodes.iter().flat_map(|node| node.made()).collect();
+        made.sort();
+        made.dedup();
+        made
+    }
+
+    fn unmake(&self) -> Result<(), StoreError> {
+        self.nodes.iter().try_for_each(|node| node.unmake())
+    }
+
+    fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
+        if self.key_map.lookup_nodes() > 0 {
+            return Ok(None); // only a session knows where a key is
+        }
+        let mut all = Swept::default();
+        for (node, (part, places)) in self.nodes.iter().zip(self.by_node(keys)) {
+            let Some(swept) = node.sweep(sweep, &part)? else { return Ok(None) };
+            all.there += swept.there;
+            let first = swept.first.and_then(|place| places.get(place)).copied();
+            all.first = all.first.into_iter().chain(first).min();
+        }
+        Ok(Some(all))
+    }
+
+    fn holding(&self) -> Result<Holding, StoreError> {
+        // Lookup nodes have records, not keys.
+        let nodes = self.nodes.iter().take(self.key_map.nodes());
+        let each = nodes.map(|node| node.holding()).collect::<Result<Vec<_>, _>>()?;
+        Ok(Holding {
+            keys: each.iter().map(|it| it.keys).sum(),
+            evicted: each.iter().map(|it| it.evicted).sum(),
+            expired: each.iter().map(|it| it.expired).sum(),
+        })
+    }
+
+    fn spread(&self) -> Option<Arc<dyn Spread>> {
+        Some(Arc::<KeyMap>::clone(&self.key_map))
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        self.nodes.iter().try_for_each(|node| node.flush())
+    }
+
+    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
+        self.nodes.iter().try_for_each(|node| node.compact(patience))
+    }
+
+    fn checkpoint(&self, patience: Duration) -> Result<(), StoreError> {
+        self.nodes.iter().try_for_each(|node| node.checkpoint(patience))
+    }
+
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
+        let mut groups: BTreeMap<String, (u64, i64)> = BTreeMap::new();
+        for node in &self.nodes {
+            for ReductionGroup { key, count, sum } in node.reduce(reduction, patience)? {
+                let (counted, summed) = groups.entry(key).or_default();
+                *counted += count;
+                *summed = summed.checked_add(sum).ok_or_else(|| {
+                    StoreError::Session("the sums of the nodes exceed 64 bits when they are added".into())
+                })?;
+            }
+        }
+        Ok(groups.into_iter().map(|(key, (count, sum))| ReductionGroup { key, count, sum }).collect())
+    }
+
+    /// Sets are on no node as a whole: jobs keep them element by element.
+    fn set_keeper(&self, _: SetPlan, _: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
+        Err(StoreError::Session("a store of several nodes has no sets of its own".into()))
+    }
+}

@@ -1,0 +1,218 @@
+//! The finding in a sentence: which store is best, by how much, or that there is no difference.
+
+use crate::figures;
+use crate::identity::label;
+use crate::sweep_words::sweep_sentences;
+use crate::view::Grouped;
+use analysis::{Better, Group, Metric, Rank};
+use stats::{Bootstrap, Estimate};
+use study::{Cell, Class, Status, Study};
+
+/// The headline and what else is to be said, most important first.
+#[derive(Clone, Debug)]
+pub(crate) struct Headline {
+    pub sentence: String,
+    pub more: Vec<String>,
+}
+
+/// The headline of a report on this many studies.
+pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -> Headline {
+    // The finding of a search is what it looked for, not which of its cells came first.
+    let mut sentences = match (&study.tune, study.rate_search.as_slice(), grouped) {
+        (Some(tune), _, _) => words::tune::sentences(study, tune),
+        (None, [], []) if study.crash.is_some() => Vec::new(),
+        (None, [], []) => vec!["This study has no cells.".to_owned()],
+        (None, [], [one]) => part_sentences(one),
+        (None, [], several) => sweep_sentences(study, several),
+        (None, searches, _) => searches.iter().map(words::rate_search::sentence).collect(),
+    };
+    let cells: Vec<&Cell> = study.cells.iter().collect();
+    // Such a study was made for its faults.
+    sentences.splice(0..0, words::outages::headlines(&cells));
+    sentences.splice(0..0, study.crash.iter().flat_map(words::crashes::headlines));
+    if studies > 1 {
+        let text = format!(
+            "{studies} studies overlaid. Their trials did not alternate, so a change of the machine in between looks like a \
+             difference between the stores; kvtrial compare tests one."
+        );
+        sentences.push(text);
+    }
+    let sentence = if sentences.is_empty() { no_result(study) } else { sentences.remove(0) };
+    Headline { sentence, more: sentences }
+}
+
+fn no_result(study: &Study) -> String {
+    let void = study.cells.iter().filter(|cell| cell.verdict.status == Status::Void).count();
+    match void {
+        0 if !study.cells.is_empty() && study.cells.iter().all(|cell| cell.baseline && !cell.trials.is_empty()) => {
+            "Only baselines were measured: there is no store to rank.".into()
+        }
+        0 => "No result: no store of this study has been measured yet.".into(),
+        n => format!("No result that can be trusted: {n} of {} cells are void.", study.cells.len()),
+    }
+}
+
+/// What each group shows, those with something to rank first; then what is void.
+fn part_sentences(part: &Grouped<'_>) -> Vec<String> {
+    let groups = || part.groups.iter().filter(|group| group.class != Some(Class::Baseline));
+    let mut sentences: Vec<String> =
+        groups().filter(|group| listed(group).len() > 1).flat_map(group_sentences).collect();
+    sentences.extend(groups().filter_map(alone));
+    sentences.extend(void(&part.part.cells));
+    sentences
+}
+
+/// The cells of a group with figures to be believed, best first.
+pub(crate) fn listed<'a>(group: &Group<'a>) -> Vec<&'a Cell> {
+    group.cells.iter().filter(|ranked| ranked.rank.is_listed()).map(|ranked| ranked.cell).collect()
+}
+
+/// What a group of several shows: the winner and by how much, what cannot be separated, the figures.
+fn group_sentences(group: &Group<'_>) -> Vec<String> {
+    let cells = listed(group);
+    let leaders: Vec<&Cell> =
+        group.cells.iter().filter(|ranked| ranked.rank.leads()).map(|ranked| ranked.cell).collect();
+    let (first, second) = (cells[0], cells[1]);
+    let of = format!("{} {}", cells.len(), words::group_noun(group));
+    let mut sentences = match leaders.as_slice() {
+        [] => {
+            let least = cells.iter().map(|cell| group.metric.samples(cell).len()).min().unwrap_or_default();
+            let trials = if least == 1 { "1 trial".into() } else { format!("{least} trials") };
+            vec![format!(
+                "No order is shown of {of}: {trials} per store are too few; --repeats {} or more can show one. Listed by median: {}.",
+                stats::FEWEST_TRIALS,
+                medians(group, &cells)
+            )]
+        }
+        [winner] => {
+            let ahead = lead(group, winner, second);
+            vec![format!("{} is {} of {of}{ahead}.", label(winner), best(group)), figures_of(group, winner, second)]
+        }
+        all if all.len() == cells.len() => {
+            vec![format!("No difference is shown between {of}: {}.", medians(group, &cells))]
+        }
+        several => {
+            let names = joined(several);
+            let behind = joined(&cells[several.len()..]);
+            vec![
+                format!("{names} lead {of}, ahead of {behind}; these trials cannot separate them from each other."),
+                format!("Medians: {}.", medians(group, several)),
+            ]
+        }
+    };
+    let tied: Vec<String> = ties(group).iter().map(|tie| joined(tie)).collect();
+    if !tied.is_empty() && leaders.len() == 1 {
+        sentences.push(format!("Not proven: any order of {}.", tied.join("; of ")));
+    }
+    sentences.extend(words::order::unseen(group).filter(|_| !group.within_ties.is_empty() && first != second));
+    sentences
+}
+
+/// `the fastest`.
+pub(crate) fn best(group: &Group<'_>) -> &'static str {
+    match group.metric {
+        Metric::OpsPerS => "the one that does the most",
+        Metric::P99 => "the one that answers fastest",
+        _ => "the fastest",
+    }
+}
+
+/// `: sqlite, the next, takes 2.1 times as long`.
+fn lead(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
+    let Some(ratio) = ratio(group, winner, next) else { return String::new() };
+    let (next, times) = (label(next), format!("{:.2}", ratio.value));
+    match group.metric {
+        Metric::OpsPerS => format!(", {times} times as much as {next}, the next"),
+        Metric::P99 => format!(": {next}, the next, takes {times} times as long at the 99th percentile"),
+        _ => format!(": {next}, the next, takes {times} times as long"),
+    }
+}
+
+/// How many times worse the second is.
+fn ratio(group: &Group<'_>, better: &Cell, worse: &Cell) -> Option<Estimate> {
+    let (of_better, of_worse) = (group.metric.samples(better), group.metric.samples(worse));
+    match group.metric.better() {
+        Better::Lower => stats::median_ratio(&of_worse, &of_better, Bootstrap::default()),
+        Better::Higher => stats::median_ratio(&of_better, &of_worse, Bootstrap::default()),
+    }
+}
+
+/// The figures behind the headline, with their intervals.
+fn figures_of(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
+    let Some(figure) = group.metric.of_cell(winner) else { return String::new() };
+    let shown = figures::with_interval(&figure, group.metric.unit());
+    let times = ratio(group, winner, next).filter(|ratio| ratio.level > 0.0).map_or(String::new(), |ratio| {
+        format!(
+            " The ratio to {} lies from {:.2} to {:.2} ({:.0} %).",
+            label(next),
+            ratio.low,
+            ratio.high,
+            100.0 * ratio.level
+        )
+    });
+    format!("{}: {shown}.{times}", label(winner))
+}
+
+/// `lmdb 1.19 s, sqlite 2.46 s`; of many the first.
+fn medians(group: &Group<'_>, cells: &[&Cell]) -> String {
+    const MOST: usize = 6;
+    let figure = |cell: &&Cell| {
+        let figure = group.metric.of_cell(cell)?;
+        Some(format!("{} {}", label(cell), figures::value(figure.value, group.metric.unit())))
+    };
+    let shown: Vec<String> = cells.iter().take(MOST).filter_map(figure).collect();
+    let more = if cells.len() > MOST { format!(" and {} more", cells.len() - MOST) } else { String::new() };
+    shown.join(", ") + &more
+}
+
+/// Cells that share a place other than the first.
+fn ties<'a>(group: &Group<'a>) -> Vec<Vec<&'a Cell>> {
+    let mut ties: Vec<(usize, Vec<&Cell>)> = Vec::new();
+    for ranked in &group.cells {
+        let Rank::Tied(at) = ranked.rank else { continue };
+        match ties.last_mut() {
+            Some((known, cells)) if *known == at => cells.push(ranked.cell),
+            _ => ties.push((at, vec![ranked.cell])),
+        }
+    }
+    ties.into_iter().map(|(_, cells)| cells).collect()
+}
+
+/// A store that is alone in its class.
+fn alone(group: &Group<'_>) -> Option<String> {
+    let [cell] = listed(group)[..] else { return None };
+    let figure = group.metric.of_cell(cell)?;
+    let word = figures::title(group.metric).to_lowercase();
+    let shown = figures::with_interval(&figure, group.metric.unit());
+    Some(format!(
+        "{}: {word} {shown}; there are no other {} to compare it with.",
+        label(cell),
+        words::group_noun(group)
+    ))
+}
+
+/// Which cells are void, and why.
+fn void(cells: &[&Cell]) -> Option<String> {
+    const MOST: usize = 3;
+    let void: Vec<&&Cell> = cells.iter().filter(|cell| cell.verdict.status == Status::Void).collect();
+    let why = |cell: &&&Cell| match cell.verdict.reasons.first() {
+        Some(reason) => format!("{} ({})", label(cell), reason.kind.name().replace('_', " ")),
+        None => label(cell),
+    };
+    let named: Vec<String> = void.iter().take(MOST).map(why).collect();
+    let more = if void.len() > MOST { format!(" and {} more", void.len() - MOST) } else { String::new() };
+    (!named.is_empty()).then(|| format!("Void, so not ranked: {}{more}.", named.join(", ")))
+}
+
+pub(crate) fn joined(cells: &[&Cell]) -> String {
+    listed_names(&cells.iter().map(|cell| label(cell)).collect::<Vec<_>>())
+}
+
+/// `a, b and c`.
+pub(crate) fn listed_names(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [some @ .., last] => format!("{} and {last}", some.join(", ")),
+    }
+}

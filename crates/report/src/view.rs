@@ -1,0 +1,141 @@
+//! What a report is about: one study, or several overlaid.
+
+use crate::chart::Section;
+use crate::headline::{Headline, headline};
+use crate::identity::Identities;
+use crate::sections;
+use analysis::{Group, Part, Rank};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use study::{Cell, Class, Crash, CrashCase, Durability, RateSearch, Study};
+
+/// Field of a cell of several studies that names its own; never written to a file.
+pub(crate) const STUDY: &str = "report_study";
+
+/// A study and what it is called where there are several.
+#[derive(Clone, Debug)]
+pub struct Named<'a> {
+    /// Short name, e.g. that of its directory. Not shown when there is one study only.
+    pub label: String,
+    /// The study, with summaries.
+    pub study: &'a Study,
+}
+
+/// A report, ready to be drawn.
+#[derive(Debug)]
+pub struct Report<'a> {
+    pub(crate) named: Vec<Named<'a>>,
+    /// All cells, of several studies with the name of each.
+    pub(crate) study: Cow<'a, Study>,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) headline: Headline,
+    pub(crate) standings: Vec<Standing>,
+    /// What a comparison of the studies found, a sentence each.
+    pub(crate) findings: Vec<String>,
+}
+
+/// Cells with the same parameters, in the groups that may be ranked. Ranking tests every pair of them, so it is done once.
+pub(crate) struct Grouped<'a> {
+    pub part: Part<'a>,
+    pub groups: Vec<Group<'a>>,
+}
+
+/// Where a cell stands: a row of the table of all cells.
+#[derive(Clone, Debug)]
+pub(crate) struct Standing {
+    /// Position of the cell in the study.
+    pub cell: usize,
+    pub part: String,
+    pub class: Option<Class>,
+    pub durability: Option<Durability>,
+    pub rank: Rank,
+}
+
+/// Cells from which a report is large: its page and its pictures are made with that in mind.
+const LARGE: usize = 100;
+
+impl<'a> Report<'a> {
+    /// Whether it has more cells than a reader looks at one by one.
+    pub(crate) fn is_large(&self) -> bool {
+        self.study.cells.len() > LARGE
+    }
+
+    /// A report on these studies: on one alone, or on several overlaid.
+    pub fn new(named: Vec<Named<'a>>) -> Report<'a> {
+        let study = match named.as_slice() {
+            [one] => Cow::Borrowed(one.study),
+            several => Cow::Owned(overlay(several)),
+        };
+        let grouped: Vec<Grouped<'_>> =
+            analysis::ranking(&study).into_iter().map(|(part, groups)| Grouped { part, groups }).collect();
+        let sections = sections::all(&study, &grouped, &Identities::of(&study));
+        let headline = headline(&study, named.len(), &grouped);
+        let standings = standings(&study, &grouped);
+        Report { named, sections, headline, standings, study, findings: Vec::new() }
+    }
+
+    /// The same with what a comparison of its studies found, a sentence each, before everything else.
+    pub fn with_findings(self, findings: Vec<String>) -> Report<'a> {
+        Report { findings, ..self }
+    }
+}
+
+fn standings(study: &Study, grouped: &[Grouped<'_>]) -> Vec<Standing> {
+    let position: HashMap<*const Cell, usize> =
+        study.cells.iter().enumerate().map(|(at, cell)| (std::ptr::from_ref(cell), at)).collect();
+    let of_group = |part: &str, group: &Group<'_>| -> Vec<Standing> {
+        let standing = |ranked: &analysis::RankedCell<'_>| {
+            Some(Standing {
+                cell: *position.get(&std::ptr::from_ref(ranked.cell))?,
+                part: part.to_owned(),
+                class: group.class,
+                durability: group.durability,
+                rank: ranked.rank,
+            })
+        };
+        group.cells.iter().filter_map(standing).collect()
+    };
+    grouped.iter().flat_map(|it| it.groups.iter().flat_map(|group| of_group(&it.part.label, group))).collect()
+}
+
+/// One study with the cells of all, each with the name of its own.
+fn overlay(named: &[Named<'_>]) -> Study {
+    let mut all = named.first().map(|first| Study { cells: Vec::new(), ..shallow(first.study) }).unwrap_or_default();
+    for Named { label, study } in named {
+        for cell in &study.cells {
+            let mut cell = cell.clone();
+            cell.more.insert(STUDY.into(), label.as_str().into());
+            all.cells.push(cell);
+        }
+        let named =
+            |search: &RateSearch| RateSearch { store: format!("{} · {label}", search.store), ..search.clone() };
+        all.rate_search.extend(study.rate_search.iter().map(named));
+        if let Some(crash) = &study.crash {
+            let known = all.crash.get_or_insert_with(|| Crash { cases: Vec::new(), ..crash.clone() });
+            known.cases.extend(
+                crash
+                    .cases
+                    .iter()
+                    .map(|case| CrashCase { store: format!("{} · {label}", case.store), ..case.clone() }),
+            );
+        }
+    }
+    all
+}
+
+/// The study without its cells.
+fn shallow(study: &Study) -> Study {
+    Study {
+        schema: study.schema,
+        kvtrial: study.kvtrial.clone(),
+        command: study.command.clone(),
+        seed: study.seed,
+        started_at: study.started_at.clone(),
+        repeats: study.repeats,
+        warmups: study.warmups,
+        varied: study.varied.clone(),
+        input: study.input.clone(),
+        host: study.host.clone(),
+        ..Study::default()
+    }
+}

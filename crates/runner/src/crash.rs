@@ -1,0 +1,130 @@
+//! Crashes of a level of a store, from the side of kvtrial: a worker's clients write, everything is killed at a moment chosen by the seed, the
+//! store is started on what is left, and another worker reads it all.
+
+mod blow;
+mod cutting;
+mod moment;
+mod recovery;
+
+use crate::error::RunError;
+use crate::execution::Execution;
+use cutting::Cutting;
+use host::{Installation, KeptDirectory, Opening};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use store::{Facts, StoreInfo};
+use study::{CrashCut, CrashMoment, Durability, KeptFiles, Promise, Spec, StruckNodes};
+
+/// A level of a store that is to be crashed.
+pub struct CrashRequest {
+    /// Its adapter.
+    pub info: &'static StoreInfo,
+    /// The store, with its level.
+    pub spec: Spec,
+    /// Where private directories are made.
+    pub base: PathBuf,
+    /// Clients that write.
+    pub clients: u32,
+    /// Seed of what is written and when the crash comes.
+    pub seed: u64,
+    /// The longest value of one write.
+    pub value_bytes: u32,
+    /// Cuts that were made before.
+    pub done: u32,
+    /// Cuts that there are to be.
+    pub cuts: u32,
+    /// How a crash is made.
+    pub blow: Blow,
+    /// When it comes.
+    pub during: CrashMoment,
+    /// The longest time from the first acknowledgements to the crash.
+    pub longest: Duration,
+    /// Longest wait for any reply.
+    pub deadline: Duration,
+    /// What becomes of the files of a store that broke its promise.
+    pub broken: BrokenFiles,
+}
+
+/// How a crash is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Blow {
+    /// All processes of these nodes are killed, or the one that holds an embedded engine. Where others are left, clients go on for this time.
+    Kill(StruckNodes, Duration),
+    /// All processes of these nodes stop where they are for this time, while clients go on.
+    Freeze(StruckNodes, Duration),
+    /// By commands of the user's, for a shell: one that kills the store, and one that starts it again.
+    Commands {
+        /// Kills it.
+        kill: String,
+        /// Starts it.
+        start: String,
+    },
+}
+
+/// What becomes of the files of a store that broke its promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrokenFiles {
+    /// They are removed, as all others.
+    Removed,
+    /// They are left to the user.
+    Kept,
+}
+
+/// What is heard while a level is crashed.
+pub enum Crashed<'a> {
+    /// The store is open, with this level in effect.
+    Opened(&'a Facts, Durability),
+    /// A cut was made, and what was left was read.
+    Cut(&'a CrashCut),
+}
+
+/// Makes the cuts that are missing, and hands each on. `false`: it was stopped before the last.
+///
+/// # Errors
+/// The store cannot be opened, or ends by itself before it is cut.
+pub fn crash(
+    request: &CrashRequest,
+    execution: &Execution,
+    stop: &AtomicBool,
+    hear: &mut dyn FnMut(Crashed<'_>),
+) -> Result<bool, RunError> {
+    let mut kept: Option<Installation> = None;
+    let mut recovery = None;
+    for cut in request.done + 1..=request.cuts {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let installation = match kept.take() {
+            Some(installation) => installation,
+            None => Opening::new(&request.base).installation(request.info, &request.spec).map_err(RunError::Store)?,
+        };
+        let made = Cutting { request, execution, stop, installation: &installation, cut, recovery }.make(hear)?;
+        let Some(mut made) = made else { return Ok(false) };
+        recovery = made.recovery_s.map(Duration::from_secs_f64).or(recovery);
+        // What was damaged is not written to again.
+        if made.not_started.is_none() && made.found.examples.is_empty() {
+            kept = Some(installation);
+        } else if request.keeps(&made) {
+            made.kept = Some(left(installation.keep().map_err(RunError::Store)?));
+        } else {
+            installation.abandon().map_err(RunError::Store)?;
+        }
+        hear(Crashed::Cut(&made));
+    }
+    kept.map_or(Ok(()), Installation::abandon).map_err(RunError::Store)?;
+    Ok(true)
+}
+
+impl CrashRequest {
+    /// Whether the files of this cut stay.
+    fn keeps(&self, made: &CrashCut) -> bool {
+        let level = self.spec.durability.unwrap_or(Durability::None);
+        let is_broken = crash::promise(level, std::slice::from_ref(made)) == Promise::Broken;
+        is_broken && self.broken == BrokenFiles::Kept
+    }
+}
+
+fn left(kept: KeptDirectory) -> KeptFiles {
+    KeptFiles { directory: kept.directory.display().to_string(), open: kept.open }
+}

@@ -1,0 +1,75 @@
+//! What the thread that strikes and the one that listens to the worker know of each other.
+
+use crate::execution::{Hearing, Wish};
+use crate::message::{FromWorker, Refusal};
+use crate::supervisor::Supervisor;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+
+/// Times are 0 until they have come.
+#[derive(Default)]
+pub(super) struct Moment {
+    pub(super) worker: AtomicI32,
+    pub(super) began_at_ns: AtomicU64,
+    /// The blow is being struck: whatever happens to the clients from now on is its work.
+    pub(super) striking: AtomicBool,
+    pub(super) crash_at_ns: AtomicU64,
+    /// When the clients were to end.
+    pub(super) ended_at_ns: AtomicU64,
+    /// Nobody is to write any more.
+    pub(super) enough: AtomicBool,
+    /// Whether the store was at what it had been told to do.
+    pub(super) at_it: AtomicBool,
+    /// The worker has left.
+    pub(super) over: AtomicBool,
+    /// Why the blow was not struck.
+    problem: Mutex<Option<String>>,
+}
+
+impl Moment {
+    /// When the crash came; `None`: not yet.
+    pub(super) fn crash_at_ns(&self) -> Option<u64> {
+        Some(self.crash_at_ns.load(Ordering::Acquire)).filter(|at| *at > 0)
+    }
+
+    /// Notes why the blow was not struck.
+    pub(super) fn fail(&self, problem: String) {
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem);
+        self.enough.store(true, Ordering::Release);
+    }
+
+    /// Why it was not.
+    pub(super) fn problem(&self) -> Option<String> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Hears a worker.
+pub(super) struct Watching<'a> {
+    pub(super) supervisor: Supervisor<'a>,
+    pub(super) moment: &'a Moment,
+    pub(super) refusal: Option<Refusal>,
+    pub(super) heard: &'a mut dyn FnMut(FromWorker),
+}
+
+impl Hearing for Watching<'_> {
+    fn hear(&mut self, report: FromWorker) {
+        self.supervisor.hear(&report);
+        match report {
+            FromWorker::Started { pid } => self.moment.worker.store(pid, Ordering::Release),
+            FromWorker::Ended { .. } => self.moment.over.store(true, Ordering::Release),
+            FromWorker::Refused(refusal) => self.refusal = Some(refusal),
+            report => (self.heard)(report),
+        }
+    }
+
+    fn hear_nothing(&mut self) {
+        self.supervisor.hear_nothing();
+    }
+
+    fn wish(&mut self) -> Wish {
+        // Of a server that was killed nothing will come any more.
+        if self.moment.enough.load(Ordering::Acquire) { Wish::StopForServer } else { self.supervisor.wish() }
+    }
+}

@@ -1,0 +1,56 @@
+//! What nodes say of themselves after a fault: who leads in the place of one that was struck, and whether one that was started again has
+//! caught up.
+
+use super::Faulting;
+use host::Nodes;
+use std::time::{Duration, Instant};
+
+/// How often they are asked.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// How long before a fault it is asked who leads.
+pub(super) const LEADERS_BEFORE: Duration = Duration::from_millis(100);
+
+impl Faulting {
+    /// Who leads, if the node that is about to be struck is one of them.
+    pub(super) fn led(&self, fault: usize, nodes: &Nodes) -> Option<Vec<String>> {
+        let (strikes, node) = {
+            let it = &self.state().happened[fault];
+            (it.fault.act.strikes(), it.node.clone())
+        };
+        let leaders = if strikes { nodes.leaders()?.ok()? } else { return None };
+        leaders.contains(&node).then_some(leaders)
+    }
+
+    /// Looks who leads that did not before, until the trial is over or the node that was struck leads again.
+    pub(super) fn watch_takeover(&self, fault: usize, led: Vec<String>, nodes: &Nodes) {
+        let node = self.state().happened[fault].node.clone();
+        self.look(|| {
+            let leaders = nodes.leaders()?.ok().unwrap_or_default();
+            if leaders.contains(&node) {
+                return None;
+            }
+            let Some(by) = leaders.into_iter().find(|leader| !led.contains(leader)) else { return Some(false) };
+            self.state().happened[fault].taken_over = Some((by, Instant::now()));
+            Some(true)
+        });
+    }
+
+    /// Looks when a node that was started again has what it missed, until the trial is over.
+    pub(super) fn watch_catching_up(&self, fault: usize, nodes: &Nodes) {
+        self.look(|| {
+            let has_caught_up = nodes.caught_up()?.is_ok();
+            if has_caught_up {
+                self.state().happened[fault].caught_up = Some(Instant::now());
+            }
+            Some(has_caught_up)
+        });
+    }
+
+    /// Asks again and again until it is so, until there is nothing to ask (`None`), or until the trial is over.
+    fn look(&self, is_so: impl Fn() -> Option<bool>) {
+        while !self.state().over && is_so() == Some(false) {
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+}

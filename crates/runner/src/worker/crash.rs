@@ -1,0 +1,101 @@
+//! What a worker does for a crash: its clients write until it is killed, or it reads what is left.
+
+use crate::message::{CrashTask, CrashTurn, FromWorker, OpenedStore, Refusal, Upkeep};
+use crate::worker::bench::{Bench, Link};
+use crash::{AckLedger, Endurance};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use store::{Store, StoreError};
+use study::Target;
+
+/// How often a worker that waits for its end looks whether it is to end by itself.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Writes, or reads everything. `opening` is how long it took to open the store.
+pub(crate) fn carry_out(
+    store: &dyn Store,
+    task: &CrashTask,
+    opening: Duration,
+    bench: &Bench<'_>,
+    link: &mut dyn Link,
+) -> Result<(), Refusal> {
+    let refused = |error: StoreError| Refusal::Store(error.to_string());
+    let facts = task.location.facts(store).map_err(refused)?;
+    let durability = store.capabilities().durability;
+    link.say(FromWorker::Opened(OpenedStore { facts, durability, emulated: Vec::new() }));
+    let ledger = AckLedger::open(&task.ledger, task.clients, task.capacity)
+        .map_err(|error| Refusal::Store(format!("the ledger cannot be opened: {error}")))?;
+    let is_users = task.spec.target != Target::Private;
+    match task.turn {
+        CrashTurn::Write { endurance, upkeep } => {
+            if is_users {
+                crash::unused(store, &ledger, task.set(), task.deadline).map_err(refused)?;
+            }
+            write(store, task, &ledger, endurance, upkeep, bench.stop).map_err(refused)
+        }
+        CrashTurn::Open => {
+            while !bench.stop.load(Ordering::Relaxed) {
+                std::thread::sleep(LOOK);
+            }
+            Ok(())
+        }
+        CrashTurn::Read { crash_at_ns } => {
+            let found = crash::read(store, &ledger, task.set(), crash_at_ns, task.deadline).map_err(refused)?;
+            if is_users {
+                crash::clear(store, &ledger, task.set(), task.deadline).map_err(refused)?;
+            }
+            link.say(FromWorker::CrashRead { opening, found: Box::new(found) });
+            Ok(())
+        }
+    }
+}
+
+/// Lets the clients write; meanwhile the store is kept busy with its upkeep.
+fn write(
+    store: &dyn Store,
+    task: &CrashTask,
+    ledger: &AckLedger,
+    endurance: Endurance,
+    upkeep: Option<Upkeep>,
+    stop: &AtomicBool,
+) -> Result<(), StoreError> {
+    let Some(upkeep) = upkeep else { return crash::write(store, ledger, task.set(), endurance, stop) };
+    // Where it refuses, nobody writes on.
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let kept_up = scope.spawn(|| {
+            let done = keep_up(store, ledger, upkeep, task.deadline, &over);
+            over.store(true, Ordering::Relaxed);
+            done
+        });
+        let watch = scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                over.fetch_or(stop.load(Ordering::Relaxed), Ordering::Relaxed);
+                std::thread::sleep(LOOK);
+            }
+        });
+        let written = crash::write(store, ledger, task.set(), endurance, &over);
+        over.store(true, Ordering::Relaxed);
+        let kept_up = kept_up.join().unwrap_or(Ok(()));
+        drop(watch.join());
+        kept_up.and(written)
+    })
+}
+
+fn keep_up(
+    store: &dyn Store,
+    ledger: &AckLedger,
+    upkeep: Upkeep,
+    patience: Duration,
+    over: &AtomicBool,
+) -> Result<(), StoreError> {
+    while !over.load(Ordering::Relaxed) {
+        ledger.turn_upkeep();
+        match upkeep {
+            Upkeep::Checkpoint => store.checkpoint(patience),
+            Upkeep::Compaction => store.compact(patience),
+        }?;
+        ledger.turn_upkeep();
+    }
+    Ok(())
+}

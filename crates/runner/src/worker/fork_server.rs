@@ -1,0 +1,157 @@
+//! The fork server, from inside: one thread that reads what trials need, once, and forks a worker for each.
+
+use crate::job_cache::JobCache;
+use crate::message::{Assignment, FromWorker, Order, Task, ToWorker};
+use crate::worker::bench::{Bench, Link};
+use crate::worker::work::perform;
+use host::worker::{Forked, inside};
+use host::{Received, Receiver, Sender};
+use job::{JobError, JobInfo};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use store::StoreInfo;
+
+/// Inputs that are kept: the last ones used.
+const SHELVES: usize = 4;
+
+/// Serves until kvtrial is gone. What a worker is forked from must have one thread: nothing here may start another.
+pub fn serve_fork_server() {
+    let (sender, receiver) = inside();
+    let mut ends = Ends { sender, receiver: Some(receiver) };
+    let mut caches: Vec<(Key, JobCache)> = Vec::new();
+    let mut _last: Option<Forked> = None;
+    while let Some(command) = ends.next() {
+        let ToWorker::Do(task) = command else { continue }; // an order to one that has ended meanwhile
+        _last = None; // only now may another process get its id
+        let Some((info, job_cache)) = at_hand(&task, &mut caches) else {
+            ends.say_for_the_dead(&FromWorker::NotForked { problem: "it is another version of kvtrial".into() });
+            continue;
+        };
+        let no_job = || JobError("no job has a part in this".into());
+        let job = |params: &_| job_cache.ok_or_else(no_job)?.job(params);
+        // What is read here all later workers share; what cannot be read the worker reports.
+        task.inputs().into_iter().for_each(|params| drop(job(params)));
+        measure::Clock::get(); // calibrated once, for all workers
+        let forked = Forked::fork(|| {
+            let stop = Arc::new(AtomicBool::new(false));
+            let mut link = ends.workers(&stop);
+            let bench = Bench { info, job: &job, stop: &stop };
+            perform(&task, &bench, &mut link);
+            0
+        });
+        match forked {
+            Ok(worker) => {
+                let (exit, words) = worker.wait();
+                ends.say_for_the_dead(&FromWorker::Ended { exit, words });
+                _last = Some(worker);
+            }
+            Err(error) => ends.say_for_the_dead(&FromWorker::NotForked { problem: error.to_string() }),
+        }
+    }
+}
+
+/// The adapter of the task's store, and the job cache of its job, if it has one; `None`: they are unknown here.
+fn at_hand<'a>(
+    task: &Task,
+    caches: &'a mut Vec<(Key, JobCache)>,
+) -> Option<(&'static StoreInfo, Option<&'a JobCache>)> {
+    let name = &task.place().0.name;
+    let info = stores::find(name).or_else(|| crash::proof::find(name))?;
+    let Some(assignment) = task.assignment() else { return Some((info, None)) };
+    let job = script::find(&assignment.job).ok().flatten()?;
+    Some((info, Some(job_cache(caches, job, assignment))))
+}
+
+/// What an input is read for.
+type Key = (&'static str, Option<String>, u64);
+
+/// The job cache of an assignment's input; the last used is the last.
+fn job_cache<'a>(caches: &'a mut Vec<(Key, JobCache)>, job: &'static JobInfo, assignment: &Assignment) -> &'a JobCache {
+    let key = (job.name, assignment.data.clone(), assignment.seed);
+    let kept = caches.iter().position(|(known, _)| *known == key).map(|at| caches.remove(at));
+    let kept = kept.unwrap_or_else(|| {
+        let job_cache = JobCache::new(job, key.1.clone(), key.2);
+        (key, job_cache)
+    });
+    if caches.len() >= SHELVES {
+        caches.remove(0);
+    }
+    caches.push(kept);
+    &caches[caches.len() - 1].1
+}
+
+/// The channel to kvtrial.
+struct Ends {
+    sender: Sender,
+    /// Taken by the worker's thread in a worker.
+    receiver: Option<Receiver>,
+}
+
+impl Ends {
+    fn next(&mut self) -> Option<ToWorker> {
+        next(self.receiver.as_mut()?)
+    }
+
+    fn say_for_the_dead(&self, report: &FromWorker) {
+        // Nobody listens any more: the next look at the channel ends the fork server.
+        let _ = serde_json::to_vec(report).map(|message| self.sender.send_fresh(&message));
+    }
+
+    /// In a worker: a thread takes orders from now on.
+    fn workers(&mut self, stop: &Arc<AtomicBool>) -> Remote {
+        let (orders, answers) = mpsc::channel();
+        if let Some(receiver) = self.receiver.take() {
+            let stop = Arc::clone(stop);
+            std::thread::spawn(move || take_orders(receiver, &orders, &stop));
+        }
+        let remote = Remote { sender: self.sender.clone(), orders: answers };
+        remote.send(&FromWorker::Started { pid: std::process::id().cast_signed() });
+        remote
+    }
+}
+
+fn next(receiver: &mut Receiver) -> Option<ToWorker> {
+    match receiver.receive(None) {
+        Received::Message(message) => serde_json::from_slice(&message).ok(),
+        Received::Nothing | Received::Closed => None,
+    }
+}
+
+/// Hands on orders; without kvtrial there is nothing left to do.
+fn take_orders(mut receiver: Receiver, orders: &mpsc::Sender<Order>, stop: &AtomicBool) {
+    while let Some(command) = next(&mut receiver) {
+        let ToWorker::Order(order) = command else { continue };
+        if order == Order::Stop {
+            stop.store(true, Ordering::Relaxed);
+        }
+        let _ = orders.send(order); // fails only when the worker asks no more
+    }
+    std::process::abort();
+}
+
+/// kvtrial, from a worker.
+struct Remote {
+    sender: Sender,
+    orders: mpsc::Receiver<Order>,
+}
+
+impl Remote {
+    fn send(&self, report: &FromWorker) {
+        let sent = serde_json::to_vec(report).map_err(std::io::Error::other).and_then(|it| self.sender.send(&it));
+        if sent.is_err() {
+            std::process::abort(); // kvtrial is gone
+        }
+    }
+}
+
+impl Link for Remote {
+    fn say(&mut self, report: FromWorker) {
+        self.send(&report);
+    }
+
+    fn ask(&mut self, report: FromWorker) -> Order {
+        self.send(&report);
+        self.orders.recv().unwrap_or(Order::Stop)
+    }
+}

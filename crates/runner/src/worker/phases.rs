@@ -1,0 +1,194 @@
+//! The phases of a trial, in the worker: each runs, is flushed and reported.
+
+use crate::message::{Assignment, Doing, FromWorker, Order, PhaseDone, UnderWay};
+use crate::worker::bench::{Bench, Link};
+use crate::worker::growth::Watch;
+use engine::{Crew, End, Outages};
+use host::ProcessUse;
+use job::{Phase, Purpose, Trial};
+use measure::Progress;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use store::{SessionPlan, Store, Threading};
+use study::{CurvePoint, Reason, ReasonKind, SeriesPoint, Stall};
+
+/// What became of the phases.
+pub(crate) struct PhasesDone {
+    /// All were completed.
+    pub(crate) complete: bool,
+    /// What they left was read to the end, though one before was not completed.
+    pub(crate) read: bool,
+    /// Why nothing was read again over new connections, where a fault is to blame.
+    pub(crate) unread: Option<Reason>,
+}
+
+/// The phase in which the final state is read once more, over new connections.
+pub(crate) const READ_AGAIN: &str = "read again";
+
+/// How long a server is given to see that connections were closed, before everything is read again.
+const SEEN_CLOSED: Duration = Duration::from_millis(50);
+
+/// Runs the first `count` phases of a trial.
+pub(crate) fn phases(
+    store: &dyn Store,
+    trial: &dyn Trial,
+    count: usize,
+    assignment: &Assignment,
+    bench: &Bench<'_>,
+    link: &mut dyn Link,
+) -> PhasesDone {
+    Crew::over(store, trial, &assignment.settings, bench.stop, |crew| {
+        run_phases(store, trial, count, assignment, bench, link, crew)
+    })
+}
+
+fn run_phases(
+    store: &dyn Store,
+    trial: &dyn Trial,
+    count: usize,
+    assignment: &Assignment,
+    bench: &Bench<'_>,
+    link: &mut dyn Link,
+    crew: &mut Crew<'_, '_>,
+) -> PhasesDone {
+    let mut run = Running { store, assignment, bench, link, crew };
+    let phases = trial.phases();
+    let (mut complete, mut read, mut unreadable) = (true, false, false);
+    for (index, phase) in phases.iter().enumerate().take(count) {
+        if !complete && phase.purpose != Purpose::ReadBack {
+            continue;
+        }
+        if !complete {
+            // What is only frozen is given time to come back; nodes that are down are read around.
+            let _ = run.cannot_connect();
+        }
+        match run.phase(index, phase) {
+            Some(End::Completed) => read = phase.purpose == Purpose::ReadBack,
+            // Nodes failed on purpose, and nothing was answered any more: what can be read by now is read back all the same.
+            Some(End::Unanswered) if endures(assignment) && trial.judges_unfinished() => {
+                (complete, read) = (false, false);
+                unreadable |= phase.purpose == Purpose::ReadBack;
+            }
+            _ => return PhasesDone { complete: false, read: false, unread: None },
+        }
+    }
+    // Handles on a library end with every phase anyway.
+    let connects = store.threading() != Threading::PerClient;
+    match phases.len() == count && complete && connects {
+        true => run.again(trial),
+        false => PhasesDone { complete, read: read && !unreadable, unread: None },
+    }
+}
+
+/// Whether nodes fail on purpose.
+fn endures(assignment: &Assignment) -> bool {
+    matches!(assignment.settings.outages, Outages::Endure { .. })
+}
+
+/// What running a phase needs.
+struct Running<'a, 'b, 'scope, 'env> {
+    store: &'a dyn Store,
+    assignment: &'a Assignment,
+    bench: &'a Bench<'b>,
+    link: &'a mut dyn Link,
+    crew: &'a mut Crew<'scope, 'env>,
+}
+
+impl Running<'_, '_, '_, '_> {
+    /// Reads the final state once more, over new connections.
+    fn again(&mut self, trial: &dyn Trial) -> PhasesDone {
+        self.crew.renew();
+        // A server needs a moment to see that connections were closed.
+        std::thread::sleep(SEEN_CLOSED);
+        if let Some(words) = self.cannot_connect() {
+            let example = format!("new connections could not be opened, so nothing was read again over them: {words}");
+            let unread = Some(Reason { kind: ReasonKind::FailedInFault, count: 1, example });
+            return PhasesDone { complete: true, read: true, unread };
+        }
+        let phases = trial.phases();
+        let again = trial.again().and_then(|index| Some((index, phases.get(index)?)));
+        let complete = again.is_none_or(|(index, phase)| {
+            self.phase(index, &Phase { name: READ_AGAIN, purpose: Purpose::Work, ..*phase }) == Some(End::Completed)
+        });
+        PhasesDone { complete, read: complete, unread: None }
+    }
+
+    /// After a fault a node may be down that nobody takes over from: why no connection can be opened until the deadline.
+    fn cannot_connect(&mut self) -> Option<String> {
+        if !endures(self.assignment) {
+            return None; // whatever is wrong then is found by the phase
+        }
+        let patience = Instant::now() + self.assignment.settings.deadline;
+        loop {
+            let Err(error) = self.store.session(SessionPlan { clients: 1, pipeline: 1 }) else { return None };
+            if Instant::now() >= patience || self.bench.stop.load(Ordering::Relaxed) {
+                return Some(error.to_string());
+            }
+            std::thread::sleep(SEEN_CLOSED);
+        }
+    }
+
+    /// Runs a phase; how it ended. `None`: it could not be run, or was not to be.
+    fn phase(&mut self, index: usize, phase: &Phase) -> Option<End> {
+        let Running { store, assignment, bench, link, crew } = self;
+        if link.ask(FromWorker::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let cpu_s = ProcessUse::now().cpu_s;
+        let mut growth = phase.stores.map(|_| Watch::begin(*store, &assignment.location, assignment.settings.deadline));
+        let mut watch = |progress: Progress| {
+            if let Some(growth) = &mut growth {
+                growth.look(progress.elapsed);
+            }
+            link.say(FromWorker::Progress(UnderWay::of(phase), progress));
+        };
+        let mut outcome = match crew.run(index, &mut watch) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                link.say(FromWorker::Broken { phase: phase.name.into(), words: error.to_string() });
+                return None;
+            }
+        };
+        let mut curve = outcome.curve();
+        let mut stalls = outcome.stalls().unwrap_or_else(|| stalls_of_series(&outcome.series(), &curve));
+        outcome.growth.clear(); // the curve says it in less
+        // A store that does not answer is not asked what it did: that would take another deadline.
+        if let Some(growth) = growth.filter(|_| outcome.end != End::Unanswered) {
+            growth.explain(outcome.elapsed, &mut curve, &mut stalls);
+        }
+        let mut flush = Duration::ZERO;
+        if phase.timed && outcome.end == End::Completed {
+            link.say(FromWorker::Does(Doing::Flush));
+            let begin = Instant::now();
+            if let Err(error) = store.flush() {
+                link.say(FromWorker::Broken { phase: Doing::Flush.name().into(), words: error.to_string() });
+            }
+            flush = begin.elapsed();
+        }
+        let end = outcome.end;
+        link.say(FromWorker::Phase(Box::new(PhaseDone {
+            phase: UnderWay::of(phase),
+            outcome,
+            flush,
+            curve,
+            stalls,
+            carried: phase.carries,
+            reads_back: phase.purpose == Purpose::ReadBack,
+            process_cpu_s: ProcessUse::now().cpu_s - cpu_s,
+        })));
+        Some(end)
+    }
+}
+
+/// The stalls of an open loop, with the records stored when they began.
+fn stalls_of_series(series: &[SeriesPoint], curve: &[CurvePoint]) -> Vec<Stall> {
+    let stored =
+        |at_s: f64| curve.partition_point(|point| point.at_s <= at_s).checked_sub(1).map_or(0, |at| curve[at].records);
+    analysis::stalls(series).into_iter().map(|stall| Stall { records: stored(stall.at_s), ..stall }).collect()
+}
+
+impl UnderWay {
+    pub(crate) fn of(phase: &Phase) -> UnderWay {
+        UnderWay { name: phase.name.into(), timed: phase.timed, operations: phase.operations, carried: phase.carries }
+    }
+}

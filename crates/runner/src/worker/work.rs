@@ -1,0 +1,131 @@
+//! What a worker does: open the store where it is, run the phases, and report the result.
+
+use crate::message::{Assignment, Doing, Finish, FromWorker, Inspection, OpenedStore, Refusal, Task};
+use crate::worker::ask;
+use crate::worker::bench::{Bench, Link};
+use crate::worker::clean;
+use crate::worker::crash;
+use crate::worker::holding;
+use crate::worker::phases::{PhasesDone, phases};
+use engine::Outages;
+use host::ProcessUse;
+use job::TrialSetup;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+use store::{Keeps, Store};
+use study::{Answer, LeftCount, Target};
+
+/// Carries out a task.
+pub(crate) fn perform(task: &Task, bench: &Bench<'_>, link: &mut dyn Link) {
+    let (spec, location) = task.place();
+    let begun = Instant::now();
+    let store = match location.open(bench.info, spec) {
+        Ok(store) => store,
+        Err(error) => return link.say(FromWorker::Refused(Refusal::Store(error.to_string()))),
+    };
+    let (store, opening) = (&*store, begun.elapsed());
+    let done = match task {
+        // The store stays open until it was looked at.
+        Task::Trial(trial) => {
+            carry_out(store, trial, bench, link).map(|finish| _ = link.ask(FromWorker::Finished(Box::new(finish))))
+        }
+        Task::Ask(filling, question) => {
+            ask::answer(store, filling, question, bench, link).map(|words| link.say(FromWorker::Answered(words)))
+        }
+        Task::Clear(clearing) => clear(store, clearing, bench, link),
+        Task::Check(inspection) => inspect(store, inspection, bench, link),
+        Task::Crash(task) => crash::carry_out(store, task, opening, bench, link),
+    };
+    if let Err(refusal) = done {
+        link.say(FromWorker::Refused(refusal));
+    }
+}
+
+/// Deletes the keys of the job, and what the adapter has made.
+fn clear(store: &dyn Store, clearing: &Assignment, bench: &Bench<'_>, link: &mut dyn Link) -> Result<(), Refusal> {
+    // It is asked what it can do, as it was then: which keys a job has may rest on that.
+    let slots = clearing.settings.slots(); // a script may write keys per client
+    let setup = TrialSetup { slots, capabilities: store.capabilities().clone(), seed: clearing.seed };
+    let Some(keys) = &clearing.keys else { return Ok(()) };
+    let deleted = clean::carry_out(keys, store, &clearing.settings, bench, &setup, link)?;
+    if bench.stop.load(Ordering::Relaxed) {
+        return Ok(()); // not all may be gone
+    }
+    store.unmake().map_err(|error| Refusal::Store(error.to_string()))?;
+    link.say(FromWorker::Cleared { deleted });
+    Ok(())
+}
+
+/// Puts store and client through the cases of a check.
+fn inspect(store: &dyn Store, inspection: &Inspection, bench: &Bench<'_>, link: &mut dyn Link) -> Result<(), Refusal> {
+    let facts = inspection.location.facts(store).map_err(|error| Refusal::Store(error.to_string()))?;
+    let durability = store.capabilities().durability;
+    link.say(FromWorker::Opened(OpenedStore { facts, durability, emulated: Vec::new() }));
+    link.say(FromWorker::Does(Doing::Check));
+    let stop = Some(Arc::clone(bench.stop));
+    let options =
+        check::Options { timeout: inspection.deadline, seed: inspection.seed, stop, ..check::Options::default() };
+    let report = check::run(store, &options, &mut |case| link.say(FromWorker::Case(case.clone())));
+    link.say(FromWorker::Checked(Box::new(report)));
+    Ok(())
+}
+
+/// Carries out a trial.
+fn carry_out(
+    store: &dyn Store,
+    assignment: &Assignment,
+    bench: &Bench<'_>,
+    link: &mut dyn Link,
+) -> Result<Finish, Refusal> {
+    let facts = assignment.location.facts(store).map_err(|error| Refusal::Store(error.to_string()))?;
+    let capabilities = store.capabilities().clone();
+    let job = (bench.job)(&assignment.params).map_err(|error| Refusal::Job(error.0))?;
+    let emulated = job.suits(&capabilities).map_err(|error| Refusal::Unsuited(error.0))?;
+    let emulated = emulated.into_iter().map(str::to_owned).collect();
+    link.say(FromWorker::Opened(OpenedStore { facts, durability: capabilities.durability, emulated }));
+
+    let keeps = capabilities.keeps;
+    let setup = TrialSetup { slots: assignment.settings.slots(), capabilities, seed: assignment.seed };
+    if let Some(keys) = &assignment.keys {
+        clean::carry_out(keys, store, &assignment.settings, bench, &setup, link)?;
+    }
+    let trial = job.trial(&setup);
+    trial.set_deadline(assignment.settings.deadline);
+    if matches!(assignment.settings.outages, Outages::Endure { .. }) {
+        trial.time_writes();
+    }
+    if assignment.keys.is_some() {
+        let keys = clean::count(trial.as_ref());
+        let more = clean::has_later(trial.as_ref(), keys);
+        let count = if more { LeftCount::Unknown } else { LeftCount::AtMost };
+        link.say(FromWorker::Leaves { keys, count, made: store.made() });
+    }
+    ProcessUse::reset_peak();
+    let all = trial.phases().len();
+    let PhasesDone { complete, read, unread } = phases(store, trial.as_ref(), all, assignment, bench, link);
+    // An answer of half a job would only repeat what the reasons say already; what it has lost is wrong all the same.
+    let (answer, mut answer_reasons) = match (complete, read) {
+        (true, _) => trial.answer(),
+        (false, true) => (Answer::default(), trial.answer().1),
+        (false, false) => Default::default(),
+    };
+    let can_be_asked = unread.is_none();
+    answer_reasons.extend(unread);
+    if complete && can_be_asked && keeps == Keeps::Everything && assignment.spec.target == Target::Private {
+        link.say(FromWorker::Does(Doing::Count));
+        answer_reasons.extend(holding::reasons(store, trial.as_ref()));
+    }
+    Ok(Finish {
+        complete,
+        answer,
+        answer_reasons,
+        known_digest: (keeps == Keeps::Everything && complete).then(|| job.known_digest()).flatten(),
+        logical_bytes: trial.logical_bytes(),
+        keys_left: trial.keys_left().filter(|_| complete),
+        resent: store.resent(),
+        account: if complete || read { trial.account() } else { None },
+        oldest_lost: trial.oldest_lost(),
+        peak_rss_bytes: ProcessUse::now().peak_rss_bytes,
+    })
+}

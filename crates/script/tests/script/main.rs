@@ -1,0 +1,14 @@
+//! Jobs that users write. One program, so that there is one to build.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../../jobs/tests/harness/mod.rs"]
+mod harness;
+
+mod bad_input;
+mod documentation;
+mod json;
+mod keybench;
+mod liars;
+mod scripts;
+mod sharing;

@@ -1,0 +1,80 @@
+//! Keys spread over several nodes, as a job sees it that changes their number.
+
+/// Where keys belong, shared by all sessions of a spread store.
+///
+/// At first all nodes have their share. A job that changes their number [plans](Spread::plan) that, and takes the stages one after the
+/// other, between its phases: no operation may be in flight when a stage ends.
+pub trait Spread: Send + Sync {
+    /// How many nodes there are, with keys or without.
+    fn nodes(&self) -> usize;
+
+    /// Whether keys move when the number of nodes changes.
+    fn keys_move(&self) -> bool;
+
+    /// Plans a change from the first `before` nodes to the first `after`. Keys belong to those of before from now on.
+    ///
+    /// # Errors
+    /// There are no such nodes, or a change was planned before.
+    fn plan(&self, before: usize, after: usize) -> Result<(), String>;
+
+    /// How many nodes have keys before the change that was planned, and after it.
+    fn change(&self) -> Option<(usize, usize)>;
+
+    /// Enters a stage of the change that was planned.
+    fn enter(&self, stage: Stage);
+
+    /// The nodes of a key that was stored before the change, then and after it; of no change that was planned, the same twice.
+    fn nodes_of(&self, key: &[u8]) -> (usize, usize);
+
+    /// What theory says of the smaller of the two numbers of nodes, and of a node that joins it; `None`: no change was planned, or no
+    /// key moves.
+    fn law(&self) -> Option<Law>;
+
+    /// What moving keys took so far.
+    fn moves(&self) -> Moves;
+}
+
+/// How far a change of the number of nodes is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Keys belong where the old number of nodes puts them.
+    Before,
+    /// Keys move. A get asks the new node of its key, and where that has none the old one, whose value then moves; a put goes to the new
+    /// node, and the old value is deleted. Gets and puts of single keys are served, nothing else of keys that move.
+    Moving,
+    /// Keys belong where the new number of nodes puts them.
+    After,
+}
+
+/// What the moving of keys took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moves {
+    /// Gets and puts of keys that move, or had moved; where no key moves, of all keys.
+    pub operations: u64,
+    /// Requests they took.
+    pub requests: u64,
+    /// Keys that moved from their old node to the new one.
+    pub keys: u64,
+}
+
+/// What theory says: how evenly keys are spread over nodes, and how many move when a node joins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Law {
+    /// How many nodes.
+    pub nodes: usize,
+    /// Variance of a node's share that is the placement's own, before any key is drawn.
+    pub own_variance: f64,
+    /// Share of keys that move when a node joins.
+    pub moved: f64,
+    /// Standard deviation of that share, before any key is drawn.
+    pub moved_deviation: f64,
+}
+
+impl Law {
+    /// Coefficient of variation of the nodes' shares of this many keys: standard deviation over mean.
+    pub fn variation(&self, keys: u64) -> f64 {
+        let nodes = self.nodes as f64;
+        let sampling = (nodes - 1.0) / (nodes * nodes * keys as f64);
+        (self.own_variance + sampling).sqrt() * nodes
+    }
+}

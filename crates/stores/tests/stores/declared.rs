@@ -1,0 +1,117 @@
+//! What a store says of itself before it is opened is what it is once it is open.
+//!
+//! Every store that can be had on this machine is opened, privately. One that is not installed is named in the test's output;
+//! that server's own tests fail without it.
+
+#![allow(clippy::unwrap_used)]
+
+use kvtrial_stores as stores;
+use store::{Availability, Capabilities, OperationKind, StoreInfo};
+use study::{Durability, Spec};
+
+fn opened(info: &'static StoreInfo, spec: &Spec) -> Capabilities {
+    let open = host::open(info, spec, &std::env::temp_dir()).unwrap_or_else(|error| panic!("{spec}: {error}"));
+    let capabilities = open.store().capabilities().clone();
+    open.close().unwrap();
+    capabilities
+}
+
+#[test]
+fn every_store_is_once_open_what_it_declared_before() {
+    let mut compared = Vec::new();
+    // What is fetched takes from 10 s to start: it is compared in a test of its own.
+    for info in stores::all().filter(|info| stores::bundle_of(info.name).is_none()) {
+        if !matches!(info.probe(), Availability::Found(_)) {
+            eprintln!("not compared, since it is not here: {} ({})", info.name, info.install);
+            continue;
+        }
+        let spec = Spec::private(info.name);
+        assert_eq!(layers::declared(info, &spec), opened(info, &spec), "{spec}");
+        compared.push(info.name);
+    }
+    for name in ["null", "ram"] {
+        assert!(compared.contains(&name), "{name} was not compared");
+    }
+}
+
+#[test]
+#[ignore = "minutes: Java servers"]
+fn every_fetched_store_of_one_server_or_three_is_once_open_what_it_declared_before() {
+    for bundle in stores::bundles() {
+        let info = stores::find(bundle.store).unwrap();
+        if !matches!(info.probe(), Availability::Found(_)) {
+            eprintln!("not compared, since it is not here: {} ({})", info.name, info.install);
+            continue;
+        }
+        for nodes in info.options.iter().find(|option| option.name == "nodes").map_or(&["1"][..], |it| it.values) {
+            let mut spec = Spec::private(info.name);
+            if *nodes != "1" {
+                spec.options.insert("nodes".into(), (*nodes).into());
+            }
+            assert_eq!(layers::declared(info, &spec), opened(info, &spec), "{spec}");
+        }
+    }
+}
+
+#[test]
+fn of_the_servers_on_a_port_only_those_that_cannot_ask_for_a_password_ask_for_none() {
+    // Cassandra could, and is not told to.
+    let cannot = [
+        "cassandra",
+        "dynamodb",
+        "echo",
+        "hazelcast",
+        "hbase",
+        "ignite",
+        "memcached",
+        "mysql-memcached",
+        "s3",
+        "tyrant",
+    ];
+    // A real mongod is started without accounts.
+    let can =
+        |info: &&store::StoreInfo| matches!(info.probe(), Availability::Found(found) if !found.starts_with("MongoDB"));
+    let found = stores::all().filter(can);
+    let open: Vec<&str> = found.filter(|info| info.is_open_to_all()).map(|info| info.name).collect();
+    assert!(open.contains(&"memcached"), "{open:?}");
+    assert!(open.iter().all(|name| cannot.contains(name)), "{open:?} are open to all, but only {cannot:?} cannot ask");
+}
+
+#[test]
+fn options_and_levels_that_move_a_limit_are_declared_as_well() {
+    for text in [
+        "memcached,item=8m",
+        "memcached-unix,item=512k",
+        "tokyocabinet,durability=none",
+        "sqlite,durability=commit",
+        "postgres-unix,layout=jsonb",
+    ] {
+        let spec: Spec = text.parse().unwrap();
+        let info = stores::find(&spec.name).unwrap();
+        if matches!(info.probe(), Availability::NotBuilt(_)) {
+            continue;
+        }
+        let declared = layers::declared(info, &spec);
+        assert_ne!(declared, layers::declared(info, &Spec::private(info.name)), "{text} changes nothing");
+        assert_eq!(declared, opened(info, &spec), "{text}");
+    }
+}
+
+#[test]
+fn every_store_declares_what_makes_sense_also_when_it_is_not_in_the_build() {
+    for info in stores::all() {
+        let declared = layers::declared(info, &Spec::private(info.name));
+        for kind in [OperationKind::Get, OperationKind::Put, OperationKind::Delete] {
+            assert!(declared.has(kind), "{} has no {}", info.name, kind.name());
+        }
+        assert!(declared.min_key_bytes < declared.max_key_bytes, "{}", info.name);
+        assert!(declared.max_value_bytes >= 400_000, "{}", info.name);
+        assert_eq!(declared.has(OperationKind::Increment), declared.counter.is_some(), "{}", info.name);
+        assert_eq!(declared.durability, info.durabilities[0], "{}", info.name);
+        for &level in info.durabilities {
+            let spec = Spec { durability: Some(level), ..Spec::private(info.name) };
+            assert_eq!(layers::declared(info, &spec).durability, level, "{spec}");
+        }
+    }
+    assert!(stores::find("sqlite").unwrap().durabilities.contains(&Durability::Commit));
+}

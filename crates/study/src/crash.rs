@@ -1,0 +1,274 @@
+//! What `kvtrial crash` found: what stores still hold after a crash, against what they acknowledged.
+
+use crate::{Durability, Quantity};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Upper bounds of the ages of lost writes, seconds; what is older has a place of its own behind them.
+pub const LOST_AGES_S: [f64; 6] = [0.001, 0.01, 0.1, 0.5, 1.0, 2.0];
+
+/// How a crash is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CrashMeans {
+    /// `kill -9` of all processes of the server, or of the one that holds an embedded engine. What the system holds survives.
+    #[default]
+    Kill,
+    /// All processes stop where they are, keep their connections, and go on later.
+    Freeze,
+    /// By a command of the user's, who starts the store again by another.
+    Command,
+}
+
+/// How many of the nodes of a store fail at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StruckNodes {
+    /// One, chosen by the seed.
+    One,
+    /// The fewest that are more than half, chosen by the seed.
+    Majority,
+    /// Every one.
+    #[default]
+    All,
+}
+
+impl StruckNodes {
+    /// How many of this number of nodes.
+    pub fn of(self, nodes: usize) -> usize {
+        match self {
+            StruckNodes::One => nodes.min(1),
+            StruckNodes::Majority => nodes / 2 + 1,
+            StruckNodes::All => nodes,
+        }
+    }
+}
+
+/// What a store is doing when the crash comes, besides answering clients that write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CrashMoment {
+    /// Nothing it was told to.
+    #[default]
+    Write,
+    /// It brings its log into its files, by its own command, again and again.
+    Checkpoint,
+    /// It rewrites its files, by its own command, again and again.
+    Compaction,
+    /// It starts after a crash: a second one comes then.
+    Recovery,
+}
+
+/// What the level `second` may lose: writes that were acknowledged this long before the crash, or later.
+const SECOND_S: f64 = 1.0;
+
+/// All crashes of a study.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Crash {
+    /// How they are made.
+    pub means: CrashMeans,
+    /// How many of the nodes of each store fail at once.
+    pub nodes: StruckNodes,
+    /// When they come.
+    pub during: CrashMoment,
+    /// Cuts each case is to have.
+    pub cuts: u32,
+    /// Clients that write.
+    pub clients: u32,
+    /// Each level of each store, in the order they were named.
+    pub cases: Vec<CrashCase>,
+}
+
+/// A level of a store.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CrashCase {
+    /// The store's spec without secrets and without its level.
+    pub store: String,
+    /// Level of durability; `None` where it could not be had.
+    pub level: Option<Durability>,
+    /// What was really started, e.g. `Redis`.
+    pub product: String,
+    /// Its version, as it says itself.
+    pub store_version: String,
+    /// Effective configuration read back from the store.
+    pub store_config: BTreeMap<String, String>,
+    /// Whether the level's promise was kept.
+    pub promise: Promise,
+    /// Where nothing is wrong: the largest share of crashes in which the promise may still break, at 95 %.
+    pub not_ruled_out: Option<f64>,
+    /// Time to recover: the median over the cuts it started after.
+    pub recovery_s: Option<Quantity>,
+    /// Why cuts are missing; empty when there are all.
+    pub problem: String,
+    /// Every cut, in the order they were made.
+    pub cuts: Vec<CrashCut>,
+    /// Anything a later version adds.
+    #[serde(flatten)]
+    pub more: BTreeMap<String, serde_json::Value>,
+}
+
+/// What crashes show of a level's promise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Promise {
+    /// In no cut was it broken.
+    Kept,
+    /// In at least one it was.
+    Broken,
+    /// No cut was made, or nothing had been acknowledged.
+    #[default]
+    NotShown,
+    /// The store has no level but `none`: it keeps nothing for a crash, and promises nothing.
+    NothingToShow,
+}
+
+impl Promise {
+    /// As tables say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Promise::Kept => "kept",
+            Promise::Broken => "broken",
+            Promise::NotShown => "not shown",
+            Promise::NothingToShow => "nothing to show",
+        }
+    }
+}
+
+/// One crash.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CrashCut {
+    /// Its number, from 1.
+    pub cut: u32,
+    /// Seed of what was written and of the moment.
+    pub seed: u64,
+    /// From the first acknowledgements to the crash, seconds.
+    pub wrote_s: f64,
+    /// From its start, on what was left, until it answered, seconds; `None` when it did not.
+    pub recovery_s: Option<f64>,
+    /// It did not start again, or could not be read: its own words.
+    pub not_started: Option<String>,
+    /// What was found.
+    pub found: CrashFindings,
+    /// The nodes that failed, by name; empty where there is one.
+    pub nodes: Vec<String>,
+    /// How long clients went on writing after it, seconds; `None` where all had failed for good.
+    pub outage_s: Option<f64>,
+    /// The longest time without any acknowledgement in that: all of it when none came any more.
+    pub dark_s: Option<f64>,
+    /// Whether the store was at what it had been told to do when the crash came; `None` where nothing was told.
+    pub at_it: Option<bool>,
+    /// When it was killed again, seconds after it had been started on what was left.
+    pub again_s: Option<f64>,
+    /// Where its files are, when it broke the promise and they were to be kept.
+    pub kept: Option<KeptFiles>,
+}
+
+/// The files of a store that broke its promise, left to the user.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptFiles {
+    /// Their directory.
+    pub directory: String,
+    /// How to open them: the commands that start the server, one per line, or the spec of an embedded store.
+    pub open: String,
+}
+
+/// What was found after a crash.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CrashFindings {
+    /// Writes that were acknowledged.
+    pub acknowledged: u64,
+    /// Writes that were in flight, or failed: they may be there or not.
+    pub in_doubt: u64,
+    /// Acknowledged writes of which nothing is there.
+    pub lost: u64,
+    /// Their ages at the crash: how many are younger than each of 0.001, 0.01, 0.1, 0.5, 1 and 2 s (and not younger than the one before), and older.
+    pub lost_ages: Vec<u64>,
+    /// The age of the oldest, seconds.
+    pub oldest_lost_s: Option<f64>,
+    /// Values whose checksum or length is wrong.
+    pub torn: u64,
+    /// Keys that are back after an acknowledged delete.
+    pub resurrected: u64,
+    /// Values that were never written to their key.
+    pub invented: u64,
+    /// Lost writes of which a later write of the same client is there.
+    pub holes: u64,
+    /// Each client's writes.
+    pub clients: Vec<ClientSurvival>,
+    /// Some of what was wrong, in words.
+    pub examples: Vec<String>,
+}
+
+/// What became of the writes of one client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClientSurvival {
+    /// Writes that were acknowledged.
+    pub acknowledged: u64,
+    /// Those of which nothing is there.
+    pub lost: u64,
+}
+
+impl CrashFindings {
+    /// Adds what was found after another crash.
+    pub fn add(&mut self, other: &CrashFindings) {
+        self.acknowledged += other.acknowledged;
+        self.in_doubt += other.in_doubt;
+        self.lost += other.lost;
+        self.torn += other.torn;
+        self.resurrected += other.resurrected;
+        self.invented += other.invented;
+        self.holes += other.holes;
+        self.oldest_lost_s = match (self.oldest_lost_s, other.oldest_lost_s) {
+            (Some(one), Some(another)) => Some(one.max(another)),
+            (one, another) => one.or(another),
+        };
+        self.lost_ages.resize(self.lost_ages.len().max(other.lost_ages.len()), 0);
+        self.lost_ages.iter_mut().zip(&other.lost_ages).for_each(|(sum, more)| *sum += more);
+        self.clients.resize(self.clients.len().max(other.clients.len()), ClientSurvival::default());
+        for (sum, more) in self.clients.iter_mut().zip(&other.clients) {
+            sum.acknowledged += more.acknowledged;
+            sum.lost += more.lost;
+        }
+        self.examples.extend_from_slice(&other.examples);
+    }
+}
+
+impl CrashCut {
+    /// Whether it breaks the promise of a level. After a crash no level may hold what was never written. `none` may have lost anything;
+    /// `second` what was acknowledged in the last second; `os` and `commit` nothing; and all but `none` must open again.
+    pub fn breaks(&self, level: Durability) -> bool {
+        let found = &self.found;
+        let is_loss = match level {
+            Durability::None => false,
+            Durability::Second => found.oldest_lost_s.is_some_and(|age_s| age_s > SECOND_S),
+            Durability::Os | Durability::Commit => found.lost + found.resurrected > 0,
+        };
+        let is_stuck = level != Durability::None && self.not_started.is_some();
+        found.torn + found.invented > 0 || is_loss || is_stuck
+    }
+}
+
+impl CrashCase {
+    /// `redis-unix,durability=os`: what `kvtrial crash` takes.
+    pub fn name(&self) -> String {
+        self.level.map_or_else(|| self.store.clone(), |level| format!("{},durability={level}", self.store))
+    }
+
+    /// What was found after all cuts.
+    pub fn found(&self) -> CrashFindings {
+        self.cuts.iter().fold(CrashFindings::default(), |mut sum, cut| {
+            sum.add(&cut.found);
+            sum
+        })
+    }
+
+    /// Cuts after which it did not start again.
+    pub fn not_started(&self) -> usize {
+        self.cuts.iter().filter(|cut| cut.not_started.is_some()).count()
+    }
+}

@@ -1,0 +1,93 @@
+//! What `kvtrial crash` found, on a terminal.
+
+use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use study::{Crash, CrashCase, Promise};
+use words::{blows, crashes, units};
+
+const COLUMNS: [Column; 9] = [
+    Column { title: "STORE", side: Side::Left, gap: 3 },
+    Column { title: "LEVEL", side: Side::Left, gap: 2 },
+    Column { title: "CUTS", side: Side::Right, gap: 2 },
+    Column { title: "ACKED", side: Side::Right, gap: 2 },
+    Column { title: "LOST", side: Side::Right, gap: 2 },
+    Column { title: "OLDEST", side: Side::Right, gap: 2 },
+    Column { title: "WRONG", side: Side::Right, gap: 2 },
+    Column { title: "RECOVERY", side: Side::Right, gap: 2 },
+    Column { title: "PROMISE", side: Side::Left, gap: 2 },
+];
+
+/// What is shown, in sentences, a broken promise first; a line per level of each store; what was wrong, and what the cuts rest on. At most 80
+/// columns wide.
+pub fn crash_text(crash: &Crash, colour: Colour) -> String {
+    let mut text = String::from("\n");
+    // A sentence for each.
+    let broken = crash.cases.iter().filter(|case| case.promise == Promise::Broken).count();
+    for (at, sentence) in crashes::headlines(crash).iter().enumerate() {
+        let style = match at {
+            broken_one if broken_one < broken => Style::Bad,
+            0 => Style::Bold,
+            _ => Style::Plain,
+        };
+        text += &paragraph(sentence, 1, 3, style, colour);
+    }
+    let rows: Vec<Row> = crash.cases.iter().map(row).collect();
+    let table = Table::fit(&COLUMNS, 0, rows.iter());
+    text.push('\n');
+    if (crash.means, crash.nodes, crash.during) != Default::default() {
+        text += &paragraph(&blows::how(crash), 1, 1, Style::Plain, colour);
+        text.push('\n');
+    }
+    text += &table.titles(colour);
+    rows.iter().for_each(|row| text += &table.row(row, colour));
+    text.push('\n');
+    for case in &crash.cases {
+        for words in crashes::notes(case) {
+            text += &paragraph(&format!("{}: {words}", case.name()), 1, 3, Style::Plain, colour);
+        }
+        for kept in case.cuts.iter().filter_map(|cut| cut.kept.as_ref()) {
+            text += &paragraph(
+                &format!("{}: its files are in {}. Open them:", case.name(), kept.directory),
+                1,
+                3,
+                Style::Plain,
+                colour,
+            );
+            kept.open.lines().for_each(|line| text += &format!("   {line}\n")); // to be copied: never broken
+        }
+    }
+    for sentence in crashes::ruled_out(crash) {
+        text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
+    }
+    for (word, meaning) in [
+        ("LOST", "acknowledged writes that are gone; OLDEST: age of the oldest at the crash"),
+        ("WRONG", "values torn or never written, deleted keys that are back, starts that failed"),
+        ("RECOVERY", "from its start on what was left until it answered, median"),
+    ] {
+        text += &paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour);
+    }
+    text + &paragraph(crashes::beyond(crash.means), 1, 3, Style::Dim, colour)
+}
+
+fn row(case: &CrashCase) -> Row {
+    let found = case.found();
+    let dash = || "-".to_owned();
+    let number = |count: u64, style| (count.to_string(), if count > 0 { style } else { Style::Plain });
+    // A key that is back is a lost delete, and counted as that.
+    let wrong = found.torn + found.invented + case.not_started() as u64;
+    let style = match case.promise {
+        Promise::Kept => Style::Good,
+        Promise::Broken => Style::Bad,
+        Promise::NotShown | Promise::NothingToShow => Style::Dim,
+    };
+    vec![
+        (case.store.clone(), Style::Plain),
+        (case.level.map_or_else(dash, |level| level.to_string()), Style::Plain),
+        (case.cuts.len().to_string(), Style::Plain),
+        (found.acknowledged.to_string(), Style::Plain),
+        number(found.lost, style),
+        (found.oldest_lost_s.map_or_else(dash, units::duration), Style::Plain),
+        number(wrong, style),
+        (case.recovery_s.map_or_else(dash, |it| units::duration(it.value)), Style::Plain),
+        (case.promise.name().to_owned(), style),
+    ]
+}
