@@ -299,7 +299,7 @@ fn figure(text: &str, unit: Unit) -> Result<f64, String> {
     let suffix = text[digits.len()..].trim();
     let known = || factors.iter().map(|(unit, _)| *unit).filter(|unit| !unit.is_empty()).collect::<Vec<_>>().join(", ");
     let number: f64 =
-        digits.parse().map_err(|_| format!("'{text}' is no bound; write a number and a unit, such as {example}"))?;
+        digits.parse().map_err(|_| format!("'{text}' is not a bound; write a number and a unit, such as {example}"))?;
     let Some((_, factor)) = factors.iter().find(|(unit, _)| *unit == suffix) else {
         return Err(format!("'{text}' needs one of the units {}, such as {example}", known()));
     };

@@ -199,7 +199,7 @@ impl<'a> Probe<'a> {
                 _ => Stop::wrong(ReasonKind::UnexpectedHit, key, format!("expected a miss, got {}", excerpt(got, 0))),
             }),
             (Must::Miss, OwnedReply::Done) => {
-                Err(Stop::wrong(ReasonKind::UnexpectedHit, key, "deleted what was not there"))
+                Err(Stop::wrong(ReasonKind::UnexpectedHit, key, "deleted a key that did not exist"))
             }
             (Must::BeDone | Must::Grow(_), OwnedReply::Missing) => {
                 Err(Stop::wrong(ReasonKind::UnexpectedMiss, key, "expected done, got a miss"))

@@ -55,7 +55,7 @@ pub enum FetchError {
     },
     /// A file is not the one that was pinned.
     #[error(
-        "{from}/{path} has the sha256 {found}, and not {pinned}: it is not the file kvtrial was made for, and none of it is kept"
+        "{from}/{path} has the sha256 {found}, and not {pinned}: it is not the file kvtrial was made for, so it was deleted"
     )]
     Other {
         /// The repository.

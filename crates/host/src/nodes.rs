@@ -311,7 +311,7 @@ impl Nodes {
     }
 
     fn find<'a>(&self, running: &'a mut [Running], name: &str) -> Result<&'a mut Running, StoreError> {
-        running.iter_mut().find(|it| it.node.name == name).ok_or_else(|| self.refusal(name, "is no node of it"))
+        running.iter_mut().find(|it| it.node.name == name).ok_or_else(|| self.refusal(name, "is not one of its nodes"))
     }
 
     /// Ends a node. That it ends is meant from the beginning: nobody takes it for fallen.

@@ -260,7 +260,7 @@ fn a_node_that_is_killed_or_stopped_is_not_taken_for_fallen_and_keeps_data_and_p
     signal(pid_of(&opened, "node2").unwrap(), libc::SIGTERM);
     until("it is seen to have ended", || !opened.is_alive());
     assert_eq!(opened.fallen().map(|fallen| fallen.to_string()).as_deref(), Some("node2 ended with status 0"));
-    assert!(nodes(&opened).kill("node9").unwrap_err().to_string().contains("is no node of it"));
+    assert!(nodes(&opened).kill("node9").unwrap_err().to_string().contains("is not one of its nodes"));
 }
 
 #[test]

@@ -224,7 +224,7 @@ fn a_search_for_a_setting_tells_best_gain_front_and_what_did_not_matter_and_rank
         "It is 2.80x as good as the default (2.69x to 2.94x, 95 %; 9 pairs of trials after the search",
         "No measurable effect (95 % interval): sqlite.cache (0.96x to 1.05x).",
         "Settings no other beats",
-        "What each value does by itself",
+        "The effect of each value by itself",
     ] {
         assert!(html.contains(words), "{words}");
     }

@@ -59,12 +59,12 @@ impl Silence {
         let silent_s = silent.as_secs_f64();
         match operations {
             Some(done) => (silent > self.at_operations + MARGIN).then(|| {
-                format!("after {done} operations one was begun that did not come back for {silent_s:.1} s; its process was ended")
+                format!("after {done} operations one was begun that did not return for {silent_s:.1} s; its process was ended")
             }),
             // A server's own limit for the same comes first.
             None => (silent > self.whole + self.deadline + MARGIN).then(|| {
                 let times = self.whole.as_secs_f64() / self.deadline.as_secs_f64();
-                format!("the store did not come back for {silent_s:.0} s, {times:.0} times --deadline; its process was ended")
+                format!("the store did not return for {silent_s:.0} s, {times:.0} times --deadline; its process was ended")
             }),
         }
     }

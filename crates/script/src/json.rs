@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
             std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok())
         };
         let valid = leads == b"0" || !leads.starts_with(b"0") || leads.starts_with(b"0.") || leads.starts_with(b"0e");
-        let Some(number) = number.filter(|_| valid) else { return Err(self.wrong("this is no number")) };
+        let Some(number) = number.filter(|_| valid) else { return Err(self.wrong("this is not a number")) };
         self.at += digits.len();
         // SAFETY: the caller's.
         unsafe { ffi::lua_pushnumber(self.state, number) };

@@ -270,7 +270,7 @@ impl<'a> Merge<'a> {
         let length = rest.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'));
         let digits = &rest[..length.unwrap_or(rest.len())];
         let value: Option<f64> = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok());
-        let Some(value) = value else { return Err(self.wrong("what is added to is no number")) };
+        let Some(value) = value else { return Err(self.wrong("what is added to is not a number")) };
         self.copy_to(start);
         number(value + by, &mut self.out)?;
         self.at += digits.len();

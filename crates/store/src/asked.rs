@@ -24,7 +24,7 @@ pub fn asked(store: Box<dyn Store>, name: &str) -> Result<Box<dyn Store>, StoreE
     let mut questions = Questions::new(&*store);
     questions.basics().map_err(|(kind, words)| StoreError::Unsupported {
         store: name.to_owned(),
-        problem: format!("every store needs {}, and this server has none: {words}", kind.name()),
+        problem: format!("every store needs {}, and this server does not have it: {words}", kind.name()),
     })?;
     let mut lacks: Vec<(OperationKind, String)> = Vec::new();
     let counters = if declared.native.has(OperationKind::GetCounter) { questions.counters() } else { Counters::Among };

@@ -117,7 +117,7 @@ pub struct Tune {
     pub gain_p: Option<f64>,
     /// Settings that no other beats in throughput, p99 and bytes per record together.
     pub pareto: Vec<TunedSetting>,
-    /// What each value does by itself, compared with its key's default, other keys held equal.
+    /// The effect of each value by itself, compared with its key's default, other keys held equal.
     pub effects: Vec<TuneEffect>,
 }
 

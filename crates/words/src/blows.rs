@@ -3,7 +3,7 @@
 use crate::units;
 use study::{Crash, CrashCase, CrashCut, CrashMeans, CrashMoment, StruckNodes};
 
-/// `Crashes: one node killed, while clients went on.` For the usual ones: `Crashes: everything killed.`
+/// `Crashes: one node killed while clients continued.` For the usual ones: `Crashes: everything killed.`
 pub fn how(crash: &Crash) -> String {
     let who = match (crash.means, crash.nodes) {
         (CrashMeans::Command, _) => return "Crashes: by a command of the user's.".into(),
@@ -12,8 +12,8 @@ pub fn how(crash: &Crash) -> String {
         (_, StruckNodes::Majority) => "more than half of the nodes",
     };
     let what = match crash.means {
-        CrashMeans::Freeze => "frozen for a time, while clients went on",
-        _ if crash.nodes != StruckNodes::All => "killed, while clients went on",
+        CrashMeans::Freeze => "frozen for a time while clients continued",
+        _ if crash.nodes != StruckNodes::All => "killed while clients continued",
         _ => "killed",
     };
     let when = match crash.during {
@@ -70,7 +70,7 @@ mod tests {
                 CrashMeans::Kill,
                 StruckNodes::One,
                 CrashMoment::Write,
-                "Crashes: one node killed, while clients went on.",
+                "Crashes: one node killed while clients continued.",
             ),
             (
                 CrashMeans::Kill,
@@ -82,7 +82,7 @@ mod tests {
                 CrashMeans::Freeze,
                 StruckNodes::Majority,
                 CrashMoment::Checkpoint,
-                "Crashes: more than half of the nodes frozen for a time, while clients went on in the middle of checkpoints.",
+                "Crashes: more than half of the nodes frozen for a time while clients continued in the middle of checkpoints.",
             ),
         ] {
             assert_eq!(of(means, nodes, during), words);

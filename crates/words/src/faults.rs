@@ -36,7 +36,7 @@ fn of_writes(trial: &TrialRecord) -> Option<String> {
     Some(match (writes.failed(), writes.failed_present) {
         (0, _) => format!("{lost}, and none failed."),
         (failed, present) => format!(
-            "{lost}. Of {failed} that failed {present} took effect all the same and {} were never seen, which is allowed.",
+            "{lost}. Of {failed} that failed {present} took effect anyway and {} were never seen, which is allowed.",
             writes.failed_absent
         ),
     })
@@ -116,7 +116,7 @@ mod tests {
         trial.writes = Some(WriteAccount { lost: 0, failed_absent: 11, failed_present: 3 });
         assert_eq!(
             said(&trial)[0],
-            "redis, trial 1: no acknowledged write was lost. Of 14 that failed 3 took effect all the same and 11 were never seen, which is \
+            "redis, trial 1: no acknowledged write was lost. Of 14 that failed 3 took effect anyway and 11 were never seen, which is \
              allowed."
         );
         assert!(said(&trial)[1].contains("'at 5s kill 2'"));

@@ -32,7 +32,7 @@ pub fn level_in_words(group: &Group<'_>) -> Option<String> {
     })
 }
 
-/// Who says that a level holds: `, shown here`, `, shown here for 2 of 5`, `, broken here by 1 of 5`, `, as they say`; nothing of a level that
+/// Who says that a level holds: `, shown here`, `, shown here for 2 of 5`, `, broken here by 1 of 5`, `, as claimed`; nothing of a level that
 /// promises nothing.
 fn warrant(group: &Group<'_>, level: Durability) -> String {
     if level == Durability::None {
@@ -46,7 +46,7 @@ fn warrant(group: &Group<'_>, level: Durability) -> String {
     let (kept, broken) = (of(Promise::Kept), of(Promise::Broken));
     match (kept.as_slice(), broken.as_slice()) {
         ([], []) if cells.len() == 1 => ", as it says".into(),
-        ([], []) => ", as they say".into(),
+        ([], []) => ", as claimed".into(),
         (kept, []) if kept.len() == cells.len() => format!(", shown {}", places(kept)),
         (kept, []) => format!(", shown {} for {} of {}", places(kept), kept.len(), cells.len()),
         (_, broken) if cells.len() == 1 => format!(", broken {}", places(broken)),
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(said(&[&here, &elsewhere]), "durability commit (loses nothing, shown here and elsewhere)");
         assert_eq!(said(&[&elsewhere, &silent]), "durability commit (loses nothing, shown elsewhere for 1 of 2)");
         assert_eq!(said(&[&here, &broken, &silent]), "durability commit (loses nothing, broken here by 1 of 3)");
-        assert_eq!(said(&[&silent, &silent]), "durability commit (loses nothing, as they say)");
+        assert_eq!(said(&[&silent, &silent]), "durability commit (loses nothing, as claimed)");
         let none = Cell { durability: Some(Durability::None), ..silent.clone() };
         assert_eq!(said(&[&none]), "durability none (may lose all)");
         assert_eq!(shown_in_words(broken.durability_shown.as_ref()), "broken here in 20 kills, 2026-11-25");

@@ -13,9 +13,7 @@ pub fn new(arguments: &NewArguments) -> Result<u8, CommandFailure> {
     let example = script::EXAMPLES.iter().find(|example| example.name == arguments.like);
     let text = example.map_or("", |example| example.text);
     let trouble = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            CommandFailure::usage(format!("{path} is there already; use another name"))
-        }
+        std::io::ErrorKind::AlreadyExists => CommandFailure::usage(format!("{path} exists already; use another name")),
         _ => CommandFailure::usage(format!("{path}: {error}")),
     };
     let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(trouble)?;

@@ -119,7 +119,7 @@ fn a_server_without_set_is_refused_and_told_what_it_needs() {
     let ran = Desk::new().run(&format!("fans -s {spec} --data debian-1k --no-baselines"));
     assert_eq!(ran.status, 2, "{}", ran.said());
     assert!(
-        ran.said().contains("every store needs put, and this server has none: ERR unknown command 'SET'"),
+        ran.said().contains("every store needs put, and this server does not have it: ERR unknown command 'SET'"),
         "{}",
         ran.said()
     );

@@ -390,7 +390,7 @@ fn a_fault_that_cannot_be_is_refused_before_anything_is_started() {
         ("redis-cluster", "at 1s kill 4", "has no node 4 then; use 1 to 3"),
         ("redis-unix", "scale-out", "takes no other node while it serves"),
         ("redis-unix", "flap", "freezing a node five times needs --set seconds=15 or more"),
-        ("redis-unix", "explode", "or a usual one: kill, rolling"),
+        ("redis-unix", "explode", "or one of the common faults: kill, rolling"),
     ] {
         let ran = faulted(store, "1", &[], &[fault]);
         assert_eq!(ran.status, 2, "{}", ran.stderr);

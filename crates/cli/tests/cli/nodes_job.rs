@@ -42,7 +42,7 @@ fn two_rings_move_no_key_when_a_storage_node_comes_and_let_none_go() {
     let ran = Desk::new().run(&common::once("nodes", "redis-unix,nodes=3,shard=rings", &[&settings]));
     assert_eq!(ran.status, 1, "{}", ran.said());
     let reason = &ran.cells()[0]["trials"][0]["verdict"]["reasons"][0];
-    assert!(reason["example"].as_str().unwrap().contains("its keys would go with it"), "{reason}");
+    assert!(reason["example"].as_str().unwrap().contains("its keys would be lost"), "{reason}");
 }
 
 #[test]

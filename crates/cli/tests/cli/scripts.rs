@@ -186,7 +186,7 @@ fn new_writes_a_script_that_runs_at_once_and_leaves_one_that_is_there_alone() {
         assert_eq!(ran.run(&once("mine.lua", "lmdb", &[])).status, 0, "{like}");
     }
     let again = desk.kvtrial("new my-session");
-    assert!(again.status == 2 && again.stderr.contains("is there already"), "{}", again.said());
+    assert!(again.status == 2 && again.stderr.contains("exists already"), "{}", again.said());
 }
 
 #[test]

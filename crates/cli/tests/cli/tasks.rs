@@ -87,7 +87,7 @@ fn a_check_of_a_store_that_hangs_ends_by_itself_and_at_once_when_it_is_interrupt
             // Sixty deadlines and a second.
             assert_eq!(over.ran.status, 1, "{said}");
             assert!(over.took < Duration::from_millis(4300) + SLACK, "{:?}: {said}", over.took);
-            assert!(said.contains("deadline: ") && said.contains("did not come back"), "{said}");
+            assert!(said.contains("deadline: ") && said.contains("did not return"), "{said}");
         }
     }
 }

@@ -161,7 +161,7 @@ impl Spread for KeyMap {
             return Err(format!("keys of {before} nodes cannot move to {after}: there are {nodes}"));
         }
         if matches!(self.scheme, Scheme::Rings(_)) && after < before {
-            return Err("no storage node of two rings can go: its keys would go with it".into());
+            return Err("no storage node of two rings can leave: its keys would be lost".into());
         }
         let planned = self.change.set(Change { before: self.scheme.over(before), after: self.scheme.over(after) });
         planned.map_err(|_| "the number of nodes changes once".to_owned())?;

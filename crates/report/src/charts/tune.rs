@@ -65,7 +65,7 @@ fn effects(tune: &Tune) -> Option<Chart> {
         rows.iter().take(12).map(|(effect, it)| format!("{} {:.2}x", name(effect), it.value)).collect();
     Some(Chart {
         id: "tune-effects".into(),
-        title: "What each value does by itself".into(),
+        title: "The effect of each value by itself".into(),
         note: "How many times as good as its key's default, other keys held equal; right of 1 is better. Grey: 1 lies within the interval, so \
                the value has no measurable effect."
             .into(),

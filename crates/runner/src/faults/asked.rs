@@ -117,7 +117,7 @@ impl FromStr for AskedFault {
             Some(usual) => Ok(AskedFault::Usual(usual)),
             None => text.parse().map(AskedFault::Planned).map_err(|problem| {
                 let names: Vec<&str> = UsualFault::ALL.iter().map(|usual| usual.name()).collect();
-                format!("{problem}; or a usual one: {}", names.join(", "))
+                format!("{problem}; or one of the common faults: {}", names.join(", "))
             }),
         }
     }

@@ -61,7 +61,7 @@ impl FromStr for Bound {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Bound, String> {
-        let wrong = || format!("'{text}' is no bound; write PERCENTILE<TIME, such as p99<2ms or p99.9<500us");
+        let wrong = || format!("'{text}' is not a bound; write PERCENTILE<TIME, such as p99<2ms or p99.9<500us");
         let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         let (name, time) = compact.split_once('<').ok_or_else(wrong)?;
         let known: Vec<&str> = NAMES.iter().map(|(_, name)| *name).collect();

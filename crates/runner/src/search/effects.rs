@@ -1,4 +1,4 @@
-//! What each value does by itself: main effects by least squares on logarithms, with intervals from resampled residuals.
+//! The effect of each value by itself: main effects by least squares on logarithms, with intervals from resampled residuals.
 //!
 //! Model: the logarithm of a setting's score is a sum of one term for each key, 0 for the key's default. So effects multiply, and
 //! what one value does is separated from what the others of its setting did. Interactions stay in the residuals and widen the

@@ -71,7 +71,7 @@ fn what_a_verb_cannot_do_is_said_with_the_verb() {
     says(&failed("client.owns(1)").1, &["client:owns: the key is a nil and must be a string"]);
     says(&failed("json.encode(print)").1, &["test.lua:2: json.encode:", "has no form in JSON"]);
     says(&failed("json.add('{\"b\":1,\"a\":2}', {a = 1})").1, &["json.add: the keys are not in byte order"]);
-    says(&failed("json.add('{\"a\":\"x\"}', {a = 1})").1, &["json.add: what is added to is no number, at byte 6"]);
+    says(&failed("json.add('{\"a\":\"x\"}', {a = 1})").1, &["json.add: what is added to is not a number, at byte 6"]);
     says(&failed("json.add('{\"a\":1', {b = 1})").1, &["json.add: ',' is expected"]);
     says(&failed("json.add('{}', {a = 'x'})").1, &["json.add: what is added to 'a' is not a number"]);
     says(&failed("json.add(1, {})").1, &["json.add: the text is a number and must be a string"]);

@@ -191,6 +191,9 @@ fn without_get_put_or_delete_it_is_no_store_and_says_which_is_missing() {
     for kind in [OperationKind::Get, OperationKind::Put, OperationKind::Delete] {
         let refused: &'static [OperationKind] = Box::leak(Box::new([kind]));
         let error = asked(Box::new(Odd::new(refused, i64::checked_add)), "odd").err().unwrap().to_string();
-        assert_eq!(error, format!("odd: every store needs {}, and this server has none: unknown command", kind.name()));
+        assert_eq!(
+            error,
+            format!("odd: every store needs {}, and this server does not have it: unknown command", kind.name())
+        );
     }
 }

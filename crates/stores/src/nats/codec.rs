@@ -21,7 +21,7 @@ const WRONG_LAST_SEQUENCE: &[u8] = b"10071";
 /// There is no message of a key.
 const NO_MESSAGE: &[u8] = b"10037";
 
-const NOBODY_SERVES: &str = "503: nobody serves the stream just now";
+const NOBODY_SERVES: &str = "503: no server serves the stream just now";
 const NOT_UTF8: &str = "a refusal that is no text";
 const NO_ACKNOWLEDGEMENT: Decoded<'static> = Decoded::Broken("an acknowledgement of the bucket's stream");
 const NO_ENTRY: Decoded<'static> = Decoded::Broken("an entry of the bucket's stream");
