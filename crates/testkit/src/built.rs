@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Puts a program of this crate into a directory under a name, building it first.
+/// Puts a program of this crate into a directory under a name. It was built with the tests, or is built now.
 ///
 /// # Errors
 /// When it cannot be built or linked.
@@ -14,13 +14,31 @@ pub(crate) fn install(program: &str, directory: &Path, name: &str) -> Result<Pat
     let profile = test.parent().and_then(Path::parent).ok_or("this program lies in no target directory")?;
     let path = profile.join(program);
     match std::env::var_os("CARGO") {
-        Some(cargo) => build(&cargo, program, profile)?,
-        None if path.is_file() => {}
-        None => return Err(format!("{} is not built; run this test through cargo", path.display())),
+        Some(cargo) if is_stale(&path) => build(&cargo, program, profile)?,
+        None if !path.is_file() => return Err(format!("{} is not built; run this test through cargo", path.display())),
+        _ => {}
     }
     let link = directory.join(name);
     std::os::unix::fs::symlink(&path, &link).map_err(|error| format!("{}: {error}", link.display()))?;
     Ok(link)
+}
+
+/// Whether a program is not there, or a source of this crate is newer: a test that is run by itself does not bring it up to date.
+fn is_stale(program: &Path) -> bool {
+    let changed = |path: &Path| path.metadata().and_then(|it| it.modified()).ok();
+    let Some(built) = changed(program) else { return true };
+    let mut folders = vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir().into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if changed(&path).is_some_and(|it| it > built) {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// Brings the program up to date in the profile's directory, where this test was built.

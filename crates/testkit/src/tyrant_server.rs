@@ -158,7 +158,7 @@ fn serve(stream: Stream, cabinet: &Cabinet) {
     stream.shut();
 }
 
-/// Puts the program of this server into a directory under the name `ttserver`, building it first.
+/// Puts the program of this server into a directory under the name `ttserver`.
 ///
 /// # Errors
 /// When it cannot be built or linked.

@@ -13,7 +13,7 @@ const SERVERS: [(&str, Protocol, &str, &str); 3] = [
     ("ttserver", Protocol::Tyrant, "Tokyo Tyrant version 1.1.41", "-host"),
 ];
 
-/// Puts the program into a directory under all these names, building it first. With a lie it answers the first put with it:
+/// Puts the program into a directory under all these names. With a lie it answers the first put with it:
 /// [`Lie::KeysNobodyWrote`] is the only one.
 ///
 /// # Errors
