@@ -61,7 +61,8 @@ fn a_cluster_that_loses_its_majority_answers_nobody_and_keeps_what_it_acknowledg
     ));
     let [cut] = cuts(&case).try_into().unwrap();
     assert_eq!(cut["nodes"].as_array().unwrap().len(), 2, "{cut}");
-    assert!(seconds(&cut["dark_s"]) > 0.9 * seconds(&cut["outage_s"]), "{cut}");
+    // The second that was asked for: `outage_s` begins with the first of the two that are killed, when a majority still answers.
+    assert!(seconds(&cut["dark_s"]) > 0.9, "{cut}");
 }
 
 #[test]
