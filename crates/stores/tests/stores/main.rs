@@ -27,6 +27,7 @@ mod postgres_layouts;
 mod redis;
 mod redis_cluster;
 mod registry;
+mod required;
 mod s3;
 mod shard;
 mod swept;
