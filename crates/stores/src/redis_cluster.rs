@@ -212,7 +212,10 @@ impl Programs {
         })?;
         let forming_program = product.program_name().replace("-server", "-cli");
         let beside = program.with_file_name(&forming_program);
-        let client = Some(beside).filter(|path| path.is_file()).or_else(|| programs::find(&[&forming_program], &[]));
+        // Redis's own forms clusters of Valkey, too, which some packages have without its own.
+        let client = Some(beside)
+            .filter(|path| path.is_file())
+            .or_else(|| programs::find(&[&forming_program, "redis-cli"], &[]));
         let client = client.ok_or_else(|| missing(forming_program))?;
         Ok(Programs { server: program, client })
     }

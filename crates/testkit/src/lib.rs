@@ -4,6 +4,7 @@
 //! What never lives here: anything users get. No crate depends on this one but for its tests, and those in its folder `tests`: what
 //! stands here knows the crates as others do, not as their own unit tests.
 
+pub mod absent;
 mod built;
 pub mod bytes;
 #[cfg(feature = "rig")]

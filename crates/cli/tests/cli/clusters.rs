@@ -3,9 +3,8 @@
 
 use crate::common;
 
-use common::{Desk, Ran, once};
+use common::{Desk, Ran, is_here, once};
 use serde_json::Value;
-use store::Availability;
 
 /// Answer of an unrelated script: `crates/jobs/tests/answers`.
 const DEBIAN_1K: &str = "sha256:68feb5060a6d9f728165362a625509d52ab91a5abcf6de1f6c5fe58fe046bc91";
@@ -13,9 +12,8 @@ const DEBIAN_1K: &str = "sha256:68feb5060a6d9f728165362a625509d52ab91a5abcf6de1f
 /// Clusters whose programs `./test` installs, and Valkey's where it is.
 fn clusters() -> Vec<&'static str> {
     let mut specs = vec!["redis-cluster", "etcd,durability=os,nodes=3", "nats,nodes=3"];
-    match stores::find("valkey-cluster").unwrap().probe() {
-        Availability::Found(_) => specs.push("valkey-cluster"),
-        _ => println!("valkey-cluster is left out: there is no valkey-server here"),
+    if is_here(stores::find("valkey-cluster").unwrap()) {
+        specs.push("valkey-cluster");
     }
     specs
 }

@@ -107,12 +107,7 @@ fn found() -> Vec<String> {
 
 /// Runs `kvtrial` with the cache of the user who runs the tests.
 fn with_own_cache(desk: &Desk, words: &str) -> Ran {
-    let mut command = desk.command(words);
-    match std::env::var_os("XDG_CACHE_HOME") {
-        Some(cache) => command.env("XDG_CACHE_HOME", cache),
-        None => command.env_remove("XDG_CACHE_HOME"),
-    };
-    desk.finished(command.output().unwrap())
+    desk.finished(desk.command_with_own_cache(words).output().unwrap())
 }
 
 #[test]
@@ -154,12 +149,8 @@ fn every_fetched_cluster_goes_on_while_a_node_is_frozen_and_another_killed_and_n
         let load =
             "--rate 100 --clients 6 --deadline 40s --set records=300 --set read=0.5 --set update=0.5 --set seconds=24";
         let once = "--no-baselines --repeats 1 --warmups 0 --out out";
-        let mut command = desk.command(&format!("run ycsb -s {spec} {load} {once}"));
+        let mut command = desk.command_with_own_cache(&format!("run ycsb -s {spec} {load} {once}"));
         command.args(["--fault", "at 3s freeze 2 for 2s", "--fault", "at 9s kill 3"]);
-        match std::env::var_os("XDG_CACHE_HOME") {
-            Some(cache) => command.env("XDG_CACHE_HOME", cache),
-            None => command.env_remove("XDG_CACHE_HOME"),
-        };
         let ran = desk.finished(command.output().unwrap());
         for wrong in ["wrong_value", "stale_value", "lost_updates", "unexpected_miss", "connection_lost", "server_died"]
         {

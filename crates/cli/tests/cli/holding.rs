@@ -3,10 +3,9 @@
 
 use crate::common;
 
-use common::{Desk, Ran, once};
+use common::{Desk, Ran, is_here, once};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use store::Availability;
 use study::Class;
 use testkit::lying::{Lie, private};
 use testkit::waiting::until;
@@ -80,7 +79,7 @@ fn nobody_is_accused(job: &str, stores: &[String]) {
 
 fn found(wanted: impl Fn(&store::StoreInfo) -> bool) -> Vec<String> {
     let no_java = stores::all().filter(|info| stores::bundle_of(info.name).is_none());
-    let here = no_java.filter(|info| matches!(info.probe(), Availability::Found(_)) && wanted(info));
+    let here = no_java.filter(|info| wanted(info) && is_here(info));
     // At the level that waits for the disk least, of those a private one here has.
     here.map(|info| format!("{},durability={}", info.name, info.levels_found().last().unwrap())).collect()
 }

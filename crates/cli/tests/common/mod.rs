@@ -25,6 +25,15 @@ pub fn run_once(job: &str, store: &str, more: &[&str]) -> Ran {
     Desk::new().run(&once(job, store, more))
 }
 
+/// Whether a store is here to be tried.
+pub fn is_here(info: &StoreInfo) -> bool {
+    let is_found = matches!(info.probe(), Availability::Found(_));
+    if !is_found {
+        testkit::absent::left_out(info.name, info.install);
+    }
+    is_found
+}
+
 /// What a finished run left.
 pub struct Ran {
     pub status: i32,
@@ -58,6 +67,16 @@ impl Desk {
         // One self-test serves the tests of a build.
         command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// `kvtrial` with these words and the cache of the user who runs the tests, where programs are that were fetched.
+    pub fn command_with_own_cache(&self, words: &str) -> Command {
+        let mut command = self.command(words);
+        match std::env::var_os("XDG_CACHE_HOME") {
+            Some(cache) => command.env("XDG_CACHE_HOME", cache),
+            None => command.env_remove("XDG_CACHE_HOME"),
+        };
         command
     }
 

@@ -92,7 +92,7 @@ fn every_store_says_how_many_keys_it_holds_or_is_known_not_to() {
     let found = stores::all().filter(|info| stores::bundle_of(info.name).is_none()).filter(|info| match info.probe() {
         Availability::Found(_) => true,
         _ => {
-            eprintln!("not asked, since it is not here: {} ({})", info.name, info.install);
+            testkit::absent::left_out(info.name, info.install);
             false
         }
     });

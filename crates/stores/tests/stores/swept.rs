@@ -63,7 +63,7 @@ fn embedded_stores_look_for_keys_and_delete_them_many_at_once() {
         let spec: Spec = text.parse().unwrap();
         let info = stores::find(&spec.name).unwrap();
         if !matches!(info.probe(), Availability::Found(_)) {
-            eprintln!("not tried, since it is not here: {text} ({})", info.install);
+            testkit::absent::left_out(info.name, info.install);
             continue;
         }
         let open = host::open(info, &spec, &std::env::temp_dir()).unwrap();
