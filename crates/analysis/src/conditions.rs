@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 use study::{Cell, Crash, CrashCase, CrashMeans, CrashMoment, Durability, HostFacts, StruckNodes, Study};
 
 /// What a difference is about.
@@ -122,7 +123,7 @@ pub(crate) fn crash_differences(a: (&Study, &Crash, &CrashCase), b: (&Study, &Cr
         }
     };
     let ((study_a, crash_a, case_a), (study_b, crash_b, case_b)) = (a, b);
-    for ((fact, a), (_, b)) in ways(crash_a).into_iter().zip(ways(crash_b)) {
+    for (fact, a, b) in unlike_ways(crash_a, crash_b) {
         compare(Condition::Crashes, fact, a, b);
     }
     of_studies(study_a, study_b, &mut compare);
@@ -140,8 +141,19 @@ pub(crate) fn crash_differences(a: (&Study, &Crash, &CrashCase), b: (&Study, &Cr
     found
 }
 
-/// How crashes were made, in the words of the options.
-fn ways(crash: &Crash) -> [(&'static str, String); 4] {
+/// Whether the crashes of two studies are made in the same way, as far as both say it.
+pub fn are_made_alike(a: &Crash, b: &Crash) -> bool {
+    unlike_ways(a, b).is_empty()
+}
+
+/// In which options two studies of crashes differ, as far as both say it, with the values of each.
+fn unlike_ways(a: &Crash, b: &Crash) -> Vec<(&'static str, String, String)> {
+    let both = ways(a).into_iter().zip(ways(b));
+    both.filter_map(|((option, a), (_, b))| Some((option, a?, b?))).filter(|(_, a, b)| a != b).collect()
+}
+
+/// How crashes were made, in the words of the options; `None` where a study does not say it.
+fn ways(crash: &Crash) -> [(&'static str, Option<String>); 7] {
     let how = match crash.means {
         CrashMeans::Kill => "kill",
         CrashMeans::Freeze => "freeze",
@@ -158,11 +170,15 @@ fn ways(crash: &Crash) -> [(&'static str, String); 4] {
         CrashMoment::Compaction => "compaction",
         CrashMoment::Recovery => "recovery",
     };
+    let time = |seconds: f64| Duration::try_from_secs_f64(seconds).map(|it| format!("{it:?}")).unwrap_or_default();
     [
-        ("--how", how.into()),
-        ("--nodes", nodes.into()),
-        ("--during", during.into()),
-        ("--clients", crash.clients.to_string()),
+        ("--how", Some(how.into())),
+        ("--nodes", Some(nodes.into())),
+        ("--during", Some(during.into())),
+        ("--clients", Some(crash.clients.to_string())),
+        ("--value-bytes", crash.value_bytes.map(|bytes| bytes.to_string())),
+        ("--within", crash.within_s.map(time)),
+        ("--outage", crash.outage_s.map(time)),
     ]
 }
 

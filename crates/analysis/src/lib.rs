@@ -43,7 +43,7 @@ pub use comparison::{
     ALPHA, Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Contrast, Finding, Obstacle, Pair, Source,
     Unlike, VoidCell, compare,
 };
-pub use conditions::{Condition, Difference, Weight, differences};
+pub use conditions::{Condition, Difference, Weight, are_made_alike, differences};
 pub use cost::{baseline, cost, spread};
 pub use crashes::{
     ComparedCrashes, CrashComparison, CrashPair, CrashSide, CrashTest, MatchedCrashes, PromiseShift, compare_crashes,

@@ -76,6 +76,12 @@ pub struct Crash {
     pub cuts: u32,
     /// Clients that write.
     pub clients: u32,
+    /// The longest value they write, bytes; `None` in studies of earlier versions.
+    pub value_bytes: Option<u32>,
+    /// The longest time from the first acknowledgements to a crash, seconds; `None` in studies of earlier versions.
+    pub within_s: Option<f64>,
+    /// How long clients continue while nodes are frozen, or while others are left, seconds; `None` where all fail for good.
+    pub outage_s: Option<f64>,
     /// Each level of each store, in the order they were named.
     pub cases: Vec<CrashCase>,
 }

@@ -121,14 +121,19 @@ fn begin(
         during: plan::during(arguments),
         cuts: arguments.cuts,
         clients: arguments.clients,
+        value_bytes: Some(arguments.value_bytes),
+        within_s: Some(arguments.within.as_secs_f64()),
+        outage_s: match (plan::means(arguments), plan::nodes(arguments)) {
+            (CrashMeans::Command, _) | (CrashMeans::Kill, StruckNodes::All) => None,
+            _ => Some(arguments.outage.as_secs_f64()),
+        },
         cases,
     };
     if arguments.resume {
         let mut study = archive::read_study(out)?;
         let same = |known: &Crash| {
-            let how = |it: &Crash| (it.means, it.nodes, it.during, it.clients);
             let names = |it: &Crash| it.cases.iter().map(|case| (case.store.clone(), case.level)).collect::<Vec<_>>();
-            names(known) == names(&crash) && how(known) == how(&crash)
+            names(known) == names(&crash) && analysis::are_made_alike(known, &crash)
         };
         return match study.crash.as_mut().filter(|known| same(known)) {
             Some(known) if study.seed == arguments.seed => {

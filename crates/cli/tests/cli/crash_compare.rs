@@ -97,6 +97,16 @@ fn crashes_of_another_kind_are_refused_with_the_difference_until_told() {
     crashed(&desk, "sqlite,durability=os --during checkpoint --cuts 1", "after");
     let ran = desk.kvtrial("compare before after");
     says(&ran, 2, &["not compared: the crashes differ in --during: write against checkpoint.", "--anyway"]);
+    // What is written, and for how long, is a part of it.
+    crashed(&desk, "sqlite,durability=os --value-bytes 4000 --cuts 1", "longer");
+    says(&desk.kvtrial("compare before longer"), 2, &["the crashes differ in --value-bytes: 228 against 4000."]);
+    let resumed = desk.kvtrial("crash sqlite,durability=os --clients 2 --cuts 2 --out longer --resume --within 20ms");
+    says(&resumed, 2, &["of crashes of another kind"]);
+    // Studies of earlier versions do not say it.
+    let mut study = archive::read_study(&desk.path().join("longer")).unwrap();
+    study.crash.as_mut().unwrap().value_bytes = None;
+    keep(&desk, "earlier", study);
+    says(&desk.kvtrial("compare before earlier"), 0, &["promise kept → kept"]);
     let ran = desk.kvtrial("compare before after --anyway");
     says(&ran, 0, &["NOT ALIKE: the crashes differ in --during: write against checkpoint.", "promise kept → kept"]);
 }
