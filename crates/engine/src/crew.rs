@@ -288,6 +288,7 @@ fn carry_out(
         }
     };
     let before = session.reconnected();
+    session.take_head_of_line(); // that of the phase before
     let slots = clients.start * settings.pipeline..clients.end * settings.pipeline;
     let records = trial.phases().get(index).and_then(|phase| phase.stores);
     let gaps_are = if schedule.is_none() { Gaps::Waiting } else { Gaps::Paced };
@@ -327,6 +328,7 @@ fn carry_out(
         gaps: lane.gaps,
         offences: std::mem::take(&mut lane.books.offences),
         reconnected: session.reconnected() - before,
+        head_of_line: session.take_head_of_line(),
     })
 }
 

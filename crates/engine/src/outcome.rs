@@ -6,7 +6,7 @@ use job::Offences;
 use measure::{Counts, Histograms, Timeline};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use study::{CurvePoint, SeriesPoint, Stall};
+use study::{CurvePoint, HeadOfLine, SeriesPoint, Stall};
 
 /// Why a phase ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,6 +48,8 @@ pub struct Outcome {
     pub run_delay: Duration,
     /// Connections that broke, or that the server closed, and that were opened again.
     pub reconnected: u64,
+    /// What replies had to wait behind, where clients shared connections.
+    pub head_of_line: Option<HeadOfLine>,
     /// Client threads there were.
     pub threads: u32,
 }
@@ -68,6 +70,7 @@ impl Outcome {
         self.thread_load = self.thread_load.max(other.thread_load);
         self.run_delay = self.run_delay.max(other.run_delay);
         self.reconnected += other.reconnected;
+        self.head_of_line = self.head_of_line.into_iter().chain(other.head_of_line).reduce(HeadOfLine::and);
         self.threads += other.threads;
     }
 

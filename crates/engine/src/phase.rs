@@ -12,7 +12,7 @@ use measure::{Counts, Histograms};
 use std::ops::Range;
 use std::time::Duration;
 use store::{StoreError, Threading};
-use study::ReasonKind;
+use study::{HeadOfLine, ReasonKind};
 
 /// Most threads where the user sets no number: a system allows a process some ten thousand, and thousands beyond its processors only
 /// wait for each other. Clients beyond them share threads.
@@ -52,6 +52,7 @@ pub(crate) struct ThreadEnd {
     pub(crate) cpu: Duration,
     pub(crate) run_delay: Duration,
     pub(crate) reconnected: u64,
+    pub(crate) head_of_line: Option<HeadOfLine>,
 }
 
 /// The outcome of a request to the store as a whole.
@@ -127,6 +128,7 @@ impl ThreadEnd {
             thread_load: if own > 0.0 { self.cpu.as_secs_f64() / own } else { 0.0 },
             run_delay: self.run_delay,
             reconnected: self.reconnected,
+            head_of_line: self.head_of_line,
             threads: 1,
         }
     }

@@ -16,6 +16,7 @@ use store::{
     Abandoned, Executor, Heed, Operation, OperationKind, OptionInfo, Reply, Session, SessionPlan, Sink, Slot, Store,
     StoreError, Until,
 };
+use study::HeadOfLine;
 
 /// The layer.
 pub const LAYER: Layer = Layer {
@@ -170,6 +171,10 @@ impl Session for BurningSession {
 
     fn reconnected(&self) -> u64 {
         self.session.reconnected()
+    }
+
+    fn take_head_of_line(&mut self) -> Option<HeadOfLine> {
+        self.session.take_head_of_line()
     }
 
     fn descriptor(&mut self) -> io::Result<Option<BorrowedFd<'_>>> {

@@ -138,7 +138,14 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
             id: "latency",
             title: "Latency",
             intro: batches.map_or(String::new(), Batches::operation),
-            parts: by_part(&|it| latency::chart(&it.part.cells, &it.part.label, identities).into_iter().collect()),
+            parts: grouped
+                .iter()
+                .map(|it| SectionPart {
+                    label: it.part.label.clone(),
+                    words: words::head_of_line::sentences(&it.part.cells).collect(),
+                    charts: latency::chart(&it.part.cells, &it.part.label, identities).into_iter().collect(),
+                })
+                .collect(),
         },
         Section {
             id: "time",

@@ -9,8 +9,8 @@ use measure::{Counts, Histograms, Timeline};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use study::{
-    CurvePoint, DarkTime, FailedCounts, Judged, Noise, PhaseRecord, ReadBackFigures, Reason, ReasonKind, SeriesPoint,
-    Stall, TrialRecord,
+    CurvePoint, DarkTime, FailedCounts, HeadOfLine, Judged, Noise, PhaseRecord, ReadBackFigures, Reason, ReasonKind,
+    SeriesPoint, Stall, TrialRecord,
 };
 
 /// Meters read when a phase begins.
@@ -62,6 +62,7 @@ pub(crate) struct Measured {
     records: u64,
     read_back: Option<ReadBackFigures>,
     reconnected: u64,
+    head_of_line: Option<HeadOfLine>,
 }
 
 impl Measured {
@@ -126,6 +127,7 @@ impl Measured {
             let delay = outcome.run_delay.as_secs_f64() / elapsed_s.max(f64::MIN_POSITIVE);
             self.run_delay = self.run_delay.max(delay.clamp(0.0, 1.0));
             self.threads = self.threads.max(outcome.threads);
+            self.head_of_line = self.head_of_line.into_iter().chain(outcome.head_of_line).reduce(HeadOfLine::and);
         }
         self.reconnected += outcome.reconnected;
         let records = done.carried.unwrap_or(outcome.counts.operations);
@@ -202,6 +204,7 @@ impl Measured {
         record.client_threads = self.threads;
         record.read_back = self.read_back;
         record.reconnected = self.reconnected;
+        record.head_of_line = self.head_of_line;
         // The kernel counts in ticks of 10 ms: of a shorter time they say nothing.
         record.noise = match self.timed_s < NEEDED_S {
             true => Noise { judged: Judged::TooShort, ..Noise::default() },

@@ -1,7 +1,9 @@
 //! What an adapter says of itself before anything is opened.
 
 use crate::tls::{CA, TLS};
-use crate::{Capabilities, Deployment, Endpoint, Keeps, OptionInfo, Place, Store, StoreError};
+use crate::{
+    CONNECTIONS, Capabilities, Connections, Deployment, Endpoint, Keeps, OptionInfo, Place, Store, StoreError,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use study::{BudgetLayer, Class, Durability, Spec, Target, Transport};
@@ -212,6 +214,9 @@ impl StoreInfo {
                 return Err(self.unsupported(format!(
                     "{name}= is for a server of yours, named by URL; a private one is reached from this machine only"
                 )));
+            }
+            if *name == CONNECTIONS.name {
+                Connections::read(value).map_err(|problem| self.unsupported(problem))?;
             }
             if !option.values.is_empty() && !option.values.contains(&value.as_str()) {
                 return Err(

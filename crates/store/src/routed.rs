@@ -15,6 +15,7 @@ use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use study::HeadOfLine;
 
 /// How long nodes are waited for together before each is asked again: one whose connection is down has nothing to watch.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
@@ -220,6 +221,11 @@ impl<R: Route + 'static> Session for Routed<R> {
 
     fn reconnected(&self) -> u64 {
         self.nodes.iter().map(|node| node.session.reconnected()).sum()
+    }
+
+    fn take_head_of_line(&mut self) -> Option<HeadOfLine> {
+        let each = self.nodes.iter_mut().filter_map(|node| node.session.take_head_of_line());
+        each.reduce(HeadOfLine::and)
     }
 
     fn executor(&self) -> Executor {

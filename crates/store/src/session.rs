@@ -13,14 +13,16 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use study::HeadOfLine;
 
 /// One logical client of a session; has at most one operation in flight. Numbered from 0 within the session.
 pub type Slot = u32;
 
-/// How many slots a session serves, and over how many connections.
+/// How many slots a session serves, for how many clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionPlan {
-    /// Connections (or library handles) of this session. Slot `s` belongs to client `s / pipeline`.
+    /// Clients of this session, each with a connection (or library handle) of its own unless they [share](crate::Connections) some.
+    /// Slot `s` belongs to client `s / pipeline`.
     pub clients: u32,
     /// Slots a client has: operations it may have in flight.
     pub pipeline: u32,
@@ -107,6 +109,12 @@ pub trait Session {
     /// Connections that were opened again since the session was: they broke, or the server closed them while nothing was asked.
     fn reconnected(&self) -> u64 {
         0
+    }
+
+    /// Takes the count of what replies had to wait behind since the last call; `None` where no clients share a connection, or a reply may
+    /// overtake another.
+    fn take_head_of_line(&mut self) -> Option<HeadOfLine> {
+        None
     }
 
     /// What becomes readable when there is something to hand over, for one thread to wait for several sessions; `None` where a session waits

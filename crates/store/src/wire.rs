@@ -3,8 +3,9 @@
 //! An adapter implements [`Codec`]: pure functions from an operation to bytes and from bytes to a reply; no sockets, so it is
 //! tested byte by byte and fuzzed. The transport is written once, below this module:
 //!
-//! * [`session`] serves the slots of a [`SessionPlan`](crate::SessionPlan) over as many connections as it has clients. All requests
-//!   submitted since the last poll leave in one write a connection; one read takes all replies that are there.
+//! * [`session`] serves the slots of a [`SessionPlan`](crate::SessionPlan) over as many connections as it has clients, or over the
+//!   few that they share ([`Wiring`](crate::Wiring)). All requests submitted since the last poll leave in one write a connection; one read
+//!   takes all replies that are there.
 //! * Many connections are watched by one epoll instance, each registered once. A session of one connection asks nobody: it
 //!   reads, blocking, and so makes two system calls per batch.
 //! * A wait that has time enough is given no limit, for which the kernel would set a timer each time: a periodic signal to the thread

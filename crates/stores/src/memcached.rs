@@ -29,9 +29,9 @@ use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::wire::{self, Talk, ascii};
 use store::{
-    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Facts, Failure, Happening, Holding, Opener,
-    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, ShownAs, Store,
-    StoreError, StoreInfo, Threading, programs,
+    Availability, CONNECTIONS, Capabilities, CommandLine, Connections, Counter, Deployment, Endpoint, Facts, Failure,
+    Happening, Holding, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session,
+    SessionPlan, ShownAs, Store, StoreError, StoreInfo, Threading, programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -62,6 +62,7 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo::text("threads", "worker threads of the server [4]")
         .tuned(&["4", "1", "2", "8"])
         .shown("num_threads", ShownAs::Same),
+    CONNECTIONS,
     TLS,
     CA,
 ];
@@ -232,7 +233,7 @@ fn unsupported(spec: &Spec, problem: String) -> StoreError {
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let endpoint = store::only(nodes)?;
-    let private = spec.options.keys().find(|option| *option != "protocol");
+    let private = spec.options.keys().find(|option| !["protocol", CONNECTIONS.name].contains(&option.as_str()));
     if let (Target::Server(_), Some(option)) = (&spec.target, private) {
         return Err(unsupported(
             spec,
@@ -251,7 +252,8 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     }
     let item_bytes = facts.config.get("item_size_max").and_then(|text| text.parse().ok()).unwrap_or(ITEM_BYTES);
     let capabilities = Capabilities { max_value_bytes: value_bytes(item_bytes), ..CAPABILITIES };
-    Ok(Box::new(Memcached { endpoint: endpoint.clone(), capabilities, growth: Mutex::default() }))
+    let connections = Connections::of(spec)?;
+    Ok(Box::new(Memcached { endpoint: endpoint.clone(), connections, capabilities, growth: Mutex::default() }))
 }
 
 /// Servers older than 1.6 have none, and most relatives of memcached neither.
@@ -275,11 +277,13 @@ fn text_speaker(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, Stor
         Target::Server(_) => ("a server speaking memcached's text protocol", ItemCount::NotSaid),
         _ => ("memcached", ItemCount::AllItKeeps),
     };
-    Ok(Box::new(Speaker::connect(endpoint, product, items, declares(spec))?))
+    let speaker = Speaker::connect(endpoint, product, items, declares(spec))?;
+    Ok(Box::new(speaker.over(Connections::of(spec)?)))
 }
 
 struct Memcached {
     endpoint: Endpoint,
+    connections: Connections,
     capabilities: Capabilities,
     growth: Mutex<Growth>,
 }
@@ -290,7 +294,7 @@ impl Store for Memcached {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        wire::session(&self.endpoint, plan, Meta::new)
+        wire::session(&self.endpoint, plan.over(self.connections), Meta::new)
     }
 
     fn threading(&self) -> Threading {
@@ -298,7 +302,9 @@ impl Store for Memcached {
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
-        facts(&self.endpoint)
+        let mut facts = facts(&self.endpoint)?;
+        facts.config.insert(CONNECTIONS.name.into(), self.connections.fact());
+        Ok(facts)
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

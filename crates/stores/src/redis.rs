@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Facts, Happening, Holding, Opener,
-    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, SetKeeper, SetPlan,
-    Store, StoreError, StoreInfo, Support, Threading, programs, wire,
+    Availability, CONNECTIONS, Capabilities, CommandLine, Connections, Counter, Deployment, Endpoint, Facts, Happening,
+    Holding, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan,
+    SetKeeper, SetPlan, Store, StoreError, StoreInfo, Support, Threading, programs, wire,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -24,8 +24,10 @@ pub(crate) const INSTALL_VALKEY: &str = "apt-get install valkey-server (from Deb
 pub(crate) const DURABILITIES: &[Durability] =
     &[Durability::None, Durability::Os, Durability::Second, Durability::Commit];
 
-/// The option that is kvtrial's, not the server's.
 const WAY: &str = "way";
+
+/// Options that are kvtrial's, not the server's.
+const OURS: [&str; 2] = [WAY, CONNECTIONS.name];
 
 const OPTIONS: &[OptionInfo] = &[
     OptionInfo::text("program", "the server program, to compare versions [the one on PATH]"),
@@ -47,6 +49,7 @@ const OPTIONS: &[OptionInfo] = &[
         sets::NAMES,
         "how it keeps sets of ids (job sets): SADD and SINTERCARD, SETBIT and BITOP over an index, PFADD and PFCOUNT, or a key per id",
     ),
+    CONNECTIONS,
     TLS,
     CA,
 ];
@@ -210,7 +213,7 @@ fn plan(spec: &Spec, place: &mut Place, product: Product, transport: Transport) 
     if !spec.options.contains_key("maxmemory-policy") {
         run = run.args(["--maxmemory-policy", "noeviction"]);
     }
-    for (name, value) in spec.options.iter().filter(|(name, _)| !["program", WAY].contains(&name.as_str())) {
+    for (name, value) in spec.options.iter().filter(|(name, _)| !is_ours(name) && *name != "program") {
         run = run.arg(format!("--{name}")).arg(value);
     }
     Ok(ServerPlan { files, ..ServerPlan::new(run, endpoint) }.into())
@@ -218,7 +221,7 @@ fn plan(spec: &Spec, place: &mut Place, product: Product, transport: Transport) 
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let endpoint = store::only(nodes)?;
-    if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().find(|name| *name != WAY)) {
+    if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().find(|name| !is_ours(name))) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
             problem: format!(
@@ -230,17 +233,25 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
         Target::Server(_) => facts::Known::Nothing,
         _ => facts::Known::Product,
     };
+    let connections = Connections::of(spec)?;
     let server = facts::Server::ask(endpoint, known)?;
     let durability = server.durability.or(spec.durability).unwrap_or(DURABILITIES[0]);
     let capabilities = Capabilities { durability, sets: sets::way(spec), checkpoint: Support::Native, ..CAPABILITIES };
     let script = server.script;
-    Ok(Box::new(Redis { endpoint: endpoint.clone(), known, script, capabilities, opened: SystemTime::now() }))
+    let opened = SystemTime::now();
+    Ok(Box::new(Redis { endpoint: endpoint.clone(), known, script, connections, capabilities, opened }))
+}
+
+/// Whether an option says what kvtrial does.
+fn is_ours(option: &str) -> bool {
+    OURS.contains(&option)
 }
 
 struct Redis {
     endpoint: Endpoint,
     known: facts::Known,
     script: Script,
+    connections: Connections,
     capabilities: Capabilities,
     opened: SystemTime,
 }
@@ -252,7 +263,7 @@ impl Store for Redis {
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         let login = Login::of(&self.endpoint).with(self.script);
-        wire::session(&self.endpoint, plan, move || Resp::new(login.clone()))
+        wire::session(&self.endpoint, plan.over(self.connections), move || Resp::new(login.clone()))
     }
 
     fn threading(&self) -> Threading {
@@ -260,7 +271,9 @@ impl Store for Redis {
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
-        facts::Server::ask(&self.endpoint, self.known).map(|server| server.facts)
+        let mut facts = facts::Server::ask(&self.endpoint, self.known)?.facts;
+        facts.config.insert(CONNECTIONS.name.into(), self.connections.fact());
+        Ok(facts)
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

@@ -19,9 +19,9 @@ use std::time::{Duration, Instant, SystemTime};
 use store::tls::{CA, TLS};
 use store::wire::{CONNECT_TIMEOUT, Talk};
 use store::{
-    Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Facts, Forming, FormingStep, Happening, Holding,
-    Joining, Leaders, Members, Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready, Resent, ServerPlan,
-    Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
+    CONNECTIONS, Capabilities, CaughtUp, CommandLine, Connections, Deployment, Endpoint, Facts, Forming, FormingStep,
+    Happening, Holding, Joining, Leaders, Members, Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready,
+    Resent, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
 };
 use study::{Class, Spec, Target, Transport};
 
@@ -31,6 +31,7 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo::text("node-timeout", "time after which a node that is silent counts as failed, in ms [5000]"),
     OptionInfo::text("wait", "replicas that must have a write before it counts as acknowledged (WAIT), 0 to 2 [0]"),
     OptionInfo::text("program", "the server program, to compare versions [the one on PATH]"),
+    CONNECTIONS,
     TLS,
     CA,
 ];
@@ -256,8 +257,8 @@ fn node(spec: &Spec, place: &mut Place, programs: &Programs, name: String) -> Re
 }
 
 fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-    let ours = spec.options.keys().find(|option| *option != "wait");
-    if let (Target::Server(_), Some(option)) = (&spec.target, ours) {
+    let private = spec.options.keys().find(|option| !["wait", CONNECTIONS.name].contains(&option.as_str()));
+    if let (Target::Server(_), Some(option)) = (&spec.target, private) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
             problem: format!("{option}= is for a private cluster; leave it out for yours"),
@@ -275,6 +276,7 @@ fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreE
         opened: SystemTime::now(),
         resent: Resent::default(),
         wait: Wait(number(spec, "wait", 0, 0..=2)?),
+        connections: Connections::of(spec)?,
     }))
 }
 
@@ -297,6 +299,7 @@ struct Cluster {
     opened: SystemTime,
     resent: Resent,
     wait: Wait,
+    connections: Connections,
 }
 
 impl Cluster {
@@ -313,7 +316,7 @@ impl Store for Cluster {
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         // Another may have taken over since the store was opened, and a master that is back may not know it yet.
-        session::session(&self.now()?, &self.nodes, plan, self.resent.clone(), self.wait)
+        session::session(&self.now()?, &self.nodes, plan.over(self.connections), self.resent.clone(), self.wait)
     }
 
     fn threading(&self) -> Threading {
@@ -331,6 +334,7 @@ impl Store for Cluster {
             }
         };
         facts.config.insert("replication".into(), replication);
+        facts.config.insert(CONNECTIONS.name.into(), self.connections.fact());
         Ok(facts)
     }
 

@@ -13,9 +13,9 @@ mod protocol;
 use protocol::{Endian, MAX_ARGUMENT_BYTES, STATISTICS_REQUEST, Tyrant, statistics};
 use std::collections::BTreeMap;
 use store::{
-    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, Opener, OperationKind,
-    OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
-    Threading, programs, wire,
+    Availability, CONNECTIONS, Capabilities, CommandLine, Connections, Counter, Deployment, Endpoint, Facts, Holding,
+    Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store,
+    StoreError, StoreInfo, Threading, programs, wire,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -31,6 +31,7 @@ const BUCKETS: &str = "1000000";
 const OPTIONS: &[OptionInfo] = &[
     OptionInfo::text("bnum", "buckets of the hash database [1000000]"),
     OptionInfo::text("thnum", "threads of the server [8]"),
+    CONNECTIONS,
 ];
 
 const TCP: StoreInfo = StoreInfo {
@@ -131,7 +132,8 @@ fn number(spec: &Spec, option: &str, default: &str) -> Result<String, StoreError
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let endpoint = store::only(nodes)?;
-    if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
+    let private = spec.options.keys().find(|option| *option != CONNECTIONS.name);
+    if let (Target::Server(_), Some(option)) = (&spec.target, private) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
             problem: format!("{option}= is for a private server; start yours with it and leave it out here"),
@@ -142,7 +144,7 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
         Some("1") => Endian::Big,
         _ => Endian::Little,
     };
-    Ok(Box::new(Server { endpoint: endpoint.clone(), endian }))
+    Ok(Box::new(Server { endpoint: endpoint.clone(), endian, connections: Connections::of(spec)? }))
 }
 
 /// What the server says of itself, by name.
@@ -155,6 +157,7 @@ fn ask(endpoint: &Endpoint) -> Result<BTreeMap<String, String>, StoreError> {
 struct Server {
     endpoint: Endpoint,
     endian: Endian,
+    connections: Connections,
 }
 
 impl Store for Server {
@@ -164,7 +167,7 @@ impl Store for Server {
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         let endian = self.endian;
-        wire::session(&self.endpoint, plan, move || Tyrant::new(endian))
+        wire::session(&self.endpoint, plan.over(self.connections), move || Tyrant::new(endian))
     }
 
     fn threading(&self) -> Threading {
@@ -174,9 +177,10 @@ impl Store for Server {
     fn facts(&self) -> Result<Facts, StoreError> {
         let mut statistics = ask(&self.endpoint)?;
         let version = statistics.remove("version").unwrap_or_else(|| "unknown".into());
-        let config =
+        let told =
             statistics.into_iter().filter(|(name, _)| ["type", "path", "protver", "bigend"].contains(&&name[..]));
-        Ok(Facts { product: "Tokyo Tyrant".into(), version, config: config.collect() })
+        let connections = (CONNECTIONS.name.to_owned(), self.connections.fact());
+        Ok(Facts { product: "Tokyo Tyrant".into(), version, config: told.chain([connections]).collect() })
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

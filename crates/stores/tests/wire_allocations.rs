@@ -46,14 +46,14 @@ static ALLOCATOR: Counting = Counting;
 /// Stores over kvtrial's own codecs.
 const SPECS: [&str; 10] = [
     "redis-unix",
-    "redis",
+    "redis,connections=2",
     "memcached-unix",
-    "memcached",
+    "memcached,connections=1",
     "memcached-unix,protocol=text",
     "nats",
     "nats,reads=leader",
     "handlersocket",
-    "redis-cluster",
+    "redis-cluster,connections=1",
     "redis-cluster,replicas=1,wait=1",
 ];
 

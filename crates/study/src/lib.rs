@@ -13,6 +13,7 @@ mod crash;
 mod durability;
 mod fault;
 mod growth;
+mod head_of_line;
 mod host;
 mod latency;
 mod left;
@@ -46,6 +47,7 @@ pub use crash::{
 pub use durability::{Durability, DurabilitySource, UnknownDurability};
 pub use fault::FaultFigures;
 pub use growth::{CurvePoint, GetTimes, GrowthFacts, Stall};
+pub use head_of_line::HeadOfLine;
 pub use host::{HostFacts, Judged, Noise};
 pub use latency::{Latencies, LatencySummary, PERCENTILES};
 pub use left::{Left, LeftCount};

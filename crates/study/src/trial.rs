@@ -1,7 +1,8 @@
 //! One execution of one job on one store.
 
 use crate::{
-    Answer, CurvePoint, DarkTime, FaultRecord, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict, WriteAccount,
+    Answer, CurvePoint, DarkTime, FaultRecord, HeadOfLine, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict,
+    WriteAccount,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -167,6 +168,9 @@ pub struct TrialRecord {
     pub read_back: Option<ReadBackFigures>,
     /// Connections that broke, or that the server closed, and that were opened again, over all phases.
     pub reconnected: u64,
+    /// What replies had to wait behind in the timed phases, where clients shared connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head_of_line: Option<HeadOfLine>,
     /// What disturbed it.
     pub noise: Noise,
     /// Every phase, in order.

@@ -299,6 +299,7 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
     }
     let nodes = words::nodes::sentences(cells).chain(words::faults::sentences(cells));
     for sentence in nodes
+        .chain(words::head_of_line::sentences(cells))
         .chain(words::moves::sentences(cells))
         .chain(words::growth::sentences(cells))
         .chain(words::sets::sentences(cells))

@@ -12,6 +12,9 @@ use store::{Endpoint, Opener, Store};
 use study::Spec;
 use testkit::lying::{Lie, LyingServer, Protocol, Rule, Target, Visit, When};
 
+/// Answer of an unrelated script: `crates/jobs/tests/answers`.
+const DEBIAN_1K: &str = "sha256:68feb5060a6d9f728165362a625509d52ab91a5abcf6de1f6c5fe58fe046bc91";
+
 const JOBS: [(&str, &[&str]); 3] = [
     ("ycsb", &["--set", "workload=a", "--set", "records=300", "--set", "operations=2000", "--set", "value=100"]),
     ("crud", &["--set", "rows=400"]),
@@ -122,4 +125,27 @@ fn connections_a_server_closes_between_phases_are_opened_again_and_counted_and_n
         assert_eq!(reconnected, [0, 0, u64::from(clients), 0, 0, 0], "{name}");
         assert_eq!(Some(trial.answer().0.digest), job.known_digest(), "{name}");
     }
+}
+
+#[test]
+fn clients_that_share_connections_come_to_the_known_answer_and_the_study_says_what_replies_wait_behind() {
+    for (store, most) in [
+        ("redis,connections=1", 15),
+        ("memcached-unix,connections=2", 7),
+        ("redis-unix,nodes=3,connections=1", 15),
+        ("redis-cluster,connections=1", 15),
+    ] {
+        let ran = run_once("fans", store, &["--data", "debian-1k", "--clients", "16"]);
+        assert_eq!(ran.status, 0, "{store}\n{}", ran.said());
+        assert_eq!(ran.digest(store), DEBIAN_1K, "{store}");
+        let line = &ran.only()["trials"][0]["head_of_line"];
+        let (requests, ahead, at_most) =
+            (line["requests"].as_u64(), line["ahead"].as_u64(), line["most_ahead"].as_u64());
+        assert!(requests.is_some() && ahead > Some(0) && ahead < requests.map(|all| all * most), "{store}: {line}");
+        assert!((1..=most).contains(&at_most.unwrap()), "{store}: {line}");
+        let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("clients share connections, so a slow reply delays those behind it"), "{said}");
+    }
+    let own = run_once("fans", "redis-unix", &["--data", "debian-1k", "--clients", "16"]);
+    assert!(own.only()["trials"][0].get("head_of_line").is_none() && !own.stdout.contains("share"), "{}", own.said());
 }

@@ -8,6 +8,7 @@ use store::{
     Abandoned, Capabilities, Executor, Expected, Failure, Operation, OperationKind, OwnedReply, Reply, Session,
     SessionPlan, Sink, Slot, StoreError, Until,
 };
+use study::HeadOfLine;
 
 /// A session over a session.
 pub struct CachedSession {
@@ -187,6 +188,10 @@ impl Session for CachedSession {
 
     fn reconnected(&self) -> u64 {
         self.beneath.reconnected()
+    }
+
+    fn take_head_of_line(&mut self) -> Option<HeadOfLine> {
+        self.beneath.take_head_of_line()
     }
 
     fn executor(&self) -> Executor {

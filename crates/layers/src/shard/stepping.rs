@@ -7,6 +7,7 @@ use store::{
     Abandoned, Executor, Expected, Failure, Heed, Operation, OperationKind, OwnedOperation, OwnedReply, Reply, Session,
     Sink, Slot, StoreError, Until,
 };
+use study::HeadOfLine;
 
 /// Which requests an operation takes.
 pub(super) trait Course: Route {
@@ -231,6 +232,10 @@ impl<C: Course + 'static> Session for Stepping<C> {
 
     fn reconnected(&self) -> u64 {
         self.routed.reconnected()
+    }
+
+    fn take_head_of_line(&mut self) -> Option<HeadOfLine> {
+        self.routed.take_head_of_line()
     }
 
     fn executor(&self) -> Executor {

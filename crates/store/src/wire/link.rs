@@ -150,27 +150,22 @@ pub(super) struct Link<C> {
 }
 
 impl<C: Codec> Link<C> {
-    /// Opens connection `number` to this node or one behind it, for `pipeline` operations in flight.
-    pub fn open<F: Fn() -> C>(
-        number: u32,
-        node: usize,
-        pipeline: u32,
-        common: &Common<F>,
-    ) -> Result<Link<C>, StoreError> {
+    /// Opens connection `number` to this node or one behind it, for this many `slots`.
+    pub fn open<F: Fn() -> C>(number: u32, node: usize, slots: u32, common: &Common<F>) -> Result<Link<C>, StoreError> {
         let (node, codec, socket) = open_any(node, common, super::CONNECT_TIMEOUT)
             .map_err(|(node, problem)| StoreError::open(&common.endpoints[node], problem))?;
         if let Some(poller) = &common.poller {
             poller.add(&socket, number).map_err(|error| StoreError::open(&common.endpoints[node], error))?;
         }
-        Ok(Link { past: Past::Up, ..Link::with(number, node, pipeline, codec, Line::Up(socket)) })
+        Ok(Link { past: Past::Up, ..Link::with(number, node, slots, codec, Line::Up(socket)) })
     }
 
     /// A connection that is opened when the first operation is submitted to it.
-    pub fn later<F: Fn() -> C>(number: u32, node: usize, pipeline: u32, common: &Common<F>) -> Link<C> {
-        Link::with(number, node, pipeline, (common.make_codec)(), Line::Down { retry_at: Instant::now() })
+    pub fn later<F: Fn() -> C>(number: u32, node: usize, slots: u32, common: &Common<F>) -> Link<C> {
+        Link::with(number, node, slots, (common.make_codec)(), Line::Down { retry_at: Instant::now() })
     }
 
-    fn with(number: u32, node: usize, pipeline: u32, codec: C, line: Line) -> Link<C> {
+    fn with(number: u32, node: usize, slots: u32, codec: C, line: Line) -> Link<C> {
         Link {
             number,
             node,
@@ -181,7 +176,7 @@ impl<C: Codec> Link<C> {
             sent: 0,
             partial: Vec::new(),
             missing: 0,
-            in_flight: VecDeque::with_capacity(pipeline as usize),
+            in_flight: VecDeque::with_capacity(slots as usize),
             // Room for many a pong, so that none allocates.
             answer: Vec::with_capacity(if C::REPLIES == Replies::ByTicket { ANSWER_BYTES } else { 0 }),
             awaited: None,
@@ -206,9 +201,10 @@ impl<C: Codec> Link<C> {
         matches!(self.line, Line::Opening(_))
     }
 
-    /// Whether replies are outstanding.
-    pub fn is_waiting(&self) -> bool {
-        !self.in_flight.is_empty()
+    /// Replies outstanding.
+    #[inline]
+    pub fn waiting(&self) -> usize {
+        self.in_flight.len()
     }
 
     /// Whether nothing is held back.

@@ -6,11 +6,12 @@ use super::nudges::{NUDGE_EVERY, Nudges};
 use super::socket::{Interest, PRECISE_BELOW, Poller, Read, left, sleep};
 use super::{Codec, Replies};
 use crate::believed::wire_bytes;
-use crate::{Abandoned, Endpoint, Failure, Operation, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
+use crate::{Abandoned, Endpoint, Failure, Operation, Reply, Session, Sink, Slot, StoreError, Until, Wiring};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use study::HeadOfLine;
 
 /// Polls that bring replies after which those that have not come are looked for: the clock is not read for each.
 const LOOK_EVERY: u32 = 256;
@@ -18,19 +19,20 @@ const LOOK_EVERY: u32 = 256;
 /// What the alarm is watched under: no connection has this number.
 const ALARM: u32 = u32::MAX;
 
-/// Opens a session: one connection per client of the plan, each with its own codec, all connected and greeted.
+/// Opens a session: one connection per client of the plan, or as few as its clients share, each with its own codec, all connected and
+/// greeted.
 ///
 /// # Errors
 /// When a server cannot be reached, refuses, or does not answer within [`CONNECT_TIMEOUT`](super::CONNECT_TIMEOUT).
 pub fn session<C: Codec>(
     endpoint: &Endpoint,
-    plan: SessionPlan,
+    wiring: impl Into<Wiring>,
     make_codec: impl Fn() -> C + 'static,
 ) -> Result<Box<dyn Session>, StoreError> {
-    spread(std::slice::from_ref(endpoint), 0, plan, make_codec)
+    spread(std::slice::from_ref(endpoint), 0, wiring, make_codec)
 }
 
-/// The same over several nodes that are one store, any of which answers for all: client `c` is connected to node `first + c`, around the
+/// The same over several nodes that are one store, any of which answers for all: connection `c` is to node `first + c`, around the
 /// end, or to the next one that can be had.
 ///
 /// # Errors
@@ -38,15 +40,15 @@ pub fn session<C: Codec>(
 pub fn spread<C: Codec>(
     endpoints: &[Endpoint],
     first: usize,
-    plan: SessionPlan,
+    wiring: impl Into<Wiring>,
     make_codec: impl Fn() -> C + 'static,
 ) -> Result<Box<dyn Session>, StoreError> {
-    let common = common(endpoints, plan, make_codec)?;
-    let pipeline = plan.pipeline.max(1);
-    let links = (0..plan.clients)
-        .map(|number| Link::open(number, (first + number as usize) % endpoints.len(), pipeline, &common))
+    let wiring = wiring.into();
+    let common = common(endpoints, wiring, make_codec)?;
+    let links = (0..wiring.count())
+        .map(|number| Link::open(number, (first + number as usize) % endpoints.len(), wiring.most_slots(), &common))
         .collect::<Result<Vec<_>, StoreError>>()?;
-    wire(common, links, plan)
+    wire(common, links, wiring)
 }
 
 /// The same over one node whose connections are each opened when the first operation is submitted to it: nothing is waited for.
@@ -55,36 +57,37 @@ pub fn spread<C: Codec>(
 /// When the system gives nothing to wait with.
 pub fn session_later<C: Codec>(
     endpoint: &Endpoint,
-    plan: SessionPlan,
+    wiring: impl Into<Wiring>,
     make_codec: impl Fn() -> C + 'static,
 ) -> Result<Box<dyn Session>, StoreError> {
-    let common = common(std::slice::from_ref(endpoint), plan, make_codec)?;
-    let links = (0..plan.clients).map(|number| Link::later(number, 0, plan.pipeline.max(1), &common)).collect();
-    wire(common, links, plan)
+    let wiring = wiring.into();
+    let common = common(std::slice::from_ref(endpoint), wiring, make_codec)?;
+    let links = (0..wiring.count()).map(|number| Link::later(number, 0, wiring.most_slots(), &common)).collect();
+    wire(common, links, wiring)
 }
 
-fn common<F>(endpoints: &[Endpoint], plan: SessionPlan, make_codec: F) -> Result<Common<F>, StoreError> {
+fn common<F>(endpoints: &[Endpoint], wiring: Wiring, make_codec: F) -> Result<Common<F>, StoreError> {
     let Some(endpoint) = endpoints.first() else {
         return Err(StoreError::Session("no address of a server was given".into()));
     };
-    let poller = match plan.clients {
+    let poller = match wiring.count() {
         0 | 1 => None,
         _ => Some(Poller::new().map_err(|error| StoreError::open(endpoint, error))?),
     };
-    Ok(Common::new(endpoints.to_vec(), make_codec, plan.clients as usize, poller))
+    Ok(Common::new(endpoints.to_vec(), make_codec, wiring.count() as usize, poller))
 }
 
 fn wire<C: Codec, F: Fn() -> C + 'static>(
     common: Common<F>,
     links: Vec<Link<C>>,
-    plan: SessionPlan,
+    wiring: Wiring,
 ) -> Result<Box<dyn Session>, StoreError> {
     let nudges = Nudges::for_this_thread().map_err(|error| StoreError::open(&common.endpoints[0], error))?;
     Ok(Box::new(Wire {
-        unsent: Vec::with_capacity(plan.slots() as usize),
+        unsent: Vec::with_capacity(wiring.slots() as usize),
         links,
-        pipeline: plan.pipeline.max(1),
-        current: 0,
+        of_slots: wiring.of_slots(),
+        head_of_line: (wiring.is_shared() && C::REPLIES == Replies::InOrder).then(HeadOfLine::default),
         polls: 0,
         common,
         _nudges: nudges,
@@ -93,9 +96,10 @@ fn wire<C: Codec, F: Fn() -> C + 'static>(
 
 struct Wire<C, F> {
     links: Vec<Link<C>>,
-    pipeline: u32,
-    /// The connection of the last operation submitted, which most often is that of the next, too.
-    current: u32,
+    /// The connection of each slot: looked up, since a division costs as much as a dozen other instructions.
+    of_slots: Box<[u32]>,
+    /// What replies have to wait behind, where clients share connections.
+    head_of_line: Option<HeadOfLine>,
     /// Connections with requests held back. One may be listed twice.
     unsent: Vec<u32>,
     /// Polls so far, where replies have tickets.
@@ -112,17 +116,16 @@ impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
 
     #[inline]
     fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
-        let place = slot.wrapping_sub(self.current * self.pipeline);
-        if place >= self.pipeline {
-            self.current = slot / self.pipeline; // a division costs as much as a dozen other instructions
-        }
-        let number = self.current;
+        let number = self.of_slots[slot as usize];
         let link = &mut self.links[number as usize];
         if let Some(words) = link.take_owed() {
             return Ok(Some(Reply::Failed(Failure::Protocol(words))));
         }
         if link.is_sent() {
             self.unsent.push(number);
+        }
+        if let Some(head_of_line) = &mut self.head_of_line {
+            head_of_line.add(link.waiting());
         }
         link.push(slot, operation, &mut self.common.buffers);
         Ok(None)
@@ -144,7 +147,8 @@ impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
     }
 
     fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
-        let link = self.links.get_mut((slot / self.pipeline) as usize);
+        let number = self.of_slots.get(slot as usize).copied();
+        let link = number.and_then(|number| self.links.get_mut(number as usize));
         match link.is_some_and(|link| link.abandon(slot, &mut self.common, sink)) {
             true => Abandoned::GivenUp,
             false => Abandoned::Never,
@@ -153,6 +157,10 @@ impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
 
     fn reconnected(&self) -> u64 {
         self.common.reconnected
+    }
+
+    fn take_head_of_line(&mut self) -> Option<HeadOfLine> {
+        self.head_of_line.as_mut().map(std::mem::take)
     }
 
     fn descriptor(&mut self) -> io::Result<Option<BorrowedFd<'_>>> {
@@ -200,7 +208,7 @@ impl<C: Codec, F: Fn() -> C> Wire<C, F> {
                 }
             }
             (Until::At(time), Flush::Sent) => {
-                if link.is_waiting() && left(time) >= PRECISE_BELOW {
+                if link.waiting() > 0 && left(time) >= PRECISE_BELOW {
                     link.read(Read::Blocking, common, sink);
                 } else if link.wait(Interest::Read, time)? {
                     link.read(Read::Now, common, sink);

@@ -2,10 +2,14 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use kvtrial_store::wire::{self, Codec, Decoded, Expect};
-use kvtrial_store::{Endpoint, Failure, Operation, OwnedReply, Reply, Session, SessionPlan, Slot, StoreError, Until};
+use kvtrial_store::{
+    CONNECTIONS, Connections, Endpoint, Failure, Operation, OwnedReply, Reply, Session, SessionPlan, Slot, StoreError,
+    Until, Wiring,
+};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use study::Spec;
 use tempfile::TempDir;
 use testkit::Client;
 
@@ -83,6 +87,13 @@ pub fn session(
     wire::session(endpoint, SessionPlan { clients, pipeline }, codec)
 }
 
+/// Connections of these clients, by a store's option `connections=`.
+fn wiring(clients: u32, pipeline: u32, connections: &str) -> Wiring {
+    let mut spec = Spec::private("letters");
+    spec.options.insert(CONNECTIONS.name.into(), connections.into());
+    SessionPlan { clients, pipeline }.over(Connections::of(&spec).unwrap())
+}
+
 /// A session, and the other ends of its connections.
 pub struct Peers {
     pub client: Client,
@@ -96,13 +107,19 @@ pub struct Peers {
 
 impl Peers {
     pub fn new(clients: u32, pipeline: u32) -> Peers {
+        Peers::over(clients, pipeline, "client")
+    }
+
+    /// The same with `connections=` of a store.
+    pub fn over(clients: u32, pipeline: u32, connections: &str) -> Peers {
+        let wiring = wiring(clients, pipeline, connections);
         let directory = directory();
         let path = directory.path().join("peer.sock");
         let listener = listen(&path);
-        let client = Client::over(session(&Endpoint::unix(&path), clients, pipeline, Letters::silent).unwrap());
-        let peers = (0..clients).map(|_| None).collect();
+        let client = Client::over(wire::session(&Endpoint::unix(&path), wiring, Letters::silent).unwrap());
+        let peers = (0..wiring.count()).map(|_| None).collect();
         let mut peers = Peers { client, arrivals: 0, path, listener: Some(listener), peers, _directory: directory };
-        (0..clients as usize).for_each(|number| peers.accept(number));
+        (0..wiring.count() as usize).for_each(|number| peers.accept(number));
         peers
     }
 

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use store::wire::{self, Talk, ascii};
 use store::{
-    Capabilities, Counter, Endpoint, Facts, Holding, OperationKind, OperationSet, Overflow, Session, SessionPlan,
-    Store, StoreError, Threading,
+    CONNECTIONS, Capabilities, Connections, Counter, Endpoint, Facts, Holding, OperationKind, OperationSet, Overflow,
+    Session, SessionPlan, Store, StoreError, Threading,
 };
 
 /// Whether the items a server counts are those it keeps.
@@ -31,6 +31,7 @@ pub(crate) struct Speaker {
     items: ItemCount,
     version: Option<&'static str>,
     key_text: KeyText,
+    connections: Connections,
     more: BTreeMap<String, String>,
 }
 
@@ -62,7 +63,7 @@ impl Speaker {
     ) -> Result<Speaker, StoreError> {
         let more = BTreeMap::from([
             ("protocol".to_owned(), "memcached text".to_owned()),
-            ("connections".to_owned(), "one per client, shared by its slots (pipelined)".to_owned()),
+            (CONNECTIONS.name.to_owned(), Connections::PerClient.fact()),
         ]);
         let speaker = Speaker {
             endpoint: endpoint.clone(),
@@ -73,6 +74,7 @@ impl Speaker {
             items,
             version: None,
             key_text: KeyText::Bytes,
+            connections: Connections::PerClient,
             more,
         };
         super::facts(endpoint).map(|_| speaker)
@@ -93,6 +95,12 @@ impl Speaker {
     pub(crate) fn among(mut self, endpoints: &[Endpoint]) -> Speaker {
         self.endpoints = endpoints.to_vec();
         self
+    }
+
+    /// Clients reach the server over these connections.
+    pub(crate) fn over(mut self, connections: Connections) -> Speaker {
+        self.connections = connections;
+        self.with_fact(CONNECTIONS.name, &connections.fact())
     }
 
     /// The server reads keys like this.
@@ -122,7 +130,7 @@ impl Store for Speaker {
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         let key_text = self.key_text;
         let first = self.next.fetch_add(plan.clients as usize, Ordering::Relaxed);
-        wire::spread(&self.endpoints, first, plan, move || Text::new(key_text))
+        wire::spread(&self.endpoints, first, plan.over(self.connections), move || Text::new(key_text))
     }
 
     fn threading(&self) -> Threading {

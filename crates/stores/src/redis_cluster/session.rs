@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use store::routed::{Route, Routed};
 use store::{
     Abandoned, Endpoint, Executor, Failure, Heed, Operation, OperationKind, OwnedOperation, Reply, Resent, Session,
-    SessionPlan, Sink, Slot, StoreError, Until, wire,
+    Sink, Slot, StoreError, Until, Wiring, wire,
 };
+use study::HeadOfLine;
 
 /// How often one operation is sent elsewhere before what the last node said is its answer: two nodes may each name the other.
 const MOST_REDIRECTIONS: u8 = 16;
@@ -28,26 +29,26 @@ const LATER: Duration = Duration::from_millis(5);
 pub(super) fn session(
     table: &SlotTable,
     nodes: &[Endpoint],
-    plan: SessionPlan,
+    wiring: Wiring,
     resent: Resent,
     wait: Wait,
 ) -> Result<Box<dyn Session>, StoreError> {
     let asking = Asking::default();
     let masters = table.endpoints().iter();
-    let open = |endpoint| wire::session(endpoint, plan, codec(endpoint, &asking, wait));
+    let open = |endpoint| wire::session(endpoint, wiring, codec(endpoint, &asking, wait));
     let sessions = masters.map(open).collect::<Result<_, _>>()?;
     let mut others: Vec<Endpoint> = nodes.to_vec();
     others.retain(|node| table.find(node).is_none());
-    let slots = plan.slots() as usize;
+    let slots = wiring.slots() as usize;
     let mut flights = Vec::new();
     flights.resize_with(slots, Flight::default);
     Ok(Box::new(ClusterSession {
-        routed: Routed::new(table.clone(), sessions, plan.slots())?,
+        routed: Routed::new(table.clone(), sessions, wiring.slots())?,
         at_first: table.clone(),
         flights,
         redirected: Vec::with_capacity(slots),
         later: Vec::with_capacity(slots),
-        plan,
+        wiring,
         asking,
         wait,
         largest_reply_bytes: u64::MAX,
@@ -80,7 +81,7 @@ struct ClusterSession {
     redirected: Vec<(Slot, Redirection)>,
     /// Operations that are sent again at a time; all wait equally long, so the first is due first.
     later: Vec<(Instant, Slot)>,
-    plan: SessionPlan,
+    wiring: Wiring,
     asking: Asking,
     wait: Wait,
     largest_reply_bytes: u64,
@@ -163,6 +164,10 @@ impl Session for ClusterSession {
 
     fn reconnected(&self) -> u64 {
         self.routed.reconnected()
+    }
+
+    fn take_head_of_line(&mut self) -> Option<HeadOfLine> {
+        self.routed.take_head_of_line()
     }
 
     fn descriptor(&mut self) -> io::Result<Option<BorrowedFd<'_>>> {
@@ -292,7 +297,7 @@ impl ClusterSession {
         if let Some(known) = self.routed.route().find(endpoint) {
             return Ok(known);
         }
-        let mut session = wire::session_later(endpoint, self.plan, codec(endpoint, &self.asking, self.wait))?;
+        let mut session = wire::session_later(endpoint, self.wiring, codec(endpoint, &self.asking, self.wait))?;
         session.believe(self.largest_reply_bytes);
         self.routed.route().add(endpoint.clone());
         self.routed.add(session)
@@ -348,9 +353,9 @@ impl ClusterSession {
                 self.lost.push(master);
                 continue;
             }
-            let ClusterSession { routed, flights, redirected, plan, .. } = self;
+            let ClusterSession { routed, flights, redirected, wiring, .. } = self;
             let mut failed = Vec::new();
-            let slots = 0..plan.slots();
+            let slots = 0..wiring.slots();
             routed.abandon_all(master, slots, &mut Sieve { sink, flights, redirected, failed: &mut failed });
         }
     }

@@ -6,8 +6,9 @@ use std::net::TcpStream;
 use store::{Endpoint, Expected, Opener, Operation, OwnedReply, SessionPlan};
 use study::{Durability, Secret, Spec};
 use testkit::bytes::noise;
-use testkit::replies::{no_rows, refusal, sorted};
+use testkit::replies::{loss, no_rows, refusal, sorted, value};
 use testkit::rig::connect_of;
+use testkit::waiting::until;
 use testkit::{Client, Rig};
 
 /// Sends raw bytes to a server and returns what it answers to them at once.
@@ -237,4 +238,47 @@ fn what_the_server_was_busy_with_is_told_by_its_own_monitor() {
     let happened = store.happened();
     let long = happened.iter().max_by_key(|happening| happening.duration).unwrap();
     assert!(long.cause == "command" && long.duration.as_millis() >= 10, "{happened:?}");
+}
+
+/// Connections that the server has, but for the one it is asked over.
+fn connections(server: &Rig) -> Option<u32> {
+    let said = say(server, "INFO clients\r\n");
+    let all = said.lines().find_map(|line| line.strip_prefix("connected_clients:")?.trim_end().parse::<u32>().ok());
+    all.map(|all| all - 1)
+}
+
+#[test]
+fn clients_share_as_many_connections_as_were_asked_for_and_the_server_sees_no_more() {
+    for (spec, expected, says) in [
+        ("redis", 5, "one per client"),
+        ("redis,connections=client", 5, "one per client"),
+        ("redis,connections=1", 1, "1 per node and thread"),
+        ("redis,connections=2", 2, "2 per node and thread"),
+        ("redis,connections=9", 5, "9 per node and thread"),
+    ] {
+        let server = Rig::start(spec);
+        let mut client = server.client(5, 4);
+        let keys: Vec<String> = (0..20).map(|number| format!("key{number}")).collect();
+        let puts: Vec<_> =
+            keys.iter().map(|key| Operation::Put { key: key.as_bytes(), value: key.as_bytes() }).collect();
+        assert!(client.all(&puts).iter().all(|reply| *reply == OwnedReply::Done), "{spec}");
+        let gets: Vec<_> = keys.iter().map(|key| Operation::Get { key: key.as_bytes() }).collect();
+        assert_eq!(client.all(&gets), keys.iter().map(value).collect::<Vec<_>>(), "{spec}");
+        until("the server has as many", || connections(&server) == Some(expected));
+        let config = server.store().facts().unwrap().config;
+        assert!(config["connections"].starts_with(says), "{spec}: {config:?}");
+    }
+}
+
+#[test]
+fn a_shared_connection_that_the_server_ends_is_opened_again_for_all_its_clients() {
+    let server = Rig::start("redis,connections=1");
+    let mut client = server.client(3, 1);
+    let gets = [Operation::Get { key: b"a" }, Operation::Get { key: b"b" }, Operation::Get { key: b"c" }];
+    assert_eq!(client.all(&gets), [OwnedReply::Missing, OwnedReply::Missing, OwnedReply::Missing]);
+    say(&server, "CLIENT KILL TYPE normal SKIPME yes\r\n");
+    let lost = client.all(&gets);
+    assert!(lost.iter().all(|reply| loss(reply).is_some() || *reply == OwnedReply::Missing), "{lost:?}");
+    assert_eq!(client.all(&gets), [OwnedReply::Missing, OwnedReply::Missing, OwnedReply::Missing]);
+    assert_eq!(client.session.reconnected(), 1);
 }

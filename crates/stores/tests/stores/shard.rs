@@ -60,7 +60,8 @@ fn behaves_as_one(spec: &str) {
 fn servers_libraries_and_drivers_behave_as_one_store() {
     for spec in [
         "redis-unix,nodes=3",
-        "memcached,nodes=2,shard=ketama",
+        "redis,nodes=3,connections=1",
+        "memcached,nodes=2,shard=ketama,connections=1",
         "sqlite,nodes=4,shard=rendezvous",
         "ram,nodes=5",
         "redis-unix,nodes=3,shard=rings",
