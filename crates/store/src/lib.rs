@@ -125,7 +125,7 @@ pub mod tls;
 mod whole;
 pub mod wire;
 
-pub use bundle::{Bundle, BundleFile};
+pub use bundle::{Bundle, BundleFile, MadeOf};
 pub use capability::{Capabilities, Counter, Deletes, Keeps, Overflow};
 pub use client::BlockingClient;
 pub use deployment::{CaughtUp, Deployment, Forming, FormingStep, Joining, Leaders, Members, Node, Ready, only};
