@@ -54,7 +54,7 @@ pub enum Command {
     Selftest(SelftestArguments),
     /// List every store: found or not, version, how to install it, what it can do
     Stores(StoresArguments),
-    /// Download the program of a store that has no system package, from a Maven repository, and check every file
+    /// Get the program of a store that has no system package, from Maven, npm or Go, with every part checked
     FetchStore(FetchStoreArguments),
     /// List every job with its parameters and input, or one: kvtrial jobs FILE.lua checks a script
     Jobs(JobsArguments),
@@ -196,13 +196,15 @@ pub struct NewArguments {
 #[derive(Debug, Args)]
 #[command(
     after_help = "It goes to kvtrial/stores below XDG_CACHE_HOME or ~/.cache; delete it there when you no longer need it.\n\
-                  Every file must have the sha256 that kvtrial expects. A failed transfer leaves nothing behind."
+                  Java programs come from Maven. Your own npm gets dynalite and PouchDB Server, your own Go builds versitygw.\n\
+                  Every part must have the sum that kvtrial expects. A failed transfer leaves nothing behind."
 )]
 pub struct FetchStoreArguments {
     /// The store
     #[arg(value_parser = words::fetched())]
     pub store: String,
-    /// Maven repository to get it from: https://, or file:// and a directory [default: KVTRIAL_MAVEN, else Maven Central]
+    /// Maven repository, registry of npm or module proxy of Go to get it from: https://, or file:// and a directory [default: KVTRIAL_MAVEN, else
+    /// Maven Central; what npm or Go is set to]
     #[arg(long, value_name = "URL")]
     pub from: Option<String>,
 }

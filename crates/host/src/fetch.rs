@@ -1,23 +1,19 @@
-//! Getting the program of a store from a Maven repository: all of it, checked, or nothing.
+//! Getting the program of a store: all of it, checked, or nothing.
 //!
-//! `curl` does the transfer: it has TLS, proxies and the certificates of the machine. What it brings lies in a directory with a
-//! temporary name until every file has the sha256 it was pinned with; only then does it get the name that adapters look for.
+//! It lies in a directory with a temporary name until every part is what it was pinned to be; only then does that get the name that
+//! adapters look for.
+
+mod made;
+mod maven;
 
 use crate::interrupt;
-use sha2::{Digest, Sha256};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Child;
 use std::thread;
 use std::time::Duration;
-use store::{Bundle, programs};
-
-/// The repository that is asked unless another is named.
-pub const MAVEN_CENTRAL: &str = "https://repo.maven.apache.org/maven2";
-
-/// Environment variable with the URL of a repository to ask instead.
-pub const REPOSITORY: &str = "KVTRIAL_MAVEN";
+use store::{Bundle, MadeOf};
 
 /// How the name of a directory begins that is being filled; the number of the process that does it follows.
 const HALF: &str = ".fetching-";
@@ -53,6 +49,28 @@ pub enum FetchError {
         /// What curl said.
         words: String,
     },
+    /// What makes it is missing.
+    #[error("{what} is made by {maker}, which was not found; {install}")]
+    NoMaker {
+        /// What is to be made.
+        what: &'static str,
+        /// The program.
+        maker: &'static str,
+        /// How to get that.
+        install: &'static str,
+    },
+    /// It was not made.
+    #[error(
+        "{maker} did not make {what}: {words}. Name another registry with --from URL if the usual one cannot be reached"
+    )]
+    NotMade {
+        /// What was to be made.
+        what: &'static str,
+        /// The program that did not.
+        maker: &'static str,
+        /// Its words.
+        words: String,
+    },
     /// A file is not the one that was pinned.
     #[error(
         "{from}/{path} has the sha256 {found}, and not {pinned}: it is not the file kvtrial was made for, so it was deleted"
@@ -80,26 +98,37 @@ pub enum FetchError {
     },
 }
 
-/// The repository to ask: the one that is named, else that of the environment, else Maven Central.
-pub fn repository(named: Option<&str>) -> String {
-    let set = || std::env::var(REPOSITORY).ok().filter(|url| !url.is_empty());
-    let url = named.map(str::to_owned).or_else(set).unwrap_or_else(|| MAVEN_CENTRAL.into());
-    url.trim_end_matches('/').to_owned()
+/// Where a program comes from: the URL that is named, else that of the environment for Maven, else Maven Central; of npm and Go what they
+/// are set to.
+pub fn origin(bundle: &Bundle, named: Option<&str>) -> String {
+    match bundle.made_of {
+        MadeOf::Maven(_) => maven::repository(named),
+        MadeOf::Npm { .. } => named.unwrap_or("npm's registry").to_owned(),
+        MadeOf::Go { .. } => named.unwrap_or("Go's module proxy").to_owned(),
+    }
 }
 
-/// Gets a program, unless it is there. `begin` hears before the first byte is asked for.
+/// Gets a program, unless it is there; `named` is the URL to get it from. `begin` hears before the first byte is asked for.
 ///
 /// # Errors
 /// See [`FetchError`]; then nothing of it is left.
-pub fn fetch(bundle: &Bundle, from: &str, begin: impl FnOnce(&Path)) -> Result<Fetched, FetchError> {
-    fetch_into(&bundle.directory().ok_or(FetchError::NoCache)?, bundle, from, begin)
+pub fn fetch(bundle: &Bundle, named: Option<&str>, begin: impl FnOnce(&Path)) -> Result<Fetched, FetchError> {
+    fetch_into(&bundle.directory().ok_or(FetchError::NoCache)?, bundle, named, begin)
 }
 
-fn fetch_into(directory: &Path, bundle: &Bundle, from: &str, begin: impl FnOnce(&Path)) -> Result<Fetched, FetchError> {
+fn fetch_into(
+    directory: &Path,
+    bundle: &Bundle,
+    named: Option<&str>,
+    begin: impl FnOnce(&Path),
+) -> Result<Fetched, FetchError> {
     if bundle.is_whole(directory) {
         return Ok(Fetched::Before(directory.into()));
     }
-    let curl = programs::find(&["curl"], &[]).ok_or(FetchError::NoCurl)?;
+    let getter = match bundle.made_of {
+        MadeOf::Maven(_) => maven::curl()?,
+        MadeOf::Npm { .. } | MadeOf::Go { .. } => made::maker(bundle)?,
+    };
     let parent = directory.parent().unwrap_or(directory);
     fs::create_dir_all(parent).map_err(|source| FetchError::Io { path: parent.into(), source })?;
     begin(directory);
@@ -107,47 +136,28 @@ fn fetch_into(directory: &Path, bundle: &Bundle, from: &str, begin: impl FnOnce(
     // Gone again, with all in it, unless kvtrial is killed.
     let half = tempfile::Builder::new().prefix(&format!("{HALF}{}-", std::process::id())).tempdir_in(parent);
     let half = half.map_err(|source| FetchError::Io { path: parent.into(), source })?;
-    transfer(&curl, bundle, from, half.path())?;
-    check(bundle, from, half.path())?;
+    match bundle.made_of {
+        MadeOf::Maven(_) => maven::bring(&getter, bundle, &maven::repository(named), half.path())?,
+        MadeOf::Npm { .. } | MadeOf::Go { .. } => made::make(&getter, bundle, named, half.path())?,
+    }
     keep(half, directory)?;
     Ok(Fetched::Now(directory.into()))
 }
 
-/// Lets one `curl` bring all files, over one connection.
-fn transfer(curl: &Path, bundle: &Bundle, from: &str, into: &Path) -> Result<(), FetchError> {
-    let trouble = |source| FetchError::Io { path: curl.into(), source };
-    let mut child = Command::new(curl)
-        .args(["--fail", "--fail-early", "--silent", "--show-error", "--location", "--connect-timeout", "30"])
-        // A transfer that stands still is given up, one that is slow is not.
-        .args(["--speed-limit", "1", "--speed-time", "60", "--retry", "2"])
-        .args(["--proto", "=https,http,file", "--proto-redir", "=https,http", "--config", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(trouble)?;
-    if let Some(mut config) = child.stdin.take() {
-        for file in bundle.files() {
-            let [url, output] = [format!("{from}/{}", file.path), into.join(file.name()).display().to_string()];
-            // A curl that has ended meanwhile says why itself.
-            let _ = writeln!(config, "url = {}\noutput = {}", quoted(&url), quoted(&output));
-        }
-    }
-    while child.try_wait().map_err(trouble)?.is_none() {
+/// Waits for a program to end, or for the user to end it: then it is killed, and whatever it has started, if it has a process group of
+/// its own.
+fn end_of(child: &mut Child, trouble: impl Fn(io::Error) -> FetchError) -> Result<(), FetchError> {
+    while child.try_wait().map_err(&trouble)?.is_none() {
         if interrupt::requested() {
+            // SAFETY: killpg touches no memory. The child has not been waited for, so the number is nobody else's.
+            unsafe { libc::killpg(child.id().cast_signed(), libc::SIGKILL) };
             let _ = child.kill();
             let _ = child.wait();
             return Err(FetchError::Interrupted);
         }
         thread::sleep(LOOK);
     }
-    let output = child.wait_with_output().map_err(trouble)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let words = String::from_utf8_lossy(&output.stderr);
-    let words = words.lines().next().unwrap_or("curl failed and did not say why");
-    Err(FetchError::NotTransferred { from: from.into(), words: study::visible(words).into_owned() })
+    Ok(())
 }
 
 /// Removes what a kvtrial that was killed has left half-fetched.
@@ -159,28 +169,6 @@ fn clear_away(parent: &Path) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
-}
-
-/// As curl reads strings in its configuration.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-fn check(bundle: &Bundle, from: &str, directory: &Path) -> Result<(), FetchError> {
-    for file in bundle.files() {
-        let path = directory.join(file.name());
-        let found = sha256(&path).map_err(|source| FetchError::Io { path, source })?;
-        if found != file.sha256 {
-            return Err(FetchError::Other { from: from.into(), path: file.path, pinned: file.sha256, found });
-        }
-    }
-    Ok(())
-}
-
-fn sha256(path: &Path) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    hasher.update(fs::read(path)?);
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Gives what is whole its name. What lies there under this name is not whole, or somebody else was quicker with the same files.
@@ -197,10 +185,10 @@ fn keep(half: tempfile::TempDir, directory: &Path) -> Result<(), FetchError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FetchError, Fetched, HALF, fetch_into, repository};
+    use super::{FetchError, Fetched, HALF, fetch_into};
     use std::fs;
     use std::path::Path;
-    use store::Bundle;
+    use store::{Bundle, MadeOf};
 
     /// Two files: `one` and `two`, and their sums as `sha256sum` has them.
     const TWO: Bundle = Bundle {
@@ -208,8 +196,10 @@ mod tests {
         product: "Two",
         version: "1.0",
         licence: "MIT",
-        list: "a/one/1/one-1.jar 3 7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed\n\
+        made_of: MadeOf::Maven(
+            "a/one/1/one-1.jar 3 7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed\n\
                a/two/2/two-2.jar 3 3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3\n",
+        ),
     };
 
     /// A repository in a directory, and its URL.
@@ -237,15 +227,16 @@ mod tests {
         let cache = tempfile::tempdir().unwrap();
         let directory = cache.path().join("stores/two-1.0");
         let mut heard = Vec::new();
-        let fetched = fetch_into(&directory, &TWO, &from, |to| heard.push(to.to_owned())).unwrap();
+        let fetched = fetch_into(&directory, &TWO, Some(&from), |to| heard.push(to.to_owned())).unwrap();
         assert_eq!((fetched, heard), (Fetched::Now(directory.clone()), vec![directory.clone()]));
         assert_eq!(names(&directory), ["one-1.jar", "two-2.jar"]);
         assert_eq!(names(directory.parent().unwrap()), ["two-1.0"]);
-        let again = fetch_into(&directory, &TWO, "file:///no/such/repository", |_| panic!("nothing is asked for"));
+        let again =
+            fetch_into(&directory, &TWO, Some("file:///no/such/repository"), |_| panic!("nothing is asked for"));
         assert_eq!(again.unwrap(), Fetched::Before(directory.clone()));
         // What was cut off since is not the program any more.
         fs::write(directory.join("two-2.jar"), "tw").unwrap();
-        assert_eq!(fetch_into(&directory, &TWO, &from, |_| {}).unwrap(), Fetched::Now(directory.clone()));
+        assert_eq!(fetch_into(&directory, &TWO, Some(&from), |_| {}).unwrap(), Fetched::Now(directory.clone()));
         assert!(TWO.is_whole(&directory));
     }
 
@@ -256,7 +247,7 @@ mod tests {
             files.extend(second.map(|text| ("a/two/2/two-2.jar", text)));
             let (_kept, from) = repository_of(&files);
             let cache = tempfile::tempdir().unwrap();
-            let message = fetch_into(&cache.path().join("two-1.0"), &TWO, &from, |_| {}).unwrap_err().to_string();
+            let message = fetch_into(&cache.path().join("two-1.0"), &TWO, Some(&from), |_| {}).unwrap_err().to_string();
             assert!(message.contains(&from) && message.contains(words), "{message}");
             assert_eq!(names(cache.path()), [""; 0]);
         }
@@ -271,13 +262,8 @@ mod tests {
         let [dead, alive] = [ended.id(), 1].map(|pid| format!("{HALF}{pid}-x"));
         fs::create_dir(cache.path().join(&dead)).unwrap();
         fs::create_dir(cache.path().join(&alive)).unwrap();
-        let failed = fetch_into(&cache.path().join("two-1.0"), &TWO, &from, |_| {});
+        let failed = fetch_into(&cache.path().join("two-1.0"), &TWO, Some(&from), |_| {});
         assert!(matches!(failed, Err(FetchError::NotTransferred { .. })));
         assert_eq!(names(cache.path()), [alive]);
-    }
-
-    #[test]
-    fn a_repository_that_is_named_is_asked_and_no_other() {
-        assert_eq!(repository(Some("https://example.org/maven/")), "https://example.org/maven");
     }
 }

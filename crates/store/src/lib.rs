@@ -126,7 +126,7 @@ pub mod tls;
 mod whole;
 pub mod wire;
 
-pub use bundle::{Bundle, BundleFile};
+pub use bundle::{Bundle, BundleFile, MadeOf};
 pub use capability::{Capabilities, Counter, Deletes, Keeps, Overflow};
 pub use client::BlockingClient;
 pub use connections::{CONNECTIONS, Connections, Wiring};

@@ -37,8 +37,8 @@ use std::path::Path;
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Bundle, Capabilities, Deployment, Endpoint, Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready,
-    ServerPlan, StoreError, StoreInfo,
+    Bundle, Capabilities, Deployment, Endpoint, MadeOf, Node, Opener, OperationKind, OperationSet, OptionInfo, Place,
+    Ready, ServerPlan, StoreError, StoreInfo,
 };
 use study::{Address, Class, Durability, Spec, Transport};
 
@@ -52,7 +52,7 @@ pub(crate) static BUNDLE: Bundle = Bundle {
     product: "Cassandra",
     version: "5.0.5",
     licence: "Apache-2.0",
-    list: include_str!("../bundles/cassandra.txt"),
+    made_of: MadeOf::Maven(include_str!("../bundles/cassandra.txt")),
 };
 
 /// MiB of heap, and what the process takes beside it.

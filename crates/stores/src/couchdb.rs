@@ -1,7 +1,7 @@
 //! CouchDB, and what speaks its HTTP protocol (feature `couchdb`): one document a key.
 //!
-//! The user's CouchDB is reached by its URL. A private server is PouchDB Server (`pouchdb-server` on `PATH`, or the program named
-//! by `KVTRIAL_POUCHDB`; from npm), which keeps its data in LevelDB. It is named PouchDB Server everywhere: its figures are not
+//! The user's CouchDB is reached by its URL. A private server is PouchDB Server (the program named by `KVTRIAL_POUCHDB`,
+//! `pouchdb-server` on `PATH`, or what `kvtrial fetch-store couchdb` got from npm), which keeps its data in LevelDB. It is named PouchDB Server everywhere: its figures are not
 //! CouchDB's.
 //!
 //! | level | what |
@@ -37,13 +37,27 @@ use std::path::PathBuf;
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Capabilities, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place,
-    ServerPlan, StoreError, StoreInfo, Support, programs,
+    Availability, Bundle, Capabilities, CommandLine, Deployment, Endpoint, MadeOf, Opener, OperationKind, OperationSet,
+    Place, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Class, Durability, Spec, Transport};
 
 const INSTALL: &str =
-    "npm install -g pouchdb-server (or name the program in KVTRIAL_POUCHDB), or give the URL of a CouchDB";
+    "kvtrial fetch-store couchdb (or name a pouchdb-server in KVTRIAL_POUCHDB), or give the URL of a CouchDB";
+
+/// What `kvtrial fetch-store couchdb` gets.
+pub(crate) static BUNDLE: Bundle = Bundle {
+    store: "couchdb",
+    product: "PouchDB Server",
+    version: "4.2.0",
+    licence: "Apache-2.0",
+    made_of: MadeOf::Npm {
+        package: include_str!("../bundles/couchdb/package.json"),
+        lock: include_str!("../bundles/couchdb/package-lock.json"),
+        program: "node_modules/.bin/pouchdb-server",
+    },
+};
+
 const USUAL_PORT: u16 = 5984;
 
 /// Environment variable with the path of a PouchDB Server program.
@@ -95,7 +109,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 
 fn program() -> Option<PathBuf> {
     let named = std::env::var_os(POUCHDB).map(PathBuf::from).filter(|path| path.is_file());
-    named.or_else(|| programs::find(&["pouchdb-server"], &[]))
+    named.or_else(|| programs::find(&["pouchdb-server"], &[])).or_else(|| BUNDLE.program())
 }
 
 fn probe() -> Availability {

@@ -1,8 +1,9 @@
 //! Amazon DynamoDB, and what speaks its protocol (feature `dynamodb`): one item a key, in one table.
 //!
-//! The user's is reached by its URL: `dynamodb://KEY:SECRET@HOST/TABLE`. A private server is dynalite (`dynalite` on `PATH`, or the
-//! program named by `KVTRIAL_DYNALITE`; from npm), which keeps its data in LevelDB. It is named dynalite everywhere: its figures are
-//! not Amazon's.
+//! The user's is reached by its URL: `dynamodb://KEY:SECRET@HOST/TABLE`. A private server is dynalite (the program named by
+//! `KVTRIAL_DYNALITE`, `dynalite` on `PATH`, or what `kvtrial fetch-store dynamodb` got from npm), which keeps its data in LevelDB. It is
+//! named dynalite everywhere: its figures are not Amazon's. DynamoDB Local, whose licence is not an open one, is not started: it is
+//! reached by its URL.
 //!
 //! | level | what |
 //! |---|---|
@@ -28,13 +29,26 @@ use crate::shared::driver::{built, driver};
 use crate::shared::{aws, npm};
 use std::path::PathBuf;
 use store::{
-    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
-    Overflow, Place, ServerPlan, StoreError, StoreInfo, programs,
+    Availability, Bundle, Capabilities, CommandLine, Counter, Deployment, Endpoint, MadeOf, Opener, OperationKind,
+    OperationSet, Overflow, Place, ServerPlan, StoreError, StoreInfo, programs,
 };
 use study::{Class, Durability, Spec, Transport};
 
 const INSTALL: &str =
-    "npm install -g dynalite (or name the program in KVTRIAL_DYNALITE), or give the URL of a DynamoDB";
+    "kvtrial fetch-store dynamodb (or name a dynalite in KVTRIAL_DYNALITE), or give the URL of a DynamoDB";
+
+/// What `kvtrial fetch-store dynamodb` gets.
+pub(crate) static BUNDLE: Bundle = Bundle {
+    store: "dynamodb",
+    product: "dynalite",
+    version: "4.0.0",
+    licence: "Apache-2.0",
+    made_of: MadeOf::Npm {
+        package: include_str!("../bundles/dynamodb/package.json"),
+        lock: include_str!("../bundles/dynamodb/package-lock.json"),
+        program: "node_modules/.bin/dynalite",
+    },
+};
 
 /// That of TLS: Amazon's, and a private one never has it.
 const USUAL_PORT: u16 = 443;
@@ -96,7 +110,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 
 fn program() -> Option<PathBuf> {
     let named = std::env::var_os(DYNALITE).map(PathBuf::from).filter(|path| path.is_file());
-    named.or_else(|| programs::find(&[PACKAGE], &[]))
+    named.or_else(|| programs::find(&[PACKAGE], &[])).or_else(|| BUNDLE.program())
 }
 
 fn probe() -> Availability {

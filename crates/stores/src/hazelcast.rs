@@ -14,8 +14,8 @@ use crate::memcached::{ItemCount, KeyText, Speaker};
 use crate::shared::jvm::{self, HEAP, Jvm, NODES};
 use std::time::Duration;
 use store::{
-    Bundle, Capabilities, Deployment, Endpoint, Node, Opener, OperationSet, OptionInfo, Place, ServerPlan, Store,
-    StoreError, StoreInfo,
+    Bundle, Capabilities, Deployment, Endpoint, MadeOf, Node, Opener, OperationSet, OptionInfo, Place, ServerPlan,
+    Store, StoreError, StoreInfo,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -27,7 +27,7 @@ pub(crate) static BUNDLE: Bundle = Bundle {
     product: "Hazelcast",
     version: "5.5.0",
     licence: "Apache-2.0, parts Hazelcast Community License",
-    list: include_str!("../bundles/hazelcast.txt"),
+    made_of: MadeOf::Maven(include_str!("../bundles/hazelcast.txt")),
 };
 
 /// MiB of heap, and what the process takes beside it.

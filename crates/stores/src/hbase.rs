@@ -29,8 +29,8 @@ use std::path::Path;
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Bundle, Capabilities, CommandLine, Deployment, Endpoint, Node, Opener, OperationKind, OperationSet, Place, Ready,
-    ServerPlan, StoreError, StoreInfo,
+    Bundle, Capabilities, CommandLine, Deployment, Endpoint, MadeOf, Node, Opener, OperationKind, OperationSet, Place,
+    Ready, ServerPlan, StoreError, StoreInfo,
 };
 use study::{Class, Durability, Role, Spec, Transport};
 
@@ -42,7 +42,7 @@ pub(crate) static BUNDLE: Bundle = Bundle {
     product: "HBase",
     version: "2.6.1",
     licence: "Apache-2.0",
-    list: include_str!("../bundles/hbase.txt"),
+    made_of: MadeOf::Maven(include_str!("../bundles/hbase.txt")),
 };
 
 /// MiB of heap of a process, and what it takes beside it.

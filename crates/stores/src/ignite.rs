@@ -18,8 +18,8 @@ use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::wire::Talk;
 use store::{
-    Bundle, Capabilities, Deployment, Endpoint, Facts, Holding, Node, Opener, OperationKind, OperationSet, OptionInfo,
-    Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, wire,
+    Bundle, Capabilities, Deployment, Endpoint, Facts, Holding, MadeOf, Node, Opener, OperationKind, OperationSet,
+    OptionInfo, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, wire,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -31,7 +31,7 @@ pub(crate) static BUNDLE: Bundle = Bundle {
     product: "Ignite",
     version: "2.17.0",
     licence: "Apache-2.0",
-    list: include_str!("../bundles/ignite.txt"),
+    made_of: MadeOf::Maven(include_str!("../bundles/ignite.txt")),
 };
 
 /// MiB of heap, of memory for entries beside the heap, and what the process takes beside both.

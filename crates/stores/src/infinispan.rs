@@ -18,8 +18,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Bundle, Capabilities, Counter, Deployment, Endpoint, Facts, Holding, Node, Opener, OperationKind, OperationSet,
-    OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, wire,
+    Bundle, Capabilities, Counter, Deployment, Endpoint, Facts, Holding, MadeOf, Node, Opener, OperationKind,
+    OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
+    Threading, wire,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -31,7 +32,7 @@ pub(crate) static BUNDLE: Bundle = Bundle {
     product: "Infinispan",
     version: "15.0.21.Final",
     licence: "Apache-2.0",
-    list: include_str!("../bundles/infinispan.txt"),
+    made_of: MadeOf::Maven(include_str!("../bundles/infinispan.txt")),
 };
 
 /// The one user of a private server.

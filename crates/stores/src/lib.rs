@@ -38,7 +38,7 @@ adapters! {
     hazelcast, infinispan, ignite, cassandra, hbase,
 }
 
-bundles! { hazelcast, infinispan, ignite, cassandra, hbase }
+bundles! { couchdb, dynamodb, s3, hazelcast, infinispan, ignite, cassandra, hbase }
 
 pub use echo::served_by as echo_served_by;
 

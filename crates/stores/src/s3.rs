@@ -1,54 +1,65 @@
 //! Amazon S3, and what speaks its protocol (feature `s3`): one object a key, in one bucket.
 //!
-//! The user's is reached by its URL: `s3://KEY:SECRET@HOST/BUCKET`; the bucket stands in the path. A private server is s3s-fs
-//! (`s3s-fs` on `PATH`, or the program named by `KVTRIAL_S3S_FS`; from crates.io), which keeps objects in files. It is named s3s-fs
-//! everywhere: its figures are not Amazon's.
+//! The user's is reached by its URL: `s3://KEY:SECRET@HOST/BUCKET`; the bucket stands in the path. A private server is versitygw
+//! (on `PATH`, or what `kvtrial fetch-store s3` built), or with `server=s3s-fs` s3s-fs (on `PATH`, or named by `KVTRIAL_S3S_FS`; from
+//! crates.io). Both keep objects in files, and are named as what they are everywhere: their figures are not Amazon's.
 //!
 //! | level | what |
 //! |---|---|
 //! | `commit` | Amazon's own: written to several places before the answer |
-//! | `os` | s3s-fs: files without sync |
+//! | `os` | versitygw, s3s-fs: files without sync |
 //! | `none` | a server of the user's that is not Amazon's promises nothing |
 //!
 //! The name of an object is the key where it is letters, digits, `-` and `_`, else `~` and base64. S3 has no append, no counters and no
 //! batches. A delete does not tell whether there was anything, so it is two requests, the second on the condition of the ETag that
 //! the first found. s3s-fs and others ignore that: of two clients that delete one object both may be told that it was there. Compare-and-set is `If-None-Match: *` and
-//! `If-Match` with the object's ETag. It is known of servers of the user's only: s3s-fs tests a condition first and writes then, so of
-//! several clients more than one wins.
+//! `If-Match` with the object's ETag. It is not native with s3s-fs, which tests a condition first and writes then, so of several clients
+//! more than one wins.
 
 #[cfg(feature = "s3")]
 mod client;
+mod private;
 #[cfg(feature = "s3")]
 mod setup;
 
 use crate::shared::aws;
 use crate::shared::driver::{built, driver};
-use std::path::PathBuf;
+use private::Server;
 use store::{
-    Availability, Capabilities, CommandLine, Deletes, Deployment, Endpoint, Opener, OperationKind, OperationSet, Place,
-    ServerPlan, StoreError, StoreInfo, programs,
+    Availability, Bundle, Capabilities, Deletes, Deployment, MadeOf, Opener, OperationKind, OperationSet, OptionInfo,
+    Place, ServerPlan, StoreError, StoreInfo,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
-const INSTALL: &str =
-    "cargo install s3s-fs --features binary (or name the program in KVTRIAL_S3S_FS), or give the URL of an S3";
+const INSTALL: &str = "kvtrial fetch-store s3 (versitygw, built by Go), or give the URL of an S3";
+
+/// What `kvtrial fetch-store s3` builds.
+pub(crate) static BUNDLE: Bundle = Bundle {
+    store: "s3",
+    product: "versitygw",
+    version: "1.8.0",
+    licence: "Apache-2.0",
+    made_of: MadeOf::Go {
+        modules: include_str!("../bundles/s3/go.mod"),
+        sums: include_str!("../bundles/s3/go.sum"),
+        package: "github.com/versity/versitygw/cmd/versitygw",
+        program: "versitygw",
+    },
+};
 
 /// That of TLS: Amazon's, and a private one never has it.
 const USUAL_PORT: u16 = 443;
 
-/// Environment variable with the path of an s3s-fs program.
-const S3S_FS: &str = "KVTRIAL_S3S_FS";
-
-const PRODUCT: &str = "s3s-fs";
-
 /// A name takes 1,024 bytes, and base64 four for three.
 const MAX_KEY_BYTES: usize = 767;
 
-/// s3s-fs keeps the name once more in base64 as a part of the name of a file, which takes 255 bytes.
+/// A name of a file takes 255 bytes, and s3s-fs keeps that of an object once more in base64 as a part of one.
 const MAX_PRIVATE_KEY_BYTES: usize = 120;
 
 /// kvtrial's own limit: an object may have 5 GiB.
 const MAX_VALUE_BYTES: usize = 64 << 20;
+
+const OPTIONS: [OptionInfo; 4] = [aws::OPTIONS[0], aws::OPTIONS[1], aws::OPTIONS[2], private::SERVER];
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -58,9 +69,9 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     driver: driver!("s3"),
     class: Class::Network,
     kind: "objects",
-    summary: "Amazon S3 over HTTP (a private one is s3s-fs)",
+    summary: "Amazon S3 over HTTP (a private one is versitygw or s3s-fs)",
     durabilities: &[Durability::Os, Durability::None, Durability::Commit],
-    options: &aws::OPTIONS,
+    options: &OPTIONS,
     install: INSTALL,
     licence: "Apache-2.0",
     declares: capabilities,
@@ -72,7 +83,10 @@ fn capabilities(spec: &Spec) -> Capabilities {
     let conditions: &[OperationKind] = &[OperationKind::GetVersioned, OperationKind::CompareAndSet];
     let (native, max_key_bytes) = match spec.target {
         Target::Server(_) => (OperationSet::BASIC.and(conditions), MAX_KEY_BYTES),
-        Target::Private | Target::Path(_) => (OperationSet::BASIC, MAX_PRIVATE_KEY_BYTES),
+        Target::Private | Target::Path(_) => match Server::of(spec) {
+            Server::Versitygw => (OperationSet::BASIC.and(conditions), MAX_PRIVATE_KEY_BYTES),
+            Server::S3sFs => (OperationSet::BASIC, MAX_PRIVATE_KEY_BYTES),
+        },
     };
     Capabilities {
         native,
@@ -84,43 +98,28 @@ fn capabilities(spec: &Spec) -> Capabilities {
     }
 }
 
-fn program() -> Option<PathBuf> {
-    let named = std::env::var_os(S3S_FS).map(PathBuf::from).filter(|path| path.is_file());
-    named.or_else(|| programs::find(&[PRODUCT], &[]))
-}
-
-/// `0.14.1` of "s3s-fs 0.14.1".
-fn version() -> Option<String> {
-    let line = programs::version_line(&program()?, &["--version"])?;
-    line.strip_prefix("s3s-fs ").map(str::to_owned)
-}
-
 fn probe() -> Availability {
-    match (program(), version()) {
-        (Some(_), Some(version)) => Availability::Found(format!("s3s-fs {version}")),
-        (Some(program), None) => Availability::NotFound(format!("{} does not state its version", program.display())),
-        (None, _) => Availability::NotFound(PRODUCT.into()),
+    let server = Server::Versitygw;
+    let Some(program) = server.program() else { return Availability::NotFound(server.name().into()) };
+    match server.version(&program) {
+        Some(version) => Availability::Found(format!("{} {version}", server.name())),
+        None => Availability::NotFound(format!("{} does not state its version", program.display())),
     }
 }
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let unsupported = |problem: String| Err(StoreError::Unsupported { store: spec.name.clone(), problem });
-    if let Some(option) = spec.options.keys().next() {
-        return unsupported(format!("{option}= is for yours; a private one is s3s-fs, on loopback"));
+    let server = Server::of(spec);
+    if let Some(option) = spec.options.keys().find(|option| *option != private::SERVER.name) {
+        return unsupported(format!("{option}= is for yours; a private one is {}, on loopback", server.name()));
     }
     if let Some(level) = spec.durability.filter(|level| *level != Durability::Os) {
         return unsupported(format!(
-            "a private server is s3s-fs, which writes files and never syncs them: it has durability=os and not {level}"
+            "a private server is {}, which writes files and never syncs them: it has durability=os and not {level}",
+            server.name()
         ));
     }
-    let program = program().ok_or_else(|| StoreError::NotFound {
-        store: spec.name.clone(),
-        what: PRODUCT.into(),
-        install: INSTALL.into(),
-    })?;
-    let (port, data) = (place.port()?, place.directory.join("data"));
-    // It takes a secret in its arguments only, which every user of the machine can read: so it is given none.
-    let run =
-        CommandLine::new(program).args(["--host", "127.0.0.1", "--port"]).arg(port.to_string()).arg(data.as_os_str());
-    Ok(ServerPlan { directories: vec![data], ..ServerPlan::new(run, Endpoint::loopback(port)) }.into())
+    let data = place.directory.join("data");
+    let (run, endpoint) = server.start(spec, place, &data)?;
+    Ok(ServerPlan { directories: vec![data], ..ServerPlan::new(run, endpoint) }.into())
 }

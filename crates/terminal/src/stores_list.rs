@@ -63,11 +63,7 @@ fn row(listed: &ListedStore<'_>) -> Row {
 /// A line that installs something, without what goes without saying; the whole line is with the store.
 fn in_brief(install: &str) -> String {
     let brief = |begin: &str, rest: &str| Some(format!("{begin}{}", install.strip_prefix(rest)?));
-    let known = [
-        ("install ", "apt-get install "),
-        ("npm install ", "npm install -g "),
-        ("fetch-store ", "kvtrial fetch-store "),
-    ];
+    let known = [("install ", "apt-get install "), ("fetch-store ", "kvtrial fetch-store ")];
     known.iter().find_map(|(short, long)| brief(short, long)).unwrap_or_else(|| install.to_owned())
 }
 

@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::{Desk, Ran, is_here};
+use common::{Desk, Ran, is_here, is_java};
 use selftest::crashes::CrashProofs;
 use serde_json::Value;
 use std::process::Command;
@@ -33,7 +33,7 @@ fn sum(case: &Value, of: &str) -> u64 {
 
 #[test]
 fn every_durable_embedded_store_keeps_its_promise_in_5_kills() {
-    keeps_its_promise(5, &|info| matches!(info.opener, Opener::Embedded(_)));
+    keeps_its_promise(5, &|info| matches!(info.opener, Opener::Embedded(_)), Desk::command);
 }
 
 #[test]
@@ -43,14 +43,13 @@ fn every_durable_server_of_one_node_keeps_its_promise_in_5_kills() {
         let plan = layers::on_paper(info, &study::Spec::private(info.name), false).and_then(Result::ok);
         plan.is_some_and(|plan| plan.nodes.len() == 1)
     };
-    let is_java = |info: &store::StoreInfo| stores::bundle_of(info.name).is_some();
-    keeps_its_promise(5, &|info| info.family == info.name && !is_java(info) && is_one(info));
+    keeps_its_promise(5, &|info| info.family == info.name && !is_java(info) && is_one(info), Desk::command);
 }
 
 #[test]
 #[ignore = "minutes: Java servers"]
-fn every_durable_fetched_server_keeps_its_promise_in_2_kills() {
-    keeps_its_promise(2, &|info| stores::bundle_of(info.name).is_some());
+fn every_durable_java_server_keeps_its_promise_in_2_kills() {
+    keeps_its_promise(2, &is_java, Desk::command_with_own_cache);
 }
 
 /// Kyoto Cabinet's log has no checksum, and it is known to lose records; at `os` Tkrzw has torn one in 80 kills (`docs/durability.md`). What
@@ -60,7 +59,7 @@ const KNOWN_TO_BREAK: [&str; 2] = ["kyotocabinet,durability=os", "tkrzw,durabili
 /// Levels that must lose nothing in a kill; `second` may.
 const LOSE_NOTHING: [Durability; 2] = [Durability::Os, Durability::Commit];
 
-fn keeps_its_promise(cuts: u32, of: &dyn Fn(&store::StoreInfo) -> bool) {
+fn keeps_its_promise(cuts: u32, of: &dyn Fn(&store::StoreInfo) -> bool, command: fn(&Desk, &str) -> Command) {
     let found = |info: &&'static store::StoreInfo| {
         info.class != Class::Baseline && of(info) && info.durabilities != [Durability::None] && is_here(info)
     };
@@ -81,7 +80,7 @@ fn keeps_its_promise(cuts: u32, of: &dyn Fn(&store::StoreInfo) -> bool) {
                     let Some(spec) = waiting.lock().unwrap().pop() else { return };
                     let desk = Desk::new();
                     let words = format!("crash {spec} --cuts {cuts} --clients 4 --within 100ms --out out");
-                    let ran = crashed_by(&desk, desk.command_with_own_cache(&words));
+                    let ran = crashed_by(&desk, command(&desk, &words));
                     assert_eq!(ran.status, 0, "{}", ran.said());
                     let [case] = cases(&ran).as_slice() else { panic!("{}", ran.said()) };
                     assert_eq!(case["promise"], "kept", "{case}");

@@ -4,16 +4,36 @@
 use crate::common;
 
 use common::{Desk, Ran};
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use store::{Availability, Bundle};
+use std::process::Command;
+use store::{Availability, Bundle, MadeOf};
 
 /// The answer of a script that shares no code with kvtrial: `crates/jobs/tests/answers`.
 const DEBIAN_1K: &str = "sha256:68feb5060a6d9f728165362a625509d52ab91a5abcf6de1f6c5fe58fe046bc91";
 
-/// Runs `kvtrial` with an empty cache on this desk.
+/// `kvtrial` with an empty cache on this desk, and no program of npm's named.
+fn unfetched(desk: &Desk, words: &str) -> Command {
+    let mut command = desk.command(words);
+    command.env("XDG_CACHE_HOME", desk.path().join("cache"));
+    command.env_remove("KVTRIAL_DYNALITE").env_remove("KVTRIAL_POUCHDB");
+    command
+}
+
 fn with_empty_cache(desk: &Desk, words: &str) -> Ran {
-    desk.finished(desk.command(words).env("XDG_CACHE_HOME", desk.path().join("cache")).output().unwrap())
+    desk.finished(unfetched(desk, words).output().unwrap())
+}
+
+/// The same, where no other programs are found than those on the desk.
+fn with_these_programs(desk: &Desk, words: &str) -> Ran {
+    desk.finished(unfetched(desk, words).env("PATH", desk.path()).output().unwrap())
+}
+
+/// A program on the desk.
+fn program(desk: &Desk, name: &str, lines: &str) {
+    let path = desk.file(name, format!("#!/bin/sh\n{lines}\n"));
+    fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
 }
 
 /// What lies where programs are kept.
@@ -52,24 +72,55 @@ fn what_is_fetched_is_said_before_and_nothing_is_kept_of_files_that_are_others()
 }
 
 #[test]
-fn without_curl_the_line_that_installs_it_is_said() {
+fn without_what_gets_it_the_line_that_installs_that_is_said() {
     let desk = Desk::new();
-    let mut command = desk.command("fetch-store hazelcast");
-    let output = command.env("XDG_CACHE_HOME", desk.path().join("cache")).env("PATH", desk.path()).output().unwrap();
-    let ran = desk.finished(output);
-    assert!(ran.status == 2 && ran.stderr.contains("apt-get install curl"), "{}", ran.said());
+    for (store, install) in [("hazelcast", "apt-get install curl"), ("dynamodb", "apt-get install npm")] {
+        let ran = with_these_programs(&desk, &format!("fetch-store {store}"));
+        assert!(ran.status == 2 && ran.stderr.contains(install), "{}", ran.said());
+    }
+}
+
+#[test]
+fn what_npm_or_go_makes_of_pinned_parts_is_kept_and_nothing_if_it_does_not() {
+    let desk = Desk::new();
+    program(&desk, "npm", "echo 'npm error code EINTEGRITY' >&2; exit 1");
+    program(&desk, "go", "echo 'verifying module: checksum mismatch' >&2; exit 1");
+    for (store, words) in [("dynamodb", "code EINTEGRITY"), ("s3", "checksum mismatch")] {
+        let ran = with_these_programs(&desk, &format!("fetch-store {store}"));
+        assert!(ran.status == 2 && ran.stderr.contains(words) && ran.stderr.contains("--from URL"), "{}", ran.said());
+        assert!(kept(&desk).is_empty(), "{:?}", kept(&desk));
+    }
+    // They say that all went well, and there is no program.
+    program(&desk, "npm", "exit 0");
+    let ran = with_these_programs(&desk, "fetch-store dynamodb");
+    assert!(ran.status == 2 && ran.stderr.contains("did not say why") && kept(&desk).is_empty(), "{}", ran.said());
+    let made =
+        "set -e; test -s package-lock.json; /bin/mkdir -p node_modules/.bin; echo \"$*\" >node_modules/.bin/dynalite";
+    program(&desk, "npm", made);
+    program(&desk, "go", "set -e; test -s go.sum; echo \"$* $GOPROXY\" >versitygw");
+    let from = "file:///no/such/registry";
+    for (store, made, words) in [
+        ("dynamodb", "dynamodb-4.0.0/node_modules/.bin/dynalite", ["ci --ignore-scripts", "--registry=file:///no"]),
+        ("s3", "s3-1.8.0/versitygw", ["build -mod=readonly", "file:///no"]),
+    ] {
+        let ran = with_these_programs(&desk, &format!("fetch-store {store} --from {from}"));
+        assert!(ran.status == 0 && ran.stderr.contains(from), "{}", ran.said());
+        let asked = fs::read_to_string(desk.path().join("cache/kvtrial/stores").join(made)).unwrap();
+        assert!(words.iter().all(|word| asked.contains(word)), "{asked}");
+        assert_eq!(with_these_programs(&desk, &format!("fetch-store {store}")).stdout.matches("already").count(), 1);
+    }
 }
 
 #[test]
 fn a_store_whose_program_is_missing_names_the_command_that_gets_it() {
     let desk = Desk::new();
-    let list = with_empty_cache(&desk, "stores").stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let list = with_these_programs(&desk, "stores").stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for bundle in stores::bundles() {
         let command = format!("kvtrial fetch-store {}", bundle.store);
         assert!(list.contains(&format!("fetch-store {}", bundle.store)), "{command}\n{list}");
-        let whole = with_empty_cache(&desk, &format!("stores {}", bundle.store)).stdout;
+        let whole = with_these_programs(&desk, &format!("stores {}", bundle.store)).stdout;
         assert!(whole.split_whitespace().collect::<Vec<_>>().join(" ").contains(&command), "{command}\n{whole}");
-        let ran = with_empty_cache(&desk, &format!("check {}", bundle.store));
+        let ran = with_these_programs(&desk, &format!("check {}", bundle.store));
         assert!(ran.status == 2 && ran.stderr.contains(&command), "{}", ran.said());
     }
     assert_eq!(with_empty_cache(&desk, "fetch-store redis").status, 2);
@@ -77,8 +128,8 @@ fn a_store_whose_program_is_missing_names_the_command_that_gets_it() {
 
 #[test]
 fn every_list_names_files_of_a_repository_with_size_and_sum() {
-    for bundle in stores::bundles() {
-        assert_eq!(bundle.files().count(), bundle.list.lines().count(), "{}", bundle.store);
+    for bundle in stores::bundles().filter(|bundle| bundle.is_java()) {
+        assert_eq!(bundle.files().count(), bundle.parts(), "{}", bundle.store);
         let mut names: Vec<&str> = bundle.files().map(|file| file.name()).collect();
         for file in bundle.files() {
             let is_sum = file.sha256.len() == 64 && file.sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -90,10 +141,36 @@ fn every_list_names_files_of_a_repository_with_size_and_sum() {
     }
 }
 
-/// Specs of the fetched stores that are here, as one server and as several.
+#[test]
+fn every_package_of_npm_and_module_of_go_has_its_version_and_its_sum() {
+    for bundle in stores::bundles() {
+        match bundle.made_of {
+            MadeOf::Maven(_) => continue,
+            MadeOf::Npm { lock, program, .. } => {
+                let lock: serde_json::Value = serde_json::from_str(lock).unwrap();
+                let packages = lock["packages"].as_object().unwrap();
+                let has_sum =
+                    |it: &serde_json::Value| it["integrity"].as_str().is_some_and(|sum| sum.starts_with("sha512-"));
+                let parts: Vec<_> = packages.iter().filter(|(path, _)| !path.is_empty()).collect();
+                assert!(parts.iter().all(|(_, it)| has_sum(it) && it["version"].is_string()), "{}", bundle.store);
+                assert_eq!(parts.len(), bundle.parts());
+                let name = program.rsplit('/').next().unwrap();
+                assert_eq!(packages[&format!("node_modules/{name}")]["version"], bundle.version);
+            }
+            MadeOf::Go { modules, sums, package, .. } => {
+                let module = package.split("/cmd/").next().unwrap();
+                assert!(modules.contains(&format!("{module} v{}", bundle.version)), "{modules}");
+                let is_pinned = |line: &str| line.split(' ').nth(2).is_some_and(|sum| sum.starts_with("h1:"));
+                assert!(sums.lines().all(is_pinned) && bundle.parts() > 1, "{sums}");
+            }
+        }
+    }
+}
+
+/// Specs of the Java stores that were fetched, as one server and as several.
 fn found() -> Vec<String> {
     let mut specs = Vec::new();
-    for bundle in stores::bundles() {
+    for bundle in stores::bundles().filter(|bundle| bundle.is_java()) {
         let info = stores::find(bundle.store).unwrap();
         assert!(matches!(info.probe(), Availability::Found(_)), "{} is not here; {}", info.name, info.install);
         let nodes = info.options.iter().find(|option| option.name == "nodes").map_or(&[][..], |option| option.values);
@@ -107,13 +184,17 @@ fn found() -> Vec<String> {
 
 /// Runs `kvtrial` with the cache of the user who runs the tests.
 fn with_own_cache(desk: &Desk, words: &str) -> Ran {
-    desk.finished(desk.command_with_own_cache(words).output().unwrap())
+    let mut command = desk.command_with_own_cache(words);
+    // What was fetched is tried, and not what is named.
+    command.env_remove("KVTRIAL_DYNALITE").env_remove("KVTRIAL_POUCHDB");
+    desk.finished(command.output().unwrap())
 }
 
 #[test]
 #[ignore = "minutes: Java servers"]
 fn every_fetched_store_passes_check_and_leaves_nothing() {
-    for spec in found() {
+    let others = stores::bundles().filter(|bundle| !bundle.is_java()).map(|bundle| bundle.store.to_owned());
+    for spec in others.chain(found()) {
         let desk = Desk::new();
         let ran = with_own_cache(&desk, &format!("check {spec} --deadline 30s"));
         assert_eq!(ran.status, 0, "{spec}: {}", ran.said());
@@ -123,7 +204,7 @@ fn every_fetched_store_passes_check_and_leaves_nothing() {
 
 #[test]
 #[ignore = "minutes: Java servers"]
-fn every_fetched_store_has_the_known_answer_with_one_client_and_with_sixteen() {
+fn every_java_store_has_the_known_answer_with_one_client_and_with_sixteen() {
     for spec in found() {
         for clients in [1, 16] {
             let desk = Desk::new();
@@ -143,7 +224,7 @@ fn every_fetched_store_has_the_known_answer_with_one_client_and_with_sixteen() {
 /// What a fault may cost a cluster with copies: operations that failed, and no wrong answer.
 #[test]
 #[ignore = "minutes: Java servers"]
-fn every_fetched_cluster_goes_on_while_a_node_is_frozen_and_another_killed_and_no_answer_is_wrong() {
+fn every_java_cluster_goes_on_while_a_node_is_frozen_and_another_killed_and_no_answer_is_wrong() {
     for spec in found().into_iter().filter(|spec| spec.contains("nodes=3")) {
         let desk = Desk::new();
         let load =

@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::{Desk, Ran, is_here, once};
+use common::{Desk, Ran, is_here, is_java, once};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use study::Class;
@@ -78,7 +78,7 @@ fn nobody_is_accused(job: &str, stores: &[String]) {
 }
 
 fn found(wanted: impl Fn(&store::StoreInfo) -> bool) -> Vec<String> {
-    let no_java = stores::all().filter(|info| stores::bundle_of(info.name).is_none());
+    let no_java = stores::all().filter(|info| !is_java(info));
     let here = no_java.filter(|info| wanted(info) && is_here(info));
     // At the level that waits for the disk least, of those a private one here has.
     here.map(|info| format!("{},durability={}", info.name, info.levels_found().last().unwrap())).collect()

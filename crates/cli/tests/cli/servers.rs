@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::{Desk, Ran};
+use common::{Desk, Ran, is_java};
 use serde_json::Value;
 use store::StoreInfo;
 use study::{Class, Durability};
@@ -81,8 +81,8 @@ fn servers(desk: &Desk, of: impl Fn(&StoreInfo) -> bool) -> Vec<String> {
         &listed.as_array().unwrap().iter().find(of_name).unwrap()["presence"]
     };
     let mut specs = Vec::new();
-    // What is fetched takes from 10 s to start: it has tests of its own.
-    let no_java = stores::all().filter(|info| stores::bundle_of(info.name).is_none());
+    // A Java server takes from 10 s to start: they have tests of their own.
+    let no_java = stores::all().filter(|info| !is_java(info));
     for info in no_java.filter(|info| info.class == Class::Network && of(info)) {
         let presence = presence(info.name);
         if presence["status"] == "found" {

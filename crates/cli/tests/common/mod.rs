@@ -7,6 +7,7 @@ pub mod redis;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 use store::{Availability, Keeps, Opener, StoreInfo};
 use study::Spec;
 
@@ -25,13 +26,30 @@ pub fn run_once(job: &str, store: &str, more: &[&str]) -> Ran {
     Desk::new().run(&once(job, store, more))
 }
 
-/// Whether a store is here to be tried.
+/// Whether a store is here to be tried: where a desk finds it, or, of Java servers, where the user who runs the tests does.
 pub fn is_here(info: &StoreInfo) -> bool {
-    let is_found = matches!(info.probe(), Availability::Found(_));
+    static FOUND: OnceLock<Vec<String>> = OnceLock::new();
+    let is_found = if is_java(info) {
+        matches!(info.probe(), Availability::Found(_))
+    } else {
+        FOUND.get_or_init(found_at_a_desk).iter().any(|found| found == info.name)
+    };
     if !is_found {
         testkit::absent::left_out(info.name, info.install);
     }
     is_found
+}
+
+/// Names of the stores that `kvtrial` finds.
+fn found_at_a_desk() -> Vec<String> {
+    let listed: Value = serde_json::from_str(&Desk::new().kvtrial("stores --json").stdout).unwrap();
+    let found = listed.as_array().unwrap().iter().filter(|store| store["presence"]["status"] == "found");
+    found.map(|store| store["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Whether it is a Java server, which takes from 10 s to start.
+pub fn is_java(info: &StoreInfo) -> bool {
+    stores::bundle_of(info.name).is_some_and(store::Bundle::is_java)
 }
 
 /// What a finished run left.

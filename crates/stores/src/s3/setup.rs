@@ -1,7 +1,8 @@
 //! Connecting: who answers, and the bucket.
 
+use super::capabilities;
 use super::client::{Client, refused, said};
-use super::{PRODUCT, capabilities, version};
+use super::private::{SERVER, Server};
 use crate::shared::aws::{Service, Signed};
 use crate::shared::http::{HttpError, HttpTrouble, Method, in_url};
 use std::collections::BTreeMap;
@@ -43,6 +44,12 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
             problem: format!("'{bucket}' is no bucket; its name has 3 to 63 small letters, digits, - and ."),
         });
     }
+    if matches!(spec.target, Target::Server(_)) && spec.options.contains_key(SERVER.name) {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: "server= is for a private store; leave it out where a URL says which server it is".into(),
+        });
+    }
     let service = Service::of("s3", spec, endpoint)?;
     let server = brief(endpoint, CONNECT_TIMEOUT, async {
         let mut signed = service.open().await.map_err(|error: HttpError| StoreError::open(endpoint, error))?;
@@ -57,7 +64,9 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
             (product, PROTOCOL.to_owned(), Durability::None)
         }
         Target::Private | Target::Path(_) => {
-            (PRODUCT.to_owned(), version().unwrap_or_else(|| "0".into()), Durability::Os)
+            let server = Server::of(spec);
+            let version = server.program().and_then(|program| server.version(&program));
+            (server.name().to_owned(), version.unwrap_or_else(|| "0".into()), Durability::Os)
         }
     };
     if let Some(asked) = spec.durability.filter(|asked| *asked != durability) {
@@ -80,7 +89,8 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
 /// Words of a refusal, with what to do about the usual ones.
 fn remedied(trouble: HttpTrouble) -> String {
     let words = trouble.words();
-    let remedy = if words.starts_with("HTTP 403") {
+    // versitygw does not know the key.
+    let remedy = if words.starts_with("HTTP 403") || words.starts_with("HTTP 404: XAdminUserNotFound") {
         ". Give a key that may use the bucket, and its secret: s3://KEY:SECRET@HOST/BUCKET"
     } else {
         ""

@@ -35,4 +35,5 @@ mod shard;
 mod swept;
 mod tls;
 mod tyrant_server;
+mod versitygw;
 mod wire_stores;

@@ -19,7 +19,7 @@ use testkit::{Client, Rig};
 
 fn rig() -> &'static Rig {
     static RIG: OnceLock<Rig> = OnceLock::new();
-    Rig::shared("s3", &RIG)
+    Rig::shared("s3,server=s3s-fs", &RIG)
 }
 
 suite! {
@@ -50,13 +50,13 @@ fn all_bytes_come_back_from_keys_and_values_up_to_the_longest_key() {
 #[test]
 #[ignore = "s3s-fs comes in no package"]
 fn every_level_starts_and_is_read_back() {
-    common::levels(&["s3"], &["os"]);
+    common::levels(&["s3,server=s3s-fs"], &["os"]);
 }
 
 #[test]
 #[ignore = "s3s-fs comes in no package"]
 fn a_killed_server_is_lost_and_found_again_when_it_is_back() {
-    common::restart::kill_and_come_back("s3");
+    common::restart::kill_and_come_back("s3,server=s3s-fs");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_stand_in_is_named_as_such_and_promises_no_more_than_it_keeps() {
     assert_eq!((facts.product.as_str(), rig().capabilities().durability.name()), ("s3s-fs", "os"));
     assert!(facts.config["stand-in"].contains("not Amazon's"), "{facts:?}");
     for (level, words) in [("commit", "never syncs"), ("none", "has durability=os")] {
-        let error = open(&format!("s3,durability={level}")).map(|_| ()).unwrap_err();
+        let error = open(&format!("s3,server=s3s-fs,durability={level}")).map(|_| ()).unwrap_err();
         assert!(error.contains("s3s-fs") && error.contains(words), "{error}");
     }
 }
@@ -74,7 +74,7 @@ fn a_stand_in_is_named_as_such_and_promises_no_more_than_it_keeps() {
 #[test]
 #[ignore = "s3s-fs comes in no package"]
 fn all_objects_are_counted_over_several_pages_of_the_list() {
-    let rig = Rig::start("s3");
+    let rig = Rig::start("s3,server=s3s-fs");
     let mut client = rig.client(4, 4);
     let keys: Vec<String> = (0..1040).map(|number| format!("object/{number}")).collect();
     for keys in keys.chunks(16) {

@@ -1,0 +1,102 @@
+//! Programs that the user's own npm or Go makes, of parts that files of kvtrial's pin: every version, and its sum. What has another sum
+//! they refuse.
+
+use super::FetchError;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use store::{Bundle, MadeOf, programs};
+
+/// Where the maker writes what it has to say.
+const MESSAGES: &str = "messages.txt";
+
+/// How many lines of that are repeated.
+const MAX_LINES: usize = 4;
+
+/// The name of the program that makes it, and how to get that.
+fn maker_of(bundle: &Bundle) -> (&'static str, &'static str) {
+    match bundle.made_of {
+        MadeOf::Go { .. } => ("go", "install Go 1.21 or later: https://go.dev/doc/install"),
+        MadeOf::Npm { .. } | MadeOf::Maven(_) => ("npm", "install it with: apt-get install npm"),
+    }
+}
+
+/// Finds the program that makes it.
+pub(super) fn maker(bundle: &Bundle) -> Result<PathBuf, FetchError> {
+    let (maker, install) = maker_of(bundle);
+    // Where Go puts itself when it is unpacked as its authors say.
+    let found = programs::find(&[maker], &["/usr/local/go/bin"]);
+    found.ok_or(FetchError::NoMaker { what: bundle.product, maker, install })
+}
+
+/// Makes it in this directory.
+pub(super) fn make(maker: &Path, bundle: &Bundle, named: Option<&str>, into: &Path) -> Result<(), FetchError> {
+    let trouble = |source| FetchError::Io { path: maker.into(), source };
+    let at = |name: &str| into.join(name);
+    let write =
+        |name: &str, text: &str| fs::write(at(name), text).map_err(|source| FetchError::Io { path: at(name), source });
+    let mut command = Command::new(maker);
+    match bundle.made_of {
+        MadeOf::Maven(_) => return Ok(()),
+        MadeOf::Npm { package, lock, .. } => {
+            write("package.json", package)?;
+            write("package-lock.json", lock)?;
+            // Scripts would build what the packages have built.
+            command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+            command.args(named.map(|url| format!("--registry={url}")));
+        }
+        MadeOf::Go { modules, sums, package, program } => {
+            write("go.mod", modules)?;
+            write("go.sum", sums)?;
+            // A program that is built from its module does not know its version.
+            let version = format!("-X main.Version=v{}", bundle.version);
+            command.args(["build", "-mod=readonly", "-trimpath", "-ldflags", &version, "-o", program, package]);
+            command.envs([("GOWORK", "off"), ("CGO_ENABLED", "0")]);
+            command.envs(named.map(|url| ("GOPROXY", OsString::from(url))));
+        }
+    }
+    let said = fs::File::create(at(MESSAGES)).map_err(|source| FetchError::Io { path: at(MESSAGES), source })?;
+    let mut child = command
+        .current_dir(into)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(said)
+        // Of its own, so that what it starts can be ended with it.
+        .process_group(0)
+        .spawn()
+        .map_err(trouble)?;
+    super::end_of(&mut child, trouble)?;
+    let succeeded = child.wait().map_err(trouble)?.success();
+    let words = fs::read(at(MESSAGES)).unwrap_or_default();
+    if succeeded && bundle.is_whole(into) {
+        let _ = fs::remove_file(at(MESSAGES));
+        return Ok(());
+    }
+    Err(FetchError::NotMade { what: bundle.product, maker: maker_of(bundle).0, words: reason(&words) })
+}
+
+/// The first lines of what was said that are no progress, as one.
+fn reason(words: &[u8]) -> String {
+    let text = String::from_utf8_lossy(words);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("go: downloading "));
+    let lines: Vec<&str> = lines.take(MAX_LINES).collect();
+    if lines.is_empty() {
+        return "it did not say why".into();
+    }
+    study::visible(&lines.join("; ")).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reason;
+
+    #[test]
+    fn what_is_repeated_is_why_and_not_what_was_downloaded_before() {
+        let words =
+            b"go: downloading a v1\n\nverifying a@v1: checksum mismatch\n\tdownloaded: h1:b=\n\tgo.sum: h1:c=\n";
+        assert_eq!(reason(words), "verifying a@v1: checksum mismatch; downloaded: h1:b=; go.sum: h1:c=");
+        assert_eq!(reason(b"go: downloading a v1\n"), "it did not say why");
+    }
+}
