@@ -45,7 +45,7 @@ pub(crate) fn of_cell(cell: &PlannedCell) -> Result<Option<NodeChange>, String> 
 }
 
 /// Which stores take one more node.
-pub(crate) const JOINABLE: &str = "redis-cluster does";
+pub(crate) const JOINABLE: &str = "redis-cluster, etcd,nodes=3 and cassandra,nodes=3 do";
 
 fn killed(spec: &Spec, deployment: Option<&Deployment>, number: usize) -> Result<usize, String> {
     let nodes = deployment.map_or(0, |deployment| deployment.nodes.len());
