@@ -1,7 +1,7 @@
 //! What a job is to the engine: state machines over slots, in phases, with an answer at the end.
 
 use crate::turn::{Turn, TurnEnd};
-use crate::{Offence, Preset};
+use crate::{NodeChange, Offence, Phase, Preset};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
@@ -117,6 +117,11 @@ pub trait Job: Send + Sync {
         None
     }
 
+    /// What kvtrial does to the nodes of a private store in a phase of this job; `None`: nothing.
+    fn change(&self) -> Option<NodeChange> {
+        None
+    }
+
     /// What the user should know of the input before anything slow is done with it: a sentence each.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
@@ -139,92 +144,6 @@ pub struct TrialSetup {
     pub seed: u64,
 }
 
-/// A phase of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Phase {
-    /// `load`, `run`, `read back`, or the job's own word.
-    pub name: &'static str,
-    /// Whether it counts into the makespan, and obeys `--rate` and `--seconds`.
-    pub timed: bool,
-    /// Operations it will do, when known (progress and ETA).
-    pub operations: Option<u64>,
-    /// Records it will store, for jobs whose growth is to be watched: with it, rate and tail are kept against records stored, and
-    /// stalls are looked for. The workers then say how many they have [`stored`](Worker::stored).
-    pub stores: Option<u64>,
-    /// Records its operations carry, where that is not their number (batches).
-    pub carries: Option<u64>,
-    /// Whether it does work or only looks.
-    pub purpose: Purpose,
-    /// When its operations are sent, if it is timed.
-    pub pace: Pace,
-}
-
-/// When the operations of a timed phase are sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pace {
-    /// As the user asked: as fast as replies come, or at `--rate`.
-    #[default]
-    AsAsked,
-    /// As fast as replies come, always.
-    Highest,
-    /// In an open loop at a share of the rate that an earlier phase of the same trial came to.
-    ShareOf {
-        /// The number of that phase.
-        phase: usize,
-        /// The share.
-        percent: u32,
-    },
-}
-
-/// What a phase is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// It is a part of the job.
-    Work,
-    /// It only verifies what the phases before it left: beside the timed rate it is shown how fast a store reads back.
-    ReadBack,
-}
-
-impl Phase {
-    /// A phase on the clock.
-    pub const fn timed(name: &'static str, operations: Option<u64>) -> Phase {
-        Phase { timed: true, ..Phase::untimed(name, operations) }
-    }
-
-    /// A phase off the clock.
-    pub const fn untimed(name: &'static str, operations: Option<u64>) -> Phase {
-        Phase {
-            name,
-            timed: false,
-            operations,
-            stores: None,
-            carries: None,
-            purpose: Purpose::Work,
-            pace: Pace::AsAsked,
-        }
-    }
-
-    /// The phase that reads back the final state, off the clock.
-    pub const fn read_back(operations: Option<u64>) -> Phase {
-        Phase { purpose: Purpose::ReadBack, ..Phase::untimed("read back", operations) }
-    }
-
-    /// The same phase, which stores this number of records: its growth is watched.
-    pub const fn storing(self, records: u64) -> Phase {
-        Phase { stores: Some(records), ..self }
-    }
-
-    /// The same phase, whose operations are sent at this pace.
-    pub const fn paced(self, pace: Pace) -> Phase {
-        Phase { pace, ..self }
-    }
-
-    /// The same phase, whose operations carry this number of records.
-    pub const fn carrying(self, records: u64) -> Phase {
-        Phase { carries: Some(records), ..self }
-    }
-}
-
 /// One execution of a job: state shared by its workers. Phases run one after the other; each has its own workers.
 pub trait Trial: Send + Sync {
     /// The phases, in order. Reading the final state back is an untimed phase of its own, left out for a store that keeps nothing.
@@ -238,6 +157,12 @@ pub trait Trial: Send + Sync {
     /// forgotten then, but for what was wrong. `None`: there is none.
     fn again(&self) -> Option<usize> {
         None
+    }
+
+    /// Whether that can be done, asked before anything is done for it: not where one of the new connections would be to a node that is lost
+    /// for good.
+    fn can_be_read_again(&self) -> bool {
+        true
     }
 
     /// The answer, after the last phase, with any reason it found in the final state as a whole (sums, lost updates).
@@ -276,6 +201,12 @@ pub trait Trial: Send + Sync {
 
     /// Hears, before its first phase, that nodes fail on purpose: it keeps when writes are acknowledged, if it can.
     fn time_writes(&self) {}
+
+    /// Hears, before its first phase, that kvtrial changes the nodes in the phase that [`Job::change`] names.
+    fn expect_change(&self) {}
+
+    /// Hears, some time within that phase or after it, that the change is over.
+    fn changed(&self) {}
 
     /// How long ago the oldest acknowledged write that is lost was acknowledged, where that was kept.
     fn oldest_lost(&self) -> Option<Duration> {

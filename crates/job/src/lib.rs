@@ -7,14 +7,16 @@
 mod books;
 mod job;
 mod offence;
+mod phase;
 mod preset;
 mod turn;
 
 pub use books::Books;
 pub use job::{
-    Arriving, Holds, Job, JobError, JobInfo, JobRequest, Pace, ParamInfo, Params, Phase, PlanFile, Purpose, QueryInfo,
-    Step, Think, Trial, TrialSetup, Worker,
+    Arriving, Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, Params, PlanFile, QueryInfo, Step, Think, Trial,
+    TrialSetup, Worker,
 };
 pub use offence::{Offence, Offences, printable};
+pub use phase::{NodeAct, NodeChange, Pace, Phase, Purpose};
 pub use preset::{FigureMeasure, Preset, PublishedFigure, Scale, Setting};
 pub use turn::{TURN, Turn, TurnEnd};

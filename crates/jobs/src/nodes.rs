@@ -8,14 +8,20 @@
 //!
 //! At the end every key is read back from where it belongs now, and every key that moved is asked for at its old node, which must not
 //! have it. A store that is one node runs the same three parts, and nothing moves.
+//!
+//! A cluster that moves its keys itself is joined by a node that kvtrial starts, or loses one that it kills. The second part then lasts until
+//! that is over. Where kvtrial spreads the keys, a node that is killed is missed for one more part, before the others get its keys: those
+//! it had are gone.
 
 mod found;
+mod meanwhile;
+mod placed;
 mod sweep;
 mod trial;
 
 use crate::ycsb;
 use crate::ycsb::workload::Workload;
-use job::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
+use job::{Job, JobError, JobInfo, JobRequest, NodeAct, NodeChange, ParamInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use store::Capabilities;
 
@@ -29,9 +35,16 @@ pub static JOB: JobInfo = JobInfo {
         ParamInfo {
             name: "change",
             default: "add",
-            values: "add, remove",
+            values: "add, remove, kill",
             tunable: &[],
-            help: "add: the last node joins; remove: the last node leaves",
+            help: "add: a node joins; remove: a node leaves; kill: a node is killed, and does not come back",
+        },
+        ParamInfo {
+            name: "node",
+            default: "usual",
+            values: "usual, 1 to 256",
+            tunable: &[],
+            help: "the node that leaves or is killed; usual: the last of nodes that kvtrial spreads keys over, the first of a cluster",
         },
         ParamInfo { name: "records", default: "20000", values: "1 to 2147483648", tunable: &[], help: "keys" },
         ParamInfo {
@@ -67,8 +80,36 @@ pub static JOB: JobInfo = JobInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Add,
-    Remove,
+    Remove(WhichNode),
+    Kill(WhichNode),
 }
+
+/// Which node it is that goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WhichNode {
+    /// The last of a store that kvtrial spreads over nodes, the first of any other.
+    Usual,
+    /// That of this number, from 1.
+    Number(usize),
+}
+
+impl WhichNode {
+    fn number(self) -> Option<usize> {
+        match self {
+            WhichNode::Usual => None,
+            WhichNode::Number(number) => Some(number),
+        }
+    }
+}
+
+/// Most nodes a store can have.
+const MOST_NODES: usize = 256;
+
+/// The part of the run in which keys move.
+const WHILE_KEYS_MOVE: &str = "while keys move";
+
+/// The part of the run in which a node that was killed is missed.
+const WHILE_ONE_IS_DEAD: &str = "while a node is dead";
 
 struct Nodes {
     change: Change,
@@ -85,9 +126,15 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
     }
     let change = match param("change") {
         "add" => Change::Add,
-        "remove" => Change::Remove,
-        other => return Err(JobError(format!("change={other} is not possible; use add or remove"))),
+        "remove" => Change::Remove(which_node(param("node"))?),
+        "kill" => Change::Kill(which_node(param("node"))?),
+        other => return Err(JobError(format!("change={other} is not possible; use add, remove or kill"))),
     };
+    if change == Change::Add && param("node") != "usual" {
+        return Err(JobError(
+            "node= names the one that goes; add change=remove or change=kill, or leave it out".into(),
+        ));
+    }
     let update = param("update").parse::<f64>().ok().filter(|update| (0.0..=1.0).contains(update));
     let update = update.ok_or_else(|| JobError(format!("update={} is not possible; use 0 to 1", param("update"))))?;
     let set = [
@@ -105,6 +152,15 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
     Ok(Box::new(Nodes { change, workload, ycsb }))
 }
 
+fn which_node(value: &str) -> Result<WhichNode, JobError> {
+    if value == "usual" {
+        return Ok(WhichNode::Usual);
+    }
+    let number = value.parse().ok().filter(|number| (1..=MOST_NODES).contains(number));
+    let problem = || JobError(format!("node={value} is not possible; use a number from 1 to {MOST_NODES}"));
+    number.map(WhichNode::Number).ok_or_else(problem)
+}
+
 impl Job for Nodes {
     fn input(&self) -> BTreeMap<String, serde_json::Value> {
         let mut input = self.ycsb.input();
@@ -118,6 +174,15 @@ impl Job for Nodes {
 
     fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
         Box::new(trial::NodesTrial::new(self, setup))
+    }
+
+    fn change(&self) -> Option<NodeChange> {
+        let (phase, act) = match self.change {
+            Change::Add => (WHILE_KEYS_MOVE, NodeAct::Add),
+            Change::Remove(node) => (WHILE_KEYS_MOVE, NodeAct::Remove(node.number())),
+            Change::Kill(node) => (WHILE_ONE_IS_DEAD, NodeAct::Kill(node.number())),
+        };
+        Some(NodeChange { phase, act })
     }
 
     fn known_digest(&self) -> Option<String> {

@@ -81,19 +81,51 @@ enum Table {
     Anchor(anchor::Anchor),
 }
 
-impl Placement {
-    /// Keys spread over this many nodes, at least one.
-    pub fn new(algorithm: Algorithm, nodes: usize) -> Placement {
-        let nodes = nodes.max(1);
-        let table = match algorithm {
-            Algorithm::Jump | Algorithm::Modulo => Table::Nothing,
+impl Table {
+    /// That of an algorithm in which a node is known by its name, over these nodes.
+    fn named(algorithm: Algorithm, nodes: &[usize]) -> Table {
+        match algorithm {
+            Algorithm::Jump | Algorithm::Modulo | Algorithm::Anchor => Table::Nothing,
             Algorithm::Ketama => Table::Ketama(ketama::Ring::new(nodes)),
             Algorithm::Rendezvous => Table::Rendezvous(rendezvous::Weights::new(nodes)),
             Algorithm::Maglev => Table::Maglev(maglev::Places::new(nodes)),
             Algorithm::Multiprobe => Table::Multiprobe(multiprobe::Ring::new(nodes)),
+        }
+    }
+}
+
+impl Placement {
+    /// Keys spread over this many nodes, at least one.
+    pub fn new(algorithm: Algorithm, nodes: usize) -> Placement {
+        let nodes = nodes.max(1);
+        let every: Vec<usize> = (0..nodes).collect();
+        let table = match algorithm {
+            Algorithm::Jump | Algorithm::Modulo => Table::Nothing,
             Algorithm::Anchor => Table::Anchor(anchor::Anchor::new(nodes)),
+            named => Table::named(named, &every),
         };
         Placement { algorithm, nodes, table }
+    }
+
+    /// Keys spread over the others when this node of them has left; `None`: there is no other, or the algorithm numbers nodes in a row, so
+    /// that only the last one can leave.
+    pub fn without(&self, gone: usize) -> Option<Placement> {
+        let left = self.nodes - 1;
+        if gone > left || left == 0 {
+            return None;
+        }
+        let others: Vec<usize> = (0..self.nodes).filter(|node| *node != gone).collect();
+        let table = match &self.table {
+            Table::Nothing if gone < left => return None,
+            Table::Nothing => Table::Nothing,
+            Table::Anchor(anchor) => {
+                let mut anchor = anchor.clone();
+                anchor.leave(gone);
+                Table::Anchor(anchor)
+            }
+            _ => Table::named(self.algorithm, &others),
+        };
+        Some(Placement { algorithm: self.algorithm, nodes: left, table })
     }
 
     /// The algorithm.

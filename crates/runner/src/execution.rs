@@ -44,6 +44,11 @@ pub(crate) trait Hearing {
 
     /// Whether the worker is to stop, and why.
     fn wish(&mut self) -> Wish;
+
+    /// Whether the change of nodes that its job asked for is over.
+    fn is_changed(&self) -> bool {
+        false
+    }
 }
 
 /// What a worker is to do, and why.
@@ -104,8 +109,9 @@ impl Execution {
         match self {
             Execution::Workers(workers) => workers.carry_out(task, hearing),
             Execution::InProcess => {
-                let stop = Arc::new(AtomicBool::new(false));
-                perform(task, &Bench { info, job, stop: &stop }, &mut Here { hearing, stop: &stop });
+                let (stop, changed) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
+                let bench = Bench { info, job, stop: &stop, changed: &changed };
+                perform(task, &bench, &mut Here { hearing, stop: &stop, changed: &changed });
                 Departure::Done
             }
         }
@@ -116,6 +122,7 @@ impl Execution {
 struct Here<'a> {
     hearing: &'a mut dyn Hearing,
     stop: &'a AtomicBool,
+    changed: &'a AtomicBool,
 }
 
 impl Link for Here<'_> {
@@ -124,6 +131,7 @@ impl Link for Here<'_> {
         if self.hearing.wish() != Wish::GoOn {
             self.stop.store(true, Ordering::Relaxed);
         }
+        self.changed.store(self.hearing.is_changed(), Ordering::Relaxed);
     }
 
     fn ask(&mut self, report: FromWorker) -> Order {
@@ -167,7 +175,11 @@ fn attend(fork_server: &mut ForkServer, task: &Task, hearing: &mut dyn Hearing) 
         return lost(fork_server);
     }
     let (mut worker, mut told, mut killed): (Option<i32>, Option<Instant>, bool) = (None, None, false);
+    let mut is_changed = false;
     loop {
+        if !is_changed && hearing.is_changed() {
+            is_changed = send(fork_server, &ToWorker::Changed);
+        }
         let wish = hearing.wish();
         if wish != Wish::GoOn && told.is_none() {
             send(fork_server, &ToWorker::Order(Order::Stop));

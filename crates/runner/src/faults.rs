@@ -1,16 +1,18 @@
-//! Faults that are asked for: nodes of a private deployment killed, stopped, frozen and started again while a trial runs.
+//! Faults that are asked for: nodes of a private deployment killed, stopped, frozen and started again while a trial runs. What a job asks for
+//! ([`changes`]) is one of them.
 
 mod asked;
 mod planned;
 mod watch;
 mod window;
 
+use crate::changes;
 use crate::measured::Measured;
-use crate::plan::{Plan, seconds};
+use crate::plan::{Plan, PlannedCell, seconds};
 use analysis::{LOOK_S, TOGETHER_S};
 use engine::Outages;
 use host::Nodes;
-use planned::Act;
+use planned::{Act, CHANGE};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::StoreError;
@@ -35,13 +37,16 @@ pub struct Faults {
 /// What an operation may take while nodes fail, unless something else is asked for.
 pub const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// How long a part of a job's run lasts at most for another node to lead in the place of one that was killed.
+const TAKEOVER: Duration = Duration::from_secs(60);
+
 impl Faults {
     /// These faults, and what an operation may take meanwhile, when every store the user named can have them.
     ///
     /// # Errors
     /// A store that is not a private server, or has no such node.
     pub fn on(plan: &Plan, asked: Vec<AskedFault>, timeout: Duration) -> Result<Faults, String> {
-        let Some(first) = asked.first().cloned() else { return Ok(Faults::default()) };
+        let Some(first) = asked.first().cloned() else { return Ok(Faults { timeout, ..Faults::default() }) };
         let length = plan.cells.first().and_then(|cell| seconds(&cell.params));
         let faults = Faults { asked, length, timeout };
         for cell in plan.cells.iter().filter(|cell| !cell.baseline) {
@@ -65,7 +70,8 @@ impl Faults {
                     None if deployment.joining.is_some() => nodes += 1,
                     None => {
                         return Err(format!(
-                            "--fault '{fault}': {spec} takes no other node while it serves; redis-cluster does"
+                            "--fault '{fault}': {spec} takes no other node while it serves; {}",
+                            changes::JOINABLE
                         ));
                     }
                 }
@@ -96,8 +102,12 @@ impl Faults {
     }
 
     /// What a worker does when connections are lost.
-    pub(crate) fn outages(&self) -> Outages {
-        if self.asked.is_empty() { Outages::GiveUp } else { Outages::Endure { timeout: self.timeout } }
+    pub(crate) fn outages(&self, cell: &PlannedCell) -> Outages {
+        let is_changed = matches!(changes::of_cell(cell), Ok(Some(_)));
+        match self.asked.is_empty() && !is_changed {
+            true => Outages::GiveUp,
+            false => Outages::Endure { timeout: self.timeout },
+        }
     }
 }
 
@@ -112,6 +122,17 @@ struct State {
     begun: Option<Instant>,
     over: bool,
     happened: Vec<Happened>,
+    /// That which the job asked for.
+    change: Option<Change>,
+}
+
+/// The fault that a job asks for.
+struct Change {
+    /// Its place among all.
+    fault: usize,
+    phase: &'static str,
+    has_phase_begun: bool,
+    is_over: bool,
 }
 
 struct Happened {
@@ -124,17 +145,27 @@ struct Happened {
     problem: Option<String>,
 }
 
+impl Happened {
+    /// Whether a phase and not a time says when.
+    fn is_of_job(&self) -> bool {
+        self.fault.text.starts_with(CHANGE)
+    }
+}
+
+#[derive(Clone, Copy)]
 enum Step {
     Do(usize),
     Thaw(usize),
 }
 
 impl Faulting {
-    pub(crate) fn new(faults: &Faults, nodes: Option<&Nodes>) -> Faulting {
+    pub(crate) fn new(faults: &Faults, cell: &PlannedCell, nodes: Option<&Nodes>) -> Faulting {
         let mut names = nodes.map(Nodes::names).unwrap_or_default();
         let mut happened = Vec::new();
         // Whatever cannot be was refused with the plan.
-        let planned = if names.is_empty() { Vec::new() } else { faults.of_nodes(names.len()).unwrap_or_default() };
+        let mut planned = if names.is_empty() { Vec::new() } else { faults.of_nodes(names.len()).unwrap_or_default() };
+        let change = changes::of_cell(cell).ok().flatten().filter(|_| !names.is_empty());
+        planned.extend(change.map(|change| PlannedFault::of_job(change.act)));
         for fault in planned {
             let number = fault.act.node().unwrap_or_else(|| {
                 names.push(Nodes::next_name(names.len()));
@@ -151,7 +182,28 @@ impl Faulting {
                 problem: None,
             });
         }
-        Faulting { state: Mutex::new(State { happened, ..State::default() }), changed: Condvar::new() }
+        let change = change.zip(happened.len().checked_sub(1)).map(|(change, fault)| Change {
+            fault,
+            phase: change.phase,
+            has_phase_begun: false,
+            is_over: false,
+        });
+        Faulting { state: Mutex::new(State { happened, change, ..State::default() }), changed: Condvar::new() }
+    }
+
+    /// A phase of this name begins.
+    pub(crate) fn phase_begins(&self, name: &str) {
+        if let Some(change) = &mut self.state().change
+            && change.phase == name
+        {
+            change.has_phase_begun = true;
+        }
+        self.changed.notify_all();
+    }
+
+    /// Whether what the job asked for is done, and the store has taken its turn.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.state().change.as_ref().is_some_and(|change| change.is_over)
     }
 
     /// A timed phase began then. The first counts; its progress says it more exactly than its announcement.
@@ -183,7 +235,11 @@ impl Faulting {
 
     fn steps<'scope>(&'scope self, nodes: &'scope Nodes, scope: &'scope std::thread::Scope<'scope, '_>) {
         let mut steps: Vec<(Duration, Step)> = Vec::new();
-        for (at, it) in self.state().happened.iter().enumerate() {
+        let change = self.state().change.as_ref().map(|change| change.fault);
+        if let Some(fault) = change {
+            scope.spawn(move || self.change(fault, nodes));
+        }
+        for (at, it) in self.state().happened.iter().enumerate().filter(|(at, _)| Some(*at) != change) {
             steps.push((it.fault.at, Step::Do(at)));
             if let Act::Freeze(_, length) = it.fault.act {
                 steps.push((it.fault.at + length, Step::Thaw(at)));
@@ -204,37 +260,64 @@ impl Faulting {
             if !self.wait(due) {
                 return;
             }
-            let (act, name) = {
-                let mut state = self.state();
-                let it = &mut state.happened[at];
-                if matches!(step, Step::Do(_)) {
-                    it.at = Some(Instant::now());
-                }
-                (it.fault.act, it.node.clone())
-            };
-            let (done, ends): (Result<(), StoreError>, bool) = match (step, act) {
-                (Step::Thaw(_), _) => (nodes.thaw(&name), true),
-                (_, Act::Kill(_)) => (nodes.kill(&name), false),
-                (_, Act::Stop(_)) => (nodes.stop(&name), false),
-                (_, Act::Restart(_)) => (nodes.restart(&name), true),
-                (_, Act::Freeze(..)) => (nodes.freeze(&name), false),
-                (_, Act::Add) => (nodes.join().map(drop), true),
-            };
+            match (self.carry_out_step(step, nodes), led) {
+                (Some(Act::Restart(_)), _) => _ = scope.spawn(move || self.watch_catching_up(at, nodes)),
+                (Some(_), Some(led)) => _ = scope.spawn(move || self.watch_takeover(at, led, nodes, Duration::MAX)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Does what the job asked for when its phase begins. It is over when it is done and, where the node led, another leads.
+    fn change(&self, fault: usize, nodes: &Nodes) {
+        let begins = |state: &State| state.change.as_ref().is_some_and(|change| change.has_phase_begun);
+        let mut state = self.state();
+        while !state.over && !begins(&state) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let is_late = state.over;
+        drop(state);
+        if is_late {
+            return;
+        }
+        let led = self.led(fault, nodes);
+        if let (Some(_), Some(led)) = (self.carry_out_step(Step::Do(fault), nodes), led) {
+            self.watch_takeover(fault, led, nodes, TAKEOVER);
+        }
+        if let Some(change) = &mut self.state().change {
+            change.is_over = true;
+        }
+    }
+
+    /// Carries out a step; what was done, if it was.
+    fn carry_out_step(&self, step: Step, nodes: &Nodes) -> Option<Act> {
+        let (Step::Do(at) | Step::Thaw(at)) = step;
+        let (act, name) = {
             let mut state = self.state();
             let it = &mut state.happened[at];
-            match done {
-                Ok(()) if ends => {
-                    it.until = Some(Instant::now());
-                    if matches!(act, Act::Restart(_)) {
-                        scope.spawn(move || self.watch_catching_up(at, nodes));
-                    }
-                }
-                Ok(()) => {
-                    if let Some(led) = led {
-                        scope.spawn(move || self.watch_takeover(at, led, nodes));
-                    }
-                }
-                Err(error) => it.problem = it.problem.take().or(Some(error.to_string())),
+            if matches!(step, Step::Do(_)) {
+                it.at = Some(Instant::now());
+            }
+            (it.fault.act, it.node.clone())
+        };
+        let (done, ends): (Result<(), StoreError>, bool) = match (step, act) {
+            (Step::Thaw(_), _) => (nodes.thaw(&name), true),
+            (_, Act::Kill(_)) => (nodes.kill(&name), false),
+            (_, Act::Stop(_)) => (nodes.stop(&name), false),
+            (_, Act::Restart(_)) => (nodes.restart(&name), true),
+            (_, Act::Freeze(..)) => (nodes.freeze(&name), false),
+            (_, Act::Add) => (nodes.join().map(drop), true),
+        };
+        let mut state = self.state();
+        let it = &mut state.happened[at];
+        match done {
+            Ok(()) => {
+                it.until = if ends { Some(Instant::now()) } else { it.until };
+                Some(act)
+            }
+            Err(error) => {
+                it.problem = it.problem.take().or(Some(error.to_string()));
+                None
             }
         }
     }
@@ -287,7 +370,7 @@ impl Faulting {
             FaultRecord {
                 planned: it.fault.text.clone(),
                 node: it.node.clone(),
-                planned_at_s: it.fault.at.as_secs_f64(),
+                planned_at_s: if it.is_of_job() { at_s.unwrap_or_default() } else { it.fault.at.as_secs_f64() },
                 at_s,
                 until_s: since(it.until),
                 caught_up_s: since(it.caught_up),

@@ -21,6 +21,8 @@ pub(crate) enum ToWorker {
     Do(Box<Task>),
     /// To the worker that is doing it.
     Order(Order),
+    /// To the same: the change of nodes that its job asked for is over.
+    Changed,
 }
 
 /// What a worker is for: whatever opens a store is done in one.
@@ -162,6 +164,17 @@ pub(crate) struct Assignment {
     pub(crate) settings: Settings,
     /// What is done about the job's keys first, in a store of the user's.
     pub(crate) keys: Option<Keys>,
+    /// Who changes the nodes in the phase that the job names.
+    pub(crate) changed_by: ChangedBy,
+}
+
+/// Who changes the nodes of a store while a trial runs, where its job asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ChangedBy {
+    /// Nobody, or the store's own layer.
+    Worker,
+    /// kvtrial, which says when it is done.
+    Kvtrial,
 }
 
 /// What is done about the keys of earlier or later trials in a store of the user's.

@@ -98,6 +98,7 @@ impl Hearing for Monitor<'_> {
                 if phase.timed && seen.measured.timed_s == 0.0 {
                     self.faulting.begin(Instant::now());
                 }
+                self.faulting.phase_begins(&phase.name);
                 self.meter = Some(Meter::start(self.installation, self.apart));
             }
             FromWorker::Progress(phase, progress) => {
@@ -142,5 +143,9 @@ impl Hearing for Monitor<'_> {
 
     fn wish(&mut self) -> Wish {
         self.supervisor.wish()
+    }
+
+    fn is_changed(&self) -> bool {
+        self.faulting.is_changed()
     }
 }

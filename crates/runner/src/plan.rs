@@ -1,13 +1,14 @@
 //! What is going to be run.
 
+use crate::changes;
 use crate::execution::Execution;
 use crate::faults::Faults;
 use crate::job_cache::JobCache;
-use crate::message::{Assignment, Keys};
+use crate::message::{Assignment, ChangedBy, Keys};
 use crate::order::{self, ScheduledTrial};
 use engine::{Arrivals, Settings, Timing};
 use host::Installation;
-use job::{JobInfo, Params};
+use job::{JobInfo, NodeChange, Params};
 use measure::Clock;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -52,6 +53,8 @@ pub struct PlannedCell {
     pub settings: Settings,
     /// Varied keys with their values here.
     pub varied: BTreeMap<String, String>,
+    /// What the job wants done to the nodes of its stores.
+    pub change: Option<NodeChange>,
 }
 
 /// Everything a study needs to know before it starts; made of a [`Request`](crate::Request).
@@ -169,8 +172,12 @@ impl Plan {
             seed,
             spec: planned.spec.clone(),
             location: installation.location().clone(),
-            settings: Settings { outages: self.faults.outages(), ..planned.settings },
+            settings: Settings { outages: self.faults.outages(planned), ..planned.settings },
             keys,
+            changed_by: match changes::of_cell(planned) {
+                Ok(Some(_)) => ChangedBy::Kvtrial,
+                _ => ChangedBy::Worker,
+            },
         }
     }
 

@@ -1,5 +1,6 @@
 //! From what is asked for to a plan: one way for every command that runs something.
 
+use crate::changes;
 use crate::execution::Execution;
 use crate::faults::Faults;
 use crate::job_cache::JobCache;
@@ -105,7 +106,7 @@ impl Request {
         let mut job_cache = self.job_cache();
         let mut left = Vec::new();
         let mut told = BTreeSet::new();
-        for cell in variation.cells(&self.stores, &self.params, self.settings)? {
+        for mut cell in variation.cells(&self.stores, &self.params, self.settings)? {
             let job = job_cache.add(&cell.params).map_err(|problem| RequestError::Job(about(&cell, problem)))?;
             for warning in job.warnings() {
                 if told.insert(warning.clone()) {
@@ -113,6 +114,16 @@ impl Request {
                 }
             }
             host::check(cell.info, &cell.spec)?;
+            cell.change = job.change();
+            if let Err(problem) = changes::of_cell(&cell) {
+                if self.is_named(&cell.spec) {
+                    return Err(RequestError::Job(problem));
+                }
+                if told.insert(cell.spec.to_string()) {
+                    hear(&format!("left out: {problem}"));
+                }
+                continue;
+            }
             let known = !matches!(cell.spec.target, Target::Server(_));
             match job.suits(&layers::declared(cell.info, &cell.spec)) {
                 Err(problem) if known && self.is_named(&cell.spec) => {

@@ -91,7 +91,7 @@ impl TrialRun<'_> {
         let supervisor = Supervisor::new(installation, stop, Silence::of(&cell.settings));
         let apart = plan.execution.is_apart();
         let nodes = installation.nodes();
-        let faulting = Faulting::new(&plan.faults, nodes);
+        let faulting = Faulting::new(&plan.faults, cell, nodes);
         let mut monitor = Monitor::new(place_of(&cell.spec), installation, apart, supervisor, &faulting, observer);
         let job = |params: &Params| plan.job_cache.job(params);
         let departure = std::thread::scope(|scope| {

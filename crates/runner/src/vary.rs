@@ -278,7 +278,7 @@ impl Variation {
             varied.insert(axis.key.clone(), value.clone());
         }
         settings.duration = crate::plan::seconds(&params);
-        Ok(PlannedCell { info: store.info, spec, baseline: store.baseline, params, settings, varied })
+        Ok(PlannedCell { info: store.info, spec, baseline: store.baseline, params, settings, varied, change: None })
     }
 
     /// The keys as the study states them, with the stores that do not take them.

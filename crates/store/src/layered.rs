@@ -1,5 +1,6 @@
 //! Stores built on another store: whatever such a layer does not change is passed to the store beneath, here and nowhere else.
 
+use crate::Whereabouts;
 use crate::spread::Spread;
 use crate::{
     Capabilities, Facts, Happening, Holding, OperationKind, Reduction, ReductionGroup, Session, SessionPlan, SetKeeper,
@@ -111,6 +112,10 @@ impl<L: Layered> Store for L {
 
     fn spread(&self) -> Option<Arc<dyn Spread>> {
         self.beneath().spread()
+    }
+
+    fn whereabouts(&self) -> Result<Whereabouts, StoreError> {
+        self.beneath().whereabouts()
     }
 
     fn flush(&self) -> Result<(), StoreError> {

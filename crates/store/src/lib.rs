@@ -123,6 +123,7 @@ pub mod size;
 pub mod spread;
 mod sweep;
 pub mod tls;
+mod whereabouts;
 mod whole;
 pub mod wire;
 
@@ -147,4 +148,5 @@ pub use session::{
 pub use sets::{SET_RESULT_KEY, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, set_key};
 pub use study::Role;
 pub use sweep::{Sweep, Swept};
+pub use whereabouts::{Keepers, Whereabouts};
 pub use whole::{FieldPath, Reduction, ReductionGroup, Support};

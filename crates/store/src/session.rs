@@ -1,5 +1,6 @@
 //! An opened store, and one worker thread's handle on it.
 
+use crate::Whereabouts;
 use crate::spread::Spread;
 use crate::{
     Capabilities, Operation, OperationKind, Reduction, ReductionGroup, Reply, SetKeeper, SetPlan, StoreError, Sweep,
@@ -330,6 +331,14 @@ pub trait Store: Send + Sync {
     /// How its keys are spread over nodes, where kvtrial spreads them.
     fn spread(&self) -> Option<Arc<dyn Spread>> {
         None
+    }
+
+    /// Where its keys are just now, of a cluster that spreads them itself.
+    ///
+    /// # Errors
+    /// When no node says it.
+    fn whereabouts(&self) -> Result<Whereabouts, StoreError> {
+        Ok(Whereabouts::Unsaid("it does not say which node has a key"))
     }
 
     /// Makes everything acknowledged as durable as the level asked for demands; counted inside the makespan.

@@ -11,14 +11,17 @@ pub trait Spread: Send + Sync {
     /// Whether keys move when the number of nodes changes.
     fn keys_move(&self) -> bool;
 
-    /// Plans a change from the first `before` nodes to the first `after`. Keys belong to those of before from now on.
+    /// Plans a change. Keys belong to the nodes of before it from now on.
     ///
     /// # Errors
-    /// There are no such nodes, or a change was planned before.
-    fn plan(&self, before: usize, after: usize) -> Result<(), String>;
+    /// There is no such node, this scheme cannot do without it, or a change was planned before.
+    fn plan(&self, change: NumberChange) -> Result<(), String>;
 
     /// How many nodes have keys before the change that was planned, and after it.
     fn change(&self) -> Option<(usize, usize)>;
+
+    /// The node that is lost in the change that was planned, with its keys.
+    fn lost(&self) -> Option<usize>;
 
     /// Enters a stage of the change that was planned.
     fn enter(&self, stage: Stage);
@@ -32,6 +35,17 @@ pub trait Spread: Send + Sync {
 
     /// What moving keys took so far.
     fn moves(&self) -> Moves;
+}
+
+/// How the number of nodes changes by one. Nodes are numbered from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberChange {
+    /// The last node has no keys at first, and joins.
+    Joins,
+    /// This node leaves, and its keys move to the others.
+    Leaves(usize),
+    /// This node is lost: its keys belong to the others from then on, and do not come with it.
+    Lost(usize),
 }
 
 /// How far a change of the number of nodes is.

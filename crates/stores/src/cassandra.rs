@@ -28,6 +28,8 @@
 #[cfg(feature = "cassandra")]
 mod client;
 #[cfg(feature = "cassandra")]
+mod ring;
+#[cfg(feature = "cassandra")]
 mod setup;
 
 use crate::shared::driver::{built, driver};
@@ -37,8 +39,8 @@ use std::path::Path;
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Bundle, Capabilities, Deployment, Endpoint, MadeOf, Node, Opener, OperationKind, OperationSet, OptionInfo, Place,
-    Ready, ServerPlan, StoreError, StoreInfo,
+    Bundle, Capabilities, Deployment, Endpoint, Joining, MadeOf, Members, Node, Opener, OperationKind, OperationSet,
+    OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo,
 };
 use study::{Address, Class, Durability, Spec, Transport};
 
@@ -127,38 +129,99 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let count = jvm::nodes(spec);
     let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, [jvm::heap_mib(spec, HEAP_MIB)?, BESIDE_HEAP_MIB])?;
     let ports = [place.port()?, place.port()?];
-    let [clients, others] = ports;
-    let seeds: Vec<String> = (1..=count).map(|number| format!("{}:{others}", address(number))).collect();
+    let seeds: Vec<String> = (1..=count).map(|number| format!("{}:{}", address(number), ports[1])).collect();
     let node = |number: u32| {
         let (name, place) = jvm::name_and_place(place, number, count);
-        let in_place = |start: &str, file: &str| {
-            let mut text = OsString::from(start);
-            text.push(place.directory.join(file));
-            text
-        };
-        let run = jvm
-            .command(&place)
-            .args(OPENED)
-            .args(AT_ONCE)
-            .arg(in_place("-Dcassandra.config=file://", CONFIG))
-            .arg(in_place("-Dcassandra.storagedir=", "data"))
-            .arg(in_place("-Dlogback.configurationFile=", LOG_CONFIG))
-            .arg("org.apache.cassandra.service.CassandraDaemon");
-        let files = [
-            (CONFIG, settings(&place.directory, &address(number), ports, &seeds.join(","), level(spec))),
-            (LOG_CONFIG, LOG.to_owned()),
-        ];
-        let host = Address::Tcp { host: address(number), port: Some(clients) };
-        let plan = ServerPlan {
-            directories: vec!["data".into()],
-            files: files.map(|(name, text)| (place.directory.join(name), text)).into(),
-            start_timeout: Duration::from_secs(150),
-            ..ServerPlan::new(run, Endpoint { address: host, ..Endpoint::loopback(clients) })
-        };
+        let own = Own { address: address(number), ports, seeds: seeds.join(","), begins: Begins::WithTheOthers };
         // It listens when it has joined; only the nodes together can make a table.
-        Node { ready: if count == 1 { Ready::Connects } else { Ready::Listens }, ..Node::new(name, plan) }
+        let ready = if count == 1 { Ready::Connects } else { Ready::Listens };
+        Node { ready, ..Node::new(name, server(&jvm, &place, &own, level(spec))) }
     };
-    Ok(Deployment::from_iter((1..=count).map(node)).with_copies(replication(spec)))
+    let joining = (count > 1).then_some(join as Joining);
+    let deployment = Deployment { joining, ..Deployment::from_iter((1..=count).map(node)) };
+    Ok(deployment.with_copies(replication(spec)))
+}
+
+/// One node more. It takes its share of the pairs from the others before it listens.
+fn join(spec: &Spec, place: &mut Place, members: &Members) -> Result<Deployment, StoreError> {
+    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, 1, [jvm::heap_mib(spec, HEAP_MIB)?, BESIDE_HEAP_MIB])?;
+    let hosts: Vec<(&str, u16)> = members.endpoints.iter().filter_map(Endpoint::tcp).collect();
+    let [(first, clients), ..] = hosts[..] else {
+        return Err(StoreError::Session("no node of Cassandra runs that another could join".into()));
+    };
+    // All of them speak to each other on the same port, which their configuration has.
+    let beside = place.node("node1").directory.join(CONFIG);
+    let configuration = std::fs::read_to_string(&beside);
+    let configuration = configuration.map_err(|source| StoreError::Io { path: beside, source })?;
+    let others = configuration.lines().find_map(|line| line.strip_prefix(OTHERS)?.trim().parse().ok());
+    let others: u16 =
+        others.ok_or_else(|| StoreError::open(first, "its configuration names no port for the others"))?;
+    let number = members.name.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse();
+    let own = Own {
+        address: address(number.unwrap_or(jvm::nodes(spec) + 1)),
+        ports: [clients, others],
+        seeds: hosts.iter().map(|(host, _)| format!("{host}:{others}")).collect::<Vec<_>>().join(","),
+        begins: Begins::WithItsShare,
+    };
+    let plan = server(&jvm, &place.node(&members.name), &own, level(spec));
+    Ok(Deployment::from_iter([Node { ready: Ready::Listens, ..Node::new(members.name.clone(), plan) }]))
+}
+
+/// What a node has for itself.
+struct Own {
+    address: String,
+    /// For clients, and for the other nodes.
+    ports: [u16; 2],
+    /// The nodes it asks for all others.
+    seeds: String,
+    begins: Begins,
+}
+
+/// How a node begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begins {
+    /// Empty, as all others do.
+    WithTheOthers,
+    /// With its share of what the others have.
+    WithItsShare,
+}
+
+impl Begins {
+    /// How long a node listens to the others before it goes on, in milliseconds.
+    fn ring_delay_ms(self) -> u32 {
+        match self {
+            Begins::WithTheOthers => 100,
+            // It gives up if it has not heard of any of them by then.
+            Begins::WithItsShare => 5000,
+        }
+    }
+}
+
+/// How one node is started.
+fn server(jvm: &Jvm, place: &Place, own: &Own, level: Durability) -> ServerPlan {
+    let in_place = |start: &str, file: &str| {
+        let mut text = OsString::from(start);
+        text.push(place.directory.join(file));
+        text
+    };
+    let run = jvm
+        .command(place)
+        .args(OPENED)
+        .args(AT_ONCE)
+        .arg(format!("-Dcassandra.ring_delay_ms={}", own.begins.ring_delay_ms()))
+        .arg(in_place("-Dcassandra.config=file://", CONFIG))
+        .arg(in_place("-Dcassandra.storagedir=", "data"))
+        .arg(in_place("-Dlogback.configurationFile=", LOG_CONFIG))
+        .arg("org.apache.cassandra.service.CassandraDaemon");
+    let files = [(CONFIG, settings(&place.directory, own, level)), (LOG_CONFIG, LOG.to_owned())];
+    let clients = own.ports[0];
+    let host = Address::Tcp { host: own.address.clone(), port: Some(clients) };
+    ServerPlan {
+        directories: vec!["data".into()],
+        files: files.map(|(name, text)| (place.directory.join(name), text)).into(),
+        start_timeout: Duration::from_secs(150),
+        ..ServerPlan::new(run, Endpoint { address: host, ..Endpoint::loopback(clients) })
+    }
 }
 
 const CONFIG: &str = "cassandra.yaml";
@@ -172,8 +235,7 @@ const OPENED: [&str; 3] = [
 ];
 
 /// It waits for nodes of other machines, at its start and at its end: here all are there, or there is none.
-const AT_ONCE: [&str; 4] = [
-    "-Dcassandra.ring_delay_ms=100",
+const AT_ONCE: [&str; 3] = [
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
     "-Dcassandra.superuser_setup_delay_ms=0",
     "-Dcassandra.shutdown_announce_in_ms=0",
@@ -188,9 +250,13 @@ fn address(number: u32) -> String {
     format!("127.0.0.{number}")
 }
 
+/// The line of the configuration with the port for the other nodes.
+const OTHERS: &str = "storage_port:";
+
 /// The configuration of a node.
-fn settings(directory: &Path, address: &str, ports: [u16; 2], seeds: &str, level: Durability) -> String {
-    let [clients, others] = ports;
+fn settings(directory: &Path, own: &Own, level: Durability) -> String {
+    let Own { address, ports: [clients, others], seeds, begins } = own;
+    let takes_its_share = *begins == Begins::WithItsShare;
     // A string of JSON is one of YAML.
     let below = |name: &str| serde_json::Value::from(directory.join("data").join(name).display().to_string());
     let [data, log, caches, hints, changes] = ["pairs", "commitlog", "caches", "hints", "cdc"].map(below);
@@ -204,13 +270,13 @@ fn settings(directory: &Path, address: &str, ports: [u16; 2], seeds: &str, level
 num_tokens: 16
 partitioner: org.apache.cassandra.dht.Murmur3Partitioner
 endpoint_snitch: SimpleSnitch
-auto_bootstrap: false
+auto_bootstrap: {takes_its_share}
 seed_provider:
   - class_name: org.apache.cassandra.locator.SimpleSeedProvider
     parameters:
       - seeds: "{seeds}"
 listen_address: {address}
-storage_port: {others}
+{OTHERS} {others}
 rpc_address: {address}
 native_transport_port: {clients}
 data_file_directories: [{data}]
@@ -229,7 +295,7 @@ commit_failure_policy: die
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{level, replication, settings};
+    use super::{Begins, Own, level, replication, settings};
     use std::path::Path;
     use study::{Durability, Spec};
 
@@ -246,7 +312,8 @@ mod tests {
 
     #[test]
     fn a_log_is_synced_before_the_answer_only_where_that_is_asked_for() {
-        let of = |text: &str| settings(Path::new("/a \"b\""), "127.0.0.2", [1, 2], "127.0.0.1:2", level(&spec(text)));
+        let own = |begins| Own { address: "127.0.0.2".into(), ports: [1, 2], seeds: "127.0.0.1:2".into(), begins };
+        let of = |text: &str| settings(Path::new("/a \"b\""), &own(Begins::WithTheOthers), level(&spec(text)));
         let periodic = of("cassandra");
         assert!(periodic.contains("commitlog_sync: periodic\ncommitlog_sync_period: 10000ms\n"), "{periodic}");
         assert!(periodic.contains(r#"commitlog_directory: "/a \"b\"/data/commitlog""#), "{periodic}");
@@ -255,5 +322,8 @@ mod tests {
         let second = of("cassandra,durability=second");
         assert!(second.contains("commitlog_sync: periodic\ncommitlog_sync_period: 1000ms\n"), "{second}");
         assert_eq!(level(&spec("cassandra")), Durability::None);
+        let joins = settings(Path::new("/a"), &own(Begins::WithItsShare), Durability::None);
+        assert!(joins.contains("auto_bootstrap: true\n") && periodic.contains("auto_bootstrap: false\n"), "{joins}");
+        assert!(joins.contains("\nstorage_port: 2\n"), "{joins}");
     }
 }

@@ -18,6 +18,8 @@
 #[cfg(feature = "etcd")]
 mod client;
 #[cfg(feature = "etcd")]
+mod joining;
+#[cfg(feature = "etcd")]
 mod login;
 #[cfg(feature = "etcd")]
 mod setup;
@@ -27,8 +29,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Leaders, Node, Opener, OperationKind,
-    OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support, programs,
+    Availability, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Joining, Leaders, Node, Opener,
+    OperationKind, OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support, programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -99,12 +101,16 @@ fn probe() -> Availability {
     }
 }
 
-fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-    let program = program().ok_or_else(|| StoreError::NotFound {
+fn found(spec: &Spec) -> Result<PathBuf, StoreError> {
+    program().ok_or_else(|| StoreError::NotFound {
         store: spec.name.clone(),
         what: "etcd".into(),
         install: INSTALL.into(),
-    })?;
+    })
+}
+
+fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+    let program = found(spec)?;
     let members = members(spec)?;
     if members == 1 {
         // It has no peers: where they would speak to it is a socket in its own directory, which nobody else can pass through to.
@@ -124,7 +130,10 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let deployment = nodes.collect::<Result<Deployment, StoreError>>()?;
     let (caught_up, leaders): (CaughtUp, Leaders) =
         (built!("etcd", setup::have_caught_up), built!("etcd", setup::leaders));
-    Ok(Deployment { caught_up: Some(caught_up), leaders: Some(leaders), ..deployment }.with_copies(u32::MAX))
+    let joining: Joining = built!("etcd", with members, joining::join);
+    let deployment =
+        Deployment { caught_up: Some(caught_up), leaders: Some(leaders), joining: Some(joining), ..deployment };
+    Ok(deployment.with_copies(u32::MAX))
 }
 
 /// How many members a private one has.

@@ -13,7 +13,7 @@ mod slots;
 use crate::redis::facts::{CommandReply, Known, Server, append_only_file, ask, ask_until, holding};
 use crate::redis::{self, DURABILITIES, INSTALL_REDIS, INSTALL_VALKEY, Login, Product, Resp, latency};
 use codec::Wait;
-use slots::SlotTable;
+use slots::{SlotKeepers, SlotTable};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 use store::tls::{CA, TLS};
@@ -21,7 +21,7 @@ use store::wire::{CONNECT_TIMEOUT, Talk};
 use store::{
     CONNECTIONS, Capabilities, CaughtUp, CommandLine, Connections, Deployment, Endpoint, Facts, Forming, FormingStep,
     Happening, Holding, Joining, Leaders, Members, Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready,
-    Resent, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, programs,
+    Resent, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, Whereabouts, programs,
 };
 use study::{Class, Spec, Target, Transport};
 
@@ -350,6 +350,10 @@ impl Store for Cluster {
             evicted: each.iter().map(|it| it.evicted).sum(),
             expired: each.iter().map(|it| it.expired).sum(),
         })
+    }
+
+    fn whereabouts(&self) -> Result<Whereabouts, StoreError> {
+        Ok(Whereabouts::Said(Box::new(SlotKeepers::new(self.now()?, &self.nodes))))
     }
 
     fn happened(&self) -> Vec<Happening> {

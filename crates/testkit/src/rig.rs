@@ -148,6 +148,13 @@ impl Rig {
         self.nodes().restart(name).unwrap_or_else(|error| panic!("{error}"));
     }
 
+    /// Starts one node more and lets it join the others; where it serves clients.
+    pub fn add_node(&self) -> Endpoint {
+        let name = self.nodes().join().unwrap_or_else(|error| panic!("{error}"));
+        let added = self.nodes().states().into_iter().find(|node| node.name == name);
+        added.unwrap_or_else(|| panic!("{name} is not there")).endpoint
+    }
+
     /// Kills the server and starts it again.
     pub fn restart(&self) {
         self.kill();

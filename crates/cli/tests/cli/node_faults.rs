@@ -369,6 +369,38 @@ fn a_node_that_is_added_to_a_cluster_gets_its_share_of_the_keys_while_it_serves_
 }
 
 #[test]
+#[ignore = "a quarter of a minute: members take another one when they have known each other for five seconds"]
+fn a_member_that_is_added_to_etcd_has_its_share_and_the_others_go_on_with_it_when_one_is_killed() {
+    let load = ["--rate", "300", "--clients", "3"];
+    let faults = ["at 1s add", "at 9s kill 1"];
+    let ran = faulted("etcd,durability=os,nodes=3", "13", &load, &faults);
+    let trial = trial(&ran);
+    let (added, killed) = (&trial["faults"][0], &trial["faults"][1]);
+    assert_eq!((&added["node"], &killed["node"]), (&"node4".into(), &"node1".into()));
+    assert!(added.get("problem").is_none() && added["until_s"].as_f64().unwrap() < 9.0, "{added}");
+    assert_ne!(trial["verdict"]["status"], "void", "{} {}", trial["verdict"], trial["faults"]);
+    assert_eq!(trial["writes"]["lost"], 0, "{}", trial["writes"]);
+    assert!(trial["series"].as_array().unwrap().last().unwrap()["at_s"].as_f64().unwrap() > 12.0);
+}
+
+#[test]
+#[ignore = "half a minute: a cluster is filled while a replica takes over and a node gets its share"]
+fn a_cluster_is_filled_while_a_node_is_killed_and_another_joins_and_nothing_that_was_acknowledged_is_missing() {
+    let desk = Desk::new();
+    let store = "redis-cluster,replicas=2,wait=1,node-timeout=1000";
+    let load = "--set items=20000 --set value=1000 --rate 1500 --clients 4 --out out";
+    let mut command = desk.command(&format!("run {}", common::once("grow", store, &[load])));
+    let ran = desk.finished(command.args(["--fault", "at 3s kill 1", "--fault", "at 8s add"]).output().unwrap());
+    let trial = trial(&ran);
+    let (killed, added) = (&trial["faults"][0], &trial["faults"][1]);
+    assert!(killed.get("problem").is_none() && killed["taken_over"]["by"].is_string(), "{killed}");
+    assert!(added["node"] == "node10" && added.get("problem").is_none() && added["until_s"].is_number(), "{added}");
+    assert_eq!(trial["writes"]["lost"], 0, "{}", ran.said());
+    assert_ne!(trial["verdict"]["status"], "void", "{}", ran.said());
+    assert!(trial["read_back"]["records"].as_u64() > Some(19_000), "{}", trial["read_back"]);
+}
+
+#[test]
 fn a_server_that_is_killed_while_it_is_asked_as_a_whole_is_blamed_for_that_alone() {
     let desk = Desk::new();
     let words = format!("run {}", common::once("sets", "redis-unix", &["--set ids=300000 --deadline 4s --out out"]));

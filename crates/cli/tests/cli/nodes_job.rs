@@ -53,6 +53,97 @@ fn a_store_of_one_node_says_why_its_keys_cannot_move() {
     assert!(reason["example"].as_str().unwrap().contains("use nodes=2 or more"), "{reason}");
 }
 
+/// A trial in which a node of this store is killed or added: 2000 keys, 300 operations in each part, 500 per second.
+fn changed(store: &str, settings: &str) -> Ran {
+    let settings = format!("--clients 4 --rate 500 --set records=2000 --set operations=300 {settings}");
+    Desk::new().run(&common::once("nodes", store, &[&settings]))
+}
+
+#[test]
+fn a_server_that_is_killed_takes_its_keys_with_it_and_those_of_the_others_are_found() {
+    let ran = changed("redis-unix,durability=os,nodes=4,shard=anchor", "--set change=kill --set node=2");
+    let trial = &ran.only()["trials"][0];
+    let (facts, killed) = (&ran.only()["answer"]["facts"], &trial["faults"][0]);
+    assert_eq!((&killed["planned"], &killed["node"]), (&"at change: kill 2".into(), &"node2".into()), "{}", ran.said());
+    assert!(killed["failed_operations"].as_u64() > Some(0) && killed["dark_share"].as_f64() > Some(0.1), "{killed}");
+    let (on_it, lost) = (facts["keys_on_lost_node"].as_u64().unwrap(), trial["writes"]["lost"].as_u64().unwrap());
+    // A key that was put again before anybody asked for it was missed by nobody.
+    assert!((300..700).contains(&on_it) && lost <= on_it && lost * 10 > on_it * 8, "{lost} of {on_it}");
+    let accused = ["wrong_value", "stale_value", "wrong_reply", "failed_in_fault", "connection_lost", "deadline"];
+    assert!(!kinds(&ran).iter().any(|kind| accused.contains(kind)), "{}", trial["verdict"]);
+    assert!(kinds(&ran).contains(&"lost_updates"), "{}", trial["verdict"]);
+    assert_eq!((ran.status, &facts["nodes_after"]), (1, &3.into()), "{}", ran.said());
+    assert!(ran.stdout.contains("4 nodes became 3: node2 was lost with"), "{}", ran.stdout);
+}
+
+/// A cluster with copies goes on when its first node is killed, and every key is found; what it says of where they are.
+fn finds_every_key_after_a_kill(store: &str) -> Value {
+    let ran = changed(store, "--set change=kill --set update=0");
+    let trial = &ran.only()["trials"][0];
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    assert_eq!((&trial["faults"][0]["node"], &trial["writes"]["lost"]), (&"node1".into(), &0.into()), "{store}");
+    let facts = &ran.only()["answer"]["facts"];
+    assert_eq!(facts["keys_valid"], 2000, "{store}");
+    let parts: Vec<&str> = phases(&ran).iter().map(|phase| phase["name"].as_str().unwrap()).collect();
+    assert!(parts.contains(&"while a node is dead") && parts.contains(&"after"), "{parts:?}");
+    facts.clone()
+}
+
+#[test]
+fn a_replica_has_all_keys_of_a_master_that_was_killed_and_the_cluster_says_so() {
+    let facts = finds_every_key_after_a_kill("redis-cluster,replicas=1,node-timeout=500");
+    let keys = |name: &str, node: usize| facts[name][node].as_u64().unwrap();
+    let (lost, left) = (keys("keys_by_node_before", 0), keys("keys_by_node_after", 0));
+    let taken: u64 = (3..6).map(|replica| keys("keys_by_node_after", replica)).sum();
+    assert!(lost > 500 && left == 0 && taken == lost && facts["keys_at_another_node"] == lost, "{facts}");
+}
+
+#[test]
+fn etcd_has_every_key_when_a_member_was_killed() {
+    let facts = finds_every_key_after_a_kill("etcd,durability=os,nodes=3");
+    assert_eq!(facts["where_keys_are"], "every node has every key");
+}
+
+#[test]
+#[ignore = "a quarter of a minute: a thousand hash slots per node move while they are served"]
+fn a_cluster_that_another_node_joins_says_where_each_key_was_and_is_and_none_is_lost() {
+    let ran = changed("redis-cluster", "--set change=add");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let (trial, facts) = (&ran.only()["trials"][0], &ran.only()["answer"]["facts"]);
+    let added = &trial["faults"][0];
+    assert!(added["node"] == "node4" && added.get("problem").is_none() && added["until_s"].is_number(), "{added}");
+    let keys = |name: &str| -> Vec<u64> {
+        facts[name].as_array().unwrap().iter().map(|keys| keys.as_u64().unwrap()).collect()
+    };
+    let (before, after) = (keys("keys_by_node_before"), keys("keys_by_node_after"));
+    assert_eq!((before.iter().sum::<u64>(), after.iter().sum::<u64>(), before[3]), (2000, 2000, 0), "{facts}");
+    assert!(after.iter().all(|keys| (350..650).contains(keys)), "{facts}");
+    assert_eq!(facts["keys_at_another_node"], after[3], "all that moved went to the new node: {facts}");
+    // The part lasts until the node has its share.
+    let part = phases(&ran).into_iter().find(|phase| phase["name"] == "while keys move").unwrap();
+    let joining_s = added["until_s"].as_f64().unwrap() - added["at_s"].as_f64().unwrap();
+    assert!(part["elapsed_s"].as_f64().unwrap() >= joining_s - 0.1, "{part}, {added}");
+    assert!(ran.stdout.contains("are at another node than before"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_change_that_a_store_cannot_have_is_refused_with_what_can() {
+    for (store, set, words) in [
+        ("sqlite,nodes=4", "change=kill", "kills a server that kvtrial started"),
+        ("redis-unix", "change=kill", "leaves nobody of a single node"),
+        ("redis-unix,nodes=4", "change=kill --set node=5", "it has no node 5"),
+        ("nats,nodes=3", "change=add", "takes no other node while it serves"),
+        ("redis-cluster", "change=remove", "use change=kill here"),
+        ("redis-unix,nodes=3,cache=64KiB", "change=add", "leave cache= out"),
+    ] {
+        let ran = Desk::new().run(&common::once("nodes", store, &["--set", set]));
+        assert!(ran.status == 2 && ran.stderr.contains(words), "{store} {set}: {}", ran.said());
+    }
+    let ran = changed("redis-unix,nodes=3", "--set change=kill --set node=1");
+    let reason = &ran.only()["trials"][0]["verdict"]["reasons"][0];
+    assert!(reason["example"].as_str().unwrap().contains("use shard=anchor"), "{reason}");
+}
+
 /// Three parts on four real servers, each of this many operations, 500 per second, with these faults.
 fn at_a_rate(operations: u32, faults: &[&str]) -> Ran {
     let desk = Desk::new();

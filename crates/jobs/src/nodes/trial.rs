@@ -1,8 +1,10 @@
 //! One execution: the parts of the run, and the change between them.
 
 use super::found::Found;
+use super::meanwhile::Meanwhile;
+use super::placed::Placed;
 use super::sweep::{Leftovers, Move};
-use super::{Change, Nodes};
+use super::{Change, Nodes, WHILE_KEYS_MOVE, WHILE_ONE_IS_DEAD, WhichNode};
 use crate::ycsb::key::key;
 use crate::ycsb::run::Run;
 use crate::ycsb::trial::YcsbTrial;
@@ -12,7 +14,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use store::spread::{Spread, Stage};
+use store::spread::{NumberChange, Spread, Stage};
 use store::{Keeps, OperationKind, Slot, Store, StoreError};
 use study::{Answer, Reason, WriteAccount};
 
@@ -30,6 +32,15 @@ pub(super) struct NodesTrial<'a> {
     stayed: AtomicU64,
     /// All keys have moved, and the old nodes are asked: not where nothing was answered any more.
     asks_old_nodes: AtomicBool,
+    outside: Outside,
+    placed: Placed,
+}
+
+/// The change that kvtrial makes from outside, where it makes one.
+#[derive(Default)]
+struct Outside {
+    is_expected: AtomicBool,
+    is_over: AtomicBool,
 }
 
 /// When keys moved.
@@ -47,6 +58,8 @@ enum Part {
     Plan,
     Load,
     Before,
+    /// A node was killed, and clients do not know it yet.
+    Dead,
     BeginMoving,
     While,
     EndMoving,
@@ -56,10 +69,11 @@ enum Part {
     Leftovers,
 }
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     Part::Plan,
     Part::Load,
     Part::Before,
+    Part::Dead,
     Part::BeginMoving,
     Part::While,
     Part::EndMoving,
@@ -82,7 +96,29 @@ impl<'a> NodesTrial<'a> {
             shaken: Mutex::default(),
             stayed: AtomicU64::new(0),
             asks_old_nodes: AtomicBool::new(false),
+            outside: Outside::default(),
+            placed: Placed::default(),
         }
+    }
+
+    /// What is done in a phase.
+    fn part(&self, phase: usize) -> Part {
+        self.parts().nth(phase).unwrap_or(Part::Leftovers)
+    }
+
+    /// What is done, in order. Only what a store keeps can be read back; only who is killed is missed.
+    fn parts(&self) -> impl Iterator<Item = Part> {
+        let (keeps, kills) = (self.ycsb.keeps == Keeps::Everything, matches!(self.change, Change::Kill(_)));
+        PARTS.into_iter().filter(move |part| match part {
+            Part::ReadBack | Part::AskOldNodes | Part::Leftovers => keeps,
+            Part::Dead => kills,
+            _ => true,
+        })
+    }
+
+    /// Whether kvtrial has yet to come to the end of the change it makes.
+    pub(super) fn change_goes_on(&self) -> bool {
+        self.outside.is_expected.load(Ordering::Relaxed) && !self.outside.is_over.load(Ordering::Relaxed)
     }
 
     /// How the store is spread, where it is.
@@ -90,11 +126,11 @@ impl<'a> NodesTrial<'a> {
         self.spread.get().and_then(|spread| spread.as_deref())
     }
 
-    /// Whether a key is to move.
+    /// Whether a key is to move: one that was lost does not.
     pub(super) fn moves(&self, id: u32) -> bool {
         self.spread().is_some_and(|spread| {
             let (before, after) = spread.nodes_of(&key(id));
-            before != after
+            before != after && spread.lost() != Some(before)
         })
     }
 
@@ -127,9 +163,11 @@ impl<'a> NodesTrial<'a> {
         let spread = store.spread();
         if let Some(spread) = &spread {
             let nodes = spread.nodes();
-            let (before, after) = match self.change {
-                Change::Add => (nodes.saturating_sub(1), nodes),
-                Change::Remove => (nodes, nodes.saturating_sub(1)),
+            let index = |node: WhichNode| node.number().unwrap_or(nodes) - 1;
+            let change = match self.change {
+                Change::Add => NumberChange::Joins,
+                Change::Remove(node) => NumberChange::Leaves(index(node)),
+                Change::Kill(node) => NumberChange::Lost(index(node)),
             };
             if nodes < 2 {
                 return Err(StoreError::Session(
@@ -140,7 +178,10 @@ impl<'a> NodesTrial<'a> {
                 let problem = "keys move by add, which this store does not have: a key put meanwhile would be lost";
                 return Err(StoreError::Session(format!("{problem}; use another store")));
             }
-            spread.plan(before, after).map_err(StoreError::Session)?;
+            spread.plan(change).map_err(StoreError::Session)?;
+        }
+        if spread.is_none() && self.outside.is_expected.load(Ordering::Relaxed) {
+            self.placed.before(store);
         }
         let _ = self.spread.set(spread);
         Ok(())
@@ -157,25 +198,24 @@ impl Trial for NodesTrial<'_> {
     fn phases(&self) -> Vec<Phase> {
         let records = Some(u64::from(self.ycsb.workload.records));
         let operations = self.ycsb.workload.requests();
-        let phase = |part: &Part| match part {
+        let phase = |part: Part| match part {
             Part::Plan => Phase::untimed("plan", None),
             Part::Load => Phase::untimed("load", records),
             Part::Before => Phase::timed("before", operations),
+            Part::Dead => Phase::timed(WHILE_ONE_IS_DEAD, operations),
             Part::BeginMoving => Phase::untimed("begin moving", None),
-            Part::While => Phase::timed("while keys move", operations),
+            Part::While => Phase::timed(WHILE_KEYS_MOVE, operations),
             Part::EndMoving => Phase::untimed("end moving", None),
             Part::After => Phase::timed("after", operations),
             Part::ReadBack => Phase::read_back(records),
             Part::AskOldNodes => Phase::untimed("ask old nodes", None),
             Part::Leftovers => Phase { name: "look for leftovers", ..Phase::read_back(None) },
         };
-        let keeps = self.ycsb.keeps == Keeps::Everything;
-        let is_check = |part: &Part| matches!(part, Part::ReadBack | Part::AskOldNodes | Part::Leftovers);
-        PARTS.iter().filter(|part| keeps || !is_check(part)).map(phase).collect()
+        self.parts().map(phase).collect()
     }
 
     fn whole(&self, phase: usize, store: &dyn Store, _: Duration) -> Option<Result<(), StoreError>> {
-        match PARTS[phase] {
+        match self.part(phase) {
             Part::Plan => return Some(self.plan(store)),
             Part::BeginMoving => {
                 self.moving.lock().unwrap_or_else(PoisonError::into_inner).began = Some(Instant::now());
@@ -183,20 +223,29 @@ impl Trial for NodesTrial<'_> {
             }
             Part::EndMoving => {
                 self.moving.lock().unwrap_or_else(PoisonError::into_inner).is_over = true;
+                if self.spread().is_none() && self.outside.is_expected.load(Ordering::Relaxed) {
+                    self.placed.after(store);
+                }
                 self.enter(Stage::After);
             }
             Part::AskOldNodes => {
                 self.enter(Stage::Before);
                 self.asks_old_nodes.store(true, Ordering::Relaxed);
             }
-            Part::Load | Part::Before | Part::While | Part::After | Part::ReadBack | Part::Leftovers => return None,
+            // A cluster has its new order when the part before is over.
+            Part::While if self.spread().is_none() && matches!(self.change, Change::Kill(_)) => {}
+            Part::Load | Part::Before | Part::Dead | Part::While | Part::After | Part::ReadBack | Part::Leftovers => {
+                return None;
+            }
         }
         Some(Ok(()))
     }
 
     fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
-        match PARTS[phase] {
+        match self.part(phase) {
             Part::Load => self.ycsb.worker(0, slots),
+            Part::Dead => Box::new(Meanwhile::new(self, slots)),
+            Part::While if self.spread().is_none() => Box::new(Meanwhile::new(self, slots)),
             Part::While => Box::new(Move::new(self, slots)),
             Part::ReadBack => self.ycsb.worker(2, slots),
             Part::Leftovers => Box::new(Leftovers::new(self, slots)),
@@ -216,6 +265,7 @@ impl Trial for NodesTrial<'_> {
                 answer.facts.insert("keys_left_at_old_node_by_failure".into(), stayed.into());
             }
         }
+        answer.facts.extend(self.placed.facts(self.ycsb.workload.records));
         (answer, reasons)
     }
 
@@ -224,11 +274,32 @@ impl Trial for NodesTrial<'_> {
         true
     }
 
+    /// The clients of a store that kvtrial spreads have a connection to each node.
+    fn can_be_read_again(&self) -> bool {
+        self.spread().is_none_or(|spread| spread.lost().is_none())
+    }
+
     fn again(&self) -> Option<usize> {
         self.ycsb.again()?;
         // The old nodes were asked last.
         self.enter(Stage::After);
-        PARTS.iter().position(|part| *part == Part::ReadBack)
+        self.parts().position(|part| part == Part::ReadBack)
+    }
+
+    fn expect_change(&self) {
+        self.outside.is_expected.store(true, Ordering::Relaxed);
+    }
+
+    fn changed(&self) {
+        self.outside.is_over.store(true, Ordering::Relaxed);
+    }
+
+    fn time_writes(&self) {
+        self.ycsb.time_writes();
+    }
+
+    fn oldest_lost(&self) -> Option<Duration> {
+        self.ycsb.oldest_lost()
     }
 
     fn account(&self) -> Option<WriteAccount> {
@@ -240,7 +311,7 @@ impl Trial for NodesTrial<'_> {
     }
 
     fn keys_left(&self) -> Option<u64> {
-        self.ycsb.keys_left()
+        self.ycsb.keys_left().filter(|_| !matches!(self.change, Change::Kill(_)))
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

@@ -116,6 +116,11 @@ impl Run<'_> {
         state.stage != Stage::Write && state.number >= self.last
     }
 
+    /// Lets a slot that is through do one operation more.
+    pub fn prolong(&mut self, slot: Slot) {
+        self.last = self.last.max(self.slots[slot as usize].number + 1);
+    }
+
     /// The key of the operation that a slot has in flight.
     pub fn id(&self, slot: Slot) -> u32 {
         self.slots[slot as usize].id

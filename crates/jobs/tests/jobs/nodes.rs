@@ -183,6 +183,39 @@ fn every_key_moves_to_its_place_while_it_is_served_by_several_threads_and_none_i
 }
 
 #[test]
+fn any_node_may_leave_where_nodes_are_known_by_their_names_and_its_keys_come_with_it() {
+    for algorithm in ["ketama", "rendezvous", "maglev", "multiprobe", "anchor"] {
+        for node in 1..=3 {
+            let set = format!("change=remove node={node} records=1000 operations=3000 update=0.5 value=32");
+            let (known, answer, wrong) = run(&HONEST, &format!("map,nodes=3,shard={algorithm}"), &set, 2);
+            assert_eq!((wrong, Some(&answer.digest)), (vec![], known.as_ref()), "{algorithm}, node {node}");
+            let after = answer.facts["keys_by_node_after"].as_array().unwrap();
+            assert!(after[node - 1] == 0 && after.len() == 3, "{algorithm}, node {node}: {after:?}");
+            assert_eq!(answer.facts["keys_moved"], answer.facts["keys_to_move"], "{algorithm}, node {node}");
+        }
+    }
+}
+
+#[test]
+fn the_keys_of_a_node_that_is_lost_are_missed_and_those_of_the_others_are_all_found() {
+    for (algorithm, node) in [("jump", 4), ("modulo", 4), ("ketama", 2), ("anchor", 1), ("maglev", 3)] {
+        let set = format!("change=kill node={node} records=2000 operations=4000 update=0 value=32");
+        let (_, answer, wrong) = run(&HONEST, &format!("map,nodes=4,shard={algorithm}"), &set, 2);
+        let only_missing = kinds(&wrong).iter().all(|kind| *kind == ReasonKind::UnexpectedMiss);
+        assert!(only_missing && !wrong.is_empty(), "{algorithm}: {wrong:?}");
+        let lost = number(&answer, "keys_on_lost_node");
+        assert!((300.0..700.0).contains(&lost), "{algorithm}: {lost}");
+        assert_eq!(number(&answer, "keys_valid"), 2000.0 - lost, "{algorithm}");
+        assert_eq!((number(&answer, "node_lost"), number(&answer, "nodes_after")), (f64::from(node), 3.0));
+        assert_eq!(answer.facts["keys_moved"], answer.facts["keys_to_move"], "{algorithm}");
+        // Of keys of the others modulo moves nearly all, maglev a few or none.
+        let moved = number(&answer, "keys_moved");
+        assert!(moved == 0.0 || ["modulo", "maglev"].contains(&algorithm), "{algorithm}: {moved}");
+        assert!(moved > 1000.0 || algorithm != "modulo", "{moved}");
+    }
+}
+
+#[test]
 fn a_get_while_keys_move_takes_four_requests_the_first_time_and_one_from_then_on() {
     // No puts, one client: each key that moves is got along with an operation, and the operations of 2000 draw others.
     let (_, answer, wrong) = run(&HONEST, "map,nodes=3", "records=1000 operations=2000 update=0 value=32", 1);
@@ -221,7 +254,9 @@ fn a_key_that_is_lost_on_its_way_is_missed() {
 #[test]
 fn parameters_that_cannot_be_are_refused_with_what_can() {
     for (set, words) in [
-        ("change=grow", "change=grow is not possible; use add or remove"),
+        ("change=grow", "change=grow is not possible; use add, remove or kill"),
+        ("change=remove node=0", "node=0 is not possible; use a number from 1 to 256"),
+        ("node=2", "node= names the one that goes"),
         ("update=2", "update=2 is not possible; use 0 to 1"),
         ("records=0", "records=0 is not possible"),
         ("value=3", "value=3 is not possible"),

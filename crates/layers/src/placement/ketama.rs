@@ -13,9 +13,10 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    pub fn new(nodes: usize) -> Ring {
-        let mut points = Vec::with_capacity(nodes * DIGESTS * 4);
-        for node in 0..nodes {
+    /// Over these nodes, at least one.
+    pub fn new(nodes: &[usize]) -> Ring {
+        let mut points = Vec::with_capacity(nodes.len() * DIGESTS * 4);
+        for &node in nodes {
             for digest in 0..DIGESTS {
                 let digest = Md5::digest(format!("{}-{digest}", name(node)));
                 points.extend(digest.chunks_exact(4).map(|bytes| (little_endian(bytes), node as u32)));

@@ -12,22 +12,23 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    pub fn new(nodes: usize) -> Places {
+    /// Over these nodes, at least one.
+    pub fn new(nodes: &[usize]) -> Places {
         const FREE: u32 = u32::MAX;
-        let order = |node| {
-            let hash = hash_of_node(node);
+        let order = |node: &usize| {
+            let hash = hash_of_node(*node);
             (hash as usize % PLACES, mixed(hash) as usize % (PLACES - 1) + 1)
         };
         // The next place each node wants, and how far it goes on from there.
-        let mut wanted: Vec<(usize, usize)> = (0..nodes).map(order).collect();
+        let mut wanted: Vec<(usize, usize)> = nodes.iter().map(order).collect();
         let mut places = vec![FREE; PLACES].into_boxed_slice();
         for filled in 0..PLACES {
-            let node = filled % nodes;
-            let (next, skip) = &mut wanted[node];
+            let turn = filled % nodes.len();
+            let (next, skip) = &mut wanted[turn];
             while places[*next] != FREE {
                 *next = (*next + *skip) % PLACES;
             }
-            places[*next] = node as u32;
+            places[*next] = nodes[turn] as u32;
         }
         Places { nodes: places }
     }

@@ -13,8 +13,9 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    pub fn new(nodes: usize) -> Ring {
-        let mut points: Vec<_> = (0..nodes).map(|node| (hash_of_node(node), node as u32)).collect();
+    /// Over these nodes, at least one.
+    pub fn new(nodes: &[usize]) -> Ring {
+        let mut points: Vec<_> = nodes.iter().map(|node| (hash_of_node(*node), *node as u32)).collect();
         points.sort_unstable();
         Ring { points }
     }

@@ -2,24 +2,25 @@
 
 use super::{hash_of_node, mixed};
 
-/// A number per node.
+/// The nodes, with a number for each.
 #[derive(Clone, Debug)]
 pub(crate) struct Weights {
-    nodes: Vec<u64>,
+    nodes: Vec<(usize, u64)>,
 }
 
 impl Weights {
-    pub fn new(nodes: usize) -> Weights {
-        Weights { nodes: (0..nodes).map(hash_of_node).collect() }
+    /// Over these nodes, at least one.
+    pub fn new(nodes: &[usize]) -> Weights {
+        Weights { nodes: nodes.iter().map(|node| (*node, hash_of_node(*node))).collect() }
     }
 
     #[inline]
     pub fn node(&self, hash: u64) -> usize {
-        let (mut highest, mut found) = (0, 0);
-        for (index, node) in self.nodes.iter().enumerate() {
-            let weight = mixed(hash ^ node);
+        let (mut highest, mut found) = (0, self.nodes[0].0);
+        for (node, number) in &self.nodes {
+            let weight = mixed(hash ^ number);
             if weight > highest {
-                (highest, found) = (weight, index);
+                (highest, found) = (weight, *node);
             }
         }
         found

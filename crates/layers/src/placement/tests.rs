@@ -70,12 +70,53 @@ fn keys_move_as_rarely_as_the_law_says_and_only_to_the_new_node() {
     }
 }
 
+fn numbers(nodes: usize) -> Vec<usize> {
+    (0..nodes).collect()
+}
+
+#[test]
+fn any_node_may_leave_but_where_nodes_are_numbered_in_a_row_and_only_its_keys_move() {
+    let nodes = 9;
+    for algorithm in Algorithm::ALL {
+        let before = Placement::new(algorithm, nodes);
+        for gone in 0..nodes {
+            let in_a_row = matches!(algorithm, Algorithm::Jump | Algorithm::Modulo);
+            let Some(after) = before.without(gone) else {
+                assert!(in_a_row && gone < nodes - 1, "{} without node {gone}", algorithm.name());
+                continue;
+            };
+            assert!(!in_a_row || gone == nodes - 1, "{} without node {gone}", algorithm.name());
+            assert_eq!(after.nodes(), nodes - 1);
+            let (mut its, mut others, mut elsewhere) = (0.0, 0.0, 0.0);
+            for key in keys(nodes, KEYS) {
+                let (from, to) = (before.node(&key), after.node(&key));
+                assert_ne!(to, gone, "{}", algorithm.name());
+                its += f64::from(from == gone);
+                others += f64::from(from != gone);
+                elsewhere += f64::from(from != gone && from != to);
+            }
+            let share = elsewhere / others;
+            let most = match algorithm {
+                Algorithm::Modulo => 1.0,
+                Algorithm::Maglev => 2.0 * law::maglev_elsewhere(nodes),
+                _ => 0.0,
+            };
+            assert!(its > 0.0 && share <= most, "{} without node {gone}: {share} moved elsewhere", algorithm.name());
+            // Where the last one leaves, the others are as if it had never been.
+            let last = Placement::new(algorithm, nodes - 1);
+            assert!(gone < nodes - 1 || keys(nodes, KEYS).all(|key| after.node(&key) == last.node(&key)));
+        }
+        assert!(Placement::new(algorithm, 1).without(0).is_none(), "nobody is left");
+        assert!(before.without(nodes).is_none(), "there is no such node");
+    }
+}
+
 /// Keys fall on places at random, so what is true of places is true of keys.
 #[test]
 fn a_node_that_joins_maglev_gets_its_share_of_places_and_few_others_change_hands() {
-    let mut before = maglev::Places::new(2);
+    let mut before = maglev::Places::new(&[0, 1]);
     for nodes in 2..=100 {
-        let after = maglev::Places::new(nodes + 1);
+        let after = maglev::Places::new(&numbers(nodes + 1));
         let moves: Vec<(usize, usize)> = before.moves(&after).collect();
         let to_new = moves.iter().filter(|(_, to)| *to == nodes).count();
         let share = maglev::PLACES as f64 / (nodes + 1) as f64;
@@ -90,7 +131,7 @@ fn a_node_that_joins_maglev_gets_its_share_of_places_and_few_others_change_hands
 #[test]
 fn places_of_maglev_differ_by_at_most_one() {
     for nodes in [1, 2, 3, 8, 100, 256] {
-        let shares = maglev::Places::new(nodes).shares(nodes);
+        let shares = maglev::Places::new(&numbers(nodes)).shares(nodes);
         let (least, most) = (shares.iter().min().unwrap(), shares.iter().max().unwrap());
         assert!(most - least <= 1 && shares.iter().sum::<usize>() == maglev::PLACES, "{nodes}: {shares:?}");
     }

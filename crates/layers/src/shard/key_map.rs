@@ -6,7 +6,7 @@ use crate::placement::Placement;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use store::routed::Route;
-use store::spread::{Law, Moves, Spread, Stage};
+use store::spread::{Law, Moves, NumberChange, Spread, Stage};
 use store::{Operation, Reply};
 
 /// Where keys belong, shared by all sessions of a spread store.
@@ -21,6 +21,8 @@ pub struct KeyMap {
 struct Change {
     before: Scheme,
     after: Scheme,
+    /// The node that is lost with its keys.
+    lost: Option<usize>,
 }
 
 /// How keys are spread.
@@ -48,11 +50,17 @@ impl Scheme {
         }
     }
 
-    /// The same over this many of its nodes.
-    fn over(&self, nodes: usize) -> Scheme {
+    /// The same without this one of its nodes.
+    fn without(&self, node: usize) -> Result<Scheme, String> {
         match self {
-            Scheme::Placed(placement) => Scheme::Placed(Placement::new(placement.algorithm(), nodes)),
-            Scheme::Rings(rings) => Scheme::Rings(Rings::new(nodes, rings.storage_nodes(), rings.lookup_nodes())),
+            Scheme::Placed(placement) => placement.without(node).map(Scheme::Placed).ok_or_else(|| {
+                let name = placement.algorithm().name();
+                format!("shard={name} numbers nodes in a row, so only the last one can leave; use shard=anchor")
+            }),
+            Scheme::Rings(rings) => {
+                let nodes = rings.storage_nodes();
+                Ok(Scheme::Rings(Rings::new(nodes - 1, nodes, rings.lookup_nodes())))
+            }
         }
     }
 }
@@ -98,7 +106,7 @@ impl KeyMap {
         let Some(key) = operation.key() else { return Begin::Refuse(REFUSAL) };
         let (old, new) = self.nodes_of(key);
         let step = match operation {
-            _ if old == new => return Begin::Whole,
+            _ if old == new || Some(old) == self.lost() => return Begin::Whole,
             Operation::Get { .. } => Move::New,
             Operation::Put { .. } => Move::Put,
             _ => return Begin::Refuse(REFUSAL),
@@ -140,6 +148,12 @@ impl KeyMap {
         }
     }
 
+    fn set(&self, change: Change) -> Result<(), String> {
+        self.change.set(change).map_err(|_| "the number of nodes changes once".to_owned())?;
+        self.enter(Stage::Before);
+        Ok(())
+    }
+
     fn moved(&self, gift: Gift) -> Next<Step> {
         self.tally.keys.fetch_add(1, Ordering::Relaxed);
         Next::Give(gift)
@@ -155,18 +169,27 @@ impl Spread for KeyMap {
         matches!(self.scheme, Scheme::Placed(_))
     }
 
-    fn plan(&self, before: usize, after: usize) -> Result<(), String> {
+    fn plan(&self, change: NumberChange) -> Result<(), String> {
         let nodes = self.nodes();
-        if !(1..=nodes).contains(&before) || !(1..=nodes).contains(&after) {
-            return Err(format!("keys of {before} nodes cannot move to {after}: there are {nodes}"));
+        let (NumberChange::Leaves(node) | NumberChange::Lost(node)) = change else {
+            return self.set(Change {
+                before: self.scheme.without(nodes - 1)?,
+                after: self.scheme.clone(),
+                lost: None,
+            });
+        };
+        if node >= nodes {
+            return Err(format!("node {} cannot go: there are {nodes}", node + 1));
         }
-        if matches!(self.scheme, Scheme::Rings(_)) && after < before {
+        if matches!(self.scheme, Scheme::Rings(_)) {
             return Err("no storage node of two rings can leave: its keys would be lost".into());
         }
-        let planned = self.change.set(Change { before: self.scheme.over(before), after: self.scheme.over(after) });
-        planned.map_err(|_| "the number of nodes changes once".to_owned())?;
-        self.enter(Stage::Before);
-        Ok(())
+        let lost = (change == NumberChange::Lost(node)).then_some(node);
+        self.set(Change { before: self.scheme.clone(), after: self.scheme.without(node)?, lost })
+    }
+
+    fn lost(&self) -> Option<usize> {
+        self.change.get().and_then(|change| change.lost)
     }
 
     fn change(&self) -> Option<(usize, usize)> {
@@ -193,7 +216,8 @@ impl Spread for KeyMap {
     }
 
     fn law(&self) -> Option<Law> {
-        let Some(Change { before: Scheme::Placed(before), after: Scheme::Placed(after) }) = self.change.get() else {
+        let Some(Change { before: Scheme::Placed(before), after: Scheme::Placed(after), .. }) = self.change.get()
+        else {
             return None;
         };
         Some(if before.nodes() < after.nodes() { before.law() } else { after.law() })

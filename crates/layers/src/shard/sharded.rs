@@ -9,7 +9,7 @@ use store::routed::Route;
 use store::spread::Spread;
 use store::{
     Capabilities, Facts, Happening, Holding, OperationKind, OperationSet, Reduction, ReductionGroup, Session,
-    SessionPlan, SetKeeper, SetPlan, Store, StoreError, Sweep, Swept, Threading,
+    SessionPlan, SetKeeper, SetPlan, Store, StoreError, Sweep, Swept, Threading, Whereabouts,
 };
 
 /// Stores whose keys are spread by a placement; there is at least one.
@@ -148,9 +148,10 @@ impl Store for Sharded {
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {
-        // Lookup nodes have records, not keys.
-        let nodes = self.nodes.iter().take(self.key_map.nodes());
-        let each = nodes.map(|node| node.holding()).collect::<Result<Vec<_>, _>>()?;
+        // Lookup nodes have records, not keys; one that is lost has nothing.
+        let nodes = self.nodes.iter().take(self.key_map.nodes()).enumerate();
+        let there = nodes.filter(|(place, _)| self.key_map.lost() != Some(*place));
+        let each = there.map(|(_, node)| node.holding()).collect::<Result<Vec<_>, _>>()?;
         Ok(Holding {
             keys: each.iter().map(|it| it.keys).sum(),
             evicted: each.iter().map(|it| it.evicted).sum(),
@@ -160,6 +161,11 @@ impl Store for Sharded {
 
     fn spread(&self) -> Option<Arc<dyn Spread>> {
         Some(Arc::<KeyMap>::clone(&self.key_map))
+    }
+
+    /// [`Sharded::spread`] says more.
+    fn whereabouts(&self) -> Result<Whereabouts, StoreError> {
+        Ok(Whereabouts::Unsaid("kvtrial places its keys"))
     }
 
     fn flush(&self) -> Result<(), StoreError> {

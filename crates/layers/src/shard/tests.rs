@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 use store::immediate::{Immediate, SyncStore};
-use store::spread::{Spread, Stage};
+use store::spread::{NumberChange, Spread, Stage};
 use store::{Operation, OwnedReply, Reply, Session, SessionPlan, Slot, Until};
 use testkit::Inbox;
 use testkit::replies::value;
@@ -42,7 +42,7 @@ struct Three {
 impl Three {
     fn new() -> Three {
         let spread = KeyMap::new(Scheme::Placed(Placement::new(Algorithm::Jump, 3)));
-        spread.plan(2, 3).unwrap();
+        spread.plan(NumberChange::Joins).unwrap();
         Three { spread: Arc::new(spread), trees: Default::default() }
     }
 
@@ -150,10 +150,11 @@ fn however_gets_and_a_put_of_a_key_that_moves_interleave_nothing_is_lost_and_not
 fn a_change_is_planned_once_and_between_nodes_that_there_are() {
     let spread = KeyMap::new(Scheme::Placed(Placement::new(Algorithm::Jump, 3)));
     assert!(spread.law().is_none());
-    assert!(spread.plan(3, 4).unwrap_err().contains("there are 3"));
-    assert!(spread.plan(0, 3).is_err());
-    spread.plan(3, 2).unwrap();
-    assert!(spread.plan(2, 3).unwrap_err().contains("once"));
+    assert!(spread.plan(NumberChange::Leaves(3)).unwrap_err().contains("there are 3"));
+    assert!(spread.plan(NumberChange::Lost(0)).unwrap_err().contains("use shard=anchor"));
+    spread.plan(NumberChange::Leaves(2)).unwrap();
+    assert!(spread.plan(NumberChange::Joins).unwrap_err().contains("once"));
+    assert_eq!((spread.change(), spread.lost()), (Some((3, 2)), None));
 }
 
 /// Storage nodes, then lookup nodes, shared by clouds of different sizes.

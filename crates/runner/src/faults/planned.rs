@@ -1,10 +1,13 @@
 //! A fault as it is asked for in words.
 
+use job::NodeAct;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 const GRAMMAR: &str = "write 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2', 'at 5s freeze 2 for 3s' or 'at 5s add'";
+/// How one begins that a job asks for, in the place of a time.
+pub(super) const CHANGE: &str = "at change:";
 /// Longest time that can be asked for.
 const LONGEST_S: f64 = 1e6;
 
@@ -24,6 +27,20 @@ pub(super) enum Act {
     Restart(usize),
     Freeze(usize, Duration),
     Add,
+}
+
+impl PlannedFault {
+    /// What a job wants done when a phase begins.
+    pub(super) fn of_job(act: NodeAct) -> PlannedFault {
+        let (text, act) = match act {
+            NodeAct::Add | NodeAct::Remove(_) => (format!("{CHANGE} add"), Act::Add),
+            NodeAct::Kill(node) => {
+                let node = node.unwrap_or(1);
+                (format!("{CHANGE} kill {node}"), Act::Kill(node))
+            }
+        };
+        PlannedFault { text, at: Duration::ZERO, act }
+    }
 }
 
 impl Act {

@@ -22,10 +22,10 @@ impl Faulting {
         leaders.contains(&node).then_some(leaders)
     }
 
-    /// Looks who leads that did not before, until the trial is over or the node that was struck leads again.
-    pub(super) fn watch_takeover(&self, fault: usize, led: Vec<String>, nodes: &Nodes) {
+    /// Looks who leads that did not before, until the trial is over, the node that was struck leads again, or for so long.
+    pub(super) fn watch_takeover(&self, fault: usize, led: Vec<String>, nodes: &Nodes, patience: Duration) {
         let node = self.state().happened[fault].node.clone();
-        self.look(|| {
+        self.look(patience, || {
             let leaders = nodes.leaders()?.ok().unwrap_or_default();
             if leaders.contains(&node) {
                 return None;
@@ -38,7 +38,7 @@ impl Faulting {
 
     /// Looks when a node that was started again has what it missed, until the trial is over.
     pub(super) fn watch_catching_up(&self, fault: usize, nodes: &Nodes) {
-        self.look(|| {
+        self.look(Duration::MAX, || {
             let has_caught_up = nodes.caught_up()?.is_ok();
             if has_caught_up {
                 self.state().happened[fault].caught_up = Some(Instant::now());
@@ -47,9 +47,10 @@ impl Faulting {
         });
     }
 
-    /// Asks again and again until it is so, until there is nothing to ask (`None`), or until the trial is over.
-    fn look(&self, is_so: impl Fn() -> Option<bool>) {
-        while !self.state().over && is_so() == Some(false) {
+    /// Asks again and again until it is so, until there is nothing to ask (`None`), until the trial is over, or for so long.
+    fn look(&self, patience: Duration, is_so: impl Fn() -> Option<bool>) {
+        let begun = Instant::now();
+        while !self.state().over && begun.elapsed() < patience && is_so() == Some(false) {
             std::thread::sleep(LOOK_AGAIN);
         }
     }

@@ -23,4 +23,6 @@ pub(crate) struct Bench<'a> {
     pub(crate) job: &'a dyn Fn(&Params) -> Result<Arc<dyn Job>, JobError>,
     /// Set when the trial is to stop.
     pub(crate) stop: &'a Arc<AtomicBool>,
+    /// Set when kvtrial has changed the nodes as the job asked.
+    pub(crate) changed: &'a AtomicBool,
 }

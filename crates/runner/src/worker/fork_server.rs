@@ -34,9 +34,9 @@ pub fn serve_fork_server() {
         task.inputs().into_iter().for_each(|params| drop(job(params)));
         measure::Clock::get(); // calibrated once, for all workers
         let forked = Forked::fork(|| {
-            let stop = Arc::new(AtomicBool::new(false));
-            let mut link = ends.workers(&stop);
-            let bench = Bench { info, job: &job, stop: &stop };
+            let (stop, changed) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+            let mut link = ends.workers(&stop, &changed);
+            let bench = Bench { info, job: &job, stop: &stop, changed: &changed };
             perform(&task, &bench, &mut link);
             0
         });
@@ -99,11 +99,11 @@ impl Ends {
     }
 
     /// In a worker: a thread takes orders from now on.
-    fn workers(&mut self, stop: &Arc<AtomicBool>) -> Remote {
+    fn workers(&mut self, stop: &Arc<AtomicBool>, changed: &Arc<AtomicBool>) -> Remote {
         let (orders, answers) = mpsc::channel();
         if let Some(receiver) = self.receiver.take() {
-            let stop = Arc::clone(stop);
-            std::thread::spawn(move || take_orders(receiver, &orders, &stop));
+            let (stop, changed) = (Arc::clone(stop), Arc::clone(changed));
+            std::thread::spawn(move || take_orders(receiver, &orders, &stop, &changed));
         }
         let remote = Remote { sender: self.sender.clone(), orders: answers };
         remote.send(&FromWorker::Started { pid: std::process::id().cast_signed() });
@@ -119,9 +119,16 @@ fn next(receiver: &mut Receiver) -> Option<ToWorker> {
 }
 
 /// Hands on orders; without kvtrial there is nothing left to do.
-fn take_orders(mut receiver: Receiver, orders: &mpsc::Sender<Order>, stop: &AtomicBool) {
+fn take_orders(mut receiver: Receiver, orders: &mpsc::Sender<Order>, stop: &AtomicBool, changed: &AtomicBool) {
     while let Some(command) = next(&mut receiver) {
-        let ToWorker::Order(order) = command else { continue };
+        let order = match command {
+            ToWorker::Order(order) => order,
+            ToWorker::Changed => {
+                changed.store(true, Ordering::Relaxed);
+                continue;
+            }
+            ToWorker::Do(_) => continue,
+        };
         if order == Order::Stop {
             stop.store(true, Ordering::Relaxed);
         }

@@ -51,7 +51,7 @@ fn run_phases(
     link: &mut dyn Link,
     crew: &mut Crew<'_, '_>,
 ) -> PhasesDone {
-    let mut run = Running { store, assignment, bench, link, crew };
+    let mut run = Running { store, trial, assignment, bench, link, crew };
     let phases = trial.phases();
     let (mut complete, mut read, mut unreadable) = (true, false, false);
     for (index, phase) in phases.iter().enumerate().take(count) {
@@ -74,8 +74,8 @@ fn run_phases(
     }
     // Handles on a library end with every phase anyway.
     let connects = store.threading() != Threading::PerClient;
-    match phases.len() == count && complete && connects {
-        true => run.again(trial),
+    match phases.len() == count && complete && connects && trial.can_be_read_again() {
+        true => run.again(),
         false => PhasesDone { complete, read: read && !unreadable, unread: None },
     }
 }
@@ -88,6 +88,7 @@ fn endures(assignment: &Assignment) -> bool {
 /// What running a phase needs.
 struct Running<'a, 'b, 'scope, 'env> {
     store: &'a dyn Store,
+    trial: &'a dyn Trial,
     assignment: &'a Assignment,
     bench: &'a Bench<'b>,
     link: &'a mut dyn Link,
@@ -96,7 +97,7 @@ struct Running<'a, 'b, 'scope, 'env> {
 
 impl Running<'_, '_, '_, '_> {
     /// Reads the final state once more, over new connections.
-    fn again(&mut self, trial: &dyn Trial) -> PhasesDone {
+    fn again(&mut self) -> PhasesDone {
         self.crew.renew();
         // A server needs a moment to see that connections were closed.
         std::thread::sleep(SEEN_CLOSED);
@@ -105,8 +106,8 @@ impl Running<'_, '_, '_, '_> {
             let unread = Some(Reason { kind: ReasonKind::FailedInFault, count: 1, example });
             return PhasesDone { complete: true, read: true, unread };
         }
-        let phases = trial.phases();
-        let again = trial.again().and_then(|index| Some((index, phases.get(index)?)));
+        let phases = self.trial.phases();
+        let again = self.trial.again().and_then(|index| Some((index, phases.get(index)?)));
         let complete = again.is_none_or(|(index, phase)| {
             self.phase(index, &Phase { name: READ_AGAIN, purpose: Purpose::Work, ..*phase }) == Some(End::Completed)
         });
@@ -130,7 +131,7 @@ impl Running<'_, '_, '_, '_> {
 
     /// Runs a phase; how it ended. `None`: it could not be run, or was not to be.
     fn phase(&mut self, index: usize, phase: &Phase) -> Option<End> {
-        let Running { store, assignment, bench, link, crew } = self;
+        let Running { store, trial, assignment, bench, link, crew } = self;
         if link.ask(FromWorker::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
             return None;
         }
@@ -139,6 +140,9 @@ impl Running<'_, '_, '_, '_> {
         let mut watch = |progress: Progress| {
             if let Some(growth) = &mut growth {
                 growth.look(progress.elapsed);
+            }
+            if bench.changed.load(Ordering::Relaxed) {
+                trial.changed();
             }
             link.say(FromWorker::Progress(UnderWay::of(phase), progress));
         };

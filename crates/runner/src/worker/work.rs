@@ -1,6 +1,6 @@
 //! What a worker does: open the store where it is, run the phases, and report the result.
 
-use crate::message::{Assignment, Doing, Finish, FromWorker, Inspection, OpenedStore, Refusal, Task};
+use crate::message::{Assignment, ChangedBy, Doing, Finish, FromWorker, Inspection, OpenedStore, Refusal, Task};
 use crate::worker::ask;
 use crate::worker::bench::{Bench, Link};
 use crate::worker::clean;
@@ -94,6 +94,9 @@ fn carry_out(
     trial.set_deadline(assignment.settings.deadline);
     if matches!(assignment.settings.outages, Outages::Endure { .. }) {
         trial.time_writes();
+    }
+    if assignment.changed_by == ChangedBy::Kvtrial {
+        trial.expect_change();
     }
     if assignment.keys.is_some() {
         let keys = clean::count(trial.as_ref());

@@ -1,6 +1,7 @@
 //! Connecting: who answers, the keyspace and its table.
 
 use super::client::{Line, SlotClient, Turns};
+use super::ring::Ring;
 use super::{CAPABILITIES, CONSISTENCY, HEAP_MIB, TURNS, replication};
 use crate::shared::jvm;
 use scylla::client::PoolSize;
@@ -18,7 +19,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
-use store::{Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Threading};
+use store::{Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Threading, Whereabouts};
 use study::{Durability, Spec, Target};
 
 /// How long a node may take to let us in.
@@ -351,6 +352,11 @@ impl Store for Cassandra {
 
     fn holding(&self) -> Result<Holding, StoreError> {
         Ok(Holding { keys: self.count()?, ..Holding::default() })
+    }
+
+    fn whereabouts(&self) -> Result<Whereabouts, StoreError> {
+        let ring = self.ask(async |driver| Ok(Ring::of(&driver.get_cluster_state(), &self.endpoints)))?;
+        Ok(Whereabouts::Said(Box::new(ring)))
     }
 
     fn clear(&self) -> Result<(), StoreError> {

@@ -10,7 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use store::asynchronous::{Async, brief};
-use store::{Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading};
+use store::{
+    Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading,
+    Whereabouts,
+};
 use study::{Spec, Target};
 
 /// How long a server may take to let us in: a server that is starting is asked again.
@@ -50,7 +53,7 @@ struct Counted {
 }
 
 #[derive(Deserialize)]
-struct Members {
+struct Listed {
     members: Vec<serde_json::Value>,
 }
 
@@ -163,7 +166,7 @@ const COUNT: &str = r#"{"key":"AA==","count_only":true}"#;
 const COUNT_ALL: &str = r#"{"key":"AA==","range_end":"AA==","count_only":true}"#;
 
 /// Asks something outside of sessions.
-async fn ask(http: &mut Http, endpoint: &Endpoint, path: &str, body: String) -> Result<Bytes, StoreError> {
+pub(super) async fn ask(http: &mut Http, endpoint: &Endpoint, path: &str, body: String) -> Result<Bytes, StoreError> {
     let answered = http.ask(Method::POST, path, body.into_bytes()).await;
     let answered = answered.map_err(|error| StoreError::open(endpoint, error))?;
     match answered.status {
@@ -178,7 +181,11 @@ async fn ask(http: &mut Http, endpoint: &Endpoint, path: &str, body: String) -> 
 }
 
 /// Connects to the member of this number, or to the first one behind it that can be reached.
-async fn open(members: &[Endpoint], first: usize, tickets: Option<Arc<Tickets>>) -> Result<Http, StoreError> {
+pub(super) async fn open(
+    members: &[Endpoint],
+    first: usize,
+    tickets: Option<Arc<Tickets>>,
+) -> Result<Http, StoreError> {
     let around = members.iter().cycle().skip(first % members.len()).take(members.len());
     let opened = Http::open_any(around.cloned(), tickets).await;
     opened.map_err(|error| StoreError::open(&members[first % members.len()], error))
@@ -247,12 +254,16 @@ impl Store for Etcd {
         Ok(Holding { keys, ..Holding::default() })
     }
 
+    fn whereabouts(&self) -> Result<Whereabouts, StoreError> {
+        Ok(Whereabouts::EVERYWHERE)
+    }
+
     fn facts(&self) -> Result<Facts, StoreError> {
         let text = |text: &str| text.to_owned();
         let members = brief(self.endpoint(), CONNECT_TIMEOUT, async {
             let mut http = self.open().await?;
             let listed = ask(&mut http, self.endpoint(), "/v3/cluster/member/list", "{}".into()).await?;
-            let listed = serde_json::from_slice::<Members>(&listed);
+            let listed = serde_json::from_slice::<Listed>(&listed);
             listed.map(|it| it.members.len().to_string()).map_err(|error| StoreError::open(self.endpoint(), error))
         });
         // A user of yours may lack the right to ask.

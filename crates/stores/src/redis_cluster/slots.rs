@@ -1,7 +1,7 @@
 //! Hash slots, and the masters that serve them.
 
-use store::Endpoint;
 use store::routed::Route;
+use store::{Endpoint, Keepers};
 use study::Address;
 
 /// Hash slots of a cluster.
@@ -160,6 +160,39 @@ impl Route for SlotTable {
     #[inline]
     fn node(&self, key: &[u8]) -> usize {
         usize::from(self.masters[hash_slot(key)])
+    }
+}
+
+/// Which node has the slot of a key, by numbers that stay when others come and go.
+pub(super) struct SlotKeepers {
+    table: SlotTable,
+    /// The number of each master of the table.
+    numbers: Vec<usize>,
+    nodes: usize,
+}
+
+impl SlotKeepers {
+    /// As this table says. Nodes that were known before come first; those they name later follow.
+    pub fn new(table: SlotTable, known: &[Endpoint]) -> SlotKeepers {
+        let mut all: Vec<&Endpoint> = known.iter().collect();
+        for node in table.nodes() {
+            if all.iter().all(|known| known.address != node.address) {
+                all.push(node);
+            }
+        }
+        let number = |master: &Endpoint| all.iter().position(|node| node.address == master.address);
+        let numbers = table.endpoints().iter().map(|master| number(master).unwrap_or(all.len())).collect();
+        SlotKeepers { numbers, nodes: all.len(), table }
+    }
+}
+
+impl Keepers for SlotKeepers {
+    fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    fn keeper(&self, key: &[u8]) -> usize {
+        self.numbers[self.table.node(key)]
     }
 }
 

@@ -8,7 +8,7 @@ macro_rules! driver {
 }
 
 /// A function of a module that is only there with its feature: `built!("redb", engine::open)` opens or connects,
-/// `built!("redb", probe engine::probe)` looks for the store. Without the feature the error names it.
+/// `built!("redb", probe engine::probe)` looks for the store, `built!("etcd", with members, joining::join)` lets a node join. Without the feature the error names it.
 macro_rules! built {
     ($feature:tt, probe $function:path) => {{
         #[cfg(feature = $feature)]
@@ -18,6 +18,16 @@ macro_rules! built {
         #[cfg(not(feature = $feature))]
         {
             || store::Availability::NotBuilt($feature)
+        }
+    }};
+    ($feature:tt, with members, $function:path) => {{
+        #[cfg(feature = $feature)]
+        {
+            $function
+        }
+        #[cfg(not(feature = $feature))]
+        {
+            |spec, _, _| Err(store::StoreError::NotBuilt { store: spec.name.clone(), feature: $feature })
         }
     }};
     ($feature:tt, $function:path) => {{

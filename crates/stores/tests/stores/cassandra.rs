@@ -4,7 +4,7 @@
 #![cfg(feature = "cassandra")]
 #![allow(clippy::unwrap_used)]
 
-use store::{Endpoint, Expected, Operation, OwnedReply};
+use store::{Endpoint, Expected, Operation, OwnedReply, Store, Whereabouts};
 use study::{Spec, Target};
 use testkit::replies::{refusal, value};
 use testkit::rig::connect_of;
@@ -72,6 +72,30 @@ fn of_three_replicas_one_may_die_where_a_quorum_is_asked_and_none_where_all_are(
     rig.start_node_again("node2");
     until("all is answered again", || kept().all(|key| all.get(&key) == value(&key)));
     assert_eq!(refused_of(&mut all, "f"), [""; 0]);
+}
+
+#[test]
+#[ignore = "minutes: Java servers"]
+fn a_node_that_joins_takes_its_share_and_the_ring_says_which_keys_those_are() {
+    let rig = Rig::start("cassandra,nodes=3,replication=1,consistency=one");
+    let mut client = rig.client(1, 1);
+    let keys = || (0..200).map(|number| format!("key{number}"));
+    keys().for_each(|key| assert_eq!(client.put(&key, &key), OwnedReply::Done));
+    let places = |store: &dyn Store| {
+        let Whereabouts::Said(keepers) = store.whereabouts().unwrap() else { panic!("it says nothing") };
+        keys().map(|key| keepers.keeper(key.as_bytes())).collect::<Vec<usize>>()
+    };
+    let before = places(rig.store());
+    let four = [rig.endpoints(), vec![rig.add_node()]].concat();
+    let joined = connect_of("cassandra")(&"cassandra,nodes=3,replication=1".parse().unwrap(), &four).unwrap();
+    let after = places(&*joined);
+    let moved = before.iter().zip(&after).filter(|(before, after)| before != after);
+    assert!(
+        (10..120).contains(&moved.clone().count()) && moved.clone().all(|(_, after)| *after == 3),
+        "{before:?} {after:?}"
+    );
+    let mut client = Client::new(&*joined, 1, 1);
+    keys().for_each(|key| assert_eq!(client.get(&key), value(&key), "it is at its new node"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::suite;
 use std::sync::OnceLock;
 use store::{Operation, OwnedFailure, OwnedReply, Support};
 use study::Spec;
-use testkit::replies::rows;
+use testkit::replies::{rows, value};
 use testkit::waiting::until;
 use testkit::{Client, Rig};
 
@@ -68,6 +68,22 @@ fn the_users_own_server_keeps_its_history() {
 #[test]
 fn many_keys_are_looked_for_and_deleted_in_transactions() {
     common::sweeps(&Rig::start("etcd,durability=os"));
+}
+
+#[test]
+fn a_member_that_joins_has_everything_and_goes_on_when_another_one_dies() {
+    let rig = Rig::start("etcd,durability=os,nodes=3");
+    let mut client = rig.client(1, 1);
+    let keys = || (0..50).map(|number| format!("key{number}"));
+    keys().for_each(|key| assert_eq!(client.put(&key, &key), OwnedReply::Done));
+    let new = rig.add_node();
+    assert_eq!(rig.store().facts().unwrap().config["members"], "4");
+    rig.kill_node("node1");
+    let connect = testkit::rig::connect_of("etcd");
+    let alone = connect(&"etcd,durability=os,nodes=3".parse().unwrap(), &[new]).unwrap();
+    let mut client = Client::new(&*alone, 1, 1);
+    keys().for_each(|key| assert_eq!(client.get(&key), value(&key)));
+    until("it writes with two of the others", || client.put("later", "value") == OwnedReply::Done);
 }
 
 #[test]

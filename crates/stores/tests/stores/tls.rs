@@ -6,6 +6,7 @@
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 use store::{Operation, OwnedReply};
 use study::Spec;
 use testkit::certificates::Certificates;
@@ -20,14 +21,22 @@ struct Server {
     port: u16,
     /// `user:password@`, where it wants to know.
     login: String,
-    certificates: Certificates,
+    certificates: Rc<Certificates>,
     _behind: Box<dyn std::any::Any>,
 }
 
 impl Server {
     /// The program, with the words that follow from a free port and the files `cert.pem`, `key.pem`, `ca.pem`.
     fn start(program: &str, words: impl Fn(u16, &dyn Fn(&str) -> String) -> Vec<String>) -> Server {
-        let certificates = Certificates::made();
+        Server::start_with(&Rc::new(Certificates::made()), program, words)
+    }
+
+    /// The same, with these certificates.
+    fn start_with(
+        certificates: &Rc<Certificates>,
+        program: &str,
+        words: impl Fn(u16, &dyn Fn(&str) -> String) -> Vec<String>,
+    ) -> Server {
         let directory = tempfile::tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let words = words(port, &|name| certificates.path(name).display().to_string());
@@ -35,6 +44,7 @@ impl Server {
         command.args(words).current_dir(&directory).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().unwrap_or_else(|error| panic!("{program}: {error}"));
         until("it listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        let certificates = Rc::clone(certificates);
         Server { child, port, login: String::new(), certificates, _behind: Box::new(directory) }
     }
 
@@ -60,6 +70,7 @@ impl Server {
         command.args(words.iter().map(|word| word.replace("CERT", &cert).replace("KEY", &key)));
         let child = command.uid(owner.uid()).gid(owner.gid()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let login = login.split_once('@').map_or(String::new(), |(login, _)| format!("{login}@"));
+        let certificates = Rc::new(certificates);
         let server = Server { child: child.unwrap(), port, login, certificates, _behind: Box::new(rig) };
         until("it listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
         server
@@ -121,11 +132,39 @@ fn words(text: String) -> Vec<String> {
 }
 
 fn redis() -> Server {
-    Server::start("redis-server", |port, file| {
+    redis_with(&Rc::new(Certificates::made()), "")
+}
+
+/// One with these certificates, and these words more.
+fn redis_with(certificates: &Rc<Certificates>, more: &str) -> Server {
+    Server::start_with(certificates, "redis-server", |port, file| {
         let files = ["cert", "key", "ca-cert"].into_iter().zip(["cert.pem", "key.pem", "ca.pem"]);
         let files: String = files.map(|(option, name)| format!(" --tls-{option}-file {}", file(name))).collect();
-        words(format!("--port 0 --bind 127.0.0.1 --tls-port {port} --tls-auth-clients no --save{files}"))
+        words(format!("--port 0 --bind 127.0.0.1 --tls-port {port} --tls-auth-clients no --save{files}{more}"))
     })
+}
+
+#[test]
+fn a_redis_cluster_is_spoken_to_over_tls_though_only_one_of_its_nodes_was_named() {
+    let certificates = Rc::new(Certificates::made());
+    let nodes: Vec<Server> = (0..3)
+        .map(|_| {
+            let bus = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let cluster = format!("--cluster-enabled yes --cluster-port {bus} --cluster-announce-ip 127.0.0.1");
+            redis_with(&certificates, &format!(" --tls-cluster yes {cluster}"))
+        })
+        .collect();
+    let addresses = nodes.iter().map(|node| format!("127.0.0.1:{}", node.port));
+    let formed = Command::new("redis-cli")
+        .args(["--tls", "--cacert"])
+        .arg(certificates.path("ca.pem"))
+        .args(["--cluster", "create"])
+        .args(addresses)
+        .arg("--cluster-yes")
+        .output()
+        .unwrap();
+    assert!(formed.status.success(), "{}", String::from_utf8_lossy(&formed.stdout));
+    nodes[0].is_reached_by_who_names_its_authority("redis-cluster");
 }
 
 #[test]

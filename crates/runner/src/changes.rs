@@ -1,0 +1,60 @@
+//! What a job wants done to the nodes of a store, worked out for the nodes that store has.
+
+use crate::plan::PlannedCell;
+use job::{NodeAct, NodeChange};
+use layers::shard::Sharding;
+use store::Deployment;
+use study::{Spec, Target};
+
+/// What kvtrial does in a cell, to which node; `None`: nothing.
+///
+/// # Errors
+/// The store's nodes cannot be changed like that; what to use instead.
+pub(crate) fn of_cell(cell: &PlannedCell) -> Result<Option<NodeChange>, String> {
+    let Some(change) = cell.change.filter(|_| !cell.baseline) else { return Ok(None) };
+    let (info, spec) = (cell.info, &cell.spec);
+    let is_spread = Sharding::of(info, spec).is_some();
+    let cache = layers::cache::LAYER.name();
+    if is_spread && spec.options.contains_key(cache) {
+        return Err(format!(
+            "-s {spec}: {cache}= answers in the place of the nodes, so that keys would not move; leave {cache}= out"
+        ));
+    }
+    let deployment = (spec.target == Target::Private).then(|| layers::on_paper(info, spec, false)).flatten();
+    let deployment = deployment.transpose().map_err(|error| error.to_string())?;
+    let nodes = deployment.as_ref().map_or(1, |deployment| deployment.nodes.len());
+    let act = match change.act {
+        NodeAct::Kill(number) => {
+            let usual = if is_spread { nodes } else { 1 };
+            NodeAct::Kill(Some(killed(spec, deployment.as_ref(), number.unwrap_or(usual))?))
+        }
+        // The layer does it.
+        _ if is_spread => return Ok(None),
+        NodeAct::Add if deployment.as_ref().is_some_and(|deployment| deployment.joining.is_some()) => NodeAct::Add,
+        NodeAct::Add | NodeAct::Remove(_) if nodes < 2 => return Ok(None),
+        NodeAct::Add => {
+            return Err(format!("-s {spec}: it takes no other node while it serves; {JOINABLE}"));
+        }
+        NodeAct::Remove(_) => {
+            return Err(format!(
+                "-s {spec}: change=remove is for nodes that kvtrial spreads keys over, such as -s redis-unix,nodes=4; use change=kill here"
+            ));
+        }
+    };
+    Ok(Some(NodeChange { act, ..change }))
+}
+
+/// Which stores take one more node.
+pub(crate) const JOINABLE: &str = "redis-cluster, etcd,nodes=3 and cassandra,nodes=3 do";
+
+fn killed(spec: &Spec, deployment: Option<&Deployment>, number: usize) -> Result<usize, String> {
+    let nodes = deployment.map_or(0, |deployment| deployment.nodes.len());
+    match nodes {
+        0 => Err(format!(
+            "-s {spec}: change=kill kills a server that kvtrial started; name a private store of several, such as -s redis-unix,nodes=4"
+        )),
+        1 => Err(format!("-s {spec}: change=kill leaves nobody of a single node; use a store of several, with nodes=")),
+        _ if number > nodes => Err(format!("-s {spec}: it has no node {number}; use node= with 1 to {nodes}")),
+        _ => Ok(number),
+    }
+}

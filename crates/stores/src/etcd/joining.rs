@@ -1,0 +1,118 @@
+//! One member more, while the others serve: as the manual of etcd has it, it first learns all there is without a vote (a *learner*), then
+//! gets one (<https://etcd.io/docs/v3.4/op-guide/runtime-configuration/>).
+
+use super::login::{self, Whose};
+use super::setup::{ask, leaders, open};
+use super::{found, member};
+use crate::shared::http::{Http, Tickets};
+use serde::Deserialize;
+use serde_json::json;
+use std::thread;
+use std::time::{Duration, Instant};
+use store::asynchronous::brief;
+use store::{Deployment, Endpoint, Forming, FormingStep, Members, Node, Place, Ready, StoreError};
+use study::Spec;
+
+/// How long a request about members may take: all of them agree on the answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What members answer that have not heard of each other for five seconds yet, or not lately: none may join then.
+const UNHEALTHY: &str = "unhealthy cluster";
+
+/// How long that is waited for, and how soon they are asked again.
+const HEALTHY: Duration = Duration::from_secs(20);
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// How long a new one may take until it has all that the others have.
+const JOINING_TIMEOUT: Duration = Duration::from_secs(300);
+
+#[derive(Deserialize)]
+struct MemberList {
+    members: Vec<KnownMember>,
+}
+
+/// A member as the others know it.
+#[derive(Deserialize)]
+struct KnownMember {
+    #[serde(rename = "ID")]
+    id: String,
+    /// Empty, and left out, until it was started.
+    #[serde(default)]
+    name: String,
+    #[serde(default, rename = "peerURLs")]
+    peers: Vec<String>,
+    #[serde(default, rename = "isLearner")]
+    is_learner: bool,
+}
+
+/// Plans one member more. The others have to know it before it starts, so it is announced to them here.
+pub(super) fn join(spec: &Spec, place: &mut Place, members: &Members) -> Result<Deployment, StoreError> {
+    let program = found(spec)?;
+    let name = &members.name;
+    let peers = format!("http://127.0.0.1:{}", place.port()?);
+    let known = announced(&members.endpoints, &peers)?;
+    let others = known.iter().map(|it| format!("{}={}", it.name, it.peers.concat()));
+    let all: Vec<String> = others.chain([format!("{name}={peers}")]).collect();
+    let mut plan = member(spec, &program, &mut place.node(name), name, &peers, &all.join(","))?;
+    plan.run = plan.run.args(["--initial-cluster-state", "existing"]);
+    let forming = Forming { steps: vec![FormingStep::Until(all_vote)], timeout: JOINING_TIMEOUT };
+    let node = Node { ready: Ready::Listens, ..Node::new(name.clone(), plan) };
+    Ok(Deployment { forming: Some(forming), ..Deployment::from_iter([node]) })
+}
+
+/// Tells the members of one that will learn from them, as soon as they take it; those there were before.
+fn announced(endpoints: &[Endpoint], peers: &str) -> Result<Vec<KnownMember>, StoreError> {
+    let until = Instant::now() + HEALTHY;
+    loop {
+        match with_any(endpoints, async |http, endpoint| announce(http, endpoint, peers).await) {
+            Err(error) if error.to_string().contains(UNHEALTHY) && Instant::now() < until => thread::sleep(AGAIN),
+            announced => return announced,
+        }
+    }
+}
+
+/// Tells the members of one that will learn from them; those there were before. One that was announced and never started is forgotten first.
+async fn announce(http: &mut Http, endpoint: &Endpoint, peers: &str) -> Result<Vec<KnownMember>, StoreError> {
+    let (started, others): (Vec<_>, Vec<_>) =
+        list(http, endpoint).await?.into_iter().partition(|it| !it.name.is_empty());
+    for other in others {
+        ask(http, endpoint, "/v3/cluster/member/remove", json!({ "ID": other.id }).to_string()).await?;
+    }
+    let new = json!({ "peerURLs": [peers], "isLearner": true });
+    ask(http, endpoint, "/v3/cluster/member/add", new.to_string()).await?;
+    Ok(started)
+}
+
+/// Whether every member has a vote; one that has learned all there is gets it. The leader gives it: in etcd 3.4 the others do not answer that.
+fn all_vote(endpoints: &[Endpoint]) -> Result<(), StoreError> {
+    let leaders = leaders(&Spec::private("etcd"), endpoints)?;
+    let leader: Vec<Endpoint> = leaders.into_iter().map(|place| endpoints[place].clone()).collect();
+    with_any(&leader, async |http, endpoint| {
+        for learner in list(http, endpoint).await?.into_iter().filter(|it| it.is_learner) {
+            ask(http, endpoint, "/v3/cluster/member/promote", json!({ "ID": learner.id }).to_string()).await?;
+        }
+        Ok(())
+    })
+}
+
+async fn list(http: &mut Http, endpoint: &Endpoint) -> Result<Vec<KnownMember>, StoreError> {
+    let listed = ask(http, endpoint, "/v3/cluster/member/list", "{}".into()).await?;
+    let listed: MemberList = serde_json::from_slice(&listed).map_err(|error| StoreError::open(endpoint, error))?;
+    Ok(listed.members)
+}
+
+/// Asks the first of these that can be reached, with a login. A member that is learning answers no client, and is the last of them.
+fn with_any<T>(
+    endpoints: &[Endpoint],
+    question: impl AsyncFnOnce(&mut Http, &Endpoint) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let [first, ..] = endpoints else { return Err(StoreError::Session("no member of etcd runs".into())) };
+    brief(first, PATIENCE, async {
+        let tickets = Tickets::of(first, &login::DESK);
+        let mut http = open(endpoints, 0, tickets.clone()).await?;
+        if let Some(tickets) = &tickets {
+            login::log_in(&mut http, first, tickets, Whose::Private).await?;
+        }
+        question(&mut http, first).await
+    })
+}
