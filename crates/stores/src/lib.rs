@@ -33,7 +33,7 @@ adapters! {
     null, ram, echo,
     sqlite, lmdb, redb, fjall,
     tokyocabinet, kyotocabinet, tkrzw, berkeleydb, leveldb, rocksdb,
-    redis, redis_cluster, memcached, tyrant,
+    redis, redis_cluster, memcached, tyrant, voldemort,
     mysql, mysql_memcached, handlersocket, postgres, mongodb, couchdb, etcd, nats, dynamodb, s3,
     hazelcast, infinispan, ignite, cassandra, hbase,
 }

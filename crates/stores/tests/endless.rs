@@ -211,6 +211,33 @@ fn tyrant(request: &[u8]) -> (Vec<u8>, &'static [u8]) {
     }
 }
 
+/// Of a request the store it is for says whether it is about the cluster; every other reply announces what never comes.
+#[cfg(feature = "voldemort")]
+fn voldemort(request: &[u8]) -> (Vec<u8>, &'static [u8]) {
+    let has = |word: &[u8]| request.windows(word.len()).any(|part| part == word);
+    let file = |text: &str| {
+        let field = |name: u8, bytes: &[u8]| {
+            // All of these texts are of 128 to 16383 bytes, or empty.
+            let len = [(bytes.len() & 0x7f) as u8 | 0x80, (bytes.len() >> 7) as u8];
+            [&[name << 3 | 2][..], &len, bytes].concat()
+        };
+        let found = field(1, &[field(1, text.as_bytes()), field(2, b"")].concat());
+        ([&(found.len() as u32).to_be_bytes()[..], &found].concat(), &b""[..])
+    };
+    match () {
+        _ if request == b"pb0" => (b"ok".to_vec(), b""),
+        _ if has(b"cluster.xml") => file(
+            "<cluster><name>here</name><server><id>0</id><host>127.0.0.1</host><http-port>0</http-port><socket-port>1\
+             </socket-port><partitions>0</partitions></server></cluster>",
+        ),
+        _ if has(b"stores.xml") => file(
+            "<stores><store><name>kvtrial</name><persistence>bdb</persistence><routing>client</routing>\
+             <replication-factor>1</replication-factor></store></stores>",
+        ),
+        _ => (2_000_000_000u32.to_be_bytes().to_vec(), b"v"),
+    }
+}
+
 fn handlersocket(request: &[u8]) -> (Vec<u8>, &'static [u8]) {
     match request.first() {
         Some(b'P' | b'A') => (b"0\t1\n".repeat(request.iter().filter(|byte| **byte == b'\n').count()), b""),
@@ -291,6 +318,15 @@ fn postgres(request: &[u8], head: &[u8], endless: &'static [u8]) -> (Vec<u8>, &'
         }
         _ if request.windows(5).any(|part| part == b"\0\0\0\x01k") => ([b"2\0\0\0\x04", head].concat(), endless),
         _ => ([b"2\0\0\0\x04", DONE, READY].concat(), b""),
+    }
+}
+
+#[cfg(feature = "voldemort")]
+#[test]
+fn no_value_of_voldemort_is_believed_beyond_what_can_come() {
+    for operation in [GET, Operation::GetMany { keys: &[b"k"] }] {
+        let words = failure("voldemort://127.0.0.1", voldemort, &operation);
+        assert!(words.contains("announces a reply of 2000000000 bytes, more than the 1050576"), "{words}");
     }
 }
 

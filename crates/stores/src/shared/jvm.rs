@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 use store::{Availability, Bundle, CommandLine, Endpoint, OptionInfo, Place, StoreError, programs};
 use study::{Spec, Target};
 
@@ -25,7 +25,8 @@ pub(crate) const HEAP: OptionInfo = OptionInfo::text("heap", "MiB of heap of eac
 /// A Java program as it is to be started, as often as there are nodes.
 pub(crate) struct Jvm {
     java: PathBuf,
-    class_path: PathBuf,
+    /// As Java takes it: directories whose jars all count end in `/*`.
+    class_path: OsString,
     heap_mib: u64,
 }
 
@@ -108,6 +109,23 @@ impl Jvm {
             class_path.ok_or_else(|| not_found(format!("{} {}", bundle.product, bundle.version), install))?;
         let java = java().ok_or_else(|| not_found(format!("Java {OLDEST}"), INSTALL_JAVA))?;
         enough(spec, processes, u64::from(processes) * (heap_mib + more_mib), free_mib())?;
+        Ok(Jvm { java, class_path: class_path.join("*").into_os_string(), heap_mib })
+    }
+
+    /// The same of classes that the user has, which run on no Java newer than `newest`.
+    pub(crate) fn running(
+        spec: &Spec,
+        class_path: OsString,
+        newest: u32,
+        processes: u32,
+        [heap_mib, more_mib]: [u64; 2],
+    ) -> Result<Jvm, StoreError> {
+        let java = java_to(newest).ok_or_else(|| StoreError::NotFound {
+            store: spec.name.clone(),
+            what: format!("Java {OLDEST} to {newest}"),
+            install: INSTALL_JAVA.into(),
+        })?;
+        enough(spec, processes, u64::from(processes) * (heap_mib + more_mib), free_mib())?;
         Ok(Jvm { java, class_path, heap_mib })
     }
 
@@ -126,7 +144,6 @@ impl Jvm {
     fn with_classes(&self, place: &Place, mut classes: OsString) -> CommandLine {
         let heap = self.heap_mib;
         classes.push(&self.class_path);
-        classes.push("/*");
         let mut temporary = OsString::from("-Djava.io.tmpdir=");
         temporary.push(&place.directory);
         CommandLine::new(&self.java)
@@ -165,15 +182,28 @@ fn free_mib() -> Option<u64> {
 
 /// The Java to use: that of `PATH` if it is new enough, else one that a package has put beside it.
 fn java() -> Option<PathBuf> {
-    static JAVA: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let find = || {
-        let releases = std::fs::read_dir(RELEASES).into_iter().flatten().flatten();
-        let beside = releases.map(|release| release.path().join("bin/java")).filter(|java| java.is_file());
-        programs::find(&["java"], &[]).into_iter().chain(beside).find(|java| {
-            programs::version_line(java, &["-version"]).and_then(|line| release(&line)).is_some_and(|it| it >= OLDEST)
-        })
-    };
-    JAVA.get_or_init(find).clone()
+    java_to(u32::MAX)
+}
+
+/// The same, of no release newer than this.
+pub(crate) fn java_to(newest: u32) -> Option<PathBuf> {
+    static JAVA: Mutex<BTreeMap<u32, Option<PathBuf>>> = Mutex::new(BTreeMap::new());
+    let mut known = JAVA.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(newest).or_insert_with(|| find_java(newest)).clone()
+}
+
+/// What is missing where there is none.
+pub(crate) fn missing_to(newest: u32) -> String {
+    format!("Java {OLDEST} to {newest}; {INSTALL_JAVA}")
+}
+
+fn find_java(newest: u32) -> Option<PathBuf> {
+    let releases = std::fs::read_dir(RELEASES).into_iter().flatten().flatten();
+    let beside = releases.map(|release| release.path().join("bin/java")).filter(|java| java.is_file());
+    programs::find(&["java"], &[]).into_iter().chain(beside).find(|java| {
+        let release = programs::version_line(java, &["-version"]).and_then(|line| release(&line));
+        release.is_some_and(|release| (OLDEST..=newest).contains(&release))
+    })
 }
 
 /// From `openjdk version "17.0.15" 2025-04-15`; before 9 it was `1.8.0`.

@@ -66,6 +66,7 @@ fn of_the_servers_on_a_port_only_those_that_cannot_ask_for_a_password_ask_for_no
         "mysql-memcached",
         "s3",
         "tyrant",
+        "voldemort",
     ];
     // A real mongod is started without accounts.
     let can =

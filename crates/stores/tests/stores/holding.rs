@@ -9,8 +9,8 @@ use std::time::Duration;
 use store::{Availability, BlockingClient, Bundle, Operation, OperationKind, OwnedReply, Store, StoreInfo};
 use study::Spec;
 
-/// The stores that do not say: the first two keep nothing, and the plugin's statistics are not of the table.
-const CANNOT_SAY: [&str; 5] = ["null", "echo", "echo-unix", "mysql-memcached", "mysql-memcached-unix"];
+/// The stores that do not say: the first two keep nothing, the plugin's statistics are not of the table, and Voldemort's clients cannot ask.
+const CANNOT_SAY: [&str; 6] = ["null", "echo", "echo-unix", "mysql-memcached", "mysql-memcached-unix", "voldemort"];
 
 /// Its keys are read a thousand at a time.
 const PAGED: &str = "handlersocket";

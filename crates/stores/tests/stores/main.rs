@@ -36,4 +36,5 @@ mod swept;
 mod tls;
 mod tyrant_server;
 mod versitygw;
+mod voldemort;
 mod wire_stores;
