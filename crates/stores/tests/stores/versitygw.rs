@@ -23,7 +23,6 @@ suite! {
     values_of_every_size_come_back_whole,
     what_was_never_stored_is_missing,
     of_sixteen_compare_and_sets_exactly_one_wins,
-    a_compare_and_set_needs_the_value_that_was_read,
     sixteen_slots_may_create_the_same_key,
     the_store_says_what_it_is,
 }
