@@ -33,7 +33,7 @@ pub(crate) fn of_cell(cell: &PlannedCell) -> Result<Option<NodeChange>, String> 
         NodeAct::Add if deployment.as_ref().is_some_and(|deployment| deployment.joining.is_some()) => NodeAct::Add,
         NodeAct::Add | NodeAct::Remove(_) if nodes < 2 => return Ok(None),
         NodeAct::Add => {
-            return Err(format!("-s {spec}: it takes no other node while it serves; {JOINABLE}"));
+            return Err(format!("-s {spec}: no node can join it while it serves; {JOINABLE}"));
         }
         NodeAct::Remove(_) => {
             return Err(format!(
@@ -45,7 +45,7 @@ pub(crate) fn of_cell(cell: &PlannedCell) -> Result<Option<NodeChange>, String> 
 }
 
 /// Which stores take one more node.
-pub(crate) const JOINABLE: &str = "redis-cluster, etcd,nodes=3 and cassandra,nodes=3 do";
+pub(crate) const JOINABLE: &str = "one can join redis-cluster, etcd,nodes=3 or cassandra,nodes=3";
 
 fn killed(spec: &Spec, deployment: Option<&Deployment>, number: usize) -> Result<usize, String> {
     let nodes = deployment.map_or(0, |deployment| deployment.nodes.len());

@@ -70,7 +70,7 @@ impl Faults {
                     None if deployment.joining.is_some() => nodes += 1,
                     None => {
                         return Err(format!(
-                            "--fault '{fault}': {spec} takes no other node while it serves; {}",
+                            "--fault '{fault}': no node can join {spec} while it serves; {}",
                             changes::JOINABLE
                         ));
                     }

@@ -418,9 +418,9 @@ fn a_fault_that_cannot_be_is_refused_before_anything_is_started() {
         ("redis-unix", "at 1s kill 2", "has no node 2 then; use 1"),
         ("ram", "at 1s kill 1", "has no server that kvtrial started"),
         ("redis-unix", "at 5 kill 1", "write 'at 5s kill 2'"),
-        ("redis-unix", "at 1s add", "takes no other node while it serves"),
+        ("redis-unix", "at 1s add", "no node can join"),
         ("redis-cluster", "at 1s kill 4", "has no node 4 then; use 1 to 3"),
-        ("redis-unix", "scale-out", "takes no other node while it serves"),
+        ("redis-unix", "scale-out", "no node can join"),
         ("redis-unix", "flap", "freezing a node five times needs --set seconds=15 or more"),
         ("redis-unix", "explode", "or one of the common faults: kill, rolling"),
     ] {

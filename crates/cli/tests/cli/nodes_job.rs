@@ -132,7 +132,7 @@ fn a_change_that_a_store_cannot_have_is_refused_with_what_can() {
         ("sqlite,nodes=4", "change=kill", "kills a server that kvtrial started"),
         ("redis-unix", "change=kill", "leaves nobody of a single node"),
         ("redis-unix,nodes=4", "change=kill --set node=5", "it has no node 5"),
-        ("nats,nodes=3", "change=add", "takes no other node while it serves"),
+        ("nats,nodes=3", "change=add", "no node can join"),
         ("redis-cluster", "change=remove", "use change=kill here"),
         ("redis-unix,nodes=3,cache=64KiB", "change=add", "leave cache= out"),
     ] {
