@@ -132,7 +132,7 @@ fn clients_that_share_connections_come_to_the_known_answer_and_the_study_says_wh
     for (store, most) in [
         ("redis,connections=1", 15),
         ("memcached-unix,connections=2", 7),
-        ("redis-unix,nodes=3,connections=1", 15),
+        ("redis-unix,connections=1,nodes=3", 15),
         ("redis-cluster,connections=1", 15),
     ] {
         let ran = run_once("fans", store, &["--data", "debian-1k", "--clients", "16"]);
