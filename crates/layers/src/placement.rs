@@ -16,6 +16,7 @@ pub use points::NameRing;
 
 use md5::{Digest, Md5};
 use store::spread::Law;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// How keys are spread over nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +48,16 @@ impl Algorithm {
         Algorithm::Multiprobe,
         Algorithm::Anchor,
     ];
+
+    /// The hash of a key that it goes by: what the algorithm is defined with where it is (MD5, CRC-32), else XXH3, which is fast.
+    #[inline]
+    pub fn hash(self, key: &[u8]) -> u64 {
+        match self {
+            Algorithm::Modulo => crc32fast::hash(key).into(),
+            Algorithm::Ketama => ketama::place(key).into(),
+            _ => hash(key),
+        }
+    }
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -158,20 +169,15 @@ impl Placement {
     }
 }
 
-/// The first 8 bytes of the MD5 of a key, big-endian.
+/// XXH3 of a key, 64 bits, seed 0 (<https://github.com/Cyan4973/xxHash>).
 #[inline]
 fn hash(key: &[u8]) -> u64 {
-    first(&Md5::digest(key))
+    xxh3_64(key)
 }
 
-/// The first 8 bytes of a digest, big-endian.
-fn first(digest: &[u8]) -> u64 {
-    digest.iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte))
-}
-
-/// The hash of a node's name, `node1` for the first.
+/// The hash of a node's name, `node1` for the first: the first 8 bytes of its MD5, big-endian. Worked out once.
 fn hash_of_node(node: usize) -> u64 {
-    hash(name(node).as_bytes())
+    Md5::digest(name(node)).iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte))
 }
 
 /// The name of a node.

@@ -1,4 +1,4 @@
-//! The names of 63,440 packages of Debian 12, and where independent implementations put them: Python (zlib, hashlib) by `modulo` and
+//! The names of 63,440 packages of Debian 12, and where independent implementations put them: Python (zlib, xxhash) by `modulo` and
 //! `jump`, uhashring 2.5 (`HashRing(hash_fn="ketama")`) by `ketama`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -28,11 +28,11 @@ fn packages_lie_where_others_put_them() {
     assert_eq!(keys.len(), 63_440);
     let of = |algorithm, nodes| counts(&Placement::new(algorithm, nodes), &keys);
     assert_eq!(of(Algorithm::Modulo, 8), [7982, 7901, 7786, 8037, 8004, 7875, 7937, 7918]);
-    assert_eq!(of(Algorithm::Jump, 8), [7885, 7944, 8009, 7996, 7857, 7804, 8001, 7944]);
-    assert_eq!(of(Algorithm::Jump, 9), [7015, 7064, 7113, 7171, 7038, 6923, 7054, 7117, 6945]);
+    assert_eq!(of(Algorithm::Jump, 8), [7832, 7933, 8021, 7962, 8024, 7942, 7921, 7805]);
+    assert_eq!(of(Algorithm::Jump, 9), [6932, 7063, 7137, 7046, 7156, 7051, 7042, 6912, 7101]);
     assert_eq!(of(Algorithm::Ketama, 8), [7086, 8002, 7603, 8222, 8597, 8053, 8225, 7652]);
     assert_eq!(of(Algorithm::Ketama, 9), [6601, 6831, 6459, 7426, 7540, 7213, 7123, 6633, 7614]);
     assert_eq!(of(Algorithm::Ketama, 100)[..6], [617, 637, 544, 711, 697, 663]);
     assert_eq!(moved(Algorithm::Ketama, &keys), 7614);
-    assert_eq!((moved(Algorithm::Jump, &keys), moved(Algorithm::Modulo, &keys)), (6945, 56_406));
+    assert_eq!((moved(Algorithm::Jump, &keys), moved(Algorithm::Modulo, &keys)), (7101, 56_406));
 }

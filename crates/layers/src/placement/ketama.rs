@@ -29,10 +29,16 @@ impl Ring {
     /// The node of the first point at the key's place or behind it, around the ring.
     #[inline]
     pub fn node(&self, key: &[u8]) -> usize {
-        let place = little_endian(&Md5::digest(key)[..4]);
+        let place = place(key);
         let index = self.points.partition_point(|(point, _)| *point < place);
         self.points[if index == self.points.len() { 0 } else { index }].1 as usize
     }
+}
+
+/// Where a key lies on the ring.
+#[inline]
+pub(crate) fn place(key: &[u8]) -> u32 {
+    little_endian(&Md5::digest(key)[..4])
 }
 
 fn little_endian(bytes: &[u8]) -> u32 {

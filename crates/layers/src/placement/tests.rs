@@ -1,4 +1,4 @@
-use super::{Algorithm, Placement, hash, jump, law, maglev};
+use super::{Algorithm, Placement, jump, law, maglev};
 
 /// Keys, others for every number of nodes.
 fn keys(nodes: usize, count: usize) -> impl Iterator<Item = Vec<u8>> {
@@ -162,5 +162,17 @@ fn one_node_has_every_key() {
 fn jump_is_that_of_the_paper() {
     // Answers of the code in the paper, by an independent implementation of it.
     assert_eq!([1, 2, 8, 100, 1024].map(|nodes| jump::node(0xDEAD_10CC, nodes)), [0, 1, 5, 94, 361]);
-    assert_eq!(hash(b"a"), 0x0cc1_75b9_c0f1_b6a8, "md5 of a begins with 0cc175b9c0f1b6a8");
+}
+
+#[test]
+fn keys_are_hashed_by_what_each_algorithm_is_defined_with_and_else_by_xxh3() {
+    // By Python: xxhash.xxh3_64, zlib.crc32, and the first four bytes of hashlib.md5, little-endian.
+    for algorithm in Algorithm::ALL {
+        let expected = match algorithm {
+            Algorithm::Modulo => 0xe8b7_be43,
+            Algorithm::Ketama => 0xb975_c10c,
+            _ => 0xe6c6_32b6_1e96_4e1f,
+        };
+        assert_eq!(algorithm.hash(b"a"), expected, "{}", algorithm.name());
+    }
 }
