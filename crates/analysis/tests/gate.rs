@@ -95,7 +95,7 @@ fn an_impossible_condition_is_refused_with_the_remedy() {
         ("disk > 5ms", "needs one of the units B, kB"),
         ("makespan > -2s", "above 0"),
         ("p99 > fast", "a number and a unit"),
-        ("p99 > NaNms", "no bound"),
+        ("p99 > NaNms", "not a bound"),
     ] {
         let error = gate.parse::<Gate>().unwrap_err().to_string();
         assert!(error.contains(remedy) && error.contains(&format!("--fail-if '{gate}'")), "{error}");

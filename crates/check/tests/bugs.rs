@@ -383,7 +383,7 @@ fn a_miss_answered_with_the_last_hit_is_caught() {
 #[test]
 fn deleting_what_is_not_there_and_leaving_what_was_longer_are_caught() {
     let case = "a deleted key is gone";
-    assert_caught(Bug::DeletesEverything, case, ReasonKind::UnexpectedHit, ":deleted: ", "what was not there");
+    assert_caught(Bug::DeletesEverything, case, ReasonKind::UnexpectedHit, ":deleted: ", "a key that did not exist");
     let case = "a value replaced by a shorter";
     assert_caught(Bug::LeavesTail, case, ReasonKind::WrongValue, ":replaced: ", "expected 10 bytes");
 }
