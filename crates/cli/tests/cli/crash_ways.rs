@@ -233,12 +233,17 @@ fn the_time_to_recover_is_what_the_log_of_the_server_says() {
         std::thread::sleep(Duration::from_millis(200));
         own.cli(&["INFO", "persistence"]).contains("aof_rewrite_in_progress:0")
     });
-    let case = is_kept(&own.crashed("--cuts 1 --clients 2 --within 50ms"));
-    let found_s = seconds(&cuts(&case)[0]["recovery_s"]);
+    let case = is_kept(&own.crashed("--cuts 3 --clients 2 --within 50ms"));
     let log = std::fs::read_to_string(desk.path().join("log")).unwrap();
-    let last = |words| second_of_the_day(log.lines().rev().find(|line| line.contains(words)).unwrap());
-    let said_s = (last("Ready to accept connections") - last("Redis is starting")).rem_euclid(86_400.0);
-    assert!((found_s - said_s).abs() < 0.05 * said_s + 0.02, "{found_s} s, and the log says {said_s} s");
+    let all = |words| log.lines().filter(move |line| line.contains(words)).map(second_of_the_day);
+    // Its first start was none of ours.
+    let starts = all("Redis is starting").zip(all("Ready to accept connections")).skip(1);
+    let said = starts.map(|(begun, ready)| (ready - begun).rem_euclid(86_400.0));
+    let found = cuts(&case).into_iter().map(|cut| seconds(&cut["recovery_s"]));
+    let both: Vec<(f64, f64)> = found.zip(said).collect();
+    // Whatever else the machine does comes on top: never less than the log says, and in the best of three no more.
+    assert!(both.len() == 3 && both.iter().all(|(found_s, said_s)| found_s - said_s > -0.02), "{both:?}");
+    assert!(both.iter().any(|(found_s, said_s)| found_s - said_s < 0.05 * said_s + 0.02), "{both:?}");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn events_has_the_known_answer_on_every_store() {
     answers_on(&embedded(), "--set events=2000 --set format=v2 --clients 4", EVENTS_2000_42);
     answers_on(&SERVERS, "--set events=20000 --clients 4 --pipeline 8", EVENTS_20000_42);
     answers_on(
-        &["redis-unix,cache=64MiB", "redis-unix,nodes=3", "redis-unix,nodes=3,shard=ketama,cache=64KiB"],
+        &["redis-unix,cache=64MiB", "redis-unix,nodes=3", "redis-unix,cache=64KiB,nodes=3,shard=ketama"],
         "--set events=2000",
         EVENTS_2000_42,
     );
