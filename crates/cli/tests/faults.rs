@@ -6,7 +6,7 @@
 //! `KVTRIAL_CELLS="frozen: redis"` in the environment tries only cells whose name, such as `server frozen: redis-unix, fans`, holds these
 //! words.
 //!
-//! How soon is a part of what is tried, so this is a program of its own.
+//! How soon is a part of what is tried, so this is a program of its own, and cells take turns.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -18,9 +18,12 @@ mod proxy;
 mod rows;
 #[path = "faults/running.rs"]
 mod running;
+#[path = "faults/turn.rs"]
+mod turn;
 
 use std::panic;
 use std::time::Instant;
+use turn::Turn;
 
 /// Stores whose work is done in the worker.
 const EMBEDDED: &[&str] = &["ram", "lmdb", "sqlite", "redb", "fjall", "kyotocabinet", "rocksdb"];
@@ -274,6 +277,7 @@ fn run(faults: &[&str], blocks: fn(&Row) -> &[Block]) {
             if std::env::var("KVTRIAL_CELLS").is_ok_and(|only| !name.contains(&only)) {
                 continue;
             }
+            let _turn = Turn::wait();
             let begun = Instant::now();
             let went = panic::catch_unwind(|| (row.one)(store, job));
             let how = if went.is_ok() { "ok" } else { "FAILED" };
