@@ -208,10 +208,10 @@ fn the_keys_of_a_node_that_is_lost_are_missed_and_those_of_the_others_are_all_fo
         assert_eq!(number(&answer, "keys_valid"), 2000.0 - lost, "{algorithm}");
         assert_eq!((number(&answer, "node_lost"), number(&answer, "nodes_after")), (f64::from(node), 3.0));
         assert_eq!(answer.facts["keys_moved"], answer.facts["keys_to_move"], "{algorithm}");
-        // Of keys of the others modulo moves nearly all, maglev a few or none.
+        // Of the 1,500 keys of the others modulo moves two in three, maglev a few or none.
         let moved = number(&answer, "keys_moved");
         assert!(moved == 0.0 || ["modulo", "maglev"].contains(&algorithm), "{algorithm}: {moved}");
-        assert!(moved > 1000.0 || algorithm != "modulo", "{moved}");
+        assert!((900.0..1100.0).contains(&moved) || algorithm != "modulo", "{moved}");
     }
 }
 
