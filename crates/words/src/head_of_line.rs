@@ -34,7 +34,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "On redis,connections=1 clients share connections, so a slow reply delays those behind it: 20 requests were ahead of one on \
+                "On redis,connections=1 clients share connections, so a slow reply delays those behind it: 20.0 requests were ahead of one on \
              average, at most 49."
             ]
         );
