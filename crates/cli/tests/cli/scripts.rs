@@ -280,20 +280,24 @@ fn the_published_workloads_of_keybench_run_unchanged_on_every_store_that_scans()
     }
 }
 
+/// An operation may take 1 s in a trial with a fault; one that fails ends the trial of a script.
 #[test]
-fn a_script_goes_on_after_a_server_was_killed_and_started_again() {
-    let desk = Desk::new();
-    desk.file(
-        "steady.lua",
-        "local n = 0\nfunction run(client) n = n + 1 local k = 'k' .. client.number kv.put(k, 'v' .. n) kv.get(k) end",
-    );
-    let mut command = desk.command(&format!(
-        "run {} --out out",
-        once("steady.lua", "redis-unix", &["--set seconds=4 --clients 4 --rate 400"])
-    ));
-    command.args(["--fault", "at 1s freeze 1 for 1s"]);
-    let ran = desk.finished(command.output().unwrap());
-    assert_ne!(ran.verdict(), "void", "{}", ran.said());
+fn a_script_waits_for_a_server_that_is_frozen_for_a_moment_and_is_void_where_an_operation_fails() {
+    for (fault, is_void) in [("at 1s freeze 1 for 300ms", false), ("at 1s freeze 1 for 3s", true)] {
+        let desk = Desk::new();
+        desk.file(
+            "steady.lua",
+            "local n = 0\nfunction run(client) n = n + 1 local k = 'k' .. client.number kv.put(k, 'v' .. n) kv.get(k) end",
+        );
+        let mut command = desk.command(&format!(
+            "run {} --out out",
+            once("steady.lua", "redis-unix", &["--set seconds=3 --clients 4 --rate 400"])
+        ));
+        command.args(["--fault", fault]);
+        let ran = desk.finished(command.output().unwrap());
+        assert_eq!(ran.verdict() == "void", is_void, "{fault}: {}", ran.said());
+        assert_eq!(ran.why("deadline").is_some(), is_void, "{fault}: {}", ran.said());
+    }
 }
 
 #[test]
