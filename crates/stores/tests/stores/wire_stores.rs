@@ -309,9 +309,13 @@ fn a_poll_returns_at_its_time_when_nothing_comes() {
                         polls += 1;
                     }
                     assert!(polls <= 5, "{spec} {clients}: {polls} polls in {wait:?}");
-                    let waits = waits_of_this_thread();
-                    assert!(client.poll(Until::Now).replies.is_empty());
-                    assert_eq!(waits_of_this_thread(), waits, "{spec} {clients}: a poll that may not wait has waited");
+                    // On a busy machine any thread may wait once, for memory; a poll that waits does so each time.
+                    let has_not_waited = (0..5).any(|_| {
+                        let waits = waits_of_this_thread();
+                        assert!(client.poll(Until::Now).replies.is_empty());
+                        waits_of_this_thread() == waits
+                    });
+                    assert!(has_not_waited, "{spec} {clients}: a poll that may not wait has waited");
                 }
             }
             server.thaw();
