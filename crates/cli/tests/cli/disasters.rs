@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::Desk;
+use common::{Desk, Ran};
 use testkit::waiting::soon;
 
 /// Waits until the private Redis of a running kvtrial has been at work for a while; its process id.
@@ -55,10 +55,9 @@ fn a_server_frozen_in_the_middle_of_a_job_voids_it_at_the_deadline() {
     }
 }
 
-/// A file size limit of the process is a full disk to the store.
-fn full_disk(job: &str, words: &str) {
-    let desk = Desk::new();
-    let command = desk.command(&format!("run {job} -s sqlite --no-baselines --repeats 1 --out out"));
+/// Runs `kvtrial` with a limit on the size of its files, which is a full disk to a store.
+fn with_small_files(desk: &Desk, words: &str) -> Ran {
+    let command = desk.command(words);
     let line: Vec<String> = std::iter::once(command.get_program())
         .chain(command.get_args())
         .map(|word| word.to_str().unwrap().to_owned())
@@ -66,7 +65,12 @@ fn full_disk(job: &str, words: &str) {
     let mut limited = std::process::Command::new("sh");
     limited.args(["-c", "trap '' XFSZ; ulimit -f 4096; exec \"$@\"", "sh"]).args(&line);
     limited.current_dir(desk.path()).env("TMPDIR", desk.path().join("base")).env("NO_COLOR", "1");
-    let ran = desk.finished(limited.output().unwrap());
+    desk.finished(limited.output().unwrap())
+}
+
+fn full_disk(job: &str, words: &str) {
+    let desk = Desk::new();
+    let ran = with_small_files(&desk, &format!("run {job} -s sqlite --no-baselines --repeats 1 --out out"));
     assert_eq!(ran.status, 1, "{}", ran.said());
     let reason = ran.reason("sqlite", "refused");
     assert!(reason["example"].as_str().unwrap().contains(words), "{reason}");
@@ -83,15 +87,7 @@ fn a_full_disk_in_the_middle_of_a_job_voids_it_with_the_stores_own_words() {
 fn a_store_that_cannot_be_opened_here_is_not_run_with_its_remedy_and_the_others_are_run() {
     let desk = Desk::new();
     let words = "run fans -s fjall -s ram --data debian-1k --no-baselines --repeats 1 --warmups 0 --out out";
-    let command = desk.command(words);
-    let line: Vec<String> = std::iter::once(command.get_program())
-        .chain(command.get_args())
-        .map(|word| word.to_str().unwrap().to_owned())
-        .collect();
-    let mut limited = std::process::Command::new("sh");
-    limited.args(["-c", "trap '' XFSZ; ulimit -f 4096; exec \"$@\"", "sh"]).args(&line);
-    limited.current_dir(desk.path()).env("TMPDIR", desk.path().join("base")).env("NO_COLOR", "1");
-    let ran = desk.finished(limited.output().unwrap());
+    let ran = with_small_files(&desk, words);
     assert_eq!(ran.status, 1, "{}", ran.said());
     assert_eq!(ran.cell("fjall")["verdict"]["status"], "not_run", "{}", ran.said());
     let reason = ran.reason("fjall", "not_started");
