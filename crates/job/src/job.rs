@@ -199,8 +199,9 @@ pub trait Trial: Send + Sync {
         None
     }
 
-    /// Hears, before its first phase, that nodes fail on purpose: it keeps when writes are acknowledged, if it can.
-    fn time_writes(&self) {}
+    /// Hears, before its first phase, that nodes fail on purpose: it keeps when writes are acknowledged, if it can, and continues after
+    /// operations that fail.
+    fn expect_faults(&self) {}
 
     /// Hears, before its first phase, that kvtrial changes the nodes in the phase that [`Job::change`] names.
     fn expect_change(&self) {}

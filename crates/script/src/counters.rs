@@ -13,14 +13,12 @@ struct Count {
     /// Its key and its field, as [`name`] has them.
     name: Box<[u8]>,
     writer: AtomicU64,
-    /// Everything sent.
+    /// Everything sent; more than was acknowledged for ever where an increment failed, of which nobody knows whether it took place.
     sent: AtomicI64,
     /// Everything acknowledged.
     sum: AtomicI64,
     /// Something was taken off, so that bounds say nothing while others count.
     falls: AtomicBool,
-    /// An increment failed: nobody knows whether it took place.
-    doubtful: AtomicBool,
 }
 
 impl Keyed for Count {
@@ -31,7 +29,6 @@ impl Keyed for Count {
             sent: AtomicI64::new(0),
             sum: AtomicI64::new(0),
             falls: AtomicBool::new(false),
-            doubtful: AtomicBool::new(false),
         }
     }
 
@@ -43,9 +40,6 @@ impl Keyed for Count {
 impl Count {
     /// What a reply must have been that was sent when the sum was `least`, if it is something else.
     fn judge(&self, least: i64, seen: i64) -> Option<String> {
-        if self.doubtful.load(Ordering::Acquire) {
-            return None;
-        }
         let most = self.sent.load(Ordering::Acquire);
         if least == most {
             return (seen != least).then(|| format!("{least}"));
@@ -56,7 +50,7 @@ impl Count {
 }
 
 /// Key and field as one string of bytes: the length of the key goes before, as either may hold any byte.
-fn name<'b>(key: &[u8], field: &[u8], buffer: &'b mut Vec<u8>) -> &'b [u8] {
+pub(crate) fn name<'b>(key: &[u8], field: &[u8], buffer: &'b mut Vec<u8>) -> &'b [u8] {
     buffer.clear();
     buffer.extend_from_slice(&(key.len() as u32).to_le_bytes());
     buffer.extend_from_slice(key);
@@ -106,8 +100,7 @@ impl Counters {
     pub(crate) fn is_sure(&self) -> bool {
         let mut sure = true;
         self.counts.each(|count| {
-            let all_came = count.sent.load(Ordering::Acquire) == count.sum.load(Ordering::Acquire);
-            sure &= all_came && !count.doubtful.load(Ordering::Acquire);
+            sure &= count.sent.load(Ordering::Acquire) == count.sum.load(Ordering::Acquire);
         });
         sure
     }
@@ -151,13 +144,6 @@ impl<'a> ThreadCounters<'a> {
         let count = self.find(key, field)?;
         count.sum.fetch_add(step, Ordering::AcqRel);
         count.judge(since.wrapping_add(step), seen)
-    }
-
-    /// Nobody knows whether it took place.
-    pub(crate) fn unsure(&mut self, key: &[u8], field: &[u8]) {
-        if let Some(count) = self.find(key, field) {
-            count.doubtful.store(true, Ordering::Release);
-        }
     }
 
     /// The sum so far of a counter that is about to be read.

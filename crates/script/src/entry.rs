@@ -75,6 +75,13 @@ pub(crate) enum Plausibility {
     Foreign,
 }
 
+impl Plausibility {
+    /// Whether something acknowledged is not to be seen.
+    pub(crate) fn is_loss(self) -> bool {
+        matches!(self, Plausibility::Missing | Plausibility::Stale)
+    }
+}
+
 /// States before the present one that are kept.
 const PAST: usize = 4;
 
@@ -102,6 +109,8 @@ pub(crate) struct KeyState {
     flying: AtomicU64,
     /// A write failed: what is there now nobody knows.
     doubtful: AtomicBool,
+    /// A write failed: see [`Kept::late`].
+    has_late: AtomicBool,
     /// Bytes of the value.
     bytes: AtomicU64,
     /// What has no fixed size.
@@ -115,6 +124,8 @@ pub(crate) struct Kept {
     pub(crate) value: Option<Vec<u8>>,
     /// Of a key with several writers: what was ever written, and the last of each.
     crowd: Option<Box<Crowd>>,
+    /// States whose write failed: it may reach the store later, or twice, after later writes.
+    late: Vec<u64>,
 }
 
 #[derive(Default)]
@@ -143,6 +154,7 @@ impl Keyed for KeyState {
             past: Default::default(),
             flying: AtomicU64::new(IDLE),
             doubtful: AtomicBool::new(false),
+            has_late: AtomicBool::new(false),
             bytes: AtomicU64::new(0),
             kept: Mutex::default(),
         }
@@ -246,6 +258,31 @@ impl KeyState {
         self.withdraw(sharing);
     }
 
+    /// Whether nobody knows what is there.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.doubtful.load(Ordering::Acquire)
+    }
+
+    /// A write was acknowledged that leaves what was in doubt as it is.
+    pub(crate) fn stay_in_doubt(&self) {
+        self.doubtful.store(true, Ordering::Release);
+    }
+
+    /// A write failed, and may take effect at any time.
+    #[cold]
+    pub(crate) fn may_come_late(&self, state: Fingerprinted) {
+        let late = &mut self.kept().late;
+        if !late.contains(&code(state)) {
+            late.push(code(state));
+        }
+        self.has_late.store(true, Ordering::Release);
+    }
+
+    /// Whether this is a state of such a write.
+    fn is_late(&self, state: u64) -> bool {
+        self.has_late.load(Ordering::Acquire) && self.kept().late.contains(&state)
+    }
+
     /// It did not take place.
     pub(crate) fn withdraw(&self, sharing: Sharing) {
         self.flying.store(IDLE, Ordering::Release);
@@ -258,7 +295,7 @@ impl KeyState {
 
     /// Whether it may have been seen so by a client that asked `since`.
     pub(crate) fn judge(&self, by: Claim, since: Since, state: Fingerprinted, sharing: Sharing) -> Plausibility {
-        if self.doubtful.load(Ordering::Acquire) {
+        if self.is_doubtful() {
             return Plausibility::Right;
         }
         if sharing == Sharing::Shared
@@ -282,13 +319,16 @@ impl KeyState {
         if state_code == key.now || (!own && (key.flying == state_code || writes > PAST || was())) {
             return Plausibility::Right;
         }
+        if self.is_late(state_code) {
+            return Plausibility::Right;
+        }
         wrong(&key, state)
     }
 
     /// Whether it may be so when nothing is under way any more.
     pub(crate) fn judge_last(&self, state: Fingerprinted, sharing: Sharing) -> Plausibility {
         let (key, state_code) = (self.seen(), code(state));
-        if self.doubtful.load(Ordering::Acquire) || state_code == key.now || key.flying == state_code {
+        if self.is_doubtful() || state_code == key.now || key.flying == state_code || self.is_late(state_code) {
             return Plausibility::Right;
         }
         if sharing == Sharing::Shared
@@ -320,7 +360,8 @@ impl KeyState {
 
     /// Whether it may hold something else.
     pub(crate) fn is_unsure(&self, sharing: Sharing) -> bool {
-        self.doubtful.load(Ordering::Acquire)
+        self.is_doubtful()
+            || self.has_late.load(Ordering::Acquire)
             || self.flying.load(Ordering::Acquire) != IDLE
             || (sharing == Sharing::Shared
                 && self.kept().crowd.as_ref().is_some_and(|crowd| crowd.last.len() > 1 || crowd.flying > 0))

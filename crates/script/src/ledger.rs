@@ -159,13 +159,18 @@ impl<'a> ThreadLedger<'a> {
 
     /// Bytes are about to be added to a value; the value there will be then.
     pub(crate) fn appends(&mut self, by: Claim, key: &[u8], bytes: &[u8]) -> Result<(), OtherWriter> {
-        let sharing = self.all.sharing;
+        let (sharing, whole) = (self.all.sharing, self.longer(key, bytes));
         let entry = self.entry(key);
         entry.claim(by, sharing)?;
-        let mut whole = entry.kept().value.clone().unwrap_or_default();
-        whole.extend_from_slice(bytes);
-        entry.starts(Some(fingerprint(&whole)), sharing);
+        entry.starts(whole, sharing);
         Ok(())
+    }
+
+    /// The value with these bytes added.
+    pub(crate) fn longer(&mut self, key: &[u8], bytes: &[u8]) -> Fingerprinted {
+        let mut whole = self.entry(key).kept().value.clone().unwrap_or_default();
+        whole.extend_from_slice(bytes);
+        Some(fingerprint(&whole))
     }
 
     /// A write was acknowledged.
@@ -200,8 +205,13 @@ impl<'a> ThreadLedger<'a> {
             whole.extend_from_slice(bytes);
             (fingerprint(whole), whole.len())
         };
+        // What an append that failed has added, or not, is still there.
+        let doubtful = entry.is_doubtful();
         if !entry.ends(by, Some(print), length, all.moment.load(Ordering::SeqCst), all.sharing) {
             all.reorder(key, true);
+        }
+        if doubtful {
+            entry.stay_in_doubt();
         }
     }
 
@@ -209,6 +219,11 @@ impl<'a> ThreadLedger<'a> {
     pub(crate) fn unsure(&mut self, key: &[u8]) {
         let sharing = self.all.sharing;
         self.entry(key).doubt(sharing);
+    }
+
+    /// A write failed: it may take effect at any time, also after later ones.
+    pub(crate) fn may_come_late(&mut self, key: &[u8], value: Fingerprinted) {
+        self.entry(key).may_come_late(value);
     }
 
     /// A conditional write did not take place.

@@ -6,6 +6,7 @@
 //! * `source`, `machine`, `host`, `prelude.lua`: the file, the Lua state, and what scripts find in it.
 //! * `coroutine`: resuming a client without a copy; the only place that handles Lua's stack.
 //! * `ledger`, `entry`, `counters`, `shared_map`: what was written, and what may be read; kept so that threads do not wait for each other.
+//! * `fates`: what became of writes that failed, and of acknowledged ones.
 //! * `scripted`, `trial`, `worker`, `replies`, `read_back`: the job.
 //! * `rehearsal`: which keys a script uses, found without a store.
 //! * `json`, `json_add`: JSON to and from Lua's tables, and numbers added within its text.
@@ -19,6 +20,7 @@ mod coroutine;
 mod counters;
 mod entry;
 mod examples;
+mod fates;
 mod hints;
 mod host;
 mod json;

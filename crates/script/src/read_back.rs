@@ -1,9 +1,11 @@
 //! Reads back everything a script wrote, and compares it with what was written last.
 
+use crate::counters::name;
 use crate::entry::Plausibility;
 use crate::ledger::Which;
 use crate::standing::TrialState;
 use job::{Offence, Step, Worker};
+use jobs::fingerprint::fingerprint;
 use std::ops::Range;
 use store::{Failure, Operation, Reply, Rows, Slot};
 use study::ReasonKind;
@@ -79,7 +81,12 @@ impl Worker for ScriptReadBack<'_> {
 
 impl ScriptReadBack<'_> {
     fn value(&self, key: &[u8], value: Option<&[u8]>) -> Result<(), Offence> {
-        let kind = match self.standing.ledger.look_last(key, value) {
+        self.standing.fates.found(key, value.map(fingerprint));
+        let seen = self.standing.ledger.look_last(key, value);
+        if seen.is_loss() {
+            self.standing.fates.lose(key);
+        }
+        let kind = match seen {
             Plausibility::Right => return Ok(()),
             Plausibility::Missing => ReasonKind::UnexpectedMiss,
             Plausibility::Unexpected => ReasonKind::UnexpectedHit,
@@ -92,14 +99,17 @@ impl ScriptReadBack<'_> {
 
     fn count(&self, key: &[u8], field: &[u8], seen: Option<i64>) -> Result<(), Offence> {
         let counters = if field.is_empty() { &self.standing.counters } else { &self.standing.records };
-        match counters.look_last(key, field, seen) {
-            (_, None) => Ok(()),
-            (sum, Some(due)) => {
-                let seen_number = seen.unwrap_or(0);
-                let kind = if seen_number < sum { ReasonKind::LostUpdates } else { ReasonKind::WrongNumber };
-                Err(Offence::new(kind, key, format!("at the end it counts {seen_number}, {due} were counted")))
-            }
+        let (sum, due) = counters.look_last(key, field, seen);
+        let (seen, mut buffer) = (seen.unwrap_or(0), Vec::new());
+        let counter = name(key, field, &mut buffer);
+        self.standing.fates.found_more(counter, seen.wrapping_sub(sum));
+        let Some(due) = due else { return Ok(()) };
+        let mut kind = ReasonKind::WrongNumber;
+        if seen < sum {
+            kind = ReasonKind::LostUpdates;
+            self.standing.fates.lose(counter);
         }
+        Err(Offence::new(kind, key, format!("at the end it counts {seen}, {due} were counted")))
     }
 
     fn record(&self, key: &[u8], rows: &Rows<'_>) -> Result<(), Offence> {

@@ -3,6 +3,7 @@
 use crate::ask;
 use crate::coroutine::Coroutine;
 use crate::entry::{Claim, Plausibility, Since};
+use crate::fates::Fates;
 use crate::read_back::shown;
 use crate::standing::ThreadBooks;
 use job::Offence;
@@ -31,7 +32,7 @@ pub(crate) fn answer(
                 Reply::Versioned { value, version } => (Some(*value), *version),
                 _ => (None, 0),
             };
-            let judged = sighted(ledger.look(claim, key, since, value), co, value);
+            let judged = sighted(books.fates, ledger.look(claim, key, since, value), co, value);
             let value = if stands_in { ledger.value(key, kept).then_some(kept.as_slice()) } else { value };
             co.clear();
             match value {
@@ -51,7 +52,7 @@ pub(crate) fn answer(
         (ask::DELETE, Reply::Done | Reply::Missing) => {
             let gone = *reply == Reply::Missing;
             let judged = match gone {
-                true => sighted(ledger.look(claim, key, since, None), co, None),
+                true => sighted(books.fates, ledger.look(claim, key, since, None), co, None),
                 false => Ok(()),
             };
             let there = if stands_in { ledger.value(key, kept) } else { !gone };
@@ -154,7 +155,7 @@ fn rows_right(
     let (start, limit) = (co.bytes(2), co.number(3));
     let mut before: Option<&[u8]> = None;
     for (key, value) in rows.iter() {
-        sighted_at(books.ledger.look(claim, key, since, Some(value)), co, key, Some(value))?;
+        sighted_at(books.fates, books.ledger.look(claim, key, since, Some(value)), co, key, Some(value))?;
         let wrong = asked == ask::SCAN && (key < start || before.is_some_and(|before| key <= before));
         if wrong {
             return Err(Offence::new(
@@ -168,6 +169,7 @@ fn rows_right(
     if asked == ask::SCAN
         && let Some(key) = books.ledger.left_out(claim, start, limit as usize, rows)
     {
+        books.fates.lose(&key);
         let words = format!("a scan from {} leaves it out{}", job::printable(start), place(co));
         return Err(Offence::new(ReasonKind::UnexpectedMiss, &key, words));
     }
@@ -211,14 +213,23 @@ fn give_rows(co: &mut Coroutine, rows: &Rows<'_>) {
     }
 }
 
-fn sighted(sighting: Plausibility, co: &Coroutine, value: Option<&[u8]>) -> Result<(), Offence> {
+fn sighted(fates: &Fates, sighting: Plausibility, co: &Coroutine, value: Option<&[u8]>) -> Result<(), Offence> {
     match sighting {
         Plausibility::Right => Ok(()),
-        _ => sighted_at(sighting, co, co.bytes(2), value),
+        _ => sighted_at(fates, sighting, co, co.bytes(2), value),
     }
 }
 
-fn sighted_at(sighting: Plausibility, co: &Coroutine, key: &[u8], value: Option<&[u8]>) -> Result<(), Offence> {
+fn sighted_at(
+    fates: &Fates,
+    sighting: Plausibility,
+    co: &Coroutine,
+    key: &[u8],
+    value: Option<&[u8]>,
+) -> Result<(), Offence> {
+    if sighting.is_loss() {
+        fates.lose(key);
+    }
     let (kind, due) = match sighting {
         Plausibility::Right => return Ok(()),
         Plausibility::Missing => (ReasonKind::UnexpectedMiss, "a value was written and not deleted"),

@@ -1,6 +1,7 @@
 //! What the clients of one trial have in common: what was written, what was said, and whether the script failed.
 
 use crate::counters::{Counters, ThreadCounters};
+use crate::fates::Fates;
 use crate::ledger::{Scans, Sharing, ThreadLedger, ValueMemory, WriteLedger};
 use crate::watch::LoopWatch;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +14,10 @@ pub(crate) struct TrialState {
     pub(crate) ledger: WriteLedger,
     pub(crate) counters: Counters,
     pub(crate) records: Counters,
+    pub(crate) fates: Fates,
     pub(crate) watch: LoopWatch,
+    /// Nodes fail on purpose.
+    faults: AtomicBool,
     failed: AtomicBool,
     failure: Mutex<Option<Reason>>,
     said: Mutex<Vec<Vec<u8>>>,
@@ -27,6 +31,8 @@ pub(crate) struct ThreadBooks<'a> {
     pub(crate) records: ThreadCounters<'a>,
     /// The fields of records of counters.
     pub(crate) all_records: &'a Counters,
+    /// What became of writes that failed.
+    pub(crate) fates: &'a Fates,
 }
 
 impl TrialState {
@@ -37,6 +43,7 @@ impl TrialState {
             counters: ThreadCounters::new(&self.counters),
             records: ThreadCounters::new(&self.records),
             all_records: &self.records,
+            fates: &self.fates,
         }
     }
 
@@ -45,12 +52,24 @@ impl TrialState {
             ledger: WriteLedger::new(sharing, memory, keeps, scans),
             counters: Counters::new(sharing),
             records: Counters::new(sharing),
+            fates: Fates::default(),
             watch: LoopWatch::default(),
+            faults: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             failure: Mutex::default(),
             said: Mutex::default(),
             units: AtomicU64::new(0),
         }
+    }
+
+    /// Nodes will fail on purpose.
+    pub(crate) fn expect_faults(&self) {
+        self.faults.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether they do.
+    pub(crate) fn expects_faults(&self) -> bool {
+        self.faults.load(Ordering::Relaxed)
     }
 
     /// The script failed: nobody goes on. The first failure counts.

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::{Keeps, Slot};
-use study::{Answer, Reason};
+use study::{Answer, Reason, WriteAccount};
 
 /// Phases that are no work: what is there before and looked at behind.
 const UNTIMED: [&str; 2] = ["load", "check"];
@@ -129,6 +129,18 @@ impl Trial for ScriptTrial {
             self.rehearsed.get_or_init(|| rehearsal::keys(&self.surroundings, &self.survey, self.sharing, self.slots));
         let key = usize::try_from(index).ok().and_then(|index| keys.get(index));
         key.inspect(|key| out.extend_from_slice(key)).is_some()
+    }
+
+    fn judges_unfinished(&self) -> bool {
+        true
+    }
+
+    fn account(&self) -> Option<WriteAccount> {
+        (self.surroundings.capabilities.keeps == Keeps::Everything).then(|| self.standing.fates.account())
+    }
+
+    fn expect_faults(&self) {
+        self.standing.expect_faults();
     }
 
     fn keys_left(&self) -> Option<u64> {

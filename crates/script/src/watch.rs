@@ -11,6 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// Where nobody says another.
+const DEADLINE: Duration = Duration::from_secs(10);
 /// Looks per deadline, and the longest time between two.
 const LOOKS: u32 = 50;
 const LONGEST: Duration = Duration::from_millis(100);
@@ -61,6 +63,11 @@ impl LoopWatch {
         self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).deadline = Some(deadline);
     }
 
+    /// How long that is.
+    pub(crate) fn deadline(&self) -> Duration {
+        self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).deadline.unwrap_or(DEADLINE)
+    }
+
     /// Watches one more machine. The thread begins with the first.
     pub(crate) fn add(&self, state: *mut c_void) -> Arc<LuaPulse> {
         let pulse = Arc::new(LuaPulse { beats: AtomicU64::new(0), state: AtomicPtr::new(state) });
@@ -96,7 +103,7 @@ fn look(watched: &Watched) {
     let mut last: Vec<(Arc<LuaPulse>, u64, Instant)> = Vec::new();
     let mut pulses = watched.pulses.lock().unwrap_or_else(PoisonError::into_inner);
     while !pulses.over {
-        let deadline = pulses.deadline.unwrap_or(Duration::from_secs(10));
+        let deadline = pulses.deadline.unwrap_or(DEADLINE);
         // A worker that gives no sign of life is ended a little behind the deadline, without a line: this must come first.
         let look = (deadline / LOOKS).min(LONGEST).max(Duration::from_millis(1));
         let patience = deadline.saturating_sub(look * 3);

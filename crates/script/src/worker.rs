@@ -1,5 +1,7 @@
 //! One thread's part of a phase of a script: a coroutine per slot, which asks for one operation at a time.
 
+mod failing;
+
 use crate::ask;
 use crate::coroutine::{Coroutine, Raised, Resumed};
 use crate::entry::{Claim, Since};
@@ -9,10 +11,11 @@ use crate::machine::{Machine, Surroundings};
 use crate::replies::answer;
 use crate::standing::{ThreadBooks, TrialState};
 use crate::watch::{self, LuaPulse};
+use failing::Failing;
 use job::{Arriving, Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::Arc;
-use store::{Expected, Failure, Operation, Reply, Slot};
+use store::{Expected, Operation, Reply, Slot};
 use study::ReasonKind;
 
 /// A client.
@@ -28,6 +31,17 @@ struct Client {
     since: Since,
     /// What a counter was then.
     sum: i64,
+    /// Of an operation that has failed, and is sent again.
+    failing: Option<Failing>,
+}
+
+impl Client {
+    /// It has its reply.
+    fn replied(&mut self) {
+        self.asked = 0;
+        self.stage = Stage::Replied;
+        self.failing = None;
+    }
 }
 
 /// Where a client is between two operations.
@@ -76,6 +90,7 @@ impl<'a> ScriptWorker<'a> {
             begun: false,
             since: Since::Version(0),
             sum: 0,
+            failing: None,
         };
         let mut worker = ScriptWorker {
             standing,
@@ -289,44 +304,18 @@ impl Worker for ScriptWorker<'_> {
         if let Reply::Failed(failure) = reply {
             return self.failed(at, failure, reply);
         }
-        let Client { coroutine: Some(co), claim, asked, stage, since, sum, .. } = &mut self.clients[at] else {
-            return Ok(());
-        };
-        *stage = Stage::Replied;
+        let client = &mut self.clients[at];
+        let Client { coroutine: Some(co), claim, asked, since, sum, .. } = client else { return Ok(()) };
         let judged = answer(&mut self.books, co, *claim, *asked, *since, *sum, reply, &mut self.value);
-        *asked = 0;
+        client.replied();
         self.keys.clear();
         self.pairs.clear();
         judged
     }
-}
 
-impl ScriptWorker<'_> {
-    /// An operation failed. After a lost connection it is sent again, unless that could do it twice.
     #[cold]
-    fn failed(&mut self, at: usize, failure: &Failure<'_>, reply: &Reply<'_>) -> Result<(), Offence> {
-        let client = &mut self.clients[at];
-        let Some(co) = &mut client.coroutine else { return Ok(()) };
-        let offence = Offence::failed(co.bytes(2), reply);
-        let lost = matches!(failure, Failure::ConnectionLost(_));
-        match client.asked {
-            ask::APPEND => self.books.ledger.unsure(co.bytes(2)),
-            ask::CAS => self.books.ledger.unsure(co.bytes(2)),
-            ask::INCREMENT => self.books.counters.unsure(co.bytes(2), b""),
-            ask::INCREMENT_FIELD => self.books.records.unsure(co.bytes(2), co.bytes(3)),
-            ask::PUT | ask::DELETE if !lost => self.books.ledger.unsure(co.bytes(2)),
-            _ if lost => return Err(offence), // asked again
-            _ => {}
-        }
-        if !lost {
-            let place = co.place().unwrap_or_default();
-            self.standing.fail(offence.kind(), format!("{place}: {}", offence.clone().into_reason().example));
-        }
-        co.clear();
-        co.give_nil();
-        client.asked = 0;
-        client.stage = Stage::Replied;
-        Err(offence)
+    fn leave_off(&mut self) {
+        (0..self.clients.len()).for_each(|at| self.leave_open(at));
     }
 }
 

@@ -294,8 +294,8 @@ impl Trial for NodesTrial<'_> {
         self.outside.is_over.store(true, Ordering::Relaxed);
     }
 
-    fn time_writes(&self) {
-        self.ycsb.time_writes();
+    fn expect_faults(&self) {
+        self.ycsb.expect_faults();
     }
 
     fn oldest_lost(&self) -> Option<Duration> {

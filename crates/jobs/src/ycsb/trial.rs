@@ -94,7 +94,7 @@ impl Trial for YcsbTrial<'_> {
         (self.keeps == Keeps::Everything).then(|| self.ledger.account())
     }
 
-    fn time_writes(&self) {
+    fn expect_faults(&self) {
         self.ledger.time_writes();
     }
 

@@ -93,7 +93,7 @@ fn carry_out(
     let trial = job.trial(&setup);
     trial.set_deadline(assignment.settings.deadline);
     if matches!(assignment.settings.outages, Outages::Endure { .. }) {
-        trial.time_writes();
+        trial.expect_faults();
     }
     if assignment.changed_by == ChangedBy::Kvtrial {
         trial.expect_change();
