@@ -8,6 +8,7 @@ pub(crate) mod faults;
 pub(crate) mod growth;
 pub(crate) mod latency;
 mod lives;
+mod marked;
 pub(crate) mod ranking;
 pub(crate) mod rate;
 pub(crate) mod resources;

@@ -1,20 +1,19 @@
 //! Growth curves: rate and response time against records stored, with stalls marked.
 
+use super::marked::MarkedStalls;
 use super::thin::thinned;
 use crate::chart::{Chart, DataTable, slug};
 use crate::figures;
 use crate::identity::{Identities, label};
 use analysis::Unit;
 use serde_json::{Value, json};
-use study::{Cell, CurvePoint};
+use study::{Cell, CurvePoint, Stall};
 
-const NOTE: &str = "The median trial of each store. Shaded: stalls. Dashed line: where it began to read from disk.";
+/// Stalls of a store in the table.
+const LISTED_STALLS: usize = 6;
 
 /// Rates this many times each other are drawn on a logarithmic axis.
 const FAR_APART: f64 = 20.0;
-
-/// Stalls marked in one chart.
-const MOST_STALLS: usize = 40;
 
 /// Charts of one part, when its job watches growth. `most_points` is what one cell may draw in one of them.
 pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_points: usize) -> Vec<Chart> {
@@ -26,16 +25,21 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities, most_
     if drawn.is_empty() {
         return Vec::new();
     }
+    let marked = MarkedStalls::of(drawn.iter().flat_map(|cell| &cell.stalls));
+    let note = format!(
+        "The median trial of each store. Shaded: {}. Dashed line: where it began to read from disk.",
+        marked.words()
+    );
     let chart = |title: &str, unit: Unit, figure: fn(&CurvePoint) -> Option<f64>| Chart {
         id: slug(&format!("{title} {part}")),
         title: title.into(),
         note: match unit {
-            Unit::Bytes => format!("{NOTE} Without the first twentieth of the records."),
-            _ => NOTE.into(),
+            Unit::Bytes => format!("{note} Without the first twentieth of the records."),
+            _ => note.clone(),
         },
         description: describe(title, &drawn, unit, figure),
         height: 320,
-        option: option(&drawn, identities, unit, figure, most_points),
+        option: option(&drawn, &marked, identities, unit, figure, most_points),
         table: table(&drawn),
     };
     let mut charts = vec![
@@ -68,13 +72,13 @@ fn drawn_from(cell: &Cell, unit: Unit) -> u64 {
 
 fn option(
     drawn: &[&Cell],
+    marked: &MarkedStalls,
     identities: &Identities,
     unit: Unit,
     figure: fn(&CurvePoint) -> Option<f64>,
     most_points: usize,
 ) -> Value {
     let worse = if unit == Unit::PerSecond { f64::min } else { f64::max };
-    let mut left = MOST_STALLS;
     let logarithmic = unit == Unit::Nanoseconds || unit == Unit::PerSecond && are_far_apart(drawn, figure);
     let series: Vec<Value> = drawn
         .iter()
@@ -86,14 +90,11 @@ fn option(
             let known = later.filter_map(|it| Some((it.records as f64, figure(it)?)));
             let known: Vec<(f64, f64)> = known.filter(|it| !logarithmic || it.1 > 0.0).collect();
             line["data"] = thinned(&known, most_points, worse).into_iter().map(|(x, y)| json!([x, y])).collect();
-            let stalls: Vec<Value> =
-                cell.stalls.iter().take(left).map(|stall| mark(stall.records, &cell.curve)).collect();
-            left -= stalls.len();
+            let stalls = cell.stalls.iter().filter(|stall| marked.has(stall));
+            let stalls = stalls.map(|stall| mark(stall.records, &cell.curve));
             let left_memory = cell.growth.and_then(|growth| growth.left_memory_at_records);
-            let marks: Vec<Value> = stalls
-                .into_iter()
-                .chain(left_memory.map(|records| dashed(records, &identities.colour(cell))))
-                .collect();
+            let marks: Vec<Value> =
+                stalls.chain(left_memory.map(|records| dashed(records, &identities.colour(cell)))).collect();
             if !marks.is_empty() {
                 line["markLine"] = json!({ "silent": true, "symbol": "none", "label": { "show": false },
                     "lineStyle": { "color": "$stall", "width": 5, "type": "solid" }, "data": marks });
@@ -160,10 +161,11 @@ fn table(drawn: &[&Cell]) -> DataTable {
     for cell in drawn {
         let Some(last) = cell.curve.last() else { continue };
         let memory = last.rss_bytes.filter(|_| last.records > 0).map(|bytes| bytes as f64 / last.records as f64);
-        let stalls: Vec<String> = cell
-            .stalls
+        let mut longest: Vec<&Stall> = cell.stalls.iter().collect();
+        longest.sort_by(|one, other| other.duration_s.total_cmp(&one.duration_s));
+        let stalls: Vec<String> = longest
             .iter()
-            .take(6)
+            .take(LISTED_STALLS)
             .map(|stall| {
                 let cause = stall.cause.as_ref().map_or(String::new(), |cause| format!(" ({cause})"));
                 format!("{} at {} records{cause}", words::units::duration(stall.duration_s), stall.records)
@@ -176,7 +178,11 @@ fn table(drawn: &[&Cell]) -> DataTable {
             figures::ns(last.p99_ns, last.p99_ns),
             memory.map_or("–".into(), |it| figures::value(it, Unit::Bytes)),
             cell.growth.and_then(|growth| growth.left_memory_at_records).map_or("–".into(), |it| it.to_string()),
-            if stalls.is_empty() { "none".into() } else { stalls.join("; ") },
+            match cell.stalls.len() {
+                0 => "none".into(),
+                ..=LISTED_STALLS => stalls.join("; "),
+                all => format!("{all}, the longest: {}", stalls.join("; ")),
+            },
         ]);
     }
     table

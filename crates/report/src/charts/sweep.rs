@@ -68,7 +68,9 @@ fn value_of<'a>(cell: &'a Cell, key: &str) -> Option<&'a str> {
 
 /// The store's spec without the options that vary, so that its cells are one line.
 fn line_name(cell: &Cell) -> String {
-    let kept = |option: &&str| option.split_once('=').is_none_or(|(key, _)| !cell.varied.contains_key(key));
+    // `redis.connections` is varied as that, and is `connections` in the spec.
+    let own = |key: &str| cell.varied.keys().any(|varied| varied.rsplit('.').next() == Some(key));
+    let kept = |option: &&str| option.split_once('=').is_none_or(|(key, _)| !own(key));
     let name = cell.store.split(',').filter(kept).collect::<Vec<_>>().join(",");
     match study_label(cell) {
         Some(study) => format!("{name} · {study}"),
@@ -239,4 +241,23 @@ fn phase_rate(cell: &Cell, name: &str, batches: Option<Batches>) -> Option<f64> 
         Some(done as f64 / phase.elapsed_s)
     };
     stats::median(&cell.counted().filter_map(of_phase).collect::<Vec<f64>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line_names;
+    use study::Cell;
+
+    #[test]
+    fn values_of_a_varied_option_are_one_line_however_its_key_is_written() {
+        for key in ["connections", "redis.connections"] {
+            let cell = |value: &str| Cell {
+                store: format!("redis,connections={value},io-threads=2"),
+                varied: [(key.to_owned(), value.to_owned())].into(),
+                ..Cell::default()
+            };
+            let (one, four) = (cell("1"), cell("4"));
+            assert_eq!(line_names(&[&one, &four]), ["redis,io-threads=2"]);
+        }
+    }
 }

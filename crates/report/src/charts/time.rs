@@ -1,5 +1,6 @@
 //! Rate and response time over the time of a trial, with stalls marked.
 
+use super::marked::MarkedStalls;
 use super::thin::thinned;
 use crate::chart::{Chart, DataTable, slug};
 use crate::figures;
@@ -9,16 +10,8 @@ use serde_json::{Value, json};
 use study::{Cell, TrialRecord};
 use words::Batches;
 
-const NOTE: &str = "The median trial of each store. Shaded: stalls, when hardly anything was answered or an answer took far longer than others.";
-
-const DARK_NOTE: &str =
-    "The median trial of each store. Shaded: stalls. Red, to the right: share of the keys without answers.";
-
 /// What the band is called.
 const KEYS: &str = "keys without answers";
-
-/// Stalls marked in one chart.
-const MOST_STALLS: usize = 40;
 
 /// Charts of one part: rate, and 99th percentile, of each cell's median trial. `most_points` is what one cell may draw.
 pub(crate) fn charts(
@@ -37,6 +30,11 @@ pub(crate) fn charts(
     if drawn.is_empty() {
         return Vec::new();
     }
+    let marked = MarkedStalls::of(drawn.iter().flat_map(|(_, trial)| &trial.stalls));
+    let shaded = match drawn.iter().any(|(_, trial)| !trial.dark.is_empty()) {
+        true => ". Red, to the right: share of the keys without answers.",
+        false => ", when hardly anything was answered or an answer took far longer than others.",
+    };
     let rate = |trial: &TrialRecord| thinned(&rates(trial), most_points, f64::min);
     let p99 = |trial: &TrialRecord| {
         let known: Vec<(f64, f64)> =
@@ -50,14 +48,14 @@ pub(crate) fn charts(
             note: note.into(),
             description: describe(title, &drawn),
             height: 320,
-            option: option(&drawn, identities, unit, points),
+            option: option(&drawn, &marked, identities, unit, points),
             table: table(&drawn),
         };
     vec![
         chart(
             "rate",
             &format!("{} over time", figures::rate_title(batches)),
-            if drawn.iter().any(|(_, trial)| !trial.dark.is_empty()) { DARK_NOTE } else { NOTE },
+            &format!("The median trial of each store. Shaded: {}{shaded}", marked.words()),
             Unit::PerSecond,
             &rate,
         ),
@@ -129,6 +127,7 @@ fn each(trial: &TrialRecord) -> f64 {
 
 fn option(
     drawn: &[(&Cell, &TrialRecord)],
+    marked: &MarkedStalls,
     identities: &Identities,
     unit: Unit,
     points: &dyn Fn(&TrialRecord) -> Vec<(f64, f64)>,
@@ -142,7 +141,6 @@ fn option(
     // A rate is read from 0; response times, and rates of very different stores, from a logarithmic axis.
     let logarithmic =
         unit == Unit::Nanoseconds || most > 40.0 * least && lines.iter().all(|line| line.1.iter().all(|it| it.1 > 0.0));
-    let mut left = MOST_STALLS;
     let bands: Vec<Value> =
         drawn.iter().filter(|_| unit == Unit::PerSecond).filter_map(|it| band(it, drawn.len())).collect();
     let series: Vec<Value> = drawn
@@ -155,10 +153,9 @@ fn option(
             let stalls: Vec<Value> = trial
                 .stalls
                 .iter()
-                .take(left)
+                .filter(|stall| marked.has(stall))
                 .map(|stall| json!([{ "xAxis": stall.at_s }, { "xAxis": stall.at_s + stall.duration_s }]))
                 .collect();
-            left -= stalls.len();
             if !stalls.is_empty() {
                 line["markArea"] = json!({ "silent": true, "itemStyle": { "color": "$stall" }, "data": stalls });
             }
