@@ -26,6 +26,7 @@ mod facts;
 pub mod fetch;
 mod guard;
 pub mod interrupt;
+mod kernel;
 mod lease;
 mod listener;
 mod location;

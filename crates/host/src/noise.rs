@@ -1,5 +1,6 @@
 //! What else used the processors during a trial.
 
+use crate::kernel::KernelThreads;
 use crate::throttle::Throttle;
 use crate::tree::ticks_s;
 use std::fs;
@@ -7,9 +8,10 @@ use std::time::Instant;
 use study::Noise;
 
 /// Reads `/proc/stat`, and what was withheld, before and after.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct NoiseMeter {
     before: Option<Times>,
+    kernel: KernelThreads,
     throttle: Throttle,
     start: Instant,
 }
@@ -28,15 +30,24 @@ struct Times {
 impl NoiseMeter {
     /// Begins to measure.
     pub fn start() -> NoiseMeter {
-        NoiseMeter { before: Times::now(), throttle: Throttle::now(), start: Instant::now() }
+        NoiseMeter {
+            kernel: KernelThreads::now(),
+            before: Times::now(),
+            throttle: Throttle::now(),
+            start: Instant::now(),
+        }
     }
 
     /// The shares since the start, of all processors of the machine, given the CPU seconds client and server used meanwhile.
-    /// A server that was not found counts as other load. Resolution is a clock tick (10 ms): over less than about a second it says little. Zero when the kernel does not say.
+    /// A server that was not found counts as other load; what the kernel's own threads use, which write to disk what client and server have
+    /// written, does not. Resolution is a clock tick (10 ms): over less than about a second it says little. Zero when the kernel does not say.
     pub fn finish(self, client_cpu_s: f64, server_cpu_s: f64) -> Noise {
         let elapsed_s = self.start.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
         let shares = match (self.before, Times::now()) {
-            (Some(before), Some(after)) => after.noise_since(before, client_cpu_s + server_cpu_s),
+            (Some(before), Some(after)) => {
+                let kernel_s = KernelThreads::now().used_since(&self.kernel);
+                after.noise_since(before, client_cpu_s + server_cpu_s + kernel_s)
+            }
             _ => Noise::default(),
         };
         let now = Throttle::now();

@@ -8,6 +8,9 @@ use study::ServerUse;
 /// Environment variable that marks every process of a private place with that place's directory.
 pub const MARK: &str = "KVTRIAL_PLACE";
 
+/// The flag of the kernel's own threads in `/proc/PID/stat` (`include/linux/sched.h`).
+const PF_KTHREAD: u64 = 0x0020_0000;
+
 /// One process as `/proc` shows it.
 #[derive(Clone, Debug)]
 pub struct Process {
@@ -19,6 +22,8 @@ pub struct Process {
     pub session: Pid,
     /// `Z` when it has ended, with all its threads, and waits to be reaped.
     pub state: u8,
+    /// Whether it is a thread of the kernel's own.
+    pub is_kernels: bool,
     group: Pid,
     /// CPU time of its own, clock ticks.
     own_ticks: u64,
@@ -36,6 +41,11 @@ impl Process {
     fn cpu_s(&self) -> f64 {
         let own_s = clock_s(self.pid).unwrap_or_else(|| ticks_s(self.own_ticks));
         own_s + ticks_s(self.reaped_ticks)
+    }
+
+    /// User and system CPU seconds of its own.
+    pub fn own_s(&self) -> f64 {
+        ticks_s(self.own_ticks)
     }
 
     /// Whether it carries a place's mark in its environment. Some servers overwrite that with a title: of orphans the working
@@ -86,6 +96,7 @@ fn parse(pid: Pid, stat: &str) -> Option<Process> {
         parent: id(1)?,
         session: id(3)?,
         state: if is_leaving { b'D' } else { state },
+        is_kernels: ticks(6)? & PF_KTHREAD != 0,
         group: id(2)?,
         own_ticks: ticks(11)? + ticks(12)?,
         reaped_ticks: ticks(13)? + ticks(14)?,
