@@ -120,7 +120,7 @@ fn plan(spec: &Spec, place: &mut Place, product: Product) -> Result<Deployment, 
     let addresses = nodes.iter().map(|node| node.plan.endpoint.to_string());
     let create = programs.form(place, "create").args(addresses);
     let create = create.args(["--cluster-replicas", &replicas.to_string(), "--cluster-yes"]);
-    let steps = vec![create.into(), FormingStep::Until(replicas_have_caught_up)];
+    let steps = vec![create.into(), FormingStep::Until(know_each_other), FormingStep::Until(replicas_have_caught_up)];
     let forming = Some(Forming { steps, timeout: FORMING_TIMEOUT });
     let joining: Joining = match product {
         Product::Redis => |spec, place, members| join(spec, place, members, Product::Redis),
