@@ -1,7 +1,7 @@
 //! What several nodes cost the client, and what it gains when clients share connections:
 //! `cargo bench -p kvtrial-cli --features full --bench clusters [-- SECTION...]`.
 //!
-//! Sections: `routing`, `connections`, `shard`, `cluster`, `start`. Prints a table in markdown, ready for `docs/figures.md`. Needs redis-server,
+//! Sections: `routing`, `connections`, `shard`, `cluster`, `cassandra`, `start`. Prints a table in markdown, ready for `docs/figures.md`. Needs redis-server,
 //! redis-cli, redis-benchmark and taskset; a section whose tools are missing says so and is left out.
 //! The client is pinned to the first processor, servers to the last. What an operation costs is the slope of the whole process's CPU time between
 //! a short and a long run; each ratio is of two programs that ran in turn, and the table has the median of the rounds with the least and the greatest.
@@ -11,13 +11,16 @@ mod lab;
 
 use lab::{Load, Server, cpu_of, cpu_per_operation, free_port, median, on_first_cpu, own_cpu};
 use layers::placement::{Algorithm, Placement};
+use scylla::client::PoolSize;
+use scylla::client::session_builder::SessionBuilder;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use store::{Availability, Operation, Session, SessionPlan};
+use store::{Availability, Operation, Session, SessionPlan, StoreInfo};
 use study::Spec;
 
 /// Counts this thread's allocations.
@@ -56,6 +59,7 @@ fn main() {
         ("connections", &["redis-server", "redis-benchmark", "taskset"], connections),
         ("shard", &["redis-server", "taskset"], shard),
         ("cluster", &["redis-server", "redis-cli", "redis-benchmark", "taskset"], cluster),
+        ("cassandra", &["taskset"], cassandra),
         ("start", &["redis-server", "redis-cli"], start),
     ]);
 }
@@ -248,18 +252,77 @@ fn cluster(directory: &Path) {
     drop(servers);
 }
 
+/// Why a store cannot be had here.
+fn missing(info: &StoreInfo) -> Option<String> {
+    match info.probe() {
+        Availability::Found(_) => None,
+        Availability::NotFound(what) => Some(format!("{what} is not here")),
+        Availability::NotBuilt(feature) => Some(format!("the feature {feature} is not built in")),
+    }
+}
+
+/// Clients of Cassandra, one get of each under way.
+const READERS: u32 = 16;
+
+/// Gets from one private node, by the clock: kvtrial, which verifies them, against a bare loop over the same driver, on one thread each.
+fn cassandra(directory: &Path) {
+    const GETS: u64 = 60_000;
+    let info = stores::find("cassandra").unwrap();
+    if let Some(what) = missing(info) {
+        return println!("cassandra: left out, {what}");
+    }
+    let spec: Spec = "cassandra".parse().unwrap();
+    let installation = host::Opening::new(directory).installation(info, &spec).unwrap();
+    let (host, port) = installation.location().endpoints()[0].tcp().unwrap();
+    let url = format!("cassandra://{host}:{port}/kvtrial");
+    let words = Load { clients: READERS, pipeline: 1 }.words(&url, GETS);
+    let ours = || lab::study(&[], &words, directory)["ops_per_s"]["value"].as_f64().unwrap();
+    let theirs = || on_first_cpu(|| bare_gets(&format!("{host}:{port}"), GETS));
+    // The server compiles what is asked of it often.
+    (ours(), theirs());
+    let rounds = (0..ROUNDS).map(|round| lab::in_turn(round, ours, theirs));
+    let (rates, ratios) = rounds.map(|(ours, theirs)| (ours / 1e3, ours / theirs)).unzip();
+    row(&format!("Cassandra, get of {READERS} clients, against the driver in a bare loop, by the clock"), "", ratios);
+    row("Cassandra: gets by the clock", "k/s", rates);
+}
+
+/// Gets per second of the driver alone: as many at once, of as many keys and bytes as kvtrial's.
+fn bare_gets(address: &str, gets: u64) -> f64 {
+    const KEYS: u64 = 10_000;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let pool = PoolSize::PerHost(NonZeroUsize::MIN);
+        let driver = SessionBuilder::new().known_node(address).pool_size(pool).build().await.unwrap();
+        let table = "CREATE TABLE IF NOT EXISTS kvtrial.bare (k blob PRIMARY KEY, v blob)";
+        driver.query_unpaged(table, &[]).await.unwrap();
+        let put = driver.prepare("INSERT INTO kvtrial.bare (k, v) VALUES (?, ?)").await.unwrap();
+        let mut get = driver.prepare("SELECT v FROM kvtrial.bare WHERE k = ?").await.unwrap();
+        get.set_use_cached_result_metadata(true);
+        let key = |number: u64| format!("package-{number:08}").into_bytes();
+        for number in 0..KEYS {
+            driver.execute_unpaged(&put, (key(number), vec![7u8; 64])).await.unwrap();
+        }
+        let (driver, get, key) = (&driver, &get, &key);
+        let client = async |client: u64| {
+            for turn in 0..gets / u64::from(READERS) {
+                let number = (turn * 7919 + client * 631) % KEYS;
+                let rows = driver.execute_unpaged(get, (key(number),)).await.unwrap().into_rows_result().unwrap();
+                assert_eq!(rows.single_row::<(&[u8],)>().unwrap().0.len(), 64);
+            }
+        };
+        let begin = Instant::now();
+        futures_util::future::join_all((0..u64::from(READERS)).map(client)).await;
+        gets as f64 / begin.elapsed().as_secs_f64()
+    })
+}
+
 /// From nothing to the first reply of a cluster, all nodes private.
 fn start(directory: &Path) {
     for (spec, rounds) in [("redis-cluster", 3), ("etcd,nodes=3", 3), ("nats,nodes=3", 3), ("cassandra,nodes=3", 1)] {
         let parsed: Spec = spec.parse().unwrap();
         let info = stores::find(&parsed.name).unwrap();
-        let missing = match info.probe() {
-            Availability::Found(_) => None,
-            Availability::NotFound(what) => Some(what),
-            Availability::NotBuilt(feature) => Some(format!("the feature {feature}")),
-        };
-        if let Some(what) = missing {
-            println!("start of {spec}: left out, {what} is not here");
+        if let Some(what) = missing(info) {
+            println!("start of {spec}: left out, {what}");
             continue;
         }
         let once = |_| {
