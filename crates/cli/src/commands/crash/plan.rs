@@ -112,7 +112,7 @@ fn possible(info: &StoreInfo, spec: &Spec, arguments: &CrashArguments) -> Result
     }
     let planned = layers::on_paper(info, spec, false).and_then(Result::ok).map(|plan| plan.nodes.len());
     if (is_embedded || planned == Some(1)) && arguments.nodes != NodesArgument::All {
-        return Err("--nodes: it is one node, and no client could go on; leave --nodes out, or name several, as in etcd,nodes=3".into());
+        return Err("--nodes: it is one node, and no client could continue; leave --nodes out, or name several, as in etcd,nodes=3".into());
     }
     let nodes = planned.unwrap_or(1);
     let is_total = self::nodes(arguments).of(nodes) == nodes && arguments.how == MeansArgument::Kill;
