@@ -154,3 +154,31 @@ fn every_column_of_cells_csv_is_explained() {
         assert!(explained.contains(&format!("`{field}`")), "{field} is not explained");
     }
 }
+
+#[test]
+fn the_story_of_a_hundred_million_items_has_the_figures_of_its_studies() {
+    let stories = read("docs/stories.md");
+    let mut cells = 0;
+    for study in ["grow-100m", "grow-80m", "grow-20m"] {
+        let study: serde_json::Value =
+            serde_json::from_str(&read(&format!("docs/studies/{study}/study.json"))).unwrap();
+        let million = study["input"]["items"].as_u64().unwrap() / 1_000_000;
+        for cell in study["cells"].as_array().unwrap() {
+            let (store, growth) =
+                (cell["store"].as_str().unwrap().split(",durability").next().unwrap(), &cell["growth"]);
+            let share = growth["last_tenth_per_s"].as_f64().unwrap() / growth["first_tenth_per_s"].as_f64().unwrap();
+            let figures = [
+                format!("| {million} M of "),
+                format!("| {:.0} s |", cell["makespan_s"]["value"].as_f64().unwrap()),
+                format!("({:+.0} %)", 100.0 * share - 100.0),
+            ];
+            let is_told = |row: &str| figures.iter().all(|figure| row.contains(figure));
+            assert!(
+                stories.lines().any(|row| row.starts_with(&format!("| {store}")) && is_told(row)),
+                "{store}: {figures:?}"
+            );
+            cells += 1;
+        }
+    }
+    assert_eq!(cells, 5);
+}
