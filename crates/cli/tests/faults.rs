@@ -462,8 +462,13 @@ fn a_disk_that_is_full_from_the_start_is_said() {
 }
 
 #[test]
-fn a_process_without_memory_voids_the_cell_and_not_the_study() {
-    always(&MEMORY);
+fn a_process_of_kvtrials_own_without_memory_voids_the_cell_and_not_the_study() {
+    always(&MEMORY[..2]);
+}
+
+#[test]
+fn a_server_of_the_users_or_a_set_up_without_memory_voids_the_cell_and_not_the_study() {
+    always(&MEMORY[2..]);
 }
 
 #[test]
