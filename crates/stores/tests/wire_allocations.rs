@@ -137,7 +137,7 @@ fn allocates_nothing(spec: &str, store: &dyn Store) {
         ];
         let native: Vec<_> = all.into_iter().filter(|operation| has(operation.kind())).collect();
         assert!(
-            has(OperationKind::GetMany) || ["nats", "redis-cluster"].iter().any(|it| spec.starts_with(it)),
+            has(OperationKind::GetMany) || ["nats", "redis-cluster", "ignite"].iter().any(|it| spec.starts_with(it)),
             "{spec}"
         );
         let allocations_of = |session: &mut dyn Session, operations: &[Operation<'_>]| {

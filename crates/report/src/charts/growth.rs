@@ -180,7 +180,7 @@ fn table(drawn: &[&Cell]) -> DataTable {
             cell.growth.and_then(|growth| growth.left_memory_at_records).map_or("–".into(), |it| it.to_string()),
             match cell.stalls.len() {
                 0 => "none".into(),
-                ..=LISTED_STALLS => stalls.join("; "),
+                1..=LISTED_STALLS => stalls.join("; "),
                 all => format!("{all}, the longest: {}", stalls.join("; ")),
             },
         ]);
