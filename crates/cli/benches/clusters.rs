@@ -266,7 +266,8 @@ const READERS: u32 = 16;
 
 /// Gets from one private node, by the clock: kvtrial, which verifies them, against a bare loop over the same driver, on one thread each.
 fn cassandra(directory: &Path) {
-    const GETS: u64 = 60_000;
+    const GETS: u64 = 100_000;
+    const WARM_UPS: usize = 6;
     let info = stores::find("cassandra").unwrap();
     if let Some(what) = missing(info) {
         return println!("cassandra: left out, {what}");
@@ -274,24 +275,33 @@ fn cassandra(directory: &Path) {
     let spec: Spec = "cassandra".parse().unwrap();
     let installation = host::Opening::new(directory).installation(info, &spec).unwrap();
     let (host, port) = installation.location().endpoints()[0].tcp().unwrap();
-    let url = format!("cassandra://{host}:{port}/kvtrial");
-    let words = Load { clients: READERS, pipeline: 1 }.words(&url, GETS);
-    let ours = || lab::study(&[], &words, directory)["ops_per_s"]["value"].as_f64().unwrap();
-    let theirs = || on_first_cpu(|| bare_gets(&format!("{host}:{port}"), GETS));
+    let address = format!("{host}:{port}");
+    let ours = |connections: u32| {
+        let url = format!("cassandra://{address}/kvtrial,connections={connections}");
+        let words = Load { clients: READERS, pipeline: 1 }.words(&url, GETS);
+        lab::study(&[], &words, directory)["ops_per_s"]["value"].as_f64().unwrap()
+    };
+    let theirs = |connections: u32| on_first_cpu(|| bare_gets(&address, GETS, connections as usize));
     // The server compiles what is asked of it often.
-    (ours(), theirs());
-    let rounds = (0..ROUNDS).map(|round| lab::in_turn(round, ours, theirs));
-    let (rates, ratios) = rounds.map(|(ours, theirs)| (ours / 1e3, ours / theirs)).unzip();
-    row(&format!("Cassandra, get of {READERS} clients, against the driver in a bare loop, by the clock"), "", ratios);
-    row("Cassandra: gets by the clock", "k/s", rates);
+    (0..WARM_UPS).for_each(|_| {
+        ours(READERS);
+        theirs(1);
+    });
+    for connections in [READERS, 1] {
+        let both = |round| lab::in_turn(round, || ours(connections), || theirs(connections));
+        let (rates, ratios) = (0..ROUNDS).map(both).map(|(ours, theirs)| (ours / 1e3, ours / theirs)).unzip();
+        let figure = format!("Cassandra, get by {READERS} clients, connections={connections}");
+        row(&format!("{figure}, by the clock, against as many of the driver in a bare loop"), "", ratios);
+        row(&figure, "k/s", rates);
+    }
 }
 
 /// Gets per second of the driver alone: as many at once, of as many keys and bytes as kvtrial's.
-fn bare_gets(address: &str, gets: u64) -> f64 {
+fn bare_gets(address: &str, gets: u64, connections: usize) -> f64 {
     const KEYS: u64 = 10_000;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let pool = PoolSize::PerHost(NonZeroUsize::MIN);
+        let pool = PoolSize::PerHost(NonZeroUsize::new(connections).unwrap());
         let driver = SessionBuilder::new().known_node(address).pool_size(pool).build().await.unwrap();
         let table = "CREATE TABLE IF NOT EXISTS kvtrial.bare (k blob PRIMARY KEY, v blob)";
         driver.query_unpaged(table, &[]).await.unwrap();

@@ -1,7 +1,7 @@
 //! The figures of the README, measured on this machine: `cargo bench -p kvtrial-cli --bench figures [-- SECTION...]`.
 //!
-//! Sections: `null`, `syscalls`, `instructions`, `redis`, `memcached`, `fans`; those of the jobs are in `jobs`. Needs redis-server, redis-benchmark, memcached,
-//! memcaslap (libmemcached-tools), strace, valgrind and taskset; a section whose tools are missing says so and is left out.
+//! Sections: `null`, `syscalls`, `redis`, `memcached`, `fans`; those of the jobs are in `jobs`. Needs redis-server, redis-benchmark, memcached,
+//! memcaslap (libmemcached-tools), strace and taskset; a section whose tools are missing says so and is left out.
 //! The client is pinned to the first processor, servers to the last. Ratios come from alternating runs. What an operation costs over a socket
 //! is the slope of the whole process's CPU time between a short and a long run, of kvtrial and of the other tool alike.
 #![allow(clippy::unwrap_used)]
@@ -21,7 +21,6 @@ fn main() {
     lab::run(&[
         ("null", &[], null),
         ("syscalls", &["strace", "redis-server"], syscalls),
-        ("instructions", &["valgrind", "redis-server"], instructions),
         ("redis", &["redis-server", "redis-benchmark", "taskset"], redis),
         ("memcached", &["memcached", "memcaslap", "taskset"], memcached),
         ("fans", &["redis-server"], fans),
@@ -59,24 +58,6 @@ fn syscalls(directory: &Path) {
 
 fn place(url: &str) -> &'static str {
     if url.contains("unix") { "unix socket" } else { "TCP" }
-}
-
-fn instructions(directory: &Path) {
-    let (_server, socket, _) = start_redis(directory);
-    let url = format!("redis-unix://{}", socket.display());
-    // Enough operations that the report of a longer run costs less than one instruction per operation.
-    for (pipeline, short, long) in [(1, 1_000_000, 4_000_000), (16, 2_000_000, 10_000_000)] {
-        let cost = slope(short, long, |operations| {
-            let file = directory.join("callgrind");
-            let out = format!("--callgrind-out-file={}", file.display());
-            let words = Load { clients: 8, pipeline }.words(&url, operations);
-            study(&["valgrind", "--tool=callgrind", &out], &words, directory);
-            let text = std::fs::read_to_string(&file).unwrap();
-            let total = text.lines().find_map(|line| line.strip_prefix("totals: ")).unwrap();
-            total.trim().parse().unwrap()
-        });
-        println!("user instructions per GET, verified and timed, 8 connections, P={pipeline}: {cost:.0}");
-    }
 }
 
 fn redis(directory: &Path) {

@@ -39,8 +39,8 @@ use std::path::Path;
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Bundle, Capabilities, Deployment, Endpoint, Joining, MadeOf, Members, Node, Opener, OperationKind, OperationSet,
-    OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo,
+    Bundle, CONNECTIONS, Capabilities, Deployment, Endpoint, Joining, MadeOf, Members, Node, Opener, OperationKind,
+    OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo,
 };
 use study::{Address, Class, Durability, Spec, Transport};
 
@@ -84,6 +84,7 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo::one_of("replication", &["3", "2", "1"], "nodes that hold a pair, as far as there are that many"),
     CONSISTENCY,
     TURNS,
+    CONNECTIONS,
     HEAP,
     TLS,
     CA,

@@ -19,7 +19,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
-use store::{Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Threading, Whereabouts};
+use store::{
+    CONNECTIONS, Capabilities, Connections, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError,
+    Threading, Whereabouts,
+};
 use study::{Durability, Spec, Target};
 
 /// How long a node may take to let us in.
@@ -35,6 +38,9 @@ const TABLE_TIMEOUT: Duration = Duration::from_secs(600);
 const KEYSPACE: &str = "kvtrial";
 const TABLE: &str = "kvtrial_kv";
 
+/// Options that are not of the servers.
+const OF_CLIENTS: [&str; 3] = [CONSISTENCY.name, TURNS.name, CONNECTIONS.name];
+
 /// Keys a new cluster is asked for at every node: together they are on every part of the ring, as good as surely.
 const ASKED_KEYS: u8 = 32;
 
@@ -44,6 +50,7 @@ struct Cassandra {
     consistency: Consistency,
     capabilities: Capabilities,
     turns: Arc<Turns>,
+    connections: Connections,
     /// Said of a private cluster.
     config: BTreeMap<String, String>,
 }
@@ -73,9 +80,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     let mut config = BTreeMap::new();
     let keyspace = match &spec.target {
         Target::Server(_) => {
-            if let Some(option) =
-                spec.options.keys().find(|option| ![CONSISTENCY.name, TURNS.name].contains(&option.as_str()))
-            {
+            if let Some(option) = spec.options.keys().find(|option| !OF_CLIENTS.contains(&option.as_str())) {
                 return Err(unsupported(format!("{option}= is for a private cluster; leave it out for yours")));
             }
             let named = first.database.clone().filter(|name| !name.is_empty());
@@ -93,6 +98,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
         keyspace,
         consistency: consistency(spec),
         capabilities: CAPABILITIES,
+        connections: Connections::of(spec)?,
         turns: Arc::new(if turns(spec) == "on" { Turns::on() } else { Turns::Off }),
         config,
     };
@@ -293,7 +299,11 @@ impl Store for Cassandra {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        let connections = NonZeroUsize::new(plan.clients as usize).unwrap_or(NonZeroUsize::MIN);
+        let connections = match self.connections {
+            Connections::PerClient => plan.clients as usize,
+            Connections::Shared(number) => number.get() as usize,
+        };
+        let connections = NonZeroUsize::new(connections).unwrap_or(NonZeroUsize::MIN);
         let mut line: Option<Rc<Line>> = None;
         Async::session(plan, async |_| {
             let line = match &line {
@@ -322,6 +332,7 @@ impl Store for Cassandra {
         let said = [
             ("keyspace", self.keyspace.clone()),
             ("replication", replication),
+            (CONNECTIONS.name, self.connections.fact()),
             ("consistency", self.consistency.to_string().to_lowercase()),
             ("serial_consistency", "serial".into()),
             (
