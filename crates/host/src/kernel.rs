@@ -2,7 +2,7 @@
 //! store that writes much has them work for it. A container does not show them.
 
 use crate::process::Pid;
-use crate::tree::{Process, processes};
+use crate::tree::processes;
 use std::collections::HashMap;
 
 /// Seconds each had used at a moment.
@@ -12,11 +12,7 @@ pub(crate) struct KernelThreads(HashMap<Pid, f64>);
 impl KernelThreads {
     /// Those there are.
     pub fn now() -> KernelThreads {
-        KernelThreads::among(&processes())
-    }
-
-    fn among(all: &[Process]) -> KernelThreads {
-        let own = all.iter().filter(|process| process.is_kernels);
+        let own = processes().into_iter().filter(|process| process.is_kernels);
         KernelThreads(own.map(|process| (process.pid, process.own_s())).collect())
     }
 

@@ -238,6 +238,15 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_of_the_kernels_is_known_by_its_flag() {
+        let is_kernels = |flags: u32| {
+            let stat = format!("9 (kworker/0:1) I 2 0 0 0 -1 {flags} 0 0 0 0 0 3 0 0 20 0 1 0 9 0 0");
+            parse(9, &stat).unwrap().is_kernels
+        };
+        assert_eq!((is_kernels(69_238_880), is_kernels(4_194_560)), (true, false));
+    }
+
+    #[test]
     fn a_process_has_ended_when_its_last_thread_has() {
         let state = |threads: u32| {
             let stat = format!("77 (java) Z 1 70 60 0 -1 4194560 1 0 0 0 5 6 7 8 20 0 {threads} 0 99 1 1");

@@ -1,4 +1,4 @@
-//! Phases of a trial: what they are for, when their operations are sent, and what is done to nodes when one begins.
+//! Phases of a trial: what they are for, when their operations are sent, and what is done to nodes when a phase begins.
 
 /// A phase of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ struct Count {
     /// Its key and its field, as [`name`] has them.
     name: Box<[u8]>,
     writer: AtomicU64,
-    /// Everything sent; more than was acknowledged for ever where an increment failed, of which nobody knows whether it took place.
+    /// Everything sent, with the increments that failed, of which nobody knows whether they took place.
     sent: AtomicI64,
     /// Everything acknowledged.
     sum: AtomicI64,

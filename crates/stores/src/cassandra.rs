@@ -28,6 +28,8 @@
 #[cfg(feature = "cassandra")]
 mod client;
 #[cfg(feature = "cassandra")]
+mod level;
+#[cfg(feature = "cassandra")]
 mod ring;
 #[cfg(feature = "cassandra")]
 mod setup;

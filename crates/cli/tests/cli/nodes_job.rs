@@ -53,7 +53,7 @@ fn a_store_of_one_node_says_why_its_keys_cannot_move() {
     assert!(reason["example"].as_str().unwrap().contains("use nodes=2 or more"), "{reason}");
 }
 
-/// A trial in which a node of this store is killed, or another one joins: 2000 keys, 300 operations in each part, 500 per second.
+/// A trial in which a node of this store is killed, or a new node joins: 2,000 keys, 300 operations in each part, 500 per second.
 fn changed(store: &str, settings: &str) -> Ran {
     let settings = format!("--clients 4 --rate 500 --set records=2000 --set operations=300 {settings}");
     Desk::new().run(&common::once("nodes", store, &[&settings]))

@@ -1,6 +1,7 @@
 //! Connecting: who answers, the keyspace and its table.
 
 use super::client::{Line, SlotClient, Turns};
+use super::level::level_of;
 use super::ring::Ring;
 use super::{CAPABILITIES, CONSISTENCY, HEAP_MIB, TURNS, replication};
 use crate::shared::jvm;
@@ -23,7 +24,7 @@ use store::{
     CONNECTIONS, Capabilities, Connections, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError,
     Threading, Whereabouts,
 };
-use study::{Durability, Spec, Target};
+use study::{Spec, Target};
 
 /// How long a node may take to let us in.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -67,6 +68,15 @@ fn consistency(spec: &Spec) -> Consistency {
 /// Whether transactions on a key wait for each other.
 fn turns(spec: &Spec) -> &str {
     spec.options.get(TURNS.name).map_or("off", String::as_str)
+}
+
+/// How many connections the driver has; it takes any of them for a request.
+fn pool(connections: Connections) -> String {
+    let count = match connections {
+        Connections::PerClient => "one per client".into(),
+        Connections::Shared(number) => format!("{number} per thread"),
+    };
+    format!("{count} to each node, shared by the clients of a thread (pipelined)")
 }
 
 fn quoted(name: &str) -> String {
@@ -122,24 +132,6 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     }
     store.capabilities.durability = durability;
     Ok(Box::new(store))
-}
-
-/// The level these settings of a node come to; one that says nothing of them has its defaults.
-fn level_of(settings: &BTreeMap<String, String>) -> Durability {
-    let setting = |name| settings.get(name).map(String::as_str);
-    match (setting("commitlog_sync"), setting("commitlog_sync_period").and_then(milliseconds)) {
-        (Some("batch" | "group"), _) => Durability::Commit,
-        (Some("periodic"), Some(..=1000)) => Durability::Second,
-        _ => Durability::None,
-    }
-}
-
-/// A duration as the server writes it, `1000ms` or `10s`.
-fn milliseconds(text: &str) -> Option<u64> {
-    match text.strip_suffix("ms") {
-        Some(number) => number.parse().ok(),
-        None => text.strip_suffix('s')?.parse::<u64>().ok()?.checked_mul(1000),
-    }
 }
 
 impl Cassandra {
@@ -299,11 +291,7 @@ impl Store for Cassandra {
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
-        let connections = match self.connections {
-            Connections::PerClient => plan.clients as usize,
-            Connections::Shared(number) => number.get() as usize,
-        };
-        let connections = NonZeroUsize::new(connections).unwrap_or(NonZeroUsize::MIN);
+        let connections = NonZeroUsize::new(plan.over(self.connections).count() as usize).unwrap_or(NonZeroUsize::MIN);
         let mut line: Option<Rc<Line>> = None;
         Async::session(plan, async |_| {
             let line = match &line {
@@ -332,7 +320,6 @@ impl Store for Cassandra {
         let said = [
             ("keyspace", self.keyspace.clone()),
             ("replication", replication),
-            (CONNECTIONS.name, self.connections.fact()),
             ("consistency", self.consistency.to_string().to_lowercase()),
             ("serial_consistency", "serial".into()),
             (
@@ -340,7 +327,7 @@ impl Store for Cassandra {
                 "each request goes to the first replica of its key, to another node where that cannot be reached"
                     .into(),
             ),
-            ("connections", "one per client to each node, shared by the clients of a thread (pipelined)".into()),
+            (CONNECTIONS.name, pool(self.connections)),
             ("delete", "a transaction (IF EXISTS): a plain one does not say whether there was a key".into()),
             (
                 "turns",
@@ -385,22 +372,14 @@ impl Store for Cassandra {
 
 #[cfg(test)]
 mod tests {
-    use super::level_of;
-    use study::Durability;
+    use super::pool;
+    use std::num::NonZeroU32;
+    use store::Connections;
 
     #[test]
-    fn a_level_is_what_the_log_of_the_server_is_set_to() {
-        let of = |settings: &[(&str, &str)]| {
-            level_of(&settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
-        };
-        let (sync, period) = ("commitlog_sync", "commitlog_sync_period");
-        assert_eq!(of(&[(sync, "batch"), (period, "")]), Durability::Commit);
-        assert_eq!(of(&[(sync, "group"), (period, "10000ms")]), Durability::Commit);
-        assert_eq!(of(&[(sync, "periodic"), (period, "10000ms")]), Durability::None);
-        assert_eq!(of(&[(sync, "periodic"), (period, "10s")]), Durability::None);
-        assert_eq!(of(&[(sync, "periodic"), (period, "1s")]), Durability::Second);
-        assert_eq!(of(&[(sync, "periodic"), (period, "1000ms")]), Durability::Second);
-        assert_eq!(of(&[(sync, "periodic")]), Durability::None);
-        assert_eq!(of(&[]), Durability::None);
+    fn a_report_says_how_many_connections_the_clients_of_a_thread_share() {
+        let shared = pool(Connections::Shared(NonZeroU32::MIN));
+        assert_eq!(shared, "1 per thread to each node, shared by the clients of a thread (pipelined)");
+        assert!(pool(Connections::PerClient).starts_with("one per client to each node"));
     }
 }
