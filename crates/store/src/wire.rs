@@ -125,6 +125,13 @@ pub trait Codec: 'static {
         Head::Broken("replies of this protocol have no tickets")
     }
 
+    /// Whether a reply to a request that is no longer in flight is passed over, because several servers may answer one request: the
+    /// first to do so is believed. Otherwise it breaks the connection.
+    fn may_repeat(&self, ticket: u32) -> bool {
+        let _ = ticket;
+        false
+    }
+
     /// Writes what opens a connection (login, database, protocol version) and returns how many replies that will have.
     fn hello(&mut self, out: &mut Vec<u8>) -> u32 {
         let _ = out;

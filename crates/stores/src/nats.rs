@@ -28,7 +28,7 @@ mod server;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{
-    Availability, Capabilities, CommandLine, Deployment, Endpoint, Leaders, Node, Opener, OperationKind, OperationSet,
+    Availability, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Leaders, Node, Opener, OperationKind, OperationSet,
     OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, programs,
 };
 use study::{Class, Durability, Spec, Transport};
@@ -177,7 +177,8 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let deployment = names.iter().enumerate().map(node).collect::<Result<Deployment, StoreError>>()?;
     // Who leads a bucket with one copy is the one that has it.
     let leaders = (copies > 1).then_some(server::leaders as Leaders);
-    Ok(Deployment { leaders, ..deployment }.with_copies(copies))
+    let caught_up = (copies > 1).then_some(server::have_caught_up as CaughtUp);
+    Ok(Deployment { leaders, caught_up, ..deployment }.with_copies(copies))
 }
 
 /// One of a cluster: its name, and where all speak to each other.

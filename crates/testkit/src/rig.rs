@@ -148,6 +148,11 @@ impl Rig {
         self.nodes().restart(name).unwrap_or_else(|error| panic!("{error}"));
     }
 
+    /// Whether each node that was started again has what the others wrote meanwhile.
+    pub fn has_caught_up(&self) -> bool {
+        self.nodes().caught_up().unwrap_or_else(|| panic!("this store does not say it")).is_ok()
+    }
+
     /// Starts one node more and lets it join the others; where it serves clients.
     pub fn add_node(&self) -> Endpoint {
         let name = self.nodes().join().unwrap_or_else(|error| panic!("{error}"));

@@ -22,8 +22,15 @@ pub(super) fn hand_over<C: Codec>(
     let mut at = 0;
     while at < input.len() {
         let (place, bytes) = match codec.head(&input[at..], answer) {
-            // Most come in order, so the search ends soon.
-            Head::Reply { ticket, bytes } => (in_flight.iter().position(|(_, it)| it.detail == ticket), bytes),
+            Head::Reply { ticket, bytes } => {
+                // Most come in order, so the search ends soon.
+                let place = in_flight.iter().position(|(_, it)| it.detail == ticket);
+                if place.is_none() && codec.may_repeat(ticket) {
+                    at += bytes;
+                    continue;
+                }
+                (place, bytes)
+            }
             Head::Oldest { bytes } if in_flight.is_empty() => {
                 at += bytes;
                 continue;
@@ -59,7 +66,7 @@ mod tests {
     use crate::{Operation, OperationKind, OwnedReply, Reply, Sink, Slot};
     use std::collections::VecDeque;
 
-    /// Replies are a digit, the ticket, and a letter; `p` is a question that wants `P`; `!` is about the connection.
+    /// Replies are a digit, the ticket, and a letter; `p` is a question that wants `P`; `!` is about the connection; 5 was answered before.
     struct Digits;
 
     impl Codec for Digits {
@@ -76,6 +83,10 @@ mod tests {
                 [digit @ b'0'..=b'9', ..] => Head::Reply { ticket: u32::from(digit - b'0'), bytes: 2 },
                 _ => Head::Broken("a digit"),
             }
+        }
+
+        fn may_repeat(&self, ticket: u32) -> bool {
+            ticket == 5
         }
 
         fn encode(&mut self, operation: &Operation<'_>, _: &mut Vec<u8>) -> Expect {
@@ -125,6 +136,13 @@ mod tests {
         assert_eq!((replies, consumed), (vec![(80, b'a'), (70, b'!')], 3));
         let (replies, consumed, _, end) = taken(b"7a8a9a!p");
         assert!(replies.len() == 3 && consumed == 8 && matches!(end, End::Whole), "nobody is there to get it");
+    }
+
+    #[test]
+    fn a_second_reply_is_passed_over_where_several_servers_may_answer() {
+        let (replies, consumed, _, end) = taken(b"5a7b5c8d");
+        assert_eq!((replies, consumed), (vec![(70, b'b'), (80, b'd')], 8));
+        assert!(matches!(end, End::Whole));
     }
 
     #[test]

@@ -43,11 +43,21 @@ pub(super) enum Reads {
     Leader,
 }
 
+/// How many replies a request may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repliers {
+    /// One server, one reply.
+    One,
+    /// Servers that are a cluster. While none of them leads, each of them says so.
+    Several,
+}
+
 /// What all connections of a store have in common.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub bucket: Bucket,
     pub reads: Reads,
+    pub repliers: Repliers,
     /// Longest value of a put; as many bytes as a message may have, less [`CONDITION_BYTES`].
     pub max_value_bytes: usize,
     /// `CONNECT` with the login.
@@ -338,6 +348,11 @@ impl Codec for Nats {
             Heard::Incomplete(at_least) => Head::Incomplete { at_least },
             Heard::Broken(problem) => Head::Broken(problem),
         }
+    }
+
+    fn may_repeat(&self, ticket: u32) -> bool {
+        let was_sent = self.ticket.wrapping_sub(ticket) < u32::MAX / 2;
+        self.shared.repliers == Repliers::Several && was_sent
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Connecting: who answers, the bucket, and what is said of both.
 
 use super::bucket::Bucket;
-use super::codec::{CONDITION_BYTES, Nats, Reads, Shared};
+use super::codec::{CONDITION_BYTES, Nats, Reads, Repliers, Shared};
 use super::protocol::{self, Heard, Login, Message, PING, Said, read};
 use super::{DURABILITIES, can_sync, capabilities, size, unsupported};
 use serde_json::{Value, json};
@@ -213,7 +213,9 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     let reads = reads(spec, config)?;
     let payload_bytes = conversation.info["max_payload"].as_u64().unwrap_or(0) as usize;
     let max_value_bytes = payload_bytes.saturating_sub(CONDITION_BYTES);
-    let shared = Shared { bucket, reads, max_value_bytes, connect: hello(&endpoint)? };
+    let is_cluster = conversation.info["cluster"].as_str().is_some_and(|name| !name.is_empty());
+    let repliers = if is_cluster { Repliers::Several } else { Repliers::One };
+    let shared = Shared { bucket, reads, repliers, max_value_bytes, connect: hello(&endpoint)? };
     Ok(Box::new(Jetstream {
         endpoints: nodes.to_vec(),
         next: AtomicUsize::new(0),
@@ -236,19 +238,31 @@ const ELECTION: Duration = Duration::from_secs(20);
 /// How often they are asked meanwhile.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// A conversation, the bucket, and its stream, when somebody answers for it.
+/// A conversation, the bucket, and its stream, when somebody answers for it, and when it is new once it has all its copies: of a cluster
+/// whose last server has not joined, those left after a failure may find no leader.
 fn served(nodes: &[Endpoint], replicas: u32) -> Result<(Conversation, Bucket, Value), StoreError> {
     let until = Instant::now() + ELECTION;
+    let mut is_new = false;
     loop {
         let mut conversation = any(nodes)?;
         let endpoint = &conversation.endpoint;
         let bucket = Bucket::of(endpoint).map_err(|problem| StoreError::open(endpoint, problem))?;
+        let may_wait = nodes.len() > 1 && Instant::now() < until;
         match stream(&mut conversation, &bucket, replicas) {
-            Ok(stream) => return Ok((conversation, bucket, stream)),
-            Err(_) if nodes.len() > 1 && Instant::now() < until => std::thread::sleep(AGAIN),
+            Ok(Found::Made(stream)) if may_wait && !is_every_copy_current(&stream) => is_new = true,
+            Ok(Found::There(stream)) if may_wait && is_new && !is_every_copy_current(&stream) => {}
+            Ok(Found::Made(stream) | Found::There(stream)) => return Ok((conversation, bucket, stream)),
+            Err(_) if may_wait => {}
             Err(error) => return Err(error),
         }
+        std::thread::sleep(AGAIN);
     }
+}
+
+/// Whether the leader of a stream has heard of all other copies that they have what it has.
+fn is_every_copy_current(stream: &Value) -> bool {
+    let others = stream["cluster"]["replicas"].as_array().map_or(&[][..], Vec::as_slice);
+    others.iter().all(|copy| copy["current"] == true)
 }
 
 /// A conversation with the first that can be had.
@@ -263,11 +277,17 @@ fn any(nodes: &[Endpoint]) -> Result<Conversation, StoreError> {
     Err(problem.unwrap_or_else(|| StoreError::Session("no address of NATS was given".into())))
 }
 
-/// What the stream of a bucket is like; it is made where it is not there.
-fn stream(conversation: &mut Conversation, bucket: &Bucket, replicas: u32) -> Result<Value, StoreError> {
+/// What the stream of a bucket is like.
+enum Found {
+    There(Value),
+    /// It was not there.
+    Made(Value),
+}
+
+fn stream(conversation: &mut Conversation, bucket: &Bucket, replicas: u32) -> Result<Found, StoreError> {
     let name = &bucket.stream;
     match conversation.ask(&format!("$JS.API.STREAM.INFO.{name}"), &Value::Null)? {
-        JetStreamAnswer::Told(stream) => return Ok(stream),
+        JetStreamAnswer::Told(stream) => return Ok(Found::There(stream)),
         JetStreamAnswer::Refused { number: NO_STREAM, .. } => {}
         JetStreamAnswer::Refused { words, .. } => return Err(StoreError::open(&conversation.endpoint, words)),
     }
@@ -278,21 +298,35 @@ fn stream(conversation: &mut Conversation, bucket: &Bucket, replicas: u32) -> Re
         "discard": "new", "num_replicas": replicas, "allow_direct": true, "allow_rollup_hdrs": true,
         "duplicate_window": 120_000_000_000_u64,
     });
-    conversation.told(&format!("$JS.API.STREAM.CREATE.{name}"), &wanted)
+    conversation.told(&format!("$JS.API.STREAM.CREATE.{name}"), &wanted).map(Found::Made)
 }
 
 /// How long a leader may take to say that it is one: while there is none, nobody answers.
 const SOON: Duration = Duration::from_millis(200);
 
-/// The place of the server that leads the bucket.
-pub(super) fn leaders(_: &Spec, nodes: &[Endpoint]) -> Result<Vec<usize>, StoreError> {
+/// What the leader of the bucket says of its stream.
+fn told_by_leader(nodes: &[Endpoint]) -> Result<Value, StoreError> {
     let mut conversation = any(nodes)?;
     let endpoint = &conversation.endpoint;
     let bucket = Bucket::of(endpoint).map_err(|problem| StoreError::open(endpoint, problem))?;
     let about = format!("$JS.API.STREAM.INFO.{}", bucket.stream);
-    let JetStreamAnswer::Told(stream) = conversation.ask_within(SOON, &about, &Value::Null)? else {
-        return Err(StoreError::Session("the bucket has no leader".into()));
-    };
+    match conversation.ask_within(SOON, &about, &Value::Null)? {
+        JetStreamAnswer::Told(stream) => Ok(stream),
+        JetStreamAnswer::Refused { .. } => Err(StoreError::Session("the bucket has no leader".into())),
+    }
+}
+
+/// Whether each copy of the bucket has what its leader has.
+pub(super) fn have_caught_up(_: &Spec, nodes: &[Endpoint]) -> Result<(), StoreError> {
+    match is_every_copy_current(&told_by_leader(nodes)?) {
+        true => Ok(()),
+        false => Err(StoreError::Session("a copy of the bucket is behind its leader".into())),
+    }
+}
+
+/// The place of the server that leads the bucket.
+pub(super) fn leaders(_: &Spec, nodes: &[Endpoint]) -> Result<Vec<usize>, StoreError> {
+    let stream = told_by_leader(nodes)?;
     let leader = &stream["cluster"]["leader"];
     let is_leader = |node: &Endpoint| Conversation::open(node).is_ok_and(|it| it.info["server_name"] == *leader);
     Ok((0..nodes.len()).filter(|place| is_leader(&nodes[*place])).collect())

@@ -1,15 +1,19 @@
 //! The codec without sockets: requests read by the other side's rules, replies in pieces, lies and noise.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use super::{Nats, Reads, Shared};
+use super::{Nats, Reads, Repliers, Shared};
 use crate::nats::bucket::Bucket;
 use std::sync::Arc;
 use store::wire::{Codec, Decoded, Expect, Head};
 use store::{Endpoint, Expected, Failure, Operation, OperationKind, Reply};
 
 fn codec(reads: Reads) -> Nats {
+    codec_of(reads, Repliers::One)
+}
+
+fn codec_of(reads: Reads, repliers: Repliers) -> Nats {
     let bucket = Bucket::of(&Endpoint { database: Some("b".into()), ..Endpoint::loopback(4222) }).unwrap();
-    let shared = Shared { bucket, reads, max_value_bytes: 100, connect: b"CONNECT {}\r\n".to_vec() };
+    let shared = Shared { bucket, reads, repliers, max_value_bytes: 100, connect: b"CONNECT {}\r\n".to_vec() };
     Nats::new(Arc::new(shared), b"_INBOX.x.".to_vec())
 }
 
@@ -232,4 +236,17 @@ fn mutated_replies_split_anywhere_never_panic_never_stand_still_and_are_read_ali
             }),
         ],
     );
+}
+
+#[test]
+fn servers_of_a_cluster_may_all_answer_what_was_asked_and_a_server_alone_answers_once() {
+    let (mut cluster, mut alone) = (codec_of(Reads::Leader, Repliers::Several), codec_of(Reads::Leader, Repliers::One));
+    for codec in [&mut cluster, &mut alone] {
+        for _ in 0..3 {
+            codec.encode(&Operation::Get { key: b"k" }, &mut Vec::new());
+        }
+    }
+    assert!((1..=3).all(|ticket| cluster.may_repeat(ticket)));
+    assert!(!cluster.may_repeat(4), "that was never asked");
+    assert!(!alone.may_repeat(1));
 }
