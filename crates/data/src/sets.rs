@@ -167,13 +167,6 @@ impl IdSets {
     }
 }
 
-/// Memory that may still be had, as the system says.
-pub fn free_memory_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?.trim().strip_suffix("kB")?;
-    kib.trim().parse::<u64>().ok().map(|kib| kib << 10)
-}
-
 /// The set and the id of a line; on failure the byte where it is wrong, and how.
 fn member(line: &str) -> Result<(&str, u64), (usize, String)> {
     let Some(at) = line.find(['\t', ',']) else { return Err((line.len(), "a set without an id".into())) };

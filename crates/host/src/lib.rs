@@ -65,7 +65,7 @@ pub use noise::NoiseMeter;
 pub use open::{Installation, KeptDirectory, OpenStore, Opening, default_base, open};
 pub use process::{Exit, raise_open_files};
 pub use registry::end_all;
-pub use room::{free_disk_bytes, free_memory_bytes};
+pub use room::free_disk_bytes;
 pub use usage::ProcessUse;
 pub use user::User;
 pub use watch::{Sighting, Watched};

@@ -1,15 +1,8 @@
-//! How much memory and disk is free.
+//! How much of a disk is free.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-
-/// Memory the kernel says can be had without swapping; `None` where it does not say.
-pub fn free_memory_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
-}
 
 /// Bytes free on the file system of a directory for an ordinary user; `None` when it cannot be asked.
 pub fn free_disk_bytes(directory: &Path) -> Option<u64> {
@@ -24,12 +17,11 @@ pub fn free_disk_bytes(directory: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{free_disk_bytes, free_memory_bytes};
+    use super::free_disk_bytes;
     use std::path::Path;
 
     #[test]
-    fn free_memory_and_disk_are_known_and_no_directory_has_no_room() {
-        assert!(free_memory_bytes() > Some(1 << 20));
+    fn the_room_of_a_directory_is_known_and_no_directory_has_none() {
         assert!(free_disk_bytes(Path::new("/")) > Some(0));
         assert_eq!(free_disk_bytes(Path::new("/no/such/place")), None);
     }

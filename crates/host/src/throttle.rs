@@ -1,8 +1,9 @@
 //! Processor time withheld from this process: by the quota of its control group, and by a processor that is too hot.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
+use store::groups;
 
 /// Counters since the machine, or the control group, was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,28 +21,11 @@ impl Throttle {
 
     /// Reads below `root`, the root of the file system.
     fn read(root: &Path) -> Throttle {
-        let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-        let quota = statistics(root, &groups).iter().find_map(|path| throttled(&fs::read_to_string(path).ok()?));
+        let quota = groups::directories(root, "cpu")
+            .into_iter()
+            .find_map(|group| throttled(&fs::read_to_string(group.join("cpu.stat")).ok()?));
         Throttle { quota: quota.unwrap_or_default(), heat_events: heat_events(&root.join("sys/devices/system/cpu")) }
     }
-}
-
-/// Where the group's `cpu.stat` may be. Inside a container the group's path is often not that of the mount: the top is tried too.
-fn statistics(root: &Path, groups: &str) -> Vec<PathBuf> {
-    let mount = root.join("sys/fs/cgroup");
-    let mut paths = Vec::new();
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(group)) = (parts.next(), parts.next()) else { continue };
-        let top = match controllers {
-            "" => mount.clone(), // version 2
-            _ if controllers.split(',').any(|name| name == "cpu") => mount.join(controllers),
-            _ => continue,
-        };
-        paths.push(top.join(group.trim_start_matches('/')).join("cpu.stat"));
-        paths.push(top.join("cpu.stat"));
-    }
-    paths
 }
 
 /// `throttled_usec` of version 2, or `throttled_time` (nanoseconds) of version 1.

@@ -179,7 +179,7 @@ fn fits(events: u64, format: EventFormat) -> Result<(), JobError> {
             EventFormat::V1 => 24,
             EventFormat::V2 => 176,
         };
-    match data::sets::free_memory_bytes() {
+    match store::memory::free_bytes() {
         Some(free) if free < needed_bytes => Err(JobError(format!(
             "events={events}: their text takes {} MiB, {} MiB of memory are free; use fewer",
             needed_bytes >> 20,

@@ -102,7 +102,7 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
 /// Whether the generated ids themselves have room: 8 bytes each, in kvtrial and in the process that runs the trials.
 fn fits(ids: u64) -> Result<(), JobError> {
     let needed_bytes = 4 * ids * size_of::<u64>() as u64;
-    match data::sets::free_memory_bytes() {
+    match store::memory::free_bytes() {
         Some(free) if free < needed_bytes => Err(JobError(format!(
             "ids={ids}: the ids alone take {} MiB, {} MiB of memory are free; use fewer",
             needed_bytes >> 20,

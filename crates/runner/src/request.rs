@@ -230,7 +230,7 @@ impl Request {
             Class::Embedded | Class::Distributed => false,
         };
         let (free, room) = match in_memory {
-            true => (host::free_memory_bytes(), Room::Memory),
+            true => (store::memory::free_bytes(), Room::Memory),
             false => (host::free_disk_bytes(&self.base), Room::Disk),
         };
         let needed_bytes = job.logical_bytes();

@@ -90,7 +90,7 @@ fn sets_there_is_no_memory_for_are_refused_before_anything_starts() {
 }
 
 fn store_has_room(bytes: u64) -> bool {
-    host::free_memory_bytes().is_none_or(|free| free >= bytes)
+    store::memory::free_bytes().is_none_or(|free| free >= bytes)
 }
 
 #[test]

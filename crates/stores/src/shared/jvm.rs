@@ -99,15 +99,10 @@ impl Jvm {
         processes: u32,
         [heap_mib, more_mib]: [u64; 2],
     ) -> Result<Jvm, StoreError> {
-        let not_found = |what: String, install: &str| StoreError::NotFound {
-            store: spec.name.clone(),
-            what,
-            install: install.into(),
-        };
         let class_path = bundle.found();
         let class_path =
-            class_path.ok_or_else(|| not_found(format!("{} {}", bundle.product, bundle.version), install))?;
-        let java = java().ok_or_else(|| not_found(format!("Java {OLDEST}"), INSTALL_JAVA))?;
+            class_path.ok_or_else(|| not_found(spec, format!("{} {}", bundle.product, bundle.version), install))?;
+        let java = required(java(), spec, u32::MAX)?;
         enough(spec, processes, u64::from(processes) * (heap_mib + more_mib), free_mib())?;
         Ok(Jvm { java, class_path: class_path.join("*").into_os_string(), heap_mib })
     }
@@ -120,11 +115,7 @@ impl Jvm {
         processes: u32,
         [heap_mib, more_mib]: [u64; 2],
     ) -> Result<Jvm, StoreError> {
-        let java = java_to(newest).ok_or_else(|| StoreError::NotFound {
-            store: spec.name.clone(),
-            what: format!("Java {OLDEST} to {newest}"),
-            install: INSTALL_JAVA.into(),
-        })?;
+        let java = required(java_to(newest), spec, newest)?;
         enough(spec, processes, u64::from(processes) * (heap_mib + more_mib), free_mib())?;
         Ok(Jvm { java, class_path, heap_mib })
     }
@@ -156,6 +147,15 @@ impl Jvm {
     }
 }
 
+fn not_found(spec: &Spec, what: String, install: &str) -> StoreError {
+    StoreError::NotFound { store: spec.name.clone(), what, install: install.into() }
+}
+
+/// The Java that was found, of no release newer than this; else how to get one.
+fn required(java: Option<PathBuf>, spec: &Spec, newest: u32) -> Result<PathBuf, StoreError> {
+    java.ok_or_else(|| not_found(spec, releases_to(newest), INSTALL_JAVA))
+}
+
 /// Too little memory is said before anything starts: a machine that swaps, or kills, would say it far worse.
 fn enough(spec: &Spec, processes: u32, needed_mib: u64, free_mib: Option<u64>) -> Result<(), StoreError> {
     let has_memory = crate::find(&spec.name).is_some_and(|info| info.has_option("memory"));
@@ -173,11 +173,8 @@ fn enough(spec: &Spec, processes: u32, needed_mib: u64, free_mib: Option<u64>) -
     }
 }
 
-/// Memory the kernel says can be had without swapping; `None` where it does not say.
 fn free_mib() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib >> 10)
+    store::memory::free_bytes().map(|bytes| bytes >> 20)
 }
 
 /// The Java to use: that of `PATH` if it is new enough, else one that a package has put beside it.
@@ -194,14 +191,35 @@ pub(crate) fn java_to(newest: u32) -> Option<PathBuf> {
 
 /// What is missing where there is none.
 pub(crate) fn missing_to(newest: u32) -> String {
-    format!("Java {OLDEST} to {newest}; {INSTALL_JAVA}")
+    format!("{}; {INSTALL_JAVA}", releases_to(newest))
+}
+
+fn releases_to(newest: u32) -> String {
+    match newest {
+        OLDEST | u32::MAX => format!("Java {OLDEST}"),
+        _ => format!("Java {OLDEST} to {newest}"),
+    }
 }
 
 fn find_java(newest: u32) -> Option<PathBuf> {
-    let releases = std::fs::read_dir(RELEASES).into_iter().flatten().flatten();
-    let beside = releases.map(|release| release.path().join("bin/java")).filter(|java| java.is_file());
-    programs::find(&["java"], &[]).into_iter().chain(beside).find(|java| {
-        let release = programs::version_line(java, &["-version"]).and_then(|line| release(&line));
+    let version = |java: &Path| programs::version_line(java, &["-version"]);
+    first_that_will_do(programs::find(&["java"], &[]).into_iter().chain(beside(Path::new(RELEASES))), version, newest)
+}
+
+/// The releases that packages have put here.
+fn beside(releases: &Path) -> impl Iterator<Item = PathBuf> {
+    let releases = std::fs::read_dir(releases).into_iter().flatten().flatten();
+    releases.map(|release| release.path().join("bin/java")).filter(|java| java.is_file())
+}
+
+/// The first that is neither too old nor newer than this.
+fn first_that_will_do(
+    mut javas: impl Iterator<Item = PathBuf>,
+    version: impl Fn(&Path) -> Option<String>,
+    newest: u32,
+) -> Option<PathBuf> {
+    javas.find(|java| {
+        let release = version(java).and_then(|line| release(&line));
         release.is_some_and(|release| (OLDEST..=newest).contains(&release))
     })
 }
@@ -214,8 +232,33 @@ fn release(line: &str) -> Option<u32> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{enough, heap_mib, release};
+    use super::{beside, enough, first_that_will_do, heap_mib, release, required};
+    use std::path::{Path, PathBuf};
     use study::Spec;
+
+    #[test]
+    fn without_a_java_that_will_do_it_is_said_how_to_get_one() {
+        let releases = tempfile::tempdir().unwrap();
+        std::fs::create_dir(releases.path().join("docs")).unwrap();
+        let found = |newest| {
+            let version = |java: &Path| {
+                let number = if java == Path::new("/usr/bin/java") { "11.0.1" } else { "21.0.3" };
+                Some(format!("openjdk version \"{number}\" 2025-04-15"))
+            };
+            let on_path = Some(PathBuf::from("/usr/bin/java"));
+            first_that_will_do(on_path.into_iter().chain(beside(releases.path())), version, newest)
+        };
+        assert_eq!(found(u32::MAX), None, "it is too old, and there is no other");
+        let spec: Spec = "hazelcast".parse().unwrap();
+        let words = required(None, &spec, u32::MAX).unwrap_err().to_string();
+        assert!(words.contains("Java 17") && words.contains("apt-get install openjdk-17-jre-headless"), "{words}");
+        let other = releases.path().join("java-21/bin/java");
+        std::fs::create_dir_all(other.parent().unwrap()).unwrap();
+        std::fs::write(&other, "").unwrap();
+        assert_eq!((found(u32::MAX), found(21), found(20)), (Some(other.clone()), Some(other), None));
+        let words = required(found(20), &spec, 20).unwrap_err().to_string();
+        assert!(words.contains("Java 17 to 20"), "{words}");
+    }
 
     #[test]
     fn the_release_of_java_is_read_as_java_writes_it() {
