@@ -1,10 +1,10 @@
 //! How long a worker may give no sign of life before it is taken for hung: a call into an embedded store has no deadline of its own.
 //!
 //! While its threads are at operations each must give signs (see `Progress::silent`); what concerns the store as a whole (opening,
-//! flushing, compacting, closing it) may take as long as a server may take for it. The time before a worker is there is kvtrial's own: it
-//! reads the input.
+//! flushing, compacting, closing it) may take as long as a server may take for it. Counting its keys, for which many a store has to read
+//! all of them, may also take as long as the work before it. The time before a worker is there is kvtrial's own: it reads the input.
 
-use crate::message::FromWorker;
+use crate::message::{Doing, FromWorker};
 use engine::{Settings, Timing};
 use std::time::{Duration, Instant};
 
@@ -19,20 +19,30 @@ pub(crate) struct Silence {
     whole: Duration,
     /// For a thread that gives signs between operations; several may pass between two where not every one is timed.
     at_operations: Duration,
+    /// When the worker gave its first.
+    first: Option<Instant>,
     last: Option<Sign>,
 }
 
 struct Sign {
     at: Instant,
+    of: Activity,
+}
+
+#[derive(Clone, Copy)]
+enum Activity {
     /// Threads are at operations, this many are done.
-    operations: Option<u64>,
+    Operations(u64),
+    /// The keys are counted.
+    Counting,
+    Other,
 }
 
 impl Silence {
     pub(crate) fn of(settings: &Settings) -> Silence {
         let (deadline, whole) = (settings.deadline, settings.whole_store_deadline());
         let at_operations = if settings.timing == Timing::Every { deadline } else { whole };
-        Silence { deadline, whole, at_operations, last: None }
+        Silence { deadline, whole, at_operations, first: None, last: None }
     }
 
     /// The same with another limit for the store as a whole, if that is shorter.
@@ -42,27 +52,41 @@ impl Silence {
 
     /// Takes note of a report.
     pub(crate) fn hear(&mut self, report: &FromWorker, now: Instant) {
-        self.last = match report {
-            FromWorker::Ended { .. } | FromWorker::NotForked { .. } => None,
-            FromWorker::Progress(_, progress) => Some(Sign {
-                at: progress.silent.and_then(|silent| now.checked_sub(silent)).unwrap_or(now),
-                operations: progress.silent.map(|_| progress.operations),
-            }),
-            _ => Some(Sign { at: now, operations: None }),
+        let activity = match report {
+            FromWorker::Ended { .. } | FromWorker::NotForked { .. } => {
+                (self.first, self.last) = (None, None);
+                return;
+            }
+            FromWorker::Progress(_, progress) if progress.silent.is_some() => Activity::Operations(progress.operations),
+            FromWorker::Does(Doing::Count) => Activity::Counting,
+            _ => Activity::Other,
         };
+        let silent = match report {
+            FromWorker::Progress(_, progress) => progress.silent.unwrap_or_default(),
+            _ => Duration::ZERO,
+        };
+        self.first.get_or_insert(now);
+        self.last = Some(Sign { at: now.checked_sub(silent).unwrap_or(now), of: activity });
     }
 
     /// What is to be said of it, when it has lasted too long.
     pub(crate) fn too_long(&self, now: Instant) -> Option<String> {
-        let Sign { at, operations } = self.last.as_ref()?;
+        let Sign { at, of } = self.last.as_ref()?;
         let silent = now.saturating_duration_since(*at);
         let silent_s = silent.as_secs_f64();
-        match operations {
-            Some(done) => (silent > self.at_operations + MARGIN).then(|| {
+        // A server's own limit for the same comes first.
+        let whole = self.whole + self.deadline + MARGIN;
+        match of {
+            Activity::Operations(done) => (silent > self.at_operations + MARGIN).then(|| {
                 format!("after {done} operations one was begun that did not return for {silent_s:.1} s; its process was ended")
             }),
-            // A server's own limit for the same comes first.
-            None => (silent > self.whole + self.deadline + MARGIN).then(|| {
+            Activity::Counting => {
+                let work = self.first.map_or(Duration::ZERO, |first| at.saturating_duration_since(first));
+                (silent > whole.max(work)).then(|| {
+                    format!("the store did not say within {silent_s:.0} s how many keys it holds; its process was ended")
+                })
+            }
+            Activity::Other => (silent > whole).then(|| {
                 let times = self.whole.as_secs_f64() / self.deadline.as_secs_f64();
                 format!("the store did not return for {silent_s:.0} s, {times:.0} times --deadline; its process was ended")
             }),
@@ -73,7 +97,7 @@ impl Silence {
 #[cfg(test)]
 mod tests {
     use super::Silence;
-    use crate::message::{FromWorker, UnderWay};
+    use crate::message::{Doing, FromWorker, UnderWay};
     use engine::{Settings, Timing};
     use measure::Progress;
     use std::time::{Duration, Instant};
@@ -116,5 +140,22 @@ mod tests {
         sampled.hear(&progress(Some(second)), begun + second);
         assert_eq!(after(&sampled, 60), None, "signs stand further apart");
         assert!(after(&sampled, 122).is_some());
+    }
+
+    #[test]
+    fn keys_may_be_counted_for_as_long_as_the_work_took_or_an_opening_may_take() {
+        let second = Duration::from_secs(1);
+        let begun = Instant::now();
+        let counting_after = |worked: u32, waited: u32| {
+            let mut silence = Silence::of(&Settings { deadline: second, ..Settings::default() });
+            silence.hear(&FromWorker::Started { pid: 1 }, begun);
+            silence.hear(&progress(Some(Duration::ZERO)), begun + second * (worked / 2));
+            silence.hear(&FromWorker::Does(Doing::Count), begun + second * worked);
+            silence.too_long(begun + second * (worked + waited))
+        };
+        assert_eq!(counting_after(1000, 1000), None);
+        assert!(counting_after(1000, 1001).is_some_and(|words| words.contains("within 1001 s how many keys it holds")));
+        assert_eq!(counting_after(1, 61), None);
+        assert!(counting_after(1, 62).is_some());
     }
 }

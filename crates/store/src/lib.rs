@@ -145,7 +145,8 @@ pub use reply::{Failure, Fate, Reply, RowBuffer, Rows};
 pub use resent::Resent;
 pub use server::{CommandLine, ServerPlan};
 pub use session::{
-    Abandoned, Executor, Facts, Happening, Heed, Holding, Session, SessionPlan, Sink, Slot, Store, Threading, Until,
+    Abandoned, COUNT_PATIENCE, Executor, Facts, Happening, Heed, Holding, Session, SessionPlan, Sink, Slot, Store,
+    Threading, Until,
 };
 pub use sets::{SET_RESULT_KEY, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, set_key};
 pub use study::Role;

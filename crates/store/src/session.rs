@@ -213,6 +213,10 @@ pub struct Happening {
     pub detail: String,
 }
 
+/// How long a server may take to count its keys, if it has to read all of them: longer than anybody waits. A worker that is silent for
+/// longer than its work took is ended before.
+pub const COUNT_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// What a store says it holds, as far as it can say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holding {

@@ -28,8 +28,8 @@ mod server;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{
-    Availability, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Leaders, Node, Opener, OperationKind, OperationSet,
-    OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, programs,
+    Availability, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Leaders, Node, Opener, OperationKind,
+    OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, programs,
 };
 use study::{Class, Durability, Spec, Transport};
 

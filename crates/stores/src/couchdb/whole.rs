@@ -6,7 +6,7 @@ use crate::shared::http::{Http, Method, in_url};
 use serde::Deserialize;
 use std::time::Duration;
 use store::asynchronous::brief;
-use store::{FieldPath, Holding, Reduction, ReductionGroup, StoreError, Sweep, Swept};
+use store::{COUNT_PATIENCE, FieldPath, Holding, Reduction, ReductionGroup, StoreError, Sweep, Swept};
 use study::Target;
 
 /// How often is asked whether compaction still runs, and an index that is being built is asked for again.
@@ -117,16 +117,13 @@ pub(super) fn sweep(couch: &CouchDb, sweep: Sweep, keys: &[&[u8]]) -> Result<Swe
     })
 }
 
-/// How long counting the documents may take.
-const COUNT_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// The names of views are documents too, but no records.
 const VIEWS: &str = "_all_docs?startkey=%22_design/%22&endkey=%22_design0%22";
 
 /// All documents but those that describe views.
 pub(super) fn holding(couch: &CouchDb) -> Result<Holding, StoreError> {
     let (endpoint, path) = (&couch.endpoint, format!("{}/{VIEWS}", couch.database));
-    let all = brief(endpoint, COUNT_TIMEOUT, async {
+    let all = brief(endpoint, COUNT_PATIENCE, async {
         ask(&mut couch.open().await?, endpoint, Method::GET, &path, Vec::new(), &[200]).await
     })?;
     let all: Documents = serde_json::from_slice(&all).map_err(|error| StoreError::open(endpoint, error))?;

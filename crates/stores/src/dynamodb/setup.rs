@@ -9,7 +9,10 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use store::asynchronous::{Async, brief};
-use store::{Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading};
+use store::{
+    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept,
+    Threading,
+};
 use study::{Durability, Spec, Target};
 
 /// How long a private server may take to let us in: one that is starting is asked again.
@@ -221,7 +224,7 @@ impl Store for DynamoDb {
             return Ok(Holding::default());
         }
         let failed = |words: String| StoreError::open(&self.endpoint, words);
-        brief(&self.endpoint, SWEEP_PATIENCE, async {
+        brief(&self.endpoint, COUNT_PATIENCE, async {
             let mut client = self.client().await?;
             let (mut keys, mut from) = (0, String::new());
             loop {

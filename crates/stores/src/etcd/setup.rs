@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading,
-    Whereabouts,
+    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept,
+    Threading, Whereabouts,
 };
 use study::{Spec, Target};
 
@@ -21,9 +21,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long requests about a thousand keys may take.
 const SWEEP_PATIENCE: Duration = Duration::from_secs(60);
-
-/// How long counting its keys may take.
-const COUNT_TIMEOUT: Duration = Duration::from_secs(60);
 
 struct Etcd {
     /// The members that were named, or started.
@@ -244,7 +241,7 @@ impl Store for Etcd {
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {
-        let counted = brief(self.endpoint(), COUNT_TIMEOUT, async {
+        let counted = brief(self.endpoint(), COUNT_PATIENCE, async {
             let mut http = self.open().await?;
             ask(&mut http, self.endpoint(), "/v3/kv/range", COUNT_ALL.into()).await
         })?;

@@ -8,7 +8,10 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
-use store::{Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading};
+use store::{
+    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept,
+    Threading,
+};
 use study::{Durability, Spec, Target};
 
 /// How long the gateway may take to let us in, and to make the table: one that is starting is asked again.
@@ -202,7 +205,7 @@ impl Store for HBase {
         if self.target != Target::Private {
             return Ok(Holding::default());
         }
-        let counted = brief(&self.endpoint, SWEEP_PATIENCE, async {
+        let counted = brief(&self.endpoint, COUNT_PATIENCE, async {
             let counted = self.client().await?.scan(b"", u32::MAX, KEYS_ALONE, |_, _| ()).await;
             counted.map_err(|trouble| StoreError::open(&self.endpoint, trouble.words()))
         })?;

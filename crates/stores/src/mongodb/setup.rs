@@ -13,8 +13,8 @@ use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::tls::Trust;
 use store::{
-    Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
-    Threading,
+    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan,
+    Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec, Target};
 use tokio::sync::Semaphore;
@@ -223,8 +223,12 @@ fn flatten(prefix: &str, document: &Document, config: &mut BTreeMap<String, Stri
 
 impl MongoDb {
     /// Asks the server something on a connection of its own.
-    fn ask<T>(&self, question: impl AsyncFnOnce(&Database) -> mongodb::error::Result<T>) -> Result<T, StoreError> {
-        brief(&self.place, SETUP_TIMEOUT, async {
+    fn ask<T>(
+        &self,
+        patience: Duration,
+        question: impl AsyncFnOnce(&Database) -> mongodb::error::Result<T>,
+    ) -> Result<T, StoreError> {
+        brief(&self.place, patience, async {
             let database = enter(&self.place, self.options.clone(), &self.database).await?;
             let answer = question(&database).await;
             database.client().clone().shutdown().immediate(true).await;
@@ -292,7 +296,7 @@ impl Store for MongoDb {
     }
 
     fn own_rows(&self) -> Result<Option<u64>, StoreError> {
-        self.ask(async |database| {
+        self.ask(SETUP_TIMEOUT, async |database| {
             let mut rows = 0;
             for name in COLLECTIONS {
                 rows += database.collection::<Document>(name).count_documents(doc! {}).await?;
@@ -303,7 +307,7 @@ impl Store for MongoDb {
 
     /// Counted by looking, not by the collection's statistics.
     fn holding(&self) -> Result<Holding, StoreError> {
-        self.ask(async |database| {
+        self.ask(COUNT_PATIENCE, async |database| {
             let documents = |at: usize| database.collection::<Document>(COLLECTIONS[at]);
             let mut keys = 0;
             for at in [0, 1] {
@@ -318,7 +322,7 @@ impl Store for MongoDb {
     }
 
     fn clear(&self) -> Result<(), StoreError> {
-        self.ask(async |database| {
+        self.ask(SETUP_TIMEOUT, async |database| {
             for name in COLLECTIONS {
                 database.collection::<Document>(name).drop().await?;
             }
@@ -331,7 +335,7 @@ impl Store for MongoDb {
     }
 
     fn unmake(&self) -> Result<(), StoreError> {
-        self.ask(async |database| {
+        self.ask(SETUP_TIMEOUT, async |database| {
             for name in COLLECTIONS {
                 database.collection::<Document>(name).drop().await?;
             }

@@ -13,8 +13,8 @@ use store::asynchronous::{Async, brief};
 #[cfg(feature = "tls")]
 use store::tls::Trust;
 use store::{
-    Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
-    Threading,
+    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan,
+    Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec};
 
@@ -216,7 +216,7 @@ impl Store for MySql {
     fn holding(&self) -> Result<Holding, StoreError> {
         let count = "SELECT (SELECT COUNT(*) FROM kvtrial_kv) + (SELECT COUNT(*) FROM kvtrial_counters) \
             + (SELECT COUNT(DISTINCT k) FROM kvtrial_fields)";
-        let keys = self.ask(SETUP_TIMEOUT, async |conn| all::<u64, _>(conn.query_iter(count).await?).await)?;
+        let keys = self.ask(COUNT_PATIENCE, async |conn| all::<u64, _>(conn.query_iter(count).await?).await)?;
         Ok(Holding { keys: keys.first().copied(), ..Holding::default() })
     }
 

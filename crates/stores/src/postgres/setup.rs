@@ -13,8 +13,8 @@ use store::asynchronous::{Async, brief};
 #[cfg(feature = "tls")]
 use store::tls::Trust;
 use store::{
-    Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan, SetKeeper,
-    SetPlan, Store, StoreError, Threading,
+    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan,
+    SetKeeper, SetPlan, Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec, Target};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -300,7 +300,7 @@ impl Store for Postgres {
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {
-        self.ask(SETUP_TIMEOUT, async |client| keys(client).await)
+        self.ask(COUNT_PATIENCE, async |client| keys(client).await)
             .map(|keys| Holding { keys: Some(keys), ..Holding::default() })
     }
 

@@ -8,14 +8,13 @@ use crate::shared::http::{HttpError, HttpTrouble, Method, in_url};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
-use store::{Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Threading};
+use store::{
+    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Threading,
+};
 use study::{Durability, Spec, Target};
 
 /// How long a server may take to let us in.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// How long listing all objects may take.
-const LIST_PATIENCE: Duration = Duration::from_secs(120);
 
 /// The protocol says of itself only when it was made.
 const PROTOCOL: &str = "2006-03-01";
@@ -165,7 +164,7 @@ impl Store for S3 {
             return Ok(Holding::default());
         }
         let failed = |trouble: HttpTrouble| StoreError::open(&self.endpoint, trouble.words());
-        brief(&self.endpoint, LIST_PATIENCE, async {
+        brief(&self.endpoint, COUNT_PATIENCE, async {
             let mut signed = self.open().await?;
             let (mut keys, mut from) = (0, String::new());
             loop {
