@@ -25,6 +25,13 @@ impl Certificates {
         Certificates(directory)
     }
 
+    /// Writes the server's key and certificate as Java takes them.
+    pub fn export(&self, keystore: &Path, password: &str) {
+        let keystore = keystore.display();
+        let words = format!("pkcs12 -export -in cert.pem -inkey key.pem -out {keystore} -passout pass:{password}");
+        openssl(self.0.path(), &words);
+    }
+
     /// One of the files.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {

@@ -3,8 +3,9 @@
 #![cfg(feature = "tls")]
 #![allow(clippy::unwrap_used)]
 
+use std::fs::Metadata;
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 use store::{Operation, OwnedReply};
@@ -17,7 +18,7 @@ use testkit::{Client, Rig};
 
 /// A server with a certificate; it ends when this is dropped.
 struct Server {
-    child: Child,
+    child: Option<Child>,
     port: u16,
     /// `user:password@`, where it wants to know.
     login: String,
@@ -45,14 +46,13 @@ impl Server {
         let child = command.spawn().unwrap_or_else(|error| panic!("{program}: {error}"));
         until("it listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
         let certificates = Rc::clone(certificates);
-        Server { child, port, login: String::new(), certificates, _behind: Box::new(directory) }
+        Server { child: Some(child), port, login: String::new(), certificates, _behind: Box::new(directory) }
     }
 
     /// A private server, killed and started again by hand with these words more; `CERT` and `KEY` are files only its user can read.
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     fn restarted(rig: Rig, words: &[&str]) -> Server {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-        use std::os::unix::process::CommandExt;
         let certificates = Certificates::made();
         let owner = std::fs::metadata(rig.file("data")).unwrap();
         let private = |name: &str| {
@@ -63,17 +63,80 @@ impl Server {
             path
         };
         let (cert, key) = (private("cert.pem"), private("key.pem"));
+        let words = words.iter().map(|word| word.replace("CERT", &cert).replace("KEY", &key));
+        Server::started_by_hand(rig, certificates, &owner, words)
+    }
+
+    /// A private Java server, killed and started again by hand with these lines more in its settings, before the line that has `mark`; `STORE` is
+    /// a keystore, whose password is `changeit`.
+    fn restarted_with_a_keystore(rig: Rig, settings: &Path, mark: &str, lines: &str) -> Server {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let certificates = Certificates::made();
+        let owner = std::fs::metadata(settings).unwrap();
+        let keystore = settings.with_file_name("keystore.p12");
+        certificates.export(&keystore, "changeit");
+        chown(&keystore, Some(owner.uid()), Some(owner.gid())).unwrap();
+        let text = std::fs::read_to_string(settings).unwrap();
+        assert_eq!(text.matches(mark).count(), 1, "{text}");
+        let lines = lines.replace("STORE", &keystore.display().to_string());
+        std::fs::write(settings, text.replace(mark, &format!("{lines}{mark}"))).unwrap();
+        Server::started_by_hand(rig, certificates, &owner, std::iter::empty())
+    }
+
+    /// A private server, killed and started again by hand as this user, with these words more.
+    fn started_by_hand(
+        rig: Rig,
+        certificates: Certificates,
+        owner: &Metadata,
+        words: impl Iterator<Item = String>,
+    ) -> Server {
+        use std::os::unix::fs::MetadataExt;
+        use std::os::unix::process::CommandExt;
         let (arguments, login, port) = (rig.arguments(), rig.authority(), rig.port());
         rig.kill();
         let mut command = Command::new(&arguments[0]);
-        command.args(arguments[1..].iter().filter(|argument| !argument.is_empty()));
-        command.args(words.iter().map(|word| word.replace("CERT", &cert).replace("KEY", &key)));
+        command.args(arguments[1..].iter().filter(|argument| !argument.is_empty())).args(words);
         let child = command.uid(owner.uid()).gid(owner.gid()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let login = login.split_once('@').map_or(String::new(), |(login, _)| format!("{login}@"));
         let certificates = Rc::new(certificates);
-        let server = Server { child: child.unwrap(), port, login, certificates, _behind: Box::new(rig) };
+        let server = Server { child: Some(child.unwrap()), port, login, certificates, _behind: Box::new(rig) };
         until("it listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
         server
+    }
+
+    /// A private server that has no TLS, behind a proxy that has: `nginx`, `haproxy` or a cloud's balancer elsewhere.
+    #[cfg(feature = "couchdb")]
+    fn behind_a_proxy(rig: Rig) -> Server {
+        use rustls::pki_types::pem::PemObject;
+        use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+        use std::sync::Arc;
+        let certificates = Certificates::made();
+        let chain = vec![CertificateDer::from_pem_file(certificates.path("cert.pem")).unwrap()];
+        let key = PrivateKeyDer::from_pem_file(certificates.path("key.pem")).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = config.unwrap().with_no_client_auth().with_single_cert(chain, key).unwrap();
+        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let (port, inside) = (listener.local_addr().unwrap().port(), rig.port());
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                while let Ok((outside, _)) = listener.accept().await {
+                    let acceptor = acceptor.clone();
+                    let connection = async move {
+                        let mut outside = acceptor.accept(outside).await?;
+                        let mut inside = tokio::net::TcpStream::connect(("127.0.0.1", inside)).await?;
+                        tokio::io::copy_bidirectional(&mut outside, &mut inside).await
+                    };
+                    tokio::spawn(connection);
+                }
+            });
+        });
+        let login = rig.authority().split_once('@').map_or(String::new(), |(login, _)| format!("{login}@"));
+        Server { child: None, port, login, certificates: Rc::new(certificates), _behind: Box::new(rig) }
     }
 
     fn authority(&self) -> PathBuf {
@@ -122,8 +185,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
@@ -235,6 +300,41 @@ fn postgresql_is_spoken_to_over_tls_and_one_without_it_is_said_to_have_none() {
 fn mariadb_is_spoken_to_over_tls() {
     let words = ["--ssl-cert=CERT", "--ssl-key=KEY", "--require-secure-transport=on"];
     Server::restarted(Rig::start("mysql"), &words).is_reached_by_who_names_its_authority("mysql");
+}
+
+#[cfg(feature = "couchdb")]
+#[test]
+fn couchdb_is_spoken_to_over_tls() {
+    Server::behind_a_proxy(Rig::start("couchdb")).is_reached_by_who_names_its_authority("couchdb");
+}
+
+#[test]
+#[ignore = "half a minute: a Java server"]
+fn infinispan_is_spoken_to_over_tls() {
+    let rig = Rig::start("infinispan");
+    let home = PathBuf::from(rig.argument("-Dinfinispan.server.home.path="));
+    let keystore = r#"<server-identities><ssl><keystore path="STORE" password="changeit"/></ssl></server-identities>"#;
+    let settings = home.join("server/conf/infinispan.xml");
+    let server = Server::restarted_with_a_keystore(rig, &settings, "<properties-realm ", keystore);
+    server.is_reached_by_who_names_its_authority("infinispan");
+}
+
+#[test]
+#[ignore = "half a minute: a Java server"]
+fn ignite_is_spoken_to_over_tls() {
+    let rig = Rig::start("ignite");
+    let settings = rig.arguments().iter().rfind(|argument| argument.ends_with("ignite.xml")).map(PathBuf::from);
+    let factory = r#"<property name="sslEnabled" value="true"/><property name="useIgniteSslContextFactory" value="false"/>
+        <property name="sslContextFactory"><bean class="org.apache.ignite.ssl.SslContextFactory">
+          <property name="keyStoreFilePath" value="STORE"/><property name="keyStorePassword" value="changeit"/>
+          <property name="keyStoreType" value="PKCS12"/>
+          <property name="trustManagers">
+            <bean class="org.apache.ignite.ssl.SslContextFactory" factory-method="getDisabledTrustManager"/>
+          </property>
+        </bean></property>"#;
+    let mark = r#"<property name="jdbcEnabled""#;
+    let server = Server::restarted_with_a_keystore(rig, &settings.unwrap(), mark, factory);
+    server.is_reached_by_who_names_its_authority("ignite");
 }
 
 /// What answers in the protocol of nobody, after the handshake.
