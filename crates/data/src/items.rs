@@ -1,46 +1,24 @@
-//! Items of variable size, any of them made from its number (the input of 2009: a keystore for 100 million items).
-//!
-//! The key of item `i` is `item:%016x:%d`: `mix(i ^ seed)`, and a number below 1,000. Its value has 40 bytes to 1 MiB, 1,036 on average:
-//! the sizes of Debian's package descriptions, with a heavy tail above 4 KB. The value is the number of the item (8 bytes, little-endian),
-//! then splitmix64 from `mix(i ^ seed)` on: no two items share bytes, and no store can compress them. Nothing is kept of any item.
+//! Items of variable size (the input of 2009: a keystore for 100 million items): any of them made from its number, or the user's own.
 
+mod made;
+mod own;
+
+pub use own::ItemFile;
+
+use crate::DataError;
 use crate::digest::{LineDigest, hex_of_bytes};
-use crate::splitmix::{Rng, mix, unmix};
-use crate::weights::quantile;
+use made::Made;
+use own::Own;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::OnceLock;
 
-/// Smallest value: its item's number, and as much that rests on the seed.
+/// Smallest value that is made: its item's number, and as much that rests on the seed.
 pub const MIN_VALUE_BYTES: usize = 16;
-/// Largest value.
+/// Largest value that is made.
 pub const MAX_VALUE_BYTES: usize = 1 << 20;
-/// Longest key.
-pub const MAX_KEY_BYTES: usize = 5 + 16 + 1 + 3;
 /// Most items.
 pub const MOST_ITEMS: u64 = 1_000_000_000;
-/// Items that are sorted at once when all are visited in order: 64 MiB of them.
-const SORTED_AT_ONCE: u64 = 8 << 20;
-/// Bytes of a word of a value.
-const WORD: usize = 8;
-
-/// Cumulative share in millionths, size of the value in bytes.
-const SIZES: [(u64, u64); 14] = [
-    (0, 40),
-    (10_000, 100),
-    (50_000, 180),
-    (250_000, 430),
-    (500_000, 660),
-    (750_000, 900),
-    (900_000, 1300),
-    (950_000, 1750),
-    (990_000, 4096),
-    (997_000, 12_000),
-    (999_000, 36_000),
-    (999_700, 110_000),
-    (999_950, 400_000),
-    (1_000_000, MAX_VALUE_BYTES as u64),
-];
 
 /// How long values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +32,13 @@ pub enum ValueSize {
 /// The items of one input.
 pub struct Items {
     count: u64,
-    seed: u64,
-    size: ValueSize,
+    source: Source,
     totals: OnceLock<ItemTotals>,
+}
+
+enum Source {
+    Made(Made),
+    Own(Own),
 }
 
 /// Sums over all items.
@@ -64,17 +46,14 @@ pub struct Items {
 pub struct ItemTotals {
     /// Bytes of all keys.
     pub key_bytes: u64,
+    /// Bytes of the shortest key.
+    pub shortest_key_bytes: usize,
+    /// Bytes of the longest key.
+    pub longest_key_bytes: usize,
     /// Bytes of all values.
     pub value_bytes: u64,
     /// Bytes of the largest value.
     pub largest_bytes: usize,
-}
-
-/// The key of an item.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ItemKey {
-    bytes: [u8; MAX_KEY_BYTES],
-    len: usize,
 }
 
 /// What is wrong with a value.
@@ -88,18 +67,32 @@ pub enum ItemFlaw {
     Content(usize),
 }
 
-impl ItemKey {
-    /// The key's bytes.
-    #[inline]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-}
-
 impl Items {
     /// `count` items of this seed.
     pub fn new(count: u64, seed: u64, size: ValueSize) -> Items {
-        Items { count: count.min(MOST_ITEMS), seed, size, totals: OnceLock::new() }
+        Items::of(Source::Made(Made { seed, size }), count.min(MOST_ITEMS))
+    }
+
+    /// The items of a file: `count` of them, taken again from the first on where it has fewer, or each once. The keys and values of the
+    /// second time end in `~2`, those of the third in `~3`.
+    ///
+    /// # Errors
+    /// Names the file, line, column and remedy: a line that is no item, a key that is there twice.
+    pub fn own(file: &str, count: Option<u64>) -> Result<Items, DataError> {
+        let (own, count) = Own::load(file, count)?;
+        Ok(Items::of(Source::Own(own), count))
+    }
+
+    fn of(source: Source, count: u64) -> Items {
+        Items { count, source, totals: OnceLock::new() }
+    }
+
+    /// The file they are from; `None` where they are made.
+    pub fn file(&self) -> Option<&ItemFile> {
+        match &self.source {
+            Source::Made(_) => None,
+            Source::Own(own) => Some(own.file()),
+        }
     }
 
     /// How many there are.
@@ -113,96 +106,67 @@ impl Items {
         self.count == 0
     }
 
-    /// What every byte of the item rests on.
+    /// Replaces `out` by the key of an item.
     #[inline]
-    fn hash(&self, number: u64) -> u64 {
-        mix(number ^ self.seed)
+    pub fn key(&self, number: u64, out: &mut Vec<u8>) {
+        match &self.source {
+            Source::Made(made) => made.key(number, out),
+            Source::Own(own) => own.key(number, out),
+        }
     }
 
     /// The key of an item.
-    #[inline]
-    pub fn key(&self, number: u64) -> ItemKey {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        let mut bytes = *b"item:0000000000000000:000";
-        let hash = self.hash(number);
-        for (at, byte) in bytes[5..21].iter_mut().enumerate() {
-            *byte = HEX[(hash >> (60 - 4 * at)) as usize & 15];
-        }
-        let suffix = Rng::after(self.seed, 2 * number).below(1000) as usize;
-        let digits = [suffix / 100, suffix / 10 % 10, suffix % 10].map(|digit| b'0' + digit as u8);
-        let skipped = usize::from(suffix < 100) + usize::from(suffix < 10);
-        let len = MAX_KEY_BYTES - skipped;
-        bytes[22..len].copy_from_slice(&digits[skipped..]);
-        ItemKey { bytes, len }
+    pub fn key_of(&self, number: u64) -> Vec<u8> {
+        let mut key = Vec::new();
+        self.key(number, &mut key);
+        key
     }
 
     /// Bytes of an item's value.
     #[inline]
     pub fn value_bytes(&self, number: u64) -> usize {
-        match self.size {
-            ValueSize::Fixed(bytes) => bytes.max(MIN_VALUE_BYTES),
-            ValueSize::Spread => quantile(&SIZES, &mut Rng::after(self.seed, 2 * number + 1)) as usize,
+        match &self.source {
+            Source::Made(made) => made.value_bytes(number),
+            Source::Own(own) => own.value_bytes(number),
         }
     }
 
     /// Bytes no value has more than.
     pub fn most_value_bytes(&self) -> usize {
-        match self.size {
-            ValueSize::Fixed(bytes) => bytes.max(MIN_VALUE_BYTES),
-            ValueSize::Spread => self.totals().largest_bytes,
+        match &self.source {
+            Source::Made(Made { size: ValueSize::Fixed(bytes), .. }) => (*bytes).max(MIN_VALUE_BYTES),
+            _ => self.totals().largest_bytes,
         }
     }
 
     /// Replaces `out` by the value of an item.
     pub fn value(&self, number: u64, out: &mut Vec<u8>) {
-        let bytes = self.value_bytes(number);
-        out.clear();
-        out.reserve(bytes + WORD);
-        out.extend_from_slice(&number.to_le_bytes());
-        let mut words = Rng::new(self.hash(number));
-        while out.len() < bytes {
-            out.extend_from_slice(&words.u64().to_le_bytes());
+        match &self.source {
+            Source::Made(made) => made.value(number, out),
+            Source::Own(own) => own.value(number, out),
         }
-        out.truncate(bytes);
     }
 
-    /// Compares every byte of a value read for an item with the right one, which is made again meanwhile.
+    /// Compares every byte of a value read for an item with the right one; one that is made is made again meanwhile.
     ///
     /// # Errors
     /// What is wrong with it.
     #[inline]
     pub fn verify(&self, number: u64, value: &[u8]) -> Result<(), ItemFlaw> {
-        if value.len() == self.value_bytes(number) && self.differs_at(number, value).is_none() {
-            return Ok(());
-        }
-        Err(self.flaw(number, value))
-    }
-
-    /// The first word with a byte that is not the item's, as the place of its first byte.
-    #[inline]
-    fn differs_at(&self, number: u64, value: &[u8]) -> Option<usize> {
-        let (first, rest) = value.split_first_chunk::<WORD>()?;
-        if u64::from_le_bytes(*first) != number {
-            return Some(0);
-        }
-        let (words, tail) = rest.as_chunks::<WORD>();
-        let mut right = Rng::new(self.hash(number));
-        for (at, word) in words.iter().enumerate() {
-            if u64::from_le_bytes(*word) != right.u64() {
-                return Some(WORD * (at + 1));
-            }
-        }
-        let last = right.u64().to_le_bytes();
-        (tail != &last[..tail.len()]).then_some(value.len() - tail.len())
+        let is_right = match &self.source {
+            Source::Made(made) => made.is_right(number, value),
+            Source::Own(own) => own.is_right(number, value),
+        };
+        if is_right { Ok(()) } else { Err(self.flaw(number, value)) }
     }
 
     #[cold]
     fn flaw(&self, number: u64, value: &[u8]) -> ItemFlaw {
-        let other = value.first_chunk::<WORD>().map(|first| u64::from_le_bytes(*first));
-        if let Some(other) = other.filter(|&other| other != number && other < self.count)
-            && value.len() == self.value_bytes(other)
-            && self.differs_at(other, value).is_none()
-        {
+        let whose = match &self.source {
+            Source::Made(made) => made.whose(value, self.count),
+            Source::Own(own) => own.whose(value, self.count),
+        };
+        if let Some(other) = whose {
             return ItemFlaw::OtherItem(other);
         }
         let mut right = Vec::new();
@@ -216,35 +180,39 @@ impl Items {
     /// Sums over all items; computed when they are first asked for.
     pub fn totals(&self) -> ItemTotals {
         *self.totals.get_or_init(|| {
-            let mut totals = ItemTotals::default();
+            let mut totals = ItemTotals { shortest_key_bytes: usize::MAX, ..ItemTotals::default() };
             for number in 0..self.count {
-                let bytes = self.value_bytes(number);
-                totals.key_bytes += self.key(number).len as u64;
-                totals.value_bytes += bytes as u64;
-                totals.largest_bytes = totals.largest_bytes.max(bytes);
+                let (key, value) = (self.key_bytes(number), self.value_bytes(number));
+                totals.key_bytes += key as u64;
+                totals.shortest_key_bytes = totals.shortest_key_bytes.min(key);
+                totals.longest_key_bytes = totals.longest_key_bytes.max(key);
+                totals.value_bytes += value as u64;
+                totals.largest_bytes = totals.largest_bytes.max(value);
             }
             totals
         })
     }
 
+    #[inline]
+    fn key_bytes(&self, number: u64) -> usize {
+        match &self.source {
+            Source::Made(made) => made.key_bytes(number),
+            Source::Own(own) => own.key_bytes(number),
+        }
+    }
+
     /// Visits all items in byte order of keys.
-    fn each_in_order(&self, mut visit: impl FnMut(u64)) {
-        // Keys begin with a hash, so that parts of its range hold about as many items each.
-        let parts = self.count.div_ceil(SORTED_AT_ONCE).max(1);
-        let mut hashes = Vec::new();
-        for part in 0..parts {
-            let belongs = |hash: u64| (u128::from(hash) * u128::from(parts)) >> 64 == u128::from(part);
-            hashes.clear();
-            hashes.extend((0..self.count).map(|number| self.hash(number)).filter(|&hash| belongs(hash)));
-            hashes.sort_unstable();
-            hashes.iter().for_each(|&hash| visit(unmix(hash) ^ self.seed));
+    fn each_in_order(&self, visit: impl FnMut(u64)) {
+        match &self.source {
+            Source::Made(made) => made.each_in_order(self.count, visit),
+            Source::Own(own) => own.each_in_order(self.count, visit),
         }
     }
 
     /// Digest of the lines `key \t sha256 of the value`, in byte order of keys, where some items (by number) were found otherwise:
     /// another value, or missing.
     pub fn digest_but(&self, otherwise: &BTreeMap<u64, Option<[u8; 64]>>) -> String {
-        let (mut digest, mut value) = (LineDigest::default(), Vec::new());
+        let (mut digest, mut key, mut value) = (LineDigest::default(), Vec::new(), Vec::new());
         self.each_in_order(|number| {
             let content = match otherwise.get(&number) {
                 Some(None) => return,
@@ -254,7 +222,8 @@ impl Items {
                     hex_of_bytes(&value)
                 }
             };
-            digest.line(&[self.key(number).as_bytes(), &content]);
+            self.key(number, &mut key);
+            digest.line(&[&key, &content]);
         });
         digest.finish()
     }
@@ -265,7 +234,7 @@ impl Items {
     /// When `out` takes no more.
     pub fn list(&self, out: &mut impl Write) -> std::io::Result<()> {
         for number in 0..self.count {
-            out.write_all(self.key(number).as_bytes())?;
+            out.write_all(&self.key_of(number))?;
             writeln!(out, "\t{}", self.value_bytes(number))?;
         }
         Ok(())
@@ -296,7 +265,7 @@ mod tests {
         for number in 0..3000 {
             items.value(number, &mut value);
             assert_eq!((value.len(), items.verify(number, &value)), (items.value_bytes(number), Ok(())));
-            keys += items.key(number).as_bytes().len() as u64;
+            keys += items.key_of(number).len() as u64;
             values += value.len() as u64;
             largest = largest.max(value.len());
         }
@@ -331,7 +300,7 @@ mod tests {
     fn the_order_of_keys_is_that_of_a_sort_and_a_lost_or_changed_item_changes_the_digest() {
         let items = Items::new(2000, 42, ValueSize::Fixed(16));
         let mut visited = Vec::new();
-        items.each_in_order(|number| visited.push(items.key(number).as_bytes().to_vec()));
+        items.each_in_order(|number| visited.push(items.key_of(number)));
         assert!(visited.len() == 2000 && visited.is_sorted());
         let right = items.digest_but(&BTreeMap::new());
         for found in [None, Some([b'0'; 64])] {

@@ -1,9 +1,10 @@
 //! grow: a keystore that is filled with items of variable size, and read meanwhile (the job of 2009: 100 million items).
 //!
 //! Work: items are put, each once, in the order of their numbers; between the puts are gets of items that were put before, any of them.
-//! Any item is made from its number, so nothing is kept to check a value by: it is made again. `mode=two-phase` first finds the
-//! highest rate, then goes on at shares of it in an open loop, which a closed loop would hide the stalls from (Luo and Carey, *On
-//! Performance Stability in LSM-based Storage Systems*, PVLDB 13(4), 2019). Answer: the key and sha256 of every item, in byte order of keys.
+//! Any item is made from its number, so nothing is kept to check a value by: it is made again. Or they are the user's, from a file.
+//! `mode=two-phase` first finds the highest rate, then goes on at shares of it in an open loop, which a closed loop would hide the stalls
+//! from (Luo and Carey, *On Performance Stability in LSM-based Storage Systems*, PVLDB 13(4), 2019). Answer: the key and sha256 of every
+//! item, in byte order of keys.
 
 mod fill;
 mod plan;
@@ -11,7 +12,7 @@ mod preset;
 mod read_back;
 mod trial;
 
-use data::items::{Items, MAX_KEY_BYTES, MAX_VALUE_BYTES, MIN_VALUE_BYTES, MOST_ITEMS, ValueSize};
+use data::items::{Items, MAX_VALUE_BYTES, MIN_VALUE_BYTES, MOST_ITEMS, ValueSize};
 use job::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use plan::{FillPlan, Mode, Reads};
 use std::collections::BTreeMap;
@@ -22,10 +23,18 @@ use store::Capabilities;
 pub static JOB: JobInfo = JobInfo {
     name: "grow",
     summary: "fill a store with items of variable size while reading them; watch rate and tail against items stored",
-    input: "items made by number and seed, 40 bytes to 1 MiB, 1 KB on average (default 20,000 items, 21 MB)",
+    input: "items made by number and seed, 40 bytes to 1 MiB, 1 KB on average (default 20,000 items, 21 MB); or a file: KEY TAB VALUE or \
+            {\"k\": KEY, \"v\": VALUE} per line, also .gz",
     records: "items",
     params: &[
-        ParamInfo { name: "items", default: "20000", values: "1 to 1000000000", tunable: &[], help: "items to store" },
+        ParamInfo {
+            name: "items",
+            default: "20000",
+            values: "1 to 1000000000, or file",
+            tunable: &[],
+            help: "items to store; those of a file that has fewer are stored again, with ~2, ~3 ... after key and value; file: each \
+                   item of the file once",
+        },
         ParamInfo {
             name: "value",
             default: "spread",
@@ -90,19 +99,23 @@ struct Grow {
 fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
     let param = |name: &str| request.params.get(name).map_or("", String::as_str);
     let refuse = |name: &str, remedy: &str| JobError(format!("{name}={} is not possible; use {remedy}", param(name)));
-    if let Some(data) = &request.data {
-        return Err(JobError(format!(
-            "--data {data}: grow makes its items; leave it out, and use --set items=N and --set value=BYTES"
-        )));
-    }
-    let items = match param("items").parse() {
-        Ok(items @ 1..=MOST_ITEMS) => items,
-        _ => return Err(refuse("items", &format!("1 to {MOST_ITEMS}"))),
+    let items = match (param("items"), param("items").parse()) {
+        ("file", _) => None,
+        (_, Ok(items @ 1..=MOST_ITEMS)) => Some(items),
+        _ => return Err(refuse("items", &format!("1 to {MOST_ITEMS}, or file"))),
     };
     let size = match (param("value"), param("value").parse()) {
         ("spread", _) => ValueSize::Spread,
         (_, Ok(bytes @ MIN_VALUE_BYTES..=MAX_VALUE_BYTES)) => ValueSize::Fixed(bytes),
         _ => return Err(refuse("value", &format!("spread, or {MIN_VALUE_BYTES} to {MAX_VALUE_BYTES} bytes"))),
+    };
+    let items = match (&request.data, items) {
+        (Some(_), _) if size != ValueSize::Spread => {
+            return Err(refuse("value", "the values of --data as they are: leave it out"));
+        }
+        (Some(file), count) => Items::own(file, count).map_err(|error| JobError(error.to_string()))?,
+        (None, Some(count)) => Items::new(count, request.seed, size),
+        (None, None) => return Err(refuse("items", "a number, or name the file with --data")),
     };
     let reads = Reads::parse(param("reads")).ok_or_else(|| refuse("reads", "0 to 0.99"))?;
     let mode = match param("mode") {
@@ -115,8 +128,8 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
         "sample" => Verify::Sample,
         _ => return Err(refuse("verify", "all or sample")),
     };
-    let plan = FillPlan::new(items, reads, mode);
-    Ok(Box::new(Grow { items: Items::new(items, request.seed, size), plan, verify, expected: OnceLock::new() }))
+    let plan = FillPlan::new(items.len(), reads, mode);
+    Ok(Box::new(Grow { items, plan, verify, expected: OnceLock::new() }))
 }
 
 impl Grow {
@@ -129,24 +142,39 @@ impl Grow {
 impl Job for Grow {
     fn input(&self) -> BTreeMap<String, serde_json::Value> {
         let totals = self.items.totals();
-        BTreeMap::from([
+        let mut input = BTreeMap::from([
             ("name".into(), "items by number".into()),
             ("items".into(), self.items.len().into()),
             ("key_bytes".into(), totals.key_bytes.into()),
             ("value_bytes".into(), totals.value_bytes.into()),
             ("largest_value_bytes".into(), totals.largest_bytes.into()),
-        ])
+        ]);
+        if let Some(file) = self.items.file() {
+            input.insert("name".into(), file.name.as_str().into());
+            input.insert("digest".into(), file.digest.as_str().into());
+            input.insert("bytes".into(), file.bytes.into());
+            input.insert("items_of_file".into(), file.items.into());
+        }
+        input
     }
 
     fn suits(&self, store: &Capabilities) -> Result<Vec<&'static str>, JobError> {
-        if MAX_KEY_BYTES < store.min_key_bytes || MAX_KEY_BYTES > store.max_key_bytes {
-            return Err(JobError(format!("its keys have {MAX_KEY_BYTES} bytes, which this store does not take")));
+        let totals = self.items.totals();
+        let (shortest, longest) = (totals.shortest_key_bytes, totals.longest_key_bytes);
+        if let Some(bytes) =
+            [shortest, longest].into_iter().find(|bytes| !(store.min_key_bytes..=store.max_key_bytes).contains(bytes))
+        {
+            return Err(JobError(format!(
+                "a key has {bytes} bytes, this store takes {} to {}; use another store",
+                store.min_key_bytes, store.max_key_bytes
+            )));
         }
         let largest = self.items.most_value_bytes();
         if largest > store.max_value_bytes {
             return Err(JobError(format!(
-                "the largest value has {largest} bytes, this store takes at most {}; use --set value=BYTES, or another store",
-                store.max_value_bytes
+                "the largest value has {largest} bytes, this store takes at most {}; use {}another store",
+                store.max_value_bytes,
+                if self.items.file().is_some() { "" } else { "--set value=BYTES, or " }
             )));
         }
         Ok(Vec::new())
@@ -161,10 +189,13 @@ impl Job for Grow {
     }
 
     fn warnings(&self) -> Vec<String> {
-        match self.verify {
-            Verify::All => Vec::new(),
-            Verify::Sample => vec!["verify=sample reads back one item in 100: there is no digest of all items.".into()],
-        }
+        let sample = (self.verify == Verify::Sample)
+            .then(|| "verify=sample reads back one item in 100: there is no digest of all items.".to_owned());
+        let left = self.items.file().filter(|file| file.items > self.items.len()).map(|file| {
+            let (some, all) = (self.items.len(), file.items);
+            format!("{some} of the {all} items of {} are stored; --set items=file stores each of them.", file.name)
+        });
+        sample.into_iter().chain(left).collect()
     }
 
     fn logical_bytes(&self) -> u64 {

@@ -3,7 +3,7 @@
 use super::plan::Reads;
 use super::trial::GrowTrial;
 use crate::spots::Spots;
-use data::items::{ItemFlaw, ItemKey, Items};
+use data::items::{ItemFlaw, Items};
 use data::wyrand::WyRand;
 use job::{Offence, Step, Worker, printable};
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub struct Fill<'a> {
     stride: u64,
     reads: Reads,
     spots: Spots,
-    key: ItemKey,
+    key: Vec<u8>,
     value: Vec<u8>,
     stored: u64,
 }
@@ -75,7 +75,7 @@ impl<'a> Fill<'a> {
                 Keeps::Everything => Spots::new(trial.seed ^ phase as u64, slots),
                 Keeps::Nothing => Spots::none(slots),
             },
-            key: ItemKey::default(),
+            key: Vec::with_capacity(trial.job.items.totals().longest_key_bytes),
             value: Vec::with_capacity(trial.job.items.most_value_bytes() + 16),
             stored: 0,
         }
@@ -90,24 +90,24 @@ impl Worker for Fill<'_> {
         let state = &mut slots[slot as usize];
         if state.stage == Stage::Looks {
             state.stage = Stage::Looking;
-            *key = items.key(state.number);
-            return Step::Check(Operation::Get { key: key.as_bytes() });
+            items.key(state.number, key);
+            return Step::Check(Operation::Get { key });
         }
         if state.got < reads.after(state.put) {
             state.got += 1;
             state.stage = Stage::Getting;
             state.number = state.first + *stride * state.rng.below(state.put);
-            *key = items.key(state.number);
-            return Step::Operation(Operation::Get { key: key.as_bytes() });
+            items.key(state.number, key);
+            return Step::Operation(Operation::Get { key });
         }
         if state.put >= state.end {
             return Step::Finished;
         }
         state.stage = Stage::Putting;
         state.number = state.first + *stride * state.put;
-        *key = items.key(state.number);
+        items.key(state.number, key);
         items.value(state.number, value);
-        Step::Operation(Operation::Put { key: key.as_bytes(), value })
+        Step::Operation(Operation::Put { key, value })
     }
 
     #[inline]
@@ -124,13 +124,13 @@ impl Worker for Fill<'_> {
                 Reply::Missing if self.trial.keeps == Keeps::Nothing => Ok(()),
                 Reply::Missing if self.trial.puts.may_be_missing(state.number) => Ok(()),
                 Reply::Missing => Err(missing(items, state.number)),
-                other => Err(Offence::failed(items.key(state.number).as_bytes(), other)),
+                other => Err(Offence::failed(&items.key_of(state.number), other)),
             };
         }
         state.put += 1;
         let Reply::Done = reply else {
             self.trial.puts.fails(state.number);
-            return Err(Offence::failed(items.key(state.number).as_bytes(), reply));
+            return Err(Offence::failed(&items.key_of(state.number), reply));
         };
         self.stored += 1;
         if self.spots.is_due(slot, 1) {
@@ -158,7 +158,7 @@ impl Worker for Fill<'_> {
 #[cold]
 fn missing(items: &Items, number: u64) -> Offence {
     let seen = format!("missing, after its put was acknowledged (item {number})");
-    Offence::new(ReasonKind::UnexpectedMiss, items.key(number).as_bytes(), seen)
+    Offence::new(ReasonKind::UnexpectedMiss, &items.key_of(number), seen)
 }
 
 /// The offence of a value that is not the item's.
@@ -167,9 +167,9 @@ pub fn flawed(items: &Items, number: u64, flaw: ItemFlaw) -> Offence {
     let (kind, seen) = match flaw {
         ItemFlaw::Length(found, right) => (ReasonKind::WrongValue, format!("{found} bytes, must be {right}")),
         ItemFlaw::OtherItem(other) => {
-            (ReasonKind::WrongKey, format!("the value of {}", printable(items.key(other).as_bytes())))
+            (ReasonKind::WrongKey, format!("the value of {}", printable(&items.key_of(other))))
         }
         ItemFlaw::Content(at) => (ReasonKind::WrongValue, format!("byte {at} is wrong")),
     };
-    Offence::new(kind, items.key(number).as_bytes(), seen)
+    Offence::new(kind, &items.key_of(number), seen)
 }

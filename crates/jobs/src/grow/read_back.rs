@@ -2,7 +2,6 @@
 
 use super::fill::flawed;
 use super::trial::{Found, GrowTrial};
-use data::items::ItemKey;
 use data::splitmix::mix;
 use job::{Offence, Step, Worker};
 use std::ops::Range;
@@ -15,13 +14,13 @@ pub struct ReadBack<'a> {
     /// Which of the items to be read each slot reads now or next.
     slots: Vec<u64>,
     found: Found,
-    key: ItemKey,
+    key: Vec<u8>,
 }
 
 impl<'a> ReadBack<'a> {
     /// A worker for these slots of the trial.
     pub fn new(trial: &'a GrowTrial<'a>, slots: Range<Slot>) -> ReadBack<'a> {
-        ReadBack { trial, slots: slots.map(u64::from).collect(), found: Found::default(), key: ItemKey::default() }
+        ReadBack { trial, slots: slots.map(u64::from).collect(), found: Found::default(), key: Vec::new() }
     }
 
     /// The item that is read as the `at`th; `None` beyond the last. Of a sample one of each hundred, at a place that no server foresees.
@@ -42,8 +41,8 @@ impl Drop for ReadBack<'_> {
 impl Worker for ReadBack<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
         let Some(number) = self.number(self.slots[slot as usize]) else { return Step::Finished };
-        self.key = self.trial.job.items.key(number);
-        Step::Operation(Operation::Get { key: self.key.as_bytes() })
+        self.trial.job.items.key(number, &mut self.key);
+        Step::Operation(Operation::Get { key: &self.key })
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
@@ -69,9 +68,9 @@ impl Worker for ReadBack<'_> {
             Reply::Missing => {
                 self.found.wrong(number, None);
                 let seen = format!("missing at the end (item {number})");
-                Err(Offence::new(ReasonKind::UnexpectedMiss, items.key(number).as_bytes(), seen))
+                Err(Offence::new(ReasonKind::UnexpectedMiss, &items.key_of(number), seen))
             }
-            other => Err(Offence::failed(items.key(number).as_bytes(), other)),
+            other => Err(Offence::failed(&items.key_of(number), other)),
         }
     }
 }

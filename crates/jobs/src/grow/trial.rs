@@ -141,7 +141,7 @@ impl Trial for GrowTrial<'_> {
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {
-        Some((self.job.items.most_value_bytes() + data::items::MAX_KEY_BYTES) as u64)
+        Some((self.job.items.most_value_bytes() + self.job.items.totals().longest_key_bytes) as u64)
     }
 
     fn judges_unfinished(&self) -> bool {
@@ -167,7 +167,7 @@ impl Trial for GrowTrial<'_> {
         if index >= self.job.items.len() {
             return false;
         }
-        out.extend_from_slice(self.job.items.key(index).as_bytes());
+        self.job.items.key(index, out);
         true
     }
 

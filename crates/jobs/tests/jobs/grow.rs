@@ -91,13 +91,61 @@ fn what_cannot_be_is_refused_with_the_remedy_and_too_small_stores_are_named() {
         let refused = prepare(42, &[(name, value)]).err().unwrap().0;
         assert!(refused.contains(&format!("{name}={value}")) && refused.contains(remedy), "{refused}");
     }
-    let file = jobs::prepare(jobs::find("grow").unwrap(), Some("items.txt".into()), &[], 42).err().unwrap().0;
-    assert!(file.contains("--data items.txt") && file.contains("--set items="), "{file}");
+    let file = jobs::prepare(jobs::find("grow").unwrap(), Some("no/items.txt".into()), &[], 42).err().unwrap().0;
+    assert!(file.contains("no/items.txt") && file.contains("name a readable file"), "{file}");
+    let none = prepare(42, &[("items", "file")]).err().unwrap().0;
+    assert!(none.contains("items=file") && none.contains("--data"), "{none}");
     let small = Capabilities { max_value_bytes: 1000, ..everything() };
     assert!(job(42, &[]).suits(&small).unwrap_err().0.contains("1009661 bytes"));
     assert_eq!(job(42, &[("value", "1000")]).suits(&small), Ok(vec![]));
     let short = Capabilities { max_key_bytes: 16, ..everything() };
-    assert!(job(42, &[]).suits(&short).is_err());
+    assert!(job(42, &[]).suits(&short).unwrap_err().0.contains("a key has 23 bytes"));
+}
+
+#[test]
+fn items_of_a_file_are_stored_once_or_as_often_as_asked_and_read_back() {
+    let file = ten_items();
+    let of = |set: &[(&str, &str)]| {
+        let set: Vec<_> = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        jobs::prepare(jobs::find("grow").unwrap(), Some(file.path().display().to_string()), &set, 42)
+    };
+    let job = of(&[("items", "25"), ("reads", "0.5")]).unwrap();
+    let mut store = Memory::default();
+    let outcome = run(&*job, &mut store, everything(), 3, Turns::Random(1));
+    assert!(outcome.reasons.is_empty(), "{:?}", outcome.reasons);
+    assert_eq!(outcome.fact("items_read_back"), 25);
+    assert_eq!(Some(outcome.answer.digest), job.known_digest());
+    assert_eq!(store.values.len(), 25);
+    assert_eq!(store.values["/etc/ä".as_bytes()].0, b"1 2\t3");
+    assert_eq!(store.values[&b"plain~3"[..]].0, b"\xff\x00~3");
+    let once = of(&[("items", "file"), ("mode", "two-phase")]).unwrap();
+    let mut store = Memory::default();
+    run(&*once, &mut store, everything(), 2, Turns::OneByOne);
+    assert_eq!((store.values.len(), once.warnings()), (10, vec![]));
+    let few = of(&[("items", "4")]).unwrap().warnings();
+    assert!(few[0].starts_with("4 of the 10 items of ") && few[0].contains("items=file"), "{few:?}");
+    // A store that gives the value of the first time for the second is caught.
+    let mut memory = Memory::default();
+    let mut store = |request: &Request| match request {
+        Request::Get(key) => memory.answer(&Request::Get(key.strip_suffix(b"~2").unwrap_or(key).to_vec())),
+        other => memory.answer(other),
+    };
+    let outcome = run(&*job, &mut store, everything(), 1, Turns::OneByOne);
+    assert!(outcome.reasons.iter().any(|reason| reason.kind == ReasonKind::WrongKey), "{:?}", outcome.reasons);
+    let value = of(&[("value", "100")]).err().unwrap().0;
+    assert!(value.contains("value=100") && value.contains("leave it out"), "{value}");
+}
+
+/// Ten items, in both forms.
+fn ten_items() -> tempfile::NamedTempFile {
+    use std::io::Write;
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all("{\"k\": \"/etc/ä\", \"v\": \"1 2\\t3\"}\n".as_bytes()).unwrap();
+    file.write_all(b"plain\t\xff\x00\n").unwrap();
+    for number in 0..8 {
+        writeln!(file, "key {number}\t{}", "x".repeat(100 * number)).unwrap();
+    }
+    file
 }
 
 #[test]
