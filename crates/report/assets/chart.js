@@ -195,6 +195,9 @@
       each(o.legend, (l) => {
         l.pageIconSize = 0;
         l.data = (l.data ?? [...new Set(o.series.map((s) => s.name))]).slice(0, LEGEND);
+        // Nothing here knows how wide letters are: those of some fonts take a pixel more each than is reckoned.
+        const longest = Math.max(0, ...l.data.map((name) => String(name.name ?? name).length));
+        if (longest > 30) l.itemGap = longest;
         l.pageFormatter = ({ current, total }) => (current < total ? 'and more' : '');
       });
       const heading = {
