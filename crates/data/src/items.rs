@@ -74,7 +74,7 @@ impl Items {
     }
 
     /// The items of a file: `count` of them, taken again from the first on where it has fewer, or each once. The keys and values of the
-    /// second time end in `~2`, those of the third in `~3`.
+    /// second time begin with `2~`, those of the third with `3~`.
     ///
     /// # Errors
     /// Names the file, line, column and remedy: a line that is no item, a key that is there twice.

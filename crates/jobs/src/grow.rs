@@ -32,7 +32,7 @@ pub static JOB: JobInfo = JobInfo {
             default: "20000",
             values: "1 to 1000000000, or file",
             tunable: &[],
-            help: "items to store; those of a file that has fewer are stored again, with ~2, ~3 ... after key and value; file: each \
+            help: "items to store; those of a file that has fewer are stored again, with 2~, 3~ ... before key and value; file: each \
                    item of the file once",
         },
         ParamInfo {

@@ -49,27 +49,28 @@ struct Pair<'a> {
     v: &'a RawValue,
 }
 
-/// What the keys and values of an item end in when the file is taken again.
+/// What the keys and values of an item begin with when the file is taken again: `2~`, `3~`. In front, so that a store that sorts does not put
+/// the copies of an item side by side, where it could compress them as it never could the user's items.
 #[derive(Clone, Copy)]
-struct Suffix {
+struct Mark {
     bytes: [u8; 21],
     from: usize,
 }
 
-impl Suffix {
+impl Mark {
     /// That of the first time (0) is empty.
     #[inline]
-    fn of(round: u64) -> Suffix {
-        let mut suffix = Suffix { bytes: [0; 21], from: 21 };
+    fn of(round: u64) -> Mark {
+        let mut mark = Mark { bytes: [0; 21], from: 21 };
         if round > 0 {
+            mark.push(b'~');
             let mut left = round + 1;
             while left > 0 {
-                suffix.push(b'0' + (left % 10) as u8);
+                mark.push(b'0' + (left % 10) as u8);
                 left /= 10;
             }
-            suffix.push(b'~');
         }
-        suffix
+        mark
     }
 
     #[inline]
@@ -83,11 +84,11 @@ impl Suffix {
         &self.bytes[self.from..]
     }
 
-    /// Bytes before a suffix at their end, and the round it is of.
-    fn split(bytes: &[u8]) -> Option<(&[u8], u64)> {
-        let at = bytes.iter().rposition(|&byte| byte == b'~')?;
-        let round = std::str::from_utf8(&bytes[at + 1..]).ok()?.parse::<u64>().ok()?.checked_sub(1)?;
-        (round > 0 && Suffix::of(round).as_bytes() == &bytes[at..]).then_some((&bytes[..at], round))
+    /// The round of a mark in front of bytes, and what is behind it.
+    fn split(bytes: &[u8]) -> Option<(u64, &[u8])> {
+        let at = bytes.iter().position(|&byte| byte == b'~')? + 1;
+        let round = std::str::from_utf8(&bytes[..at - 1]).ok()?.parse::<u64>().ok()?.checked_sub(1)?;
+        (round > 0 && Mark::of(round).as_bytes() == &bytes[..at]).then_some((round, &bytes[at..]))
     }
 }
 
@@ -165,13 +166,13 @@ impl Own {
             let spot = Spot { line: lines[number as usize], column: 1 };
             DataError::at(name, spot, problem, remedy)
         };
-        let shown = |number: u64| String::from_utf8_lossy(self.item(number).0).into_owned();
-        if let Some(pair) = order.windows(2).find(|pair| self.item(pair[0]).0 == self.item(pair[1]).0) {
+        let shown = |number: u64| String::from_utf8_lossy(self.item(number).1).into_owned();
+        if let Some(pair) = order.windows(2).find(|pair| self.item(pair[0]).1 == self.item(pair[1]).1) {
             let (one, other) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
             let problem = format!("the key {} is on line {} already", shown(one), lines[one as usize]);
             return Err(at(other, problem, "give every item a key of its own"));
         }
-        let later = order.iter().find(|&&number| Suffix::split(self.item(number).0).is_some());
+        let later = order.iter().find(|&&number| Mark::split(self.item(number).1).is_some());
         match later {
             Some(&number) if count > self.file.items => Err(at(
                 number,
@@ -186,52 +187,52 @@ impl Own {
         &self.file
     }
 
-    /// Key and value of an item as the file has them, and what is added to both.
+    /// What is in front of key and value of an item, and both as the file has them.
     #[inline]
-    fn item(&self, number: u64) -> (&[u8], &[u8], Suffix) {
+    fn item(&self, number: u64) -> (Mark, &[u8], &[u8]) {
         let (round, at) = (number / self.file.items, (number % self.file.items) as usize);
         let start = if at == 0 { 0 } else { self.ends[at - 1][1] };
         let [key_end, end] = self.ends[at];
         let part = |from: u64, to: u64| &self.bytes[from as usize..to as usize];
-        (part(start, key_end), part(key_end, end), Suffix::of(round))
+        (Mark::of(round), part(start, key_end), part(key_end, end))
     }
 
     #[inline]
     pub(super) fn key(&self, number: u64, out: &mut Vec<u8>) {
-        let (key, _, suffix) = self.item(number);
+        let (mark, key, _) = self.item(number);
         out.clear();
+        out.extend_from_slice(mark.as_bytes());
         out.extend_from_slice(key);
-        out.extend_from_slice(suffix.as_bytes());
     }
 
     #[inline]
     pub(super) fn key_bytes(&self, number: u64) -> usize {
-        let (key, _, suffix) = self.item(number);
-        key.len() + suffix.as_bytes().len()
+        let (mark, key, _) = self.item(number);
+        mark.as_bytes().len() + key.len()
     }
 
     #[inline]
     pub(super) fn value_bytes(&self, number: u64) -> usize {
-        let (_, value, suffix) = self.item(number);
-        value.len() + suffix.as_bytes().len()
+        let (mark, _, value) = self.item(number);
+        mark.as_bytes().len() + value.len()
     }
 
     pub(super) fn value(&self, number: u64, out: &mut Vec<u8>) {
-        let (_, value, suffix) = self.item(number);
+        let (mark, _, value) = self.item(number);
         out.clear();
+        out.extend_from_slice(mark.as_bytes());
         out.extend_from_slice(value);
-        out.extend_from_slice(suffix.as_bytes());
     }
 
     #[inline]
     pub(super) fn is_right(&self, number: u64, value: &[u8]) -> bool {
-        let (_, right, suffix) = self.item(number);
-        value.strip_prefix(right).is_some_and(|rest| rest == suffix.as_bytes())
+        let (mark, _, right) = self.item(number);
+        value.strip_prefix(mark.as_bytes()) == Some(right)
     }
 
     /// The number of the item, below `count`, whose whole value this is; of several with this value the first.
     pub(super) fn whose(&self, value: &[u8], count: u64) -> Option<u64> {
-        let again = Suffix::split(value).map(|(value, round)| (value, round * self.file.items));
+        let again = Mark::split(value).map(|(round, value)| (value, round * self.file.items));
         let found = [Some((value, 0)), again]
             .into_iter()
             .flatten()
@@ -243,13 +244,13 @@ impl Own {
         let by_value = self.by_value.get_or_init(|| {
             let mut by_value = HashMap::new();
             for number in (0..self.file.items).rev() {
-                let hash = by_value.hasher().hash_one(self.item(number).1);
+                let hash = by_value.hasher().hash_one(self.item(number).2);
                 by_value.insert(hash, number as u32);
             }
             by_value
         });
         let number = u64::from(*by_value.get(&by_value.hasher().hash_one(value))?);
-        (self.item(number).1 == value).then_some(number)
+        (self.item(number).2 == value).then_some(number)
     }
 
     /// Visits the first `count` items in byte order of keys.
@@ -260,8 +261,8 @@ impl Own {
     fn in_order(&self, count: u64) -> Vec<u64> {
         let mut order: Vec<u64> = (0..count).collect();
         order.sort_unstable_by(|&one, &other| {
-            let ((one, _, one_suffix), (other, _, other_suffix)) = (self.item(one), self.item(other));
-            one.iter().chain(one_suffix.as_bytes()).cmp(other.iter().chain(other_suffix.as_bytes()))
+            let ((one_mark, one, _), (other_mark, other, _)) = (self.item(one), self.item(other));
+            one_mark.as_bytes().iter().chain(one).cmp(other_mark.as_bytes().iter().chain(other))
         });
         order
     }
@@ -305,8 +306,8 @@ mod tests {
         let file = once.file().unwrap();
         assert_eq!((file.items, file.bytes), (4, text.len() as u64));
         let more = items(text, Some(41)).unwrap();
-        assert_eq!((pair(&more, 3), pair(&more, 5)), (of("d", ""), of("key two~2", "v\t2~2")));
-        assert_eq!(pair(&more, 40), of("a/1~11", "x\ny~11"));
+        assert_eq!((pair(&more, 3), pair(&more, 5)), (of("d", ""), of("2~key two", "2~v\t2")));
+        assert_eq!(pair(&more, 40), of("11~a/1", "11~x\ny"));
         assert_eq!(items(text, Some(2)).unwrap().len(), 2);
         assert_eq!(once.totals().key_bytes, 3 + 7 + 1 + 1);
         assert_eq!((more.totals().longest_key_bytes, more.totals().shortest_key_bytes), (10, 1));
@@ -314,7 +315,7 @@ mod tests {
 
     #[test]
     fn the_digest_is_that_of_a_sorted_map_and_a_wrong_value_is_named() {
-        let text = b"b\tone\na\ttwo\na~\tthree\nab\tfour\n";
+        let text = b"b\tone\na\ttwo\n2\tthree\n3a\tfour\n";
         for count in [4, 3, 9, 53] {
             let items = items(text, Some(count)).unwrap();
             let sorted: BTreeMap<Vec<u8>, String> =
@@ -325,11 +326,11 @@ mod tests {
             assert_eq!(items.digest_but(&BTreeMap::new()), digest.finish(), "{count}");
         }
         let items = items(text, Some(9)).unwrap();
-        assert_eq!(items.verify(5, b"two~2"), Ok(()));
+        assert_eq!(items.verify(5, b"2~two"), Ok(()));
         assert_eq!(items.verify(5, b"two"), Err(ItemFlaw::OtherItem(1)));
-        assert_eq!(items.verify(1, b"two~2"), Err(ItemFlaw::OtherItem(5)));
-        assert_eq!(items.verify(1, b"one~3"), Err(ItemFlaw::OtherItem(8)));
-        assert_eq!(items.verify(1, b"two~3"), Err(ItemFlaw::Length(5, 3)), "there is no tenth item");
+        assert_eq!(items.verify(1, b"2~two"), Err(ItemFlaw::OtherItem(5)));
+        assert_eq!(items.verify(1, b"3~one"), Err(ItemFlaw::OtherItem(8)));
+        assert_eq!(items.verify(1, b"3~two"), Err(ItemFlaw::Content(0)), "there is no tenth item");
         assert_eq!(items.verify(1, b"tw"), Err(ItemFlaw::Length(2, 3)));
         assert_eq!(items.verify(1, b"twO"), Err(ItemFlaw::Content(2)));
     }
@@ -343,16 +344,16 @@ mod tests {
             (b"a\tb\n{\"k\": \"a\"", None, "FILE, line 2"),
             (b"a\tb\n\na\tc\n", None, "FILE, line 3, column 1: the key a is on line 1 already"),
             (
-                b"a\tb\nb~2\tc\n",
+                b"a\tb\n2~b\tc\n",
                 Some(3),
-                "FILE, line 2, column 1: the key b~2 looks like one of an item that is stored again",
+                "FILE, line 2, column 1: the key 2~b looks like one of an item that is stored again",
             ),
             (b"\n\n", None, "it holds no item"),
         ] {
             let words = items(text, count).err().unwrap();
             assert!(words.contains(problem), "{words}");
         }
-        assert!(items(b"a\tb\nb~2\tc\n", Some(2)).is_ok(), "no item is stored again");
-        assert!(items(b"a\tb\nb~02\tc\nb~x\td\n~\te\nb~1\tf\n", Some(11)).is_ok(), "no round is called that");
+        assert!(items(b"a\tb\n2~b\tc\n", Some(2)).is_ok(), "no item is stored again");
+        assert!(items(b"a\tb\n02~b\tc\nx~b\td\n~\te\n1~b\tf\n", Some(11)).is_ok(), "no round is called that");
     }
 }

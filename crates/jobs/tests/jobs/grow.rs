@@ -117,7 +117,7 @@ fn items_of_a_file_are_stored_once_or_as_often_as_asked_and_read_back() {
     assert_eq!(Some(outcome.answer.digest), job.known_digest());
     assert_eq!(store.values.len(), 25);
     assert_eq!(store.values["/etc/ä".as_bytes()].0, b"1 2\t3");
-    assert_eq!(store.values[&b"plain~3"[..]].0, b"\xff\x00~3");
+    assert_eq!(store.values[&b"3~plain"[..]].0, b"3~\xff\x00");
     let once = of(&[("items", "file"), ("mode", "two-phase")]).unwrap();
     let mut store = Memory::default();
     run(&*once, &mut store, everything(), 2, Turns::OneByOne);
@@ -127,7 +127,7 @@ fn items_of_a_file_are_stored_once_or_as_often_as_asked_and_read_back() {
     // A store that gives the value of the first time for the second is caught.
     let mut memory = Memory::default();
     let mut store = |request: &Request| match request {
-        Request::Get(key) => memory.answer(&Request::Get(key.strip_suffix(b"~2").unwrap_or(key).to_vec())),
+        Request::Get(key) => memory.answer(&Request::Get(key.strip_prefix(b"2~").unwrap_or(key).to_vec())),
         other => memory.answer(other),
     };
     let outcome = run(&*job, &mut store, everything(), 1, Turns::OneByOne);
