@@ -24,7 +24,7 @@ pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -
         (None, [], []) => vec!["This study has no cells.".to_owned()],
         (None, [], [one]) => part_sentences(one),
         (None, [], several) => sweep_sentences(study, several),
-        (None, searches, _) => searches.iter().map(words::rate_search::sentence).collect(),
+        (None, searches, _) => words::rate_search::sentences(searches),
     };
     let cells: Vec<&Cell> = study.cells.iter().collect();
     // Such a study was made for its faults.

@@ -104,6 +104,9 @@ fn repeats(arguments: &RunArguments) -> u32 {
 
 fn settings(arguments: &RunArguments) -> Result<Settings, CommandFailure> {
     let rate_varies = arguments.vary.iter().any(|(key, _)| key == "rate");
+    if rate_varies && arguments.find_rate.is_some() {
+        return Err(CommandFailure::usage("--find-rate and --vary rate= contradict each other; leave one of them out"));
+    }
     let arrivals = match (arguments.rate, arguments.poisson) {
         (Some(_), _) if rate_varies => {
             return Err(CommandFailure::usage("--rate and --vary rate= contradict each other; give one of them"));
