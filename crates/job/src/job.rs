@@ -131,6 +131,11 @@ pub trait Job: Send + Sync {
     fn logical_bytes(&self) -> u64 {
         0
     }
+
+    /// Memory kvtrial needs in a trial for what it knows of each key, to judge every reply.
+    fn books_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// What one execution gets.

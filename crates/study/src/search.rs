@@ -97,6 +97,8 @@ pub enum RateLimit {
     Bound,
     /// A wrong or missing answer ended the search.
     Fault,
+    /// The store could not be opened or started here.
+    NotRun,
     /// The search was cut off: by the user, or by an error.
     Interrupted,
 }

@@ -36,7 +36,7 @@ pub fn rate_search(study: &Study, colour: Colour) -> String {
     let faults: Vec<&str> = study
         .rate_search
         .iter()
-        .filter(|search| search.limited_by == RateLimit::Fault)
+        .filter(|search| matches!(search.limited_by, RateLimit::Fault | RateLimit::NotRun))
         .map(|search| search.store.as_str())
         .collect();
     for cell in study.cells.iter().filter(|cell| faults.contains(&cell.store.as_str())) {

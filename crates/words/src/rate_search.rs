@@ -50,6 +50,7 @@ pub fn sentence(search: &RateSearch) -> String {
     let closed = format!("a closed loop did {}", units::count(search.closed_ops_per_s));
     match (&search.rate, search.limited_by) {
         (_, RateLimit::Fault) => format!("{store}: no rate, because a trial was void: {closed}."),
+        (_, RateLimit::NotRun) => format!("{store}: not searched, because it could not be opened or started here."),
         (_, RateLimit::Bound) => format!(
             "{store} misses {bound} even when nearly idle ({closed} {what} per second). Ask for a larger bound."
         ),

@@ -77,7 +77,7 @@ pub fn find_rate(
 /// Rates beyond the edge are always void; only a wrong answer voids a search.
 fn status(study: &Study, strict: bool) -> u8 {
     let limits = || study.rate_search.iter().map(|search| search.limited_by);
-    if limits().any(|limit| limit == RateLimit::Fault) {
+    if limits().any(|limit| matches!(limit, RateLimit::Fault | RateLimit::NotRun)) {
         failure::VOID
     } else if strict && (untrusted(study) || limits().any(is_not_of_the_store)) {
         failure::UNTRUSTED
@@ -90,6 +90,6 @@ fn status(study: &Study, strict: bool) -> u8 {
 fn is_not_of_the_store(limit: RateLimit) -> bool {
     match limit {
         RateLimit::Client | RateLimit::Connections | RateLimit::NotOffered | RateLimit::Unsettled => true,
-        RateLimit::Store | RateLimit::Bound | RateLimit::Fault | RateLimit::Interrupted => false,
+        RateLimit::Store | RateLimit::Bound | RateLimit::Fault | RateLimit::NotRun | RateLimit::Interrupted => false,
     }
 }

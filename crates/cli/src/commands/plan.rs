@@ -155,7 +155,8 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Command
         }
     }
     for spec in specs {
-        let info = target::resolve(&spec)?;
+        // One whose program is not here is not run, and the others are.
+        let info = target::known(&spec)?;
         match planned.iter_mut().find(|planned| planned.spec == spec) {
             Some(known) if known.baseline => known.asked = asked, // and there already
             Some(_) => return Err(CommandFailure::usage(format!("store '{spec}' is named twice"))),
@@ -177,7 +178,7 @@ fn baselines(specs: &[Spec]) -> Result<Vec<&'static StoreInfo>, CommandFailure> 
         |info: &StoreInfo, wire: bool| info.layer().is_some_and(|layer| (layer == BudgetLayer::Wire) == wire);
     let mut found: Vec<_> = stores::all().filter(|info| of_layer(info, false)).collect();
     for spec in specs {
-        let reached = target::resolve(spec)?;
+        let reached = target::known(spec)?;
         let Some(transport) = reached.transport(spec).filter(|_| reached.class == Class::Network) else { continue };
         let wires = stores::all().filter(|info| of_layer(info, true) && info.transport == Some(transport));
         for wire in wires {

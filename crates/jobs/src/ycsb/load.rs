@@ -30,19 +30,19 @@ impl Worker for Load<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
         let (id, write) = &mut self.next[slot as usize];
         let id = *id;
-        if id >= u64::from(self.trial.workload.records) {
+        if id >= self.trial.workload.records {
             return Step::Finished;
         }
-        *write = self.trial.ledger.begin_write(id as u32, self.first + slot);
+        *write = self.trial.ledger.begin_write(id, self.first + slot);
         let version = write.version;
-        self.key = key(id as u32);
-        self.trial.values.make(id as u32, version, &mut self.value);
+        self.key = key(id);
+        self.trial.values.make(id, version, &mut self.value);
         Step::Operation(Operation::Put { key: &self.key, value: &self.value })
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let (next, write) = &mut self.next[slot as usize];
-        let id = *next as u32;
+        let id = *next;
         *next += u64::from(self.trial.slots);
         judge::written(&self.trial.ledger, id, self.first + slot, *write, reply)
     }

@@ -6,6 +6,7 @@ use super::rate::{self, RateFinding, RateTrials, Rounds, Seen, find_rate};
 use super::rate_judge::{is_fault, judge, points, rate_of, units_per_s};
 use crate::error::RunError;
 use crate::plan::{Plan, PlannedCell};
+use crate::run::is_of_here;
 use engine::{Arrivals, Settings};
 use std::time::Duration;
 use store::StoreInfo;
@@ -53,6 +54,7 @@ pub fn unsearched(plan: &Plan, bound: Bound) -> Vec<RateSearch> {
 /// A store cannot be opened or cannot do the job, or a trial cannot be recorded.
 pub fn find_rates(lab: &mut Lab<'_>, options: RateOptions, searches: &mut [RateSearch]) -> Result<(), RunError> {
     let cells = lab.plan().cells.clone();
+    let mut unopened = None;
     for (cell, found) in cells.iter().zip(searches.iter_mut()) {
         let mut search = StoreSearch { lab, cell, bound: options.bound, tried: Vec::new() };
         let ended = search.run(options, found);
@@ -64,6 +66,11 @@ pub fn find_rates(lab: &mut Lab<'_>, options: RateOptions, searches: &mut [RateS
                 break;
             }
             Err(Halt::Fault) => found.limited_by = RateLimit::Fault,
+            // The others are searched.
+            Err(Halt::Run(error)) if is_of_here(&error) => {
+                found.limited_by = RateLimit::NotRun;
+                unopened.get_or_insert(error);
+            }
             Err(Halt::Run(error)) => {
                 found.limited_by = RateLimit::Interrupted;
                 return Err(error);
@@ -71,7 +78,10 @@ pub fn find_rates(lab: &mut Lab<'_>, options: RateOptions, searches: &mut [RateS
         }
     }
     compare_clients(searches);
-    Ok(())
+    match unopened {
+        Some(error) if searches.iter().all(|search| search.limited_by == RateLimit::NotRun) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Where the number of clients varies, one number shows of another whether it was too small.
