@@ -17,6 +17,7 @@
 //! What never lives here: a store, an operation, a clock, anything that depends on what a store answered.
 
 pub mod append;
+mod bounded;
 pub mod count;
 pub mod digest;
 pub mod docs;

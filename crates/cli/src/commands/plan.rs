@@ -6,6 +6,7 @@ use crate::failure::CommandFailure;
 use crate::output::note;
 use engine::{Arrivals, Outages, Settings, Timing};
 use runner::{Asked, AskedFault, Faults, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
+use std::io::Read;
 use std::time::Duration;
 use store::StoreInfo;
 use study::{BudgetLayer, Class, Spec, TrialOrder};
@@ -20,6 +21,8 @@ const QUICK_REPEATS: u32 = 2;
 /// A first answer is there within about half a minute.
 const PATIENCE: Duration = Duration::from_secs(30);
 const WARMUPS: u32 = 0;
+/// Largest plan file.
+const MOST_PLAN_BYTES: u64 = 1 << 20;
 /// How long a step of a search for a rate lasts, unless the command says otherwise.
 const STEP_SECONDS: f64 = 5.0;
 
@@ -192,8 +195,12 @@ fn baselines(specs: &[Spec]) -> Result<Vec<&'static StoreInfo>, CommandFailure> 
 
 /// Parameters from a file: `key=value` lines; for ycsb a YCSB property file, whose names are translated.
 fn plan_file(job: &job::JobInfo, path: &std::path::Path) -> Result<Vec<(String, String)>, CommandFailure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| CommandFailure::usage(format!("--plan {}: {error}", path.display())))?;
+    let trouble = |error: std::io::Error| CommandFailure::usage(format!("--plan {}: {error}", path.display()));
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(trouble)?;
+    if file.take(MOST_PLAN_BYTES + 1).read_to_string(&mut text).map_err(trouble)? as u64 > MOST_PLAN_BYTES {
+        return Err(CommandFailure::usage(format!("--plan {}: larger than 1 MiB, so it is no plan", path.display())));
+    }
     let parse = job.plan.ok_or_else(|| CommandFailure::usage(format!("{} takes no --plan; use --set", job.name)))?;
     let read = parse(&text).map_err(|error| CommandFailure::usage(format!("--plan {}: {error}", path.display())))?;
     for note in read.notes {

@@ -1,6 +1,6 @@
 //! CSV with a header line, as documents: one object a row, its members named by the header.
 
-use crate::lines::Lines;
+use crate::lines::{Lines, unreadable};
 use crate::{DataError, Spot};
 use csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
 use serde_json::value::RawValue;
@@ -86,6 +86,7 @@ fn trouble(source_name: &str, error: &csv::Error) -> DataError {
         ErrorKind::Utf8 { err, .. } => {
             at(1, format!("field {} is not UTF-8", err.field() + 1), "convert the file with 'iconv -t UTF-8'")
         }
+        ErrorKind::Io(error) => unreadable(source_name, error),
         _ => DataError::whole(
             source_name,
             format!("cannot be read: {error}"),

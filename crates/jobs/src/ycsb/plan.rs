@@ -37,7 +37,15 @@ pub fn parse(text: &str) -> Result<PlanFile, JobError> {
     let mut plan = PlanFile::default();
     let mut values: BTreeMap<String, String> =
         DEFAULTS.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    for (line, name, value) in properties(text)? {
+    let properties = properties(text)?;
+    // The lines of another file are not printed: it may hold what is not to be seen.
+    if !properties.is_empty() && !properties.iter().any(|(_, name, _)| is_known(name)) {
+        return Err(JobError(format!(
+            "none of its {} lines sets a property of YCSB's core workload; name a property file, with lines such as recordcount=1000",
+            properties.len()
+        )));
+    }
+    for (line, name, value) in properties {
         let refuse = |possible: &str| JobError(format!("line {line}: {name}={value} is not possible; {possible}"));
         match (name.as_str(), value.as_str()) {
             ("requestdistribution", "zipfian" | "uniform" | "latest") => {}
@@ -77,6 +85,15 @@ pub fn parse(text: &str) -> Result<PlanFile, JobError> {
     Ok(plan)
 }
 
+/// Properties of YCSB beside those that become parameters.
+const OTHERS: [&str; 5] = ["scanlengthdistribution", "fieldlengthdistribution", "workload", "threadcount", "target"];
+
+/// Whether YCSB has a property of this name, as far as it means something here.
+fn is_known(name: &str) -> bool {
+    let renamed = RENAMED.iter().map(|(theirs, _)| *theirs);
+    renamed.chain(DEFAULTS.iter().map(|(name, _)| *name)).chain(OTHERS).any(|known| known == name)
+}
+
 /// The properties of the file with their line numbers: Java's format, without its escapes but with comments and
 /// continued lines.
 fn properties(text: &str) -> Result<Vec<(usize, String, String)>, JobError> {
@@ -93,7 +110,7 @@ fn properties(text: &str) -> Result<Vec<(usize, String, String)>, JobError> {
             line += more.trim();
         }
         let Some((name, value)) = line.split_once(['=', ':']) else {
-            return Err(JobError(format!("line {}: '{line}' is no property; write name=value", number + 1)));
+            return Err(JobError(format!("line {}: no property; write name=value", number + 1)));
         };
         found.push((number + 1, name.trim().to_owned(), value.trim().to_owned()));
     }
@@ -165,13 +182,23 @@ requestdistribution=zipfian
     }
 
     #[test]
+    fn a_file_that_is_none_is_refused_without_a_word_of_what_is_in_it() {
+        let users = "root:x:0:0:root:/root:/bin/bash\nalice:x:1000:1000::/home/alice:/bin/sh\n";
+        for text in [users, "alice and bob\n", "secret=hunter2\nbob=1\n"] {
+            let words = parse(text).unwrap_err().to_string();
+            assert!(["alice", "root", "bob", "hunter2", "bash"].iter().all(|word| !words.contains(word)), "{words}");
+            assert!(words.contains("name=value") || words.contains("recordcount=1000"), "{words}");
+        }
+    }
+
+    #[test]
     fn work_this_job_does_not_do_is_refused_by_line_and_name() {
         for (text, expected) in [
             ("a=1\nrequestdistribution=hotspot", "line 2: requestdistribution=hotspot is not possible; use zipfian"),
             ("fieldlengthdistribution=zipfian", "line 1: fieldlengthdistribution=zipfian is not possible"),
             ("workload=site.ycsb.workloads.TimeSeriesWorkload", "line 1: workload="),
             ("fieldcount=ten", "line 1: fieldcount=ten is not possible; use a whole number"),
-            ("recordcount", "line 1: 'recordcount' is no property; write name=value"),
+            ("recordcount", "line 1: no property; write name=value"),
         ] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
