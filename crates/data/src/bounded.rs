@@ -12,37 +12,63 @@ const STEP: u64 = 16 << 20;
 /// What is free now, where that can be asked.
 type Free = fn() -> Option<u64>;
 
-/// A reader that ends with an error where the memory that was free at its beginning has halved.
-pub(crate) struct Bounded<R> {
-    inner: R,
+/// Looks at what is free while an input is read or made.
+pub struct MemoryWatch {
     free: Free,
     /// What was free at the beginning.
     at_first: Option<u64>,
-    read: u64,
+    passed: u64,
     next_look: u64,
 }
 
-impl<R: BufRead> Bounded<R> {
-    pub(crate) fn new(inner: R) -> Bounded<R> {
-        Bounded::by(inner, limits::memory::free_bytes)
+impl MemoryWatch {
+    /// Of an input that begins now.
+    #[expect(clippy::new_without_default, reason = "what is free is asked now")]
+    pub fn new() -> MemoryWatch {
+        MemoryWatch::by(limits::memory::free_bytes)
     }
 
-    fn by(inner: R, free: Free) -> Bounded<R> {
-        Bounded { inner, free, at_first: free(), read: 0, next_look: STEP }
+    fn by(free: Free) -> MemoryWatch {
+        MemoryWatch { free, at_first: free(), passed: 0, next_look: STEP }
     }
 
+    /// So many bytes more of it have been kept, or not.
+    ///
+    /// # Errors
+    /// What was free at the beginning has halved.
+    #[inline]
+    pub fn pass(&mut self, bytes: usize) -> io::Result<()> {
+        self.passed += bytes as u64;
+        if self.passed < self.next_look { Ok(()) } else { self.look() }
+    }
+
+    #[cold]
     fn look(&mut self) -> io::Result<()> {
-        self.next_look = self.read + STEP;
+        self.next_look = self.passed + STEP;
         match (self.at_first, (self.free)()) {
             (Some(at_first), Some(now)) if now < at_first / 2 => {
-                let [read, at_first, now] = [self.read, at_first, now].map(|bytes| bytes >> 20);
+                let [passed, at_first, now] = [self.passed, at_first, now].map(|bytes| bytes >> 20);
                 let problem = format!(
-                    "too large to be kept in memory: after {read} MiB of its text {now} of {at_first} MiB that were free are left"
+                    "too large to be kept in memory: after {passed} MiB of its text {now} of {at_first} MiB that were free are left"
                 );
                 Err(io::Error::new(io::ErrorKind::OutOfMemory, problem))
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// A reader that ends with an error where the memory that was free at its beginning has halved.
+pub(crate) struct Bounded<R> {
+    inner: R,
+    watch: MemoryWatch,
+    /// Bytes taken since the last look.
+    taken: usize,
+}
+
+impl<R: BufRead> Bounded<R> {
+    pub(crate) fn new(inner: R) -> Bounded<R> {
+        Bounded { inner, watch: MemoryWatch::new(), taken: 0 }
     }
 }
 
@@ -58,14 +84,12 @@ impl<R: BufRead> Read for Bounded<R> {
 
 impl<R: BufRead> BufRead for Bounded<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.read >= self.next_look {
-            self.look()?;
-        }
+        self.watch.pass(std::mem::take(&mut self.taken))?;
         self.inner.fill_buf()
     }
 
     fn consume(&mut self, bytes: usize) {
-        self.read += bytes as u64;
+        self.taken += bytes;
         self.inner.consume(bytes);
     }
 }
@@ -73,19 +97,23 @@ impl<R: BufRead> BufRead for Bounded<R> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Bounded, STEP};
+    use super::{Bounded, Free, MemoryWatch, STEP};
     use std::io::{self, BufRead, BufReader, Read};
     use std::sync::atomic::{AtomicU64, Ordering};
 
     static FREE: AtomicU64 = AtomicU64::new(8 << 30);
 
+    fn by<R>(inner: R, free: Free) -> Bounded<R> {
+        Bounded { inner, watch: MemoryWatch::by(free), taken: 0 }
+    }
+
     #[test]
     fn an_input_without_end_is_read_until_what_was_free_has_halved() {
         let endless = || BufReader::new(io::repeat(b'x'));
         let mut line = Vec::new();
-        // Each look finds a quarter less than the one before.
-        let shrinking = || Some(FREE.fetch_sub(1 << 30, Ordering::Relaxed));
-        let error = Bounded::by(endless(), shrinking).read_until(b'\n', &mut line).unwrap_err();
+        // Each look finds a GiB less than the one before.
+        let shrinking: Free = || Some(FREE.fetch_sub(1 << 30, Ordering::Relaxed));
+        let error = by(endless(), shrinking).read_until(b'\n', &mut line).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::OutOfMemory);
         assert!(error.to_string().contains("after 80 MiB of its text 3072 of 8192 MiB"), "{error}");
         assert_eq!(line.len() as u64, 5 * STEP);
@@ -95,8 +123,8 @@ mod tests {
     fn what_is_not_kept_may_be_of_any_size_and_comes_through_unchanged() {
         let text: Vec<u8> = (0..3 * STEP as usize + 5).map(|at| at as u8).collect();
         let mut read = Vec::new();
-        Bounded::by(text.as_slice(), || Some(1 << 30)).read_to_end(&mut read).unwrap();
+        by(text.as_slice(), || Some(1 << 30)).read_to_end(&mut read).unwrap();
         assert!(read == text);
-        assert_eq!(io::copy(&mut Bounded::by(text.as_slice(), || None), &mut io::sink()).unwrap(), text.len() as u64);
+        assert_eq!(io::copy(&mut by(text.as_slice(), || None), &mut io::sink()).unwrap(), text.len() as u64);
     }
 }

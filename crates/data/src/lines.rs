@@ -113,7 +113,7 @@ impl Lines {
 }
 
 /// What is to be said of an input that cannot be read, or not to its end.
-pub(crate) fn unreadable(source_name: &str, error: &io::Error) -> DataError {
+pub fn unreadable(source_name: &str, error: &io::Error) -> DataError {
     if error.kind() == io::ErrorKind::OutOfMemory {
         return DataError::whole(source_name, error.to_string(), "use a smaller file, or free some memory");
     }
