@@ -38,6 +38,7 @@ mod passwords;
 mod read_back;
 mod readme;
 mod reference;
+mod room;
 mod scripts;
 mod selftest;
 mod servers;
