@@ -166,10 +166,26 @@ mod tests {
 
     #[test]
     fn cells_cover_all_ranks_without_gap_or_overlap() {
-        for n in
-            [1, 2, 1023, 1024, 1025, 1031, 1032, 2047, 2048, 2049, 10_000, 123_457, 1 << 20, (1 << 31) - 1, 1 << 31,
-             3_000_000_000, 1_000_000_000_000_007, MAX_RANKS]
-        {
+        for n in [
+            1,
+            2,
+            1023,
+            1024,
+            1025,
+            1031,
+            1032,
+            2047,
+            2048,
+            2049,
+            10_000,
+            123_457,
+            1 << 20,
+            (1 << 31) - 1,
+            1 << 31,
+            3_000_000_000,
+            1_000_000_000_000_007,
+            MAX_RANKS,
+        ] {
             let mut next = n.min(EXACT);
             for cell in EXACT..cell_count(n) {
                 let (start, width) = bucket(cell, n);

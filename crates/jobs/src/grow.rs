@@ -159,8 +159,11 @@ impl Job for Grow {
     }
 
     fn suits(&self, store: &Capabilities) -> Result<Vec<&'static str>, JobError> {
-        if let Some(bytes) =
-            self.items.key_lengths().into_iter().find(|bytes| !(store.min_key_bytes..=store.max_key_bytes).contains(bytes))
+        if let Some(bytes) = self
+            .items
+            .key_lengths()
+            .into_iter()
+            .find(|bytes| !(store.min_key_bytes..=store.max_key_bytes).contains(bytes))
         {
             return Err(JobError(format!(
                 "a key has {bytes} bytes, this store takes {} to {}; use another store",

@@ -264,7 +264,8 @@ impl Request {
             let shortage = Shortage { data_bytes, books_bytes, free_bytes: free?, room };
             (shortage.needed_bytes() > shortage.free_bytes).then_some(shortage)
         };
-        let memory = of(if in_memory { data_bytes } else { 0 }, job.books_bytes(), store::memory::free_bytes(), Room::Memory);
+        let memory =
+            of(if in_memory { data_bytes } else { 0 }, job.books_bytes(), store::memory::free_bytes(), Room::Memory);
         memory.or_else(|| of(data_bytes, 0, host::free_disk_bytes(&self.base), Room::Disk).filter(|_| !in_memory))
     }
 }

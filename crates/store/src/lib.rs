@@ -127,7 +127,6 @@ mod whereabouts;
 mod whole;
 pub mod wire;
 
-pub use limits::{groups, memory};
 pub use bundle::{Bundle, BundleFile, MadeOf};
 pub use capability::{Capabilities, Counter, Deletes, Keeps, Overflow};
 pub use client::BlockingClient;
@@ -136,6 +135,7 @@ pub use deployment::{CaughtUp, Deployment, Forming, FormingStep, Joining, Leader
 pub use endpoint::Endpoint;
 pub use error::StoreError;
 pub use info::{Availability, BUILT_IN, Connect, Driver, OpenEmbedded, Opener, PlanDeployment, StoreInfo};
+pub use limits::{groups, memory};
 pub use operation::{Expected, Operation, OperationKind, OperationSet};
 pub use option::{OptionInfo, ShownAs, Tunable};
 pub use owned::{OwnedFailure, OwnedOperation, OwnedReply};

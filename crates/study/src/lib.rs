@@ -57,7 +57,9 @@ pub use node::{DarkTime, FaultRecord, NodeUse, Role, Takeover};
 pub use preset::{Original, OriginalMeasure, PresetRecord, Scaled};
 pub use quantity::Quantity;
 pub use redact::redact;
-pub use search::{MoreClients, RateCount, RateLimit, RatePoint, RateSearch, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting};
+pub use search::{
+    MoreClients, RateCount, RateLimit, RatePoint, RateSearch, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting,
+};
 pub use selftest::{Proof, Selftest, Tolerance};
 pub use shown::{ShownPromise, ShownWhere};
 pub use spec::{Address, Authority, Secret, Spec, SpecError, Target};

@@ -177,12 +177,16 @@ mod tests {
         let searches = [found(1, 9_560.0, RateLimit::Connections), found(16, 135_000.0, RateLimit::Store)];
         let said = sentences(&searches);
         assert_eq!(said[0], "redis keeps p99<2ms at the highest rate with clients=16: 135k operations per second.");
-        assert!(said[1].starts_with("redis clients=1 keeps") && said[2].starts_with("redis clients=16 keeps"), "{said:?}");
+        assert!(
+            said[1].starts_with("redis clients=1 keeps") && said[2].starts_with("redis clients=16 keeps"),
+            "{said:?}"
+        );
     }
 
     #[test]
     fn a_search_that_was_cut_off_says_so_whatever_it_had_found() {
-        let point = |offered: f64, within| RatePoint { offered_ops_per_s: offered, n: 1, within, ..RatePoint::default() };
+        let point =
+            |offered: f64, within| RatePoint { offered_ops_per_s: offered, n: 1, within, ..RatePoint::default() };
         let cut = RateSearch {
             points: vec![point(3_000.0, 1), point(4_000.0, 1), point(5_000.0, 0)],
             ..found(1, 4_500.0, RateLimit::Interrupted)
@@ -197,6 +201,9 @@ mod tests {
     fn a_bound_out_of_the_clients_reach_is_no_answer_about_the_store() {
         let search = RateSearch { rate: None, wire_ns: Some(62_000.0), ..found(1, 4_500.0, RateLimit::Client) };
         let said = sentence(&search);
-        assert!(said.contains("no answer") && said.contains("62.0 µs") && said.contains("nothing of the store"), "{said}");
+        assert!(
+            said.contains("no answer") && said.contains("62.0 µs") && said.contains("nothing of the store"),
+            "{said}"
+        );
     }
 }

@@ -99,7 +99,11 @@ fn a_packed_input_that_unpacks_to_more_than_memory_is_refused_with_the_figure_in
     ] {
         let ran = narrow(&desk, &format!("{words} --repeats 1 --no-baselines --out out"));
         assert_eq!(ran.status, 2, "{words}: {}", ran.said());
-        assert!(ran.stderr.contains("too large to be kept in memory") && ran.stderr.contains("MiB"), "{words}: {}", ran.said());
+        assert!(
+            ran.stderr.contains("too large to be kept in memory") && ran.stderr.contains("MiB"),
+            "{words}: {}",
+            ran.said()
+        );
     }
 }
 
@@ -111,6 +115,10 @@ fn a_plan_that_is_none_is_refused_without_its_lines() {
     for plan in ["users", "large"] {
         let ran = desk.run(&format!("ycsb -s ram --plan {plan}"));
         assert_eq!(ran.status, 2, "{}", ran.said());
-        assert!(ran.stderr.contains("--plan") && !ran.said().contains("alice") && !ran.said().contains("bob"), "{}", ran.said());
+        assert!(
+            ran.stderr.contains("--plan") && !ran.said().contains("alice") && !ran.said().contains("bob"),
+            "{}",
+            ran.said()
+        );
     }
 }

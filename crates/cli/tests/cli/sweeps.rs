@@ -263,7 +263,11 @@ fn a_single_client_that_is_the_limit_is_named_and_is_no_answer_about_the_store()
     let (more, one) = (found["more_clients"]["offered_ops_per_s"].as_f64(), found["rate"]["value"].as_f64());
     assert!(more > one.map(|rate| rate * 1.2) && one < Some(550.0), "{}", ran.said());
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("its one client was the limit, not the store") && said.contains("--clients"), "{}", ran.said());
+    assert!(
+        said.contains("its one client was the limit, not the store") && said.contains("--clients"),
+        "{}",
+        ran.said()
+    );
 }
 
 #[test]
@@ -288,7 +292,8 @@ fn the_highest_rate_is_searched_for_each_number_of_clients_and_the_best_is_said(
 #[test]
 fn a_search_that_is_cut_off_says_so_in_the_study_and_on_the_page_of_the_terminal() {
     let desk = Desk::new();
-    let words = "run ycsb -s lmdb -s sqlite --set records=20 --set seconds=0.5 --set workload=C --find-rate p99<15ms --out out";
+    let words =
+        "run ycsb -s lmdb -s sqlite --set records=20 --set seconds=0.5 --set workload=C --find-rate p99<15ms --out out";
     let child = desk.command(words).spawn().unwrap();
     let trials = desk.path().join("out/trials.jsonl");
     testkit::waiting::until("two trials are on disk", || {

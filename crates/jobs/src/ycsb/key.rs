@@ -58,7 +58,9 @@ mod tests {
 
     #[test]
     fn keys_are_hexadecimal_and_give_their_ids_back() {
-        for id in [0, 1, 9, 10, 15, 16, 0x0123_4567, 0x89ab_cdef, 0xdead_beef, u64::from(u32::MAX), 1 << 32, (1 << 48) - 1] {
+        for id in
+            [0, 1, 9, 10, 15, 16, 0x0123_4567, 0x89ab_cdef, 0xdead_beef, u64::from(u32::MAX), 1 << 32, (1 << 48) - 1]
+        {
             assert_eq!(String::from_utf8_lossy(&key(id)), format!("user{id:012x}"));
             assert_eq!(id_of(&key(id)), Some(id));
         }

@@ -183,7 +183,9 @@ impl Run<'_> {
                 state.stage = Stage::Scan { limit, certain: ids };
                 if self.judged {
                     state.sights.clear();
-                    state.sights.extend((id..ids.min(id.saturating_add(limit.into()))).map(|id| trial.ledger.sight(id)));
+                    state
+                        .sights
+                        .extend((id..ids.min(id.saturating_add(limit.into()))).map(|id| trial.ledger.sight(id)));
                 }
                 self.key = key(id);
                 return Step::Operation(Operation::Scan { start: &self.key, limit });
@@ -239,8 +241,7 @@ impl Worker for Run<'_> {
             return self.next_other(slot, kind);
         }
         // What most workloads mostly do, by itself.
-        let id =
-            if self.draws_ahead { state.ahead } else { self.chooser.draw(&mut state.rng, self.records) };
+        let id = if self.draws_ahead { state.ahead } else { self.chooser.draw(&mut state.rng, self.records) };
         state.id = id;
         state.stage = Stage::Read;
         if self.judged {

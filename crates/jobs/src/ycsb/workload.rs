@@ -1,7 +1,7 @@
 //! What a run does: proportions, distribution, sizes; from the letters A to F, and settings over them.
 
-use super::value::MIN_BYTES;
 use super::key::MAX_KEYS;
+use super::value::MIN_BYTES;
 use data::splitmix::mix;
 use job::{JobError, ParamInfo, Params};
 

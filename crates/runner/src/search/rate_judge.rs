@@ -148,7 +148,11 @@ mod tests {
             let slow = TrialRecord { latency_ns: broken.clone(), verdict: reason(kind), ..trial(5_000) };
             assert_eq!(judge(&slow, bound(), 1_000.0, Some(STEP)).course, Course::ClientLate);
             let kept = TrialRecord { verdict: reason(kind), ..trial(5_000) };
-            assert_eq!(judge(&kept, bound(), 1_000.0, Some(STEP)).course, Course::KeptUp, "the bound was kept all the same");
+            assert_eq!(
+                judge(&kept, bound(), 1_000.0, Some(STEP)).course,
+                Course::KeptUp,
+                "the bound was kept all the same"
+            );
         }
         let noisy = TrialRecord { latency_ns: broken, verdict: reason(ReasonKind::OtherLoad), ..trial(5_000) };
         assert_eq!(judge(&noisy, bound(), 1_000.0, Some(STEP)).course, Course::KeptUp);

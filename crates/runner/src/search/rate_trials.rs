@@ -102,8 +102,7 @@ fn compare_clients(searches: &mut [RateSearch]) {
             .filter(|(_, most)| *most > CLEARLY_MORE * rate.value);
         if let Some((other, offered_ops_per_s)) = better {
             search.limited_by = RateLimit::Connections;
-            search.more_clients =
-                Some(MoreClients { clients: other.clients, offered_ops_per_s: *offered_ops_per_s });
+            search.more_clients = Some(MoreClients { clients: other.clients, offered_ops_per_s: *offered_ops_per_s });
         }
     }
 }
@@ -198,9 +197,8 @@ impl StoreSearch<'_, '_> {
     /// What more clients keep above the edge; `None`: no more than these, or another number of them is searched beside this one.
     fn more_clients(&mut self, edge: f64) -> Result<Option<MoreClients>, Halt> {
         let clients = self.cell.settings.clients.saturating_mul(MORE_CLIENTS).min(MOST_CLIENTS);
-        let is_searched = |cell: &PlannedCell| {
-            cell.spec == self.cell.spec && cell.settings.clients > self.cell.settings.clients
-        };
+        let is_searched =
+            |cell: &PlannedCell| cell.spec == self.cell.spec && cell.settings.clients > self.cell.settings.clients;
         if clients <= self.cell.settings.clients || self.lab.plan().cells.iter().any(is_searched) {
             return Ok(None);
         }
@@ -236,13 +234,10 @@ impl StoreSearch<'_, '_> {
         let Some(transport) = self.cell.info.transport(&self.cell.spec).filter(|_| class.has_servers()) else {
             return Ok(None);
         };
-        let is_it = |info: &&StoreInfo| {
-            info.layer() == Some(BudgetLayer::Wire) && info.transport == Some(transport)
-        };
+        let is_it = |info: &&StoreInfo| info.layer() == Some(BudgetLayer::Wire) && info.transport == Some(transport);
         let Some(info) = stores::all().find(is_it) else { return Ok(None) };
         let spec = Spec::private(info.name);
-        let cell =
-            PlannedCell { info, spec, baseline: true, settings: self.settings(ops_per_s), ..self.cell.clone() };
+        let cell = PlannedCell { info, spec, baseline: true, settings: self.settings(ops_per_s), ..self.cell.clone() };
         let Ok(tried) = self.lab.trial(&cell, "the wire alone") else { return Ok(None) };
         let record = tried.ok_or(Halt::Interrupted)?;
         let seen = self.judge(&record, ops_per_s);

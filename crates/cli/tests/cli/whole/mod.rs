@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use study::{
     Budget, BudgetLayer, BudgetPart, Cell, CurvePoint, Durability, FaultFigures, Judged, Latencies, LatencySummary,
-    Left, LeftCount, MoreClients, Noise, Original, PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RateCount, RatePoint,
-    RateSearch, Reason, ReasonKind, Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study,
-    TrialRecord, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting, Varied, Verdict,
+    Left, LeftCount, MoreClients, Noise, Original, PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RateCount,
+    RatePoint, RateSearch, Reason, ReasonKind, Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall,
+    Study, TrialRecord, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting, Varied, Verdict,
 };
 
 pub fn study() -> Study {

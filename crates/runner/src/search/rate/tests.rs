@@ -25,7 +25,14 @@ enum Length {
 impl Queue {
     fn new(service_ns: f64, seed: u64) -> Queue {
         let operations = Length::Operations(40_000);
-        Queue { service_ns, operations, random: Rng::new(seed), trials: 0, limit: f64::INFINITY, beyond: Course::KeptUp }
+        Queue {
+            service_ns,
+            operations,
+            random: Rng::new(seed),
+            trials: 0,
+            limit: f64::INFINITY,
+            beyond: Course::KeptUp,
+        }
     }
 }
 
