@@ -1,5 +1,5 @@
-//! An input that may be of any size, bounded by the memory that is free: what a job keeps of it must never be so much that the system ends
-//! kvtrial, or a store beside it.
+//! An input that may be of any size, bounded by the memory that is free: a job must never keep more of it than memory holds, or the system
+//! ends kvtrial, or a store beside it.
 //!
 //! A packed file does not say how large it is, and how much a job keeps of a byte only the job knows. So what is free is looked at while the
 //! input is read: it may halve, no more. A job that keeps nothing can read an input of any size.
@@ -32,7 +32,7 @@ impl MemoryWatch {
         MemoryWatch { free, at_first: free(), passed: 0, next_look: STEP }
     }
 
-    /// So many bytes more of it have been kept, or not.
+    /// This many bytes more of it were read or made, whether they are kept or not.
     ///
     /// # Errors
     /// What was free at the beginning has halved.

@@ -61,9 +61,8 @@ fn a_store_that_is_not_installed_is_not_run_and_the_others_are() {
         assert!(why.contains("not found") && why.contains("install"), "{why}");
     }
     assert!(ran.stdout.contains("not run"), "{}", ran.said());
-    let check = |words: &str| {
-        desk.finished(desk.command(&format!("check {words}")).env("PATH", desk.path()).output().unwrap())
-    };
+    let check =
+        |words: &str| desk.finished(desk.command(&format!("check {words}")).env("PATH", desk.path()).output().unwrap());
     assert_eq!(check("redis").status, 2);
     let checked = check("redis ram");
     assert!(checked.status == 1 && checked.stderr.contains("redis is not checked"), "{}", checked.said());

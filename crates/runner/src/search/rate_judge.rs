@@ -114,7 +114,7 @@ mod tests {
         LatencySummary { n: 5_000, p99, ..LatencySummary::default() }
     }
 
-    /// Five seconds in which so many operations were answered, 99 of 100 of them within 1 ms.
+    /// Five seconds in which this many operations were answered, 99 of 100 of them within 1 ms.
     fn trial(operations: u64) -> TrialRecord {
         TrialRecord {
             makespan_s: 5.001,

@@ -23,7 +23,7 @@ pub struct RateOptions {
 
 /// Rates of the curve below the edge, as shares of the rate found.
 const CURVE: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
-/// Whether the clients were too few is tried with so many times as many, at a rate so much above the edge.
+/// Whether the clients were too few is tried with this many times as many, at this multiple of the rate found.
 const MORE_CLIENTS: u32 = 4;
 const ABOVE_THE_EDGE: f64 = 1.25;
 /// Of trials with more clients: how many, and how many must keep the bound.
