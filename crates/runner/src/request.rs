@@ -114,10 +114,10 @@ impl Request {
     /// # Errors
     /// What is asked for cannot be done.
     pub fn study(self, variation: &Variation, hear: &mut dyn FnMut(&str)) -> Result<Plan, RequestError> {
+        self.is_any_here()?;
         let mut job_cache = self.job_cache();
         let mut left = Vec::new();
         let mut told = BTreeSet::new();
-        let mut absent = None;
         for mut cell in variation.cells(&self.stores, &self.params, self.settings)? {
             let job = job_cache.add(&cell.params).map_err(|problem| RequestError::Job(about(&cell, problem)))?;
             for warning in job.warnings() {
@@ -125,12 +125,9 @@ impl Request {
                     hear(&warning);
                 }
             }
-            match host::check(cell.info, &cell.spec).and_then(|_| host::present(cell.info, &cell.spec)) {
-                Ok(()) => {}
-                // The others run; this one is tried, and says why it was not run.
-                Err(error @ (StoreError::NotFound { .. } | StoreError::NotBuilt { .. })) => {
-                    absent.get_or_insert(error);
-                }
+            match host::check(cell.info, &cell.spec) {
+                // One that is not here is tried, says why it was not run, and the others run.
+                Ok(()) | Err(StoreError::NotFound { .. } | StoreError::NotBuilt { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
             cell.change = job.change();
@@ -164,12 +161,7 @@ impl Request {
                 },
             }
         }
-        let is_here = |cell: &PlannedCell| !cell.baseline && host::present(cell.info, &cell.spec).is_ok();
-        match absent {
-            Some(error) if !left.iter().any(is_here) => Err(error.into()),
-            _ if left.is_empty() => Err(RequestError::Nowhere),
-            _ => Ok(self.plan(job_cache, left, variation)),
-        }
+        if left.is_empty() { Err(RequestError::Nowhere) } else { Ok(self.plan(job_cache, left, variation)) }
     }
 
     /// The search of the first store for the best of these settings, as it begins: with the first value of each. Every value is checked with
@@ -242,6 +234,14 @@ impl Request {
             execution,
             faults: Faults::default(),
         }
+    }
+
+    /// Refuses stores of which none is on this machine.
+    fn is_any_here(&self) -> Result<(), StoreError> {
+        let mut found =
+            self.stores.iter().filter(|store| !store.baseline).map(|store| host::present(store.info, &store.spec));
+        let Some(Err(first)) = found.next() else { return Ok(()) };
+        if found.any(|other| other.is_ok()) { Ok(()) } else { Err(first) }
     }
 
     fn is_named(&self, spec: &Spec) -> bool {
