@@ -197,6 +197,7 @@ impl TrialRun<'_> {
         record.verdict = verdict;
         let put_off = record.read_back.and_then(|back| put_off::doubt(measured.work(), back));
         put_off.into_iter().chain(measured.broken).chain(died).for_each(|found| record.verdict.add(found));
+        faults::undone(&record.faults, &record.verdict).into_iter().for_each(|found| record.verdict.add(found));
     }
 }
 

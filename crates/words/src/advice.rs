@@ -86,6 +86,10 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "not read back after a fault you asked for",
             "whether acknowledged writes were lost is unknown: give the store replicas, or start the node again before the end",
         ),
+        ReasonKind::FaultNotDone => (
+            "a fault you asked for was not done",
+            "restart a node only after it was killed or stopped, and let the trial last longer than its faults: --set seconds=",
+        ),
         ReasonKind::ScriptFailed => (
             "the script failed",
             "correct the script at the line that is named; 'kvtrial jobs FILE.lua' checks it without a store",

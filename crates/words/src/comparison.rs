@@ -226,8 +226,14 @@ pub fn difference(difference: &Difference) -> String {
         Condition::StoreVersion => format!("the versions of {fact} differ"),
         Condition::StoreConfig => format!("the stores are configured differently in {fact}"),
         Condition::Emulated => "what is emulated differs".into(),
+        Condition::Mitigation if fact == "microcode" => "the processors differ in microcode".into(),
+        Condition::Mitigation => {
+            format!("the machines differ in what they do about {fact}, which may slow a client and spare its server")
+        }
     };
-    format!("{what}: {} against {}", short(a), short(b))
+    // What differs only behind its beginning is shown whole.
+    let (a, b) = if short(a) == short(b) { (a.clone(), b.clone()) } else { (short(a), short(b)) };
+    format!("{what}: {a} against {b}")
 }
 
 fn short(text: &str) -> String {
