@@ -10,6 +10,7 @@ mod args;
 mod commands;
 mod failure;
 mod output;
+mod password;
 mod words;
 
 use args::Arguments;
@@ -17,6 +18,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    password::take_from_environment();
     let arguments = Arguments::parse(); // prints help and usage errors itself and exits with 0 or 2
     commands::carry_out(arguments, |status| std::process::exit(status.into()))
 }

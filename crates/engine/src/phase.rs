@@ -11,7 +11,7 @@ use measure::{Clock, Ticks};
 use measure::{Counts, Histograms};
 use std::ops::Range;
 use std::time::Duration;
-use store::{StoreError, Threading};
+use store::{StoreError, Threading, Trouble};
 use study::{HeadOfLine, ReasonKind};
 
 /// Most threads where the user sets no number: a system allows a process some ten thousand, and thousands beyond its processors only
@@ -68,7 +68,12 @@ pub(crate) fn whole(
         outcome.counts.errors = 1;
         // Where nodes fail on purpose the store may not have said no: it may be gone.
         let kind = match outages {
-            Outages::GiveUp => ReasonKind::Refused,
+            Outages::GiveUp => match error.trouble() {
+                Trouble::Refused => ReasonKind::Refused,
+                Trouble::NotConnected => ReasonKind::NotConnected,
+                Trouble::ConnectionLost => ReasonKind::ConnectionLost,
+                Trouble::Deadline => ReasonKind::Deadline,
+            },
             Outages::Endure { .. } => ReasonKind::Unknown,
         };
         outcome.offences.add(Offence::at_large(kind, error.to_string()));

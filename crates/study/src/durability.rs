@@ -58,8 +58,20 @@ impl DurabilitySource {
 
 /// A word that is not a durability level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown durability '{0}': use none, os, second or commit")]
+#[error("unknown durability '{0}': use none, os, second or commit{}", meant(.0))]
 pub struct UnknownDurability(pub String);
+
+/// The level that a word means which servers have for it, to follow a message.
+fn meant(word: &str) -> String {
+    let level = match word.to_ascii_lowercase().as_str() {
+        "everysec" | "every-second" | "everysecond" | "1s" => Durability::Second,
+        "always" | "fsync" | "sync" | "full" => Durability::Commit,
+        "no" | "off" | "never" | "memory" => Durability::None,
+        "normal" | "async" | "kill" => Durability::Os,
+        _ => return String::new(),
+    };
+    format!("; '{word}' is {level} here")
+}
 
 impl FromStr for Durability {
     type Err = UnknownDurability;

@@ -70,6 +70,13 @@ pub struct Authority {
     pub database: Option<String>,
 }
 
+impl Authority {
+    /// Whether the password stands elsewhere: in its place is what every report and study shows of it.
+    pub fn hides_its_password(&self) -> bool {
+        self.password.as_ref().is_some_and(|password| password.reveal() == HIDDEN)
+    }
+}
+
 /// What the spec points at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {

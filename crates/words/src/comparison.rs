@@ -1,6 +1,6 @@
 //! Comparisons in plain words.
 
-use crate::advice::advice;
+use crate::remedy::meaning;
 use crate::units;
 use analysis::{
     ALPHA, Better, Comparison, Condition, Contrast, Difference, Finding, Gate, Judgement, Metric, Obstacle, Pair,
@@ -199,13 +199,8 @@ pub fn not_compared(name: &str, status: Status, reasons: &[Reason]) -> String {
 /// Reasons of a verdict in a few words each.
 pub fn reasons(reasons: &[Reason]) -> String {
     let each = reasons.iter().map(|reason| {
-        let (meaning, _) = advice(reason.kind);
-        let times = if reason.count > 1 { format!(", {} times", reason.count) } else { String::new() };
-        if reason.example.is_empty() {
-            format!("{meaning}{times}")
-        } else {
-            format!("{meaning}{times} ({})", reason.example)
-        }
+        let meaning = meaning(reason);
+        if reason.example.is_empty() { meaning.into_owned() } else { format!("{meaning} ({})", reason.example) }
     });
     each.collect::<Vec<_>>().join("; ")
 }

@@ -1,9 +1,9 @@
 //! What the stores of a group promise to keep, and who says so.
 
 use analysis::Group;
-use study::{Cell, Durability, Promise, ShownPromise, ShownWhere};
+use study::{Cell, CrashMeans, Durability, Promise, ShownPromise, ShownWhere};
 
-/// `durability commit (loses nothing, shown here)` where kvtrial set the level, with who says that it holds; what user-owned servers say is
+/// `durability commit (loses nothing, shown here in kills)` where kvtrial set the level, with who says that it holds; what user-owned servers say is
 /// quoted as their claim. `None` for baselines, which promise nothing.
 pub fn promise(group: &Group<'_>) -> Option<String> {
     let level = group.durability?;
@@ -47,11 +47,17 @@ fn warrant(group: &Group<'_>, level: Durability) -> String {
     match (kept.as_slice(), broken.as_slice()) {
         ([], []) if cells.len() == 1 => ", as it says".into(),
         ([], []) => ", as claimed".into(),
-        (kept, []) if kept.len() == cells.len() => format!(", shown {}", places(kept)),
-        (kept, []) => format!(", shown {} for {} of {}", places(kept), kept.len(), cells.len()),
+        (kept, []) if kept.len() == cells.len() => format!(", shown {}{}", places(kept), by(level, kept)),
+        (kept, []) => format!(", shown {}{} for {} of {}", places(kept), by(level, kept), kept.len(), cells.len()),
         (_, broken) if cells.len() == 1 => format!(", broken {}", places(broken)),
         (_, broken) => format!(", broken {} by {} of {}", places(broken), broken.len(), cells.len()),
     }
+}
+
+/// ` in kills` of a level that syncs, where nothing else was done: the system's memory survives a kill, and not a power cut.
+fn by(level: Durability, shown: &[&ShownPromise]) -> &'static str {
+    let only_kills = shown.iter().all(|it| it.means == CrashMeans::Kill);
+    if only_kills && matches!(level, Durability::Second | Durability::Commit) { " in kills" } else { "" }
 }
 
 /// `here`, `elsewhere`, `here and elsewhere`.
@@ -161,9 +167,12 @@ mod tests {
         let broken = shown("postgres,durability=commit", Promise::Broken, ShownWhere::Here);
         let silent = cell("mysql", Some(DurabilitySource::SetByKvtrial));
         let said = |cells: &[&Cell]| promise(&groups(cells)[0]).unwrap_or_default();
-        assert_eq!(said(&[&here]), "durability commit (loses nothing, shown here)");
-        assert_eq!(said(&[&here, &elsewhere]), "durability commit (loses nothing, shown here and elsewhere)");
-        assert_eq!(said(&[&elsewhere, &silent]), "durability commit (loses nothing, shown elsewhere for 1 of 2)");
+        assert_eq!(said(&[&here]), "durability commit (loses nothing, shown here in kills)");
+        assert_eq!(said(&[&here, &elsewhere]), "durability commit (loses nothing, shown here and elsewhere in kills)");
+        assert_eq!(
+            said(&[&elsewhere, &silent]),
+            "durability commit (loses nothing, shown elsewhere in kills for 1 of 2)"
+        );
         assert_eq!(said(&[&here, &broken, &silent]), "durability commit (loses nothing, broken here by 1 of 3)");
         assert_eq!(said(&[&silent, &silent]), "durability commit (loses nothing, as claimed)");
         let none = Cell { durability: Some(Durability::None), ..silent.clone() };

@@ -33,7 +33,7 @@ fn plan(arguments: &QueryArguments) -> Result<Plan, CommandFailure> {
     if job.query.is_none() {
         return Err(CommandFailure::usage(format!("the job '{}' has no question to ask", job.name)));
     }
-    let spec: Spec = arguments.store.parse()?;
+    let spec = target::spec(&arguments.store)?;
     let info = target::resolve(&spec)?;
     target::own_path(info, &spec)?;
     if spec.target != Target::Private && arguments.data.is_some() && arguments.top.is_none() {

@@ -1,6 +1,7 @@
 //! From `-s`, `--host` and `--port` to adapters.
 
 use crate::failure::CommandFailure;
+use crate::password;
 use std::path::{Path, PathBuf};
 use store::{Availability, StoreInfo};
 use study::{Address, Authority, Class, Spec, Target};
@@ -89,10 +90,16 @@ fn fresh(what: &str, path: &Path) -> Result<(), CommandFailure> {
     )))
 }
 
+/// Reads a spec, with its password wherever that is.
+pub fn spec(text: &str) -> Result<Spec, CommandFailure> {
+    let mut spec: Spec = text.parse()?;
+    password::settle(&mut spec)?;
+    Ok(spec)
+}
+
 /// Reads specs; `--host` and `--port` turn the one private spec into the user's own server.
 pub fn specs(texts: &[String], host: Option<&str>, port: Option<u16>) -> Result<Vec<Spec>, CommandFailure> {
-    let mut specs =
-        texts.iter().map(|text| text.parse::<Spec>().map_err(CommandFailure::from)).collect::<Result<Vec<_>, _>>()?;
+    let mut specs = texts.iter().map(|text| spec(text)).collect::<Result<Vec<_>, _>>()?;
     if host.is_some() || port.is_some() {
         let [spec] = specs.as_mut_slice() else {
             return Err(CommandFailure::usage(
