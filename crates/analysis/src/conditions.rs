@@ -3,7 +3,9 @@
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use study::{Cell, Crash, CrashCase, CrashMeans, CrashMoment, Durability, HostFacts, StruckNodes, Study};
+use study::{
+    Cell, Crash, CrashCase, CrashMeans, CrashMoment, Durability, DurabilitySource, HostFacts, StruckNodes, Study,
+};
 
 /// What a difference is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -222,7 +224,12 @@ fn of_products(
 const NONE: &str = "not stated";
 
 fn level(cell: &Cell) -> String {
-    let says = if cell.durability_is_claimed() { ", as the server says" } else { "" };
+    let says = match cell.durability_source() {
+        Some(DurabilitySource::AsTheServerSays) => ", as the server says",
+        Some(DurabilitySource::AsTheUserSays) => ", as you say",
+        Some(DurabilitySource::Assumed) => ", assumed",
+        Some(DurabilitySource::SetByKvtrial) | None => "",
+    };
     cell.durability.map_or(NONE.into(), |level| format!("{level}{says}"))
 }
 

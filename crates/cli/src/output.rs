@@ -46,6 +46,15 @@ pub fn note(line: &str) {
     let _ = io::stderr().lock().write_all(format!("{}\n", shown(line)).as_bytes());
 }
 
+/// A word as a shell takes it: as it is where that is safe, else in quotes.
+pub fn shell_word(text: &str) -> String {
+    let is_safe = |letter: char| letter.is_alphanumeric() || "-_./:@,=+%".contains(letter);
+    match !text.is_empty() && text.chars().all(is_safe) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
 /// Prints; a reader that went away (`| head`, a terminal that was closed) is no error, a full disk is one.
 pub fn print(text: &str) -> Result<(), CommandFailure> {
     let mut out = io::stdout().lock();
@@ -84,7 +93,15 @@ pub fn has_a_reader(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::{shell_word, shown};
+
+    #[test]
+    fn a_word_is_printed_as_a_shell_takes_it() {
+        assert_eq!(shell_word("kvtrial-study-1/a"), "kvtrial-study-1/a");
+        assert_eq!(shell_word("my study"), "'my study'");
+        assert_eq!(shell_word("it's"), "'it'\\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
 
     #[test]
     fn a_terminal_gets_colours_and_no_other_command() {

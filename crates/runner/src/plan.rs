@@ -148,7 +148,8 @@ impl Plan {
                 .ok()
                 .map(|_| layers::declared(planned.info, &planned.spec).durability),
             durability_source: Some(match planned.spec.target {
-                Target::Server(_) => DurabilitySource::AsTheServerSays,
+                // Until it is reached.
+                Target::Server(_) => DurabilitySource::Assumed,
                 _ => DurabilitySource::SetByKvtrial,
             }),
             input: self.job_cache.own_input(&planned.params),

@@ -136,9 +136,9 @@ impl TrialRun<'_> {
         self.fill(&mut record, &mut finish, &mut seen);
         self.verdict(&mut record, finish, seen);
         let about = opened.map(|opened| {
-            let OpenedStore { facts, durability, emulated } = opened;
+            let OpenedStore { facts, durability, source, emulated } = opened;
             not_in_effect(self.cell, &facts, durability).for_each(|found| record.verdict.add(found));
-            About { facts, durability, emulated, logical_bytes }
+            About { facts, durability, source, emulated, logical_bytes }
         });
         Ok(Finished { record, about, interrupted })
     }

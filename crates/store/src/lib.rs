@@ -130,7 +130,7 @@ mod whole;
 pub mod wire;
 
 pub use bundle::{Bundle, BundleFile, MadeOf};
-pub use capability::{Capabilities, Counter, Deletes, Keeps, Overflow};
+pub use capability::{Capabilities, Counter, Deletes, Keeps, LevelKnown, Overflow};
 pub use client::BlockingClient;
 pub use connections::{CONNECTIONS, Connections, Wiring};
 pub use deployment::{CaughtUp, Deployment, Forming, FormingStep, Joining, Leaders, Members, Node, Ready, only};

@@ -37,5 +37,5 @@ pub use advice::advice;
 pub use batches::{Batches, shown_rate};
 pub use groups::{class_heading, group_heading, group_noun};
 pub use left::left_sentences;
-pub use promise::{level_in_words, promise, shown_in_words, shown_sentences};
+pub use promise::{level_in_words, promise, shown_in_words, shown_sentences, whose_word};
 pub use remedy::{meaning, remedy};

@@ -1,7 +1,7 @@
 //! What the stores of a group promise to keep, and who says so.
 
 use analysis::Group;
-use study::{Cell, CrashMeans, Durability, Promise, ShownPromise, ShownWhere};
+use study::{Cell, CrashMeans, Durability, DurabilitySource, Promise, ShownPromise, ShownWhere};
 
 /// `durability commit (loses nothing, shown here in kills)` where kvtrial set the level, with who says that it holds; what user-owned servers say is
 /// quoted as their claim. `None` for baselines, which promise nothing.
@@ -15,9 +15,9 @@ pub fn promise(group: &Group<'_>) -> Option<String> {
     };
     Some(match Claim::of(group) {
         Claim::None => format!("durability {level} ({meaning}{})", warrant(group, level)),
-        Claim::All => format!("durability {level}, as the server says"),
-        Claim::Some => {
-            format!("durability {level} ({meaning}{}; named by a URL: as the server says)", warrant(group, level))
+        Claim::All(whose) => format!("durability {level}, {whose}"),
+        Claim::Some(whose) => {
+            format!("durability {level} ({meaning}{}; named by a URL: {whose})", warrant(group, level))
         }
     })
 }
@@ -27,8 +27,8 @@ pub fn level_in_words(group: &Group<'_>) -> Option<String> {
     let level = group.durability?;
     Some(match Claim::of(group) {
         Claim::None => format!("durability {level}"),
-        Claim::All => format!("durability {level} (as the server says)"),
-        Claim::Some => format!("durability {level} (where named by a URL: as the server says)"),
+        Claim::All(whose) => format!("durability {level} ({whose})"),
+        Claim::Some(whose) => format!("durability {level} (where named by a URL: {whose})"),
     })
 }
 
@@ -107,19 +107,34 @@ fn store(cell: &Cell) -> String {
     cell.store.split(',').filter(|part| !part.starts_with("durability=")).collect::<Vec<_>>().join(",")
 }
 
-/// For how many stores of a group the level is only their own claim.
+/// Whose word a level is that kvtrial has not set; `None` where kvtrial has.
+pub fn whose_word(source: DurabilitySource) -> Option<&'static str> {
+    match source {
+        DurabilitySource::SetByKvtrial => None,
+        DurabilitySource::AsTheServerSays => Some("as the server says"),
+        DurabilitySource::AsTheUserSays => Some("as you say, which the server does not show"),
+        DurabilitySource::Assumed => Some("assumed, as no server has said"),
+    }
+}
+
+/// For how many stores of a group the level is only claimed, and by whom.
 enum Claim {
     None,
-    Some,
-    All,
+    Some(String),
+    All(String),
 }
 
 impl Claim {
     fn of(group: &Group<'_>) -> Claim {
-        match group.cells.iter().filter(|ranked| ranked.cell.durability_is_claimed()).count() {
+        let sources = group.cells.iter().filter_map(|ranked| ranked.cell.durability_source());
+        let words: Vec<&str> = sources.filter_map(whose_word).collect();
+        let (claimed, mut distinct) = (words.len(), words);
+        distinct.sort_unstable();
+        distinct.dedup();
+        match claimed {
             0 => Claim::None,
-            all if all == group.cells.len() => Claim::All,
-            _ => Claim::Some,
+            all if all == group.cells.len() => Claim::All(distinct.join(", or ")),
+            _ => Claim::Some(distinct.join(", or ")),
         }
     }
 }
@@ -154,6 +169,21 @@ mod tests {
         assert_eq!(words(&[&ours]), "durability commit");
         assert_eq!(words(&[&theirs]), "durability commit (as the server says)");
         assert_eq!(words(&[&ours, &old]), "durability commit (where named by a URL: as the server says)");
+    }
+
+    #[test]
+    fn a_level_that_no_server_has_said_is_not_put_into_its_mouth() {
+        let url = "redis://db.example.org";
+        let assumed = cell(url, Some(DurabilitySource::Assumed));
+        let stated = cell(url, Some(DurabilitySource::AsTheUserSays));
+        let said = |cells: &[&Cell]| promise(&groups(cells)[0]).unwrap_or_default();
+        assert_eq!(said(&[&assumed]), "durability commit, assumed, as no server has said");
+        assert_eq!(said(&[&stated]), "durability commit, as you say, which the server does not show");
+        let theirs = cell(url, Some(DurabilitySource::AsTheServerSays));
+        assert_eq!(
+            said(&[&assumed, &theirs]),
+            "durability commit, as the server says, or assumed, as no server has said"
+        );
     }
 
     #[test]

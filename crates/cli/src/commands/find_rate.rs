@@ -1,8 +1,8 @@
 //! `kvtrial run --find-rate`: the highest rate under a bound, for each store.
 
 use super::notebook::{Closed, Notebook, interrupted, stopped};
-use super::report_files;
 use super::run::{NOTHING_KEPT, clear, tell_left, untrusted, write_cells};
+use super::{leftovers, report_files};
 use crate::args::RunArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{colour, note, print};
@@ -48,14 +48,14 @@ pub fn find_rate(
         Ok(_) => None,
     })?;
     let Closed::Kept(study) = closed else {
-        found?;
+        found.map_err(|error| leftovers::named(error, &out))?;
         note(NOTHING_KEPT);
         return Ok(failure::INTERRUPTED);
     };
     if found.is_err() {
         tell_left(&study, &out);
     }
-    found?;
+    found.map_err(|error| leftovers::named(error, &out))?;
 
     write_cells(&out, &study)?;
     print(&terminal::rate_search(&study, colour()))?;

@@ -2,10 +2,10 @@
 
 use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::plan::plan;
-use super::{preset, report_files, selftest};
+use super::{leftovers, preset, report_files, selftest};
 use crate::args::RunArguments;
 use crate::failure::{self, CommandFailure};
-use crate::output::{colour, note, print};
+use crate::output::{colour, note, print, shell_word};
 use archive::StudyDir;
 use runner::{Ending, Plan};
 use std::io::Write;
@@ -41,16 +41,16 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
         Err(error) => Some(stopped(error)),
     })?;
     let Closed::Kept(study) = closed else {
-        ending?;
+        ending.map_err(|error| leftovers::named(error, &out))?;
         note(NOTHING_KEPT);
         return Ok(failure::INTERRUPTED);
     };
     write_cells(&out, &study)?;
     let ending = ending.map_err(|error| {
         tell_left(&study, &out);
-        let kept =
-            format!("What was finished is in {0}; fix this, then continue with --out {0} --resume", out.display());
-        CommandFailure::usage(format!("{error}\n{kept}"))
+        let place = shell_word(&out.display().to_string());
+        let kept = format!("What was finished is in {place}; fix this, then continue with --out {place} --resume");
+        CommandFailure::usage(format!("{}\n{kept}", leftovers::named(error, &out).message))
     })?;
 
     print(&terminal::study_table(&study, colour()))?;
@@ -58,7 +58,7 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
     if ending == Ending::Interrupted {
         note(&format!(
             "Interrupted. What was finished is in {0}; continue with the same command and --out {0} --resume",
-            out.display()
+            shell_word(&out.display().to_string())
         ));
         tell_left(&study, &out);
         return Ok(failure::INTERRUPTED);
@@ -89,7 +89,7 @@ pub fn clear(plan: &Plan, notebook: &mut Notebook) -> u8 {
 /// Says what the run has left in stores of the user's, and how to delete it.
 pub fn tell_left(study: &Study, out: &Path) {
     for sentence in words::left_sentences(study) {
-        note(&format!("{sentence} To delete them: kvtrial clear {}", out.display()));
+        note(&format!("{sentence} To delete them: kvtrial clear {}", shell_word(&out.display().to_string())));
     }
 }
 
