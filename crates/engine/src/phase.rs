@@ -67,16 +67,15 @@ pub(crate) fn whole(
     if let Err(error) = result {
         outcome.counts.errors = 1;
         // Where nodes fail on purpose the store may not have said no: it may be gone.
-        let kind = match outages {
-            Outages::GiveUp => match error.trouble() {
-                Trouble::Refused => ReasonKind::Refused,
-                Trouble::NotConnected => ReasonKind::NotConnected,
-                Trouble::ConnectionLost => ReasonKind::ConnectionLost,
-                Trouble::Deadline => ReasonKind::Deadline,
-            },
-            Outages::Endure { .. } => ReasonKind::Unknown,
+        let kind = match (error.trouble(), outages) {
+            (_, Outages::Endure { .. }) => Some(ReasonKind::Unknown),
+            (Trouble::SaidBefore, Outages::GiveUp) => None,
+            (Trouble::Refused, Outages::GiveUp) => Some(ReasonKind::Refused),
+            (Trouble::NotConnected, Outages::GiveUp) => Some(ReasonKind::NotConnected),
+            (Trouble::ConnectionLost, Outages::GiveUp) => Some(ReasonKind::ConnectionLost),
+            (Trouble::Deadline, Outages::GiveUp) => Some(ReasonKind::Deadline),
         };
-        outcome.offences.add(Offence::at_large(kind, error.to_string()));
+        kind.into_iter().for_each(|kind| outcome.offences.add(Offence::at_large(kind, error.to_string())));
     }
     outcome
 }

@@ -1,7 +1,7 @@
 //! What can go wrong around a store, with the remedy.
 
 use std::path::PathBuf;
-use study::visible;
+use study::{remedy_of_greeting, remedy_of_limit, remedy_of_opening, visible};
 
 /// A store that cannot be had, started, opened or used. Messages name what to do; passwords never appear.
 #[derive(Debug, thiserror::Error)]
@@ -51,8 +51,11 @@ pub enum StoreError {
     /// The session is beyond use.
     #[error("{0}")]
     Session(String),
+    /// It rests on something that failed before, for which the store was blamed then.
+    #[error("{0}")]
+    Consequence(String),
     /// File system trouble.
-    #[error("{path}: {source}", path = path.display())]
+    #[error("{path}: {problem}", path = path.display(), problem = advised(&source.to_string()))]
     Io {
         /// What was touched.
         path: PathBuf,
@@ -65,8 +68,17 @@ impl StoreError {
     /// An error of opening or connecting.
     pub fn open(what: impl ToString, problem: impl ToString) -> StoreError {
         let (what, problem) = (what.to_string(), visible(&problem.to_string()).into_owned());
-        let remedy = remedy(&problem).map_or(String::new(), |remedy| format!(". {remedy}"));
-        StoreError::Open { what: visible(&what).into_owned(), problem: problem + &remedy }
+        StoreError::Open { what: visible(&what).into_owned(), problem: advised(&problem) }
+    }
+
+    /// An error of the first words that were said to a server.
+    pub(crate) fn greeting(what: impl ToString, problem: &str) -> StoreError {
+        StoreError::open(what, advised_at_greeting(problem))
+    }
+
+    /// A server that did not start: what happened, with the end of its log.
+    pub fn not_started(store: &str, problem: String) -> StoreError {
+        StoreError::NotStarted { store: store.into(), problem: followed(&problem, remedy_of_limit(&problem)) }
     }
 }
 
@@ -81,6 +93,8 @@ pub enum Trouble {
     ConnectionLost,
     /// No answer came in time.
     Deadline,
+    /// Something it rests on failed before, and that was said.
+    SaidBefore,
 }
 
 /// Words of the system and of drivers, by what they say of a request.
@@ -108,48 +122,41 @@ const TROUBLES: [(&[&str], Trouble); 3] = [
 impl StoreError {
     /// What became of the request that ended in it.
     pub fn trouble(&self) -> Trouble {
+        if let StoreError::Consequence(_) = self {
+            return Trouble::SaidBefore;
+        }
         let said = self.to_string();
         let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
         TROUBLES.iter().find(|(words, _)| says(words)).map_or(Trouble::Refused, |(_, trouble)| *trouble)
     }
 }
 
-/// What to do where the system or a server says no more than what failed; the first that fits.
-const REMEDIES: [(&[&str], &str); 14] = [
-    (&["onnection refused"], "Nothing listens there: start the server, or correct host and port"),
-    (
-        &["failed to lookup address", "Name or service not known", "nodename nor servname"],
-        "Correct the name of the host",
-    ),
-    (
-        &["timed out", "No route to host", "Network is unreachable"],
-        "Correct host and port, or let a firewall pass them",
-    ),
-    (&["File too large", "code: 27"], "A limit on the size of files is in force: raise it (ulimit -f)"),
-    (&["No space left", "code: 28"], "The disk is full: free some space, or pass --base DIR on another one"),
-    (&["Too many open files", "code: 24"], "Too many files are open: raise the limit (ulimit -n)"),
-    (&["annot allocate memory", "code: 12"], "This machine has no memory left: free some"),
-    (&["SUN_LEN", "path too long"], "The path of a unix socket may have 107 bytes: pass a shorter --base DIR"),
-    (
-        &["NOAUTH", "no password supplied", "user name is empty", "password missing"],
-        "The server wants a login: write it into the URL as USER:***@HOST or :***@HOST; kvtrial asks for the password",
-    ),
-    (
-        &["WRONGPASS", "nvalid password", "authentication failed", "Authentication failed", "Access denied for user"],
-        "Correct user and password in the URL; a / or % in them is written %2F or %25",
-    ),
-    (&["without any password configured"], "The server has no password: leave it out of the URL"),
-    (&["NOPERM"], "The user of the URL may not do that: let the owner of the server grant it, or name another user"),
-    (
-        &["DB index"],
-        "Correct the number of the database behind the / of the URL: the server has those from 0 to 'databases' - 1",
-    ),
-    (&["HTTP request to an HTTPS server"], "The server speaks TLS at this port: add tls=on"),
-];
+/// The words of a refusal, with what to do about it.
+pub fn advised(words: &str) -> String {
+    followed(words, remedy_of_opening(words))
+}
 
-fn remedy(problem: &str) -> Option<&'static str> {
-    let says = |words: &[&str]| words.iter().any(|words| problem.contains(words));
-    REMEDIES.iter().find(|(words, _)| says(words)).map(|(_, remedy)| *remedy)
+/// The same of the answer to the first words that were said to a server, unless [`advised`] says more.
+pub(crate) fn advised_at_greeting(words: &str) -> String {
+    match remedy_of_opening(words) {
+        Some(_) => words.to_owned(),
+        None => followed(words, remedy_of_greeting(words)),
+    }
+}
+
+/// A sentence, and the remedy as the next one.
+fn followed(words: &str, remedy: Option<&str>) -> String {
+    match remedy {
+        Some(remedy) if words.ends_with(['?', '!']) => format!("{words} {}", begun(remedy)),
+        Some(remedy) => format!("{}. {}", words.trim_end_matches('.'), begun(remedy)),
+        None => words.to_owned(),
+    }
+}
+
+/// Words as the begin of a sentence.
+fn begun(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -171,8 +178,12 @@ mod tests {
             ("Client sent an HTTP request to an HTTPS server.", "tls=on"),
         ] {
             let words = StoreError::open("redis://h:1", problem).to_string();
-            assert!(words.starts_with(&format!("redis://h:1: {problem}. ")) && words.contains(remedy), "{words}");
+            let said = format!("redis://h:1: {}. ", problem.trim_end_matches('.'));
+            assert!(words.starts_with(&said) && words.contains(remedy), "{words}");
         }
+        let words =
+            StoreError::not_started("memcached", "it ended; its log ends: failed to set rlimit for open files".into());
+        assert!(words.to_string().ends_with("(ulimit -n)"), "{words}");
         assert_eq!(StoreError::open("x", "wrong password").to_string(), "x: wrong password");
     }
 
@@ -187,5 +198,6 @@ mod tests {
         ] {
             assert_eq!(StoreError::open("redis://h:1", problem).trouble(), trouble, "{problem}");
         }
+        assert_eq!(StoreError::Consequence("connection reset".into()).trouble(), Trouble::SaidBefore);
     }
 }

@@ -75,7 +75,7 @@ impl DurabilitySource {
 
 /// A word that is not a durability level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown durability '{0}': use none, os, second or commit{}", meant(.0))]
+#[error("unknown durability '{0}': use none, os, second or commit{meant}", meant = meant(.0))]
 pub struct UnknownDurability(pub String);
 
 /// The level that a word of other programs means, to follow a message.

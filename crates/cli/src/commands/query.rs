@@ -6,7 +6,7 @@ use crate::failure::{self, CommandFailure};
 use crate::output::{note, print};
 use engine::Settings;
 use runner::{Asked, KeysFound, Plan, PlannedStore, Question, Request, Rounds};
-use study::{Spec, Target};
+use study::Target;
 
 /// Asks, and prints the answer as one line of JSON.
 pub fn query(arguments: &QueryArguments) -> Result<u8, CommandFailure> {

@@ -30,7 +30,8 @@ impl Talk {
     /// # Errors
     /// When it cannot be reached, refuses, or does not answer in time.
     pub fn open_until<C: Codec>(until: Instant, endpoint: &Endpoint, mut codec: C) -> Result<Talk, StoreError> {
-        let socket = open(endpoint, &mut codec, left(until)).map_err(|problem| StoreError::open(endpoint, problem))?;
+        let socket =
+            open(endpoint, &mut codec, left(until)).map_err(|problem| StoreError::greeting(endpoint, &problem))?;
         Ok(Talk { socket, endpoint: endpoint.to_string() })
     }
 
