@@ -26,7 +26,8 @@ pub fn asked(store: Box<dyn Store>, name: &str) -> Result<Box<dyn Store>, StoreE
     questions.basics().map_err(|(kind, words)| {
         // What there is a remedy for is not absent: a login, a right, a port that speaks TLS.
         let said = advised(&advised_at_greeting(&words));
-        let fault = if said == words { "does not have it" } else { "did not do it" };
+        let is_absent = said == words && !words.starts_with("TLS: ");
+        let fault = if is_absent { "does not have it" } else { "did not do it" };
         let problem = format!("every store needs {}, and this server {fault}: {said}", kind.name());
         StoreError::Unsupported { store: name.to_owned(), problem }
     })?;

@@ -67,13 +67,12 @@ pub enum StoreError {
 impl StoreError {
     /// An error of opening or connecting.
     pub fn open(what: impl ToString, problem: impl ToString) -> StoreError {
-        let (what, problem) = (what.to_string(), visible(&problem.to_string()).into_owned());
-        StoreError::Open { what: visible(&what).into_owned(), problem: advised(&problem) }
+        StoreError::asking(what, advised_at_greeting(&problem.to_string()))
     }
 
-    /// An error of the first words that were said to a server.
-    pub(crate) fn greeting(what: impl ToString, problem: &str) -> StoreError {
-        StoreError::open(what, advised_at_greeting(problem))
+    /// An error of what was asked of a server that is connected.
+    pub(crate) fn asking(what: impl ToString, problem: String) -> StoreError {
+        StoreError::Open { what: visible(&what.to_string()).into_owned(), problem: advised(&visible(&problem)) }
     }
 
     /// A server that did not start: what happened, with the end of its log.
@@ -147,6 +146,7 @@ pub(crate) fn advised_at_greeting(words: &str) -> String {
 /// A sentence, and the remedy as the next one.
 fn followed(words: &str, remedy: Option<&str>) -> String {
     match remedy {
+        Some(remedy) if words.contains(&begun(remedy)) => words.to_owned(),
         Some(remedy) if words.ends_with(['?', '!']) => format!("{words} {}", begun(remedy)),
         Some(remedy) => format!("{}. {}", words.trim_end_matches('.'), begun(remedy)),
         None => words.to_owned(),

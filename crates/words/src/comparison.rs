@@ -275,3 +275,25 @@ fn correction(judgement: &Judgement) -> String {
 fn signed(ratio: f64) -> String {
     format!("{:+.1} %", 100.0 * (ratio - 1.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::difference;
+    use analysis::{Condition, Difference};
+
+    #[test]
+    fn what_two_machines_do_about_a_weakness_is_said_with_what_it_may_cost_and_to_the_place_where_it_differs() {
+        let long = "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; PBRSB-eIBRS: SW sequence; BHI: ";
+        let differs = |fact: &str, a: &str, b: &str| {
+            let (fact, a, b) = (fact.to_owned(), a.to_owned(), b.to_owned());
+            difference(&Difference { condition: Condition::Mitigation, fact, a, b })
+        };
+        assert_eq!(differs("microcode", "0x1", "0x2"), "the processors differ in microcode: 0x1 against 0x2");
+        let said = differs("spectre_v2", &format!("{long}Vulnerable"), &format!("{long}BHI_DIS_S"));
+        assert!(
+            said.starts_with("the machines differ in what they do about spectre_v2, which may slow a client"),
+            "{said}"
+        );
+        assert!(said.contains("BHI: Vulnerable against") && said.ends_with("BHI: BHI_DIS_S"), "{said}");
+    }
+}

@@ -30,8 +30,7 @@ impl Talk {
     /// # Errors
     /// When it cannot be reached, refuses, or does not answer in time.
     pub fn open_until<C: Codec>(until: Instant, endpoint: &Endpoint, mut codec: C) -> Result<Talk, StoreError> {
-        let socket =
-            open(endpoint, &mut codec, left(until)).map_err(|problem| StoreError::greeting(endpoint, &problem))?;
+        let socket = open(endpoint, &mut codec, left(until)).map_err(|problem| StoreError::open(endpoint, problem))?;
         Ok(Talk { socket, endpoint: endpoint.to_string() })
     }
 
@@ -67,7 +66,7 @@ impl Talk {
                 receive(&self.socket, &mut input, 1, deadline)?;
             }
         };
-        ask().map_err(|problem: String| StoreError::open(&self.endpoint, problem))
+        ask().map_err(|problem: String| StoreError::asking(&self.endpoint, problem))
     }
 }
 
