@@ -181,6 +181,8 @@ mod tests {
             let said = format!("redis://h:1: {}. ", problem.trim_end_matches('.'));
             assert!(words.starts_with(&said) && words.contains(remedy), "{words}");
         }
+        let twice = StoreError::open("a", StoreError::open("b", "Connection refused")).to_string();
+        assert_eq!(twice.matches("Nothing listens there").count(), 1, "{twice}");
         let words =
             StoreError::not_started("memcached", "it ended; its log ends: failed to set rlimit for open files".into());
         assert!(words.to_string().ends_with("(ulimit -n)"), "{words}");
