@@ -102,17 +102,24 @@ fn unprovable(crash: &Crash) -> Option<String> {
     let syncs = |case: &&CrashCase| {
         matches!(case.level, Some(Durability::Second | Durability::Commit)) && case.promise == Promise::Kept
     };
-    let mut levels: Vec<&str> =
-        crash.cases.iter().filter(syncs).filter_map(|case| case.level).map(Durability::name).collect();
+    let mut levels: Vec<Durability> = crash.cases.iter().filter(syncs).filter_map(|case| case.level).collect();
     levels.sort_unstable();
     levels.dedup();
-    let named = levels.join(" and ");
+    let named = levels.iter().map(|level| level.name()).collect::<Vec<_>>().join(" and ");
     (crash.means == CrashMeans::Kill && !levels.is_empty()).then(|| {
         format!(
             "A kill cannot show the whole promise of {named}: what was written and not yet synced survives a kill in the system's memory, \
              and is lost in a power cut."
         )
     })
+}
+
+/// `kept`, `broken`; of a level that promises nothing `none made`, unless what it holds is garbage.
+pub fn outcome(case: &CrashCase) -> &'static str {
+    match (case.promise, case.level) {
+        (Promise::Kept, Some(Durability::None)) => "none made",
+        (promise, _) => promise.name(),
+    }
 }
 
 /// `20 kills`.
@@ -173,12 +180,9 @@ pub fn notes(case: &CrashCase) -> Vec<String> {
     if !case.problem.is_empty() {
         notes.push(case.problem.clone());
     }
-    if let Some(lost) = lost(&found).filter(|_| case.promise == Promise::Kept) {
-        let allowed = match case.level {
-            Some(Durability::None) | None => "its level promises nothing",
-            _ => "which its level allows",
-        };
-        notes.push(format!("{lost}, {allowed}"));
+    let allows = case.promise == Promise::Kept && case.level.is_some_and(|level| level != Durability::None);
+    if let Some(lost) = lost(&found).filter(|_| allows) {
+        notes.push(format!("{lost}, which its level allows"));
     }
     notes
 }
@@ -214,7 +218,7 @@ pub fn beyond(means: CrashMeans) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{headlines, notes, ruled_out};
+    use super::{headlines, notes, outcome, ruled_out};
     use study::{Crash, CrashCase, CrashCut, CrashFindings, Durability, Promise};
 
     fn case(store: &str, level: Durability, promise: Promise, found: CrashFindings) -> CrashCase {
@@ -268,6 +272,8 @@ mod tests {
                 "tkrzw (none) promised nothing, and lost none of 99,021 acknowledged writes in 2 kills.",
             ]
         );
+        let said = |level| outcome(&case("redis", level, Promise::Kept, found(9)));
+        assert_eq!([said(Durability::None), said(Durability::Os)], ["none made", "kept"]);
     }
 
     #[test]
