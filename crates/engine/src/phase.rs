@@ -103,7 +103,7 @@ pub(crate) fn gather(
         outcome.counts.not_sent = schedule.not_sent(outcome.end, ran_out, operations, stop);
         outcome.offered = Some(schedule.offered(ran_out));
         if outcome.end == End::Completed {
-            // So many arrivals last until the next would be due, even if the last was answered before.
+            // These arrivals last until the next would be due, even if the last was answered before.
             outcome.elapsed = since(begin, last_reply).max(since(0, schedule.lasts()));
         }
     }
