@@ -1,4 +1,4 @@
-//! One clock and simulated threads: what the process of arrivals is, whoever takes them.
+//! One clock and simulated threads: what the process of arrivals is, by any thread that takes them.
 
 use super::{Next, Schedule};
 use crate::outcome::End;
