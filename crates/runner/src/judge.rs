@@ -1,4 +1,4 @@
-//! From what was seen to a verdict.
+//! Turns the evidence of a trial into a verdict.
 
 use crate::trust::{Circumstances, doubts};
 use crate::worker::phases::READ_AGAIN;
