@@ -159,6 +159,10 @@ pub trait Trial: Send + Sync {
         None
     }
 
+    /// Hears that the clients' connections were closed, so that everything is read again over new ones: it closes those of its own, too,
+    /// and opens others.
+    fn renew(&self) {}
+
     /// Whether that can be done, asked before anything is done for it: not where one of the new connections would be to a node that is lost
     /// for good.
     fn can_be_read_again(&self) -> bool {
