@@ -172,6 +172,11 @@ impl Machine {
         found
     }
 
+    /// Whether clients begin another unit as long as there is time.
+    pub(crate) fn repeats(&self) -> bool {
+        self.known.surroundings.lasts()
+    }
+
     /// Units of work done so far.
     pub(crate) fn units(&self) -> u64 {
         self.known.units.get()

@@ -9,15 +9,27 @@ use store::{Keeps, Operation, Reply, RowBuffer, Slot};
 /// Operations after which it is left: a script that goes on as long as there is time would never end.
 const MOST: u64 = 5_000_000;
 
+/// Operations of which one client makes so many before it is known what is asked of counters.
+const COUNTED: u64 = 200_000;
+
 /// The keys, as far as the script comes.
 pub(crate) fn keys(surroundings: &Surroundings, survey: &Survey, sharing: Sharing, slots: u32) -> Vec<Box<[u8]>> {
+    rehearsed(surroundings, survey, sharing, slots, MOST).written()
+}
+
+/// Why counters of this store are too small for what one client counts, if they are.
+pub(crate) fn out_of_range(surroundings: &Surroundings, survey: &Survey, sharing: Sharing) -> Option<String> {
+    rehearsed(surroundings, survey, sharing, 1, COUNTED).out_of_range()
+}
+
+fn rehearsed(surroundings: &Surroundings, survey: &Survey, sharing: Sharing, slots: u32, most: u64) -> ScriptTrial {
     let mut surroundings = surroundings.clone();
     surroundings.capabilities.keeps = Keeps::Nothing;
     if let Some(params) = &mut surroundings.params {
         params.insert("seconds".into(), "0".into());
     }
     let trial = ScriptTrial::new(surroundings, survey, sharing, slots);
-    let mut left = MOST;
+    let mut left = most;
     for (phase, _) in trial.phases().iter().enumerate().filter(|(_, phase)| phase.name != "answer") {
         let mut worker = trial.worker(phase, 0..slots);
         let mut going: Vec<Slot> = (0..slots).collect();
@@ -26,7 +38,7 @@ pub(crate) fn keys(surroundings: &Surroundings, survey: &Survey, sharing: Sharin
             going.retain(|&slot| step(&mut *worker, slot));
         }
     }
-    trial.written()
+    trial
 }
 
 /// One operation of a slot, answered as a store does that keeps nothing; false: it has no more.

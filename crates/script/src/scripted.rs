@@ -4,11 +4,12 @@ use crate::coroutine::Raised;
 use crate::ledger::Sharing;
 use crate::machine::{Declared, Machine, Surroundings, Survey, Texts};
 use crate::registry::{self, KnownScript};
+use crate::rehearsal;
 use crate::trial::ScriptTrial;
 use job::{Job, JobError, JobRequest, Params, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
-use store::{Capabilities, OperationKind};
+use store::{Capabilities, Counter, OperationKind};
 
 /// Units of a script in keybench's form, unless more or fewer are set.
 const UNITS: &str = "20000";
@@ -123,7 +124,9 @@ impl Job for Scripted {
         ]);
         let verified = match self.sharing() {
             Sharing::OneWriter => "every value read is the one last written",
-            Sharing::Shared => "every value read is one that some client wrote (kv.shared)",
+            Sharing::Shared => {
+                "every value read is one that some client wrote and none had surely replaced (kv.shared)"
+            }
         };
         facts.insert("verified".into(), verified.into());
         let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,7 +144,7 @@ impl Job for Scripted {
         let mut sentences = Vec::new();
         if self.sharing() == Sharing::Shared {
             sentences.push(format!(
-                "{name}: several clients write the same keys, so a value read is checked to be one that some client wrote, not the last one"
+                "{name}: several clients write the same keys, so a value read is checked to be one that some client wrote and none had surely replaced"
             ));
         }
         if !self.survey.answers && !self.survey.bench {
@@ -175,6 +178,13 @@ impl Job for Scripted {
                 )));
             }
             emulated.push("increment");
+        }
+        let narrow = |counter: &Counter| (counter.min, counter.max) != (i64::MIN, i64::MAX);
+        if source.uses("increment") && store.counter.is_some_and(|counter| narrow(&counter)) {
+            let surroundings = self.surroundings(store, 0);
+            if let Some(words) = rehearsal::out_of_range(&surroundings, &self.survey, self.sharing()) {
+                return Err(JobError(words));
+            }
         }
         for (verbs, kind) in
             [(["get_many", "mget"], OperationKind::GetMany), (["put_many", "mput"], OperationKind::PutMany)]

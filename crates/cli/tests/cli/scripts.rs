@@ -128,6 +128,61 @@ fn a_leaderboard_with_ties_has_one_digest_on_four_kinds_of_stores_and_catches_a_
     assert!(ran.only()["verdict"].to_string().contains(&key), "{key}: {}", ran.only()["verdict"]);
 }
 
+/// Runs a script on a server that speaks RESP.
+fn on_server(text: &str, server: &LyingServer, more: &str) -> Ran {
+    let desk = Desk::new();
+    desk.file("own.lua", text);
+    desk.run(&once("own.lua", &format!("redis://127.0.0.1:{}", server.port()), &["--deadline 5s --clients 4", more]))
+}
+
+#[test]
+fn a_server_that_takes_back_the_last_writes_of_a_connection_that_closes_is_void_for_values_counters_and_records() {
+    let scripts = [
+        "function run(client) for i = 1, 50 do kv.put(client.number .. ':' .. i, 'value') end end",
+        "function run(client) for i = 1, 50 do kv.increment('c' .. client.number) end end",
+        "function run(client) for i = 1, 50 do kv.increment_field('r' .. client.number, 'f' .. i % 7) end end",
+        "kv.shared(true) function run(client) for i = 1, 50 do kv.put('k' .. i % 9, client.number .. ':' .. i) end end",
+    ];
+    for text in scripts {
+        let ran = on_server(text, &LyingServer::start(Protocol::Resp, Vec::new()).unwrap(), "");
+        assert_eq!(ran.status, 0, "{text}: {}", ran.said());
+        let ran = on_server(text, &LyingServer::start_taking_back(Protocol::Resp, 10).unwrap(), "");
+        assert_eq!((ran.status, ran.verdict()), (1, "void"), "{text}: {}", ran.said());
+        let why = ["unexpected_miss", "stale_value", "lost_updates"].iter().find_map(|kind| ran.why(kind));
+        assert!(why.unwrap().1.contains("(while: read again)"), "{text}: {}", ran.only()["verdict"]);
+    }
+}
+
+/// A lock that clients take and give back, and a number that they count up by compare-and-set.
+const LOCK: &str = "
+kv.shared(true)
+function run(client)
+  for turn = 1, 100 do
+    if kv.cas('lock', nil, 'client ' .. client.number) then kv.delete('lock') end
+    local held = kv.get('sum')
+    kv.cas('sum', held, ('%d'):format(tonumber(held or 0) + 1))
+  end
+end
+";
+
+#[test]
+fn with_sharing_a_server_that_swaps_whatever_is_there_is_void_and_so_is_one_that_forgets_a_swap() {
+    let ran = on_server(LOCK, &LyingServer::start(Protocol::Resp, Vec::new()).unwrap(), "");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    for (lie, key, when) in [
+        (Lie::SwapsAnyway, "lock", When::Every(1)),
+        (Lie::SwapsAnyway, "sum", When::Nth(5)),
+        (Lie::DropsPut, "lock", When::Nth(50)),
+        (Lie::DropsPut, "sum", When::Nth(50)),
+    ] {
+        let server =
+            LyingServer::start(Protocol::Resp, vec![Rule::new(lie, Target::Puts, when).for_keys_with(key)]).unwrap();
+        let ran = on_server(LOCK, &server, "");
+        assert!(!server.told().is_empty(), "{lie:?} of {key}");
+        assert_eq!((ran.status, ran.verdict()), (1, "void"), "{lie:?} of {key}: {}", ran.said());
+    }
+}
+
 #[test]
 fn a_script_that_cannot_be_read_starts_nothing() {
     let desk = Desk::new();

@@ -1,0 +1,54 @@
+//! Why a script may not do what it is about to do: in words, with the remedy.
+
+use crate::kind::KeyKind;
+use std::ops::RangeInclusive;
+use store::Slot;
+
+/// Why a script may not do what it is about to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Clash {
+    /// Another client has written the key in this phase.
+    OtherWriter(Slot),
+    /// The script uses the key for this already.
+    OtherKind(KeyKind),
+    /// A counter may come to numbers that are beyond those it can hold.
+    OutOfRange {
+        /// What it may come to.
+        reach: RangeInclusive<i128>,
+        /// What it can hold.
+        range: RangeInclusive<i128>,
+    },
+}
+
+impl Clash {
+    /// What a client that uses this key is told.
+    pub(crate) fn explain(&self, key: &[u8], slot: Slot) -> String {
+        let key = job::printable(key);
+        match self {
+            Clash::OtherWriter(other) => format!(
+                "key {key} is written by client {}, and client {} has written it in the same phase. Give each key one writer \
+                 (if client:owns(key) then ...), or say kv.shared(true) at the top level: then a read is checked less strictly",
+                slot + 1,
+                other + 1
+            ),
+            Clash::OtherKind(kind) => {
+                let remedy = match kind {
+                    KeyKind::Value => "kv.get reads it",
+                    KeyKind::Counter => "kv.get_counter reads it",
+                    KeyKind::Record => "kv.get_fields reads it",
+                };
+                format!(
+                    "key {key} is {kind}: {remedy}. Give values, counters and records of counters names of their own"
+                )
+            }
+            Clash::OutOfRange { reach, range } => {
+                let beyond = if reach.start() < range.start() { reach.start() } else { reach.end() };
+                format!(
+                    "counter {key} may come to {beyond}; counters of this store go from {} to {}. Keep it within, or use another store",
+                    range.start(),
+                    range.end()
+                )
+            }
+        }
+    }
+}
