@@ -131,6 +131,11 @@ pub trait Job: Send + Sync {
     fn logical_bytes(&self) -> u64 {
         0
     }
+
+    /// How many operations a unit has, where [units](Arriving::Units) arrive and that can be found out before the run.
+    fn unit_operations(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What one execution gets.

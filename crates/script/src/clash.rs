@@ -20,11 +20,27 @@ pub(crate) enum Clash {
     },
 }
 
+/// How a script counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counting {
+    /// By counters of the store, if at all.
+    ByStore,
+    /// By a get and a put: the store has no counters.
+    ByGetAndPut,
+}
+
 impl Clash {
     /// What a client that uses this key is told.
-    pub(crate) fn explain(&self, key: &[u8], slot: Slot) -> String {
+    pub(crate) fn explain(&self, key: &[u8], slot: Slot, counting: Counting) -> String {
         let key = job::printable(key);
         match self {
+            Clash::OtherWriter(other) if counting == Counting::ByGetAndPut => format!(
+                "key {key} is written by client {}, and client {} has written it in the same phase. Give each key one writer \
+                 (if client:owns(key) then ...). This store has no counters of its own: kv.increment is a get and a put here, so \
+                 each counter needs a client of its own, too",
+                slot + 1,
+                other + 1
+            ),
             Clash::OtherWriter(other) => format!(
                 "key {key} is written by client {}, and client {} has written it in the same phase. Give each key one writer \
                  (if client:owns(key) then ...), or say kv.shared(true) at the top level: then a read is checked less strictly",

@@ -272,10 +272,14 @@ impl<'a> ThreadLedger<'a> {
         }
     }
 
-    /// What is known of the key before it is asked for.
-    pub(crate) fn asks(&mut self, key: &[u8]) -> Since {
+    /// What is known of a value before it is asked for.
+    pub(crate) fn asks(&mut self, key: &[u8]) -> Result<Since, Clash> {
         let sharing = self.all.sharing;
-        Since::Version(self.find(key).map_or(0, |entry| entry.version(sharing)))
+        let Some(entry) = self.find(key) else { return Ok(Since::Version(0)) };
+        match entry.kind.get() {
+            Some(other @ (KeyKind::Counter | KeyKind::Record)) => Err(Clash::OtherKind(other)),
+            Some(KeyKind::Value) | None => Ok(Since::Version(entry.version(sharing))),
+        }
     }
 
     /// Whether a key may have been answered so: it was `since` when it was asked for.

@@ -22,13 +22,26 @@ pub(crate) fn out_of_range(surroundings: &Surroundings, survey: &Survey, sharing
     rehearsed(surroundings, survey, sharing, 1, COUNTED).out_of_range()
 }
 
-fn rehearsed(surroundings: &Surroundings, survey: &Survey, sharing: Sharing, slots: u32, most: u64) -> ScriptTrial {
-    let mut surroundings = surroundings.clone();
-    surroundings.capabilities.keeps = Keeps::Nothing;
-    if let Some(params) = &mut surroundings.params {
-        params.insert("seconds".into(), "0".into());
+/// Operations of the first unit of one client in the first timed phase, as far as the script comes; `None`: it has none.
+pub(crate) fn unit_operations(surroundings: &Surroundings, survey: &Survey, sharing: Sharing) -> Option<u64> {
+    let trial = trial(surroundings, survey, sharing, 1);
+    for (number, phase) in trial.phases().iter().enumerate() {
+        let (mut worker, mut operations) = (trial.worker(number, 0..1), 0);
+        while operations < COUNTED && step(&mut *worker, 0) {
+            operations += 1;
+            if phase.timed && !worker.is_within(0) {
+                break;
+            }
+        }
+        if phase.timed {
+            return (operations > 0).then_some(operations);
+        }
     }
-    let trial = ScriptTrial::new(surroundings, survey, sharing, slots);
+    None
+}
+
+fn rehearsed(surroundings: &Surroundings, survey: &Survey, sharing: Sharing, slots: u32, most: u64) -> ScriptTrial {
+    let trial = trial(surroundings, survey, sharing, slots);
     let mut left = most;
     for (phase, _) in trial.phases().iter().enumerate().filter(|(_, phase)| phase.name != "answer") {
         let mut worker = trial.worker(phase, 0..slots);
@@ -39,6 +52,16 @@ fn rehearsed(surroundings: &Surroundings, survey: &Survey, sharing: Sharing, slo
         }
     }
     trial
+}
+
+/// The script on a store that keeps nothing, each function called once per client.
+fn trial(surroundings: &Surroundings, survey: &Survey, sharing: Sharing, slots: u32) -> ScriptTrial {
+    let mut surroundings = surroundings.clone();
+    surroundings.capabilities.keeps = Keeps::Nothing;
+    if let Some(params) = &mut surroundings.params {
+        params.insert("seconds".into(), "0".into());
+    }
+    ScriptTrial::new(surroundings, survey, sharing, slots)
 }
 
 /// One operation of a slot, answered as a store does that keeps nothing; false: it has no more.

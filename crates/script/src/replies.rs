@@ -1,7 +1,7 @@
 //! What becomes of a reply: it is checked, and handed to the client.
 
 use crate::ask;
-use crate::clash::Clash;
+use crate::clash::{Clash, Counting};
 use crate::coroutine::Coroutine;
 use crate::counters::CountSince;
 use crate::crowd::Swapped;
@@ -255,7 +255,7 @@ fn sighted_at(
         Plausibility::Wrong => (ReasonKind::WrongValue, "that is not what was written"),
         Plausibility::Foreign => (ReasonKind::ForeignData, "nobody wrote it"),
         Plausibility::OtherKind(kind) => {
-            let words = Clash::OtherKind(kind).explain(key, 0);
+            let words = Clash::OtherKind(kind).explain(key, 0, Counting::ByStore);
             return Err(Offence::new(ReasonKind::ScriptFailed, key, format!("{words}{}", place(co))));
         }
     };

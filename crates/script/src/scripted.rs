@@ -8,8 +8,8 @@ use crate::rehearsal;
 use crate::trial::ScriptTrial;
 use job::{Job, JobError, JobRequest, Params, Trial, TrialSetup};
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
-use store::{Capabilities, Counter, OperationKind};
+use std::sync::{Arc, OnceLock, PoisonError};
+use store::{Capabilities, Counter, OperationKind, OperationSet};
 
 /// Units of a script in keybench's form, unless more or fewer are set.
 const UNITS: &str = "20000";
@@ -69,6 +69,8 @@ struct Scripted {
     params: Params,
     data: Option<String>,
     texts: Arc<Texts>,
+    /// Found out once.
+    unit_operations: OnceLock<Option<u64>>,
 }
 
 pub(crate) fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
@@ -79,6 +81,7 @@ pub(crate) fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
         params: request.params.clone(),
         data: request.data.clone(),
         texts: Arc::default(),
+        unit_operations: OnceLock::new(),
         known,
     };
     for own in own_params(&scripted.known.survey) {
@@ -194,6 +197,13 @@ impl Job for Scripted {
             }
         }
         Ok(emulated)
+    }
+
+    fn unit_operations(&self) -> Option<u64> {
+        let capabilities = Capabilities { native: OperationSet::of(&OperationKind::ALL), ..Capabilities::BASIC };
+        let rehearse =
+            || rehearsal::unit_operations(&self.surroundings(&capabilities, 0), &self.survey, self.sharing());
+        *self.unit_operations.get_or_init(rehearse)
     }
 
     fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {

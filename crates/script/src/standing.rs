@@ -70,8 +70,9 @@ impl ThreadBooks<'_> {
 
     /// A delete is about to be sent; what is known of the key so far.
     pub(crate) fn deletes(&mut self, by: Claim, key: &[u8]) -> Result<Since, Clash> {
-        let since = self.ledger.asks(key);
-        if self.counted(key).is_none() {
+        let mut since = Since::Version(0);
+        if let Ok(known) = self.ledger.asks(key) {
+            since = known;
             self.ledger.writes(by, key, None)?;
         }
         // Another client may have begun to count there in between.

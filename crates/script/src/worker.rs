@@ -3,7 +3,7 @@
 mod failing;
 
 use crate::ask;
-use crate::clash::Clash;
+use crate::clash::{Clash, Counting};
 use crate::coroutine::{Coroutine, Raised, Resumed};
 use crate::counters::CountSince;
 use crate::entry::{Claim, Since};
@@ -75,6 +75,7 @@ pub(crate) struct ScriptWorker<'a> {
     clients: Vec<Client>,
     pulse: Arc<LuaPulse>,
     timed: bool,
+    counting: Counting,
     /// The phase, and clients over all threads: what a client is opened with.
     phase: String,
     all: u32,
@@ -114,6 +115,7 @@ impl<'a> ScriptWorker<'a> {
             clients: slots.map(client).collect(),
             pulse: Arc::default(),
             timed,
+            counting: surroundings.counting(),
             phase: phase_name.into(),
             all,
             keys: Vec::new(),
@@ -189,14 +191,11 @@ impl<'a> ScriptWorker<'a> {
         let ledger = &mut books.ledger;
         let named = |clash| (key.to_vec(), clash);
         match *asked {
-            ask::GET | ask::GET_VERSIONED => {
-                ledger.reads(key, KeyKind::Value).map_err(named)?;
-                *since = ledger.asks(key);
-            }
+            ask::GET | ask::GET_VERSIONED => *since = ledger.asks(key).map_err(named)?,
             ask::GET_MANY | ask::SCAN => *since = Since::Moment(ledger.moment()),
             ask::PUT => ledger.writes(*claim, key, Some(co.bytes(3))).map_err(named)?,
             ask::CAS => {
-                *since = ledger.asks(key);
+                *since = ledger.asks(key).map_err(named)?;
                 ledger.writes(*claim, key, Some(co.bytes(3))).map_err(named)?;
             }
             ask::DELETE => *since = books.deletes(*claim, key).map_err(named)?,
@@ -270,7 +269,7 @@ impl<'a> ScriptWorker<'a> {
         let Client { coroutine, claim, .. } = &self.clients[at];
         let place =
             coroutine.as_ref().and_then(Coroutine::place).map_or_else(String::new, |place| format!("{place}: "));
-        self.standing.refuse(clash, place + &clash.explain(key, claim.slot));
+        self.standing.refuse(clash, place + &clash.explain(key, claim.slot, self.counting));
     }
 }
 

@@ -169,6 +169,22 @@ fn a_counter_that_would_leave_the_range_of_the_store_is_refused_before_the_run_o
 }
 
 #[test]
+fn several_clients_that_count_on_a_store_without_counters_hear_why_each_counter_needs_its_own() {
+    let job = opened("function run(client)\n  kv.increment('c')\nend", None, &[]).unwrap();
+    let without = Capabilities { counter: None, ..Capabilities::BASIC };
+    assert_eq!(job.suits(&without), Ok(vec!["increment"]));
+    assert_eq!(run(job.as_ref(), &mut Memory::default(), without.clone(), 1, Turns::OneByOne).reasons, []);
+    let outcome = run(job.as_ref(), &mut Memory::default(), without, 2, Turns::OneByOne);
+    let reason = outcome.reason(ReasonKind::ScriptFailed);
+    assert!(reason.example.contains("test.lua:2: key c is written by client 2"), "{}", reason.example);
+    assert!(
+        reason.example.contains("no counters of its own: kv.increment is a get and a put here"),
+        "{}",
+        reason.example
+    );
+}
+
+#[test]
 fn counters_that_are_deleted_are_not_among_the_keys_that_are_left() {
     let text = "function run(client)
       kv.put('v', 'v') kv.increment('a') kv.increment('b') kv.delete('a')
