@@ -184,6 +184,60 @@ fn with_sharing_a_server_that_swaps_whatever_is_there_is_void_and_so_is_one_that
 }
 
 #[test]
+fn a_rate_of_units_that_no_store_can_keep_is_said_in_operations_and_ends_at_the_deadline() {
+    let desk = Desk::new();
+    desk.file("long.lua", "function run(client) for i = 1, 5000 do kv.put(client.number .. ':' .. i, 'v') end end");
+    let ran = desk.run(&once("long.lua", "redis-unix", &["--rate 1000 --set seconds=2 --deadline 2s"]));
+    let said = "a unit is 5,000 operations: 1,000 units per second are 5,000,000 operations per second";
+    assert!(ran.stderr.contains(said), "{}", ran.said());
+    assert_eq!((ran.status, ran.verdict()), (1, "void"), "{}", ran.said());
+    let (count, _) = ran.why("not_sent").unwrap_or_else(|| panic!("{}", ran.only()["verdict"]));
+    assert!((1..2000).contains(&count), "{count}");
+}
+
+#[test]
+fn a_counter_that_comes_below_nothing_is_refused_on_memcached_before_anything_is_started() {
+    let desk = Desk::new();
+    desk.file("down.lua", "function run(client)\n  kv.increment('c', 2)\n  kv.increment('c', -3)\nend\n");
+    let ran = desk.run(&once("down.lua", "memcached-unix", &[]));
+    assert!(ran.status == 2 && ran.study.is_none(), "{}", ran.said());
+    let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("down.lua:3: counter c may come to -1; counters of this store go from 0 to"), "{said}");
+    for store in ["redis-unix", "lmdb", "ram"] {
+        assert_eq!(desk.run(&once("down.lua", store, &[])).status, 0, "{store}");
+    }
+}
+
+/// Every client counts under the same names, deletes one and uses no `kv.shared`.
+const COUNTED: &str = "
+function run(client)
+  for turn = 1, 100 do
+    kv.increment('all', turn % 5 - 1)
+    kv.increment_field('record', turn % 2 == 0 and '' or 'odd', 3)
+  end
+  kv.increment('own' .. client.number, 7)
+  kv.delete('own' .. client.number)
+  kv.expect(kv.increment('own' .. client.number) == 1, 'it begins at nothing')
+end
+function answer()
+  local fields = kv.get_fields('record')
+  kv.say(kv.get_counter('all'), fields[''], fields.odd, kv.get_counter('own1'))
+end
+";
+
+#[test]
+fn clients_count_together_and_delete_counters_on_every_kind_of_store_with_one_answer() {
+    let desk = Desk::new();
+    desk.file("counted.lua", COUNTED);
+    let stores = ["lmdb", "sqlite", "redis-unix", "redis-cluster", "redb"];
+    let ran = desk.run(&format!("counted.lua {} --repeats 1 --clients 8", common::named(&stores)));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    for store in stores {
+        assert_eq!(ran.digest(store), ran.digest("ram"), "{store}: {}", ran.said());
+    }
+}
+
+#[test]
 fn a_script_that_cannot_be_read_starts_nothing() {
     let desk = Desk::new();
     desk.file("bad.lua", "function run(client)\n  kv.get(\nend\n");
