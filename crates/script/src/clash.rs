@@ -30,7 +30,7 @@ pub(crate) enum Counting {
 }
 
 impl Clash {
-    /// What a client that uses this key is told.
+    /// Said of a client that uses this key.
     pub(crate) fn explain(&self, key: &[u8], slot: Slot, counting: Counting) -> String {
         let key = job::printable(key);
         match self {

@@ -185,7 +185,7 @@ impl<'a> ThreadCounters<'a> {
         }
     }
 
-    /// It was answered with this number, having been sent when so much was known; what it must have been, if that is something else.
+    /// It was answered with this number, having been sent when this was known of it; what it must have been, if that is something else.
     pub(crate) fn ends(&mut self, key: &[u8], field: &[u8], step: i64, since: CountSince, seen: i64) -> Option<String> {
         let count = self.find(key, field)?;
         count.ends(step);
@@ -203,7 +203,7 @@ impl<'a> ThreadCounters<'a> {
     }
 
     /// What a counter that was read must have been, if that is something else; `None` was read where there is none. It was asked for when
-    /// so much was known.
+    /// this was known of it.
     pub(crate) fn look(&mut self, key: &[u8], field: &[u8], since: CountSince, seen: Option<i64>) -> Option<String> {
         match (self.find(key, field), seen) {
             (None, None) => None,

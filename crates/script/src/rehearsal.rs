@@ -9,7 +9,7 @@ use store::{Keeps, Operation, Reply, RowBuffer, Slot};
 /// Operations after which it is left: a script that goes on as long as there is time would never end.
 const MOST: u64 = 5_000_000;
 
-/// Operations of which one client makes so many before it is known what is asked of counters.
+/// Operations of one client after which a rehearsal is left that asks for no keys.
 const COUNTED: u64 = 200_000;
 
 /// The keys, as far as the script comes.

@@ -147,7 +147,7 @@ impl Count {
         self.doubtful.load(Ordering::SeqCst)
     }
 
-    /// What a reply must have been that was asked for when so much was known, if it is something else.
+    /// What a reply must have been that was asked for when this was known, if it is something else.
     pub(super) fn judge(&self, since: CountSince, seen: i64) -> Option<String> {
         let sent = |sum: &Sum| sum.sent.load(Ordering::SeqCst);
         let (least, most) = since.reach(sent(&self.up), sent(&self.down)).into_inner();

@@ -13,7 +13,7 @@ use study::{Answer, Reason, ReasonKind};
 /// How long an operation is sent again.
 const DEADLINE: Duration = Duration::from_millis(200);
 
-/// Runs all phases with one client while nodes fail on purpose, timed ones for so many answers.
+/// Runs all phases with one client while nodes fail on purpose, timed ones for this many answers.
 fn endured(job: &dyn Job, answers: u32, mut fails: impl FnMut(&Request) -> bool) -> (Answer, Vec<Reason>) {
     let trial = job.trial(&TrialSetup { slots: 1, capabilities: everything(), seed: 1 });
     trial.set_deadline(DEADLINE);
