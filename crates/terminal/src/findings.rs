@@ -9,6 +9,7 @@ use study::Study;
 pub(crate) fn sweep(study: &Study, grouped: &[(Part<'_>, Vec<Group<'_>>)], colour: Colour) -> String {
     let mut text = String::new();
     if grouped.len() > 1 {
+        text.push('\n');
         let parts: Vec<_> = grouped.iter().map(|(part, groups)| (part, groups.as_slice())).collect();
         for (at, sentence) in words::sweep::sentences(study, &parts, &|cell| cell.store.clone()).iter().enumerate() {
             text += &paragraph(sentence, 1, 3, if at == 0 { Style::Bold } else { Style::Plain }, colour);

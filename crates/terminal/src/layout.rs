@@ -105,7 +105,7 @@ impl Table {
         let mut longest_word = LEAST_STRETCH;
         let mut widths: Vec<usize> = columns.iter().map(|column| width(column.title)).collect();
         for row in rows {
-            let words = row[stretch].0.split([' ', ',']);
+            let words = row[stretch].0.split([' ', ',', '=', '/', ':']);
             longest_word = words.map(|word| width(word) + 1).fold(longest_word, usize::max);
             for (widest, (text, _)) in widths.iter_mut().zip(row) {
                 *widest = (*widest).max(width(text));
@@ -133,6 +133,11 @@ impl Table {
     pub(crate) fn left_out(&self) -> Vec<&'static str> {
         let titles = self.hidden.iter().map(|at| self.columns[*at].title);
         titles.filter(|title| !title.is_empty()).collect()
+    }
+
+    /// Whether the column at this index is left out.
+    pub(crate) fn leaves_out(&self, at: usize) -> bool {
+        self.hidden.contains(&at)
     }
 
     /// The line of titles.

@@ -136,6 +136,10 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         text += &format!("\n{over_time}");
     }
     let mut legend = legend(study, grouped.iter().flat_map(|(_, groups)| groups));
+    let interval = INTERVAL - silent.iter().filter(|gone| **gone < INTERVAL).count();
+    if table.leaves_out(interval) {
+        legend.iter_mut().filter(|(word, _)| *word == "TIME").for_each(|it| it.1 = "median of the trials".into());
+    }
     let gone = |word: &str| !word.is_empty() && silent.iter().any(|at| COLUMNS[*at].title == word);
     legend.retain(|(word, _)| !gone(word));
     if let [first, more @ ..] = table.left_out().as_slice() {

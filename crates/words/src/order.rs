@@ -17,7 +17,12 @@ pub fn unseen(group: &Group<'_>) -> Option<String> {
         let cells: Vec<&Cell> = listed().collect();
         let ahead = match cells[..] {
             [first, second, ..] => verdict::ratio(group.metric, first, second).map(|ratio| {
-                let times = format!("{:.2} times as {} as {}", ratio.value, quick(group.metric), name(group, second));
+                let times = format!(
+                    "{} times as {} as {}",
+                    verdict::times(ratio.value),
+                    quick(group.metric),
+                    name(group, second)
+                );
                 format!(" By the medians {} was {times}.", name(group, first))
             }),
             _ => None,

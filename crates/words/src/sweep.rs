@@ -96,11 +96,11 @@ fn sentence(mut tally: Tally<'_>, where_: &str) -> String {
             None => "these trials do not prove it".into(),
         };
         return match ahead.as_slice() {
-            [(name, _)] => format!("{name} was ahead of {stores} {class} at all {combinations} {where_}; {unproved}."),
+            [(name, _)] => format!("{name} was ahead at all {combinations} {where_} ({stores} {class}); {unproved}."),
             [(name, times), rest @ ..] => {
                 let rest = times_each(rest);
                 format!(
-                    "{name} was ahead of {stores} {class} in {times} of {combinations} {where_}, {rest}; {unproved}."
+                    "{name} was ahead in {times} of {combinations} {where_}, {rest} ({stores} {class}); {unproved}."
                 )
             }
             [] => format!("No leader of {stores} {class} is shown in any of {combinations} {where_}."),

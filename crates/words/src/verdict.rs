@@ -1,6 +1,6 @@
 //! What a table shows, in a sentence: which store is best and by how much, within a class and between classes.
 
-use crate::{group_noun, order};
+use crate::{group_noun, order, units};
 use analysis::{Better, Group, Metric, Precision, Rank};
 use stats::{Bootstrap, Estimate};
 use study::{Cell, Class};
@@ -51,7 +51,7 @@ pub fn of_group(group: &Group<'_>) -> Option<String> {
     let (first, second) = (name(first), name(second));
     Some(match leaders.len() {
         1 if cells.len() == 2 => format!("{first} {}.", ahead(group.metric, "is", &second, &ratio)),
-        1 => format!("{first} {}.", ahead(group.metric, "is", &format!("{second}, the next of {of}"), &ratio)),
+        1 => format!("{first} {}, the next of {of}.", ahead(group.metric, "is", &second, &ratio)),
         n if n == cells.len() && n == 2 => {
             let ahead = ahead(group.metric, "was", &second, &ratio);
             format!("No difference is shown between {}: {first} {ahead}.", joined(&leaders))
@@ -64,16 +64,21 @@ pub fn of_group(group: &Group<'_>) -> Option<String> {
 /// `is 1.60 times as fast as sqlite (1.30 to 2.29)`; in a single trial there is no interval.
 fn ahead(metric: Metric, is: &str, other: &str, ratio: &Estimate) -> String {
     let interval = match ratio.level > 0.0 {
-        true => format!(" ({:.2} to {:.2})", ratio.low, ratio.high),
+        true => format!(" ({} to {})", times(ratio.low), times(ratio.high)),
         false => String::new(),
     };
     match metric {
         Metric::P99 => {
             let answers = if is == "is" { "answers" } else { "answered" };
-            format!("{answers} {:.2} times as fast as {other} at the 99th percentile{interval}", ratio.value)
+            format!("{answers} {} times as fast as {other} at the 99th percentile{interval}", times(ratio.value))
         }
-        _ => format!("{is} {:.2} times as fast as {other}{interval}", ratio.value),
+        _ => format!("{is} {} times as fast as {other}{interval}", times(ratio.value)),
     }
+}
+
+/// `1.60`, `140`.
+pub(crate) fn times(ratio: f64) -> String {
+    units::ratio(ratio).trim_start_matches('x').to_owned()
 }
 
 /// Most sentences between classes.
@@ -95,13 +100,16 @@ pub fn across(groups: &[Group<'_>]) -> Vec<String> {
     let sentence = |(other, second, _): &(&Group<'_>, &Cell, f64)| {
         let ratio = ratio(group.metric, first, second)?;
         let why = apart(group, other).join("; ");
-        let (is, chance) = match (ratio.level > 0.0, ratio.low > 1.0) {
-            (true, true) => ("is", ""),
-            (true, false) => ("was", ", which may be chance"),
-            (false, _) => ("was", " in a single trial"),
+        let (one, two) = (&first.store, &second.store);
+        let said = match (ratio.level > 0.0, ratio.low > 1.0) {
+            (true, true) => format!("{one} {}", ahead(group.metric, "is", two, &ratio)),
+            (true, false) => {
+                let (low, high) = (times(ratio.low), times(ratio.high));
+                format!("No difference is shown between {one} and {two} ({low} to {high} times)")
+            }
+            (false, _) => format!("{one} {} in a single trial", ahead(group.metric, "was", two, &ratio)),
         };
-        let ahead = ahead(group.metric, is, &second.store, &ratio);
-        Some(format!("{} {ahead}{chance}; not ranked: {why}.", first.store))
+        Some(format!("{said}; not ranked: {why}."))
     };
     alike.take(MOST_ACROSS).filter_map(sentence).collect()
 }
@@ -174,8 +182,9 @@ mod tests {
         assert!(all.len() == 1 && all[0].starts_with("lmdb is 1.60 times as fast as sqlite (1.5"), "{all:?}");
         let redb = cell("redb", Class::Embedded, Durability::Os, &[3.0, 3.01, 2.99, 3.02, 2.98]);
         let three = said(&[two[0].clone(), two[1].clone(), redb]);
-        let next = "lmdb is 1.60 times as fast as sqlite, the next of 3 embedded stores with durability os (1.5";
-        assert!(three[0].starts_with(next), "{three:?}");
+        let next = "lmdb is 1.60 times as fast as sqlite (1.5";
+        let ends = "), the next of 3 embedded stores with durability os.";
+        assert!(three[0].starts_with(next) && three[0].ends_with(ends), "{three:?}");
         let alike = said(&[two[0].clone(), Cell { store: "like".into(), ..two[0].clone() }]);
         assert!(alike[0].starts_with("No difference is shown between lmdb and like: lmdb was 1.00 times"), "{alike:?}");
     }
