@@ -40,21 +40,17 @@ pub(crate) fn over_time(study: &Study, cells: &[&Cell], colour: Colour) -> Strin
     }
     let hidden = lines.len().saturating_sub(MOST_LINES);
     let fitted = |bars: usize| {
-        let rows: Vec<Row> = lines
-            .iter()
-            .take(MOST_LINES)
-            .flat_map(|line| [Some(row(line, &varied, bars)), marks(line, bars)])
-            .flatten()
-            .collect();
-        (Table::fit_without(&COLUMNS, 0, &SPARE, rows.iter()), rows)
+        let rows: Vec<(Row, Option<Row>)> =
+            lines.iter().take(MOST_LINES).map(|line| (row(line, &varied, bars), marks(line, bars))).collect();
+        (Table::fit_without(&COLUMNS, 0, &SPARE, rows.iter().map(|(row, _)| row)), rows)
     };
     let most = (columns() + BARS).saturating_sub(WIDTH).max(FEWEST_BARS);
     // A bar less is better than a name in two pieces.
-    let fits = |(table, _): &(Table, Vec<Row>)| !table.cuts_words() && table.left_out().is_empty();
+    let fits = |(table, _): &(Table, Vec<(Row, Option<Row>)>)| !table.cuts_words() && table.left_out().is_empty();
     let whole = (FEWEST_BARS..=most).rev().map(fitted).find(fits);
     let (table, rows) = whole.unwrap_or_else(|| fitted(FEWEST_BARS));
     let mut text = table.titles(colour);
-    text.extend(rows.iter().map(|row| table.row(row, colour)));
+    text.extend(rows.iter().map(|(row, marks)| table.row_over(row, marks.as_ref(), colour)));
     text + &more(hidden, "cells", colour)
 }
 

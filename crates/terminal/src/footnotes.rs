@@ -184,7 +184,7 @@ fn longer(cells: &[&Cell]) -> String {
 /// Requests sent again by adapters, one sentence per store.
 pub(crate) fn resent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter(|cell| cell.resent > 0).map(|cell| {
-        let requests = if cell.resent == 1 { "1 request".into() } else { format!("{} requests", cell.resent) };
+        let requests = if cell.resent == 1 { "1 request".into() } else { format!("{} requests", units::whole(cell.resent)) };
         format!("On {} {requests} had to be sent again: the store had undone them (deadlocks), or had moved their keys to another node.", cell.store)
     })
 }

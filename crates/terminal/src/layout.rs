@@ -148,14 +148,23 @@ impl Table {
 
     /// A row, on more than one line when the stretched text is too long; each line ends in `\n`.
     pub(crate) fn row(&self, row: &Row, colour: Colour) -> String {
+        self.row_over(row, None, colour)
+    }
+
+    /// The same with the texts of another row right beneath its own, beside what is left of the stretched text.
+    pub(crate) fn row_over(&self, row: &Row, under: Option<&Row>, colour: Colour) -> String {
         let mut folded = fold(&row[self.stretch].0, self.widths[self.stretch]).into_iter();
         let first = folded.next().unwrap_or_default();
         let mut text = self.line(row, Some(&first), colour);
-        for rest in folded {
+        let mut under = under;
+        loop {
+            let (rest, beneath) = (folded.next(), under.take());
+            if rest.is_none() && beneath.is_none() {
+                return text;
+            }
             let blank: Row = row.iter().map(|(_, style)| (String::new(), *style)).collect();
-            text += &self.line(&blank, Some(&rest), colour);
+            text += &self.line(beneath.unwrap_or(&blank), Some(&rest.unwrap_or_default()), colour);
         }
-        text
     }
 
     fn line(&self, row: &Row, stretched: Option<&str>, colour: Colour) -> String {

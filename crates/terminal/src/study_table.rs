@@ -67,8 +67,9 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         .iter()
         .map(|groups| groups.iter().map(|rows| rows.iter().map(|row| without(row, &silent)).collect()).collect())
         .collect();
-    for sentence in words::outages::headlines(&all) {
-        text += &paragraph(&sentence, 1, 3, Style::Bold, colour);
+    for (at, sentence) in words::outages::headlines(&all).iter().enumerate() {
+        text += if at == 0 { "\n" } else { "" };
+        text += &paragraph(sentence, 1, 3, Style::Bold, colour);
     }
     let table = Table::fit_without(&columns, STORE, &spare, drawn.iter().flatten().flatten());
     for (part, _) in grouped.iter().filter(|(part, _)| !answers::all_agree(&part.cells)) {
@@ -149,7 +150,10 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     }
     text += if legend.is_empty() { "" } else { "\n" };
     for (word, meaning) in legend {
-        text += &paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour);
+        text += &match word {
+            "" => paragraph(&meaning, 11, 11, Style::Dim, colour),
+            _ => paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour),
+        };
     }
     text
 }
