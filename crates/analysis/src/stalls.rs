@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(found.iter().map(|stall| (stall.at_s, stall.duration_s)).collect::<Vec<_>>(), [(2.0, 0.06)]);
     }
 
-    /// Intervals of a tenth of a second at 50 operations a second, as an open loop asks.
+    /// Intervals of a tenth of a second at 50 operations per second, as an open loop asks.
     fn paced(change: impl Fn(usize) -> Option<(u64, u64)>) -> Vec<SeriesPoint> {
         let point = |at: usize| {
             let (operations, max_ms) = change(at).unwrap_or((5, 2));

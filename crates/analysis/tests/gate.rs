@@ -85,7 +85,7 @@ fn what_could_not_have_been_seen_is_too_noisy_to_judge_and_has_not_passed() {
     assert!(could_have_seen > 0.2 && could_have_seen < 3.0, "{could_have_seen}");
     let Ruling::TooNoisy { could_have_seen } = outcome("ops_per_s < -10%", &a, &b) else { panic!("a fall") };
     assert!(could_have_seen < -0.15 && could_have_seen > -0.9, "{could_have_seen}");
-    assert_eq!(outcome("p99 > +1000%", &a, &b), Ruling::Kept, "so much would have been seen");
+    assert_eq!(outcome("p99 > +1000%", &a, &b), Ruling::Kept, "a rise as large as that would have been seen");
     assert_eq!(outcome("p99 > +0%", &a, &b), Ruling::Kept, "no size is asked for");
     let (quiet, quieter) = (of(1.0, 6, 0), of(1.0, 6, 1));
     assert_eq!(outcome("p99 > +10%", &quiet, &quieter), Ruling::Kept);
