@@ -125,6 +125,7 @@ fn announce(plan: &Plan, recorded: usize) {
     let least = seconds / cells.max(1) as f64 * trials as f64;
     let least = if least > 0.0 { format!(", at least {}", words::units::clock(least)) } else { String::new() };
     let done = if recorded > 0 { format!(" ({recorded} are recorded)") } else { String::new() };
+    let (cells, trials) = (words::units::whole(cells as u64), words::units::whole(trials as u64));
     note(&format!("kvtrial: {cells} cells, {trials} trials to run in {order} order{least}{done}"));
 }
 
