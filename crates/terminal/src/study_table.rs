@@ -168,6 +168,9 @@ fn section(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{text}\n") }
 }
 
+/// Times whose largest is no more than this many times the smallest are the same where the time was given.
+const SAME_TIME: f64 = 1.02;
+
 /// Columns that say nothing: no row has anything there but a baseline's own, or every one has the same time, where it was given and the rate is
 /// what counts.
 fn silent_columns(grouped: &[(Part<'_>, Vec<Group<'_>>)], drawn: &[Vec<Vec<Row>>]) -> Vec<usize> {
@@ -180,10 +183,11 @@ fn silent_columns(grouped: &[(Part<'_>, Vec<Group<'_>>)], drawn: &[Vec<Vec<Row>>
     let rows = || compared.iter().flat_map(|(_, rows)| rows.iter());
     let is_silent = |at: &usize| rows().all(|row| row[*at].0 == "-");
     let was_given = compared.iter().all(|(group, _)| group.metric != Metric::Makespan);
-    let mut times = rows().map(|row| (&row[TIME].0, &row[INTERVAL].0)).filter(|(time, _)| *time != "-");
-    let first = times.next();
-    let all_alike = was_given && first.is_some_and(|first| times.all(|time| time == first));
-    let time = if all_alike { &[TIME, INTERVAL][..] } else { &[] };
+    let cells = compared.iter().flat_map(|(group, _)| &group.cells);
+    let times_s: Vec<f64> = cells.filter_map(|ranked| ranked.cell.makespan_s).map(|it| it.value).collect();
+    let (least_s, most_s) = (stats::quantile(&times_s, 0.0), stats::quantile(&times_s, 1.0));
+    let are_alike = least_s.zip(most_s).is_some_and(|(least_s, most_s)| most_s <= SAME_TIME * least_s);
+    let time = if was_given && are_alike { &[TIME, INTERVAL][..] } else { &[] };
     time.iter().copied().chain([P99, VS_NULL, VS_RAM].into_iter().filter(is_silent)).collect()
 }
 

@@ -1,7 +1,7 @@
 //! What a table shows, in a sentence: which store is best and by how much, within a class and between classes.
 
 use crate::{group_noun, order, units};
-use analysis::{Better, Group, Metric, Precision, Rank};
+use analysis::{Better, Group, Metric, Precision, Rank, Shown, separate};
 use stats::{Bootstrap, Estimate};
 use study::{Cell, Class};
 
@@ -54,7 +54,10 @@ pub fn of_group(group: &Group<'_>) -> Option<String> {
         1 => format!("{first} {}, the next of {of}.", ahead(group.metric, "is", &second, &ratio)),
         n if n == cells.len() && n == 2 => {
             let ahead = ahead(group.metric, "was", &second, &ratio);
-            format!("No difference is shown between {}: {first} {ahead}.", joined(&leaders))
+            match ratio.low > 1.0 {
+                true => format!("{first} {ahead}, but these trials do not prove it."),
+                false => format!("No difference is shown between {}: {first} {ahead}.", joined(&leaders)),
+            }
         }
         n if n == cells.len() => format!("No difference is shown between the {of}."),
         _ => format!("{} lead {of}; these trials cannot separate them from each other.", joined(&leaders)),
@@ -101,8 +104,11 @@ pub fn across(groups: &[Group<'_>]) -> Vec<String> {
         let ratio = ratio(group.metric, first, second)?;
         let why = apart(group, other).join("; ");
         let (one, two) = (&first.store, &second.store);
+        let worse = if group.metric.better() == Better::Lower { Shown::Larger } else { Shown::Smaller };
+        let is_shown = separate(&[(*first, *second)], group.metric) == [worse];
         let said = match (ratio.level > 0.0, ratio.low > 1.0) {
-            (true, true) => format!("{one} {}", ahead(group.metric, "is", two, &ratio)),
+            (true, true) if is_shown => format!("{one} {}", ahead(group.metric, "is", two, &ratio)),
+            (true, true) => format!("{one} {}, which is not proved", ahead(group.metric, "was", two, &ratio)),
             (true, false) => {
                 let (low, high) = (times(ratio.low), times(ratio.high));
                 format!("No difference is shown between {one} and {two} ({low} to {high} times)")
@@ -187,6 +193,9 @@ mod tests {
         assert!(three[0].starts_with(next) && three[0].ends_with(ends), "{three:?}");
         let alike = said(&[two[0].clone(), Cell { store: "like".into(), ..two[0].clone() }]);
         assert!(alike[0].starts_with("No difference is shown between lmdb and like: lmdb was 1.00 times"), "{alike:?}");
+        let wild = cell("sqlite", Class::Embedded, Durability::Os, &[1.3, 9.0, 1.2]);
+        let unsure = said(&[cell("lmdb", Class::Embedded, Durability::Os, &[1.0, 1.1, 0.9]), wild]);
+        assert!(unsure[0].ends_with(", but these trials do not prove it."), "{unsure:?}");
     }
 
     #[test]

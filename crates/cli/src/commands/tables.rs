@@ -42,7 +42,8 @@ fn levelled(study: &Study) -> Option<String> {
     let has_all = |level: &Durability| kept.iter().all(|(.., levels)| levels.contains(level));
     let level = kept.iter().map(|(_, level, _)| *level).filter(has_all).max()?;
     let others = kept.iter().filter(|(_, own, _)| *own != level);
-    let flags: Vec<String> = others.map(|(spec, ..)| format!("-s {}", spec.clone().with_durability(level))).collect();
+    let flags: Vec<String> =
+        others.map(|(spec, ..)| format!("-s\u{a0}{}", spec.clone().with_durability(level))).collect();
     Some(format!("To rank them together give all of them the same durability: {}.", flags.join(" ")))
 }
 
@@ -63,7 +64,7 @@ mod tests {
         let (sqlite, redis) = (cell("sqlite", Durability::Os), cell("redis", Durability::None));
         let committed = cell("postgres", Durability::Commit);
         let words = said(vec![sqlite.clone(), committed]).unwrap_or_default();
-        assert!(words.ends_with("the same durability: -s sqlite,durability=commit."), "{words}");
+        assert!(words.ends_with("the same durability: -s\u{a0}sqlite,durability=commit."), "{words}");
         assert_eq!(said(vec![sqlite.clone(), cell("lmdb", Durability::Os)]), None, "they are alike");
         let twice = vec![redis.clone(), cell("redis,durability=commit", Durability::Commit)];
         assert_eq!(said(twice), None, "the levels are what is compared");
