@@ -91,7 +91,7 @@ pub enum StudyFormat {
     Html,
     /// The charts alone, as PNG and SVG in plots/ (not in every build; packages have it)
     Png,
-    /// The table `run` prints
+    /// Everything `run` prints, or `tune`, or `crash`
     Text,
     /// GitHub-flavoured Markdown
     Markdown,
