@@ -64,7 +64,7 @@ impl<'a> Lab<'a> {
         self.order += 1;
         let total = if self.order < self.expected { self.expected } else { 0 };
         self.observer.trial_started(self.order, total, &label(planned), false);
-        let position = Position { order: self.order, warmup: false };
+        let position = Position { order: self.order, warmup: false, round: 0 };
         let mut finished = match self.trials.run(planned, position, self.stop, self.observer) {
             Ok(finished) => finished,
             Err(error) => {
