@@ -5,7 +5,7 @@ use super::report_files;
 use super::run::{NOTHING_KEPT, clear, tell_left, untrusted, write_cells};
 use crate::args::RunArguments;
 use crate::failure::{self, CommandFailure};
-use crate::output::{colour, note, print};
+use crate::output::{note, print_painted};
 use archive::StudyDir;
 use runner::Plan;
 use runner::search::{Bound, Lab, RateOptions, find_rates};
@@ -58,15 +58,15 @@ pub fn find_rate(
     found?;
 
     write_cells(&out, &study)?;
-    print(&terminal::rate_search(&study, colour()))?;
+    let printed = print_painted(&|colour| terminal::rate_search(&study, colour));
     if host::interrupt::requested() {
         note(&format!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display()));
         tell_left(&study, &out);
-        return Ok(failure::INTERRUPTED);
+        return printed.and(Ok(failure::INTERRUPTED));
     }
-    report_files::write(&out, &study)?;
-    report_files::say_where(&out, &["study.json", "cells.csv"])?;
+    let closed = report_files::close(&out, &study, &["study.json", "cells.csv"], printed);
     tell_left(&study, &out);
+    closed?;
     Ok(if cleared == failure::GOOD { status(&study, arguments.strict) } else { cleared })
 }
 
