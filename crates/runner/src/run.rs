@@ -65,8 +65,15 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Ending, RunError> {
-    let mut turns = plan.turns();
-    turns.retain(|turn| !recorded.contains(&turn.order));
+    let mut rounds = vec![0; plan.cells.len()];
+    let mut turns = Vec::new();
+    for turn in plan.turns() {
+        let round: u32 = rounds[turn.cell];
+        rounds[turn.cell] += 1;
+        if !recorded.contains(&turn.order) {
+            turns.push((round, turn));
+        }
+    }
     if plan.execution.is_apart() {
         plan.job_cache.clear(); // the workers' fork server reads what they need
     }
@@ -74,7 +81,7 @@ pub fn run(
     let start = Instant::now();
     let mut closed = LeftOut::default();
     let mut begun = 0;
-    for (at, turn) in turns.iter().enumerate() {
+    for (at, (round, turn)) in turns.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             return Ok(Ending::Interrupted);
         }
@@ -89,9 +96,9 @@ pub fn run(
         begun += 1;
         // Of the trials that are left: those that were recorded before, and those of stores that could not be started, are not run.
         let last = if recorded.is_empty() { plan.expected(turn.order, start.elapsed()) } else { u32::MAX };
-        let to_come = turns[at + 1..].iter().filter(|it| it.order <= last && !closed.has(plan, it.cell)).count();
+        let to_come = turns[at + 1..].iter().filter(|(_, it)| it.order <= last && !closed.has(plan, it.cell)).count();
         observer.trial_started(begun, begun + to_come as u32, &planned.label(), turn.warmup);
-        let position = Position { order: turn.order, warmup: turn.warmup };
+        let position = Position { order: turn.order, warmup: turn.warmup, round: *round };
         let finished = match trials.run(planned, position, stop, observer) {
             Ok(finished) => finished,
             Err(error) => {
