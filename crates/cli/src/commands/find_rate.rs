@@ -1,8 +1,8 @@
 //! `kvtrial run --find-rate`: the highest rate under a bound, for each store.
 
 use super::notebook::{Closed, Notebook, interrupted, stopped};
-use super::report_files;
 use super::run::{NOTHING_KEPT, clear, tell_left, untrusted, write_cells};
+use super::{report_files, tables};
 use crate::args::RunArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{note, print_painted};
@@ -58,13 +58,18 @@ pub fn find_rate(
     found?;
 
     write_cells(&out, &study)?;
-    let printed = print_painted(&|colour| terminal::rate_search(&study, colour));
+    let closed = report_files::close(
+        &out,
+        &study,
+        &["study.json", "cells.csv"],
+        print_painted(&|colour| tables::text(&study, colour)),
+    );
     if host::interrupt::requested() {
         note(&format!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display()));
         tell_left(&study, &out);
-        return printed.and(Ok(failure::INTERRUPTED));
+        closed?;
+        return Ok(failure::INTERRUPTED);
     }
-    let closed = report_files::close(&out, &study, &["study.json", "cells.csv"], printed);
     tell_left(&study, &out);
     closed?;
     Ok(if cleared == failure::GOOD { status(&study, arguments.strict) } else { cleared })

@@ -2,7 +2,7 @@
 
 use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::plan::plan;
-use super::{preset, report_files, selftest};
+use super::{preset, report_files, selftest, tables};
 use crate::args::RunArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{note, print_painted};
@@ -57,17 +57,21 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
         CommandFailure::usage(format!("{error}\n{kept}"))
     })?;
 
-    let printed =
-        print_painted(&|colour| terminal::study_table(&study, colour) + &terminal::sweep_table(&study, colour));
+    let closed = report_files::close(
+        &out,
+        &study,
+        &["study.json", "cells.csv"],
+        print_painted(&|colour| tables::text(&study, colour)),
+    );
     if ending == Ending::Interrupted {
         note(&format!(
             "Interrupted. What was finished is in {0}; continue with the same command and --out {0} --resume",
             out.display()
         ));
         tell_left(&study, &out);
-        return printed.and(Ok(failure::INTERRUPTED));
+        closed?;
+        return Ok(failure::INTERRUPTED);
     }
-    let closed = report_files::close(&out, &study, &["study.json", "cells.csv"], printed);
     tell_left(&study, &out);
     closed?;
     Ok(if cleared == failure::GOOD { status(&study, arguments.strict) } else { cleared })
@@ -138,6 +142,7 @@ fn announce(plan: &Plan, recorded: usize) {
     let least = seconds / cells.max(1) as f64 * trials as f64;
     let least = if least > 0.0 { format!(", at least {}", words::units::clock(least)) } else { String::new() };
     let done = if recorded > 0 { format!(" ({recorded} are recorded)") } else { String::new() };
+    let (cells, trials) = (words::units::whole(cells as u64), words::units::whole(trials as u64));
     note(&format!("kvtrial: {cells} cells, {trials} trials to run in {order} order{least}{done}"));
 }
 
