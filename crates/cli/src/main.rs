@@ -13,12 +13,10 @@ mod output;
 mod password;
 mod words;
 
-use args::Arguments;
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     password::take_from_environment();
-    let arguments = Arguments::parse(); // prints help and usage errors itself and exits with 0 or 2
+    let arguments = args::read(); // prints help and usage errors itself and exits with 0 or 2
     commands::carry_out(arguments, |status| std::process::exit(status.into()))
 }

@@ -54,7 +54,7 @@ pub use host::{HostFacts, Judged, Noise};
 pub use latency::{Latencies, LatencySummary, PERCENTILES};
 pub use left::{Left, LeftCount};
 pub use measure::Measure;
-pub use near::{did_you_mean, near};
+pub use near::{did_you_mean, near, nearest};
 pub use node::{DarkTime, FaultRecord, NodeUse, Role, Takeover};
 pub use preset::{Original, OriginalMeasure, PresetRecord, Scaled};
 pub use quantity::Quantity;
