@@ -136,6 +136,11 @@ pub trait Job: Send + Sync {
     fn books_bytes(&self) -> u64 {
         0
     }
+
+    /// How many operations a unit has, where [units](Arriving::Units) arrive and that can be found out before the run.
+    fn unit_operations(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What one execution gets.
@@ -163,6 +168,10 @@ pub trait Trial: Send + Sync {
     fn again(&self) -> Option<usize> {
         None
     }
+
+    /// Hears that the clients' connections were closed, so that everything is read again over new ones: it closes those of its own, too,
+    /// and opens others.
+    fn renew(&self) {}
 
     /// Whether that can be done, asked before anything is done for it: not where one of the new connections would be to a node that is lost
     /// for good.
@@ -247,8 +256,8 @@ pub enum Step<'a> {
     /// Send this.
     Operation(Operation<'a>),
     /// Send this beside the operations: a read of what was acknowledged to this slot, which the job checks like any reply. It is counted
-    /// apart, is not timed, and under open loop is no arrival: it goes out when the next one is due, before that, or at once where it is
-    /// [within](Worker::is_within) a unit.
+    /// apart, is not timed, and under open loop is no arrival: it goes out at once where the worker says beforehand that it comes
+    /// ([is_within](Worker::is_within)), else when the next one is due, before that.
     Check(Operation<'a>),
     /// This slot must wait until another slot has had a reply (a lock); ask again then.
     Wait,
@@ -300,12 +309,25 @@ pub trait Worker {
         Think::Costly
     }
 
+    /// Whether the idle slot has no more operations in this phase, ever. Asked under open loop before an operation is due, so that a slot
+    /// without work takes none from the others; a worker that cannot know says false, and [`Step::Finished`] when it is due.
+    fn is_done(&mut self, slot: Slot) -> bool {
+        let _ = slot;
+        false
+    }
+
+    /// The time given is over: what is answered from now on came too late, and so did the last reply to `late`.
+    fn time_is_over(&mut self, late: Option<Slot>) {
+        let _ = late;
+    }
+
     /// What arrives under open loop.
     fn arrivals(&self) -> Arriving {
         Arriving::Operations
     }
 
-    /// Of a job whose [units](Arriving::Units) arrive: whether the idle slot is within one, so that its next operation follows at once.
+    /// Whether what the idle slot does next is no arrival and follows at once: the next operation within a [unit](Arriving::Units), or a
+    /// [check](Step::Check).
     fn is_within(&mut self, slot: Slot) -> bool {
         let _ = slot;
         false

@@ -70,6 +70,8 @@ pub enum ReasonKind {
     Evicted,
     /// What was written could not be read back after a fault that was asked for. Earlier builds: operations failed after one.
     FailedInFault,
+    /// A fault that was asked for was not done: the figures are not those of it.
+    FaultNotDone,
     /// The job is a script, and the script failed.
     ScriptFailed,
     /// What a script expects of the answers (`kv.expect`) was not so.
@@ -80,6 +82,8 @@ pub enum ReasonKind {
     ClientDelayed,
     /// Degraded: the open-loop schedule was kept late by the client itself.
     ScheduleLag,
+    /// Degraded: open loop, and the rate asked for was not offered: what was due waited for a free client.
+    RateNotOffered,
     /// Degraded: the hypervisor took time from this machine.
     Steal,
     /// Degraded: other processes used the processor.
@@ -107,6 +111,7 @@ impl ReasonKind {
             ReasonKind::ClientSaturated
             | ReasonKind::ClientDelayed
             | ReasonKind::ScheduleLag
+            | ReasonKind::RateNotOffered
             | ReasonKind::Steal
             | ReasonKind::OtherLoad
             | ReasonKind::Throttled

@@ -9,6 +9,7 @@ mod running;
 
 mod append_counts;
 mod asked;
+mod blame;
 mod budget;
 mod bulk;
 mod check;
@@ -35,6 +36,7 @@ mod liars;
 mod node_faults;
 mod nodes_job;
 mod passwords;
+mod rates;
 mod read_back;
 mod readme;
 mod reference;

@@ -21,7 +21,7 @@ fn what_exceeds_memory_or_disk_is_refused_with_the_need_and_what_is_there() {
     for (words, need) in [
         // 16 bytes per key of kvtrial's own, and keys of 16 bytes with values of 16, 1000 and 64 Mi.
         ("ycsb -s ram --set records=1000000000000 --set value=16", "43.7 TiB of memory"),
-        ("ycsb -s ram --set value=67108864 --set records=100000000", "6104 TiB of memory"),
+        ("ycsb -s ram --set value=67108864 --set records=100000000", "5.96 PiB of memory"),
         ("ycsb -s null --set records=1000000000000000", "13.9 PiB"),
         ("nodes -s ram --set records=1000000000000000 --set value=16", "of memory"),
         ("crud -s ram --set rows=1000000000000000", "PiB of memory"),
