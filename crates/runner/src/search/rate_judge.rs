@@ -12,9 +12,9 @@ const LEAST_OPERATIONS: u64 = 10;
 const LESS_BY_TIME: f64 = 0.01;
 const LESS_BY_OPERATIONS: f64 = 0.05;
 const DEVIATIONS: f64 = 4.0;
-/// The client was at its limit, or late by itself: a bound that was broken then was not broken by the store.
-const OF_THE_CLIENT: [ReasonKind; 3] =
-    [ReasonKind::ClientSaturated, ReasonKind::ClientDelayed, ReasonKind::ScheduleLag];
+/// The client was at its limit, or had no processor: a bound that was broken then was not broken by the store. How late it was by itself is
+/// measured against the bound.
+const OF_THE_CLIENT: [ReasonKind; 2] = [ReasonKind::ClientSaturated, ReasonKind::ClientDelayed];
 
 /// Units per second, where units are due and not operations.
 pub(super) fn units_per_s(record: &TrialRecord) -> Option<f64> {
@@ -144,7 +144,7 @@ mod tests {
     fn a_step_at_which_the_client_was_saturated_is_not_held_against_the_store() {
         let reason = |kind| Verdict::of([Reason { kind, count: 1, example: String::new() }]);
         let broken = Latencies { response: summary(9_000_000), ..Latencies::default() };
-        for kind in [ReasonKind::ClientSaturated, ReasonKind::ClientDelayed, ReasonKind::ScheduleLag] {
+        for kind in [ReasonKind::ClientSaturated, ReasonKind::ClientDelayed] {
             let slow = TrialRecord { latency_ns: broken.clone(), verdict: reason(kind), ..trial(5_000) };
             assert_eq!(judge(&slow, bound(), 1_000.0, Some(STEP)).course, Course::ClientLate);
             let kept = TrialRecord { verdict: reason(kind), ..trial(5_000) };
