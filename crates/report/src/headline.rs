@@ -26,7 +26,7 @@ pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -
             let parts: Vec<_> = several.iter().map(|it| (&it.part, it.groups.as_slice())).collect();
             words::sweep::sentences(study, &parts, &label)
         }
-        (None, searches, _) => searches.iter().map(words::rate_search::sentence).collect(),
+        (None, searches, _) => words::rate_search::sentences(searches),
     };
     let cells: Vec<&Cell> = study.cells.iter().collect();
     // Such a study was made for its faults.

@@ -60,7 +60,9 @@ pub use preset::{Original, OriginalMeasure, PresetRecord, Scaled};
 pub use quantity::Quantity;
 pub use redact::redact;
 pub use remedies::{remedy_of_greeting, remedy_of_limit, remedy_of_opening, remedy_of_refusal};
-pub use search::{RateCount, RateLimit, RatePoint, RateSearch, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting};
+pub use search::{
+    MoreClients, RateCount, RateLimit, RatePoint, RateSearch, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting,
+};
 pub use selftest::{Proof, Selftest, Tolerance};
 pub use shown::{ShownPromise, ShownWhere};
 pub use spec::{Address, Authority, Secret, Spec, SpecError, Target};

@@ -48,7 +48,7 @@ pub fn whole(number: u64) -> String {
 
 /// A size: `512 B`, `1 KiB`, `64 MiB`; exact where it is a whole number of its unit.
 pub fn bytes(size: u64) -> String {
-    for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
+    for (unit, shift) in [("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)] {
         if size >= 1 << shift {
             let whole = size >> shift;
             return match size & ((1 << shift) - 1) {

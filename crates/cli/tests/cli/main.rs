@@ -40,6 +40,7 @@ mod rates;
 mod read_back;
 mod readme;
 mod reference;
+mod room;
 mod scripts;
 mod selftest;
 mod servers;

@@ -356,7 +356,7 @@ pub fn searched() -> Study {
         p99_9_ns: 4e5 * (1.0 + (rate / 15_000.0).powi(6)),
         n: 2,
         within: if rate < 21_000.0 { 2 } else { 0 },
-        client_late: 0,
+        ..RatePoint::default()
     };
     let mut study = study(cells);
     study.rate_search = vec![RateSearch {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use study::{
     Budget, BudgetLayer, BudgetPart, Cell, CurvePoint, Durability, FaultFigures, Judged, Latencies, LatencySummary,
-    Left, LeftCount, Noise, Original, PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RateCount, RatePoint,
-    RateSearch, Reason, ReasonKind, Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study,
-    TrialRecord, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting, Varied, Verdict,
+    Left, LeftCount, MoreClients, Noise, Original, PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RateCount,
+    RatePoint, RateSearch, Reason, ReasonKind, Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall,
+    Study, TrialRecord, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting, Varied, Verdict,
 };
 
 pub fn study() -> Study {
@@ -29,9 +29,13 @@ pub fn study() -> Study {
         fault_timeout_s: Some(1.0),
         cells: vec![cell(figure)],
         rate_search: vec![RateSearch {
+            varied: [("clients".to_owned(), "1".to_owned())].into(),
+            clients: 1,
             counts: RateCount::Units,
             rate: Some(figure),
-            points: vec![RatePoint::default()],
+            more_clients: Some(MoreClients::default()),
+            wire_ns: Some(1.0),
+            points: vec![RatePoint { not_offered: 1, ..RatePoint::default() }],
             ..RateSearch::default()
         }],
         left: vec![Left {
