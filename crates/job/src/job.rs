@@ -132,14 +132,14 @@ pub trait Job: Send + Sync {
         0
     }
 
-    /// Memory kvtrial needs in a trial for what it knows of each key, to judge every reply.
-    fn books_bytes(&self) -> u64 {
-        0
-    }
-
     /// How many operations a unit has, where [units](Arriving::Units) arrive and that can be found out before the run.
     fn unit_operations(&self) -> Option<u64> {
         None
+    }
+
+    /// Memory kvtrial needs in a trial for what it knows of each key, to judge every reply.
+    fn books_bytes(&self) -> u64 {
+        0
     }
 }
 

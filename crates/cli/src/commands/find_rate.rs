@@ -55,7 +55,7 @@ pub fn find_rate(
     };
     if let Err(error) = found {
         if study.rate_search.iter().any(|search| search.closed_ops_per_s > 0.0) {
-            print(&terminal::rate_search(&study, colour()))?;
+            print_painted(&|colour| terminal::rate_search(&study, colour))?;
         }
         tell_left(&study, &out);
         return Err(leftovers::named(error, &out));

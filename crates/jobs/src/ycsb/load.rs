@@ -32,7 +32,7 @@ impl<'a> Load<'a> {
         let next = slots.map(|slot| (u64::from(slot), Write::default())).collect();
         let scattered = match trial.workload.load {
             LoadOrder::Rising => None,
-            LoadOrder::Scattered => Some(Scramble::new(u64::from(trial.workload.records), trial.seed ^ SCATTERED)),
+            LoadOrder::Scattered => Some(Scramble::new(trial.workload.records, trial.seed ^ SCATTERED)),
         };
         Load { trial, first, next, scattered, key: [0; KEY_BYTES], value: Vec::new() }
     }
