@@ -4,7 +4,7 @@ use crate::hints;
 use crate::lines::{DataText, csv_fields};
 use crate::machine::{Declared, Surroundings};
 use crate::standing::TrialState;
-use crate::{json, json_add};
+use crate::{json, json_add, json_write};
 use mlua::{Lua, Table};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use study::ReasonKind;
 /// What the functions scripts call know.
 pub(crate) struct ScriptHost {
     pub(crate) surroundings: Surroundings,
-    standing: Option<Arc<TrialState>>,
+    pub(crate) standing: Option<Arc<TrialState>>,
     pub(crate) declared: RefCell<Vec<Declared>>,
     pub(crate) shared: Cell<Option<bool>>,
     /// The job that is compiled in and does the same work.
@@ -171,7 +171,7 @@ fn reading(lua: &Lua, host: &Table, known: &Rc<ScriptHost>) -> mlua::Result<()> 
     unsafe {
         host.set("add", lua.create_c_function(json_add::add)?)?;
         host.set("decode", lua.create_c_function(json::decode)?)?;
-        host.set("encode", lua.create_c_function(json::encode)?)
+        host.set("encode", lua.create_c_function(json_write::encode)?)
     }
 }
 

@@ -7,10 +7,10 @@ use crate::coroutine::{Coroutine, Raised, Resumed};
 use crate::entry::{Claim, Since};
 use crate::hints;
 use crate::ledger::OtherWriter;
-use crate::machine::{Machine, Surroundings};
+use crate::machine::{Lasts, Machine, Surroundings};
 use crate::replies::answer;
 use crate::standing::{ThreadBooks, TrialState};
-use crate::watch::{self, LuaPulse};
+use crate::watch;
 use failing::Failing;
 use job::{Arriving, Offence, Step, Worker};
 use std::ops::Range;
@@ -61,7 +61,6 @@ pub(crate) struct ScriptWorker<'a> {
     standing: &'a TrialState,
     books: ThreadBooks<'a>,
     clients: Vec<Client>,
-    pulse: Arc<LuaPulse>,
     timed: bool,
     /// Keys and pairs of the batch that is sent.
     keys: Vec<&'static [u8]>,
@@ -96,7 +95,6 @@ impl<'a> ScriptWorker<'a> {
             standing,
             books: standing.books(),
             clients: slots.map(client).collect(),
-            pulse: Arc::default(),
             timed,
             keys: Vec::new(),
             pairs: Vec::new(),
@@ -119,9 +117,10 @@ impl<'a> ScriptWorker<'a> {
         all: u32,
     ) -> Result<(), Raised> {
         let machine = self.machine.insert(Machine::new(surroundings.clone(), Some(Arc::clone(standing)))?);
-        self.pulse = standing.watch.add(machine.state());
+        // Only time ends a phase that lasts: one off the clock would never end.
+        let lasts = if self.timed && surroundings.lasts() { Lasts::AsLongAsThereIsTime } else { Lasts::Once };
         for client in &mut self.clients {
-            client.coroutine = machine.open(client.claim.slot + 1, all, phase)?;
+            client.coroutine = machine.open(client.claim.slot + 1, all, phase, lasts)?;
         }
         Ok(())
     }
@@ -143,9 +142,9 @@ impl<'a> ScriptWorker<'a> {
         let units = machine.units();
         let first = !std::mem::replace(&mut client.begun, true);
         machine.limit();
-        self.pulse.beat();
+        machine.beat();
         let resumed = coroutine.resume();
-        self.pulse.beat();
+        machine.beat();
         machine.unlimit();
         match resumed {
             Resumed::Asks => {
@@ -321,7 +320,6 @@ impl Worker for ScriptWorker<'_> {
 
 impl Drop for ScriptWorker<'_> {
     fn drop(&mut self) {
-        self.standing.watch.remove(&self.pulse);
         if let Some(machine) = self.machine.as_ref().filter(|_| self.timed) {
             self.standing.add_units(machine.units());
         }

@@ -5,10 +5,13 @@ mod common;
 #[path = "../../../jobs/tests/harness/mod.rs"]
 mod harness;
 
+mod arguments;
 mod bad_input;
 mod documentation;
+mod ended;
 mod json;
 mod keybench;
 mod liars;
+mod numbers;
 mod scripts;
 mod sharing;

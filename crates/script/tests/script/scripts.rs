@@ -54,3 +54,43 @@ fn every_example_has_one_answer_and_no_complaint() {
         assert_eq!(one, answer(8, Turns::Random(7)), "{}", example.name);
     }
 }
+
+const WAITING: &str = "
+local kept = setmetatable({}, {
+  __index = function(_, key) return kv.get(key) end,
+  __newindex = function(_, key, value) kv.put(key, value) end,
+  __call = function(_, key) return kv.get(key) end,
+  __concat = function(_, key) return kv.get(key) end,
+  __lt = function() return kv.get('none') == nil end,
+  __unm = function() return kv.get('none') end,
+})
+function run(client)
+  local n = tostring(client.number)
+  kv.expect(pcall(kv.put, 'a' .. n, '1'), 'a verb itself')
+  local good, value = pcall(function() return kv.get('a' .. n) end)
+  kv.expect(good and value == '1', 'a function')
+  local caught, why = xpcall(function() kv.get('a' .. n) error('caught', 0) end, function(words) return words .. '!' end)
+  kv.expect(not caught and why == 'caught!', 'an error behind a verb')
+  caught, why = pcall(kv.put, 'a', 1)
+  kv.expect(not caught and why:find('the value is a number', 1, true), 'an error of a verb')
+  kv.expect(pcall(pcall, kv.put, 'b' .. n, '2'), 'pcall within pcall')
+  kept['c' .. n] = '3'
+  kv.expect(kept['c' .. n] == '3' and kept('c' .. n) == '3' and kept .. ('c' .. n) == '3' and -kept == nil, 'metamethods')
+  kv.expect(setmetatable({}, getmetatable(kept)) < kept, 'a comparison')
+  local text, count = ('a b c'):gsub('%a', function(letter) return kv.get(letter .. n) end)
+  kv.expect(text == '1 2 3' and count == 3, 'string.gsub: ' .. text)
+  local order = { 'c', 'a', 'b' }
+  table.sort(order, function(one, other) return kv.get(one .. n) < kv.get(other .. n) end)
+  kv.expect(table.concat(order) == 'abc', 'table.sort')
+  for key, value in function(_, last) if not last then return 'a', kv.get('a' .. n) end end do
+    kv.expect(value == '1', 'an iterator')
+  end
+end
+";
+
+#[test]
+fn verbs_wait_within_pcall_metamethods_sort_gsub_and_iterators() {
+    let outcome = ran(WAITING, 5, Turns::Random(5));
+    assert_eq!(outcome.reasons, []);
+    assert_eq!(outcome.fact("keys"), 15);
+}
