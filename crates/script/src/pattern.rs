@@ -31,7 +31,7 @@ pub(crate) enum Capture {
 }
 
 /// A match: from where to before where.
-pub(crate) type Found = Option<(usize, usize)>;
+pub(crate) type MatchPlace = Option<(usize, usize)>;
 
 /// A text with a pattern to be found in it.
 pub(crate) struct Matcher<'a, E> {
@@ -56,7 +56,7 @@ impl<'a, E: FnMut() -> bool> Matcher<'a, E> {
     }
 
     /// The first match from a place on. Anchored: only there.
-    pub(crate) fn find(&mut self, from: usize, anchored: bool) -> Result<Found, PatternFault> {
+    pub(crate) fn find(&mut self, from: usize, anchored: bool) -> Result<MatchPlace, PatternFault> {
         for start in from..=self.text.len() {
             (self.level, self.depth) = (0, 0);
             if let Some(end) = self.matches(start, 0)? {
@@ -70,7 +70,7 @@ impl<'a, E: FnMut() -> bool> Matcher<'a, E> {
     }
 
     /// The first place from `from` on where the pattern stands byte by byte.
-    pub(crate) fn find_plain(&mut self, from: usize) -> Result<Found, PatternFault> {
+    pub(crate) fn find_plain(&mut self, from: usize) -> Result<MatchPlace, PatternFault> {
         self.level = 0;
         let Some((&first, rest)) = self.pattern.split_first() else { return Ok(Some((from, from))) };
         let mut at = from;
@@ -86,7 +86,7 @@ impl<'a, E: FnMut() -> bool> Matcher<'a, E> {
         Ok(None)
     }
 
-    /// Takes so many steps.
+    /// Counts steps, and looks from time to time whether it is to end.
     #[inline]
     fn spend(&mut self, steps: usize) -> Result<(), PatternFault> {
         self.steps += steps;

@@ -1,7 +1,7 @@
 //! Lua's functions that look for patterns: `string.find`, `match`, `gmatch` and the parts `string.gsub` is made of. They replace LuaJIT's, which
 //! nothing can end.
 
-use crate::pattern::{Capture, Found, Matcher, PatternFault};
+use crate::pattern::{Capture, MatchPlace, Matcher, PatternFault};
 use crate::watch;
 use mlua::ffi;
 use mlua::{Lua, Table};
@@ -244,7 +244,7 @@ fn all_replaced(
     let mut matcher = matcher(state, text, item);
     let (mut whole, mut count, mut copied, mut from) = (Vec::with_capacity(text.len()), 0u64, 0, 0);
     while (count as f64) < most && from <= text.len() {
-        let found: Found = matcher.find(from, is_anchored)?;
+        let found: MatchPlace = matcher.find(from, is_anchored)?;
         let Some((start, behind)) = found else { break };
         whole.extend_from_slice(&text[copied..start]);
         replacement(&mut whole, by, text, (start, behind), matcher.captures())?;

@@ -88,7 +88,7 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ),
         ReasonKind::ScriptFailed => (
             "the script failed",
-            "correct the script at the line that is named; 'kvtrial jobs FILE.lua' checks it without a store",
+            "correct the script at the line that is named; 'kvtrial jobs FILE.lua' tries it on ram",
         ),
         ReasonKind::NotAsExpected => (
             "what the script expects was not true",

@@ -6,7 +6,9 @@ use crate::harness;
 
 use common::opened;
 use harness::{Memory, Outcome, Turns, everything, run};
+use job::{Step, TrialSetup};
 use kvtrial_script as script;
+use store::{OperationKind, Reply};
 
 fn ran(text: &str, slots: u32, turns: Turns) -> Outcome {
     run(opened(text, None, &[]).unwrap().as_ref(), &mut Memory::default(), everything(), slots, turns)
@@ -93,4 +95,29 @@ fn verbs_wait_within_pcall_metamethods_sort_gsub_and_iterators() {
     let outcome = ran(WAITING, 5, Turns::Random(5));
     assert_eq!(outcome.reasons, []);
     assert_eq!(outcome.fact("keys"), 15);
+}
+
+#[test]
+fn only_phases_on_the_clock_are_repeated_as_long_as_there_is_time() {
+    let text = "function load(c) kv.put('a', 'x') end function run(c) kv.get('a') end function check(c) kv.get('a') end
+function answer() kv.say(kv.get('a')) end";
+    let job = opened(text, None, &[("seconds", "1")]).unwrap();
+    let trial = job.trial(&TrialSetup { slots: 1, capabilities: everything(), seed: 1 });
+    let phases = trial.phases();
+    assert_eq!(
+        phases.iter().map(|phase| phase.name).collect::<Vec<_>>(),
+        ["load", "run", "check", "read back", "answer"]
+    );
+    for (index, phase) in phases.iter().enumerate() {
+        let (mut worker, mut operations) = (trial.worker(index, 0..1), 0);
+        while operations < 100
+            && let Step::Operation(operation) = worker.next(0)
+        {
+            let writes = operation.kind() == OperationKind::Put;
+            let reply = if writes { Reply::Done } else { Reply::Value(b"x") };
+            worker.reply(0, &reply).unwrap();
+            operations += 1;
+        }
+        assert_eq!(operations, if phase.timed { 100 } else { 1 }, "{}", phase.name);
+    }
 }
