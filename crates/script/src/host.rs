@@ -4,6 +4,7 @@ use crate::hints;
 use crate::lines::{DataText, csv_fields};
 use crate::machine::{Declared, Surroundings};
 use crate::standing::TrialState;
+use crate::watch::LuaPulse;
 use crate::{json, json_add, json_write};
 use mlua::{Lua, Table};
 use std::cell::{Cell, RefCell};
@@ -22,6 +23,7 @@ pub(crate) struct ScriptHost {
     pub(crate) like: RefCell<Option<String>>,
     pub(crate) top: Cell<bool>,
     pub(crate) units: Cell<u64>,
+    pub(crate) pulse: Arc<LuaPulse>,
     keys: RefCell<Option<Vec<Box<[u8]>>>>,
     open: RefCell<Vec<(String, Arc<DataText>)>>,
     zipf: RefCell<Option<(u64, f64, data::zipf::Zipf)>>,
@@ -185,6 +187,7 @@ impl ScriptHost {
             like: RefCell::default(),
             top: Cell::new(true),
             units: Cell::new(0),
+            pulse: Arc::default(),
             keys: RefCell::default(),
             open: RefCell::default(),
             zipf: RefCell::default(),
@@ -214,7 +217,11 @@ impl ScriptHost {
             match texts.get(source) {
                 Some(text) => Arc::clone(text),
                 None => {
-                    let text = Arc::new(DataText::load(source)?);
+                    // Reading is no work of the script's, however long it takes.
+                    self.pulse.beat();
+                    let text = DataText::load(source);
+                    self.pulse.beat();
+                    let text = Arc::new(text?);
                     texts.insert(source.into(), Arc::clone(&text));
                     text
                 }

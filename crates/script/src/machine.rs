@@ -5,7 +5,7 @@ use crate::host::ScriptHost;
 use crate::lines::DataText;
 use crate::source::ScriptText;
 use crate::standing::TrialState;
-use crate::watch::{LoopWatch, LuaPulse};
+use crate::watch::LoopWatch;
 use crate::{exact, hints, host, strings, watch};
 use job::Params;
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Table, ThreadStatus};
@@ -87,7 +87,6 @@ pub(crate) struct Machine {
     known: Rc<ScriptHost>,
     /// The watch of a machine outside any trial.
     own_watch: Option<LoopWatch>,
-    pulse: Arc<LuaPulse>,
 }
 
 impl Machine {
@@ -117,8 +116,10 @@ impl Machine {
         exact::define(&lua, lua.load(LIBRARY).set_name("=kvtrial").call(&host)?)?;
         let open: Function = lua.load(PRELUDE).set_name("=kvtrial").call((host, chunk))?;
         let own_watch = known.standing.is_none().then(LoopWatch::default);
-        let mut machine = Machine { lua, open, known, own_watch, pulse: Arc::default() };
-        machine.pulse = machine.watch().map(|watch| watch.add(machine.state())).unwrap_or_default();
+        let machine = Machine { lua, open, known, own_watch };
+        if let Some(watch) = machine.watch() {
+            watch.add(&machine.known.pulse, machine.state());
+        }
         Ok(machine)
     }
 
@@ -130,7 +131,7 @@ impl Machine {
     /// Lua begins to run, or has stopped.
     #[inline]
     pub(crate) fn beat(&self) {
-        self.pulse.beat();
+        self.known.pulse.beat();
     }
 
     /// Asks the script what it is.
@@ -225,7 +226,7 @@ impl Machine {
 impl Drop for Machine {
     fn drop(&mut self) {
         if let Some(watch) = self.watch() {
-            watch.remove(&self.pulse);
+            watch.remove(&self.known.pulse);
         }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct LuaPulse {
 }
 
 impl LuaPulse {
-    /// Lua begins to run, or has stopped.
+    /// Lua begins to run, or has stopped; so it has while kvtrial reads data for it.
     #[inline]
     pub(crate) fn beat(&self) {
         self.beats.store(self.beats.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
@@ -71,15 +71,14 @@ impl LoopWatch {
     }
 
     /// Watches one more machine. The thread begins with the first.
-    pub(crate) fn add(&self, state: *mut c_void) -> Arc<LuaPulse> {
-        let pulse = Arc::new(LuaPulse { beats: AtomicU64::new(0), state: AtomicPtr::new(state) });
-        self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).all.push(Arc::clone(&pulse));
+    pub(crate) fn add(&self, pulse: &Arc<LuaPulse>, state: *mut c_void) {
+        pulse.state.store(state, Ordering::Relaxed);
+        self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).all.push(Arc::clone(pulse));
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if thread.is_none() {
             let shared = Arc::clone(&self.shared);
             *thread = Some(std::thread::spawn(move || look(&shared)));
         }
-        pulse
     }
 
     /// The machine is about to go.
