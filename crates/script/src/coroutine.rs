@@ -189,7 +189,12 @@ pub(crate) fn calls_of<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> 
     let own = |line: &&str| {
         !["[C]", "kvtrial:", "stack traceback:"].iter().any(|other| line.starts_with(other)) && !line.is_empty()
     };
-    let shown = |line: &str| line.replacen(": in", " in", 1).replace("upvalue 'act'", "the phase");
+    let shown = |line: &str| {
+        line.replacen(": in", " in", 1)
+            .replace("upvalue 'act'", "the phase")
+            .replace("upvalue 'chunk'", "the top level")
+            .replace('\t', " ")
+    };
     lines.map(str::trim).filter(own).map(shown).collect()
 }
 

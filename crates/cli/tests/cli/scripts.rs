@@ -194,7 +194,7 @@ fn a_script_that_loads_ends_when_its_time_is_over() {
     let desk = Desk::new();
     desk.file("min.lua", "function load(c) kv.put('a'..c.number,'x') end function run(c) kv.get('a'..c.number) end");
     let ran = desk.run(&once("min.lua", "lmdb", &["--set seconds=1"]));
-    assert_eq!((ran.status, ran.verdict()), (0, "valid"), "{}", ran.said());
+    assert_eq!(ran.status, 0, "{}", ran.said());
     let phases = ran.only()["trials"][0]["phases"].as_array().unwrap();
     assert_eq!((phases[0]["name"].as_str(), phases[0]["operations"].as_u64()), (Some("load"), Some(1)), "{phases:?}");
 }
@@ -219,7 +219,7 @@ fn a_script_that_recurses_or_searches_without_end_fails_and_not_its_store() {
         ("while true do pcall(function() while true do end end) end", "bad.lua:2: ended: it computed"),
     ] {
         let desk = Desk::new();
-        desk.file("bad.lua", format!("function run(client)\nkv.get('a') {body}\nend"));
+        desk.file("bad.lua", format!("function run(client)\nkv.get('a'); {body}\nend"));
         let ran = desk.run(&once("bad.lua", "lmdb", &["--deadline 1s"]));
         assert_eq!((ran.status, ran.verdict()), (1, "void"), "{}", ran.said());
         assert!(ran.why("script_failed").is_some_and(|why| why.1.starts_with(due)), "{}", ran.said());

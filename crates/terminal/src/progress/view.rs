@@ -69,7 +69,11 @@ pub(super) fn under_way(name: &str, phase: &str, moment: &Moment, stored: Batche
     parts.extend(moment.share.map(|share| format!("{:.0} %", 100.0 * share.min(1.0))));
     if let Some(now) = rates.last() {
         parts.push(rate_now(*now, moment, stored));
-        parts.push(format!("{} operations so far", units::count(moment.operations as f64)));
+        let operations = match moment.operations {
+            few @ 0..1_000 => few.to_string(),
+            many => units::count(many as f64),
+        };
+        parts.push(format!("{operations} operations so far"));
     }
     if moment.errors > 0 {
         parts.push(errors(moment.errors));
