@@ -20,7 +20,10 @@ pub(crate) fn by_phase(trials: &[&TrialRecord]) -> Vec<PhaseSummary> {
                 operations: phase.operations,
                 records: phase.records,
                 elapsed_s: over(&|phase| Some(phase.elapsed_s)),
-                ops_per_s: over(&|phase| (phase.elapsed_s > 0.0).then(|| phase.operations as f64 / phase.elapsed_s)),
+                ops_per_s: over(&|phase| {
+                    let in_time = phase.operations.saturating_sub(phase.answered_late) as f64;
+                    (phase.elapsed_s > 0.0).then(|| in_time / phase.elapsed_s)
+                }),
                 records_per_s: over(&|phase| (phase.elapsed_s > 0.0).then(|| phase.records as f64 / phase.elapsed_s)),
                 p99_ns: over(&|phase| (phase.response_ns.n > 0).then_some(phase.response_ns.p99 as f64)),
                 disk_bytes: over(&|phase| phase.disk_bytes.map(|bytes| bytes as f64)),

@@ -23,6 +23,7 @@ pub fn summarise(cell: &mut Cell) {
     let makespan_s = over(Metric::Makespan);
     let ops_per_s = over(Metric::OpsPerS);
     let units_per_s = over(Metric::UnitsPerS);
+    let offered_per_s = quantity(&counted.iter().filter_map(|trial| trial.offered_per_s).collect::<Vec<_>>());
     let p99_ns = over(Metric::P99);
     let client_cpu_s = over(Metric::ClientCpu);
     let server_cpu_s = over(Metric::ServerCpu);
@@ -49,7 +50,7 @@ pub fn summarise(cell: &mut Cell) {
     (cell.faults, cell.lost_writes) = (faults, lost_writes);
     cell.makespan_s = makespan_s;
     cell.ops_per_s = ops_per_s;
-    cell.units_per_s = units_per_s;
+    (cell.units_per_s, cell.offered_per_s) = (units_per_s, offered_per_s);
     cell.p99_ns = p99_ns;
     cell.client_cpu_s = client_cpu_s;
     cell.server_cpu_s = server_cpu_s;

@@ -98,6 +98,7 @@ const COLUMNS: &[Column] = &[
     Column::quantity("longest_dark_s", |cell| Metric::Dark.of_cell(cell)),
     Column::quantity("dark_key_s", |cell| Metric::DarkKeys.of_cell(cell)),
     Column::quantity("lost_writes", |cell| cell.lost_writes),
+    Column::quantity("offered_per_s", |cell| cell.offered_per_s),
 ];
 
 /// A cell that was not run has no counts: a 0 would be a claim.

@@ -103,12 +103,10 @@ impl<'env> Crew<'_, 'env> {
         self.muster()?;
         let (sender, receiver) = channel();
         let threads = self.members.len() as u32;
-        let meeting = Arc::new(Meeting::of(threads));
+        let meeting = Arc::new(Meeting::of(threads, Schedule::new(&settings, &clock)));
         for (number, member) in self.members.iter().enumerate() {
-            let schedule =
-                Schedule::new(settings.arrivals, number as u32, threads, settings.duration, settings.seed, &clock);
             let meeting = Arc::clone(&meeting);
-            let task = Task { index, number, settings, schedule, threads, meeting, ends: sender.clone() };
+            let task = Task { index, number, settings, threads, meeting, ends: sender.clone() };
             if let Err(SendError(task)) = member.tasks.send(task) {
                 task.meeting.line.abort(); // the thread is gone, and missing at the end
             }
@@ -121,8 +119,9 @@ impl<'env> Crew<'_, 'env> {
         }
         let ends = ends.into_iter().collect::<Result<Vec<ThreadEnd>, StoreError>>()?;
         let operations = phase.and_then(|phase| phase.operations);
-        let outcome = gather(ends, &settings, operations, meeting.lights.get(), &clock);
-        self.rates.insert(index, outcome.counts.operations as f64 / outcome.elapsed.as_secs_f64().max(1e-9));
+        let outcome = gather(ends, &settings, operations, &meeting, &clock);
+        let answered = outcome.counts.operations - outcome.counts.late;
+        self.rates.insert(index, answered as f64 / outcome.elapsed.as_secs_f64().max(1e-9));
         Ok(outcome)
     }
 
@@ -187,19 +186,21 @@ struct Member<'scope> {
     handle: ScopedJoinHandle<'scope, ()>,
 }
 
-/// Where the threads of a phase meet its watcher.
-struct Meeting {
+/// Where the threads of a phase meet each other and its watcher.
+pub(crate) struct Meeting {
     line: StartingLine,
     live: Live,
     pulses: Vec<Pulse>,
     /// Known when the first session is open.
-    lights: OnceLock<Lights>,
+    pub(crate) lights: OnceLock<Lights>,
+    /// Under open loop: what is due.
+    pub(crate) schedule: Option<Schedule>,
 }
 
 impl Meeting {
-    fn of(threads: u32) -> Meeting {
+    fn of(threads: u32, schedule: Option<Schedule>) -> Meeting {
         let pulses = (0..threads).map(|_| Pulse::default()).collect();
-        Meeting { line: StartingLine::default(), live: Live::default(), pulses, lights: OnceLock::new() }
+        Meeting { line: StartingLine::default(), live: Live::default(), pulses, lights: OnceLock::new(), schedule }
     }
 }
 
@@ -209,7 +210,6 @@ struct Task {
     /// The thread's number, from 0.
     number: usize,
     settings: Settings,
-    schedule: Option<Schedule>,
     threads: u32,
     meeting: Arc<Meeting>,
     /// Dropped when the task is over, however it was.
@@ -224,8 +224,11 @@ fn await_ends(
     clock: &Clock,
     watch: &mut dyn FnMut(Progress),
 ) -> Vec<Result<ThreadEnd, StoreError>> {
-    meeting.line.start(threads);
-    let start = clock.now();
+    let start = meeting.line.start(threads, || {
+        let now = clock.now();
+        meeting.schedule.iter().for_each(|schedule| schedule.start(now));
+        now
+    });
     let mut pulses = Pulses::new(&meeting.pulses, Instant::now());
     let mut look = || {
         let elapsed = Duration::from_nanos(clock.ns(clock.now() - start));
@@ -273,7 +276,7 @@ fn carry_out(
     session: &mut Option<Box<dyn Session>>,
 ) -> Result<ThreadEnd, StoreError> {
     let On { store, trial, stop, .. } = on;
-    let Task { index, number, settings, schedule, threads, meeting, ends: _ } = task;
+    let Task { index, number, settings, threads, meeting, ends: _ } = task;
     let mark = meeting.line.mark();
     let plan = SessionPlan { clients: clients.len() as u32, pipeline: settings.pipeline };
     let session = match session {
@@ -291,6 +294,7 @@ fn carry_out(
     session.take_head_of_line(); // that of the phase before
     let slots = clients.start * settings.pipeline..clients.end * settings.pipeline;
     let records = trial.phases().get(index).and_then(|phase| phase.stores);
+    let schedule = meeting.schedule.as_ref();
     let gaps_are = if schedule.is_none() { Gaps::Waiting } else { Gaps::Paced };
     let growth = Growth::new(&Clock::get(), records, threads, gaps_are);
     let pulse = &meeting.pulses[number];
@@ -300,14 +304,12 @@ fn carry_out(
         let clock = Clock::get();
         meeting.lights.get_or_init(|| Lights::of(session.parts(), &clock, clock.now()))
     });
-    let signals = Signals { stop, live: &meeting.live, pulse, lights };
-    let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), &settings, schedule, signals, growth);
-    if mark.ready() == Start::Abort {
-        return Err(StoreError::Session(NOT_STARTED.into()));
-    }
+    let signals = Signals { stop, live: &meeting.live, pulse, lights, schedule };
+    let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), &settings, signals, growth);
+    let Start::Go(origin) = mark.ready() else { return Err(StoreError::Session(NOT_STARTED.into())) };
     let clock = Clock::get();
     let (cpu, delay) = (thread_cpu(), run_delay());
-    let start = lane.start();
+    let start = lane.start(origin);
     let alive = pulse.alive();
     let end = session.executor().run(std::future::poll_fn(|cx| lane.turn(session.as_mut(), cx)))?;
     let stop = clock.now();
@@ -320,7 +322,8 @@ fn carry_out(
         gave_all_up: lane.gave_all_up,
         cpu: thread_cpu() - cpu,
         run_delay: run_delay().saturating_sub(delay),
-        schedule: lane.schedule.take(),
+        ran_out: lane.ran_out,
+        last_reply: lane.last_reply,
         counts: lane.books.counts,
         histograms: std::mem::take(&mut lane.books.histograms),
         series: lane.books.series,

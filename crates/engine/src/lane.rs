@@ -8,7 +8,7 @@ use crate::dark::{Gap, Lights, NO_PART};
 use crate::growth::Growth;
 use crate::outcome::End;
 use crate::pulse::Pulse;
-use crate::schedule::Schedule;
+use crate::schedule::{Next, Schedule};
 use crate::settings::{Outages, Settings};
 use job::Books;
 use job::{Arriving, Think, Worker};
@@ -63,6 +63,8 @@ pub(crate) struct Signals<'a> {
     pub(crate) pulse: &'a Pulse,
     /// Where nodes fail on purpose.
     pub(crate) lights: Option<&'a Lights>,
+    /// Under open loop: what is due.
+    pub(crate) schedule: Option<&'a Schedule>,
 }
 
 /// One thread's loop.
@@ -74,7 +76,7 @@ pub(crate) struct Lane<'a> {
     every: u32,
     until_timed: u32,
     chained: bool,
-    /// What is due under open loop.
+    /// Of a job under open loop: what arrives.
     arrivals: Arriving,
     deadline: Ticks,
     /// What an operation may take; less than the deadline where outages are endured.
@@ -83,9 +85,17 @@ pub(crate) struct Lane<'a> {
     deadline_end: Ticks,
     spin: Ticks,
     tick: Ticks,
-    /// Under open loop: what is due, and at the end what of it was never sent.
-    pub(crate) schedule: Option<Schedule>,
+    /// Under open loop: the arrival that the next free slot sends, when it is due.
+    arrival: Next<'a>,
     end: Ticks,
+    /// Whether the time given is over.
+    time_is_over: bool,
+    /// Operations answered within the time given, once it is over.
+    in_time: Option<u64>,
+    /// Whether the job has no more work for this thread.
+    pub(crate) ran_out: bool,
+    /// When the last reply came.
+    pub(crate) last_reply: Ticks,
 
     in_flight: Vec<InFlight>,
     active: u32,
@@ -121,7 +131,6 @@ impl<'a> Lane<'a> {
         job: Box<dyn Worker + 'a>,
         slots: u32,
         settings: &Settings,
-        schedule: Option<Schedule>,
         signals: Signals<'a>,
         growth: Growth,
     ) -> Lane<'a> {
@@ -145,7 +154,11 @@ impl<'a> Lane<'a> {
             deadline_end: Ticks::MAX,
             spin: clock.ticks(SPIN),
             tick: clock.ticks(TICK),
-            schedule,
+            arrival: Next::Unknown,
+            time_is_over: false,
+            in_time: None,
+            ran_out: false,
+            last_reply: 0,
             end: settings.duration.map_or(Ticks::MAX, |duration| clock.ticks(duration)),
             in_flight: vec![idle; slots as usize],
             active: 0,
@@ -174,16 +187,13 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// Switches the clock on. Returns the time of the start.
-    pub(crate) fn start(&mut self) -> Ticks {
+    /// Switches the clock on; the phase began at `origin`. Returns the time of this thread's start.
+    pub(crate) fn start(&mut self, origin: Ticks) -> Ticks {
         let now = self.clock.now();
-        self.now = now;
+        (self.now, self.last_reply) = (now, now);
         self.books.series = Series::new(&self.clock, now);
         self.growth.begin(now);
-        if let Some(schedule) = &mut self.schedule {
-            schedule.start(now);
-        }
-        self.end = now.saturating_add(self.end);
+        self.end = origin.saturating_add(self.end);
         self.deadline_end = self.end.saturating_add(self.deadline);
         self.next_scan = now + self.tick;
         now
@@ -221,10 +231,12 @@ impl<'a> Lane<'a> {
             }
             return Ok(Some(End::Unanswered));
         }
-        if self.schedule.is_some() {
-            self.dispatch_due(session)?
-        } else {
-            self.dispatch_ready(session)?
+        if self.now >= self.end && !self.time_is_over {
+            self.end_time(None);
+        }
+        match self.signals.schedule {
+            Some(schedule) => self.dispatch_due(session, schedule)?,
+            None => self.dispatch_ready(session)?,
         }
         self.stamp_submitted();
         if self.active == 0 && self.waiting.is_empty() && self.is_over() {
@@ -243,40 +255,46 @@ impl<'a> Lane<'a> {
         self.books.lost_in_a_row >= self.give_up_after || self.now > self.lost_end
     }
 
+    /// The time given is over: what is answered from now on is late, and so was the last reply to `late`.
+    #[cold]
+    fn end_time(&mut self, late: Option<Slot>) {
+        self.time_is_over = true;
+        self.in_time = Some(self.books.counts.operations - u64::from(late.is_some()));
+        self.job.time_is_over(late);
+    }
+
     /// Whether nothing more will be sent, given that nothing is in flight.
     fn is_over(&mut self) -> bool {
-        let nobody_left = self.ready.is_empty();
-        match &mut self.schedule {
-            None => nobody_left || self.now >= self.end,
-            Some(schedule) => {
-                if nobody_left {
-                    schedule.close(); // the job has sent all it had, however long the schedule would go on
-                }
-                schedule.due().is_none() || self.now >= self.deadline_end
-            }
+        if self.ready.is_empty() {
+            self.ran_out = true; // the job has sent all it had, however long the schedule would go on
+            return true;
+        }
+        match self.signals.schedule {
+            None => self.now >= self.end,
+            Some(_) => matches!(self.arrival, Next::Over) || self.now >= self.deadline_end,
         }
     }
 
     /// How long the next poll may wait.
     fn until(&self) -> Until {
+        let is_open = self.signals.schedule.is_some();
         if !self.waiting.is_empty() && self.active == 0 {
             return Until::Now;
         }
-        if self.active == 0 && self.schedule.is_none() {
+        if self.active == 0 && !is_open {
             return Until::Now;
         }
         // Under closed loop nothing is due at a time: a wait that is long enough lets a bridge simply block.
-        let mut at = if self.schedule.is_some() { self.next_scan.max(self.now) } else { self.now + self.tick };
-        if let Some(due) = self.schedule.as_ref().and_then(Schedule::due)
-            && !self.ready.is_empty()
-        {
-            if due.saturating_sub(self.spin) <= self.now {
-                return Until::Now;
-            }
-            at = at.min(due - self.spin);
+        let mut at = if is_open { self.next_scan.max(self.now) } else { self.now + self.tick };
+        match &self.arrival {
+            Next::Held(held) if held.due.saturating_sub(self.spin) <= self.now => return Until::Now,
+            Next::Held(held) => at = at.min(held.due - self.spin),
+            Next::Perhaps(again) => at = at.min(*again),
+            Next::Unknown if is_open && !self.ready.is_empty() => return Until::Now,
+            Next::Unknown | Next::Over => {}
         }
         // The end of the time ends a closed loop; under open loop what was due is still to be sent.
-        if self.schedule.is_none() {
+        if !is_open {
             at = at.min(self.end.max(self.now + self.spin));
         }
         Until::At(self.clock.instant(at))

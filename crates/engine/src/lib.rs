@@ -19,5 +19,5 @@ mod starting_line;
 pub use crew::{Crew, run_phase};
 pub use dark::Darkness;
 pub use growth::Grown;
-pub use outcome::{End, Outcome};
+pub use outcome::{End, Offered, Outcome};
 pub use settings::{Arrivals, Outages, Settings, Timing};

@@ -24,8 +24,13 @@ pub enum End {
 /// What a phase did, over all threads: plain data that can be sent, and merged with what others did in the same phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// From the first thread's start to the last thread's end.
+    /// From the first thread's start to the last thread's end; where the time given ended the phase, that time; else, of an open loop, at
+    /// least until the next operation would have been due.
     pub elapsed: Duration,
+    /// Where the time given ended the phase: how long after it the last reply came.
+    pub drain: Option<Duration>,
+    /// What was offered, under open loop.
+    pub offered: Option<Offered>,
     /// Why it ended.
     pub end: End,
     /// Counts.
@@ -54,11 +59,48 @@ pub struct Outcome {
     pub threads: u32,
 }
 
+/// What an open loop offered the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Offered {
+    /// The rate asked for: operations per second, or units where those arrive.
+    pub asked_per_s: f64,
+    /// How many were sent.
+    pub sent: u64,
+    /// From the start until the next would have been due.
+    pub within: Duration,
+    /// How much later than due the last was sent.
+    pub late: Duration,
+}
+
+impl Offered {
+    /// The rate at which they were sent, per second.
+    pub fn per_s(&self) -> f64 {
+        self.sent as f64 / (self.within + self.late).as_secs_f64().max(1e-9)
+    }
+
+    /// The share of the rate asked for that was not offered because the last were sent late, 0 to 1.
+    pub fn shortfall(&self) -> f64 {
+        self.late.as_secs_f64() / (self.within + self.late).as_secs_f64().max(1e-9)
+    }
+
+    /// What both offered at the same time.
+    pub fn and(self, other: Offered) -> Offered {
+        Offered {
+            asked_per_s: self.asked_per_s + other.asked_per_s,
+            sent: self.sent + other.sent,
+            within: self.within.max(other.within),
+            late: self.late.max(other.late),
+        }
+    }
+}
+
 impl Outcome {
     /// Adds what others did in the same phase at the same time: other threads, or workers. However the work was shared out,
     /// the sum is what one that did all of it had recorded.
     pub fn merge(&mut self, other: Outcome) {
         self.elapsed = self.elapsed.max(other.elapsed);
+        self.drain = self.drain.max(other.drain);
+        self.offered = self.offered.into_iter().chain(other.offered).reduce(Offered::and);
         self.end = self.end.max(other.end);
         self.counts.merge(&other.counts);
         self.histograms.merge(&other.histograms);
@@ -76,7 +118,7 @@ impl Outcome {
 
     /// Rate and tail over time.
     pub fn series(&self) -> Vec<SeriesPoint> {
-        self.timeline.points(self.elapsed)
+        self.timeline.points(self.elapsed + self.drain.unwrap_or_default())
     }
 
     /// Rate and tail against records stored, when the trial's growth is watched.

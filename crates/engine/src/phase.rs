@@ -1,10 +1,10 @@
 //! A phase over its threads: how clients are shared out among them, and how what they did becomes one outcome.
 
-use crate::dark::{Gap, Lights};
+use crate::crew::Meeting;
+use crate::dark::Gap;
 use crate::growth::Growth;
 use crate::outcome::{End, Outcome};
-use crate::schedule::Schedule;
-use crate::settings::{Arrivals, Outages, Settings};
+use crate::settings::{Outages, Settings};
 use job::{Offence, Offences};
 use measure::Series;
 use measure::{Clock, Ticks};
@@ -42,7 +42,9 @@ pub(crate) struct ThreadEnd {
     pub(crate) end: End,
     /// Nothing is in flight on its session, however it ended.
     pub(crate) gave_all_up: bool,
-    pub(crate) schedule: Option<Schedule>,
+    /// The job had no more work for it.
+    pub(crate) ran_out: bool,
+    pub(crate) last_reply: Ticks,
     pub(crate) counts: Counts,
     pub(crate) histograms: Histograms,
     pub(crate) series: Series,
@@ -76,47 +78,55 @@ pub(crate) fn whole(
     outcome
 }
 
-/// Operations that were to be sent and never were, over all threads: where the time ends the phase, all that was due within it; where
-/// the job does, the operations it had left, or if it does not know their number what was due before the last thread ended. So a thread
-/// that stopped before the others is counted like them.
-fn not_sent(ends: &[ThreadEnd], settings: &Settings, operations: Option<u64>, stop: Ticks) -> u64 {
-    if ends.iter().any(|end| end.end == End::Interrupted) {
-        return 0; // the user wanted no more
-    }
-    let schedules = ends.iter().filter_map(|end| end.schedule.as_ref());
-    let unanswered = ends.iter().any(|end| end.end == End::Unanswered);
-    match (settings.arrivals, settings.duration, operations) {
-        (Arrivals::Closed, ..) => 0,
-        (_, Some(_), _) => schedules.map(|schedule| schedule.backlog(Ticks::MAX)).sum(),
-        (_, None, Some(all)) if unanswered => all.saturating_sub(schedules.map(Schedule::issued).sum()),
-        (_, None, _) => schedules.map(|schedule| schedule.backlog(stop)).sum(),
-    }
-}
-
+/// Makes one outcome of what the threads did.
 pub(crate) fn gather(
     mut ends: Vec<ThreadEnd>,
     settings: &Settings,
     operations: Option<u64>,
-    lights: Option<&Lights>,
+    meeting: &Meeting,
     clock: &Clock,
 ) -> Outcome {
     let begin = ends.iter().map(|end| end.start).min().unwrap_or(0);
     let stop = ends.iter().map(|end| end.stop).max().unwrap_or(0);
+    // Under open loop a thread may wait for what others give back, long after its last reply.
+    let last_reply = match &meeting.schedule {
+        Some(_) => ends.iter().map(|end| end.last_reply).max().unwrap_or(0),
+        None => stop,
+    };
+    let ran_out = ends.iter().all(|end| end.ran_out);
     let mut outcome = Outcome::default();
     let gaps = ends.iter_mut().flat_map(|end| std::mem::take(&mut end.gaps)).collect();
-    outcome.dark = lights.map(|lights| lights.seen(gaps, clock, begin, stop)).unwrap_or_default();
-    outcome.counts.not_sent = not_sent(&ends, settings, operations, stop);
-    ends.into_iter().for_each(|end| outcome.merge(end.seen(clock, begin)));
+    outcome.dark = meeting.lights.get().map(|lights| lights.seen(gaps, clock, begin, stop)).unwrap_or_default();
+    ends.into_iter().for_each(|end| outcome.merge(end.seen(clock, begin, stop)));
+    let since = |from: Ticks, until: Ticks| Duration::from_nanos(clock.ns(until.saturating_sub(from)));
+    if let Some(schedule) = &meeting.schedule {
+        outcome.counts.not_sent = schedule.not_sent(outcome.end, ran_out, operations, stop);
+        outcome.offered = Some(schedule.offered(ran_out));
+        if outcome.end == End::Completed {
+            // These arrivals last until the next would be due, even if the last was answered before.
+            outcome.elapsed = since(begin, last_reply).max(since(0, schedule.lasts()));
+        }
+    }
+    if let Some(given) = settings.duration
+        && outcome.end == End::Completed
+        && !ran_out
+    {
+        outcome.drain = Some(since(begin, last_reply).saturating_sub(given));
+        outcome.elapsed = given;
+    }
     outcome
 }
 
 impl ThreadEnd {
-    /// What the thread did, apart from this process's clock. The phase began at `begin`.
-    fn seen(self, clock: &Clock, begin: Ticks) -> Outcome {
+    /// What the thread did, apart from this process's clock. The phase lasted from `begin` to `stop`.
+    fn seen(self, clock: &Clock, begin: Ticks, stop: Ticks) -> Outcome {
         let since = |from: Ticks| Duration::from_nanos(clock.ns(self.stop.saturating_sub(from)));
-        let own = since(self.start).as_secs_f64();
+        // A thread without work leaves before it has used a processor for long enough to say anything.
+        let whole = Duration::from_nanos(clock.ns(stop.saturating_sub(begin))).as_secs_f64();
         Outcome {
             elapsed: since(begin),
+            drain: None,
+            offered: None,
             end: self.end,
             counts: self.counts,
             histograms: self.histograms,
@@ -125,7 +135,7 @@ impl ThreadEnd {
             growth: if self.growth.watches() { vec![self.growth.seen(clock, begin)] } else { Vec::new() },
             offences: self.offences,
             client_cpu: self.cpu,
-            thread_load: if own > 0.0 { self.cpu.as_secs_f64() / own } else { 0.0 },
+            thread_load: if whole > 0.0 { self.cpu.as_secs_f64() / whole } else { 0.0 },
             run_delay: self.run_delay,
             reconnected: self.reconnected,
             head_of_line: self.head_of_line,

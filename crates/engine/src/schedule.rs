@@ -1,118 +1,235 @@
-//! When operations are due under open loop.
+//! When operations are due under open loop: one process of arrivals, whatever the threads.
 
-use crate::settings::Arrivals;
+use crate::outcome::{End, Offered};
+use crate::settings::{Arrivals, Settings};
 use measure::{Clock, Ticks};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// One thread's share of the arrivals. Due times depend on the start and the seed alone, never on replies.
-#[derive(Clone, Debug)]
+/// The arrivals of a phase, shared by its threads. A thread with a free slot takes the next arrival, waits until that is due, and sends; so
+/// every thread helps wherever there is work, and an uneven share of the work slows no arrival down. Due times depend on the start and the
+/// seed alone, never on threads or replies.
 pub(crate) struct Schedule {
-    arrivals: Gaps,
-    origin: Ticks,
-    due: Ticks,
-    end: Ticks,
-    issued: u64,
+    clock: Clock,
+    ops_per_s: f64,
+    /// The time given, from the start.
+    duration: Option<Ticks>,
+    state: Mutex<State>,
 }
 
-#[derive(Clone, Debug)]
+struct State {
+    origin: Ticks,
+    gaps: Gaps,
+    /// Arrivals that threads hold.
+    held: u32,
+    /// When the last that was handed out is due.
+    last_taken: Ticks,
+    /// Arrivals that were given back, the earliest last.
+    returned: Vec<Ticks>,
+    sent: u64,
+    /// When the latest that was sent was due, and when the last was sent.
+    last_due: Ticks,
+    last_sent: Ticks,
+}
+
+/// An arrival that a thread holds: it is sent, or goes to another thread when dropped.
+pub(crate) struct Arrival<'a> {
+    schedule: &'a Schedule,
+    /// When it is due.
+    pub(crate) due: Ticks,
+}
+
+impl Arrival<'_> {
+    /// It has been sent.
+    pub(crate) fn sent(self, now: Ticks) {
+        let state = &mut *self.schedule.state();
+        state.held -= 1;
+        state.sent += 1;
+        state.last_due = state.last_due.max(self.due);
+        state.last_sent = state.last_sent.max(now);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Arrival<'_> {
+    fn drop(&mut self) {
+        let state = &mut *self.schedule.state();
+        state.held -= 1;
+        state.returned.push(self.due);
+        state.returned.sort_unstable_by(|one, other| other.cmp(one));
+    }
+}
+
+/// What a thread knows of the next arrival.
+pub(crate) enum Next<'a> {
+    /// It has not asked.
+    Unknown,
+    /// It holds this one.
+    Held(Arrival<'a>),
+    /// Nothing is left, but other threads hold arrivals, which they may give back: ask again then.
+    Perhaps(Ticks),
+    /// Every arrival of the time given was sent.
+    Over,
+}
+
+/// How soon a thread asks again while another holds an arrival that is overdue.
+const ASK_AGAIN: Duration = Duration::from_millis(1);
+
+/// The gaps between arrivals, from 0.
+#[derive(Clone)]
 enum Gaps {
-    /// Operation `i` of this thread is number `first + i · stride` of `total`, due that many gaps after the start.
-    Fixed {
-        first: u64,
-        stride: u64,
-        gap: f64,
-        total: u64,
-    },
-    Poisson {
-        mean_ticks: f64,
-        state: u64,
-        at: f64,
-    },
+    Fixed { gap: f64, number: u64, total: u64 },
+    Poisson { mean_ticks: f64, state: u64, at: f64, end: f64 },
+}
+
+impl Gaps {
+    fn new(arrivals: Arrivals, duration: Option<Duration>, seed: u64, clock: &Clock) -> Option<Gaps> {
+        let per_second = clock.ticks(Duration::from_secs(1)) as f64;
+        match arrivals {
+            Arrivals::Closed => None,
+            Arrivals::Fixed { ops_per_s } => {
+                let total = duration.map_or(u64::MAX, |time| (time.as_secs_f64() * ops_per_s).round() as u64);
+                Some(Gaps::Fixed { gap: per_second / ops_per_s, number: 0, total })
+            }
+            Arrivals::Poisson { ops_per_s } => {
+                let end = duration.map_or(f64::INFINITY, |duration| clock.ticks(duration) as f64);
+                let mut gaps = Gaps::Poisson { mean_ticks: per_second / ops_per_s, state: seed, at: 0.0, end };
+                gaps.step(); // the first arrival is a gap after the start
+                Some(gaps)
+            }
+        }
+    }
+
+    /// When the next arrival is due, also beyond the time given.
+    fn due(&self) -> f64 {
+        match *self {
+            Gaps::Fixed { gap, number, .. } => number as f64 * gap,
+            Gaps::Poisson { at, .. } => at,
+        }
+    }
+
+    /// Whether the next arrival is due within the time given.
+    fn has_next(&self) -> bool {
+        match *self {
+            Gaps::Fixed { number, total, .. } => number < total,
+            Gaps::Poisson { at, end, .. } => at < end,
+        }
+    }
+
+    fn step(&mut self) {
+        match self {
+            Gaps::Fixed { number, .. } => *number += 1,
+            Gaps::Poisson { mean_ticks, state, at, .. } => *at += -*mean_ticks * unit(state).ln(),
+        }
+    }
 }
 
 impl Schedule {
-    /// The schedule of thread `thread` of `threads`, or `None` under closed loop.
-    pub(crate) fn new(
-        arrivals: Arrivals,
-        thread: u32,
-        threads: u32,
-        duration: Option<Duration>,
-        seed: u64,
-        clock: &Clock,
-    ) -> Option<Schedule> {
-        let per_second = clock.ticks(Duration::from_secs(1)) as f64;
-        let gaps = match arrivals {
+    /// The arrivals of a phase; `None` under closed loop.
+    pub(crate) fn new(settings: &Settings, clock: &Clock) -> Option<Schedule> {
+        let ops_per_s = match settings.arrivals {
             Arrivals::Closed => return None,
-            Arrivals::Fixed { ops_per_s } => {
-                let total = duration.map_or(u64::MAX, |time| (time.as_secs_f64() * ops_per_s).round() as u64);
-                Gaps::Fixed { first: u64::from(thread), stride: u64::from(threads), gap: per_second / ops_per_s, total }
+            Arrivals::Fixed { ops_per_s } | Arrivals::Poisson { ops_per_s } => ops_per_s,
+        };
+        let gaps = Gaps::new(settings.arrivals, settings.duration, settings.seed, clock)?;
+        let returned = Vec::with_capacity(16);
+        let state = State { origin: 0, gaps, held: 0, last_taken: 0, returned, sent: 0, last_due: 0, last_sent: 0 };
+        let duration = settings.duration.map(|duration| clock.ticks(duration));
+        Some(Schedule { clock: *clock, ops_per_s, duration, state: Mutex::new(state) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the clock. Called before any thread takes an arrival.
+    pub(crate) fn start(&self, now: Ticks) {
+        let mut state = self.state();
+        (state.origin, state.last_due, state.last_sent) = (now, now, now);
+    }
+
+    /// Hands out the next arrival, first those that were given back.
+    pub(crate) fn take(&self, now: Ticks) -> Next<'_> {
+        let state = &mut *self.state();
+        let due = match state.returned.pop() {
+            Some(due) => due,
+            None if state.gaps.has_next() => {
+                let due = state.origin + state.gaps.due() as Ticks;
+                state.gaps.step();
+                state.last_taken = due;
+                due
             }
-            Arrivals::Poisson { ops_per_s } => Gaps::Poisson {
-                mean_ticks: per_second / ops_per_s * f64::from(threads),
-                state: seed ^ (u64::from(thread) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
-                at: 0.0,
+            None if state.held > 0 => {
+                return Next::Perhaps(state.last_taken.max(now) + self.clock.ticks(ASK_AGAIN));
+            }
+            None => return Next::Over,
+        };
+        state.held += 1;
+        Next::Held(Arrival { schedule: self, due })
+    }
+
+    /// Arrivals that were never sent. `end`: how the phase ended; `ran_out`: the job had no more work for any thread; `operations`: how many
+    /// the job has; `stop`: when the last thread ended.
+    pub(crate) fn not_sent(&self, end: End, ran_out: bool, operations: Option<u64>, stop: Ticks) -> u64 {
+        let state = self.state();
+        let most = operations.unwrap_or(u64::MAX);
+        let owed = match end {
+            End::Interrupted => return 0, // the user wanted no more
+            End::Completed if ran_out => return 0,
+            End::Completed | End::Unanswered => match (self.duration, operations) {
+                (None, Some(all)) => all,
+                (None, None) => state.due_before(stop).min(most),
+                (Some(_), _) => state.due_before(Ticks::MAX).min(most),
             },
         };
-        let end = duration.map_or(Ticks::MAX, |duration| clock.ticks(duration));
-        Some(Schedule { arrivals: gaps, origin: 0, due: 0, end, issued: 0 })
+        owed.saturating_sub(state.sent)
     }
 
-    /// Starts the clock.
-    pub(crate) fn start(&mut self, now: Ticks) {
-        self.origin = now;
-        self.due = 0;
-        self.step(0);
+    /// What was offered, after the phase.
+    pub(crate) fn offered(&self, ran_out: bool) -> Offered {
+        let state = self.state();
+        let duration = |ticks: Ticks| Duration::from_nanos(self.clock.ns(ticks));
+        Offered {
+            asked_per_s: self.ops_per_s,
+            sent: state.sent,
+            within: duration(state.lasts(self.duration.filter(|_| !ran_out))),
+            late: duration(state.last_sent.saturating_sub(state.last_due)),
+        }
     }
 
-    /// When the next operation is due; `None` when all that is due within the time was handed out.
-    #[inline]
-    pub(crate) fn due(&self) -> Option<Ticks> {
-        let more = match self.arrivals {
-            Gaps::Fixed { first, stride, total, .. } => first + self.issued * stride < total,
-            Gaps::Poisson { .. } => self.due < self.end,
-        };
-        more.then_some(self.origin + self.due)
+    /// From the start until one more than were sent would be due.
+    pub(crate) fn lasts(&self) -> Ticks {
+        self.state().lasts(None)
     }
+}
 
-    /// The operation that was due has been handed out.
-    #[inline]
-    pub(crate) fn advance(&mut self) {
-        self.issued += 1;
-        self.step(self.issued);
-    }
-
-    fn step(&mut self, index: u64) {
-        match &mut self.arrivals {
-            Gaps::Fixed { first, stride, gap, .. } => {
-                self.due = ((*first + index * *stride) as f64 * *gap) as Ticks;
-            }
-            Gaps::Poisson { mean_ticks, state, at } => {
-                *at += -*mean_ticks * unit(state).ln();
-                self.due = *at as Ticks;
+impl State {
+    /// From the start until one more than were sent would be due; of random arrivals that ended with the time given, that time.
+    fn lasts(&self, given: Option<Ticks>) -> Ticks {
+        match (&self.gaps, given) {
+            (Gaps::Fixed { gap, .. }, _) => (self.sent as f64 * gap) as Ticks,
+            (Gaps::Poisson { .. }, Some(given)) => given,
+            (&Gaps::Poisson { at, .. }, None) => {
+                let next = self.returned.iter().copied().fold(self.origin + at as Ticks, Ticks::min);
+                next.max(self.last_due) - self.origin
             }
         }
     }
 
-    /// The job has no more operations: nothing more is due, however long the time would go on.
-    pub(crate) fn close(&mut self) {
-        self.end = 0;
-        if let Gaps::Fixed { total, .. } = &mut self.arrivals {
-            *total = 0;
+    /// How many arrivals are due before this, sent or not.
+    fn due_before(&self, end: Ticks) -> u64 {
+        let mut rest = self.gaps.clone();
+        let mut count = self.sent + u64::from(self.held) + self.returned.len() as u64;
+        if let Gaps::Fixed { number, total, .. } = rest
+            && end == Ticks::MAX
+        {
+            return count + (total - number);
         }
-    }
-
-    /// Operations that were handed out.
-    pub(crate) fn issued(&self) -> u64 {
-        self.issued
-    }
-
-    /// Operations due before `now` that were not handed out.
-    pub(crate) fn backlog(&self, now: Ticks) -> u64 {
-        let mut rest = self.clone();
-        while rest.due().is_some_and(|due| due < now) {
-            rest.advance();
+        while rest.has_next() && self.origin + (rest.due() as Ticks) < end {
+            rest.step();
+            count += 1;
         }
-        rest.issued - self.issued
+        count
     }
 }
 
@@ -128,41 +245,4 @@ fn unit(state: &mut u64) -> f64 {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
-    use super::Schedule;
-    use crate::settings::Arrivals;
-    use measure::Clock;
-    use std::time::Duration;
-
-    fn dues(arrivals: Arrivals, thread: u32, threads: u32) -> Vec<f64> {
-        let clock = Clock::get();
-        let mut schedule = Schedule::new(arrivals, thread, threads, Some(Duration::from_secs(10)), 7, &clock).unwrap();
-        schedule.start(1_000);
-        let mut dues = Vec::new();
-        while let Some(due) = schedule.due() {
-            dues.push(clock.ns(due - 1_000) as f64 / 1e9);
-            schedule.advance();
-        }
-        dues
-    }
-
-    #[test]
-    fn a_fixed_rate_is_due_evenly_and_exactly_as_often_as_asked_over_all_threads() {
-        let rate = Arrivals::Fixed { ops_per_s: 1_000.0 };
-        assert_eq!(dues(rate, 0, 1).len(), 10_000);
-        let mut both = [dues(rate, 0, 2), dues(rate, 1, 2)].concat();
-        both.sort_by(f64::total_cmp);
-        assert_eq!(both.len(), 10_000);
-        assert!(both.windows(2).all(|pair| (pair[1] - pair[0] - 0.001).abs() < 1e-6));
-    }
-
-    #[test]
-    fn poisson_gaps_have_the_mean_and_the_spread_of_an_exponential() {
-        let dues = dues(Arrivals::Poisson { ops_per_s: 5_000.0 }, 1, 2);
-        let gaps: Vec<f64> = dues.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-        assert!((mean * 2_500.0 - 1.0).abs() < 0.03, "{mean}");
-        assert!((variance.sqrt() / mean - 1.0).abs() < 0.05, "{}", variance.sqrt() / mean);
-    }
-}
+mod tests;

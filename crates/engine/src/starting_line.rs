@@ -1,11 +1,13 @@
 //! The starting line: the clock starts when every thread is ready, and not at all if one cannot run.
 
+use measure::Ticks;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// What the threads hear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    Go,
+    /// The phase began then.
+    Go(Ticks),
     Abort,
 }
 
@@ -30,16 +32,17 @@ impl StartingLine {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until all `threads` are ready or have failed, then tells them.
-    pub(crate) fn start(&self, threads: u32) -> Start {
+    /// Waits until all `threads` are ready or have failed, then tells them. `go` says when the phase begins. Returns that time.
+    pub(crate) fn start(&self, threads: u32, go: impl FnOnce() -> Ticks) -> Ticks {
         let mut state = self.lock();
         while state.ready + state.failed < threads && state.start.is_none() {
             state = self.complete.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let start = if state.failed == 0 && state.start.is_none() { Start::Go } else { Start::Abort };
-        state.start = Some(start);
+        let begin = go();
+        let is_ready = state.failed == 0 && state.start.is_none();
+        state.start = Some(if is_ready { Start::Go(begin) } else { Start::Abort });
         self.started.notify_all();
-        start
+        begin
     }
 
     /// Sends everybody home, also those who arrive later.
@@ -98,9 +101,9 @@ mod tests {
             std::thread::scope(|scope| {
                 let waiting = scope.spawn(|| line.mark().ready());
                 let other = scope
-                    .spawn(|| if failing { drop(line.mark()) } else { assert_eq!(line.mark().ready(), Start::Go) });
-                let expected = if failing { Start::Abort } else { Start::Go };
-                assert_eq!(line.start(2), expected);
+                    .spawn(|| if failing { drop(line.mark()) } else { assert_eq!(line.mark().ready(), Start::Go(7)) });
+                let expected = if failing { Start::Abort } else { Start::Go(7) };
+                line.start(2, || 7);
                 assert_eq!(waiting.join().unwrap(), expected);
                 other.join().unwrap();
             });

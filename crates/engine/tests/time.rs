@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Behaviour, FirstSilent, Gets, Simulated, SlowCalls};
+use common::{Behaviour, FirstSilent, Gets, Simulated, SlowCalls, Uneven};
 use kvtrial_engine::{Arrivals, End, Outcome, Settings, run_phase};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ fn due(gets: &Gets, settings: &Settings) -> u64 {
 }
 
 #[test]
-fn a_thread_that_gives_up_before_the_others_leaves_its_whole_share_counted() {
+fn what_is_due_after_a_thread_gave_up_is_sent_by_the_others() {
     for arrivals in RATES {
         let settings = Settings {
             clients: 2,
@@ -36,12 +36,11 @@ fn a_thread_that_gives_up_before_the_others_leaves_its_whole_share_counted() {
         let gets = Gets { per_slot: u64::MAX, known: None };
         let outcome = run(&FirstSilent(AtomicBool::new(false)), &gets, &settings);
         assert_eq!(outcome.end, End::Unanswered);
-        // One was sent to the silent client and failed; the other client's half was all answered.
+        // One was sent to the silent client and failed; the other client was sent the rest.
         assert_eq!(outcome.counts.errors, 1);
         let due = due(&gets, &settings);
         assert!(arrivals == RATES[1] || due == 600, "{due}");
-        assert_eq!(outcome.counts.operations + outcome.counts.not_sent, due, "{:?}", outcome.counts);
-        assert!((240..360).contains(&outcome.counts.not_sent), "{:?}", outcome.counts);
+        assert_eq!((outcome.counts.operations, outcome.counts.not_sent), (due, 0), "{:?}", outcome.counts);
     }
 }
 
@@ -86,4 +85,35 @@ fn a_slow_library_ends_with_the_time_and_not_with_its_turn() {
     let outcome = run(&SlowCalls(20 * MS), &gets, &settings);
     // A turn has 64 operations.
     assert!((1..=5).contains(&outcome.counts.operations), "{:?}", outcome.counts);
+}
+
+#[test]
+fn uneven_work_slows_no_arrival_down() {
+    for (threads, clients) in [(1, 16), (2, 16), (16, 16), (64, 64)] {
+        let settings = Settings { clients, threads: Some(threads), arrivals: RATES[0], ..Settings::default() };
+        // Of 300 gets the last slot has as many as all others together have not.
+        let uneven = Uneven { all: 300, others: 1, clients };
+        let outcome =
+            run_phase(&SlowCalls(Duration::ZERO), &uneven, 0, &settings, &AtomicBool::new(false), &mut |_| {}).unwrap();
+        let offered = outcome.offered.unwrap();
+        assert_eq!((outcome.counts.operations, offered.sent), (300, 300));
+        assert!((offered.within.as_secs_f64() - 0.3).abs() < 1e-6, "{threads} threads: {offered:?}");
+        assert!(offered.late < 50 * MS, "{threads} threads: {offered:?}"); // a fiftieth of what it was by shares beforehand
+        assert!((outcome.counts.operations as f64 / outcome.elapsed.as_secs_f64() / 1_000.0 - 1.0).abs() < 0.2);
+    }
+}
+
+#[test]
+fn the_time_given_is_the_time_of_the_phase_and_what_is_answered_after_it_is_in_no_rate() {
+    // Two clients of 40 ms per call: in 100 ms each has two answers in time, and one that is late.
+    let settings = Settings { clients: 2, duration: Some(100 * MS), ..Settings::default() };
+    let outcome = run(&SlowCalls(40 * MS), &Gets { per_slot: u64::MAX, known: None }, &settings);
+    assert_eq!((outcome.elapsed, outcome.end), (100 * MS, End::Completed));
+    assert_eq!(outcome.counts.late, 2, "{:?}", outcome.counts);
+    assert!(outcome.counts.operations <= 6 && outcome.drain.unwrap() >= 10 * MS, "{:?}", outcome.drain);
+    // One at a rate of 1 per second is 1 per second, though it is answered at once.
+    let settings =
+        Settings { arrivals: Arrivals::Fixed { ops_per_s: 5.0 }, duration: Some(200 * MS), ..Settings::default() };
+    let outcome = run(&SlowCalls(Duration::ZERO), &Gets { per_slot: u64::MAX, known: None }, &settings);
+    assert_eq!((outcome.elapsed, outcome.counts.operations, outcome.counts.late), (200 * MS, 1, 0));
 }

@@ -32,7 +32,7 @@ impl ProcessUse {
         }
     }
 
-    /// Lets the peak begin again at the present resident set, so that one trial's does not count for the next. Where the
+    /// Resets the peak to the present resident set, so that one trial's does not count for the next. Where the
     /// kernel does not offer that, the peak stays that of the whole process.
     pub fn reset_peak() {
         let _ = fs::write("/proc/self/clear_refs", "5");

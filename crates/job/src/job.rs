@@ -251,8 +251,8 @@ pub enum Step<'a> {
     /// Send this.
     Operation(Operation<'a>),
     /// Send this beside the operations: a read of what was acknowledged to this slot, which the job checks like any reply. It is counted
-    /// apart, is not timed, and under open loop is no arrival: it goes out when the next one is due, before that, or at once where it is
-    /// [within](Worker::is_within) a unit.
+    /// apart, is not timed, and under open loop is no arrival: it goes out at once where the worker says beforehand that it comes
+    /// ([is_within](Worker::is_within)), else when the next one is due, before that.
     Check(Operation<'a>),
     /// This slot must wait until another slot has had a reply (a lock); ask again then.
     Wait,
@@ -304,12 +304,25 @@ pub trait Worker {
         Think::Costly
     }
 
+    /// Whether the idle slot has no more operations in this phase, ever. Asked under open loop before an operation is due, so that a slot
+    /// without work takes none from the others; a worker that cannot know says false, and [`Step::Finished`] when it is due.
+    fn is_done(&mut self, slot: Slot) -> bool {
+        let _ = slot;
+        false
+    }
+
+    /// The time given is over: what is answered from now on came too late, and so did the last reply to `late`.
+    fn time_is_over(&mut self, late: Option<Slot>) {
+        let _ = late;
+    }
+
     /// What arrives under open loop.
     fn arrivals(&self) -> Arriving {
         Arriving::Operations
     }
 
-    /// Of a job whose [units](Arriving::Units) arrive: whether the idle slot is within one, so that its next operation follows at once.
+    /// Whether what the idle slot does next is no arrival and follows at once: the next operation within a [unit](Arriving::Units), or a
+    /// [check](Step::Check).
     fn is_within(&mut self, slot: Slot) -> bool {
         let _ = slot;
         false

@@ -94,6 +94,12 @@ impl<I: Copy> InOrder<I> {
         None
     }
 
+    /// Whether something waits for this slot behind what it has done.
+    #[inline]
+    pub fn has_waiting(&self, slot: Slot) -> bool {
+        self.behind[slot as usize].first != NOTHING
+    }
+
     /// The slot that has this place. Several are compared at once, without a branch for each.
     fn owner(&self, place: u32) -> Option<usize> {
         let has = |slots: &&[u32]| slots.iter().fold(false, |found, &other| found | (other == place));

@@ -8,6 +8,8 @@ use store::{Failure, Fate, OperationKind, Reply};
 pub struct Counts {
     /// Operations with a reply, good or bad.
     pub operations: u64,
+    /// Of these, operations answered after the time given was over.
+    pub late: u64,
     /// Checks between them with a reply, good or bad: they are in no other figure but `errors`.
     pub checks: u64,
     /// Reads that found their key.
@@ -63,6 +65,7 @@ impl Counts {
     /// Adds other counts.
     pub fn merge(&mut self, other: &Counts) {
         self.operations += other.operations;
+        self.late += other.late;
         self.checks += other.checks;
         self.hits += other.hits;
         self.misses += other.misses;

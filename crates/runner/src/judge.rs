@@ -1,8 +1,9 @@
-//! From what was seen to a verdict.
+//! Turns the evidence of a trial into a verdict.
 
 use crate::trust::{Circumstances, doubts};
 use crate::worker::phases::READ_AGAIN;
 use engine::{End, Outcome};
+use std::time::Duration;
 use study::{Answer, PhaseRecord, Reason, ReasonKind, Verdict, WriteAccount};
 
 /// What a fault may do to an operation: no answer, or a refusal such as "no quorum". A wrong answer stays what it is.
@@ -13,6 +14,10 @@ const COST: [ReasonKind; 5] = [
     ReasonKind::Deadline,
     ReasonKind::Refused,
 ];
+
+/// Open loop: the rate sent may be below that asked for by this share, or the last send late by this much.
+const SHORTFALL_LIMIT: f64 = 0.01;
+const LATE_LIMIT: Duration = Duration::from_millis(1);
 
 /// What a trial is judged by.
 pub(crate) struct Evidence<'a> {
@@ -98,12 +103,35 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
         };
         verdict.add(reason(ReasonKind::NotSent, evidence.not_sent, example.into()));
     }
+    verdict_on_rate(&evidence).into_iter().for_each(|found| verdict.add(found));
     if evidence.faulted_from.is_some() && !evidence.complete && verdict.is_ranked() {
         let example = "the store gave no answer for longer than --deadline, and the trial ended there";
         verdict.add(reason(ReasonKind::Deadline, 1, example.into()));
     }
     doubts(&evidence.circumstances).into_iter().for_each(|doubt| verdict.add(doubt));
     verdict
+}
+
+/// The first phase whose rate was not offered, where everything was sent at all.
+fn verdict_on_rate(evidence: &Evidence<'_>) -> Option<Reason> {
+    if evidence.not_sent > 0 {
+        return None;
+    }
+    let (phase, offered) = evidence.outcomes.iter().find_map(|(phase, outcome)| {
+        let offered = outcome.offered.filter(|_| outcome.end == End::Completed)?;
+        (offered.shortfall() > SHORTFALL_LIMIT && offered.late > LATE_LIMIT).then_some((phase, offered))
+    })?;
+    let within = if phase == "run" { String::new() } else { format!(" (while: {phase})") };
+    Some(Reason {
+        kind: ReasonKind::RateNotOffered,
+        count: 1,
+        example: format!(
+            "{:.1} per second were asked for and {:.1} were sent: the last left {:.1} ms after it was due{within}",
+            offered.asked_per_s,
+            offered.per_s(),
+            offered.late.as_secs_f64() * 1e3
+        ),
+    })
 }
 
 impl Evidence<'_> {

@@ -43,6 +43,8 @@ pub(crate) struct Measured {
     pub(crate) timed_s: f64,
     phases: Vec<PhaseRecord>,
     makespan: Duration,
+    /// After the time given, where that ended phases.
+    drain: Option<Duration>,
     counts: Counts,
     histograms: Histograms,
     series: Vec<SeriesPoint>,
@@ -74,7 +76,12 @@ impl Measured {
     /// Adds a phase that has just ended.
     pub(crate) fn add(&mut self, done: PhaseDone, before: Option<Meter>, installation: &Installation) {
         let PhaseDone { phase, outcome, .. } = done;
-        let elapsed = outcome.elapsed + done.flush;
+        // The time given is the time of the phase, however long the last replies and the flush take.
+        let (within, drain) = match outcome.drain {
+            Some(drain) => (outcome.elapsed, Some(drain + done.flush)),
+            None => (outcome.elapsed + done.flush, None),
+        };
+        let elapsed = within + drain.unwrap_or_default();
         let elapsed_s = elapsed.as_secs_f64();
         self.errors += outcome.counts.errors;
         self.failed.refused += outcome.counts.refused;
@@ -103,7 +110,8 @@ impl Measured {
             let offset_s = self.timed_s;
             self.timed.push((self.outcomes.len(), Duration::from_secs_f64(offset_s)));
             self.timed_s += elapsed_s;
-            self.makespan += elapsed;
+            self.makespan += within;
+            self.drain = self.drain.into_iter().chain(drain).reduce(|one, other| one + other);
             self.counts.merge(&outcome.counts);
             self.histograms.merge(&outcome.histograms);
             let series = outcome.series();
@@ -147,14 +155,27 @@ impl Measured {
         self.phases.push(PhaseRecord {
             name: phase.name.clone(),
             timed: phase.timed,
-            elapsed_s,
+            elapsed_s: within.as_secs_f64(),
             operations: outcome.counts.operations,
+            answered_late: outcome.counts.late,
             records,
             response_ns,
             client_cpu_s: outcome.client_cpu.as_secs_f64(),
             disk_bytes: installation.disk_bytes(),
         });
         self.outcomes.push((phase.name, outcome));
+    }
+
+    /// What the timed phases at the rate asked for offered per second. A phase at a rate of its own comes after those.
+    fn offered_per_s(&self) -> Option<f64> {
+        let timed = self.timed.iter().filter_map(|&(at, _)| self.outcomes[at].1.offered);
+        let first = self.timed.first().and_then(|&(at, _)| self.outcomes[at].1.offered)?;
+        let (mut sent, mut time) = (0, Duration::ZERO);
+        for offered in timed.filter(|offered| offered.asked_per_s == first.asked_per_s) {
+            sent += offered.sent;
+            time += offered.within + offered.late;
+        }
+        (sent > 0).then(|| sent as f64 / time.as_secs_f64())
     }
 
     /// 99th percentile of response time in a part of the timed phases.
@@ -187,7 +208,11 @@ impl Measured {
     pub(crate) fn fill(&mut self, record: &mut TrialRecord) {
         record.makespan_s = self.makespan.as_secs_f64();
         record.operations = self.counts.operations;
-        record.ops_per_s = if record.makespan_s > 0.0 { record.operations as f64 / record.makespan_s } else { 0.0 };
+        record.answered_late = self.counts.late;
+        let in_time = record.operations - record.answered_late;
+        record.ops_per_s = if record.makespan_s > 0.0 { in_time as f64 / record.makespan_s } else { 0.0 };
+        record.offered_per_s = self.offered_per_s();
+        record.drain_s = self.drain.map(|drain| drain.as_secs_f64());
         record.latency_ns = self.histograms.latencies();
         record.checks = self.counts.checks;
         record.hits = self.counts.hits;

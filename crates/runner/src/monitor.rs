@@ -1,4 +1,4 @@
-//! What is heard and seen of a trial while its worker works.
+//! Watches a running trial.
 
 use crate::execution::{Departure, Hearing, Wish};
 use crate::faults::Faulting;

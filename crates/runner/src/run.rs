@@ -73,7 +73,10 @@ pub fn run(
     let mut trials = Trials::new(plan, left);
     let start = Instant::now();
     let mut closed = LeftOut::default();
+    let mut rounds = vec![0; plan.cells.len()];
     for turn in turns {
+        let round = rounds[turn.cell];
+        rounds[turn.cell] += 1;
         if recorded.contains(&turn.order) {
             continue;
         }
@@ -89,7 +92,7 @@ pub fn run(
         }
         let planned = &plan.cells[turn.cell];
         observer.trial_started(turn.order, total, &planned.label(), turn.warmup);
-        let position = Position { order: turn.order, warmup: turn.warmup };
+        let position = Position { order: turn.order, warmup: turn.warmup, round };
         let finished = match trials.run(planned, position, stop, observer) {
             Ok(finished) => finished,
             Err(error) => {

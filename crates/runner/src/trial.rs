@@ -36,6 +36,9 @@ pub struct Position {
     pub order: u32,
     /// Whether it is not counted.
     pub warmup: bool,
+    /// Which of its cell's trials it is, from 0. Random arrivals are those of this number: the trials of a cell have patterns of their own,
+    /// and the same trial of every store has the same one.
+    pub round: u32,
 }
 
 /// Whether a store was opened before in this study. The first time, only the user can fix a failure to open it.
@@ -71,7 +74,7 @@ impl TrialRun<'_> {
             Ok(installation) => installation,
             Err(error) => return self.not_opened(record, error),
         };
-        let seen = self.phases(&installation, keys, observer);
+        let seen = self.phases(&installation, position, keys, observer);
         let finished = self.judge(record, seen);
         // Nothing of a void trial has to be kept: its server, which may hang, is not waited for.
         let is_void = |it: &Finished| it.record.verdict.status == Status::Void;
@@ -85,9 +88,17 @@ impl TrialRun<'_> {
     }
 
     /// Has a worker open the store at its place and run the phases; what was heard and seen of it.
-    fn phases(&self, installation: &Installation, keys: Option<Keys>, observer: &mut dyn Observer) -> Seen {
+    fn phases(
+        &self,
+        installation: &Installation,
+        position: Position,
+        keys: Option<Keys>,
+        observer: &mut dyn Observer,
+    ) -> Seen {
         let TrialRun { plan, cell, stop, .. } = *self;
-        let task = Task::Trial(plan.assignment(cell, installation, keys));
+        let mut assignment = plan.assignment(cell, installation, keys);
+        assignment.settings.seed = data::splitmix::mix(cell.settings.seed ^ u64::from(position.round) << 32);
+        let task = Task::Trial(assignment);
         let supervisor = Supervisor::new(installation, stop, Silence::of(&cell.settings));
         let apart = plan.execution.is_apart();
         let nodes = installation.nodes();

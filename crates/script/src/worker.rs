@@ -79,6 +79,8 @@ pub(crate) struct ScriptWorker<'a> {
     /// The phase, and clients over all threads: what a client is opened with.
     phase: String,
     all: u32,
+    /// Units that were over when the time was.
+    units: Option<u64>,
     /// Keys and pairs of the batch that is sent.
     keys: Vec<&'static [u8]>,
     pairs: Vec<(&'static [u8], &'static [u8])>,
@@ -118,6 +120,7 @@ impl<'a> ScriptWorker<'a> {
             counting: surroundings.counting(),
             phase: phase_name.into(),
             all,
+            units: None,
             keys: Vec::new(),
             pairs: Vec::new(),
             value: Vec::new(),
@@ -182,6 +185,20 @@ impl<'a> ScriptWorker<'a> {
             }
         }
         false
+    }
+
+    /// Counts the units that are over. A client that has its reply may be at the end of one: it goes on to find out, unless the reply came
+    /// too `late`.
+    #[cold]
+    fn count_units(&mut self, late: Option<Slot>) {
+        if self.timed && !self.standing.has_failed() {
+            for at in (0..self.clients.len()).filter(|&at| late != Some(at as Slot)) {
+                if self.clients[at].begun && self.clients[at].stage == Stage::Replied {
+                    self.go_on(at);
+                }
+            }
+        }
+        self.units = self.machine.as_ref().map(Machine::units);
     }
 
     /// Takes note of what is about to be sent.
@@ -305,6 +322,15 @@ impl Worker for ScriptWorker<'_> {
         Arriving::Units
     }
 
+    fn is_done(&mut self, slot: Slot) -> bool {
+        let at = slot as usize;
+        self.standing.has_failed() || self.clients[at].stage == Stage::Replied && !self.go_on(at)
+    }
+
+    fn time_is_over(&mut self, late: Option<Slot>) {
+        self.count_units(late);
+    }
+
     fn is_within(&mut self, slot: Slot) -> bool {
         let at = slot as usize;
         if self.clients[at].stage == Stage::Replied && !self.standing.has_failed() && !self.go_on(at) {
@@ -336,9 +362,10 @@ impl Worker for ScriptWorker<'_> {
 
 impl Drop for ScriptWorker<'_> {
     fn drop(&mut self) {
-        self.standing.watch.remove(&self.pulse);
-        if let Some(machine) = self.machine.as_ref().filter(|_| self.timed) {
-            self.standing.add_units(machine.units());
+        if self.units.is_none() {
+            self.count_units(None);
         }
+        self.standing.watch.remove(&self.pulse);
+        self.standing.add_units(self.units.filter(|_| self.timed).unwrap_or_default());
     }
 }

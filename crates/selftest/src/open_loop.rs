@@ -1,13 +1,13 @@
 //! The open loop against what is known: a stall, a queue, a rate.
 
-use crate::simulated::{EndlessGets, Simulated};
+use crate::simulated::{EndlessGets, Noted, Simulated};
 use crate::test::{Scope, Test};
 use engine::{Arrivals, End, Outcome, Settings, run_phase};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use study::Tolerance;
 
-pub(crate) fn tests() -> [Test; 4] {
+pub(crate) fn tests() -> [Test; 5] {
     [
         Test {
             name: "stall_p99",
@@ -26,6 +26,15 @@ pub(crate) fn tests() -> [Test; 4] {
             scope: Scope::Full,
             attempts: 3,
             measure: Box::new(queue),
+        },
+        Test {
+            name: "arrivals",
+            claim: "random arrivals that 16 threads send are one Poisson process: their counts vary as much as their mean",
+            unit: "variance of the operations per 20 ms, of their mean",
+            bound: Tolerance::between(0.6, 1.5),
+            scope: Scope::Full,
+            attempts: 3,
+            measure: Box::new(|_, stop| dispersion(stop)),
         },
         Test {
             name: "rate",
@@ -77,6 +86,32 @@ fn queue(_: Scope, stop: &AtomicBool) -> Result<f64, String> {
     let server = Simulated { service: Duration::from_secs_f64(service_s), freeze: None };
     let seen = outcome(&server, Arrivals::Poisson { ops_per_s }, 5.0, stop)?.histograms.latencies().response;
     Ok(seen.mean / 1e9 / truth_s)
+}
+
+/// Variance over mean of what 16 threads send per 20 ms: 1 of a Poisson process. 250 windows have a standard error of 0.09.
+fn dispersion(stop: &AtomicBool) -> Result<f64, String> {
+    const WINDOW_S: f64 = 0.02;
+    let (threads, seconds) = (16, 5.0);
+    let store = Noted::default();
+    let settings = Settings {
+        clients: threads,
+        threads: Some(threads),
+        arrivals: Arrivals::Poisson { ops_per_s: 2_000.0 },
+        duration: Some(Duration::from_secs_f64(seconds)),
+        seed: 0,
+        ..Settings::default()
+    };
+    run_phase(&store, &EndlessGets, 0, &settings, stop, &mut |_| {}).map_err(|error| error.to_string())?;
+    let sent = store.sent();
+    let first = sent.iter().min().copied().ok_or("nothing was sent")?;
+    let mut counts = vec![0.0; (seconds / WINDOW_S) as usize - 1];
+    for at in sent {
+        let window = (at - first).as_secs_f64() / WINDOW_S;
+        counts.get_mut(window as usize).into_iter().for_each(|count| *count += 1.0);
+    }
+    let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+    let variance = counts.iter().map(|count| (count - mean) * (count - mean)).sum::<f64>() / (counts.len() - 1) as f64;
+    Ok(variance / mean)
 }
 
 /// The rate sent over the rate asked for, and the 95th percentile of lateness in ms.

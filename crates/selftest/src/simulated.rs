@@ -3,6 +3,7 @@
 use job::{Offence, Phase, Step, Think, Trial, Worker};
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use store::{
@@ -81,6 +82,51 @@ impl Session for Queue {
                 _ => return Poll::Ready(Ok(())),
             }
         }
+    }
+}
+
+/// A library that answers at once and notes when it was asked.
+#[derive(Default)]
+pub(crate) struct Noted(Arc<Mutex<Vec<Instant>>>);
+
+impl Noted {
+    /// When requests came, in no order.
+    pub(crate) fn sent(&self) -> Vec<Instant> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Store for Noted {
+    fn capabilities(&self) -> &Capabilities {
+        &Capabilities::BASIC
+    }
+
+    fn session(&self, _: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
+        Ok(Box::new(Note(Arc::clone(&self.0))))
+    }
+
+    fn threading(&self) -> Threading {
+        Threading::PerClient
+    }
+
+    fn facts(&self) -> Result<Facts, StoreError> {
+        Ok(Facts::default())
+    }
+}
+
+struct Note(Arc<Mutex<Vec<Instant>>>);
+
+impl Session for Note {
+    fn submit(&mut self, _: Slot, _: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Instant::now());
+        Ok(Some(Reply::Missing))
+    }
+
+    fn poll(&mut self, _: &mut Context<'_>, until: Until, _: &mut dyn Sink) -> Poll<Result<(), StoreError>> {
+        if let Until::At(time) = until {
+            std::thread::sleep(time.saturating_duration_since(Instant::now()));
+        }
+        Poll::Ready(Ok(()))
     }
 }
 

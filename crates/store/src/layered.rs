@@ -43,7 +43,7 @@ pub trait Layered: Send + Sync {
     }
 }
 
-// A function that is missing here would be one that ends at the layer: what is beneath has it, and nobody asks.
+// A method missing here would silently fall back to its default instead of reaching the inner store.
 #[deny(clippy::missing_trait_methods)]
 impl<L: Layered> Store for L {
     fn capabilities(&self) -> &Capabilities {

@@ -79,7 +79,7 @@ pub trait Session {
     }
 
     /// The largest reply that can come from now on, in bytes of keys and values. A bridge to a network fails what is far larger as
-    /// [`Protocol`](crate::Failure::Protocol) (see [`believed`](crate::believed)). Until then it believes what protocols can say.
+    /// [`Protocol`](crate::Failure::Protocol) (see [`believed`](crate::believed)). Until then any length the protocol allows is accepted.
     fn believe(&mut self, largest_reply_bytes: u64) {
         let _ = largest_reply_bytes;
     }

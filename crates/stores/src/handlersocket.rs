@@ -224,7 +224,7 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
         secret: endpoint.password.as_ref().map(|secret| secret.reveal().to_owned()),
         database: endpoint.database.clone().unwrap_or_else(|| "kvtrial".into()),
     };
-    // From the clock, so that a later run's numbers are others; each connection has four thousand million of its own.
+    // From the clock, so that a later run has other numbers; each connection gets a range of four billion.
     let versions = Arc::new(AtomicU64::new((fresh_number() >> 2) & !(VERSIONS - 1)));
     let capabilities = Capabilities { durability, ..CAPABILITIES };
     let is_private = spec.target == Target::Private;

@@ -12,7 +12,7 @@
 //! is, lists of rows as JSON with base64. Keys in paths are base64 as well, which it knows since 2.6.0.
 //!
 //! A delete hides every cell that is not younger, to the millisecond: a put in the same millisecond would be lost. So a table with a log is
-//! made with `NEW_VERSION_BEHAVIOR`, which goes by the log's order; one without cannot (seen of 2.6.1: nothing it deletes is gone). A condition takes an empty cell and no cell for the same, so an
+//! made with `NEW_VERSION_BEHAVIOR`, which goes by the log's order; one without cannot (in 2.6.1 deletes have no effect there). A condition takes an empty cell and no cell for the same, so an
 //! empty value is written as a mark of 19 bytes. A delete reads first, and deletes on the condition of what it read.
 
 #[cfg(feature = "hbase")]

@@ -325,7 +325,7 @@ impl Store for Ignite {
         Ok(Facts { product: BUNDLE.product.into(), version: self.version.clone(), config: self.config.clone() })
     }
 
-    /// It is not unmade: it may have been there before.
+    /// Kept afterwards: it may have been there before.
     fn made(&self) -> Vec<String> {
         self.config.get("cache").map(|cache| format!("cache {cache}")).into_iter().collect()
     }

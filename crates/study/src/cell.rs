@@ -90,6 +90,9 @@ pub struct Cell {
     pub resent: u64,
     /// Records read back per second.
     pub read_back_per_s: Option<Quantity>,
+    /// Open loop: what was sent per second, operations or, where those arrive, units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered_per_s: Option<Quantity>,
     /// Units of work done per second, where a job counts units of several operations: calls of a script's `run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub units_per_s: Option<Quantity>,

@@ -31,10 +31,13 @@ pub struct PhaseRecord {
     pub name: String,
     /// Whether it counts into the makespan.
     pub timed: bool,
-    /// Wall time, seconds.
+    /// Wall time, seconds. Where the time given ended it: that time.
     pub elapsed_s: f64,
     /// Operations completed.
     pub operations: u64,
+    /// Of these, operations answered after the time given was over.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub answered_late: u64,
     /// Records written or read: more than the operations where one carries several.
     pub records: u64,
     /// Response time of its operations, ns.
@@ -102,12 +105,21 @@ pub struct TrialRecord {
     pub warmup: bool,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// Sum of the timed phases, including the flush that durability demands, seconds.
+    /// Sum of the timed phases, including the flush that durability demands, seconds. Of a phase that the time given ended: that time.
     pub makespan_s: f64,
     /// Operations completed in the timed phases.
     pub operations: u64,
+    /// Of these, operations answered after the time given was over: they are not in the rates.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub answered_late: u64,
     /// Operations per second over the timed phases.
     pub ops_per_s: f64,
+    /// Open loop: what was sent per second, operations or, where those arrive, units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered_per_s: Option<f64>,
+    /// Where the time given ended the timed phases: seconds from then until the last reply had come and the store was flushed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drain_s: Option<f64>,
     /// Reads mixed into timed phases that only write, to check what was just written: counted apart, in no other figure but `errors`.
     pub checks: u64,
     /// Latencies of the timed phases.
@@ -198,4 +210,8 @@ impl TrialRecord {
     pub fn failed_in_fault(&self) -> bool {
         !self.faults.is_empty() && !self.failed.is_none()
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

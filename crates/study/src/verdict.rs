@@ -80,6 +80,8 @@ pub enum ReasonKind {
     ClientDelayed,
     /// Degraded: the open-loop schedule was kept late by the client itself.
     ScheduleLag,
+    /// Degraded: open loop, and the rate asked for was not offered: what was due waited for a free client.
+    RateNotOffered,
     /// Degraded: the hypervisor took time from this machine.
     Steal,
     /// Degraded: other processes used the processor.
@@ -107,6 +109,7 @@ impl ReasonKind {
             ReasonKind::ClientSaturated
             | ReasonKind::ClientDelayed
             | ReasonKind::ScheduleLag
+            | ReasonKind::RateNotOffered
             | ReasonKind::Steal
             | ReasonKind::OtherLoad
             | ReasonKind::Throttled

@@ -133,7 +133,7 @@ pub(crate) fn silent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + '
     })
 }
 
-/// Stores none of whose trials could be judged for what else used the processors, a sentence for each cause.
+/// A sentence for each cause why other load of the processors could not be measured, with the stores concerned.
 pub(crate) fn unjudged<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     let causes = [
         (Judged::TooShort, "Too short to judge whether other programs disturbed them (trials under 0.25 s)"),

@@ -14,11 +14,12 @@ use analysis::{Group, Metric, Part, Rank, RankedCell, baseline, cost, spread};
 use study::{BudgetLayer, Cell, Class, Promise, Quantity, Status, Study};
 use words::{Batches, order, promise, shown_rate, units};
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     Column { title: "", side: Side::Left, gap: 1 },
     Column { title: "STORE", side: Side::Left, gap: 1 },
     Column { title: "TIME", side: Side::Right, gap: 2 },
     Column { title: "", side: Side::Left, gap: 1 },
+    Column { title: "OFFERED", side: Side::Right, gap: 2 },
     Column { title: "OP/S", side: Side::Right, gap: 2 },
     Column { title: "UNITS/S", side: Side::Right, gap: 2 },
     Column { title: "P99", side: Side::Right, gap: 2 },
@@ -29,11 +30,12 @@ const COLUMNS: [Column; 10] = [
 const STORE: usize = 1;
 /// What a narrow terminal omits first: vs ram, vs null, the interval.
 const SPARE: [usize; 3] = [VS_RAM, VS_NULL, 3];
-const RATE: usize = 4;
-const UNITS: usize = 5;
-const P99: usize = 6;
-const VS_NULL: usize = 7;
-const VS_RAM: usize = 8;
+const OFFERED: usize = 4;
+const RATE: usize = 5;
+const UNITS: usize = 6;
+const P99: usize = 7;
+const VS_NULL: usize = 8;
+const VS_RAM: usize = 9;
 
 /// The whole study in at most 80 columns: a table for every combination of parameters that vary, baselines first, classes and
 /// durability levels apart, fastest first, void cells last and unranked with their reasons beneath; then whether the stores agree,
@@ -55,7 +57,9 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     let mut columns = COLUMNS;
     columns[RATE].title = batches.map_or(columns[RATE].title, Batches::title);
     let no_units = study.cells.iter().all(|cell| cell.units_per_s.is_none());
-    let silent: Vec<usize> = no_units.then_some(UNITS).into_iter().chain(silent_columns(&grouped, &drawn)).collect();
+    let no_rate = study.cells.iter().all(|cell| cell.offered_per_s.is_none());
+    let absent = no_rate.then_some(OFFERED).into_iter().chain(no_units.then_some(UNITS));
+    let silent: Vec<usize> = absent.chain(silent_columns(&grouped, &drawn)).collect();
     let columns: Vec<Column> = without(&columns, &silent);
     let spare: Vec<usize> = SPARE.into_iter().filter(|at| !silent.contains(at)).collect();
     let spare: Vec<usize> = spare.iter().map(|at| at - silent.iter().filter(|gone| *gone < at).count()).collect();
@@ -248,6 +252,7 @@ fn row(
         (footnotes::store_label(cell, &emulations.mark(cell)), style),
         (or_dash(cell.makespan_s.map(|makespan| units::duration(makespan.value))), style),
         (interval.unwrap_or_default(), Style::Dim),
+        (or_dash(cell.offered_per_s.map(|rate| units::count(rate.value))), style),
         (or_dash(shown_rate(cell, batches).map(|rate| units::count(rate.value))), style),
         (or_dash(cell.units_per_s.map(|rate| units::count(rate.value))), style),
         (or_dash(cell.p99_ns.map(|p99| units::duration(p99.value * 1e-9))), style),
@@ -333,6 +338,13 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
     let mut legend = vec![("TIME", time)];
     if ranked_by(Metric::OpsPerS) {
         legend.push(("OP/S", "ranks the stores, as every trial was given the same time".into()));
+    }
+    if study.cells.iter().any(|cell| cell.offered_per_s.is_some()) {
+        let what = if study.cells.iter().any(|cell| cell.units_per_s.is_some()) { "units" } else { "operations" };
+        legend.push((
+            "OFFERED",
+            format!("{what} per second that were sent, at --rate; the rates beside it are those answered"),
+        ));
     }
     if let Some(batches) = Batches::of(study) {
         legend.push((batches.title(), batches.meaning()));

@@ -104,6 +104,10 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ReasonKind::ScheduleLag => {
             ("sent late by the client", "this machine cannot keep the schedule: lower --rate or free processors")
         }
+        ReasonKind::RateNotOffered => (
+            "the rate asked for was not offered",
+            "what was due waited for a free client or a processor: use more --clients or --pipeline, a lower --rate, or a quieter machine",
+        ),
         ReasonKind::Steal => {
             ("processor time taken by other virtual machines", "repeat at a quieter time or on a machine of your own")
         }

@@ -34,8 +34,16 @@ const PLACES: [(&str, &str); 4] = [
 ];
 
 /// Reasons that say no more than that this machine was busy.
-const MAY_BE_SAID: [&str; 7] =
-    ["client_saturated", "client_delayed", "schedule_lag", "steal", "other_load", "throttled", "slow_read_back"];
+const MAY_BE_SAID: [&str; 8] = [
+    "client_saturated",
+    "client_delayed",
+    "schedule_lag",
+    "rate_not_offered",
+    "steal",
+    "other_load",
+    "throttled",
+    "slow_read_back",
+];
 
 fn frozen(row: &Row, fault: &str) -> (Desk, Ran) {
     let Row(job, store, settings, rate) = row;

@@ -35,6 +35,7 @@ mod liars;
 mod node_faults;
 mod nodes_job;
 mod passwords;
+mod rates;
 mod read_back;
 mod readme;
 mod reference;

@@ -364,6 +364,16 @@ fn units_and_operations_per_second_stand_side_by_side() {
     assert!(!ran.stdout.contains("UNITS/S"), "{}", ran.said());
 }
 
+#[test]
+fn no_unit_is_lost_when_the_time_ends() {
+    let desk = Desk::new();
+    desk.file("one.lua", "function run(client) kv.put('k' .. client.number, 'v') end");
+    let ran = desk.run(&once("one.lua", "lmdb", &["--set seconds=0.5 --clients 50"]));
+    let trial = &ran.only()["trials"][0];
+    let in_time = trial["operations"].as_u64().unwrap() - trial["answered_late"].as_u64().unwrap_or(0);
+    assert_eq!(trial["answer"]["facts"]["units"].as_u64(), Some(in_time), "{}", ran.said());
+}
+
 /// Its five workloads are not ours to keep: `KVTRIAL_KEYBENCH=DIR` names the directory they are in.
 #[test]
 fn the_published_workloads_of_keybench_run_unchanged_on_every_store_that_scans() {

@@ -53,6 +53,9 @@ impl Lane<'_> {
         let end = self.job.take_turn(slot, turn);
         self.signals.pulse.beat();
         session.rest(slot);
+        if self.now >= self.end && !self.time_is_over {
+            self.end_time(Some(slot).filter(|_| self.books.counts.operations > done));
+        }
         if self.growth.watches() && self.books.counts.operations > done {
             self.now = self.clock.now();
             self.growth.batch(self.now, self.job.stored(), &self.books.histograms);

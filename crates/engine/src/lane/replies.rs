@@ -1,6 +1,7 @@
 //! What is done with a reply: timed, counted, checked by the job.
 
 use super::{Flight, InFlight, Lane};
+use crate::schedule::Next;
 use job::Offence;
 use measure::Ticks;
 use store::{OperationKind, Reply, Sink, Slot};
@@ -22,7 +23,10 @@ impl Burst {
 impl Lane<'_> {
     /// Closes the books.
     pub(crate) fn finish(&mut self) {
+        self.arrival = Next::Unknown; // another thread sends it, if there is one
         self.record_burst();
+        let in_time = self.in_time.unwrap_or(self.books.counts.operations);
+        self.books.counts.late = self.books.counts.operations - in_time;
         self.books.close();
         self.growth.finish(self.clock.now(), self.job.stored(), &self.books.histograms);
     }
@@ -95,6 +99,9 @@ impl Sink for Lane<'_> {
         self.record_burst();
         self.now = self.clock.now();
         self.burst.arrived = self.now;
+        if self.now >= self.end && !self.time_is_over {
+            self.end_time(None);
+        }
         if self.growth.watches() {
             self.growth.batch(self.now, self.job.stored(), &self.books.histograms);
         }
@@ -115,7 +122,7 @@ impl Sink for Lane<'_> {
                 _ => lights.good(part, sent, self.now, &mut self.gaps),
             }
         }
-        if self.schedule.is_some() {
+        if self.signals.schedule.is_some() {
             if self.ready.is_empty() {
                 self.free_since = self.now;
             }

@@ -39,6 +39,34 @@ impl Trial for Gets {
     }
 }
 
+/// Gets of which the last slot has all but a few.
+pub struct Uneven {
+    pub all: u64,
+    /// What each of the other slots has.
+    pub others: u64,
+    pub clients: u32,
+}
+
+impl Trial for Uneven {
+    fn phases(&self) -> Vec<Phase> {
+        vec![Phase::timed("run", Some(self.all))]
+    }
+
+    fn worker(&self, _: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
+        let last = self.all - self.others * u64::from(self.clients - 1);
+        let left = |slot| if slot + 1 == self.clients { last } else { self.others };
+        Box::new(GetWorker { left: slots.map(left).collect(), key: *b"0123456789abcdef" })
+    }
+
+    fn key(&self, _: u64, _: &mut Vec<u8>) -> bool {
+        false
+    }
+
+    fn answer(&self) -> (Answer, Vec<Reason>) {
+        (Answer::default(), Vec::new())
+    }
+}
+
 struct GetWorker {
     left: Vec<u64>,
     key: [u8; 16],
@@ -60,6 +88,10 @@ impl Worker for GetWorker {
             Reply::Value(_) => Err(Offence::new(ReasonKind::UnexpectedHit, &self.key, "a value")),
             other => Err(Offence::failed(&self.key, other)),
         }
+    }
+
+    fn is_done(&mut self, slot: Slot) -> bool {
+        self.left[slot as usize] == 0
     }
 
     fn think(&self) -> Think {

@@ -25,7 +25,7 @@ pub struct KeyDoubt {
 /// Keys in doubt, by id.
 pub type Doubts = BTreeMap<u64, KeyDoubt>;
 
-/// How a value is, held against what it must be.
+/// The result of checking a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppendsFound {
     /// Every record that was acknowledged is there, in order, and of those that failed some. What became of them.

@@ -80,6 +80,14 @@ impl Stream<'_> {
         Some((event.id, event))
     }
 
+    /// Whether there are no more events.
+    fn is_empty(&mut self) -> bool {
+        if self.at == self.block.len() {
+            self.refill();
+        }
+        self.at == self.block.len()
+    }
+
     /// The key of the event behind the last that was told, and at least [`AHEAD`] behind the next one.
     #[inline]
     fn ahead(&mut self) -> Option<&[u8]> {
@@ -217,6 +225,15 @@ impl Worker for AppendWorker<'_> {
                 Step::Operation(Operation::Append { key: &state.key, value: &state.record })
             }
         }
+    }
+
+    fn is_within(&mut self, slot: Slot) -> bool {
+        self.slots[slot as usize].stage == Stage::Looks
+    }
+
+    fn is_done(&mut self, slot: Slot) -> bool {
+        let idle = !matches!(self.slots[slot as usize].stage, Stage::Looks | Stage::Merged);
+        idle && !self.order.has_waiting(slot) && self.stream.is_empty()
     }
 
     #[inline]

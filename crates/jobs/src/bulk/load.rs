@@ -63,6 +63,14 @@ impl Worker for Load<'_> {
         Step::Operation(Operation::PutMany { pairs: &self.pairs })
     }
 
+    fn is_within(&mut self, slot: Slot) -> bool {
+        self.looked_at[slot as usize].is_some()
+    }
+
+    fn is_done(&mut self, slot: Slot) -> bool {
+        self.looked_at[slot as usize].is_none() && self.next[slot as usize].0 >= self.trial.input.documents.len()
+    }
+
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let BulkTrial { input, .. } = self.trial;
         if let Some(at) = self.looked_at[slot as usize].take() {

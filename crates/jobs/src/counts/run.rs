@@ -128,6 +128,24 @@ impl<'a> CountWorker<'a> {
         order.take(slot, || own(trial, slots_of_trial, next, *end).map(|term| (u64::from(term), term)))
     }
 
+    /// Whether the slot has nothing more to take.
+    fn has_none(&mut self, slot: Slot) -> bool {
+        let CountWorker { trial, slots_of_trial, next, end, order, .. } = self;
+        if trial.method == Method::Rewrite {
+            if order.has_waiting(slot) {
+                return false;
+            }
+            // The place of the next term of these slots.
+            let mut behind = *next;
+            if own(trial, slots_of_trial, &mut behind, *end).is_some() {
+                *next = behind - 1;
+                return false;
+            }
+            *next = behind;
+        }
+        next >= end
+    }
+
     /// The next term of the list, whosever it is.
     #[inline]
     fn any(&mut self) -> Option<u32> {
@@ -214,6 +232,10 @@ impl Worker for CountWorker<'_> {
                 Step::Operation(Operation::Increment { key, by: 1 })
             }
         }
+    }
+
+    fn is_done(&mut self, slot: Slot) -> bool {
+        self.slots[slot as usize].stage == Stage::Idle && self.has_none(slot)
     }
 
     #[inline]

@@ -93,6 +93,15 @@ impl Worker for Work<'_> {
         self.check(row, self.stage, reply)
     }
 
+    fn is_within(&mut self, slot: Slot) -> bool {
+        self.is_due[slot as usize]
+    }
+
+    fn is_done(&mut self, slot: Slot) -> bool {
+        let (at, end) = self.places[slot as usize];
+        at == end && !self.is_due[slot as usize]
+    }
+
     #[cold]
     fn leave_off(&mut self) {
         let Work { trial, stage, order, places, .. } = self;

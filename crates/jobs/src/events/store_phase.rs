@@ -63,6 +63,15 @@ impl Worker for SummaryWriter<'_> {
         Step::Operation(Operation::Put { key: &state.key, value: &state.value })
     }
 
+    fn is_within(&mut self, slot: Slot) -> bool {
+        self.slots[slot as usize].is_looked_at
+    }
+
+    fn is_done(&mut self, slot: Slot) -> bool {
+        let state = &self.slots[slot as usize];
+        !state.is_looked_at && state.counter >= self.trial.summaries().len()
+    }
+
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let state = &mut self.slots[slot as usize];
         if std::mem::take(&mut state.is_looked_at) {

@@ -157,6 +157,11 @@ impl Worker for BlobWorker<'_> {
         }
     }
 
+    fn is_done(&mut self, slot: Slot) -> bool {
+        let state = &self.slots[slot as usize];
+        state.next == state.end && matches!(state.stage, Stage::Idle)
+    }
+
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let state = &mut self.slots[slot as usize];
         let page = state.mention.page;

@@ -128,6 +128,13 @@ impl Worker for CounterWorker<'_> {
         Step::Operation(Operation::Increment { key, by: 1 })
     }
 
+    fn is_done(&mut self, slot: Slot) -> bool {
+        let state = &self.slots[slot as usize];
+        let list = || self.trial.input.set.profile(state.mention.profile as usize);
+        let goes_on = state.step > 0 && partner(list(), state.mention.page, state.step).is_some();
+        state.next == state.end && !goes_on
+    }
+
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let CounterWorker { trial, slots, answers, .. } = self;
         let state = &mut slots[slot as usize];

@@ -14,7 +14,7 @@ pub struct PageDoubt {
     left_out: u32,
     /// Counters: failed increments of the page's own counter that an answer has shown to be there.
     shown: u32,
-    /// What these mentions have of partners' counts; of counters: increments of those that failed.
+    /// The partner counts contributed by these mentions (counters: by increments that failed).
     pairs: u64,
     /// Fingerprints of records whose put failed, and their fans. Such a put may take effect late, over others.
     prints: Vec<(u64, u32)>,

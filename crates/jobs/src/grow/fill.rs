@@ -110,6 +110,15 @@ impl Worker for Fill<'_> {
         Step::Operation(Operation::Put { key, value })
     }
 
+    fn is_within(&mut self, slot: Slot) -> bool {
+        self.slots[slot as usize].stage == Stage::Looks
+    }
+
+    fn is_done(&mut self, slot: Slot) -> bool {
+        let state = &self.slots[slot as usize];
+        state.stage != Stage::Looks && state.put >= state.end && state.got >= self.reads.after(state.put)
+    }
+
     #[inline]
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let items = &self.trial.job.items;

@@ -31,6 +31,10 @@ impl Worker for Meanwhile<'_> {
         self.run.reply(slot, reply)
     }
 
+    fn is_done(&mut self, slot: Slot) -> bool {
+        self.run.is_through(slot) && !self.trial.change_goes_on()
+    }
+
     fn think(&self) -> Think {
         Think::Free
     }

@@ -151,6 +151,10 @@ impl Worker for Move<'_> {
         self.run.reply(slot, reply)
     }
 
+    fn is_done(&mut self, slot: Slot) -> bool {
+        self.run.is_through(slot) && !self.moves(slot)
+    }
+
     fn think(&self) -> Think {
         Think::Free
     }

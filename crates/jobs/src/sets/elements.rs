@@ -304,6 +304,10 @@ impl Worker for Asker<'_> {
         }
     }
 
+    fn is_done(&mut self, slot: Slot) -> bool {
+        self.at(slot as usize).is_none()
+    }
+
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let slot = slot as usize;
         let key = self.states[slot].key;

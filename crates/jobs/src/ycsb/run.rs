@@ -280,6 +280,10 @@ impl Worker for Run<'_> {
         }
     }
 
+    fn is_done(&mut self, slot: Slot) -> bool {
+        self.is_through(slot)
+    }
+
     fn think(&self) -> Think {
         Think::Free
     }

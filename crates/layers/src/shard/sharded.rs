@@ -50,7 +50,7 @@ impl Sharded {
     }
 }
 
-// A function that is missing here would be one that ends at the layer: the nodes have it, and nobody asks.
+// A method missing here would silently fall back to its default instead of reaching the nodes.
 #[deny(clippy::missing_trait_methods)]
 impl Store for Sharded {
     fn capabilities(&self) -> &Capabilities {

@@ -93,6 +93,9 @@ fn rates(cell: &Cell, batches: Option<Batches>) -> Markup {
     html! {
         td.num {
             (figure(words::shown_rate(cell, batches), Unit::PerSecond))
+            @if let Some(offered) = cell.offered_per_s {
+                br; span.note { "offered: " (figures::value(offered.value, Unit::PerSecond)) }
+            }
             @if let Some(units) = cell.units_per_s {
                 br; span.note { "units: " (figures::value(units.value, Unit::PerSecond)) }
             }

@@ -63,7 +63,7 @@ impl<'a> Lab<'a> {
         self.order += 1;
         let total = self.expected.max(self.order);
         self.observer.trial_started(self.order, total, &planned.label(), false);
-        let position = Position { order: self.order, warmup: false };
+        let position = Position { order: self.order, warmup: false, round: 0 };
         let mut finished = match self.trials.run(planned, position, self.stop, self.observer) {
             Ok(finished) => finished,
             Err(error) => {

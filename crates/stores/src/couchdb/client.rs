@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::{Expected, Operation, Resent};
 
-/// Another writer may always be faster; so often at most.
+/// The retry limit when another writer wins the race.
 const CONFLICT_RETRIES: u32 = 1000;
 
 /// A slot's connection to a database.
@@ -104,7 +104,7 @@ impl Client {
                     let (Some(id), Some(document)) = (row.id, row.doc) else { continue };
                     match (key_of(&id), document.value()) {
                         (Some(key), Some(value)) => out.rows.push(&key, &value),
-                        _ => return Err(HttpTrouble::Nonsense(format!("document {id} is none of kvtrial's"))),
+                        _ => return Err(HttpTrouble::Nonsense(format!("document {id} was not written by kvtrial"))),
                     }
                 }
                 BufferedReply::Rows
@@ -126,8 +126,9 @@ impl Client {
         }
         let document: Document = parse(&answered)?;
         let rev = document.rev.clone();
-        let value =
-            document.value().ok_or_else(|| HttpTrouble::Nonsense(format!("document {id} is none of kvtrial's")))?;
+        let value = document
+            .value()
+            .ok_or_else(|| HttpTrouble::Nonsense(format!("document {id} was not written by kvtrial")))?;
         self.remember(key, &rev);
         Ok(Some((rev, value)))
     }

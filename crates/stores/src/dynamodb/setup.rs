@@ -206,7 +206,7 @@ impl Store for DynamoDb {
         Threading::Shared
     }
 
-    /// It is not unmade: it may have been there before.
+    /// Kept afterwards: it may have been there before.
     fn made(&self) -> Vec<String> {
         vec![format!("table {}", self.table)]
     }

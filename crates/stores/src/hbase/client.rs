@@ -26,7 +26,7 @@ const BATCH_BYTES: usize = 1 << 20;
 /// The status of a change whose condition did not hold.
 const UNCHANGED: u16 = 304;
 
-/// Another client may always be faster; so often at most.
+/// The retry limit when another client wins the race.
 const RACES: u32 = 1000;
 
 /// Rows the gateway is asked for at a time.

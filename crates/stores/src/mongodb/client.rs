@@ -17,7 +17,7 @@ use store::believed::wire_bytes;
 use store::{Expected, Operation, Resent};
 use tokio::sync::Semaphore;
 
-/// Of two upserts of the same new key one fails as a duplicate, and is then to be sent again. So often at most.
+/// The retry limit for upserts that race on a new key: of two, one fails as a duplicate and is sent again.
 const UPSERT_RETRIES: u32 = 100;
 const DUPLICATE_KEY: i32 = 11000;
 

@@ -7,7 +7,7 @@ use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::believed::wire_bytes;
 use store::{Expected, Operation, Resent};
 
-/// InnoDB answers a deadlock by undoing one of the statements, which is then to be sent again. So often at most.
+/// The retry limit for statements that InnoDB undid to end a deadlock.
 const DEADLOCK_RETRIES: u32 = 100;
 const DEADLOCK: u16 = 1213;
 const DUPLICATE_KEY: u16 = 1062;

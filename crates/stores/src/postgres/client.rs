@@ -12,7 +12,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
-/// The server answers a deadlock by undoing one of the statements, which is then to be sent again. So often at most.
+/// The retry limit for statements that the server undid to end a deadlock.
 const DEADLOCK_RETRIES: u32 = 100;
 
 /// A client's connection, opened again by the first slot that finds it broken.

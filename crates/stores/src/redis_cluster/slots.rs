@@ -64,7 +64,7 @@ impl SlotTable {
         for line in nodes.lines() {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let [_, address, flags, _, _, _, epoch, _, ranges @ ..] = fields.as_slice() else {
-                return Err(format!("CLUSTER NODES has a line that is none: '{}'", study::visible(line)));
+                return Err(format!("CLUSTER NODES has a malformed line: '{}'", study::visible(line)));
             };
             let flags: Vec<&str> = flags.split(',').collect();
             table.replicas += usize::from(flags.contains(&"slave"));
@@ -196,7 +196,7 @@ impl Keepers for SlotKeepers {
     }
 }
 
-/// `host:port` as a node of a cluster names another; without host it is that of who says so. The login is the same.
+/// `host:port` as a node of a cluster names another; a missing host means the reporting node's own. The login is the same.
 pub(super) fn located(address: &str, from: &Endpoint) -> Option<Endpoint> {
     let (host, port) = address.rsplit_once(':')?;
     let port = port.parse::<u16>().ok().filter(|port| *port > 0)?;

@@ -18,7 +18,7 @@ pub(super) struct Client {
     last: Option<(Vec<u8>, HeaderValue)>,
 }
 
-/// Another client may always be faster; so often at most.
+/// The retry limit when another client wins the race.
 const RACES: u32 = 1000;
 
 /// Whether a write with a condition was done.

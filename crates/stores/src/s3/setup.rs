@@ -40,7 +40,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     if !(3..=63).contains(&bucket.len()) || !bucket.bytes().all(plain) || bucket.starts_with('.') {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
-            problem: format!("'{bucket}' is no bucket; its name has 3 to 63 small letters, digits, - and ."),
+            problem: format!("'{bucket}' is no bucket; its name has 3 to 63 lowercase letters, digits, - and ."),
         });
     }
     if matches!(spec.target, Target::Server(_)) && spec.options.contains_key(SERVER.name) {

@@ -118,7 +118,7 @@ fn a_server_that_looks_at_signatures_takes_ours_and_none_of_a_wrong_secret() {
         assert!(error.contains("s3://KEY:SECRET@HOST") && !error.contains("rose"), "{login}: {error}");
     }
     let error = open(&url("name:tu%2Fli+p@", "Of_Mine")).map(|_| ()).unwrap_err();
-    assert!(error.contains("3 to 63 small letters"), "{error}");
+    assert!(error.contains("3 to 63 lowercase letters"), "{error}");
     server.kill().unwrap();
     server.wait().unwrap();
 }

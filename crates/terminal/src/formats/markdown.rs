@@ -56,11 +56,14 @@ fn table(text: &mut String, label: &str, group: &Group<'_>, study: &Study) {
         Some(Batches::Events) => ("events/s", "p99 of a put"),
         Some(Batches::Records) => ("records/s", "p99 of a batch"),
     };
+    let is_open = study.cells.iter().any(|cell| cell.offered_per_s.is_some());
+    let (offered_title, offered_rule) = if is_open { (" offered/s |", "--:|") } else { ("", "") };
     let counts_units = study.cells.iter().any(|cell| cell.units_per_s.is_some());
     let (units_title, units_rule) = if counts_units { (" units/s |", "--:|") } else { ("", "") };
     let _ = writeln!(
         text,
-        "| | store | time | {rate} |{units_title} {p99} | verdict |\n|--:|---|--:|--:|{units_rule}--:|---|"
+        "| | store | time |{offered_title} {rate} |{units_title} {p99} | verdict |\n\
+         |--:|---|--:|{offered_rule}--:|{units_rule}--:|---|"
     );
     for ranked in &group.cells {
         let cell = ranked.cell;
@@ -71,10 +74,12 @@ fn table(text: &mut String, label: &str, group: &Group<'_>, study: &Study) {
             _ => format!("{} ({} to {})", unit(quantity.value), unit(quantity.low), unit(quantity.high)),
         };
         let per_second = || or_dash(cell.units_per_s.map(|it| interval(&it, &units::count)));
+        let offered = || or_dash(cell.offered_per_s.map(|it| interval(&it, &units::count)));
+        let offered = if is_open { format!(" {} |", offered()) } else { String::new() };
         let units_done = if counts_units { format!(" {} |", per_second()) } else { String::new() };
         let _ = writeln!(
             text,
-            "| {rank} | {} | {} | {} |{units_done} {} | {} |",
+            "| {rank} | {} | {} |{offered} {} |{units_done} {} | {} |",
             code(&cell.store).replace('|', "\\|"),
             or_dash(cell.makespan_s.map(|it| interval(&it, &units::duration))),
             or_dash(shown_rate(cell, batches).map(|it| interval(&it, &units::count))),

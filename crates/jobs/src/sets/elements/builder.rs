@@ -33,6 +33,16 @@ impl Worker for Builder<'_> {
         Step::Finished
     }
 
+    fn is_done(&mut self, slot: Slot) -> bool {
+        let SlotState { set, turn, .. } = self.states[slot as usize];
+        let at = turn * self.trial.slots + self.first + slot as usize;
+        // Of the later sets the first turn counts.
+        let first = self.first + slot as usize;
+        let has = |set: usize, at: usize| at < self.trial.sets.added(set).len();
+        let sets = self.trial.sets.names().len();
+        set >= sets || !has(set, at) && (set + 1..sets).all(|later| !has(later, first))
+    }
+
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let state = &self.states[slot as usize];
         let put = |put| {
