@@ -99,6 +99,9 @@ pub(crate) fn host(lua: &Lua, known: &Rc<ScriptHost>) -> mlua::Result<Table> {
         })?,
     )?;
     let it = Rc::clone(known);
+    let gave_up = move |_: &Lua, ()| Ok(it.standing.as_ref().is_some_and(|standing| standing.has_given_up()));
+    host.set("gave_up", lua.create_function(gave_up)?)?;
+    let it = Rc::clone(known);
     host.set("key", lua.create_function(move |lua, at: usize| it.key(lua, at))?)?;
     host.set("meant", lua.create_function(|_, name: String| Ok(hints::verb(&name)))?)?;
     host.set(

@@ -104,8 +104,9 @@ function verbs.append(key, value, more)
   if type(value) ~= 'string' then wrong('kv.append', 'value', value) end
   if more ~= nil then surplus('kv.append', 'a key and a value', more) end
   if native.append then return yield(4, key, value) end
-  local before = yield(1, key)
-  yield(2, key, (before or '') .. value)
+  local before, failed = yield(1, key)
+  if failed then return nil, failed end
+  return yield(2, key, (before or '') .. value)
 end
 
 function verbs.increment(key, by, more)
@@ -113,17 +114,29 @@ function verbs.increment(key, by, more)
   if by == nil then by = 1 end
   whole('kv.increment', 'step', by)
   if more ~= nil then surplus('kv.increment', 'a key and a step', more) end
-  if native.increment then return (counted('kv.increment', yield(5, key, by))) end
-  local sum = counted('kv.increment', (tonumber(yield(1, key)) or 0) + by)
-  yield(2, key, ('%d'):format(sum))
+  if native.increment then
+    local count, failed = yield(5, key, by)
+    if failed then return nil, failed end
+    return (counted('kv.increment', count))
+  end
+  local before, failed = yield(1, key)
+  if failed then return nil, failed end
+  local sum = counted('kv.increment', (tonumber(before) or 0) + by)
+  local _, lost = yield(2, key, ('%d'):format(sum))
+  if lost then return nil, lost end
   return sum
 end
 
 function verbs.get_counter(key, more)
   if type(key) ~= 'string' then wrong('kv.get_counter', 'key', key) end
   if more ~= nil then surplus('kv.get_counter', 'a key', more) end
-  if native.increment then return (counted('kv.get_counter', yield(6, key))) end
-  local text = yield(1, key)
+  if native.increment then
+    local count, failed = yield(6, key)
+    if failed then return nil, failed end
+    return (counted('kv.get_counter', count))
+  end
+  local text, failed = yield(1, key)
+  if failed then return nil, failed end
   return text and (counted('kv.get_counter', tonumber(text)))
 end
 
@@ -133,13 +146,16 @@ function verbs.increment_field(key, field, by, more)
   if by == nil then by = 1 end
   whole('kv.increment_field', 'step', by)
   if more ~= nil then surplus('kv.increment_field', 'a key, a field and a step', more) end
-  return (counted('kv.increment_field', yield(7, key, field, by)))
+  local count, failed = yield(7, key, field, by)
+  if failed then return nil, failed end
+  return (counted('kv.increment_field', count))
 end
 
 function verbs.get_fields(key, more)
   if type(key) ~= 'string' then wrong('kv.get_fields', 'key', key) end
   if more ~= nil then surplus('kv.get_fields', 'a key', more) end
   local names, counts = yield(8, key)
+  if not names then return nil, counts end
   local fields = {}
   for at = 1, #names do fields[names[at]] = counted('kv.get_fields', tonumber(counts[at])) end
   return fields
@@ -150,7 +166,8 @@ function verbs.cas(key, expected, value, more)
   if expected ~= nil and type(expected) ~= 'string' then wrong('kv.cas', 'expected value', expected) end
   if type(value) ~= 'string' then wrong('kv.cas', 'value', value) end
   if more ~= nil then surplus('kv.cas', 'a key, the expected value and a value', more) end
-  local found, version = yield(9, key)
+  local found, version, failed = yield(9, key)
+  if failed then return nil, failed end
   if found ~= expected then return false end
   return yield(10, key, value, version, found)
 end
@@ -163,13 +180,18 @@ local function get_many(verb, keys, more)
   if native.get_many and #keys > 1 then
     local names
     names, values = yield(11, keys)
+    if not names then return nil, values end
     local by_name = {}
     for at = 1, #names do by_name[names[at]] = values[at] end
     for at = 1, #keys do found[at] = by_name[keys[at]] end
   else
     local asked = {}
     for at = 1, #keys do asked[at] = keys[at] end
-    for at = 1, #asked do found[at] = yield(1, asked[at]) end
+    for at = 1, #asked do
+      local value, failed = yield(1, asked[at])
+      if failed then return nil, failed end
+      found[at] = value
+    end
   end
   return found
 end
@@ -206,7 +228,10 @@ local function put_many(verb, pairs_given, more)
   end
   if #keys == 0 then return end
   if native.put_many and #keys > 1 then return yield(12, keys, values) end
-  for at = 1, #keys do yield(2, keys[at], values[at]) end
+  for at = 1, #keys do
+    local _, failed = yield(2, keys[at], values[at])
+    if failed then return nil, failed end
+  end
 end
 
 function verbs.get_many(keys, more) return get_many('kv.get_many', keys, more) end
@@ -217,6 +242,7 @@ local function pages(lo, hi, most, each)
   while left > 0 do
     local asked = min(left, page)
     local names, values = yield(13, start, asked)
+    if not names then return values end
     for at = 1, #names do
       if hi and names[at] >= hi then return end
       if each(names[at], values[at]) then return end
@@ -230,7 +256,8 @@ end
 
 local function rows(lo, hi, most, field)
   local found = {}
-  pages(lo, hi, most, function(key, value) found[#found + 1] = { key = key, [field] = value } end)
+  local failed = pages(lo, hi, most, function(key, value) found[#found + 1] = { key = key, [field] = value } end)
+  if failed then return nil, failed end
   return found
 end
 
@@ -248,7 +275,8 @@ function verbs.scan(start, second, each, most, more)
     if more ~= nil then surplus('kv.scan', 'two keys, a function and a limit', more) end
     if type(each) ~= 'function' then error('kv.scan: after the two keys a function is needed, this is a ' .. type(each), 2) end
     local seen = {}
-    pages(start, second, most, function(key, value) seen[#seen + 1], seen[#seen + 2] = key, value end)
+    local failed = pages(start, second, most, function(key, value) seen[#seen + 1], seen[#seen + 2] = key, value end)
+    if failed then return nil, failed end
     for at = 1, #seen, 2 do
       if each(seen[at], seen[at + 1]) then return (at + 1) / 2 end
     end
@@ -260,6 +288,7 @@ function verbs.scan(start, second, each, most, more)
   if second < 1 then error('kv.scan: the limit must be 1 or more and is ' .. second, 2) end
   if second >= 2 ^ 32 then error('kv.scan: the limit must be below 2^32 and is ' .. second, 2) end
   local names, values = yield(13, start, second)
+  if not names then return nil, values end
   local found = {}
   for at = 1, #names do found[at] = { key = names[at], value = values[at] } end
   return found
@@ -287,7 +316,9 @@ function verbs.mdel(keys, more)
   local asked, gone = {}, 0
   for at = 1, #keys do asked[at] = keys[at] end
   for at = 1, #asked do
-    if yield(3, asked[at]) then gone = gone + 1 end
+    local was_there, failed = yield(3, asked[at])
+    if failed then return nil, failed end
+    if was_there then gone = gone + 1 end
   end
   return gone
 end
@@ -295,7 +326,8 @@ end
 -- What is not an operation.
 function verbs.expect(truth, why, more)
   if more ~= nil then surplus('kv.expect', 'a truth and the words for when it is none', more) end
-  if truth or host.lax then return truth end
+  -- After an operation that nobody knows the fate of, a script cannot know what must be true.
+  if truth or host.lax or host.gave_up() then return truth end
   why = why or 'an expectation is false'
   host.unexpected(tostring(why))
   error('kv.expect: ' .. tostring(why), 2)

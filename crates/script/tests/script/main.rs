@@ -7,8 +7,10 @@ mod harness;
 
 mod arguments;
 mod bad_input;
+mod counters;
 mod documentation;
 mod ended;
+mod failed;
 mod json;
 mod keybench;
 mod liars;
