@@ -8,7 +8,7 @@ mod values;
 use crate::commands::selftest::SelftestArguments;
 use crate::{failure, words};
 use clap::{Args, ColorChoice, Parser, Subcommand};
-pub use comparing::{CompareArguments, ComparisonFormat, ReportArguments, StudyFormat};
+pub use comparing::{CompareArguments, ComparisonFormat, NoisyGate, ReportArguments, StudyFormat};
 pub use proving::{CheckArguments, CrashArguments, MeansArgument, MomentArgument, NodesArgument};
 use runner::search::Objective;
 pub use running::{OrderArgument, RunArguments};

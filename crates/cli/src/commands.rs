@@ -22,6 +22,7 @@ mod run;
 pub mod selftest;
 mod shown;
 mod stores;
+mod tables;
 mod target;
 mod tune;
 

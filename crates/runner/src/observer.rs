@@ -8,7 +8,7 @@ use study::{Cell, Durability, Left, TrialRecord};
 
 /// Hears what happens while a study runs. Called between trials and 10 times per second within one; never on the timed threads.
 pub trait Observer {
-    /// A trial begins.
+    /// A trial begins; `total` is 0 where a search cannot tell how many there will be.
     fn trial_started(&mut self, order: u32, total: u32, store: &str, warmup: bool);
 
     /// How far a phase is.

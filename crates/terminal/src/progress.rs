@@ -143,7 +143,7 @@ impl ProgressView {
         self.count(cell, trial);
     }
 
-    /// A phase of trial `order` of `total` begins. Called again for the next phase of the same trial.
+    /// A phase of trial `order` of `total` begins; 0 where nobody can tell how many there will be. Called again for the next phase of the same trial.
     pub fn trial_started(&mut self, order: u32, total: u32, store: &str, phase: &str) {
         if self.trial.0 != order {
             self.begun = Instant::now();
@@ -234,11 +234,10 @@ impl ProgressView {
     }
 
     fn draw(&self, moment: &Moment) {
-        let (order, total) = self.trial;
         if self.lines.is_hidden() {
             if let Some(teller) = &self.teller {
                 let what = view::under_way(&self.store, &self.phase, moment, self.stored, self.rates.so_far());
-                teller.does(format!("trial {order} of {total}"), what);
+                teller.does(view::numbered(self.trial), what);
             }
             return;
         }
@@ -252,8 +251,9 @@ impl ProgressView {
         ));
         let left = self.left.after(&self.store, self.begun.elapsed());
         let verdict = tally::verdict(self.cells.values());
+        let left = left.filter(|_| self.trial.1 > 0);
         let elapsed = self.study_begun.elapsed();
-        self.whole.set_message(view::study(order, total, elapsed, left, verdict, self.colour));
+        self.whole.set_message(view::study(self.trial, elapsed, left, verdict, self.colour));
     }
 }
 

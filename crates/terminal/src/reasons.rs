@@ -2,7 +2,7 @@
 
 use crate::layout::{Colour, Style, paragraph};
 use study::{Cell, Reason, ReasonKind, Status, Study, Verdict};
-use words::advice;
+use words::{advice, units};
 
 /// Why a cell is void, degraded or was not run, beneath its row: what and how often, the first example, what to do. What is the same
 /// for many cells is printed once, beneath the table.
@@ -15,7 +15,7 @@ fn paragraphs(reason: &Reason, whom: &str, indent: usize, colour: Colour) -> Str
     let style = if reason.kind.status() == Status::Void { Style::Bad } else { Style::Warning };
     let (meaning, remedy) = advice(reason.kind);
     let counts = reason.count > 1 && !stops_all(reason.kind);
-    let times = if counts { format!(", {} times", grouped(reason.count)) } else { String::new() };
+    let times = if counts { format!(", {} times", units::whole(reason.count)) } else { String::new() };
     let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
     let what = paragraph(&format!("{whom}{}{times}{example}", sentence(meaning)), indent, indent + 2, style, colour);
     what + &paragraph(&format!("→ {remedy}"), indent + 2, indent + 4, Style::Plain, colour)
@@ -55,17 +55,4 @@ pub(crate) fn of_many(study: &Study, widespread: &[ReasonKind], colour: Colour) 
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
-/// 1234567 as `1,234,567`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

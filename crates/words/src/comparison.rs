@@ -79,6 +79,7 @@ fn phrase(metric: Metric) -> &'static str {
         Metric::RecordsPerS => "rate of records",
         Metric::UnitsPerS => "rate of units",
         Metric::P50 => "p50",
+        Metric::P95 => "p95",
         Metric::P99 => "p99",
         Metric::P999 => "p99.9",
         Metric::ClientCpu => "processor time of the client",
@@ -200,7 +201,7 @@ pub fn not_compared(name: &str, status: Status, reasons: &[Reason]) -> String {
 pub fn reasons(reasons: &[Reason]) -> String {
     let each = reasons.iter().map(|reason| {
         let (meaning, _) = advice(reason.kind);
-        let times = if reason.count > 1 { format!(", {} times", reason.count) } else { String::new() };
+        let times = if reason.count > 1 { format!(", {} times", units::whole(reason.count)) } else { String::new() };
         if reason.example.is_empty() {
             format!("{meaning}{times}")
         } else {
@@ -247,10 +248,17 @@ pub fn judgement(judgement: &Judgement, gates: &[Gate]) -> String {
         }
         _ => format!("{} to {}", signed(seen.low), signed(seen.high)),
     });
+    let lies = seen.as_ref().map_or(String::new(), |seen| format!("; what was seen lies from {seen}"));
     let seen = seen.map_or(String::new(), |seen| format!(": {seen}"));
     match &judgement.outcome {
         Ruling::Kept => format!("passed  {} {}{seen}{}", judgement.cell, judgement.gate, correction(judgement)),
         Ruling::Broken => format!("FAILED  {} {}{seen}{}", judgement.cell, judgement.gate, correction(judgement)),
+        Ruling::TooNoisy { could_have_seen } => format!(
+            "unclear {} {}: too noisy to judge: could only have seen {}{lies}",
+            judgement.cell,
+            judgement.gate,
+            signed_share(*could_have_seen)
+        ),
         Ruling::NotApplicable { reason } => format!("skipped {} {}: {reason}", judgement.cell, judgement.gate),
         Ruling::TooFew { repeats_needed } => format!(
             "undecided {} {}: too few repeats for the number of judgements; run with --repeats \
@@ -268,6 +276,12 @@ fn correction(judgement: &Judgement) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// A share as a change: `+54 %`, `-3.1 %`.
+fn signed_share(share: f64) -> String {
+    let sign = if share < 0.0 { '-' } else { '+' };
+    format!("{sign}{}", percent(share.abs()))
 }
 
 /// A ratio as a change: `+5.2 %`, `-3.0 %`.

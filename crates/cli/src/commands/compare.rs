@@ -3,12 +3,12 @@
 mod crashes;
 mod operand;
 
-use crate::args::{CompareArguments, ComparisonFormat};
+use crate::args::{CompareArguments, ComparisonFormat, NoisyGate};
 use crate::failure::{self, CommandFailure};
 use crate::output::{colour, print, shown};
 use analysis::{
-    Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Gate, Matched, Metric, Ruling, Source, Threshold,
-    Unlike, VoidCell,
+    Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Gate, Matched, Metric, Noisy, Ruling, Source,
+    Threshold, Unlike, VoidCell,
 };
 use operand::Operand;
 use std::io::Write;
@@ -38,7 +38,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<u8, CommandFailure> {
     if let Some(problem) = absent {
         return Err(CommandFailure::usage(problem));
     }
-    status(&comparison, &gates)
+    status(&comparison, &gates, noisy(arguments))
 }
 
 const USAGE: &str = "compare what? Name two studies (before after), two cells (study:redis study:memcached), one study, or \
@@ -287,7 +287,7 @@ fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) 
         ComparisonFormat::Html => Ok(String::new()),
         ComparisonFormat::Text => Ok(shown(&::terminal::comparison_text(comparison, gates, ::terminal::Colour::Never))),
         ComparisonFormat::Markdown => Ok(::terminal::comparison_markdown(comparison, gates)),
-        ComparisonFormat::Junit => Ok(::terminal::comparison_junit(comparison, gates)),
+        ComparisonFormat::Junit => Ok(::terminal::comparison_junit(comparison, gates, noisy(arguments))),
         ComparisonFormat::Json => archive::json(comparison),
     };
     deliver(arguments, &formatted, &|| ::terminal::comparison_text(comparison, gates, colour()))
@@ -315,10 +315,17 @@ fn deliver(
     }
 }
 
-/// A broken gate comes first, then one that could not be decided, then cells that are void or were not run.
-fn status(comparison: &Comparison, gates: &[Gate]) -> Result<u8, CommandFailure> {
+fn noisy(arguments: &CompareArguments) -> Noisy {
+    match arguments.noisy {
+        NoisyGate::Pass => Noisy::Pass,
+        NoisyGate::Fail => Noisy::Fail,
+    }
+}
+
+/// A gate that fails comes first, then one that could not be decided, then cells that are void or were not run.
+fn status(comparison: &Comparison, gates: &[Gate], noisy: Noisy) -> Result<u8, CommandFailure> {
     let judged = &comparison.judgements;
-    if judged.iter().any(|judgement| judgement.outcome == Ruling::Broken) {
+    if judged.iter().any(|judgement| judgement.outcome.fails(noisy)) {
         return Ok(failure::REGRESSION);
     }
     if let Some(repeats) = judged.iter().find_map(|judgement| match judgement.outcome {

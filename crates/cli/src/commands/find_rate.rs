@@ -1,8 +1,8 @@
 //! `kvtrial run --find-rate`: the highest rate under a bound, for each store.
 
 use super::notebook::{Closed, Notebook, interrupted, stopped};
-use super::report_files;
 use super::run::{NOTHING_KEPT, clear, tell_left, untrusted, write_cells};
+use super::{report_files, tables};
 use crate::args::RunArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{colour, note, print};
@@ -58,14 +58,14 @@ pub fn find_rate(
     found?;
 
     write_cells(&out, &study)?;
-    print(&terminal::rate_search(&study, colour()))?;
+    print(&tables::text(&study, colour()))?;
+    report_files::write(&out, &study)?;
+    report_files::say_where(&out, &["study.json", "cells.csv"])?;
     if host::interrupt::requested() {
         note(&format!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display()));
         tell_left(&study, &out);
         return Ok(failure::INTERRUPTED);
     }
-    report_files::write(&out, &study)?;
-    report_files::say_where(&out, &["study.json", "cells.csv"])?;
     tell_left(&study, &out);
     Ok(if cleared == failure::GOOD { status(&study, arguments.strict) } else { cleared })
 }

@@ -2,7 +2,7 @@
 
 use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::plan::plan;
-use super::{preset, report_files, selftest};
+use super::{preset, report_files, selftest, tables};
 use crate::args::RunArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{colour, note, print};
@@ -53,8 +53,9 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
         CommandFailure::usage(format!("{error}\n{kept}"))
     })?;
 
-    print(&terminal::study_table(&study, colour()))?;
-    print(&terminal::sweep_table(&study, colour()))?;
+    print(&tables::text(&study, colour()))?;
+    report_files::write(&out, &study)?;
+    report_files::say_where(&out, &["study.json", "cells.csv"])?;
     if ending == Ending::Interrupted {
         note(&format!(
             "Interrupted. What was finished is in {0}; continue with the same command and --out {0} --resume",
@@ -63,8 +64,6 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
         tell_left(&study, &out);
         return Ok(failure::INTERRUPTED);
     }
-    report_files::write(&out, &study)?;
-    report_files::say_where(&out, &["study.json", "cells.csv"])?;
     tell_left(&study, &out);
     Ok(if cleared == failure::GOOD { status(&study, arguments.strict) } else { cleared })
 }
@@ -126,6 +125,7 @@ fn announce(plan: &Plan, recorded: usize) {
     let least = seconds / cells.max(1) as f64 * trials as f64;
     let least = if least > 0.0 { format!(", at least {}", words::units::clock(least)) } else { String::new() };
     let done = if recorded > 0 { format!(" ({recorded} are recorded)") } else { String::new() };
+    let (cells, trials) = (words::units::whole(cells as u64), words::units::whole(trials as u64));
     note(&format!("kvtrial: {cells} cells, {trials} trials to run in {order} order{least}{done}"));
 }
 

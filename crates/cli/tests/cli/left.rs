@@ -73,7 +73,7 @@ fn the_end_of_a_run_says_what_it_left_and_clear_deletes_that_and_no_other_key() 
     assert_eq!(ran.status, 0, "{}", ran.said());
     let shown = study::redact(&url);
     assert_eq!(left(&ran), json!([{ "store": shown, "keys": 2000, "count": "exact" }]), "{}", ran.said());
-    let sentence = format!("{shown} keeps 2000 keys of this run.");
+    let sentence = format!("{shown} keeps 2,000 keys of this run.");
     assert!(
         ran.stderr.trim_end().ends_with(&format!("{sentence} To delete them: kvtrial clear out")),
         "{}",
@@ -81,7 +81,7 @@ fn the_end_of_a_run_says_what_it_left_and_clear_deletes_that_and_no_other_key() 
     );
     let page = std::fs::read_to_string(desk.path().join("out/report.html")).unwrap();
     assert!(page.contains(&sentence));
-    assert!(desk.kvtrial("report out --format markdown").stdout.contains("keeps 2000 keys of this run"));
+    assert!(desk.kvtrial("report out --format markdown").stdout.contains("keeps 2,000 keys of this run"));
     assert_eq!(users.keys(), 2002);
 
     let without = desk.kvtrial("clear out");
@@ -179,7 +179,7 @@ fn a_run_that_was_cut_short_in_its_first_trial_says_what_it_may_have_left_and_is
         let ran = cut_short(&desk, &users, &words, signal);
         if signal == libc::SIGINT {
             assert_eq!(ran.status, 130, "{}", ran.said());
-            assert!(ran.stderr.contains("keeps up to 300000 keys of this run"), "{}", ran.said());
+            assert!(ran.stderr.contains("keeps up to 300,000 keys of this run"), "{}", ran.said());
             assert_eq!(ran.only()["verdict"]["status"], "not_run");
             assert_eq!(left(&ran)[0]["count"], "at_most");
         }

@@ -171,6 +171,9 @@ fn an_interrupted_study_says_so_and_resumes_where_it_stopped() {
     let ran = desk.finished(child.wait_with_output().unwrap());
     assert_eq!(ran.status, 130, "{}", ran.said());
     assert!(ran.stderr.contains("--resume"), "{}", ran.said());
+    let page = std::fs::read_to_string(desk.path().join("out/report.html")).unwrap();
+    assert!(page.contains("trials are missing") || page.contains("not run"), "what is finished has its page");
+    assert!(ran.stdout.contains("out/report.html"), "{}", ran.said());
     assert!(desk.left_behind().is_empty(), "{:?}", desk.left_behind());
     let trials = |ran: &Ran| -> Vec<u64> {
         let cells = ran.cells().iter().flat_map(|cell| cell["trials"].as_array().unwrap().clone());

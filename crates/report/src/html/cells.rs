@@ -147,7 +147,7 @@ fn reasons(cells: &[&Cell]) -> Markup {
                         td { (status(cell)) }
                         td { ul.reasons {
                             @for reason in cell.verdict.reasons.iter().take(MOST_REASONS) {
-                                li { strong { (reason.kind.name().replace('_', " ")) } " × " (reason.count)
+                                li { strong { (reason.kind.name().replace('_', " ")) } " × " (words::units::whole(reason.count))
                                     @if !reason.example.is_empty() { ": " (reason.example) } }
                             }
                         } }

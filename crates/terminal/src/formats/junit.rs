@@ -9,7 +9,8 @@ pub fn study_junit(study: &Study) -> String {
     let cases = study.cells.iter().map(|cell| {
         let said = |reason: &study::Reason| {
             let (meaning, remedy) = advice(reason.kind);
-            let times = if reason.count > 1 { format!(", {} times", reason.count) } else { String::new() };
+            let times =
+                if reason.count > 1 { format!(", {} times", words::units::whole(reason.count)) } else { String::new() };
             let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
             format!("{meaning}{times}{example} ({remedy})")
         };
