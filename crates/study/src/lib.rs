@@ -71,5 +71,5 @@ pub use timestamp::rfc3339;
 pub use transport::Transport;
 pub use trial::{FailedCounts, PhaseRecord, ReadBackFigures, SeriesPoint, ServerUse, TrialRecord};
 pub use varied::{Sampled, TrialOrder, Varied};
-pub use verdict::{Reason, ReasonKind, Status, Verdict};
+pub use verdict::{Reason, ReasonKind, Status, Verdict, cut};
 pub use visible::{is_hidden, visible};
