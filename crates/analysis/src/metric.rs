@@ -20,6 +20,8 @@ pub enum Metric {
     UnitsPerS,
     /// Median response time.
     P50,
+    /// 95th percentile of response time.
+    P95,
     /// 99th percentile of response time.
     P99,
     /// 99.9th percentile of response time.
@@ -62,12 +64,13 @@ pub enum Unit {
 
 impl Metric {
     /// All metrics, in the order they are reported.
-    pub const ALL: [Metric; 13] = [
+    pub const ALL: [Metric; 14] = [
         Metric::Makespan,
         Metric::OpsPerS,
         Metric::RecordsPerS,
         Metric::UnitsPerS,
         Metric::P50,
+        Metric::P95,
         Metric::P99,
         Metric::P999,
         Metric::ClientCpu,
@@ -100,6 +103,7 @@ impl Metric {
             Metric::RecordsPerS => "records_per_s",
             Metric::UnitsPerS => "units_per_s",
             Metric::P50 => "p50",
+            Metric::P95 => "p95",
             Metric::P99 => "p99",
             Metric::P999 => "p99.9",
             Metric::ClientCpu => "client_cpu",
@@ -119,6 +123,7 @@ impl Metric {
             Metric::RecordsPerS => "records_per_s",
             Metric::UnitsPerS => "units_per_s",
             Metric::P50 => "p50_ns",
+            Metric::P95 => "p95_ns",
             Metric::P99 => "p99_ns",
             Metric::P999 => "p99_9_ns",
             Metric::ClientCpu => "client_cpu_s",
@@ -135,7 +140,7 @@ impl Metric {
         match self {
             Metric::Makespan | Metric::ClientCpu | Metric::ServerCpu | Metric::Dark | Metric::DarkKeys => Unit::Seconds,
             Metric::OpsPerS | Metric::RecordsPerS | Metric::UnitsPerS => Unit::PerSecond,
-            Metric::P50 | Metric::P99 | Metric::P999 => Unit::Nanoseconds,
+            Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999 => Unit::Nanoseconds,
             Metric::ServerRss | Metric::Disk => Unit::Bytes,
         }
     }
@@ -152,7 +157,7 @@ impl Metric {
     /// clock, a page.
     pub(crate) fn step(self, typical: f64) -> f64 {
         let absolute = match self {
-            Metric::P50 | Metric::P99 | Metric::P999 => (typical / 128.0).max(1.0),
+            Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999 => (typical / 128.0).max(1.0),
             Metric::ServerCpu => 0.01,
             Metric::ServerRss | Metric::Disk => 4096.0,
             // A busy machine pauses for as long.
@@ -173,6 +178,7 @@ impl Metric {
             Metric::RecordsPerS => records_per_operation(trial).map(|each| each * trial.ops_per_s).and_then(positive),
             Metric::UnitsPerS => units(trial).map(|units| units / trial.makespan_s).and_then(positive),
             Metric::P50 => percentile(response.p50),
+            Metric::P95 => percentile(response.p95),
             Metric::P99 => percentile(response.p99),
             Metric::P999 => percentile(response.p99_9),
             Metric::ClientCpu => Some(trial.client_cpu_s),
@@ -202,7 +208,7 @@ impl Metric {
             Metric::ServerCpu => cell.server_cpu_s,
             Metric::ServerRss => cell.server_rss_bytes,
             Metric::Disk => cell.disk_bytes,
-            Metric::RecordsPerS | Metric::P50 | Metric::P999 | Metric::Dark | Metric::DarkKeys => {
+            Metric::RecordsPerS | Metric::P50 | Metric::P95 | Metric::P999 | Metric::Dark | Metric::DarkKeys => {
                 quantity(&self.samples(cell))
             }
         }

@@ -75,12 +75,12 @@ pub(crate) struct ScriptWorker<'a> {
     clients: Vec<Client>,
     pulse: Arc<LuaPulse>,
     timed: bool,
+    /// Units that were over when the time was.
+    units: Option<u64>,
     counting: Counting,
     /// The phase, and clients over all threads: what a client is opened with.
     phase: String,
     all: u32,
-    /// Units that were over when the time was.
-    units: Option<u64>,
     /// Keys and pairs of the batch that is sent.
     keys: Vec<&'static [u8]>,
     pairs: Vec<(&'static [u8], &'static [u8])>,
@@ -117,10 +117,10 @@ impl<'a> ScriptWorker<'a> {
             clients: slots.map(client).collect(),
             pulse: Arc::default(),
             timed,
+            units: None,
             counting: surroundings.counting(),
             phase: phase_name.into(),
             all,
-            units: None,
             keys: Vec::new(),
             pairs: Vec::new(),
             value: Vec::new(),
