@@ -5,8 +5,7 @@ use crate::identity::label;
 use crate::sweep_words::sweep_sentences;
 use crate::view::Grouped;
 use analysis::{Better, Group, Metric, Rank};
-use stats::{Bootstrap, Estimate};
-use study::{Cell, Class, Status, Study};
+use study::{Cell, Class, Quantity, Status, Study};
 
 /// The headline and what else is to be said, most important first.
 #[derive(Clone, Debug)]
@@ -122,6 +121,9 @@ fn lead(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
     let Some(ratio) = ratio(group, winner, next) else { return String::new() };
     let (next, times) = (label(next), format!("{:.2}", ratio.value));
     match group.metric {
+        _ if ratio.value.is_infinite() => {
+            format!(": too many operations of {next}, the next, failed for it to have a 99th percentile")
+        }
         Metric::OpsPerS => format!(", {times} times as much as {next}, the next"),
         Metric::P99 => format!(": {next}, the next, takes {times} times as long at the 99th percentile"),
         _ => format!(": {next}, the next, takes {times} times as long"),
@@ -129,11 +131,10 @@ fn lead(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
 }
 
 /// How many times worse the second is.
-fn ratio(group: &Group<'_>, better: &Cell, worse: &Cell) -> Option<Estimate> {
-    let (of_better, of_worse) = (group.metric.samples(better), group.metric.samples(worse));
+fn ratio(group: &Group<'_>, better: &Cell, worse: &Cell) -> Option<Quantity> {
     match group.metric.better() {
-        Better::Lower => stats::median_ratio(&of_worse, &of_better, Bootstrap::default()),
-        Better::Higher => stats::median_ratio(&of_better, &of_worse, Bootstrap::default()),
+        Better::Lower => analysis::ratio(better, worse, group.metric),
+        Better::Higher => analysis::ratio(worse, better, group.metric),
     }
 }
 
@@ -141,15 +142,18 @@ fn ratio(group: &Group<'_>, better: &Cell, worse: &Cell) -> Option<Estimate> {
 fn figures_of(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
     let Some(figure) = group.metric.of_cell(winner) else { return String::new() };
     let shown = figures::with_interval(&figure, group.metric.unit());
-    let times = ratio(group, winner, next).filter(|ratio| ratio.level > 0.0).map_or(String::new(), |ratio| {
-        format!(
-            " The ratio to {} lies from {:.2} to {:.2} ({:.0} %).",
-            label(next),
-            ratio.low,
-            ratio.high,
-            100.0 * ratio.level
-        )
-    });
+    let times = ratio(group, winner, next).filter(|ratio| ratio.level > 0.0 && ratio.high.is_finite()).map_or(
+        String::new(),
+        |ratio| {
+            format!(
+                " The ratio to {} lies from {:.2} to {:.2} ({:.0} %).",
+                label(next),
+                ratio.low,
+                ratio.high,
+                100.0 * ratio.level
+            )
+        },
+    );
     format!("{}: {shown}.{times}", label(winner))
 }
 
