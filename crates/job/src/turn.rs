@@ -74,6 +74,9 @@ impl Turn<'_, '_> {
                 Step::Check(operation) => match session.submit(slot, operation) {
                     Ok(Some(ref reply)) => {
                         tally.checks += 1;
+                        if let Reply::Failed(failure) = reply {
+                            tally.fail(*failure);
+                        }
                         if let Err(offence) = worker.reply(slot, reply) {
                             books.offend(offence);
                         }

@@ -100,7 +100,7 @@ fn what_failed_has_no_response_time_in_any_job_under_closed_and_open_loop() {
         ("ycsb", None, "workload=A operations=1200 records=200 value=100"),
         ("ycsb", None, "workload=F operations=1200 records=200 value=100"),
         ("fans", Some("gen:60:7"), "policy=partition"),
-        ("fans", Some("gen:60:7"), "policy=lock"),
+        ("fans", Some("gen:60:7"), "policy=cas"),
         ("counts", Some("gen:60:7"), ""),
         ("append", Some("gen:600:7"), ""),
         ("bulk", Some("gen:2000:7"), "batch=10"),
