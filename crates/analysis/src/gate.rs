@@ -70,11 +70,16 @@ pub struct Judgement {
 }
 
 /// What follows from a gate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
     /// The figure was not shown to be beyond the threshold.
     Kept,
+    /// Nothing was shown, and a difference as large as the threshold could not have been seen either.
+    TooNoisy {
+        /// The least that could, as a share of the other cell's figure: 0.54 for +54 %, -0.35 for -35 %.
+        could_have_seen: f64,
+    },
     /// The whole interval lies beyond the threshold, and among all cells judged that is hardly chance.
     Broken,
     /// This cell has no such figure, is void, or was not run; other cells decide.
@@ -87,6 +92,27 @@ pub enum Ruling {
         /// Repeats that can.
         repeats_needed: u32,
     },
+}
+
+/// What a gate comes to that the trials are too noisy to judge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Noisy {
+    /// It is said, and fails nothing.
+    #[default]
+    Pass,
+    /// It fails, as a broken one does.
+    Fail,
+}
+
+impl Ruling {
+    /// Whether it fails the comparison.
+    pub fn fails(&self, noisy: Noisy) -> bool {
+        match self {
+            Ruling::Broken => true,
+            Ruling::TooNoisy { .. } => noisy == Noisy::Fail,
+            Ruling::Kept | Ruling::NotApplicable { .. } | Ruling::TooFew { .. } => false,
+        }
+    }
 }
 
 /// Judges every pair by every gate: the second cell against the first by a ratio, or the second cell alone by a figure. All
@@ -113,6 +139,8 @@ struct Evidence {
     p: f64,
     /// The least `p` that this number of trials can show.
     least_p: f64,
+    /// The smallest ratio that would have been found, above 1; `None` where that is not known, and of a figure.
+    detectable: Option<f64>,
 }
 
 fn concluded(cases: Vec<Case<'_>>) -> Vec<Judgement> {
@@ -148,7 +176,10 @@ impl Gate {
         let evidence = |contrast: &Contrast| {
             let [a, b] = &contrast.samples;
             match self.threshold {
-                Threshold::Ratio(threshold) => self.of_ratio(contrast.ratio?, a, b, threshold),
+                Threshold::Ratio(threshold) => {
+                    let evidence = self.of_ratio(contrast.ratio?, a, b, threshold)?;
+                    Some(Evidence { detectable: contrast.smallest_detectable.map(|share| 1.0 + share), ..evidence })
+                }
                 Threshold::Figure(threshold) => self.of_figure(contrast.b, b, threshold),
             }
         };
@@ -184,7 +215,7 @@ impl Gate {
             Fails::Below => stats::rank_test_above(&at_threshold, b),
         }?;
         let regroupings: f64 = (1..=a.len()).map(|i| (b.len() + i) as f64 / i as f64).product();
-        Some(Evidence { seen, p, least_p: 1.0 / regroupings })
+        Some(Evidence { seen, p, least_p: 1.0 / regroupings, detectable: None })
     }
 
     /// Were the true median the threshold, as many trials would lie on either side of it.
@@ -195,7 +226,7 @@ impl Gate {
                 stats::sign_test_above(&figures.iter().map(|figure| -figure).collect::<Vec<_>>(), -threshold)
             }
         }?;
-        Some(Evidence { seen, p, least_p: 0.5f64.powi(figures.len() as i32) })
+        Some(Evidence { seen, p, least_p: 0.5f64.powi(figures.len() as i32), detectable: None })
     }
 
     fn decide(&self, evidence: &Evidence, p_holm: f64, judgements: usize) -> Ruling {
@@ -209,7 +240,26 @@ impl Gate {
             Fails::Above => seen.low > threshold,
             Fails::Below => seen.high < threshold,
         };
-        if beyond && p_holm < ALPHA { Ruling::Broken } else { Ruling::Kept }
+        if beyond && p_holm < ALPHA {
+            return Ruling::Broken;
+        }
+        self.unseen(evidence).map_or(Ruling::Kept, |could_have_seen| Ruling::TooNoisy { could_have_seen })
+    }
+
+    /// What could have been seen, where that is more than the threshold asks for, and the figure was not shown to keep the threshold
+    /// either. A threshold of no change asks for no size.
+    fn unseen(&self, evidence: &Evidence) -> Option<f64> {
+        let Threshold::Ratio(threshold) = self.threshold else { return None };
+        let is_kept = match self.fails {
+            Fails::Above => evidence.seen.high <= threshold,
+            Fails::Below => evidence.seen.low >= threshold,
+        };
+        let least = evidence.detectable?;
+        let asked = threshold.max(1.0 / threshold);
+        if is_kept || asked == 1.0 || least <= asked {
+            return None;
+        }
+        Some(if threshold > 1.0 { least - 1.0 } else { 1.0 / least - 1.0 })
     }
 
     /// The fewest repeats that can fail one of this many judgements: their interval can have [`GATE_LEVEL`], and the least p-value

@@ -51,7 +51,7 @@ pub use crashes::{
     match_crashes, select_crashes,
 };
 pub use faults::{LOOK_S, TOGETHER_S, fault_figures};
-pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Ruling, Threshold, judge, judge_cells};
+pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Noisy, Ruling, Threshold, judge, judge_cells};
 pub use growth::growth_facts;
 pub use metric::{Better, Metric, Unit, quantity, records_per_operation};
 pub use pairing::{Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};

@@ -26,6 +26,8 @@ pub enum Metric {
     UnitsPerS,
     /// Median response time of all that was asked.
     P50,
+    /// 95th percentile of response time of all that was asked.
+    P95,
     /// 99th percentile of response time of all that was asked.
     P99,
     /// 99.9th percentile of response time of all that was asked.
@@ -70,13 +72,14 @@ pub enum Unit {
 
 impl Metric {
     /// All metrics, in the order they are reported.
-    pub const ALL: [Metric; 14] = [
+    pub const ALL: [Metric; 15] = [
         Metric::Makespan,
         Metric::OpsPerS,
         Metric::Failed,
         Metric::RecordsPerS,
         Metric::UnitsPerS,
         Metric::P50,
+        Metric::P95,
         Metric::P99,
         Metric::P999,
         Metric::ClientCpu,
@@ -110,6 +113,7 @@ impl Metric {
             Metric::RecordsPerS => "records_per_s",
             Metric::UnitsPerS => "units_per_s",
             Metric::P50 => "p50",
+            Metric::P95 => "p95",
             Metric::P99 => "p99",
             Metric::P999 => "p99.9",
             Metric::ClientCpu => "client_cpu",
@@ -130,6 +134,7 @@ impl Metric {
             Metric::RecordsPerS => "records_per_s",
             Metric::UnitsPerS => "units_per_s",
             Metric::P50 => "p50_ns",
+            Metric::P95 => "p95_ns",
             Metric::P99 => "p99_ns",
             Metric::P999 => "p99_9_ns",
             Metric::ClientCpu => "client_cpu_s",
@@ -146,7 +151,7 @@ impl Metric {
         match self {
             Metric::Makespan | Metric::ClientCpu | Metric::ServerCpu | Metric::Dark | Metric::DarkKeys => Unit::Seconds,
             Metric::OpsPerS | Metric::RecordsPerS | Metric::UnitsPerS => Unit::PerSecond,
-            Metric::P50 | Metric::P99 | Metric::P999 => Unit::Nanoseconds,
+            Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999 => Unit::Nanoseconds,
             Metric::ServerRss | Metric::Disk => Unit::Bytes,
             Metric::Failed => Unit::Share,
         }
@@ -164,7 +169,7 @@ impl Metric {
     /// clock, a page.
     pub(crate) fn step(self, typical: f64) -> f64 {
         let absolute = match self {
-            Metric::P50 | Metric::P99 | Metric::P999 => (typical / 128.0).max(1.0),
+            Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999 => (typical / 128.0).max(1.0),
             Metric::ServerCpu => 0.01,
             Metric::ServerRss | Metric::Disk => 4096.0,
             // A busy machine pauses for as long.
@@ -190,6 +195,7 @@ impl Metric {
             Metric::RecordsPerS => records_per_operation(trial).map(|each| each * trial.ops_per_s).and_then(positive),
             Metric::UnitsPerS => units(trial).map(|units| units / trial.makespan_s).and_then(positive),
             Metric::P50 => percentile(|asked| asked.p50),
+            Metric::P95 => percentile(|asked| asked.p95),
             Metric::P99 => percentile(|asked| asked.p99),
             Metric::P999 => percentile(|asked| asked.p99_9),
             Metric::ClientCpu => Some(trial.client_cpu_s),
@@ -226,7 +232,7 @@ impl Metric {
 
     /// Whether a cell's figure is that of all operations of its trials together, and not the median of the trials.
     pub fn is_of_all_trials(self) -> bool {
-        matches!(self, Metric::P50 | Metric::P99 | Metric::P999 | Metric::Failed)
+        matches!(self, Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999 | Metric::Failed)
     }
 
     /// The cell's figure: the median over counted trials with its interval ([`stats::median_interval`]), or that of all their operations
@@ -239,6 +245,7 @@ impl Metric {
             Metric::P99 => cell.p99_ns,
             Metric::Failed => cell.failed_share,
             Metric::P50 => percentile(&cell.latency_ns, |asked| asked.p50, &self.samples(cell)),
+            Metric::P95 => percentile(&cell.latency_ns, |asked| asked.p95, &self.samples(cell)),
             Metric::P999 => percentile(&cell.latency_ns, |asked| asked.p99_9, &self.samples(cell)),
             Metric::ClientCpu => cell.client_cpu_s,
             Metric::ServerCpu => cell.server_cpu_s,

@@ -75,6 +75,24 @@ fn so_few_repeats_can_never_be_sure_and_it_is_said_how_many_can() {
 }
 
 #[test]
+fn what_could_not_have_been_seen_is_too_noisy_to_judge_and_has_not_passed() {
+    // Trials that differ by half: the medians are the same, and a rise of 10 % would be lost among them.
+    let noisy = |salt: f64| study(vec![cell("x", &[1.0, 1.5 + salt, 0.8, 1.3, 1.0 + salt, 0.7])]);
+    let (a, b) = (noisy(0.0), noisy(0.01));
+    let Ruling::TooNoisy { could_have_seen } = outcome("p99 > +10%", &a, &b) else {
+        panic!("{:?}", outcome("p99 > +10%", &a, &b))
+    };
+    assert!(could_have_seen > 0.2 && could_have_seen < 3.0, "{could_have_seen}");
+    let Ruling::TooNoisy { could_have_seen } = outcome("ops_per_s < -10%", &a, &b) else { panic!("a fall") };
+    assert!(could_have_seen < -0.15 && could_have_seen > -0.9, "{could_have_seen}");
+    assert_eq!(outcome("p99 > +1000%", &a, &b), Ruling::Kept, "a rise as large as that would have been seen");
+    assert_eq!(outcome("p99 > +0%", &a, &b), Ruling::Kept, "no size is asked for");
+    let (quiet, quieter) = (of(1.0, 6, 0), of(1.0, 6, 1));
+    assert_eq!(outcome("p99 > +10%", &quiet, &quieter), Ruling::Kept);
+    assert_eq!(outcome("p99 > +10%", &a, &study(vec![cell("x", &[0.1, 0.2, 0.1, 0.3, 0.15, 0.2])])), Ruling::Kept);
+}
+
+#[test]
 fn a_figure_nobody_has_is_not_applicable() {
     assert!(matches!(outcome("server_cpu > +5%", &of(1.0, 6, 0), &of(1.0, 6, 1)), Ruling::NotApplicable { .. }));
 }
@@ -82,7 +100,7 @@ fn a_figure_nobody_has_is_not_applicable() {
 #[test]
 fn an_impossible_condition_is_refused_with_the_remedy() {
     for (gate, remedy) in [
-        ("p98 > +5%", "there are: makespan, ops_per_s, records_per_s, units_per_s, p50, p99, p99.9"),
+        ("p98 > +5%", "there are: makespan, ops_per_s, records_per_s, units_per_s, p50, p95, p99, p99.9"),
         ("p99", "such as 'p99 > +5%'"),
         ("p99 >= 5%", "such as 'p99 > +5%'"),
         ("p99 > 5%", "say which way: +5%"),
@@ -111,6 +129,7 @@ fn units_are_those_people_write() {
         ("disk>1GB", "disk_bytes"),
         ("makespan > 2min", "makespan_s"),
         ("p99.9 > -1.5%", "p99_9_ns"),
+        ("p95 > 2ms", "p95_ns"),
     ] {
         assert_eq!(gate.parse::<Gate>().unwrap().metric.field(), field, "{gate}");
     }

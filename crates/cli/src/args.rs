@@ -2,14 +2,16 @@
 
 mod comparing;
 mod proving;
+mod reading;
 mod running;
 mod values;
 
 use crate::commands::selftest::SelftestArguments;
 use crate::{failure, words};
 use clap::{Args, ColorChoice, Parser, Subcommand};
-pub use comparing::{CompareArguments, ComparisonFormat, ReportArguments, StudyFormat};
+pub use comparing::{CompareArguments, ComparisonFormat, NoisyGate, ReportArguments, StudyFormat};
 pub use proving::{CheckArguments, CrashArguments, MeansArgument, MomentArgument, NodesArgument};
+pub use reading::{read, right_form};
 use runner::search::Objective;
 pub use running::{OrderArgument, RunArguments};
 use std::path::PathBuf;

@@ -131,6 +131,11 @@ pub trait Job: Send + Sync {
     fn logical_bytes(&self) -> u64 {
         0
     }
+
+    /// How many operations a unit has, where [units](Arriving::Units) arrive and that can be found out before the run.
+    fn unit_operations(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What one execution gets.
@@ -158,6 +163,10 @@ pub trait Trial: Send + Sync {
     fn again(&self) -> Option<usize> {
         None
     }
+
+    /// Hears that the clients' connections were closed, so that everything is read again over new ones: it closes those of its own, too,
+    /// and opens others.
+    fn renew(&self) {}
 
     /// Whether that can be done, asked before anything is done for it: not where one of the new connections would be to a node that is lost
     /// for good.

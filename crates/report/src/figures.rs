@@ -38,6 +38,7 @@ pub(crate) fn title(metric: Metric) -> &'static str {
         Metric::RecordsPerS => "Records per second",
         Metric::UnitsPerS => "Units per second",
         Metric::P50 => "Response time, median",
+        Metric::P95 => "Response time, 95th percentile",
         Metric::P99 => "Response time, 99th percentile",
         Metric::P999 => "Response time, 99.9th percentile",
         Metric::ClientCpu => "Processor time of the client",
@@ -63,7 +64,7 @@ pub(crate) fn rate_title(batches: Option<Batches>) -> String {
 pub(crate) fn title_of(metric: Metric, batches: Option<Batches>) -> String {
     match (metric, batches) {
         (Metric::OpsPerS, _) => rate_title(batches),
-        (Metric::P50 | Metric::P99 | Metric::P999, Some(Batches::Documents | Batches::Records)) => {
+        (Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999, Some(Batches::Documents | Batches::Records)) => {
             format!("{}, of a batch", title(metric))
         }
         _ => title(metric).into(),

@@ -1,11 +1,11 @@
 //! The finding in a sentence: which store is best, by how much, or that there is no difference.
 
 use crate::figures;
-use crate::identity::label;
-use crate::sweep_words::sweep_sentences;
+use crate::identity::{label, study_label};
 use crate::view::Grouped;
-use analysis::{Better, Group, Metric, Rank};
-use study::{Cell, Class, Quantity, Status, Study};
+use analysis::{Group, Metric, Rank};
+use study::{Cell, Class, Status, Study};
+use words::verdict::{best, listed, ratio};
 
 /// The headline and what else is to be said, most important first.
 #[derive(Clone, Debug)]
@@ -22,7 +22,10 @@ pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -
         (None, [], []) if study.crash.is_some() => Vec::new(),
         (None, [], []) => vec!["This study has no cells.".to_owned()],
         (None, [], [one]) => part_sentences(one),
-        (None, [], several) => sweep_sentences(study, several),
+        (None, [], several) => {
+            let parts: Vec<_> = several.iter().map(|it| (&it.part, it.groups.as_slice())).collect();
+            words::sweep::sentences(study, &parts, &label)
+        }
         (None, searches, _) => searches.iter().map(words::rate_search::sentence).collect(),
     };
     let cells: Vec<&Cell> = study.cells.iter().collect();
@@ -56,14 +59,12 @@ fn part_sentences(part: &Grouped<'_>) -> Vec<String> {
     let groups = || part.groups.iter().filter(|group| group.class != Some(Class::Baseline));
     let mut sentences: Vec<String> =
         groups().filter(|group| listed(group).len() > 1).flat_map(group_sentences).collect();
+    if part.part.cells.iter().all(|cell| study_label(cell).is_none()) {
+        sentences.extend(words::verdict::across(&part.groups));
+    }
     sentences.extend(groups().filter_map(alone));
     sentences.extend(void(&part.part.cells));
     sentences
-}
-
-/// The cells of a group with figures to be believed, best first.
-pub(crate) fn listed<'a>(group: &Group<'a>) -> Vec<&'a Cell> {
-    group.cells.iter().filter(|ranked| ranked.rank.is_listed()).map(|ranked| ranked.cell).collect()
 }
 
 /// What a group of several shows: the winner and by how much, what cannot be separated, the figures.
@@ -85,7 +86,10 @@ fn group_sentences(group: &Group<'_>) -> Vec<String> {
         }
         [winner] => {
             let ahead = lead(group, winner, second);
-            vec![format!("{} is {} of {of}{ahead}.", label(winner), best(group)), figures_of(group, winner, second)]
+            vec![
+                format!("{} is {} of {of}{ahead}.", label(winner), best(group.metric)),
+                figures_of(group, winner, second),
+            ]
         }
         all if all.len() == cells.len() => {
             vec![format!("No difference is shown between {of}: {}.", medians(group, &cells))]
@@ -107,18 +111,9 @@ fn group_sentences(group: &Group<'_>) -> Vec<String> {
     sentences
 }
 
-/// `the fastest`.
-pub(crate) fn best(group: &Group<'_>) -> &'static str {
-    match group.metric {
-        Metric::OpsPerS => "the one that does the most",
-        Metric::P99 => "the one that answers fastest",
-        _ => "the fastest",
-    }
-}
-
 /// `: sqlite, the next, takes 2.1 times as long`.
 fn lead(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
-    let Some(ratio) = ratio(group, winner, next) else { return String::new() };
+    let Some(ratio) = ratio(group.metric, winner, next) else { return String::new() };
     let (next, times) = (label(next), format!("{:.2}", ratio.value));
     match group.metric {
         _ if ratio.value.is_infinite() => {
@@ -130,30 +125,20 @@ fn lead(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
     }
 }
 
-/// How many times worse the second is.
-fn ratio(group: &Group<'_>, better: &Cell, worse: &Cell) -> Option<Quantity> {
-    match group.metric.better() {
-        Better::Lower => analysis::ratio(better, worse, group.metric),
-        Better::Higher => analysis::ratio(worse, better, group.metric),
-    }
-}
-
 /// The figures behind the headline, with their intervals.
 fn figures_of(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
     let Some(figure) = group.metric.of_cell(winner) else { return String::new() };
     let shown = figures::with_interval(&figure, group.metric.unit());
-    let times = ratio(group, winner, next).filter(|ratio| ratio.level > 0.0 && ratio.high.is_finite()).map_or(
-        String::new(),
-        |ratio| {
-            format!(
-                " The ratio to {} lies from {:.2} to {:.2} ({:.0} %).",
-                label(next),
-                ratio.low,
-                ratio.high,
-                100.0 * ratio.level
-            )
-        },
-    );
+    let ratio = ratio(group.metric, winner, next).filter(|ratio| ratio.level > 0.0 && ratio.high.is_finite());
+    let times = ratio.map_or(String::new(), |ratio| {
+        format!(
+            " The ratio to {} lies from {:.2} to {:.2} ({:.0} %).",
+            label(next),
+            ratio.low,
+            ratio.high,
+            100.0 * ratio.level
+        )
+    });
     format!("{}: {shown}.{times}", label(winner))
 }
 
@@ -209,14 +194,5 @@ fn void(cells: &[&Cell]) -> Option<String> {
 }
 
 pub(crate) fn joined(cells: &[&Cell]) -> String {
-    listed_names(&cells.iter().map(|cell| label(cell)).collect::<Vec<_>>())
-}
-
-/// `a, b and c`.
-pub(crate) fn listed_names(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [some @ .., last] => format!("{} and {last}", some.join(", ")),
-    }
+    words::verdict::joined(&cells.iter().map(|cell| label(cell)).collect::<Vec<_>>())
 }

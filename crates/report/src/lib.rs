@@ -20,7 +20,6 @@ mod notices;
 mod plots;
 mod reproduce;
 mod sections;
-mod sweep_words;
 mod view;
 
 pub use chart::{Chart, DataTable};

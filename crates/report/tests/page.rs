@@ -110,7 +110,7 @@ fn what_a_comparison_found_comes_first() {
 fn a_void_cell_is_shown_with_its_reason_and_has_no_bar() {
     let study = sample::troubled();
     let html = report(&study).html();
-    assert!(html.contains("sqlite (void)") && html.contains("wrong value") && html.contains("53882"));
+    assert!(html.contains("sqlite (void)") && html.contains("wrong value") && html.contains("53,882"));
 }
 
 #[test]

@@ -35,6 +35,7 @@ mod supervisor;
 mod task;
 mod trial;
 mod trust;
+mod units;
 mod users;
 mod vary;
 mod worker;

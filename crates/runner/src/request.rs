@@ -5,6 +5,7 @@ use crate::execution::Execution;
 use crate::faults::Faults;
 use crate::job_cache::JobCache;
 use crate::plan::{Asked, KeysFound, Plan, PlannedCell, PlannedStore};
+use crate::units;
 use crate::vary::{Axis, Variation, VaryError};
 use engine::Settings;
 use job::{Job, JobError, JobInfo, Params};
@@ -112,6 +113,11 @@ impl Request {
                 if told.insert(warning.clone()) {
                     hear(&warning);
                 }
+            }
+            if let Some(sentence) = units::sentence(cell.settings.arrivals, || job.unit_operations())
+                && told.insert(sentence.clone())
+            {
+                hear(&sentence);
             }
             host::check(cell.info, &cell.spec)?;
             cell.change = job.change();

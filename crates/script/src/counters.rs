@@ -1,53 +1,15 @@
 //! What a script has counted: the sum of every counter, and what is under way. Sums do not depend on order, so they are exact at the end
-//! also where several clients count. No lock is taken for a counter its thread has met.
+//! also where several clients count. No lock is taken for a counter its thread has met, unless it is deleted.
 
-use crate::entry::Claim;
-use crate::ledger::{OtherWriter, Sharing};
-use crate::shared_map::{Keyed, Met, SharedMap};
+mod count;
+
+use crate::clash::Clash;
+use crate::shared_map::{Met, SharedMap};
+use count::Count;
+pub(crate) use count::CountSince;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-/// A counter, or a field of a record of counters.
-struct Count {
-    /// Its key and its field, as [`name`] has them.
-    name: Box<[u8]>,
-    writer: AtomicU64,
-    /// Everything sent, with the increments that failed, of which nobody knows whether they took place.
-    sent: AtomicI64,
-    /// Everything acknowledged.
-    sum: AtomicI64,
-    /// Something was taken off, so that bounds say nothing while others count.
-    falls: AtomicBool,
-}
-
-impl Keyed for Count {
-    fn named(name: &[u8]) -> Count {
-        Count {
-            name: name.into(),
-            writer: AtomicU64::new(0),
-            sent: AtomicI64::new(0),
-            sum: AtomicI64::new(0),
-            falls: AtomicBool::new(false),
-        }
-    }
-
-    fn key(&self) -> &[u8] {
-        &self.name
-    }
-}
-
-impl Count {
-    /// What a reply must have been that was sent when the sum was `least`, if it is something else.
-    fn judge(&self, least: i64, seen: i64) -> Option<String> {
-        let most = self.sent.load(Ordering::Acquire);
-        if least == most {
-            return (seen != least).then(|| format!("{least}"));
-        }
-        let possible = self.falls.load(Ordering::Acquire) || (least..=most).contains(&seen);
-        (!possible).then(|| format!("{least} to {most}"))
-    }
-}
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Key and field as one string of bytes: the length of the key goes before, as either may hold any byte.
 pub(crate) fn name<'b>(key: &[u8], field: &[u8], buffer: &'b mut Vec<u8>) -> &'b [u8] {
@@ -58,51 +20,124 @@ pub(crate) fn name<'b>(key: &[u8], field: &[u8], buffer: &'b mut Vec<u8>) -> &'b
     buffer
 }
 
-/// The fields of each record; of a plain counter there is one, without a name.
-type Fields = BTreeMap<Box<[u8]>, BTreeSet<Box<[u8]>>>;
+/// A counter, or a record of counters.
+#[derive(Default)]
+struct Record {
+    /// Of a plain counter there is one, without a name.
+    fields: BTreeSet<Box<[u8]>>,
+    /// Deletes that are under way.
+    deletes: u32,
+}
 
 /// All counters, or all records of counters.
 pub(crate) struct Counters {
     counts: SharedMap<Count>,
-    fields: Mutex<Fields>,
-    sharing: Sharing,
+    records: Mutex<BTreeMap<Box<[u8]>, Record>>,
+    /// What a counter of the store holds.
+    range: RangeInclusive<i64>,
 }
 
+/// What was found of a counter at the end.
+pub(crate) struct LastCount {
+    /// The sum of what was acknowledged.
+    pub(crate) sum: i64,
+    /// Whether increments are missing that were acknowledged.
+    pub(crate) lacks: bool,
+    /// What it must have been, if that is something else.
+    pub(crate) due: Option<String>,
+}
+
+const NOBODY: &str = "no counter, nobody counted there";
+
 impl Counters {
-    pub(crate) fn new(sharing: Sharing) -> Counters {
-        Counters { counts: SharedMap::default(), fields: Mutex::default(), sharing }
+    pub(crate) fn new(range: RangeInclusive<i64>) -> Counters {
+        Counters { counts: SharedMap::default(), records: Mutex::default(), range }
     }
 
-    /// What a counter that was read at the end must have been, if that is something else, and its sum.
-    pub(crate) fn look_last(&self, key: &[u8], field: &[u8], seen: Option<i64>) -> (i64, Option<String>) {
+    fn records(&self) -> MutexGuard<'_, BTreeMap<Box<[u8]>, Record>> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a counter that was read at the end holds what it may.
+    pub(crate) fn look_last(&self, key: &[u8], field: &[u8], seen: Option<i64>) -> LastCount {
         match (self.counts.find(name(key, field, &mut Vec::new())), seen) {
-            (None, None) => (0, None),
-            (None, Some(_)) => (0, Some("no counter, nobody counted there".into())),
+            (None, None) => LastCount { sum: 0, lacks: false, due: None },
+            (None, Some(_)) => LastCount { sum: 0, lacks: false, due: Some(NOBODY.into()) },
             (Some(count), seen) => {
-                let sum = count.sum.load(Ordering::Acquire);
-                (sum, count.judge(sum, seen.unwrap_or(0)))
+                let (seen, since) = (seen.unwrap_or(0), count.since());
+                let due = count.judge(since, seen);
+                LastCount { sum: since.sum(), lacks: due.is_some() && seen < since.sum(), due }
             }
         }
     }
 
     /// The names of all, in byte order.
     pub(crate) fn keys(&self) -> Vec<Box<[u8]>> {
-        self.fields.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+        self.records().keys().cloned().collect()
     }
 
     /// The fields of a record.
     pub(crate) fn fields(&self, key: &[u8]) -> Vec<Box<[u8]>> {
-        let fields = self.fields.lock().unwrap_or_else(PoisonError::into_inner);
-        fields.get(key).map_or_else(Vec::new, |fields| fields.iter().cloned().collect())
+        self.records().get(key).map_or_else(Vec::new, |record| record.fields.iter().cloned().collect())
     }
 
-    /// Whether every sum is known.
-    pub(crate) fn is_sure(&self) -> bool {
-        let mut sure = true;
-        self.counts.each(|count| {
-            sure &= count.sent.load(Ordering::Acquire) == count.sum.load(Ordering::Acquire);
-        });
-        sure
+    /// How many of them are there; `None`: that is not known.
+    pub(crate) fn left(&self) -> Option<u64> {
+        let records = self.records();
+        let (mut left, mut buffer) = (0, Vec::new());
+        for (key, record) in records.iter() {
+            let mut is_there = false;
+            for field in &record.fields {
+                let Some(count) = self.counts.find(name(key, field, &mut buffer)) else { continue };
+                if !count.is_sure() {
+                    return None;
+                }
+                is_there |= count.is_there();
+            }
+            left += u64::from(is_there);
+        }
+        Some(left)
+    }
+
+    fn of_record(&self, key: &[u8], record: &Record) -> Vec<Arc<Count>> {
+        let mut buffer = Vec::new();
+        record.fields.iter().filter_map(|field| self.counts.find(name(key, field, &mut buffer))).collect()
+    }
+
+    /// A delete of a counter, or of a record, is about to be sent.
+    pub(crate) fn deletes(&self, key: &[u8]) {
+        let mut records = self.records();
+        let record = records.entry(key.into()).or_default();
+        record.deletes += 1;
+        self.of_record(key, record).iter().for_each(|count| count.deletes());
+    }
+
+    /// It was acknowledged.
+    pub(crate) fn deleted(&self, key: &[u8]) {
+        let mut records = self.records();
+        let Some(record) = records.get_mut(key) else { return };
+        record.deletes = record.deletes.saturating_sub(1);
+        self.of_record(key, record).iter().for_each(|count| count.deleted());
+    }
+
+    /// Nobody knows whether, or when, it was deleted.
+    #[cold]
+    pub(crate) fn doubt(&self, key: &[u8]) {
+        let records = self.records();
+        let Some(record) = records.get(key) else { return };
+        self.of_record(key, record).iter().for_each(|count| count.doubt());
+    }
+
+    /// A counter, or a field of a record, is counted for the first time: `crossed`, if its key was being deleted.
+    #[cold]
+    fn meets(&self, key: &[u8], field: &[u8], crossed: bool) {
+        let mut records = self.records();
+        let record = records.entry(key.into()).or_default();
+        record.fields.insert(field.into());
+        let count = self.counts.make(name(key, field, &mut Vec::new()));
+        if crossed || record.deletes > 0 {
+            count.doubt();
+        }
     }
 }
 
@@ -118,45 +153,61 @@ impl<'a> ThreadCounters<'a> {
         ThreadCounters { all, met: Met::default(), name: Vec::new() }
     }
 
+    /// All of them, as all threads know them.
+    pub(crate) fn all(&self) -> &'a Counters {
+        self.all
+    }
+
     fn find(&mut self, key: &[u8], field: &[u8]) -> Option<&Count> {
         self.met.find(&self.all.counts, name(key, field, &mut self.name))
     }
 
-    /// An increment is about to be sent; the sum so far.
-    pub(crate) fn starts(&mut self, by: Claim, key: &[u8], field: &[u8], step: i64) -> Result<i64, OtherWriter> {
+    /// Whether it was counted by anybody.
+    pub(crate) fn knows(&mut self, key: &[u8], field: &[u8]) -> bool {
+        self.find(key, field).is_some()
+    }
+
+    /// It is counted for the first time: see [`Counters::meets`].
+    #[cold]
+    pub(crate) fn meets(&mut self, key: &[u8], field: &[u8], crossed: bool) {
+        self.all.meets(key, field, crossed);
+    }
+
+    /// An increment is about to be sent; what is known so far.
+    pub(crate) fn starts(&mut self, key: &[u8], field: &[u8], step: i64) -> Result<CountSince, Clash> {
         let all = self.all;
-        if self.find(key, field).is_none() {
-            let mut fields = all.fields.lock().unwrap_or_else(PoisonError::into_inner);
-            fields.entry(key.into()).or_default().insert(field.into());
+        let count = self.met.make(&all.counts, name(key, field, &mut self.name));
+        let (since, reach) = count.starts(step);
+        let range = i128::from(*all.range.start())..=i128::from(*all.range.end());
+        match range.contains(reach.start()) && range.contains(reach.end()) || count.is_doubtful() {
+            true => Ok(since),
+            false => Err(Clash::OutOfRange { reach, range }),
         }
-        let count = self.met.make(&all.counts, &self.name);
-        by.take(&count.writer, all.sharing)?;
-        if step < 0 {
-            count.falls.store(true, Ordering::Release);
-        }
-        let sum = count.sum.load(Ordering::Acquire);
-        count.sent.fetch_add(step, Ordering::AcqRel);
-        Ok(sum)
     }
 
-    /// It was answered with this number, having been sent when the sum was `since`; what it must have been, if that is something else.
-    pub(crate) fn ends(&mut self, key: &[u8], field: &[u8], step: i64, since: i64, seen: i64) -> Option<String> {
+    /// It was answered with this number, having been sent when this was known of it; what it must have been, if that is something else.
+    pub(crate) fn ends(&mut self, key: &[u8], field: &[u8], step: i64, since: CountSince, seen: i64) -> Option<String> {
         let count = self.find(key, field)?;
-        count.sum.fetch_add(step, Ordering::AcqRel);
-        count.judge(since.wrapping_add(step), seen)
+        count.ends(step);
+        count.judge(since.with(step), seen)
     }
 
-    /// The sum so far of a counter that is about to be read.
+    /// What is known of a counter that is about to be read.
+    pub(crate) fn asks(&mut self, key: &[u8], field: &[u8]) -> CountSince {
+        self.find(key, field).map_or(CountSince::default(), Count::since)
+    }
+
+    /// The sum so far.
     pub(crate) fn sum(&mut self, key: &[u8], field: &[u8]) -> i64 {
-        self.find(key, field).map_or(0, |count| count.sum.load(Ordering::Acquire))
+        self.asks(key, field).sum()
     }
 
     /// What a counter that was read must have been, if that is something else; `None` was read where there is none. It was asked for when
-    /// the sum was `since`.
-    pub(crate) fn look(&mut self, key: &[u8], field: &[u8], since: i64, seen: Option<i64>) -> Option<String> {
+    /// this was known of it.
+    pub(crate) fn look(&mut self, key: &[u8], field: &[u8], since: CountSince, seen: Option<i64>) -> Option<String> {
         match (self.find(key, field), seen) {
             (None, None) => None,
-            (None, Some(_)) => Some("no counter, nobody counted there".into()),
+            (None, Some(_)) => Some(NOBODY.into()),
             (Some(count), seen) => count.judge(since, seen.unwrap_or(0)),
         }
     }

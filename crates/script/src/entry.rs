@@ -1,11 +1,13 @@
 //! One key of the ledger: what it holds, and what it may be seen to hold.
 //!
 //! A key has one writer at a time, who alone changes it; others read it without waiting for him: they look again where it changed while they
-//! looked. Where several clients write one key ([`Sharing::Shared`]) its history is a set, under a lock of the key's own.
+//! looked. Where several clients write one key ([`Sharing::Shared`]) its history is a [`Crowd`], under a lock of the key's own.
 
-use crate::ledger::{OtherWriter, Sharing};
+use crate::clash::Clash;
+use crate::crowd::{Crowd, Swapped, Way};
+use crate::kind::{KeyKind, KindCell};
+use crate::ledger::Sharing;
 use crate::shared_map::Keyed;
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use store::Slot;
@@ -32,12 +34,12 @@ impl Claim {
     }
 
     /// Takes what is claimed in `place`.
-    pub(crate) fn take(self, place: &AtomicU64, sharing: Sharing) -> Result<(), OtherWriter> {
+    pub(crate) fn take(self, place: &AtomicU64, sharing: Sharing) -> Result<(), Clash> {
         let mut before = place.load(Ordering::Relaxed);
         while before != self.code() {
             match Claim::of(before) {
                 Some(other) if other.phase == self.phase && sharing == Sharing::OneWriter => {
-                    return Err(OtherWriter(other.slot));
+                    return Err(Clash::OtherWriter(other.slot));
                 }
                 _ => match place.compare_exchange(before, self.code(), Ordering::AcqRel, Ordering::Relaxed) {
                     Ok(_) => break,
@@ -52,7 +54,7 @@ impl Claim {
 /// When a reader asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Since {
-    /// When the key had been written so often.
+    /// When the key had been written so often; of a key with several writers: when it was [settled](Crowd::settled) so.
     Version(u64),
     /// At a moment of the ledger's: for readers of many keys.
     Moment(u64),
@@ -73,6 +75,8 @@ pub(crate) enum Plausibility {
     Wrong,
     /// Nobody wrote the key.
     Foreign,
+    /// The script uses the key for something else.
+    OtherKind(KeyKind),
 }
 
 impl Plausibility {
@@ -98,6 +102,8 @@ fn code(state: Fingerprinted) -> u64 {
 /// What is known of a key.
 pub(crate) struct KeyState {
     key: Box<[u8]>,
+    /// What it is used for.
+    pub(crate) kind: KindCell,
     writer: AtomicU64,
     /// Twice the number of writes that were acknowledged; odd while one is being noted.
     turns: AtomicU64,
@@ -122,18 +128,10 @@ pub(crate) struct KeyState {
 pub(crate) struct Kept {
     /// The value itself, where values are kept.
     pub(crate) value: Option<Vec<u8>>,
-    /// Of a key with several writers: what was ever written, and the last of each.
+    /// Of a key with several writers: its history.
     crowd: Option<Box<Crowd>>,
     /// States whose write failed: it may reach the store later, or twice, after later writes.
     late: Vec<u64>,
-}
-
-#[derive(Default)]
-struct Crowd {
-    ever: HashSet<u64>,
-    /// Of the phase in which it was last written.
-    last: Vec<(Claim, u64)>,
-    flying: u32,
 }
 
 /// A key as it was at one moment.
@@ -148,6 +146,7 @@ impl Keyed for KeyState {
     fn named(key: &[u8]) -> KeyState {
         KeyState {
             key: key.into(),
+            kind: KindCell::default(),
             writer: AtomicU64::new(0),
             turns: AtomicU64::new(0),
             now: AtomicU64::new(NOTHING),
@@ -167,7 +166,7 @@ impl Keyed for KeyState {
 
 impl KeyState {
     /// Takes the key for this writer.
-    pub(crate) fn claim(&self, by: Claim, sharing: Sharing) -> Result<(), OtherWriter> {
+    pub(crate) fn claim(&self, by: Claim, sharing: Sharing) -> Result<(), Clash> {
         by.take(&self.writer, sharing)
     }
 
@@ -177,17 +176,16 @@ impl KeyState {
     }
 
     /// A write is sent.
-    pub(crate) fn starts(&self, state: Fingerprinted, sharing: Sharing) {
+    pub(crate) fn starts(&self, by: Claim, state: Fingerprinted, way: Way, sharing: Sharing) {
         if sharing == Sharing::OneWriter {
-            self.flying.store(code(state), Ordering::Release);
+            self.flying.store(code(state), Ordering::SeqCst);
             return;
         }
         let mut kept = self.kept();
         let before = self.now.load(Ordering::Relaxed);
-        let crowd =
-            kept.crowd.get_or_insert_with(|| Box::new(Crowd { ever: HashSet::from([before]), ..Crowd::default() }));
-        crowd.ever.insert(code(state));
-        crowd.flying += 1;
+        if !kept.crowd.get_or_insert_with(|| Box::new(Crowd::from(before))).sends(by, code(state), way) {
+            self.doubtful.store(true, Ordering::Release);
+        }
     }
 
     /// It was acknowledged; whether there was a value before.
@@ -199,14 +197,19 @@ impl KeyState {
         let mut kept = self.kept();
         let was_there = self.replace(state, bytes, moment);
         if let Some(crowd) = &mut kept.crowd {
-            crowd.flying = crowd.flying.saturating_sub(1);
-            crowd.last.retain(|(writer, _)| writer.phase == by.phase);
-            match crowd.last.iter_mut().find(|(writer, _)| *writer == by) {
-                Some((_, last)) => *last = code(state),
-                None => crowd.last.push((by, code(state))),
-            }
+            crowd.acknowledges(by, code(state));
         }
         was_there
+    }
+
+    /// A compare-and-set by one of several writers was acknowledged that replaced this: it was sent when the key was settled so.
+    pub(crate) fn swaps(&self, before: Fingerprinted, settled: u64) -> Swapped {
+        match &mut self.kept().crowd {
+            Some(crowd) if !self.is_doubtful() && !self.has_late.load(Ordering::Acquire) => {
+                crowd.takes(code(before), settled)
+            }
+            _ => Swapped::Right,
+        }
     }
 
     /// The present becomes the past. Called by one thread at a time.
@@ -247,15 +250,18 @@ impl KeyState {
         }
     }
 
-    /// How often it was written.
-    pub(crate) fn version(&self) -> u64 {
-        self.turns.load(Ordering::Acquire) / 2
+    /// What a reader who asks now must hold an answer against: see [`Since::Version`].
+    pub(crate) fn version(&self, sharing: Sharing) -> u64 {
+        match sharing {
+            Sharing::OneWriter => self.turns.load(Ordering::Acquire) / 2,
+            Sharing::Shared => self.kept().crowd.as_ref().map_or(0, |crowd| crowd.settled()),
+        }
     }
 
     /// Nobody knows whether it took place.
-    pub(crate) fn doubt(&self, sharing: Sharing) {
+    pub(crate) fn doubt(&self, by: Claim, sharing: Sharing) {
         self.doubtful.store(true, Ordering::Release);
-        self.withdraw(sharing);
+        self.withdraw(by, sharing);
     }
 
     /// Whether nobody knows what is there.
@@ -284,24 +290,25 @@ impl KeyState {
     }
 
     /// It did not take place.
-    pub(crate) fn withdraw(&self, sharing: Sharing) {
+    pub(crate) fn withdraw(&self, by: Claim, sharing: Sharing) {
         self.flying.store(IDLE, Ordering::Release);
         if sharing == Sharing::Shared
             && let Some(crowd) = &mut self.kept().crowd
         {
-            crowd.flying = crowd.flying.saturating_sub(1);
+            crowd.withdraws(by);
         }
     }
 
     /// Whether it may have been seen so by a client that asked `since`.
     pub(crate) fn judge(&self, by: Claim, since: Since, state: Fingerprinted, sharing: Sharing) -> Plausibility {
-        if self.is_doubtful() {
+        if self.is_doubtful() || self.is_late(code(state)) {
             return Plausibility::Right;
         }
         if sharing == Sharing::Shared
             && let Some(crowd) = &self.kept().crowd
         {
-            return if crowd.ever.contains(&code(state)) { Plausibility::Right } else { wrong(&self.seen(), state) };
+            let settled = if let Since::Version(settled) = since { settled } else { 0 };
+            return self.judge_crowd(crowd, state, crowd.may_be(code(state), settled));
         }
         let key = self.seen();
         // What the reply may show: the present, what is under way, and all that was there since it was asked for.
@@ -319,26 +326,30 @@ impl KeyState {
         if state_code == key.now || (!own && (key.flying == state_code || writes > PAST || was())) {
             return Plausibility::Right;
         }
-        if self.is_late(state_code) {
-            return Plausibility::Right;
-        }
         wrong(&key, state)
+    }
+
+    /// The same of a key with several writers; `may_be`: whether any order of their writes has it so.
+    fn judge_crowd(&self, crowd: &Crowd, state: Fingerprinted, may_be: bool) -> Plausibility {
+        match state {
+            _ if may_be => Plausibility::Right,
+            Some(_) if crowd.was(code(state)) => Plausibility::Stale,
+            _ => wrong(&self.seen(), state),
+        }
     }
 
     /// Whether it may be so when nothing is under way any more.
     pub(crate) fn judge_last(&self, state: Fingerprinted, sharing: Sharing) -> Plausibility {
         let (key, state_code) = (self.seen(), code(state));
-        if self.is_doubtful() || state_code == key.now || key.flying == state_code || self.is_late(state_code) {
+        if self.is_doubtful() || self.is_late(state_code) {
             return Plausibility::Right;
         }
         if sharing == Sharing::Shared
             && let Some(crowd) = &self.kept().crowd
-            && (crowd.last.iter().any(|(_, last)| *last == state_code)
-                || (crowd.flying > 0 && crowd.ever.contains(&state_code)))
         {
-            return Plausibility::Right;
+            return self.judge_crowd(crowd, state, crowd.may_stay(state_code));
         }
-        wrong(&key, state)
+        if state_code == key.now || key.flying == state_code { Plausibility::Right } else { wrong(&key, state) }
     }
 
     /// Whether a reader must find it there: nobody but he may have taken it away meanwhile.
@@ -358,13 +369,17 @@ impl KeyState {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// Whether a write of it is under way, where it has one writer.
+    pub(crate) fn flies(&self) -> bool {
+        self.flying.load(Ordering::SeqCst) != IDLE
+    }
+
     /// Whether it may hold something else.
     pub(crate) fn is_unsure(&self, sharing: Sharing) -> bool {
         self.is_doubtful()
             || self.has_late.load(Ordering::Acquire)
-            || self.flying.load(Ordering::Acquire) != IDLE
-            || (sharing == Sharing::Shared
-                && self.kept().crowd.as_ref().is_some_and(|crowd| crowd.last.len() > 1 || crowd.flying > 0))
+            || self.flies()
+            || (sharing == Sharing::Shared && self.kept().crowd.as_ref().is_some_and(|crowd| crowd.is_unsure()))
     }
 }
 

@@ -18,8 +18,8 @@ struct Known {
     steps: HashMap<Box<[u8]>, Vec<i64>>,
     /// Writes that failed.
     failed: u64,
-    /// Of them those that were seen.
-    present: u64,
+    /// Of them those that were seen when everything was last read, by key or counter.
+    present: HashMap<Box<[u8]>, u64>,
     /// Keys and counters that lack what was acknowledged.
     lost: HashSet<Box<[u8]>>,
 }
@@ -51,31 +51,42 @@ impl Fates {
         self.known().lost.insert(name.into());
     }
 
+    /// Everything is read again: what counts is what is found then.
+    pub(crate) fn forget_found(&self) {
+        self.known().present.clear();
+    }
+
     /// A key holds this at the end.
     pub(crate) fn found(&self, key: &[u8], value: Fingerprinted) {
         let mut known = self.known();
-        let took_effect = known.values.remove(key).is_some_and(|failed| failed.contains(&value));
-        known.present += u64::from(took_effect);
+        if known.values.get(key).is_some_and(|failed| failed.contains(&value)) {
+            known.present.insert(key.into(), 1);
+        }
     }
 
     /// A counter is this much above what was acknowledged at the end.
     pub(crate) fn found_more(&self, counter: &[u8], mut more: i64) {
         let mut known = self.known();
-        for step in known.steps.remove(counter).unwrap_or_default() {
+        let mut present = 0;
+        for step in known.steps.get(counter).into_iter().flatten() {
             if step.signum() == more.signum() && step.abs() <= more.abs() {
                 more -= step;
-                known.present += 1;
+                present += 1;
             }
+        }
+        if present > 0 {
+            known.present.insert(counter.into(), present);
         }
     }
 
     /// What became of all of them.
     pub(crate) fn account(&self) -> WriteAccount {
         let known = self.known();
+        let present: u64 = known.present.values().sum();
         WriteAccount {
             lost: known.lost.len() as u64,
-            failed_absent: known.failed - known.present,
-            failed_present: known.present,
+            failed_absent: known.failed.saturating_sub(present),
+            failed_present: present,
         }
     }
 }
@@ -97,6 +108,9 @@ mod tests {
         fates.lose(b"b");
         fates.lose(b"b");
         assert_eq!(fates.account(), WriteAccount { lost: 1, failed_absent: 2, failed_present: 2 });
+        fates.forget_found();
+        fates.found(b"a", Some(1));
+        assert_eq!(fates.account(), WriteAccount { lost: 1, failed_absent: 3, failed_present: 1 });
     }
 
     #[test]

@@ -5,21 +5,24 @@
 //! where values are kept (`kv.append`, and stores that keep nothing) so is the value; and a scan, or a key that comes or goes in a script
 //! that scans, takes the lock of the order of keys.
 
+use crate::clash::Clash;
+use crate::crowd::{Swapped, Way};
 use crate::entry::{Claim, Fingerprinted, KeyState, Plausibility, Since};
+use crate::kind::KeyKind;
 use crate::shared_map::{Keyed, Met, SharedMap};
 use jobs::fingerprint::fingerprint;
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use store::{Keeps, RowBuffer, Rows, Slot};
+use store::{Keeps, RowBuffer, Rows};
 
 /// Who may write a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
     /// One client in each phase: every read of it is known to the byte.
     OneWriter,
-    /// Any: a read must be a value somebody wrote.
+    /// Any: a read must be a value somebody wrote and nobody had surely replaced.
     Shared,
 }
 
@@ -40,10 +43,6 @@ pub(crate) enum Scans {
     /// It does not, so that no order is kept.
     None,
 }
-
-/// Another client has written the key in this phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OtherWriter(pub(crate) Slot);
 
 /// Everything written, for all threads of a trial.
 pub(crate) struct WriteLedger {
@@ -93,11 +92,12 @@ impl WriteLedger {
         self.keeps == Keeps::Nothing
     }
 
-    /// Every key that was ever written and may be there, in byte order.
+    /// Every key of a value that was ever written, or is there, in byte order.
     pub(crate) fn keys(&self, which: Which) -> Vec<Box<[u8]>> {
         let mut keys = Vec::new();
         self.keys.each(|entry| {
-            if which == Which::Ever || entry.is_there() {
+            let counts = matches!(entry.kind.get(), Some(KeyKind::Counter | KeyKind::Record));
+            if !counts && (which == Which::Ever || entry.is_there()) {
                 keys.push(entry.key().into());
             }
         });
@@ -148,21 +148,43 @@ impl<'a> ThreadLedger<'a> {
         self.all.stands_in()
     }
 
+    /// What the key is used for so far.
+    pub(crate) fn kind(&mut self, key: &[u8]) -> Option<KeyKind> {
+        self.find(key).and_then(|entry| entry.kind.get())
+    }
+
+    /// Whether it may be read as this; a key that nobody wrote may.
+    pub(crate) fn reads(&mut self, key: &[u8], kind: KeyKind) -> Result<(), Clash> {
+        self.kind(key).filter(|known| *known != kind).map_or(Ok(()), |other| Err(Clash::OtherKind(other)))
+    }
+
+    /// The key is used for this from now on; whether it is being deleted.
+    pub(crate) fn claims(&mut self, key: &[u8], kind: KeyKind) -> Result<bool, Clash> {
+        let sharing = self.all.sharing;
+        let entry = self.entry(key);
+        entry.kind.claim(kind).map_err(Clash::OtherKind)?;
+        Ok(entry.is_unsure(sharing))
+    }
+
     /// A write is about to be sent; `None` deletes.
-    pub(crate) fn writes(&mut self, by: Claim, key: &[u8], value: Option<&[u8]>) -> Result<(), OtherWriter> {
+    pub(crate) fn writes(&mut self, by: Claim, key: &[u8], value: Option<&[u8]>) -> Result<(), Clash> {
         let (print, sharing) = (value.map(fingerprint), self.all.sharing);
         let entry = self.entry(key);
+        if value.is_some() {
+            entry.kind.claim(KeyKind::Value).map_err(Clash::OtherKind)?;
+        }
         entry.claim(by, sharing)?;
-        entry.starts(print, sharing);
+        entry.starts(by, print, Way::Replaces, sharing);
         Ok(())
     }
 
     /// Bytes are about to be added to a value; the value there will be then.
-    pub(crate) fn appends(&mut self, by: Claim, key: &[u8], bytes: &[u8]) -> Result<(), OtherWriter> {
+    pub(crate) fn appends(&mut self, by: Claim, key: &[u8], bytes: &[u8]) -> Result<(), Clash> {
         let (sharing, whole) = (self.all.sharing, self.longer(key, bytes));
         let entry = self.entry(key);
+        entry.kind.claim(KeyKind::Value).map_err(Clash::OtherKind)?;
         entry.claim(by, sharing)?;
-        entry.starts(whole, sharing);
+        entry.starts(by, whole, Way::Appends, sharing);
         Ok(())
     }
 
@@ -216,9 +238,9 @@ impl<'a> ThreadLedger<'a> {
     }
 
     /// Nobody knows whether the write took place.
-    pub(crate) fn unsure(&mut self, key: &[u8]) {
+    pub(crate) fn unsure(&mut self, by: Claim, key: &[u8]) {
         let sharing = self.all.sharing;
-        self.entry(key).doubt(sharing);
+        self.entry(key).doubt(by, sharing);
     }
 
     /// A write failed: it may take effect at any time, also after later ones.
@@ -227,14 +249,37 @@ impl<'a> ThreadLedger<'a> {
     }
 
     /// A conditional write did not take place.
-    pub(crate) fn refused(&mut self, key: &[u8]) {
+    pub(crate) fn refused(&mut self, by: Claim, key: &[u8]) {
         let sharing = self.all.sharing;
-        self.entry(key).withdraw(sharing);
+        self.entry(key).withdraw(by, sharing);
     }
 
-    /// How often the key was written, before it is asked for.
-    pub(crate) fn version(&mut self, key: &[u8]) -> u64 {
-        self.find(key).map_or(0, KeyState::version)
+    /// A delete found nothing to delete.
+    pub(crate) fn missed(&mut self, by: Claim, key: &[u8]) {
+        match self.all.sharing {
+            Sharing::OneWriter => self.wrote(by, key, None),
+            Sharing::Shared => self.refused(by, key),
+        }
+    }
+
+    /// Whether a compare-and-set may have replaced this, having been sent `since`.
+    pub(crate) fn swapped(&mut self, key: &[u8], before: Option<&[u8]>, since: Since) -> Swapped {
+        match (self.all.sharing, since) {
+            (Sharing::Shared, Since::Version(settled)) if !self.stands_in() => {
+                self.entry(key).swaps(before.map(fingerprint), settled)
+            }
+            _ => Swapped::Right,
+        }
+    }
+
+    /// What is known of a value before it is asked for.
+    pub(crate) fn asks(&mut self, key: &[u8]) -> Result<Since, Clash> {
+        let sharing = self.all.sharing;
+        let Some(entry) = self.find(key) else { return Ok(Since::Version(0)) };
+        match entry.kind.get() {
+            Some(other @ (KeyKind::Counter | KeyKind::Record)) => Err(Clash::OtherKind(other)),
+            Some(KeyKind::Value) | None => Ok(Since::Version(entry.version(sharing))),
+        }
     }
 
     /// Whether a key may have been answered so: it was `since` when it was asked for.
@@ -246,7 +291,10 @@ impl<'a> ThreadLedger<'a> {
         match self.find(key) {
             None if value.is_none() => Plausibility::Right,
             None => Plausibility::Foreign,
-            Some(entry) => entry.judge(by, since, seen, sharing),
+            Some(entry) => match entry.kind.get() {
+                Some(other @ (KeyKind::Counter | KeyKind::Record)) => Plausibility::OtherKind(other),
+                _ => entry.judge(by, since, seen, sharing),
+            },
         }
     }
 

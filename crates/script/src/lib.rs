@@ -5,7 +5,8 @@
 //!
 //! * `source`, `machine`, `host`, `prelude.lua`: the file, the Lua state, and what scripts find in it.
 //! * `coroutine`: resuming a client without a copy; the only place that handles Lua's stack.
-//! * `ledger`, `entry`, `counters`, `shared_map`: what was written, and what may be read; kept so that threads do not wait for each other.
+//! * `ledger`, `entry`, `crowd`, `kind`, `counters`, `shared_map`: what was written, and what may be read; kept so that threads do not wait for each other.
+//! * `clash`: what a script may not do, in words.
 //! * `fates`: what became of writes that failed, and of acknowledged ones.
 //! * `scripted`, `trial`, `worker`, `replies`, `read_back`: the job.
 //! * `rehearsal`: which keys a script uses, found without a store.
@@ -16,8 +17,10 @@
 //! What never lives here: a store, timing, printing. No other crate knows mlua.
 
 mod ask;
+mod clash;
 mod coroutine;
 mod counters;
+mod crowd;
 mod entry;
 mod examples;
 mod fates;
@@ -25,6 +28,7 @@ mod hints;
 mod host;
 mod json;
 mod json_add;
+mod kind;
 mod ledger;
 mod lines;
 mod machine;

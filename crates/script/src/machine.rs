@@ -1,5 +1,6 @@
 //! A Lua state with what scripts find there, for the clients of one thread in one phase.
 
+use crate::clash::Counting;
 use crate::coroutine::{Coroutine, Raised};
 use crate::host::ScriptHost;
 use crate::lines::DataText;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
-use store::Capabilities;
+use store::{Capabilities, OperationKind};
 
 /// Memory a machine may take.
 pub(crate) const MEMORY_BYTES: usize = 512 << 20;
@@ -61,6 +62,14 @@ impl Surroundings {
     /// Whether timed phases last a time that was set, their functions called again and again.
     pub(crate) fn lasts(&self) -> bool {
         self.number("seconds") > 0.0
+    }
+
+    /// How the script counts.
+    pub(crate) fn counting(&self) -> Counting {
+        match self.source.uses("increment") && !self.capabilities.has(OperationKind::Increment) {
+            true => Counting::ByGetAndPut,
+            false => Counting::ByStore,
+        }
     }
 
     /// A parameter as a number; 0 where it is none.
@@ -170,6 +179,11 @@ impl Machine {
         // SAFETY: the closure only notes the state.
         let _ = unsafe { self.lua.exec_raw::<()>((), |state| found = state.cast()) };
         found
+    }
+
+    /// Whether clients begin another unit as long as there is time.
+    pub(crate) fn repeats(&self) -> bool {
+        self.known.surroundings.lasts()
     }
 
     /// Units of work done so far.

@@ -65,8 +65,9 @@ function verbs.append(key, value)
   if type(key) ~= 'string' then wrong('kv.append', 'key', key) end
   if type(value) ~= 'string' then wrong('kv.append', 'value', value) end
   if native.append then return yield(4, key, value) end
-  local before = yield(1, key)
-  yield(2, key, (before or '') .. value)
+  local before, failed = yield(1, key)
+  if failed then return nil, failed end
+  return yield(2, key, (before or '') .. value)
 end
 
 function verbs.increment(key, by)
@@ -74,16 +75,19 @@ function verbs.increment(key, by)
   by = by or 1
   whole('kv.increment', 'step', by)
   if native.increment then return yield(5, key, by) end
-  local sum = (tonumber(yield(1, key)) or 0) + by
-  yield(2, key, ('%d'):format(sum))
+  local before, failed = yield(1, key)
+  if failed then return nil, failed end
+  local sum = (tonumber(before) or 0) + by
+  local _, lost = yield(2, key, ('%d'):format(sum))
+  if lost then return nil, lost end
   return sum
 end
 
 function verbs.get_counter(key)
   if type(key) ~= 'string' then wrong('kv.get_counter', 'key', key) end
   if native.increment then return yield(6, key) end
-  local text = yield(1, key)
-  return text and tonumber(text)
+  local text, failed = yield(1, key)
+  return text and tonumber(text), failed
 end
 
 function verbs.increment_field(key, field, by)
@@ -97,6 +101,7 @@ end
 function verbs.get_fields(key)
   if type(key) ~= 'string' then wrong('kv.get_fields', 'key', key) end
   local names, counts = yield(8, key)
+  if not names then return nil, counts end
   local fields = {}
   for at = 1, #names do fields[names[at]] = tonumber(counts[at]) end
   return fields
@@ -106,7 +111,8 @@ function verbs.cas(key, expected, value)
   if type(key) ~= 'string' then wrong('kv.cas', 'key', key) end
   if expected ~= nil and type(expected) ~= 'string' then wrong('kv.cas', 'expected value', expected) end
   if type(value) ~= 'string' then wrong('kv.cas', 'value', value) end
-  local found, version = yield(9, key)
+  local found, version, failed = yield(9, key)
+  if failed then return nil, failed end
   if found ~= expected then return false end
   return yield(10, key, value, version, found)
 end
@@ -118,13 +124,18 @@ function verbs.get_many(keys)
   if native.get_many and #keys > 1 then
     local names
     names, values = yield(11, keys)
+    if not names then return nil, values end
     local by_name = {}
     for at = 1, #names do by_name[names[at]] = values[at] end
     for at = 1, #keys do found[at] = by_name[keys[at]] end
   else
     local asked = {}
     for at = 1, #keys do asked[at] = keys[at] end
-    for at = 1, #asked do found[at] = yield(1, asked[at]) end
+    for at = 1, #asked do
+      local value, failed = yield(1, asked[at])
+      if failed then return nil, failed end
+      found[at] = value
+    end
   end
   return found
 end
@@ -150,7 +161,10 @@ function verbs.put_many(pairs_given)
   end
   if #keys == 0 then return end
   if native.put_many and #keys > 1 then return yield(12, keys, values) end
-  for at = 1, #keys do yield(2, keys[at], values[at]) end
+  for at = 1, #keys do
+    local _, failed = yield(2, keys[at], values[at])
+    if failed then return nil, failed end
+  end
 end
 
 local function pages(lo, hi, most, each)
@@ -158,6 +172,7 @@ local function pages(lo, hi, most, each)
   while left > 0 do
     local asked = min(left, page)
     local names, values = yield(13, start, asked)
+    if not names then return values end
     for at = 1, #names do
       if hi and names[at] >= hi then return end
       if each(names[at], values[at]) then return end
@@ -171,7 +186,8 @@ end
 
 local function rows(lo, hi, most, field)
   local found = {}
-  pages(lo, hi, most, function(key, value) found[#found + 1] = { key = key, [field] = value } end)
+  local failed = pages(lo, hi, most, function(key, value) found[#found + 1] = { key = key, [field] = value } end)
+  if failed then return nil, failed end
   return found
 end
 
@@ -188,7 +204,8 @@ function verbs.scan(start, second, each, most)
     most = bounds('kv.scan', start, second, most)
     if type(each) ~= 'function' then error('kv.scan: after the two keys a function is needed, this is a ' .. type(each), 2) end
     local seen = {}
-    pages(start, second, most, function(key, value) seen[#seen + 1], seen[#seen + 2] = key, value end)
+    local failed = pages(start, second, most, function(key, value) seen[#seen + 1], seen[#seen + 2] = key, value end)
+    if failed then return nil, failed end
     for at = 1, #seen, 2 do
       if each(seen[at], seen[at + 1]) then return (at + 1) / 2 end
     end
@@ -198,6 +215,7 @@ function verbs.scan(start, second, each, most)
   whole('kv.scan', 'limit', second)
   if second < 1 then error('kv.scan: the limit must be 1 or more and is ' .. second, 2) end
   local names, values = yield(13, start, second)
+  if not names then return nil, values end
   local found = {}
   for at = 1, #names do found[at] = { key = names[at], value = values[at] } end
   return found
@@ -221,14 +239,17 @@ function verbs.mdel(keys)
   local asked, gone = {}, 0
   for at = 1, #keys do asked[at] = keys[at] end
   for at = 1, #asked do
-    if yield(3, asked[at]) then gone = gone + 1 end
+    local was_there, failed = yield(3, asked[at])
+    if failed then return nil, failed end
+    if was_there then gone = gone + 1 end
   end
   return gone
 end
 
 -- What is not an operation.
 function verbs.expect(truth, why)
-  if truth or host.lax then return truth end
+  -- After an operation that nobody knows the fate of, a script cannot know what must be true.
+  if truth or host.lax or host.gave_up() then return truth end
   why = why or 'an expectation is false'
   host.unexpected(tostring(why))
   error('kv.expect: ' .. tostring(why), 2)
@@ -298,7 +319,14 @@ local function reader(decode)
   end
 end
 
+-- Of data that is decoded a line with nothing on it is none.
+local function without_blanks(data)
+  local records = host.records(data.id)
+  data.gaps, data.count = records < data.count, records
+end
+
 local function line(data, number)
+  if data.gaps then number = host.line_of(data.id, number) end
   local text = host.line(data.id, number)
   if not data.decode then return text end
   local value, problem = data.decode(text)
@@ -327,16 +355,20 @@ end
 
 verbs.lines = reader(function(data) return data end)
 verbs.json = reader(function(data)
+  without_blanks(data)
   data.decode = host.decode
   return data
 end)
 verbs.csv = reader(function(data)
   data.skip = 1
+  without_blanks(data)
   if data.count == 0 then return data end
-  local names, problem = host.csv(host.line(data.id, 1))
-  if not names then error(host.source(data.id) .. ':1: ' .. problem, 0) end
+  local first = line(data, 1)
+  local separator = host.separator(first)
+  local names, problem = host.csv(first, separator)
+  if not names then error(host.source(data.id) .. ':' .. host.line_of(data.id, 1) .. ': ' .. problem, 0) end
   data.decode = function(text)
-    local fields, wrong_field = host.csv(text)
+    local fields, wrong_field = host.csv(text, separator)
     if not fields then return nil, wrong_field end
     if #fields ~= #names then return nil, 'it has ' .. #fields .. ' fields, the first line has ' .. #names end
     local record = {}

@@ -1,6 +1,6 @@
 //! Reads back everything a script wrote, and compares it with what was written last.
 
-use crate::counters::name;
+use crate::counters::{Counters, LastCount, name};
 use crate::entry::Plausibility;
 use crate::ledger::Which;
 use crate::standing::TrialState;
@@ -71,8 +71,8 @@ impl Worker for ScriptReadBack<'_> {
         match (item, reply) {
             (Item::Value(key), Reply::Value(value)) => self.value(key, Some(value)),
             (Item::Value(key), Reply::Missing) => self.value(key, None),
-            (Item::Counter(key), Reply::Number(number)) => self.count(key, b"", Some(*number)),
-            (Item::Counter(key), Reply::Missing) => self.count(key, b"", None),
+            (Item::Counter(key), Reply::Number(number)) => self.count(&self.standing.counters, key, b"", Some(*number)),
+            (Item::Counter(key), Reply::Missing) => self.count(&self.standing.counters, key, b"", None),
             (Item::Record(key), Reply::Rows(rows)) => self.record(key, rows),
             (item, other) => Err(Offence::failed(item.key(), other)),
         }
@@ -92,20 +92,19 @@ impl ScriptReadBack<'_> {
             Plausibility::Unexpected => ReasonKind::UnexpectedHit,
             Plausibility::Stale => ReasonKind::LostUpdates,
             Plausibility::Wrong => ReasonKind::WrongValue,
-            Plausibility::Foreign => ReasonKind::ForeignData,
+            Plausibility::Foreign | Plausibility::OtherKind(_) => ReasonKind::ForeignData,
         };
         Err(Offence::new(kind, key, format!("at the end it holds {}", shown(value))))
     }
 
-    fn count(&self, key: &[u8], field: &[u8], seen: Option<i64>) -> Result<(), Offence> {
-        let counters = if field.is_empty() { &self.standing.counters } else { &self.standing.records };
-        let (sum, due) = counters.look_last(key, field, seen);
+    fn count(&self, counters: &Counters, key: &[u8], field: &[u8], seen: Option<i64>) -> Result<(), Offence> {
+        let LastCount { sum, lacks, due } = counters.look_last(key, field, seen);
         let (seen, mut buffer) = (seen.unwrap_or(0), Vec::new());
         let counter = name(key, field, &mut buffer);
         self.standing.fates.found_more(counter, seen.wrapping_sub(sum));
         let Some(due) = due else { return Ok(()) };
         let mut kind = ReasonKind::WrongNumber;
-        if seen < sum {
+        if lacks {
             kind = ReasonKind::LostUpdates;
             self.standing.fates.lose(counter);
         }
@@ -113,12 +112,19 @@ impl ScriptReadBack<'_> {
     }
 
     fn record(&self, key: &[u8], rows: &Rows<'_>) -> Result<(), Offence> {
-        for field in self.standing.records.fields(key) {
-            let found = rows.iter().find(|(name, _)| *name == &*field).map(|(_, count)| count);
+        let fields = self.standing.records.fields(key);
+        for field in &fields {
+            let found = rows.iter().find(|(name, _)| *name == &**field).map(|(_, count)| count);
             let number = found.and_then(|count| std::str::from_utf8(count).ok()?.trim().parse().ok());
-            self.count(key, &field, number)?;
+            self.count(&self.standing.records, key, field, number)?;
         }
-        Ok(())
+        match rows.iter().find(|(name, _)| !fields.iter().any(|field| **field == **name)) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let words = format!("at the end it has a field {}, which nobody counted", job::printable(name));
+                Err(Offence::new(ReasonKind::ForeignData, key, words))
+            }
+        }
     }
 }
 

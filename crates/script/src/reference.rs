@@ -19,7 +19,7 @@ const fn verb(call: &'static str, gives: &'static str, does: &'static str) -> Ve
 pub const VERBS: &[Verb] = &[
     verb("kv.get(key)", "string or nil", "Reads a value; nil: there is none."),
     verb("kv.put(key, value)", "nothing", "Stores a value, replacing any."),
-    verb("kv.delete(key)", "true or false", "Removes a key; false: there was none."),
+    verb("kv.delete(key)", "true or false", "Removes a key, of a value or a counter; false: there was none."),
     verb(
         "kv.append(key, value)",
         "nothing",
@@ -100,7 +100,7 @@ pub const VERBS: &[Verb] = &[
     verb(
         "kv.shared(true)",
         "nothing",
-        "Several clients write the same keys. A read must then be a value that some client wrote, not necessarily the last.",
+        "Several clients write the same keys. A read must then be a value that some client wrote and none had surely replaced.",
     ),
     verb(
         "kv.like(job)",

@@ -9,15 +9,40 @@ use store::{Keeps, Operation, Reply, RowBuffer, Slot};
 /// Operations after which it is left: a script that goes on as long as there is time would never end.
 const MOST: u64 = 5_000_000;
 
+/// Operations of one client after which a rehearsal is left that asks for no keys.
+const COUNTED: u64 = 200_000;
+
 /// The keys, as far as the script comes.
 pub(crate) fn keys(surroundings: &Surroundings, survey: &Survey, sharing: Sharing, slots: u32) -> Vec<Box<[u8]>> {
-    let mut surroundings = surroundings.clone();
-    surroundings.capabilities.keeps = Keeps::Nothing;
-    if let Some(params) = &mut surroundings.params {
-        params.insert("seconds".into(), "0".into());
+    rehearsed(surroundings, survey, sharing, slots, MOST).written()
+}
+
+/// Why counters of this store are too small for what one client counts, if they are.
+pub(crate) fn out_of_range(surroundings: &Surroundings, survey: &Survey, sharing: Sharing) -> Option<String> {
+    rehearsed(surroundings, survey, sharing, 1, COUNTED).out_of_range()
+}
+
+/// Operations of the first unit of one client in the first timed phase, as far as the script comes; `None`: it has none.
+pub(crate) fn unit_operations(surroundings: &Surroundings, survey: &Survey, sharing: Sharing) -> Option<u64> {
+    let trial = trial(surroundings, survey, sharing, 1);
+    for (number, phase) in trial.phases().iter().enumerate() {
+        let (mut worker, mut operations) = (trial.worker(number, 0..1), 0);
+        while operations < COUNTED && step(&mut *worker, 0) {
+            operations += 1;
+            if phase.timed && !worker.is_within(0) {
+                break;
+            }
+        }
+        if phase.timed {
+            return (operations > 0).then_some(operations);
+        }
     }
-    let trial = ScriptTrial::new(surroundings, survey, sharing, slots);
-    let mut left = MOST;
+    None
+}
+
+fn rehearsed(surroundings: &Surroundings, survey: &Survey, sharing: Sharing, slots: u32, most: u64) -> ScriptTrial {
+    let trial = trial(surroundings, survey, sharing, slots);
+    let mut left = most;
     for (phase, _) in trial.phases().iter().enumerate().filter(|(_, phase)| phase.name != "answer") {
         let mut worker = trial.worker(phase, 0..slots);
         let mut going: Vec<Slot> = (0..slots).collect();
@@ -26,7 +51,17 @@ pub(crate) fn keys(surroundings: &Surroundings, survey: &Survey, sharing: Sharin
             going.retain(|&slot| step(&mut *worker, slot));
         }
     }
-    trial.written()
+    trial
+}
+
+/// The script on a store that keeps nothing, each function called once per client.
+fn trial(surroundings: &Surroundings, survey: &Survey, sharing: Sharing, slots: u32) -> ScriptTrial {
+    let mut surroundings = surroundings.clone();
+    surroundings.capabilities.keeps = Keeps::Nothing;
+    if let Some(params) = &mut surroundings.params {
+        params.insert("seconds".into(), "0".into());
+    }
+    ScriptTrial::new(surroundings, survey, sharing, slots)
 }
 
 /// One operation of a slot, answered as a store does that keeps nothing; false: it has no more.

@@ -1,7 +1,10 @@
 //! What becomes of a reply: it is checked, and handed to the client.
 
 use crate::ask;
+use crate::clash::{Clash, Counting};
 use crate::coroutine::Coroutine;
+use crate::counters::CountSince;
+use crate::crowd::Swapped;
 use crate::entry::{Claim, Plausibility, Since};
 use crate::fates::Fates;
 use crate::read_back::shown;
@@ -18,13 +21,18 @@ pub(crate) fn answer(
     claim: Claim,
     asked: u8,
     since: Since,
-    sum: i64,
+    sum: CountSince,
     reply: &Reply<'_>,
     kept: &mut Vec<u8>,
 ) -> Result<(), Offence> {
-    let ledger = &mut books.ledger;
-    let stands_in = ledger.stands_in();
+    let stands_in = books.ledger.stands_in();
     let key = co.bytes(2);
+    if asked == ask::DELETE && matches!(reply, Reply::Done | Reply::Missing) && books.deleted_count(key) {
+        co.clear();
+        co.give_truth(stands_in || *reply == Reply::Done);
+        return Ok(());
+    }
+    let ledger = &mut books.ledger;
     match (asked, reply) {
         (ask::GET | ask::GET_VERSIONED, Reply::Value(_) | Reply::Versioned { .. } | Reply::Missing) => {
             let (value, version) = match reply {
@@ -56,7 +64,11 @@ pub(crate) fn answer(
                 false => Ok(()),
             };
             let there = if stands_in { ledger.value(key, kept) } else { !gone };
-            ledger.wrote(claim, key, None);
+            if there {
+                ledger.wrote(claim, key, None);
+            } else {
+                ledger.missed(claim, key);
+            }
             co.clear();
             co.give_truth(there);
             judged
@@ -71,7 +83,7 @@ pub(crate) fn answer(
                 ask::INCREMENT => (&mut books.counters, &b""[..], co.number(3) as i64),
                 _ => (&mut books.records, co.bytes(3), co.number(4) as i64),
             };
-            let seen = if stands_in { sum.wrapping_add(step) } else { *number };
+            let seen = if stands_in { sum.sum().wrapping_add(step) } else { *number };
             let due = counters.ends(key, field, step, sum, seen);
             let judged = counted(due, co, seen);
             co.clear();
@@ -83,7 +95,7 @@ pub(crate) fn answer(
                 Reply::Number(number) => Some(*number),
                 _ => None,
             };
-            let seen = if stands_in { Some(sum) } else { seen };
+            let seen = if stands_in { Some(sum.sum()) } else { seen };
             let judged = counted(books.counters.look(key, b"", sum, seen), co, seen.unwrap_or(0));
             co.clear();
             match seen {
@@ -93,13 +105,18 @@ pub(crate) fn answer(
             judged
         }
         (ask::CAS, Reply::Done | Reply::Conflict) => {
+            let mut judged = Ok(());
             match reply {
-                Reply::Done => ledger.wrote(claim, key, Some(co.bytes(3))),
-                _ => ledger.refused(key),
+                Reply::Done => {
+                    let before = (!co.is_nil(5)).then(|| co.bytes(5));
+                    judged = swapped(books.fates, ledger.swapped(key, before, since), co, before);
+                    ledger.wrote(claim, key, Some(co.bytes(3)));
+                }
+                _ => ledger.refused(claim, key),
             }
             co.clear();
             co.give_truth(*reply == Reply::Done);
-            Ok(())
+            judged
         }
         (ask::PUT_MANY, Reply::Done) => {
             let mut keys: Vec<&[u8]> = Vec::new();
@@ -192,7 +209,7 @@ fn stand_in(books: &mut ThreadBooks<'_>, co: &Coroutine, asked: u8) -> RowBuffer
         }),
         ask::SCAN => books.ledger.scan(key, co.number(3) as usize, &mut rows),
         _ => {
-            for field in books.all_records.fields(key) {
+            for field in books.records.all().fields(key) {
                 rows.push(&field, books.records.sum(key, &field).to_string().as_bytes());
             }
         }
@@ -237,8 +254,24 @@ fn sighted_at(
         Plausibility::Stale => (ReasonKind::StaleValue, "that is older than a write that was acknowledged"),
         Plausibility::Wrong => (ReasonKind::WrongValue, "that is not what was written"),
         Plausibility::Foreign => (ReasonKind::ForeignData, "nobody wrote it"),
+        Plausibility::OtherKind(kind) => {
+            let words = Clash::OtherKind(kind).explain(key, 0, Counting::ByStore);
+            return Err(Offence::new(ReasonKind::ScriptFailed, key, format!("{words}{}", place(co))));
+        }
     };
     Err(Offence::new(kind, key, format!("it holds {}; {due}{}", shown(value), place(co))))
+}
+
+/// Whether a compare-and-set that was acknowledged may have replaced what it did.
+fn swapped(fates: &Fates, swapped: Swapped, co: &Coroutine, before: Option<&[u8]>) -> Result<(), Offence> {
+    let due = match swapped {
+        Swapped::Right => return Ok(()),
+        Swapped::Outdated => "that had been replaced before it was sent",
+        Swapped::Twice => "another compare-and-set had replaced that already",
+    };
+    fates.lose(co.bytes(2));
+    let words = format!("a compare-and-set was acknowledged that expected {}; {due}{}", shown(before), place(co));
+    Err(Offence::new(ReasonKind::LostUpdates, co.bytes(2), words))
 }
 
 fn counted(due: Option<String>, co: &Coroutine, seen: i64) -> Result<(), Offence> {

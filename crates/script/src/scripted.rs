@@ -4,14 +4,18 @@ use crate::coroutine::Raised;
 use crate::ledger::Sharing;
 use crate::machine::{Declared, Machine, Surroundings, Survey, Texts};
 use crate::registry::{self, KnownScript};
+use crate::rehearsal;
 use crate::trial::ScriptTrial;
 use job::{Job, JobError, JobRequest, Params, Trial, TrialSetup};
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
-use store::{Capabilities, OperationKind};
+use std::sync::{Arc, OnceLock, PoisonError};
+use store::{Capabilities, Counter, OperationKind, OperationSet};
 
 /// Units of a script in keybench's form, unless more or fewer are set.
 const UNITS: &str = "20000";
+
+/// The most of anything kvtrial sets: 30 years of seconds.
+const MOST: f64 = 1e9;
 
 /// Parameters kvtrial gives every script.
 pub(crate) fn own_params(survey: &Survey) -> Vec<Declared> {
@@ -68,6 +72,8 @@ struct Scripted {
     params: Params,
     data: Option<String>,
     texts: Arc<Texts>,
+    /// Found out once.
+    unit_operations: OnceLock<Option<u64>>,
 }
 
 pub(crate) fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
@@ -78,12 +84,15 @@ pub(crate) fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
         params: request.params.clone(),
         data: request.data.clone(),
         texts: Arc::default(),
+        unit_operations: OnceLock::new(),
         known,
     };
     for own in own_params(&scripted.known.survey) {
         let value = scripted.params.get(&own.name).map_or("", String::as_str);
-        if own.default.parse::<f64>().is_ok() && !value.parse::<f64>().is_ok_and(|number| number >= 0.0) {
-            return Err(JobError(format!("--set {}={value}: use a number of 0 or more", own.name)));
+        if own.default.parse::<f64>().is_ok()
+            && !value.parse::<f64>().is_ok_and(|number| (0.0..=MOST).contains(&number))
+        {
+            return Err(JobError(format!("--set {}={value}: use a number from 0 to 1000000000", own.name)));
         }
     }
     let machine = Machine::new(scripted.surroundings(&Capabilities::BASIC, request.seed), None)
@@ -123,7 +132,9 @@ impl Job for Scripted {
         ]);
         let verified = match self.sharing() {
             Sharing::OneWriter => "every value read is the one last written",
-            Sharing::Shared => "every value read is one that some client wrote (kv.shared)",
+            Sharing::Shared => {
+                "every value read is one that some client wrote and none had surely replaced (kv.shared)"
+            }
         };
         facts.insert("verified".into(), verified.into());
         let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,7 +152,7 @@ impl Job for Scripted {
         let mut sentences = Vec::new();
         if self.sharing() == Sharing::Shared {
             sentences.push(format!(
-                "{name}: several clients write the same keys, so a value read is checked to be one that some client wrote, not the last one"
+                "{name}: several clients write the same keys, so a value read is checked to be one that some client wrote and none had surely replaced"
             ));
         }
         if !self.survey.answers && !self.survey.bench {
@@ -176,6 +187,13 @@ impl Job for Scripted {
             }
             emulated.push("increment");
         }
+        let narrow = |counter: &Counter| (counter.min, counter.max) != (i64::MIN, i64::MAX);
+        if source.uses("increment") && store.counter.is_some_and(|counter| narrow(&counter)) {
+            let surroundings = self.surroundings(store, 0);
+            if let Some(words) = rehearsal::out_of_range(&surroundings, &self.survey, self.sharing()) {
+                return Err(JobError(words));
+            }
+        }
         for (verbs, kind) in
             [(["get_many", "mget"], OperationKind::GetMany), (["put_many", "mput"], OperationKind::PutMany)]
         {
@@ -184,6 +202,13 @@ impl Job for Scripted {
             }
         }
         Ok(emulated)
+    }
+
+    fn unit_operations(&self) -> Option<u64> {
+        let capabilities = Capabilities { native: OperationSet::of(&OperationKind::ALL), ..Capabilities::BASIC };
+        let rehearse =
+            || rehearsal::unit_operations(&self.surroundings(&capabilities, 0), &self.survey, self.sharing());
+        *self.unit_operations.get_or_init(rehearse)
     }
 
     fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {

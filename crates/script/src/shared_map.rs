@@ -57,6 +57,11 @@ impl<T: Keyed> SharedMap<T> {
         self.found(fingerprint(key), key)
     }
 
+    /// What is under this key; it is put there if there was nothing.
+    pub(crate) fn make(&self, key: &[u8]) -> Arc<T> {
+        self.made(fingerprint(key), key)
+    }
+
     /// Goes over everything, in no order.
     pub(crate) fn each(&self, mut act: impl FnMut(&T)) {
         for shard in &self.shards {

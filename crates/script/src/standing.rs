@@ -1,12 +1,15 @@
 //! What the clients of one trial have in common: what was written, what was said, and whether the script failed.
 
-use crate::counters::{Counters, ThreadCounters};
+use crate::clash::Clash;
+use crate::counters::{CountSince, Counters, ThreadCounters};
+use crate::entry::{Claim, Since};
 use crate::fates::Fates;
+use crate::kind::KeyKind;
 use crate::ledger::{Scans, Sharing, ThreadLedger, ValueMemory, WriteLedger};
 use crate::watch::LoopWatch;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use store::Keeps;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use store::{Counter, Keeps};
 use study::{Reason, ReasonKind};
 
 /// Shared by all workers of a trial.
@@ -18,7 +21,11 @@ pub(crate) struct TrialState {
     pub(crate) watch: LoopWatch,
     /// Nodes fail on purpose.
     faults: AtomicBool,
+    /// An operation failed, and was not sent again: the script had nil for it.
+    gave_up: AtomicBool,
     failed: AtomicBool,
+    /// Why counters of the store are too small, if they are.
+    out_of_range: OnceLock<String>,
     failure: Mutex<Option<Reason>>,
     said: Mutex<Vec<Vec<u8>>>,
     units: AtomicU64,
@@ -29,10 +36,62 @@ pub(crate) struct ThreadBooks<'a> {
     pub(crate) ledger: ThreadLedger<'a>,
     pub(crate) counters: ThreadCounters<'a>,
     pub(crate) records: ThreadCounters<'a>,
-    /// The fields of records of counters.
-    pub(crate) all_records: &'a Counters,
     /// What became of writes that failed.
     pub(crate) fates: &'a Fates,
+}
+
+impl ThreadBooks<'_> {
+    /// An increment is about to be sent; what is known of the counter so far.
+    pub(crate) fn counts(&mut self, kind: KeyKind, key: &[u8], field: &[u8], step: i64) -> Result<CountSince, Clash> {
+        let counters = if kind == KeyKind::Counter { &mut self.counters } else { &mut self.records };
+        if !counters.knows(key, field) {
+            let crossed = self.ledger.claims(key, kind)?;
+            counters.meets(key, field, crossed);
+        }
+        counters.starts(key, field, step)
+    }
+
+    /// A counter is about to be read; what is known of it so far.
+    pub(crate) fn asks_count(&mut self, key: &[u8]) -> Result<CountSince, Clash> {
+        if !self.counters.knows(key, b"") {
+            self.ledger.reads(key, KeyKind::Counter)?;
+        }
+        Ok(self.counters.asks(key, b""))
+    }
+
+    /// The counters, or records of counters, that the key belongs to.
+    fn counted(&mut self, key: &[u8]) -> Option<&Counters> {
+        match self.ledger.kind(key) {
+            Some(KeyKind::Counter) => Some(self.counters.all()),
+            Some(KeyKind::Record) => Some(self.records.all()),
+            Some(KeyKind::Value) | None => None,
+        }
+    }
+
+    /// A delete is about to be sent; what is known of the key so far.
+    pub(crate) fn deletes(&mut self, by: Claim, key: &[u8]) -> Result<Since, Clash> {
+        let mut since = Since::Version(0);
+        if let Ok(known) = self.ledger.asks(key) {
+            since = known;
+            self.ledger.writes(by, key, None)?;
+        }
+        // Another client may have begun to count there in between.
+        if let Some(counters) = self.counted(key) {
+            counters.deletes(key);
+        }
+        Ok(since)
+    }
+
+    /// It failed: nobody knows what is left of the counter, if the key is that of one.
+    #[cold]
+    pub(crate) fn doubts_delete(&mut self, key: &[u8]) {
+        self.counted(key).into_iter().for_each(|counters| counters.doubt(key));
+    }
+
+    /// It was acknowledged; false: the key is not that of a counter.
+    pub(crate) fn deleted_count(&mut self, key: &[u8]) -> bool {
+        self.counted(key).inspect(|counters| counters.deleted(key)).is_some()
+    }
 }
 
 impl TrialState {
@@ -42,20 +101,28 @@ impl TrialState {
             ledger: ThreadLedger::new(&self.ledger),
             counters: ThreadCounters::new(&self.counters),
             records: ThreadCounters::new(&self.records),
-            all_records: &self.records,
             fates: &self.fates,
         }
     }
 
-    pub(crate) fn new(sharing: Sharing, memory: ValueMemory, keeps: Keeps, scans: Scans) -> TrialState {
+    pub(crate) fn new(
+        sharing: Sharing,
+        memory: ValueMemory,
+        keeps: Keeps,
+        scans: Scans,
+        counter: Option<Counter>,
+    ) -> TrialState {
+        let range = counter.map_or(i64::MIN..=i64::MAX, |counter| counter.min..=counter.max);
         TrialState {
             ledger: WriteLedger::new(sharing, memory, keeps, scans),
-            counters: Counters::new(sharing),
-            records: Counters::new(sharing),
+            counters: Counters::new(range.clone()),
+            records: Counters::new(range),
             fates: Fates::default(),
             watch: LoopWatch::default(),
             faults: AtomicBool::new(false),
+            gave_up: AtomicBool::new(false),
             failed: AtomicBool::new(false),
+            out_of_range: OnceLock::new(),
             failure: Mutex::default(),
             said: Mutex::default(),
             units: AtomicU64::new(0),
@@ -70,6 +137,31 @@ impl TrialState {
     /// Whether they do.
     pub(crate) fn expects_faults(&self) -> bool {
         self.faults.load(Ordering::Relaxed)
+    }
+
+    /// An operation failed, and is not sent again.
+    #[cold]
+    pub(crate) fn give_up(&self) {
+        self.gave_up.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether any did.
+    pub(crate) fn has_given_up(&self) -> bool {
+        self.gave_up.load(Ordering::Relaxed)
+    }
+
+    /// The script may not do what a client is about to do.
+    #[cold]
+    pub(crate) fn refuse(&self, clash: &Clash, words: String) {
+        if matches!(clash, Clash::OutOfRange { .. }) {
+            let _ = self.out_of_range.set(words.clone()); // the first counts
+        }
+        self.fail(ReasonKind::ScriptFailed, words);
+    }
+
+    /// Why counters of the store are too small for the script, if they are.
+    pub(crate) fn out_of_range(&self) -> Option<String> {
+        self.out_of_range.get().cloned()
     }
 
     /// The script failed: nobody goes on. The first failure counts.

@@ -58,7 +58,7 @@ impl ScriptTrial {
             phases.push((Part::Script("answer".into()), Phase::untimed("answer", None)));
         }
         ScriptTrial {
-            standing: Arc::new(TrialState::new(sharing, memory, keeps, scans)),
+            standing: Arc::new(TrialState::new(sharing, memory, keeps, scans, surroundings.capabilities.counter)),
             phases,
             units_count: survey.bench || surroundings.lasts(),
             answers: survey.answers && keeps == Keeps::Everything,
@@ -73,6 +73,11 @@ impl ScriptTrial {
 }
 
 impl ScriptTrial {
+    /// Why counters of the store are too small for the script, if they are.
+    pub(crate) fn out_of_range(&self) -> Option<String> {
+        self.standing.out_of_range()
+    }
+
     /// Every key that was written, counters among them.
     pub(crate) fn written(&self) -> Vec<Box<[u8]>> {
         let mut keys = self.standing.ledger.keys(Which::Ever);
@@ -106,6 +111,11 @@ impl Trial for ScriptTrial {
                 Box::new(ScriptReadBack::new(&self.standing, items, slots, self.slots))
             }
         }
+    }
+
+    fn again(&self) -> Option<usize> {
+        self.standing.fates.forget_found();
+        self.phases.iter().position(|(part, _)| *part == Part::ReadBack)
     }
 
     fn answer(&self) -> (Answer, Vec<Reason>) {
@@ -145,9 +155,9 @@ impl Trial for ScriptTrial {
 
     fn keys_left(&self) -> Option<u64> {
         let (keys, _) = self.standing.ledger.size();
-        let counters = self.standing.counters.keys().len() + self.standing.records.keys().len();
-        let sure = self.standing.counters.is_sure() && self.standing.records.is_sure() && !self.standing.has_failed();
-        keys.filter(|_| sure).map(|keys| keys + counters as u64)
+        let counters = self.standing.counters.left().zip(self.standing.records.left());
+        let (counters, records) = counters.filter(|_| !self.standing.has_failed())?;
+        keys.map(|keys| keys + counters + records)
     }
 
     fn logical_bytes(&self) -> u64 {

@@ -3,10 +3,12 @@
 mod failing;
 
 use crate::ask;
+use crate::clash::{Clash, Counting};
 use crate::coroutine::{Coroutine, Raised, Resumed};
+use crate::counters::CountSince;
 use crate::entry::{Claim, Since};
 use crate::hints;
-use crate::ledger::OtherWriter;
+use crate::kind::KeyKind;
 use crate::machine::{Machine, Surroundings};
 use crate::replies::answer;
 use crate::standing::{ThreadBooks, TrialState};
@@ -29,10 +31,20 @@ struct Client {
     begun: bool,
     /// When it was asked for.
     since: Since,
-    /// What a counter was then.
-    sum: i64,
+    /// What was known of a counter then.
+    sum: CountSince,
     /// Of an operation that has failed, and is sent again.
     failing: Option<Failing>,
+    unit: Unit,
+}
+
+/// What became of the operations of the unit a client is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    /// All were answered.
+    Undisturbed,
+    /// The script had nil for one that failed.
+    Disturbed,
 }
 
 impl Client {
@@ -65,6 +77,10 @@ pub(crate) struct ScriptWorker<'a> {
     timed: bool,
     /// Units that were over when the time was.
     units: Option<u64>,
+    counting: Counting,
+    /// The phase, and clients over all threads: what a client is opened with.
+    phase: String,
+    all: u32,
     /// Keys and pairs of the batch that is sent.
     keys: Vec<&'static [u8]>,
     pairs: Vec<(&'static [u8], &'static [u8])>,
@@ -91,8 +107,9 @@ impl<'a> ScriptWorker<'a> {
             stage: Stage::Replied,
             begun: false,
             since: Since::Version(0),
-            sum: 0,
+            sum: CountSince::default(),
             failing: None,
+            unit: Unit::Undisturbed,
         };
         let mut worker = ScriptWorker {
             standing,
@@ -101,30 +118,27 @@ impl<'a> ScriptWorker<'a> {
             pulse: Arc::default(),
             timed,
             units: None,
+            counting: surroundings.counting(),
+            phase: phase_name.into(),
+            all,
             keys: Vec::new(),
             pairs: Vec::new(),
             value: Vec::new(),
             machine: None,
         };
         if !standing.has_failed()
-            && let Err(raised) = worker.begin(surroundings, standing, phase_name, all)
+            && let Err(raised) = worker.begin(surroundings, standing)
         {
             worker.fail(&raised);
         }
         worker
     }
 
-    fn begin(
-        &mut self,
-        surroundings: &Surroundings,
-        standing: &Arc<TrialState>,
-        phase: &str,
-        all: u32,
-    ) -> Result<(), Raised> {
+    fn begin(&mut self, surroundings: &Surroundings, standing: &Arc<TrialState>) -> Result<(), Raised> {
         let machine = self.machine.insert(Machine::new(surroundings.clone(), Some(Arc::clone(standing)))?);
         self.pulse = standing.watch.add(machine.state());
         for client in &mut self.clients {
-            client.coroutine = machine.open(client.claim.slot + 1, all, phase)?;
+            client.coroutine = machine.open(client.claim.slot + 1, self.all, &self.phase)?;
         }
         Ok(())
     }
@@ -153,7 +167,10 @@ impl<'a> ScriptWorker<'a> {
         match resumed {
             Resumed::Asks => {
                 client.asked = coroutine.number(1) as u8;
-                client.stage = if first || machine.units() != units { Stage::Begins } else { Stage::Within };
+                client.stage = Stage::Within;
+                if first || machine.units() != units {
+                    (client.stage, client.unit) = (Stage::Begins, Unit::Undisturbed);
+                }
                 return true;
             }
             Resumed::Returned => client.coroutine = None,
@@ -161,7 +178,10 @@ impl<'a> ScriptWorker<'a> {
                 let raised = coroutine.raised();
                 watch::calm(coroutine.state());
                 client.coroutine = None;
-                self.fail(&raised);
+                match self.abandons_unit(at) {
+                    true => return self.go_on(at),
+                    false => self.fail(&raised),
+                }
             }
         }
         false
@@ -182,29 +202,32 @@ impl<'a> ScriptWorker<'a> {
     }
 
     /// Takes note of what is about to be sent.
-    fn note(&mut self, at: usize) -> Result<(), (Vec<u8>, OtherWriter)> {
+    fn note(&mut self, at: usize) -> Result<(), (Vec<u8>, Clash)> {
         let Client { coroutine: Some(co), claim, asked, since, sum, .. } = &mut self.clients[at] else { return Ok(()) };
-        let (ledger, key) = (&mut self.books.ledger, co.bytes(2));
-        let named = |other| (key.to_vec(), other);
+        let (books, key) = (&mut self.books, co.bytes(2));
+        let ledger = &mut books.ledger;
+        let named = |clash| (key.to_vec(), clash);
         match *asked {
-            ask::GET | ask::GET_VERSIONED => *since = Since::Version(ledger.version(key)),
+            ask::GET | ask::GET_VERSIONED => *since = ledger.asks(key).map_err(named)?,
             ask::GET_MANY | ask::SCAN => *since = Since::Moment(ledger.moment()),
             ask::PUT => ledger.writes(*claim, key, Some(co.bytes(3))).map_err(named)?,
-            ask::CAS => ledger.writes(*claim, key, Some(co.bytes(3))).map_err(named)?,
-            ask::DELETE => ledger.writes(*claim, key, None).map_err(named)?,
+            ask::CAS => {
+                *since = ledger.asks(key).map_err(named)?;
+                ledger.writes(*claim, key, Some(co.bytes(3))).map_err(named)?;
+            }
+            ask::DELETE => *since = books.deletes(*claim, key).map_err(named)?,
             ask::APPEND => ledger.appends(*claim, key, co.bytes(3)).map_err(named)?,
-            ask::INCREMENT => {
-                *sum = self.books.counters.starts(*claim, key, b"", co.number(3) as i64).map_err(named)?
-            }
-            ask::GET_COUNTER => *sum = self.books.counters.sum(key, b""),
+            ask::INCREMENT => *sum = books.counts(KeyKind::Counter, key, b"", co.number(3) as i64).map_err(named)?,
+            ask::GET_COUNTER => *sum = books.asks_count(key).map_err(named)?,
             ask::INCREMENT_FIELD => {
-                *sum = self.books.records.starts(*claim, key, co.bytes(3), co.number(4) as i64).map_err(named)?;
+                *sum = books.counts(KeyKind::Record, key, co.bytes(3), co.number(4) as i64).map_err(named)?;
             }
+            ask::GET_FIELDS => ledger.reads(key, KeyKind::Record).map_err(named)?,
             ask::PUT_MANY => {
                 self.gather(at);
                 let Client { claim, .. } = self.clients[at];
                 for (key, value) in &self.pairs {
-                    self.books.ledger.writes(claim, key, Some(value)).map_err(|other| (key.to_vec(), other))?;
+                    self.books.ledger.writes(claim, key, Some(value)).map_err(|clash| (key.to_vec(), clash))?;
                 }
             }
             _ => {}
@@ -257,21 +280,13 @@ impl<'a> ScriptWorker<'a> {
         })
     }
 
-    /// Two clients write one key, and nobody said that they may.
+    /// What a client asks for cannot be: the script has to be written otherwise.
     #[cold]
-    fn two_writers(&self, at: usize, key: &[u8], other: OtherWriter) {
+    fn refuse(&self, at: usize, key: &[u8], clash: &Clash) {
         let Client { coroutine, claim, .. } = &self.clients[at];
         let place =
             coroutine.as_ref().and_then(Coroutine::place).map_or_else(String::new, |place| format!("{place}: "));
-        let (one, two) = (other.0 + 1, claim.slot + 1);
-        self.standing.fail(
-            ReasonKind::ScriptFailed,
-            format!(
-                "{place}key {} is written by client {two}, and client {one} has written it in the same phase. Give each key one writer \
-                 (if client:owns(key) then ...), or say kv.shared(true) at the top level: then a read is checked less strictly",
-                job::printable(key)
-            ),
-        );
+        self.standing.refuse(clash, place + &clash.explain(key, claim.slot, self.counting));
     }
 }
 
@@ -293,8 +308,8 @@ impl Worker for ScriptWorker<'_> {
         self.clients[at].stage = Stage::Sent;
         if again {
             self.gather(at);
-        } else if let Err((key, other)) = self.note(at) {
-            self.two_writers(at, &key, other);
+        } else if let Err((key, clash)) = self.note(at) {
+            self.refuse(at, &key, &clash);
             return Step::Finished;
         }
         if self.clients[at].asked == ask::GET_MANY {

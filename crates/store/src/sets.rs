@@ -74,6 +74,14 @@ pub trait SetKeeper: Send {
         Ok(())
     }
 
+    /// Closes its connection, where it has one, and opens another: what was acknowledged over the old one must still be there.
+    ///
+    /// # Errors
+    /// In the store's words.
+    fn renew(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// How many ids are in the union or intersection of these sets; of a single set: how many it has.
     ///
     /// # Errors

@@ -65,7 +65,7 @@ const CAPABILITIES: Capabilities = Capabilities {
         OperationKind::GetMany,
         OperationKind::PutMany,
     ]),
-    counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Wraps }),
+    counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
     ..Capabilities::BASIC
 };
 
@@ -259,18 +259,24 @@ impl Tables {
     }
 }
 
-/// Adds to a counter of a map, creating it at `by`; the key is copied only then.
-fn add(counters: &mut Counters, key: &[u8], by: i64) -> i64 {
+/// Adds to a counter of a map, creating it at `by`; the key is copied only then. `None`: it would leave its range.
+fn add(counters: &mut Counters, key: &[u8], by: i64) -> Option<i64> {
     match counters.get_mut(key) {
         Some(count) => {
-            *count = count.wrapping_add(by);
-            *count
+            *count = count.checked_add(by)?;
+            Some(*count)
         }
         None => {
             counters.insert(key.into(), by);
-            by
+            Some(by)
         }
     }
+}
+
+/// The reply to an increment.
+fn counted(sum: Option<i64>) -> Reply<'static> {
+    let beyond = Reply::Failed(store::Failure::Refused("the counter would leave the range of 64-bit integers"));
+    sum.map_or(beyond, Reply::Number)
 }
 
 struct Handle {
@@ -345,7 +351,7 @@ impl Handle {
         }
     }
 
-    fn increment_field(&self, key: &[u8], field: &[u8], by: i64) -> i64 {
+    fn increment_field(&self, key: &[u8], field: &[u8], by: i64) -> Option<i64> {
         let mut tables = self.map.lock(self.map.hash(key));
         match tables.counts.fields.get_mut(key) {
             Some(fields) => add(fields, field, by),
@@ -376,13 +382,13 @@ impl SyncStore for Handle {
                 Reply::Done
             }
             Operation::Increment { key, by } => {
-                Reply::Number(add(&mut self.map.lock(self.map.hash(key)).counts.counters, key, by))
+                counted(add(&mut self.map.lock(self.map.hash(key)).counts.counters, key, by))
             }
             Operation::GetCounter { key } => match self.map.lock(self.map.hash(key)).counts.counters.get(key) {
                 Some(count) => Reply::Number(*count),
                 None => Reply::Missing,
             },
-            Operation::IncrementField { key, field, by } => Reply::Number(self.increment_field(key, field, by)),
+            Operation::IncrementField { key, field, by } => counted(self.increment_field(key, field, by)),
             Operation::GetFields { key } => {
                 self.get_fields(key);
                 Reply::Rows(self.rows.rows())

@@ -144,7 +144,7 @@ fn gates_text(comparison: &Comparison, gates: &[Gate], colour: Colour) -> String
         let style = match judgement.outcome {
             Ruling::Kept => Style::Good,
             Ruling::Broken => Style::Bad,
-            Ruling::NotApplicable { .. } | Ruling::TooFew { .. } => Style::Warning,
+            Ruling::NotApplicable { .. } | Ruling::TooFew { .. } | Ruling::TooNoisy { .. } => Style::Warning,
         };
         text += &paragraph(&comparison::judgement(judgement, gates), 1, 9, style, colour);
     }

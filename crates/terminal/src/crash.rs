@@ -71,7 +71,7 @@ pub fn crash_text(crash: &Crash, colour: Colour) -> String {
 fn row(case: &CrashCase) -> Row {
     let found = case.found();
     let dash = || "-".to_owned();
-    let number = |count: u64, style| (count.to_string(), if count > 0 { style } else { Style::Plain });
+    let number = |count: u64, style| (units::whole(count), if count > 0 { style } else { Style::Plain });
     // A key that is back is a lost delete, and counted as that.
     let wrong = found.torn + found.invented + case.not_started() as u64;
     let style = match case.promise {
@@ -83,11 +83,11 @@ fn row(case: &CrashCase) -> Row {
         (case.store.clone(), Style::Plain),
         (case.level.map_or_else(dash, |level| level.to_string()), Style::Plain),
         (case.cuts.len().to_string(), Style::Plain),
-        (found.acknowledged.to_string(), Style::Plain),
+        (units::whole(found.acknowledged), Style::Plain),
         number(found.lost, style),
         (found.oldest_lost_s.map_or_else(dash, units::duration), Style::Plain),
         number(wrong, style),
         (case.recovery_s.map_or_else(dash, |it| units::duration(it.value)), Style::Plain),
-        (case.promise.name().to_owned(), style),
+        (crashes::outcome(case).to_owned(), style),
     ]
 }

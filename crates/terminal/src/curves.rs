@@ -11,6 +11,8 @@ use words::units;
 
 /// Fewer points are not a curve.
 const FEWEST: usize = 5;
+/// Nor is what a shorter trial shows.
+const LEAST_S: f64 = 0.25;
 /// More lines or plots than these are for the report, not for a terminal.
 const MOST_LINES: usize = 24;
 const MOST_PLOTS: usize = 4;
@@ -27,31 +29,28 @@ const COLUMNS: [Column; 5] = [
     Column { title: "HIGHEST", side: Side::Right, gap: 2 },
 ];
 
-/// A line for each ranked cell that ran long enough, and each with faults: the rate of its median trial, each line scaled to its own
-/// highest. Beneath, a `^` where nodes were made to fail.
-pub(crate) fn over_time(study: &Study, colour: Colour) -> String {
+/// A line for each of these cells that is ranked and ran long enough, and each with faults: the rate of good answers of its median trial, each line
+/// scaled to its own highest, or to twice the usual where that is a burst. Beneath, a `^` where nodes were made to fail.
+pub(crate) fn over_time(study: &Study, cells: &[&Cell], colour: Colour) -> String {
     let varied = varied(study);
-    let drawn = study.cells.iter().filter(|cell| cell.verdict.is_ranked() || words::outages::was_done(cell));
+    let drawn = cells.iter().copied().filter(|cell| cell.verdict.is_ranked() || words::outages::was_done(cell));
     let lines: Vec<(&Cell, &TrialRecord, Vec<f64>)> = drawn.filter_map(line).collect();
     if lines.is_empty() {
         return String::new();
     }
     let hidden = lines.len().saturating_sub(MOST_LINES);
     let fitted = |bars: usize| {
-        let rows: Vec<Row> = lines
-            .iter()
-            .take(MOST_LINES)
-            .flat_map(|line| [Some(row(line, &varied, bars)), marks(line, bars)])
-            .flatten()
-            .collect();
-        (Table::fit_without(&COLUMNS, 0, &SPARE, rows.iter()), rows)
+        let rows: Vec<(Row, Option<Row>)> =
+            lines.iter().take(MOST_LINES).map(|line| (row(line, &varied, bars), marks(line, bars))).collect();
+        (Table::fit_without(&COLUMNS, 0, &SPARE, rows.iter().map(|(row, _)| row)), rows)
     };
     let most = (columns() + BARS).saturating_sub(WIDTH).max(FEWEST_BARS);
     // A bar less is better than a name in two pieces.
-    let whole = (FEWEST_BARS..=most).rev().map(fitted).find(|(table, _)| !table.cuts_words());
+    let fits = |(table, _): &(Table, Vec<(Row, Option<Row>)>)| !table.cuts_words() && table.left_out().is_empty();
+    let whole = (FEWEST_BARS..=most).rev().map(fitted).find(fits);
     let (table, rows) = whole.unwrap_or_else(|| fitted(FEWEST_BARS));
     let mut text = table.titles(colour);
-    text.extend(rows.iter().map(|row| table.row(row, colour)));
+    text.extend(rows.iter().map(|(row, marks)| table.row_over(row, marks.as_ref(), colour)));
     text + &more(hidden, "cells", colour)
 }
 
@@ -64,7 +63,7 @@ fn more(hidden: usize, what: &str, colour: Colour) -> String {
 
 /// A cell whose median trial ran long enough, with its rates.
 fn line(cell: &Cell) -> Option<(&Cell, &TrialRecord, Vec<f64>)> {
-    let trial = median_trial(cell).filter(|trial| !trial.series.is_empty())?;
+    let trial = median_trial(cell).filter(|trial| !trial.series.is_empty() && trial.makespan_s >= LEAST_S)?;
     let rates = rates(trial);
     (rates.len() >= FEWEST).then_some((cell, trial, rates))
 }
@@ -99,13 +98,14 @@ fn marks((_, trial, rates): &(&Cell, &TrialRecord, Vec<f64>), bars: usize) -> Op
     is_marked.then(|| vec![blank(), (String::from_iter(line), Style::Bad), blank(), blank(), blank()])
 }
 
-/// Operations per second of each interval. What is left at the end of a phase, shorter than half an interval, says nothing.
+/// Good answers per second in each interval. What is left at the end of a phase, shorter than half an interval, says nothing.
 fn rates(trial: &TrialRecord) -> Vec<f64> {
     let before = std::iter::once(0.0).chain(trial.series.iter().map(|point| point.at_s));
     let widths: Vec<f64> = before.zip(&trial.series).map(|(before, point)| point.at_s - before).collect();
     let usual = widths.iter().copied().fold(0.0, f64::max);
     let whole = |at: &usize| widths[*at] > usual / 2.0;
-    (0..widths.len()).filter(whole).map(|at| trial.series[at].operations as f64 / widths[at]).collect()
+    let good = |at: usize| trial.series[at].operations.saturating_sub(trial.series[at].errors);
+    (0..widths.len()).filter(whole).map(|at| good(at) as f64 / widths[at]).collect()
 }
 
 /// Parameters that differ between cells, with their values.
@@ -215,6 +215,26 @@ mod tests {
     }
 
     #[test]
+    fn what_failed_is_no_answer_and_a_curve_shorter_than_a_quarter_of_a_second_is_none() {
+        let point = |at: u32| SeriesPoint {
+            at_s: f64::from(at),
+            operations: 100,
+            errors: if at == 3 { 100 } else { 0 },
+            ..SeriesPoint::default()
+        };
+        let mut trial = TrialRecord { makespan_s: 5.0, series: (1..=5).map(point).collect(), ..TrialRecord::default() };
+        assert_eq!(rates(&trial), [100.0, 100.0, 0.0, 100.0, 100.0]);
+        let drawn = |trial: &TrialRecord| {
+            let cell = Cell { trials: vec![trial.clone()], verdict: study::Verdict::of([]), ..Cell::default() };
+            over_time(&Study::default(), &[&cell], Colour::Never)
+        };
+        trial.operations = 400;
+        assert!(drawn(&trial).contains("██▁██"), "{}", drawn(&trial));
+        trial.makespan_s = 0.2;
+        assert_eq!(drawn(&trial), "");
+    }
+
+    #[test]
     fn a_long_name_takes_bars_and_is_not_cut() {
         let series =
             (1..=60).map(|at| SeriesPoint { at_s: f64::from(at), operations: 400_000, ..SeriesPoint::default() });
@@ -227,7 +247,7 @@ mod tests {
                 verdict: study::Verdict::of([]),
                 ..Cell::default()
             };
-            let text = over_time(&Study { cells: vec![cell], ..Study::default() }, Colour::Never);
+            let text = over_time(&Study::default(), &[&cell], Colour::Never);
             assert!(text.contains(store), "{text}");
             text.matches('█').count()
         };

@@ -147,14 +147,44 @@ pub(crate) fn unjudged<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> +
         };
         let mut names: Vec<&str> = cells.iter().filter(unjudged).map(|cell| cell.store.as_str()).collect();
         names.dedup();
-        (!names.is_empty()).then(|| format!("{words}: {}.", names.join(", ")))
+        let longer = match judged {
+            Judged::TooShort => longer(&cells.iter().copied().filter(|cell| unjudged(&cell)).collect::<Vec<_>>()),
+            _ => String::new(),
+        };
+        (!names.is_empty()).then(|| format!("{words}: {}.{longer}", names.join(", ")))
     })
+}
+
+/// Parameters that say how much work a job does, and with that how long its trials are.
+const AMOUNTS: [&str; 5] = ["operations", "events", "rows", "items", "ids"];
+/// A trial this long is judged whatever else varies.
+const LONG_ENOUGH_S: f64 = 0.5;
+
+/// By what to make these cells' trials longer.
+fn longer(cells: &[&Cell]) -> String {
+    let shortest_s = cells.iter().filter_map(|cell| cell.makespan_s).map(|it| it.value).fold(f64::INFINITY, f64::min);
+    let Some(params) = cells.first().map(|cell| &cell.params).filter(|_| shortest_s > 0.0 && shortest_s.is_finite())
+    else {
+        return String::new();
+    };
+    let number = |name: &&str| params.get(*name)?.parse::<f64>().ok().filter(|number| *number > 0.0);
+    if number(&"seconds").is_some() {
+        return " Make them longer: --set seconds=1.".into();
+    }
+    match AMOUNTS.iter().find_map(|name| Some((name, number(name)?))) {
+        Some((name, now)) => {
+            let wanted = now * LONG_ENOUGH_S / shortest_s;
+            let step = 10f64.powf(wanted.log10().floor());
+            format!(" Make them longer: --set {name}={:.0}.", (wanted / step).ceil() * step)
+        }
+        None => format!(" Make them longer with {:.0} times as much input.", (LONG_ENOUGH_S / shortest_s).ceil()),
+    }
 }
 
 /// Requests sent again by adapters, one sentence per store.
 pub(crate) fn resent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter(|cell| cell.resent > 0).map(|cell| {
-        let requests = if cell.resent == 1 { "1 request".into() } else { format!("{} requests", cell.resent) };
+        let requests = if cell.resent == 1 { "1 request".into() } else { format!("{} requests", units::whole(cell.resent)) };
         format!("On {} {requests} had to be sent again: the store had undone them (deadlocks), or had moved their keys to another node.", cell.store)
     })
 }
@@ -215,4 +245,26 @@ fn outlier(cell: &Cell) -> Option<String> {
         units::duration(times[worst]),
         units::duration(median)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unjudged;
+    use study::{Cell, Judged, Quantity, TrialRecord};
+
+    #[test]
+    fn trials_that_are_too_short_to_judge_come_with_what_makes_them_longer() {
+        let said = |params: &[(&str, &str)]| {
+            let mut trial = TrialRecord { makespan_s: 0.02, ..TrialRecord::default() };
+            trial.noise.judged = Judged::TooShort;
+            let params = params.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            let makespan_s = Some(Quantity::single(0.02));
+            let cell = Cell { store: "lmdb".into(), trials: vec![trial], params, makespan_s, ..Cell::default() };
+            unjudged(&[&cell]).collect::<Vec<_>>().join(" ")
+        };
+        assert!(said(&[("operations", "1500")]).ends_with(": lmdb. Make them longer: --set operations=40000."));
+        let timed = said(&[("operations", "100000"), ("seconds", "0.02")]);
+        assert!(timed.ends_with("Make them longer: --set seconds=1."), "{timed}");
+        assert!(said(&[("policy", "cas")]).ends_with("Make them longer with 25 times as much input."));
+    }
 }

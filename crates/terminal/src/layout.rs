@@ -95,7 +95,7 @@ impl Table {
         Table::fit_without(columns, stretch, &[], rows)
     }
 
-    /// The same; on a narrow terminal without the columns of `spare`, as many of them as it takes, in that order, to cut no word.
+    /// The same; without the columns of `spare`, as many of them as it takes, in that order, to cut no word.
     pub(crate) fn fit_without<'a>(
         columns: &[Column],
         stretch: usize,
@@ -105,7 +105,7 @@ impl Table {
         let mut longest_word = LEAST_STRETCH;
         let mut widths: Vec<usize> = columns.iter().map(|column| width(column.title)).collect();
         for row in rows {
-            let words = row[stretch].0.split([' ', ',']);
+            let words = row[stretch].0.split([' ', ',', '=', '/', ':']);
             longest_word = words.map(|word| width(word) + 1).fold(longest_word, usize::max);
             for (widest, (text, _)) in widths.iter_mut().zip(row) {
                 *widest = (*widest).max(width(text));
@@ -118,7 +118,7 @@ impl Table {
             line.saturating_sub(taken)
         };
         let needed = longest_word.min(widths[stretch]);
-        let least = if line < WIDTH { (0..spare.len()).find(|n| left(&spare[..*n]) >= needed) } else { Some(0) };
+        let least = (0..spare.len()).find(|n| left(&spare[..*n]) >= needed);
         let hidden = spare[..least.unwrap_or(spare.len())].to_vec();
         widths[stretch] = widths[stretch].min(left(&hidden)).max(LEAST_STRETCH);
         Table { columns: columns.to_vec(), widths, stretch, hidden, longest_word: needed }
@@ -135,6 +135,11 @@ impl Table {
         titles.filter(|title| !title.is_empty()).collect()
     }
 
+    /// Whether the column at this index is left out.
+    pub(crate) fn leaves_out(&self, at: usize) -> bool {
+        self.hidden.contains(&at)
+    }
+
     /// The line of titles.
     pub(crate) fn titles(&self, colour: Colour) -> String {
         let titles: Row = self.columns.iter().map(|column| (column.title.to_owned(), Style::Dim)).collect();
@@ -143,14 +148,23 @@ impl Table {
 
     /// A row, on more than one line when the stretched text is too long; each line ends in `\n`.
     pub(crate) fn row(&self, row: &Row, colour: Colour) -> String {
+        self.row_over(row, None, colour)
+    }
+
+    /// The same with the texts of another row right beneath its own, beside what is left of the stretched text.
+    pub(crate) fn row_over(&self, row: &Row, under: Option<&Row>, colour: Colour) -> String {
         let mut folded = fold(&row[self.stretch].0, self.widths[self.stretch]).into_iter();
         let first = folded.next().unwrap_or_default();
         let mut text = self.line(row, Some(&first), colour);
-        for rest in folded {
+        let mut under = under;
+        loop {
+            let (rest, beneath) = (folded.next(), under.take());
+            if rest.is_none() && beneath.is_none() {
+                return text;
+            }
             let blank: Row = row.iter().map(|(_, style)| (String::new(), *style)).collect();
-            text += &self.line(&blank, Some(&rest), colour);
+            text += &self.line(beneath.unwrap_or(&blank), Some(&rest.unwrap_or_default()), colour);
         }
-        text
     }
 
     fn line(&self, row: &Row, stretched: Option<&str>, colour: Colour) -> String {
@@ -181,6 +195,11 @@ pub(crate) fn paragraph(text: &str, first: usize, rest: usize, style: Style, col
         lines.push('\n');
     }
     lines
+}
+
+/// A sentence beneath tables.
+pub fn sentence(text: &str, colour: Colour) -> String {
+    paragraph(text, 1, 3, Style::Plain, colour)
 }
 
 /// Columns a text takes on a terminal: names may hold characters two columns wide.
@@ -229,11 +248,18 @@ pub(crate) fn fold(text: &str, most: usize) -> Vec<String> {
     lines.into_iter().map(|line| line.replace(FIXED_BLANK, " ")).collect()
 }
 
-/// Byte index after the last comma that fits, unless that wastes half of the line; else of the last character that fits.
+/// Where names and values are broken, the best first.
+const BREAKS: [&[char]; 2] = [&[','], &['=', '-', '/', ':', '·']];
+
+/// Byte index after the last comma that fits, else after another character that separates; only a word that has none is cut within.
 fn breaking_point(word: &str, most: usize) -> usize {
     let first = word.chars().next().map_or(0, char::len_utf8);
     let fitting = beginning(word, most).len().max(first); // at least a character, however narrow the column
-    word[..fitting].rfind(',').map(|comma| comma + 1).filter(|comma| comma * 2 >= fitting).unwrap_or(fitting)
+    let after = |breaks: &&[char]| {
+        let (at, found) = word[..fitting].char_indices().rfind(|(_, c)| breaks.contains(c))?;
+        Some(at + found.len_utf8())
+    };
+    BREAKS.iter().find_map(after).unwrap_or(fitting)
 }
 
 #[cfg(test)]
@@ -243,7 +269,8 @@ mod tests {
     #[test]
     fn text_is_folded_at_blanks_then_commas_then_anywhere() {
         assert_eq!(fold("one two three", 7), ["one two", "three"]);
-        assert_eq!(fold("redis,durability=commit", 12), ["redis,", "durability=c", "ommit"]);
+        assert_eq!(fold("redis,durability=commit", 12), ["redis,", "durability=", "commit"]);
+        assert_eq!(fold("mysql-memcached-unix", 12), ["mysql-", "memcached-", "unix"]);
         assert_eq!(fold("µµµµµ", 2), ["µµ", "µµ", "µ"]);
         assert_eq!(fold("", 5), [""]);
         assert_eq!(fold("数据库", 5), ["数据", "库"]);

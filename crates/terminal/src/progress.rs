@@ -137,7 +137,7 @@ impl ProgressView {
         self.count(cell, trial);
     }
 
-    /// A phase of trial `order` of `total` begins. Called again for the next phase of the same trial.
+    /// A phase of trial `order` of `total` begins; 0 where nobody can tell how many there will be. Called again for the next phase of the same trial.
     pub fn trial_started(&mut self, order: u32, total: u32, store: &str, phase: &str) {
         if self.trial.0 != order {
             self.begun = Instant::now();
@@ -235,9 +235,9 @@ impl ProgressView {
         ));
         let left = self.left.after(&self.store, self.begun.elapsed());
         let verdict = tally::verdict(self.cells.values());
-        let (order, total) = self.trial;
+        let left = left.filter(|_| self.trial.1 > 0);
         let elapsed = self.study_begun.elapsed();
-        self.whole.set_message(view::study(order, total, elapsed, left, verdict, self.colour));
+        self.whole.set_message(view::study(self.trial, elapsed, left, verdict, self.colour));
     }
 }
 

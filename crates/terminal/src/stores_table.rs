@@ -1,6 +1,6 @@
 //! The stores of this build as `kvtrial stores --long` and `kvtrial stores NAME` show them, with all that is to be known of each.
 
-use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::layout::{Colour, Column, Row, Side, Style, Table, WIDTH, columns as columns_of_terminal, paragraph};
 use serde::Serialize;
 use study::{Class, Durability, ShownPromise, Transport};
 use words::units;
@@ -87,7 +87,8 @@ pub fn stores_table(stores: &[StoreRow], known: &[&str], colour: Colour) -> Stri
     let columns = &COLUMNS[..if limits { COLUMNS.len() } else { WITHOUT_LIMITS }];
     let folded = fold_twins(stores);
     let rows: Vec<Row> = folded.iter().map(row).collect();
-    let spare: &[usize] = if limits { &[4, 3] } else { &[] };
+    // What is found may be broken anywhere before a limit goes.
+    let spare: &[usize] = if limits && columns_of_terminal() < WIDTH { &[4, 3] } else { &[] };
     let table = Table::fit_without(columns, FOUND, spare, rows.iter());
     let mut text = table.titles(colour);
     for class in Class::ALL {

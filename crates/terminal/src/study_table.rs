@@ -4,7 +4,9 @@ use crate::answers;
 use crate::budget;
 use crate::curves;
 use crate::events;
+use crate::findings;
 use crate::footnotes::{self, Emulations};
+use crate::headings;
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::originals;
 use crate::phases;
@@ -12,7 +14,7 @@ use crate::reasons;
 use crate::sets;
 use analysis::{Group, Metric, Part, Rank, RankedCell, baseline, cost, spread};
 use study::{BudgetLayer, Cell, Class, Promise, Quantity, Status, Study};
-use words::{Batches, order, promise, shown_rate, units};
+use words::{Batches, order, shown_rate, units};
 
 const COLUMNS: [Column; 12] = [
     Column { title: "", side: Side::Left, gap: 1 },
@@ -29,8 +31,10 @@ const COLUMNS: [Column; 12] = [
     Column { title: "VERDICT", side: Side::Left, gap: 2 },
 ];
 const STORE: usize = 1;
+const TIME: usize = 2;
+const INTERVAL: usize = 3;
 /// What a narrow terminal omits first: vs ram, vs null, the interval.
-const SPARE: [usize; 3] = [VS_RAM, VS_NULL, 3];
+const SPARE: [usize; 3] = [VS_RAM, VS_NULL, INTERVAL];
 const OFFERED: usize = 4;
 const RATE: usize = 5;
 const UNITS: usize = 6;
@@ -45,7 +49,7 @@ const VS_RAM: usize = 10;
 ///
 /// Reads the cells' summaries: call [`analysis::summarise`] on cells first (`archive::StudyDir` does).
 pub fn study_table(study: &Study, colour: Colour) -> String {
-    let mut text = title(study, colour);
+    let mut text = headings::title(study, colour);
     let grouped: Vec<(Part<'_>, Vec<Group<'_>>)> = analysis::ranking(study);
     let all: Vec<&Cell> = study.cells.iter().collect();
     let emulations = Emulations::of(&all);
@@ -71,8 +75,9 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         .iter()
         .map(|groups| groups.iter().map(|rows| rows.iter().map(|row| without(row, &silent)).collect()).collect())
         .collect();
-    for sentence in words::outages::headlines(&all) {
-        text += &paragraph(&sentence, 1, 3, Style::Bold, colour);
+    for (at, sentence) in words::outages::headlines(&all).iter().enumerate() {
+        text += if at == 0 { "\n" } else { "" };
+        text += &paragraph(sentence, 1, 3, Style::Bold, colour);
     }
     let table = Table::fit_without(&columns, STORE, &spare, drawn.iter().flatten().flatten());
     for (part, _) in grouped.iter().filter(|(part, _)| !answers::all_agree(&part.cells)) {
@@ -80,6 +85,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         let disagreement = answers::agreement(&part.cells).unwrap_or_default();
         text += &paragraph(&format!("{whom}{disagreement}"), 1, 3, Style::Bad, colour);
     }
+    text += &findings::sweep(study, &grouped, colour);
     for ((part, groups), rows) in grouped.iter().zip(&drawn) {
         text.push('\n');
         if !part.label.is_empty() {
@@ -88,7 +94,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         text += &table.titles(colour);
         for (group, rows) in groups.iter().zip(rows) {
             text.push('\n');
-            text += &paragraph(&heading(group), 1, 3, Style::Bold, colour);
+            text += &paragraph(&headings::heading(group), 1, 3, Style::Bold, colour);
             for (ranked, row) in group.cells.iter().zip(rows) {
                 text += &table.row(row, colour);
                 text += &reasons::of_cell(ranked.cell, &widespread, colour);
@@ -97,15 +103,21 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
                 text += &paragraph(&sentence, 1, 3, Style::Warning, colour);
             }
         }
+        if grouped.len() == 1 {
+            text += &findings::verdict(groups, colour);
+        }
         let sets = sets::of_cells(&part.cells, colour);
         text += &if sets.is_empty() { phases::of_cells(groups, Batches::stored(study).noun(), colour) } else { sets };
         text.push('\n');
+        if has_faults(part) {
+            text += &section(&curves::over_time(study, &part.cells, colour));
+        }
         text += &conclusions(&part.cells, groups, Batches::stored(study).noun(), colour);
     }
     let pipelines = events::table(grouped.iter().map(|(part, _)| part), colour);
     text += &if pipelines.is_empty() { pipelines } else { format!("\n{pipelines}\n") };
     text += &reasons::of_many(study, &widespread, colour);
-    if let Some(unfinished) = unfinished(study) {
+    if let Some(unfinished) = headings::unfinished(study) {
         text += &paragraph(&unfinished, 1, 3, Style::Warning, colour);
     }
     let originals = originals::section(study, colour);
@@ -127,14 +139,18 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     {
         text += &paragraph(&note, 1, 3, Style::Plain, colour);
     }
-    for section in [curves::over_time(study, colour), curves::over_parameter(study, colour)] {
-        if !section.is_empty() {
-            text.push('\n');
-            text += &section;
-        }
+    let undisturbed = grouped.iter().filter(|(part, _)| !has_faults(part)).flat_map(|(part, _)| &part.cells);
+    let over_time = curves::over_time(study, &undisturbed.copied().collect::<Vec<_>>(), colour);
+    if !over_time.is_empty() {
+        text += &format!("\n{over_time}");
     }
     let mut legend = legend(study, grouped.iter().flat_map(|(_, groups)| groups));
-    legend.retain(|(word, _)| !silent.iter().any(|at| COLUMNS[*at].title == *word));
+    let interval = INTERVAL - silent.iter().filter(|gone| **gone < INTERVAL).count();
+    if table.leaves_out(interval) {
+        legend.iter_mut().filter(|(word, _)| *word == "TIME").for_each(|it| it.1 = "median of the trials".into());
+    }
+    let gone = |word: &str| !word.is_empty() && silent.iter().any(|at| COLUMNS[*at].title == word);
+    legend.retain(|(word, _)| !gone(word));
     if let [first, more @ ..] = table.left_out().as_slice() {
         legend.retain(|(word, _)| word != first && !more.contains(word));
         let names = [more, &[*first]].concat().join(" and ");
@@ -142,91 +158,50 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     }
     text += if legend.is_empty() { "" } else { "\n" };
     for (word, meaning) in legend {
-        text += &paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour);
+        text += &match word {
+            "" => paragraph(&meaning, 11, 11, Style::Dim, colour),
+            _ => paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour),
+        };
     }
     text
 }
 
-/// Columns of latencies and baselines that no row has anything for but a baseline's own, where libraries are compared that are asked as
-/// a whole.
+/// Whether nodes were made to fail: then the curve comes first.
+fn has_faults(part: &Part<'_>) -> bool {
+    part.cells.iter().any(|cell| words::outages::was_done(cell))
+}
+
+/// With an empty line after it, where there is something.
+fn section(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{text}\n") }
+}
+
+/// Times whose largest is no more than this many times the smallest are the same where the time was given.
+const SAME_TIME: f64 = 1.02;
+
+/// Columns that say nothing: no row has anything there but a baseline's own, or every one has the same time, where it was given and the rate is
+/// what counts.
 fn silent_columns(grouped: &[(Part<'_>, Vec<Group<'_>>)], drawn: &[Vec<Vec<Row>>]) -> Vec<usize> {
-    if !grouped.iter().flat_map(|(_, groups)| groups).any(|group| group.class == Some(Class::Library)) {
+    let groups = grouped.iter().flat_map(|(_, groups)| groups).zip(drawn.iter().flatten());
+    let compared: Vec<(&Group<'_>, &Vec<Row>)> =
+        groups.filter(|(group, _)| group.class != Some(Class::Baseline)).collect();
+    if compared.is_empty() {
         return Vec::new();
     }
-    let groups = grouped.iter().flat_map(|(_, groups)| groups).zip(drawn.iter().flatten());
-    let compared: Vec<&Row> =
-        groups.filter(|(group, _)| group.class != Some(Class::Baseline)).flat_map(|(_, rows)| rows).collect();
-    let is_silent = |at: &usize| compared.iter().all(|row| row[*at].0 == "-");
-    [P99, VS_NULL, VS_RAM].into_iter().filter(is_silent).collect()
+    let rows = || compared.iter().flat_map(|(_, rows)| rows.iter());
+    let is_silent = |at: &usize| rows().all(|row| row[*at].0 == "-");
+    let was_given = compared.iter().all(|(group, _)| group.metric != Metric::Makespan);
+    let cells = compared.iter().flat_map(|(group, _)| &group.cells);
+    let times_s: Vec<f64> = cells.filter_map(|ranked| ranked.cell.makespan_s).map(|it| it.value).collect();
+    let (least_s, most_s) = (stats::quantile(&times_s, 0.0), stats::quantile(&times_s, 1.0));
+    let are_alike = least_s.zip(most_s).is_some_and(|(least_s, most_s)| most_s <= SAME_TIME * least_s);
+    let time = if was_given && are_alike { &[TIME, INTERVAL][..] } else { &[] };
+    time.iter().copied().chain([P99, VS_NULL, VS_RAM].into_iter().filter(is_silent)).collect()
 }
 
 /// Those of a row that are not at these places.
 fn without<T: Clone>(row: &[T], gone: &[usize]) -> Vec<T> {
     row.iter().enumerate().filter(|(at, _)| !gone.contains(at)).map(|(_, it)| it.clone()).collect()
-}
-
-fn title(study: &Study, colour: Colour) -> String {
-    let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
-    jobs.dedup();
-    if jobs.is_empty() {
-        return paragraph("This study has no cells.", 1, 1, Style::Plain, colour);
-    }
-    let mut title = jobs.join(", ");
-    if let Some(name) = study.input.get("name").and_then(|name| name.as_str()) {
-        title += &format!(" on {name}");
-    }
-    let mut text = paragraph(&title, 1, 3, Style::Bold, colour);
-    let mut facts = analysis::common_parameters(study);
-    // `read=workload`: as another parameter says, which is in the line as well.
-    let is_parameter = |name: &str| study.cells.iter().any(|cell| cell.params.contains_key(name));
-    facts.retain(|fact| fact.split_once('=').is_none_or(|(_, value)| !is_parameter(value)));
-    facts.push(trials(study));
-    text += &paragraph(&facts.join(" · "), 1, 1, Style::Dim, colour);
-    if !study.host.cpu.is_empty() {
-        let host = &study.host;
-        let cpus = if host.cpus == 1 { "1 processor".into() } else { format!("{} processors", host.cpus) };
-        let machine = format!("{} · {cpus} · {} · {}", host.cpu, units::bytes(host.memory_bytes), host.kernel);
-        text += &paragraph(&machine, 1, 1, Style::Dim, colour);
-    }
-    text
-}
-
-/// `5 trials per store after 1 warm-up`.
-fn trials(study: &Study) -> String {
-    let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
-    let trials = match counted {
-        0 => return "no trial yet".into(),
-        1 => "1 trial per store".to_owned(),
-        n => format!("{n} trials per store"),
-    };
-    match study.warmups {
-        0 => trials,
-        1 => format!("{trials} after 1 warm-up"),
-        n => format!("{trials} after {n} warm-ups"),
-    }
-}
-
-/// What is still to do in an interrupted study. A cell that is void without a trial will have none, so it is not missing any.
-fn unfinished(study: &Study) -> Option<String> {
-    let wanted = study.repeats as usize;
-    let cells = study.cells.iter().filter(|cell| cell.verdict.status != Status::Void || cell.was_run());
-    let (planned, missing) = cells.fold((0, 0), |(planned, missing), cell| {
-        (planned + wanted, missing + wanted.saturating_sub(cell.counted().count()))
-    });
-    (missing > 0).then(|| format!("Unfinished: {missing} of {planned} trials are missing. Continue with --resume."))
-}
-
-fn heading(group: &Group<'_>) -> String {
-    let heading = words::group_heading(group);
-    if promise(group).is_none() || group.class == Some(Class::Baseline) {
-        return heading;
-    }
-    let ranked = match group.metric {
-        Metric::OpsPerS => " · ranked by OP/S",
-        Metric::P99 => " · ranked by P99",
-        _ => "",
-    };
-    heading + ranked
 }
 
 fn rows(group: &Group<'_>, cells: &[&Cell], emulations: &Emulations, batches: Option<Batches>) -> Vec<Row> {
@@ -314,6 +289,7 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
         .chain(words::growth::sentences(cells))
         .chain(words::sets::sentences(cells))
         .chain(words::events::sentences(cells))
+        .chain(words::reduction::sentence(cells))
     {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
@@ -368,7 +344,8 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
         legend.push(("", "ranks the stores, as the rate was the same for all".into()));
     }
     let time = if ranked_by(Metric::OpsPerS) { "time per operation" } else { "time" };
-    legend.push(("vs null", format!("{time} as a multiple of that of null; vs ram: of ram")));
+    legend.push(("vs null", format!("{time} as a multiple of that of null")));
+    legend.push(("vs ram", format!("{time} as a multiple of that of ram, a map in memory")));
     if let Some(tied) = groups.flat_map(|group| &group.cells).find_map(|ranked| match ranked.rank {
         Rank::Tied(at) => Some(at),
         _ => None,

@@ -150,12 +150,20 @@ mod tests {
             assert!(words.contains("that may be chance") && !words.contains("The best setting found"), "{text}");
             assert!(
                 words.contains(
-                    "No setting of redis-unix was shown to be better than the default in ops_per_s. The search ranked first: clients=8"
+                    "No setting of redis-unix was shown to be better than the default in ops_per_s, but only 12 of 18 settings were tried: a larger --budget tries more. The search ranked first: clients=8"
                 ),
                 "{text}"
             );
         }
+        tune.gain = Some(Quantity { value: 0.72, low: 0.6, high: 0.8, level: 0.95, n: 9 });
+        tune.gain_p = Some(0.001);
+        let text = tune_text(&study, &tune, Colour::Never);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("It is worse: the default is 1.39x as good (1.25x to 1.67x, 95 %;"), "{text}");
         tune.best = tune.default.clone();
+        (tune.combinations, tune.rounds) = (1_620, vec![TuneRound { settings: 5, trials: 5 }]);
+        let text = tune_text(&study, &tune, Colour::Never);
+        assert!(text.replace("\n   ", " ").contains("but only 5 of 1,620 settings were tried"), "{text}");
         assert!(tune_text(&study, &tune, Colour::Never).contains("No setting of redis-unix"));
     }
 }

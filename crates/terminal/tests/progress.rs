@@ -23,9 +23,11 @@ fn show_progress() {
         progress.update(&moment(done, 1000));
     }
     let reason = Reason { kind: ReasonKind::WrongValue, count: 1, example: String::new() };
-    let fine =
+    let mut fine =
         TrialRecord { makespan_s: 0.983, ops_per_s: 99_800.0, verdict: Verdict::of([]), ..TrialRecord::default() };
+    fine.latency_ns.response.p99 = 133_000;
     progress.trial_finished(&fine);
+    fine.latency_ns.response.p99 = 0;
     progress.trial_started(2, 2, "lmdb", "load");
     progress.trial_finished(&TrialRecord { warmup: true, verdict: Verdict::of([reason]), ..fine });
     progress.finish();
@@ -40,7 +42,7 @@ fn where_there_is_no_terminal_each_trial_is_a_line() {
         .unwrap();
     assert!(output.status.success());
     let lines = [
-        "kvtrial: trial 1 of 2, 0:01: redis 983 ms, 99.8k op/s, valid",
+        "kvtrial: trial 1 of 2, 0:01: redis 983 ms, 99.8k op/s, p99 133 µs, valid",
         "kvtrial: trial 2 of 2, 0:01: lmdb warm-up 983 ms, 99.8k op/s, void (wrong value)",
     ];
     assert_eq!(String::from_utf8_lossy(&output.stderr).lines().collect::<Vec<_>>(), lines);

@@ -75,6 +75,8 @@ pub enum Lie {
     Denied,
     /// "Stored", and forgotten.
     DropsPut,
+    /// A put on a condition that is not met is carried out, and acknowledged.
+    SwapsAnyway,
     /// The right answer, and 10,000 keys that nobody wrote.
     KeysNobodyWrote,
     /// The right answer, later.

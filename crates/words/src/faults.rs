@@ -3,20 +3,108 @@
 use crate::units;
 use study::{Cell, FaultRecord, TrialRecord, WriteAccount};
 
-/// Of each trial that counts: what became of its writes, where there was a fault or some failed, then a sentence for each fault. Of several
-/// trials with faults only what is wrong; the rest is in [`crate::outages::lines`].
+/// Of each trial that counts: what became of its writes, where there was a fault or some failed, then what the faults did: a sentence for each that
+/// did something, one for all that did nothing. Of several trials with faults only what is wrong; the rest is in [`crate::outages::lines`].
 pub fn sentences<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().flat_map(|cell| {
         cell.counted().flat_map(move |trial| {
             let alone = cell.counted().count() == 1;
-            let is_wrong = |fault: &FaultRecord| fault.at_s.is_none() || fault.problem.is_some();
-            let faults = trial.faults.iter().filter(move |fault| alone || is_wrong(fault)).map(of_fault);
             let kept = trial.writes.is_some_and(|writes| writes.lost == 0) && !trial.faults.is_empty();
             let writes = of_writes(trial).filter(|_| alone || !kept);
-            let all = writes.into_iter().chain(faults);
+            let done = if alone { of_done(trial) } else { Vec::new() };
+            let all = writes.into_iter().chain(done).chain(of_wrong(trial));
             all.map(move |said| format!("{}, trial {}: {said}", cell.store, trial.order))
         })
     })
+}
+
+/// More faults than these have no sentence of their own.
+const MOST: usize = 4;
+
+/// What each fault did that did something; the worst of many. Then those that did nothing.
+fn of_done(trial: &TrialRecord) -> Vec<String> {
+    let done = trial.faults.iter().filter(|fault| fault.at_s.is_some() && fault.problem.is_none());
+    let (mut telling, idle): (Vec<&FaultRecord>, Vec<&FaultRecord>) = done.partition(|fault| tells(fault));
+    let mut more = None;
+    if telling.len() > MOST {
+        let cost = |fault: &FaultRecord| (lasted_s(fault), fault.failed_operations as f64);
+        let mut by_cost = telling.clone();
+        by_cost.sort_by(|a, b| cost(b).0.total_cmp(&cost(a).0).then(cost(b).1.total_cmp(&cost(a).1)));
+        let rest = by_cost.split_off(MOST);
+        let longest_s = rest.iter().map(|fault| lasted_s(fault)).fold(0.0, f64::max);
+        let failed = rest.iter().map(|fault| fault.failed_operations).sum();
+        let lasted = if longest_s > 0.0 {
+            format!("no answers for {} at most, ", units::duration(longest_s))
+        } else {
+            String::new()
+        };
+        more = Some(format!("{} more faults did less: {lasted}{}.", rest.len(), failures(failed)));
+        telling.retain(|fault| by_cost.iter().any(|worst| std::ptr::eq(*worst, *fault)));
+    }
+    let mut said: Vec<String> = telling.into_iter().map(of_fault).chain(more).collect();
+    match idle.as_slice() {
+        [] => {}
+        [one] => said.push(of_fault(one)),
+        many => said.push(no_effect(many)),
+    }
+    said
+}
+
+/// Whether a fault did more than happen.
+fn tells(fault: &FaultRecord) -> bool {
+    let is_unfinished = fault.until_s.is_none() && matches!(crate::outages::act(&fault.planned), "restart" | "freeze");
+    let is_added = crate::outages::act(&fault.planned) == "add";
+    lasted_s(fault) > 0.0 || fault.failed_operations > 0 || fault.taken_over.is_some() || is_unfinished || is_added
+}
+
+/// How long there were no answers, as far as that was seen.
+fn lasted_s(fault: &FaultRecord) -> f64 {
+    let gap_s = fault.longest_gap_s.zip(fault.resolution_s).filter(|(gap_s, resolution_s)| gap_s > resolution_s);
+    fault.longest_dark_s.or(gap_s.map(|(gap_s, _)| gap_s)).unwrap_or_default()
+}
+
+/// `no effect of 4 faults on answers (node2, node3; each ready within 400 ms).`
+fn no_effect(faults: &[&FaultRecord]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in faults.iter().map(|fault| node(fault)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let restarts = faults.iter().filter(|fault| crate::outages::act(&fault.planned) == "restart");
+    let longest_s = restarts.filter_map(|fault| Some(fault.until_s? - fault.at_s?)).reduce(f64::max);
+    let ready = longest_s.map(|s| format!("; ready again within {}", units::duration(s))).unwrap_or_default();
+    format!(
+        "{} faults had no effect on the answers, and no operation failed: {}{ready}.",
+        faults.len(),
+        names.join(", ")
+    )
+}
+
+/// What never happened, in one sentence, and what could not be done.
+fn of_wrong(trial: &TrialRecord) -> Vec<String> {
+    let never: Vec<String> =
+        trial.faults.iter().filter(|fault| fault.at_s.is_none()).map(|fault| format!("'{}'", fault.planned)).collect();
+    let never = match never.as_slice() {
+        [] => None,
+        [some @ .., last] if never.len() <= MOST && !some.is_empty() => Some(format!("{} and {last}", some.join(", "))),
+        [one] => Some(one.clone()),
+        many => Some(format!("{} and {} more", many[..MOST - 1].join(", "), many.len() + 1 - MOST)),
+    };
+    let failed = trial.faults.iter().filter(|fault| fault.at_s.is_some() && fault.problem.is_some()).map(of_fault);
+    never.map(|never| format!("{never} never happened: the trial was over before.")).into_iter().chain(failed).collect()
+}
+
+fn node(fault: &FaultRecord) -> &str {
+    if fault.node.is_empty() { "the server" } else { &fault.node }
+}
+
+fn failures(failed: u64) -> String {
+    match failed {
+        0 => "no operation failed".into(),
+        1 => "1 operation failed".into(),
+        n => format!("{} operations failed", units::whole(n)),
+    }
 }
 
 fn of_writes(trial: &TrialRecord) -> Option<String> {
@@ -31,13 +119,17 @@ fn of_writes(trial: &TrialRecord) -> Option<String> {
     let lost = match writes.lost {
         0 => "no acknowledged write was lost".into(),
         1 => format!("1 acknowledged write was lost{age}"),
-        lost => format!("{lost} acknowledged writes were lost{age}"),
+        lost => format!("{} acknowledged writes were lost{age}", units::whole(lost)),
     };
-    Some(match (writes.failed(), writes.failed_present) {
-        (0, _) => format!("{lost}, and none failed."),
-        (failed, present) => format!(
-            "{lost}. Of {failed} that failed {present} took effect anyway and {} were never seen, which is allowed.",
-            writes.failed_absent
+    Some(match (writes.failed(), writes.failed_present, writes.failed_absent) {
+        (0, ..) => format!("{lost}, and no write failed."),
+        (1, 1, _) => format!("{lost}. The only write that failed took effect anyway, which is allowed."),
+        (1, ..) => format!("{lost}. The only write that failed was never seen, which is allowed."),
+        (failed, present, absent) => format!(
+            "{lost}. Of {} writes that failed {} took effect anyway and {} never seen, which is allowed.",
+            units::whole(failed),
+            units::whole(present),
+            if absent == 1 { "1 was".to_owned() } else { format!("{} were", units::whole(absent)) }
         ),
     })
 }
@@ -51,7 +143,7 @@ pub(crate) fn age(oldest_lost_s: f64) -> String {
 }
 
 fn of_fault(fault: &FaultRecord) -> String {
-    let node = if fault.node.is_empty() { "the server" } else { &fault.node };
+    let node = node(fault);
     let Some(at_s) = fault.at_s else {
         return format!("'{}' never happened: the trial was over before.", fault.planned);
     };
@@ -71,9 +163,8 @@ fn of_fault(fault: &FaultRecord) -> String {
     };
     let takeover = fault.taken_over.as_ref().map(|it| format!(", {} took over at {:.1} s", it.by, it.at_s));
     let gap = of_darkness(fault).unwrap_or_else(|| of_gap(fault));
-    let failed = fault.failed_operations;
-    let operations = if failed == 1 { "operation" } else { "operations" };
-    format!("{node} was {done}{}: {gap}, {failed} {operations} failed.", takeover.unwrap_or_default())
+    let failed = failures(fault.failed_operations);
+    format!("{node} was {done}{}: {gap}, {failed}.", takeover.unwrap_or_default())
 }
 
 /// Which share of the keys had no answers, and for how long, where that was watched.
@@ -105,6 +196,52 @@ mod tests {
     use study::{Cell, FaultRecord, TrialRecord, WriteAccount};
 
     #[test]
+    fn faults_that_did_nothing_share_a_sentence_and_those_that_did_something_have_their_own() {
+        let fault = |act: &str, node: &str, at_s: f64, dark_s: f64| FaultRecord {
+            planned: format!("at {at_s}s {act} {}", &node[4..]),
+            node: node.into(),
+            at_s: Some(at_s),
+            until_s: (act == "restart").then_some(at_s + 0.4),
+            longest_dark_s: Some(dark_s),
+            dark_share: Some(dark_s.min(1.0)),
+            failed_operations: if dark_s > 0.0 { 7 } else { 0 },
+            ..FaultRecord::default()
+        };
+        let mut faults: Vec<FaultRecord> = (0..26)
+            .map(|at| {
+                let (act, node) = (["stop", "restart"][at % 2], ["node1", "node2", "node3"][at / 2 % 3]);
+                fault(act, node, at as f64, if at == 6 { 1.2 } else { 0.0 })
+            })
+            .collect();
+        faults.push(FaultRecord { planned: "at 99s kill 1".into(), node: "node1".into(), ..FaultRecord::default() });
+        let said = |faults: &[FaultRecord]| {
+            let trial = TrialRecord { order: 1, faults: faults.to_vec(), ..TrialRecord::default() };
+            let cell = Cell { store: "etcd".into(), trials: vec![trial], ..Cell::default() };
+            sentences(&[&cell]).skip(1).collect::<Vec<_>>()
+        };
+        let all = said(&faults);
+        assert_eq!(all.len(), 3, "{all:?}");
+        assert!(all[0].contains("node1 was stopped at 6.0 s: no answers for 1.20 s, 7 operations failed."), "{all:?}");
+        assert_eq!(
+            all[1],
+            "etcd, trial 1: 25 faults had no effect on the answers, and no operation failed: node1, node2, node3; ready \
+             again within 400 ms."
+        );
+        assert!(all[2].contains("'at 99s kill 1' never happened"), "{all:?}");
+        for at in (0..26).step_by(2) {
+            faults[at].longest_dark_s = Some(0.1 + at as f64 / 100.0);
+            faults[at].failed_operations = 1_000;
+        }
+        let all = said(&faults);
+        assert_eq!(all.len(), 4 + 1 + 1 + 1, "{all:?}");
+        assert!(all[3].contains("at 24.0 s: up to") || all[3].contains("24.0 s"), "{all:?}");
+        assert!(
+            all[4].contains("9 more faults did less: no answers for 260 ms at most, 9,000 operations failed."),
+            "{all:?}"
+        );
+    }
+
+    #[test]
     fn what_became_of_the_writes_is_said_first_and_only_what_was_acknowledged_is_called_lost() {
         let fault = FaultRecord { planned: "at 5s kill 2".into(), node: "node2".into(), ..FaultRecord::default() };
         let mut trial = TrialRecord { order: 1, faults: vec![fault], ..TrialRecord::default() };
@@ -116,15 +253,15 @@ mod tests {
         trial.writes = Some(WriteAccount { lost: 0, failed_absent: 11, failed_present: 3 });
         assert_eq!(
             said(&trial)[0],
-            "redis, trial 1: no acknowledged write was lost. Of 14 that failed 3 took effect anyway and 11 were never seen, which is \
+            "redis, trial 1: no acknowledged write was lost. Of 14 writes that failed 3 took effect anyway and 11 were never seen, which is \
              allowed."
         );
         assert!(said(&trial)[1].contains("'at 5s kill 2'"));
         trial.writes = Some(WriteAccount { lost: 4, ..WriteAccount::default() });
-        assert_eq!(said(&trial)[0], "redis, trial 1: 4 acknowledged writes were lost, and none failed.");
+        assert_eq!(said(&trial)[0], "redis, trial 1: 4 acknowledged writes were lost, and no write failed.");
         trial.oldest_lost_s = Some(0.25);
         let said_of_age =
-            "redis, trial 1: 4 acknowledged writes were lost (up to 250 ms old at the fault), and none failed.";
+            "redis, trial 1: 4 acknowledged writes were lost (up to 250 ms old at the fault), and no write failed.";
         assert_eq!(said(&trial)[0], said_of_age);
         trial.faults.clear();
         trial.writes = Some(WriteAccount::default());
@@ -173,7 +310,7 @@ mod tests {
             FaultRecord { longest_dark_s: Some(0.0), dark_share: Some(0.0), failed_operations: 0, ..killed.clone() };
         assert_eq!(
             of_fault(&none),
-            "node2 was killed at 5.0 s: no part of the keys without answers, 0 operations failed."
+            "node2 was killed at 5.0 s: no part of the keys without answers, no operation failed."
         );
         let added = FaultRecord {
             planned: "at 5s add".into(),
@@ -183,7 +320,7 @@ mod tests {
             failed_operations: 0,
             ..killed.clone()
         };
-        let said = "node4 was added at 5.0 s and had its share of the keys at 7.1 s: no gap longer than 100 ms in the answers, 0 operations failed.";
+        let said = "node4 was added at 5.0 s and had its share of the keys at 7.1 s: no gap longer than 100 ms in the answers, no operation failed.";
         assert_eq!(of_fault(&added), said);
         let never = FaultRecord { at_s: None, ..killed };
         assert_eq!(of_fault(&never), "'at 5s kill 2' never happened: the trial was over before.");

@@ -12,7 +12,8 @@ pub fn sentences<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
 fn of(facts: &GrowthFacts) -> String {
     let GrowthFacts { records, first_tenth_per_s, last_tenth_per_s, longest_stall_s, below_half_share, .. } = *facts;
     let mut said = format!(
-        "{records} records: {} per second in the first tenth, {} in the last ({:+.0} %)",
+        "{} records: {} per second in the first tenth, {} in the last ({:+.0} %)",
+        units::whole(records),
         units::count(first_tenth_per_s),
         units::count(last_tenth_per_s),
         100.0 * (last_tenth_per_s / first_tenth_per_s.max(f64::MIN_POSITIVE) - 1.0)
@@ -25,7 +26,7 @@ fn of(facts: &GrowthFacts) -> String {
         false => "; no stall".to_owned(),
     };
     said += &match facts.left_memory_at_records {
-        Some(records) => format!("; it read from disk from {records} records on."),
+        Some(records) => format!("; it read from disk from {} records on.", units::whole(records)),
         None => "; it never had to read from disk.".to_owned(),
     };
     let per_byte = [(facts.disk_bytes_per_byte, "on disk"), (facts.written_bytes_per_byte, "sent to disk")];
@@ -58,8 +59,8 @@ mod tests {
         };
         assert_eq!(
             of(&sank),
-            "20000000 records: 41.0k per second in the first tenth, 8.20k in the last (-80 %); below half its median rate for 31 % of the \
-             time; longest stall 1.25 s; it read from disk from 4000000 records on. Per byte of keys and values: 1.50 bytes on disk, 7.25 \
+            "20,000,000 records: 41.0k per second in the first tenth, 8.20k in the last (-80 %); below half its median rate for 31 % of the \
+             time; longest stall 1.25 s; it read from disk from 4,000,000 records on. Per byte of keys and values: 1.50 bytes on disk, 7.25 \
              bytes sent to disk."
         );
         let in_memory = Some(0.0);

@@ -11,7 +11,7 @@ pub fn sentences<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
             "On {} clients share connections, so a slow reply delays those behind it: {} requests were ahead of one on average, at most {}.",
             cell.store,
             units::count(of_all.mean_ahead()),
-            of_all.most_ahead
+            units::whole(of_all.most_ahead)
         ))
     })
 }

@@ -1,5 +1,6 @@
 //! What a run left behind in user-owned stores, in words.
 
+use crate::units;
 use study::{Left, LeftCount, Study};
 
 /// A sentence for each user-owned store that keeps something of the run.
@@ -10,8 +11,8 @@ pub fn left_sentences(study: &Study) -> Vec<String> {
 fn sentence(left: &Left) -> String {
     let noun = if left.keys == 1 { "key" } else { "keys" };
     let keys = match left.count {
-        LeftCount::Exact => format!("{} {noun} of this run", left.keys),
-        LeftCount::AtMost => format!("up to {} {noun} of this run", left.keys),
+        LeftCount::Exact => format!("{} {noun} of this run", units::whole(left.keys)),
+        LeftCount::AtMost => format!("up to {} {noun} of this run", units::whole(left.keys)),
         LeftCount::Unknown => "an unknown number of keys of this run, which inserted until its time was up".to_owned(),
     };
     let made = left.made.join(", ");
@@ -46,7 +47,7 @@ mod tests {
         assert_eq!(
             left_sentences(&study),
             [
-                "redis://h:1 keeps 20000 keys of this run.",
+                "redis://h:1 keeps 20,000 keys of this run.",
                 "redis://h:1 keeps up to 1 key of this run (table a.b, table a.c).",
                 "redis://h:1 keeps no keys of this run, but still has what was created for it: database d."
             ]

@@ -1,6 +1,6 @@
 //! What came of a node that came or went (job `nodes`), in sentences.
 
-use crate::units;
+use crate::{units, verdict};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use study::Cell;
@@ -21,7 +21,7 @@ fn of(facts: &Facts) -> Option<String> {
     of_cluster(facts).or_else(|| of_layer(facts))
 }
 
-/// What a cluster says that spreads its keys itself: `as it says, 5012 of 20000 keys (25.1 %) ...`
+/// What a cluster says that spreads its keys itself: `as it says, 5,012 of 20,000 keys (25.1 %) ...`
 fn of_cluster(facts: &Facts) -> Option<String> {
     let says = facts.get("where_keys_are").and_then(Value::as_str)?;
     let number = |name: &str| facts.get(name).and_then(Value::as_f64);
@@ -30,11 +30,13 @@ fn of_cluster(facts: &Facts) -> Option<String> {
     };
     let by_node = |name: &str| {
         let keys = facts.get(name).and_then(Value::as_array)?;
-        Some(keys.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))
+        let shown = |keys: &Value| keys.as_u64().map_or_else(|| keys.to_string(), units::whole);
+        Some(verdict::joined(&keys.iter().map(shown).collect::<Vec<_>>()))
     };
     Some(format!(
-        "as it says, {moved} of {} keys ({:.1} %) are at another node than before; the nodes had {}, and have {}.{}",
-        number("keys")?,
+        "as it says, {} of {} keys ({:.1} %) are at another node than before; the nodes had {}; now they have {}.{}",
+        whole(moved),
+        whole(number("keys")?),
         100.0 * share,
         by_node("keys_by_node_before")?,
         by_node("keys_by_node_after")?,
@@ -52,10 +54,15 @@ fn of_layer(facts: &Facts) -> Option<String> {
     let (keys, moved, share) = (number("keys")?, number("keys_to_move")?, percent("share_to_move")?);
     let mut said = match (number("node_lost"), number("keys_on_lost_node"), percent("share_on_lost_node")) {
         (Some(node), Some(lost), Some(lost_share)) => format!(
-            "{before} nodes became {after}: node{node} was lost with {lost} of {keys} keys ({lost_share:.1} %), and {moved} others moved"
+            "{before} nodes became {after}: node{node} was lost with {} of {} keys ({lost_share:.1} %), and {} others moved",
+            whole(lost),
+            whole(keys),
+            whole(moved)
         ),
         _ => format!(
-            "{before} nodes became {after}, and {moved} of {keys} keys moved ({share:.1} %{})",
+            "{before} nodes became {after}, and {} of {} keys moved ({share:.1} %{})",
+            whole(moved),
+            whole(keys),
             theory.unwrap_or_default()
         ),
     };
@@ -72,6 +79,10 @@ fn of_layer(facts: &Facts) -> Option<String> {
         said += &format!("; an operation took {requests:.1} requests.");
     }
     Some(said + &of_balance(facts)?)
+}
+
+fn whole(number: f64) -> String {
+    units::whole(number.round() as u64)
 }
 
 /// ` Keys per node differ by 1.4 % before and 2.1 % after (standard deviation, in theory 1.9 %).`
@@ -109,7 +120,7 @@ mod tests {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
-        let said = "8 nodes became 9, and 2243 of 20000 keys moved (11.2 %, in theory 11.1 ± 0.2 %) in 238 ms; \
+        let said = "8 nodes became 9, and 2,243 of 20,000 keys moved (11.2 %, in theory 11.1 ± 0.2 %) in 238 ms; \
                     an operation on one of them took 2.5 requests. \
                     Keys per node differ by 1.4 % before and 2.1 % after (standard deviation, in theory 1.9 %).";
         assert_eq!(of(&facts).as_deref(), Some(said));
@@ -130,8 +141,8 @@ mod tests {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
-        let said = "as it says, 5012 of 20000 keys (25.1 %) are at another node than before; the nodes had 6700, 6650, 6650, 0, and have \
-                    5000, 5010, 4978, 5012. Keys per node differ by 0.3 % before and 0.4 % after (standard deviation).";
+        let said = "as it says, 5,012 of 20,000 keys (25.1 %) are at another node than before; the nodes had 6,700, 6,650, 6,650 and 0; now they have \
+                    5,000, 5,010, 4,978 and 5,012. Keys per node differ by 0.3 % before and 0.4 % after (standard deviation).";
         assert_eq!(of(&facts).as_deref(), Some(said));
         facts.remove("keys_at_another_node");
         facts.insert("where_keys_are".into(), json!("every node has every key"));
@@ -156,7 +167,7 @@ mod tests {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
-        let said = "4 nodes became 3: node2 was lost with 503 of 2000 keys (25.2 %), and 0 others moved. \
+        let said = "4 nodes became 3: node2 was lost with 503 of 2,000 keys (25.2 %), and 0 others moved. \
                     Keys per node differ by 1.4 % before and 2.1 % after (standard deviation).";
         assert_eq!(of(&facts).as_deref(), Some(said));
     }
@@ -177,7 +188,7 @@ mod tests {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
-        let said = "8 nodes became 9, and 0 of 5000 keys moved (0.0 %); an operation took 1.1 requests. \
+        let said = "8 nodes became 9, and 0 of 5,000 keys moved (0.0 %); an operation took 1.1 requests. \
                     Keys per node differ by 5.0 % before and 36.0 % after (standard deviation).";
         assert_eq!(of(&facts).as_deref(), Some(said));
     }

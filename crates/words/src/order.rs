@@ -1,6 +1,7 @@
 //! What a table says of the order of its rows, in words.
 
-use analysis::{Group, Rank};
+use crate::verdict;
+use analysis::{Group, Metric, Rank};
 use study::Cell;
 
 /// Most pairs a sentence names; of more it says how many there are.
@@ -13,8 +14,22 @@ pub fn unseen(group: &Group<'_>) -> Option<String> {
     if group.cells.iter().any(|ranked| ranked.rank == Rank::TooFew) {
         let least = listed().map(|cell| group.metric.samples(cell).len()).min().unwrap_or_default();
         let trials = if least == 1 { "1 trial per store is".into() } else { format!("{least} trials per store are") };
+        let cells: Vec<&Cell> = listed().collect();
+        let ahead = match cells[..] {
+            [first, second, ..] => verdict::ratio(group.metric, first, second).map(|ratio| {
+                let times = format!(
+                    "{} times as {} as {}",
+                    verdict::times(ratio.value),
+                    quick(group.metric),
+                    name(group, second)
+                );
+                format!(" By the medians {} was {times}.", name(group, first))
+            }),
+            _ => None,
+        };
         return Some(format!(
-            "No order: {trials} too few to show one, so they are listed by median. --repeats {} or more can show one.",
+            "No order: {trials} too few to show one.{} --repeats {} or more can show one.",
+            ahead.unwrap_or_default(),
             stats::FEWEST_TRIALS
         ));
     }
@@ -34,8 +49,12 @@ pub fn unseen(group: &Group<'_>) -> Option<String> {
     }
 }
 
+fn quick(metric: Metric) -> &'static str {
+    if metric == Metric::P99 { "quick to answer" } else { "fast" }
+}
+
 /// A cell's store, without the durability the whole group keeps.
-fn name(group: &Group<'_>, cell: &Cell) -> String {
+pub(crate) fn name(group: &Group<'_>, cell: &Cell) -> String {
     let stated = group.durability.map(|level| format!(",durability={level}")).unwrap_or_default();
     cell.store.replace(&stated, "")
 }

@@ -4,7 +4,7 @@ use crate::{faults, units};
 use analysis::{Metric, Replication};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use study::{Cell, FaultFigures, Quantity, ReasonKind, Status};
+use study::{Cell, FaultFigures, Quantity, ReasonKind, Status, TrialRecord};
 
 /// `After a node was killed, nats answered all along and redis-cluster again after 0.80 s; no acknowledged write was lost.` A sentence for
 /// each class, those that replicate and those that do not, as these are never compared. Empty where no fault was done.
@@ -31,11 +31,17 @@ fn headline(cells: &[&Cell]) -> String {
         stays_dark(a.0).cmp(&stays_dark(b.0)).then(one.0.total_cmp(&other.0)).then(one.1.total_cmp(&other.1))
     });
     let is_bright = |(cell, dark): &&(&Cell, Vec<f64>)| !dark.is_empty() && worst(dark) == 0.0 && !stays_dark(cell);
-    let bright: Vec<&str> = cells.iter().filter(is_bright).map(|it| it.0.store.as_str()).collect();
+    let (steady, stalled): (Vec<&Cell>, Vec<&Cell>) =
+        cells.iter().filter(is_bright).map(|it| it.0).partition(|cell| longest_stall_s(cell) < NOTABLE_STALL_S);
     let mut parts = Vec::new();
-    if !bright.is_empty() {
-        parts.push(format!("{} answered all along", joined(&bright)));
+    if !steady.is_empty() {
+        let names: Vec<&str> = steady.iter().map(|cell| cell.store.as_str()).collect();
+        parts.push(format!("{} answered all along", joined(&names)));
     }
+    parts.extend(stalled.iter().map(|cell| {
+        let stalled = units::duration(longest_stall_s(cell));
+        format!("{} answered everything but stalled for up to {stalled}", cell.store)
+    }));
     for (cell, dark) in cells.iter().filter(|it| !is_bright(it)) {
         let (store, never) = (&cell.store, dark.iter().filter(|dark_s| **dark_s == 0.0).count());
         let at_worst = units::duration(worst(dark));
@@ -47,8 +53,8 @@ fn headline(cells: &[&Cell]) -> String {
                 format!("{store} answered all along in {never} of {n} trials, otherwise again after up to {at_worst}")
             }
             _ => {
-                let (again, usual) =
-                    (if parts.is_empty() { "answered again" } else { "again" }, units::duration(badness(dark)));
+                let again = if parts.is_empty() || !stalled.is_empty() { "answered again" } else { "again" };
+                let usual = units::duration(badness(dark));
                 let worst = if usual == at_worst { String::new() } else { format!(" (at worst {at_worst})") };
                 format!("{store} {again} after {usual}{worst}")
             }
@@ -56,6 +62,19 @@ fn headline(cells: &[&Cell]) -> String {
     }
     let cells: Vec<&Cell> = cells.into_iter().map(|it| it.0).collect();
     format!("{}, {}; {}.", occasion(&cells), joined(&parts), lost(&cells))
+}
+
+/// A shorter stall is not worth a word in a headline.
+const NOTABLE_STALL_S: f64 = 0.1;
+
+/// The longest stall of its trials that ended after the first fault.
+fn longest_stall_s(cell: &Cell) -> f64 {
+    let of_trial = |trial: &TrialRecord| {
+        let first_s = trial.faults.iter().filter_map(|fault| fault.at_s).reduce(f64::min)?;
+        let after = trial.stalls.iter().filter(|stall| stall.at_s + stall.duration_s >= first_s);
+        after.map(|stall| stall.duration_s).reduce(f64::max)
+    };
+    cell.counted().filter_map(of_trial).fold(0.0, f64::max)
 }
 
 /// Whether it gave up answering, or nobody could read back what was written.
@@ -118,7 +137,13 @@ fn lost(cells: &[&Cell]) -> String {
         .filter_map(|cell| match count(cell)? {
             0 => None,
             1 => Some(format!("{} lost 1 acknowledged write{}{}", cell.store, trials(cell), age(cell))),
-            lost => Some(format!("{} lost {lost} acknowledged writes{}{}", cell.store, trials(cell), age(cell))),
+            lost => Some(format!(
+                "{} lost {} acknowledged writes{}{}",
+                cell.store,
+                units::whole(lost),
+                trials(cell),
+                age(cell)
+            )),
         })
         .collect();
     let unknown: Vec<&str> =
@@ -167,8 +192,8 @@ fn sums(cell: &Cell, faults: usize) -> String {
         (failed.iter().copied().fold(f64::INFINITY, f64::min), failed.iter().copied().fold(0.0, f64::max));
     parts.push(match (most, least < most) {
         (0.0, _) => "no operation failed".into(),
-        (_, true) => format!("{least:.0} to {most:.0} operations failed in a trial"),
-        _ => format!("{most:.0} operations failed in each trial"),
+        (_, true) => format!("{} to {} operations failed in a trial", whole(least), whole(most)),
+        _ => format!("{} operations failed in each trial", whole(most)),
     });
     // Clients that all wait for one node leave the others unasked, so parts that are not dark say nothing of how much was answered.
     let after = cell.faults.iter().filter_map(|fault| fault.after_per_s).map(|rate| rate.value).reduce(f64::min);
@@ -197,7 +222,6 @@ fn line(fault: &FaultFigures) -> String {
         });
     }
     if let Some(failed) = fault.failed_operations {
-        let whole = |n: f64| format!("{n:.0}");
         parts.push(match failed.high {
             0.0 => "no operation failed".into(),
             _ => format!("{} operations failed", spread(&failed, whole)),
@@ -240,6 +264,11 @@ fn spread(figure: &Quantity, show: impl Fn(f64) -> String) -> String {
         true => format!("{} ({} to {})", show(figure.value), show(figure.low), show(figure.high)),
         false => show(figure.value),
     }
+}
+
+/// A count, to the last one.
+fn whole(n: f64) -> String {
+    units::whole(n.round() as u64)
 }
 
 /// A time; nought has no unit to choose.
@@ -299,6 +328,13 @@ mod tests {
                 "After a node was killed, nats answered all along and redis-cluster again after 800 ms; no acknowledged write was lost."
             ]
         );
+        let stall = study::Stall { at_s: 3.5, duration_s: 1.1, ..study::Stall::default() };
+        cells[1].trials[0].stalls = vec![stall];
+        let stalled =
+            "nats answered everything but stalled for up to 1.10 s and redis-cluster answered again after 800 ms";
+        assert!(said(&cells)[0].contains(stalled), "a stall is no answering all along: {:?}", said(&cells));
+        cells[1].trials[0].stalls[0].at_s = 0.5;
+        assert!(said(&cells)[0].contains("nats answered all along"), "before the fault: {:?}", said(&cells));
         cells[1].trials[0].faults[0].longest_dark_s = Some(6.0);
         cells[0].trials[0].faults[0].longest_dark_s = Some(1.0);
         let nats = "nats answered all along in 1 of 2 trials, otherwise again after up to 6.00 s";

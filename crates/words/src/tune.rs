@@ -50,13 +50,25 @@ pub fn best(study: &Study, tune: &Tune) -> String {
     let objective = &tune.objective;
     match (changes(&tune.best, &tune.default).as_str(), shown(tune)) {
         ("the default", _) => {
-            format!("No setting of {store} was found to be better than the default in {objective}.")
+            let tried = tried(tune);
+            format!("No setting of {store} was found to be better than the default in {objective}{tried}.")
         }
         (changed, Gain::Better) => format!("The best setting found for {store}, by {objective}: {changed}"),
         (changed, Gain::Worse | Gain::Nothing) => format!(
-            "No setting of {store} was shown to be better than the default in {objective}. The search ranked first: {changed}"
+            "No setting of {store} was shown to be better than the default in {objective}{}. The search ranked first: {changed}",
+            tried(tune)
         ),
     }
+}
+
+/// How little was tried, where it was not all.
+fn tried(tune: &Tune) -> String {
+    let tried = tune.rounds.iter().map(|round| u64::from(round.settings)).max().unwrap_or_default();
+    if tried == 0 || tried >= tune.combinations {
+        return String::new();
+    }
+    let (tried, all) = (units::whole(tried), units::whole(tune.combinations));
+    format!(", but only {tried} of {all} settings were tried: a larger --budget tries more")
 }
 
 /// How much better it is than the default, as the final comparison shows it.
@@ -77,7 +89,14 @@ pub fn gain(tune: &Tune) -> String {
     let interval = format!("{:.2}x to {:.2}x, {:.0} %", gain.low, gain.high, gain.level * 100.0);
     match shown(tune) {
         Gain::Better => format!("{what} is {:.2}x as good as the default ({interval}; {measured}).", gain.value),
-        Gain::Worse => format!("{what} is worse than the default: {:.2}x ({interval}; {measured}).", gain.value),
+        // The other way round: 0.72x of a time would read as faster.
+        Gain::Worse => format!(
+            "{what} is worse: the default is {:.2}x as good ({:.2}x to {:.2}x, {:.0} %; {measured}).",
+            1.0 / gain.value,
+            1.0 / gain.high,
+            1.0 / gain.low,
+            gain.level * 100.0
+        ),
         Gain::Nothing => format!(
             "{what} was {:.2}x as good as the default ({interval}; {measured}): that may be chance; a larger --budget can decide.",
             gain.value
@@ -91,7 +110,7 @@ pub fn effort(tune: &Tune) -> String {
         tune.rounds.iter().map(|round| format!("{} in {} trials", round.settings, round.trials)).collect();
     format!(
         "Of {} possible settings tried: {}; {} of {} used.",
-        tune.combinations,
+        units::whole(tune.combinations),
         rounds.join(", then the best "),
         units::clock(tune.used_s),
         units::clock(tune.budget_s)

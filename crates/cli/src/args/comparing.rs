@@ -9,7 +9,7 @@ use std::path::PathBuf;
     after_help = "A and B: a study (its directory or study.json), or one cell of it as DIR:STORE, with parameters where several \
                   cells have that store: before:redis, sweep:redis,clients=16. B is judged against A. One study alone: all its \
                   cells that may be ranked together.\nExit status: 0 compared, 1 some cell void, 2 bad usage or input, or cells \
-                  that cannot be compared, 3 a --fail-if is broken, or B broke a promise of durability that A kept."
+                  that cannot be compared, 3 a --fail-if is broken (or too noisy to judge, with --noisy fail), or B broke a promise of durability that A kept."
 )]
 pub struct CompareArguments {
     /// What to compare: A and B, or one study
@@ -24,7 +24,10 @@ pub struct CompareArguments {
     /// Fail (exit 3) when the data show that B is beyond this bound: 'p99 > +5%' against A, 'p99 > 2ms' by itself. Repeat it for more
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
-    /// Compare by this metric (makespan, ops_per_s, records_per_s, units_per_s, p50, p99, p99.9, client_cpu, server_cpu, server_rss, disk), or by all.
+    /// What a --fail-if comes to that is too noisy to judge, because a difference as large as its bound could not have been seen
+    #[arg(long, value_name = "RESULT", value_enum, default_value_t = NoisyGate::Pass)]
+    pub noisy: NoisyGate,
+    /// Compare by this metric (makespan, ops_per_s, records_per_s, units_per_s, p50, p95, p99, p99.9, client_cpu, server_cpu, server_rss, disk), or by all.
     /// Repeat it for more [default: all; for one study alone what it is ranked by]
     #[arg(long = "metric", value_name = "METRIC")]
     pub metrics: Vec<String>,
@@ -40,6 +43,15 @@ pub struct CompareArguments {
     /// Write the result to a file; text is still printed. html and png are written into this directory [default: kvtrial-comparison]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
+}
+
+/// What a gate comes to that is too noisy to judge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum NoisyGate {
+    /// It is said; JUnit calls it skipped
+    Pass,
+    /// It fails (exit 3), in JUnit too
+    Fail,
 }
 
 /// How a comparison is written.
@@ -79,7 +91,7 @@ pub enum StudyFormat {
     Html,
     /// The charts alone, as PNG and SVG in plots/ (not in every build; packages have it)
     Png,
-    /// The table `run` prints
+    /// Everything `run` prints, or `tune`, or `crash`
     Text,
     /// GitHub-flavoured Markdown
     Markdown,

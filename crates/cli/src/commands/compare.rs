@@ -3,12 +3,12 @@
 mod crashes;
 mod operand;
 
-use crate::args::{CompareArguments, ComparisonFormat};
+use crate::args::{CompareArguments, ComparisonFormat, NoisyGate};
 use crate::failure::{self, CommandFailure};
-use crate::output::{colour, print, shown};
+use crate::output::{print, print_painted};
 use analysis::{
-    Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Gate, Matched, Metric, Ruling, Source, Threshold,
-    Unlike, VoidCell,
+    Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Gate, Matched, Metric, Noisy, Ruling, Source,
+    Threshold, Unlike, VoidCell,
 };
 use operand::Operand;
 use std::io::Write;
@@ -38,7 +38,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<u8, CommandFailure> {
     if let Some(problem) = absent {
         return Err(CommandFailure::usage(problem));
     }
-    status(&comparison, &gates)
+    status(&comparison, &gates, noisy(arguments))
 }
 
 const USAGE: &str = "compare what? Name two studies (before after), two cells (study:redis study:memcached), one study, or \
@@ -277,7 +277,7 @@ fn html(
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("kvtrial-comparison"));
     let found = words::comparison::sentences(comparison, gates);
     super::report_files::write_report(&out, &report::Report::new(named).with_findings(found))?;
-    print(&::terminal::comparison_text(comparison, gates, colour()))?;
+    print_painted(&|colour| ::terminal::comparison_text(comparison, gates, colour))?;
     print(&format!("Report: {}\n", out.join(super::report_files::PAGE).display()))
 }
 
@@ -285,19 +285,21 @@ fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) 
     let formatted = |format| match format {
         // A directory, written by `html`.
         ComparisonFormat::Html => Ok(String::new()),
-        ComparisonFormat::Text => Ok(shown(&::terminal::comparison_text(comparison, gates, ::terminal::Colour::Never))),
+        ComparisonFormat::Text => {
+            Ok(study::visible(&::terminal::comparison_text(comparison, gates, ::terminal::Colour::Never)).into_owned())
+        }
         ComparisonFormat::Markdown => Ok(::terminal::comparison_markdown(comparison, gates)),
-        ComparisonFormat::Junit => Ok(::terminal::comparison_junit(comparison, gates)),
+        ComparisonFormat::Junit => Ok(::terminal::comparison_junit(comparison, gates, noisy(arguments))),
         ComparisonFormat::Json => archive::json(comparison),
     };
-    deliver(arguments, &formatted, &|| ::terminal::comparison_text(comparison, gates, colour()))
+    deliver(arguments, &formatted, &|colour| ::terminal::comparison_text(comparison, gates, colour))
 }
 
 /// Prints what was found in its format; beside a file the text is printed all the same.
 fn deliver(
     arguments: &CompareArguments,
     formatted: &dyn Fn(ComparisonFormat) -> std::io::Result<String>,
-    text: &dyn Fn() -> String,
+    text: &dyn Fn(::terminal::Colour) -> String,
 ) -> Result<(), CommandFailure> {
     match &arguments.out {
         Some(path) => {
@@ -308,17 +310,24 @@ fn deliver(
                     path.display()
                 ))
             })?;
-            print(&text())
+            print_painted(text)
         }
-        None if arguments.format == ComparisonFormat::Text => print(&text()),
+        None if arguments.format == ComparisonFormat::Text => print_painted(text),
         None => print(&formatted(arguments.format)?),
     }
 }
 
-/// A broken gate comes first, then one that could not be decided, then cells that are void or were not run.
-fn status(comparison: &Comparison, gates: &[Gate]) -> Result<u8, CommandFailure> {
+fn noisy(arguments: &CompareArguments) -> Noisy {
+    match arguments.noisy {
+        NoisyGate::Pass => Noisy::Pass,
+        NoisyGate::Fail => Noisy::Fail,
+    }
+}
+
+/// A gate that fails comes first, then one that could not be decided, then cells that are void or were not run.
+fn status(comparison: &Comparison, gates: &[Gate], noisy: Noisy) -> Result<u8, CommandFailure> {
     let judged = &comparison.judgements;
-    if judged.iter().any(|judgement| judgement.outcome == Ruling::Broken) {
+    if judged.iter().any(|judgement| judgement.outcome.fails(noisy)) {
         return Ok(failure::REGRESSION);
     }
     if let Some(repeats) = judged.iter().find_map(|judgement| match judgement.outcome {

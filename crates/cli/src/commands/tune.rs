@@ -2,10 +2,10 @@
 
 use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::run::{NOTHING_KEPT, default_directory, redacted_command, write_cells};
-use super::{report_files, selftest, target};
+use super::{report_files, selftest, tables, target};
 use crate::args::TuneArguments;
 use crate::failure::{self, CommandFailure};
-use crate::output::{colour, note, print};
+use crate::output::{note, print_painted};
 use archive::StudyDir;
 use engine::Settings;
 use job::{JobInfo, Params};
@@ -24,7 +24,7 @@ const PIPELINE: [u32; 4] = [1, 4, 16, 64];
 pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
     let job = target::job(&arguments.job)?;
     let store = store(arguments)?;
-    let params = jobs::params(job, &arguments.set)?;
+    let params = target::params(job, &arguments.set)?;
     let settings = Settings {
         clients: arguments.clients,
         pipeline: arguments.pipeline,
@@ -82,12 +82,16 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
         Err(error) => Some(stopped(error)),
         Ok(_) => None,
     })?;
-    let tuned = match tuned {
+    match tuned {
         Err(TuneError::Interrupted) if matches!(closed, Closed::Nothing) => {
             note(NOTHING_KEPT);
             return Ok(failure::INTERRUPTED);
         }
         Err(TuneError::Interrupted) => {
+            if let Closed::Kept(study) = &closed {
+                write_cells(&out, study)?;
+                report_files::write(&out, study)?;
+            }
             note(&format!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display()));
             return Ok(failure::INTERRUPTED);
         }
@@ -97,13 +101,16 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
                 status: failure::VOID,
             });
         }
-        other => other?,
-    };
+        other => other.map(|_| ())?,
+    }
     let Closed::Kept(study) = closed else { return Err(CommandFailure::usage(NOTHING_KEPT)) };
     write_cells(&out, &study)?;
-    print(&terminal::tune_text(&study, &tuned, colour()))?;
-    report_files::write(&out, &study)?;
-    report_files::say_where(&out, &["study.json", "cells.csv"])?;
+    report_files::close(
+        &out,
+        &study,
+        &["study.json", "cells.csv"],
+        print_painted(&|colour| tables::text(&study, colour)),
+    )?;
     Ok(failure::GOOD)
 }
 

@@ -183,6 +183,39 @@ fn too_few_repeats_are_no_pass_and_say_how_many_are_needed() {
 }
 
 #[test]
+fn a_gate_that_is_too_noisy_to_judge_says_so_everywhere_and_fails_only_where_that_is_asked_for() {
+    let desk = Desk::new();
+    let noisy = |turn: usize| {
+        let mut study = golden();
+        for cell in &mut study.cells {
+            for (at, trial) in cell.trials.iter_mut().filter(|trial| !trial.warmup).enumerate() {
+                let times = [1.0, 1.9, 0.6, 1.4, 1.0, 0.5][(at + turn) % 6];
+                trial.latency_ns.response.p99 = (times * 1e6) as u64;
+            }
+            analysis::summarise(cell);
+        }
+        study
+    };
+    keep(&desk, "before", noisy(0));
+    keep(&desk, "after", noisy(1));
+    let command = "compare before:redb after:redb --fail-if p99>+10%";
+    let ran = desk.kvtrial(command);
+    let words = unwrapped(&ran);
+    assert!(ran.status == 0 && words.contains("redb p99>+10%: too noisy to judge: could only have"), "{}", ran.said());
+    let junit = desk.kvtrial(&format!("{command} --format junit")).stdout;
+    assert!(junit.contains("skipped=\"1\"") && junit.contains("too noisy to judge: could only have seen +"), "{junit}");
+    let json: serde_json::Value =
+        serde_json::from_str(&desk.kvtrial(&format!("{command} --format json")).stdout).unwrap();
+    assert!(json["judgements"][0]["outcome"]["too_noisy"]["could_have_seen"].as_f64().unwrap() > 0.1, "{json}");
+    let ran = desk.kvtrial(&format!("{command} --noisy fail --format junit"));
+    assert!(
+        ran.status == 3 && ran.stdout.contains("failures=\"1\"") && ran.stdout.contains("too_noisy"),
+        "{}",
+        ran.said()
+    );
+}
+
+#[test]
 fn markdown_and_json_say_the_same_as_the_text() {
     let desk = before_and_after(9.0);
     let markdown = desk.kvtrial("compare before after --fail-if p99>+5% --format markdown").stdout;

@@ -67,7 +67,7 @@ fn a_server_that_tells_the_truth_only_over_connections_that_never_wrote_is_void(
 
 #[test]
 fn a_server_that_takes_back_the_last_writes_of_a_connection_that_closes_is_void_in_every_job() {
-    let jobs: [(&str, &[&str]); 8] = [
+    let jobs: [(&str, &[&str]); 11] = [
         ("ycsb", &["--set", "workload=a", "--set", "records=300", "--set", "operations=2000", "--set", "value=100"]),
         ("crud", &["--set", "rows=400"]),
         ("bulk", &["--data", "gen:400:7"]),
@@ -76,11 +76,16 @@ fn a_server_that_takes_back_the_last_writes_of_a_connection_that_closes_is_void_
         ("counts", &["--data", "gen:200:7"]),
         ("fans", &["--data", "gen:40:7"]),
         ("grow", &["--set", "items=400", "--set", "value=100"]),
+        ("events", &["--set", "events=1000"]),
+        ("sets", &["--set", "ids=300"]),
+        ("sets,way=elements", &["--set", "ids=300"]),
     ];
     for (job, words) in jobs {
         let honest = LyingServer::start(Protocol::Resp, Vec::new()).unwrap();
         let liar = LyingServer::start_taking_back(Protocol::Resp, 10).unwrap();
-        let run = |port| run_once(job, &format!("redis://127.0.0.1:{port}"), &[words, &["--clients", "3"]].concat());
+        let (name, way) = job.split_once(',').map_or((job, String::new()), |(name, way)| (name, format!(",{way}")));
+        let run =
+            |port| run_once(name, &format!("redis://127.0.0.1:{port}{way}"), &[words, &["--clients", "3"]].concat());
         let ran = run(honest.port());
         assert_eq!(ran.status, 0, "{job}\n{}", ran.said());
         let ran = run(liar.port());

@@ -24,7 +24,7 @@ fn a_store_that_fills_has_a_curve_with_the_gets_made_meanwhile_and_its_figures_a
     }
     let on_disk = cells[1]["growth"]["disk_bytes_per_byte"].as_f64().unwrap();
     assert!((1.0..4.0).contains(&on_disk), "sqlite holds each byte once: {on_disk}");
-    assert!(ran.stdout.contains("sqlite stored 3000 records: "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("sqlite stored 3,000 records: "), "{}", ran.stdout);
 }
 
 #[test]

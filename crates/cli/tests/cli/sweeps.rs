@@ -139,6 +139,27 @@ fn durability_is_varied_where_a_store_has_the_level_and_who_has_not_is_said() {
     assert!(ran.stderr.contains("--vary durability: sqlite does not take none"), "{}", ran.said());
 }
 
+/// What `report --format text` prints of a study that was just run: every table of the run.
+fn is_printed_again(desk: &Desk, ran: &Ran) {
+    let again = desk.kvtrial("report out --format text");
+    let (printed, _) = ran.stdout.split_once("Study: ").unwrap();
+    assert_eq!(again.stdout, printed);
+}
+
+#[test]
+fn a_sweep_says_first_who_was_ahead_and_shows_its_curve_before_its_tables_and_is_printed_again() {
+    let desk = Desk::new();
+    let slow = "-s lmdb,burn=300us -s lmdb --set records=50 --set operations=300 --no-baselines";
+    let ran = desk.run(&format!("ycsb {slow} --repeats 2 --vary clients=1,2,3"));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("lmdb was ahead at all 3 values of clients (2 embedded stores"), "{}", ran.said());
+    assert!(words.contains("; 2 repeats cannot prove it, --repeats 3 or more can."), "{}", ran.said());
+    let line = |text: &str| ran.stdout.lines().position(|line| line.contains(text)).unwrap_or(usize::MAX);
+    assert!(line("was ahead") < line(" ┤") && line(" ┤") < line("VERDICT"), "{}", ran.stdout);
+    is_printed_again(&desk, &ran);
+}
+
 #[test]
 fn the_highest_rate_under_a_bound_is_found_with_its_curve() {
     // A store that takes 2 ms: 500 a second at most, and p99 rises before that. Long times, for machines that are busy.
@@ -158,6 +179,16 @@ fn the_highest_rate_under_a_bound_is_found_with_its_curve() {
     // A cell for every rate, and one for the closed loop.
     assert_eq!(ran.cells().len(), points.len() + 1);
     assert!(ran.stdout.contains("keeps p99<40ms") && ran.stdout.contains("OFFERED"), "{}", ran.said());
+    is_printed_again(&desk, &ran);
+    // Each line names its rate and its tail, and none claims to be the last but one that is.
+    let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("kvtrial: trial ")).collect();
+    assert!(
+        lines.iter().any(|line| line.contains(" at ") && line.contains("/s ") && line.contains(", p99 ")),
+        "{lines:?}"
+    );
+    let complete =
+        |line: &&str| line.split(' ').nth(2) == line.split(' ').nth(4).map(|total| total.trim_end_matches(','));
+    assert!(!lines.iter().any(complete), "{lines:?}");
 }
 
 /// A server that takes 200 µs for each read, one after the other, can do 5,000 a second. With 16 in flight most of the queue is in the
@@ -224,6 +255,7 @@ fn tuning_finds_the_setting_that_was_made_best_and_what_does_nothing() {
         .collect();
     assert!(stages.is_superset(&["probe", "round 1", "comparison"].into()), "{stages:?}");
     assert!(ran.stdout.contains("burn=20us") && ran.stdout.contains("as good as the default"), "{}", ran.said());
+    is_printed_again(&desk, &ran);
 }
 
 #[test]

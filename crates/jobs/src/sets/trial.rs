@@ -1,5 +1,5 @@
 //! One execution on a store that keeps sets in a way of its own: build, sizes, unions, intersections, each timed by itself; then, of an
-//! exact way, every id is read back.
+//! exact way, every id is read back, and what is kept as sketches is counted again.
 
 use super::truth::{Counted, Lot, Truth, belongs};
 use data::sets::IdSets;
@@ -69,26 +69,24 @@ struct Kept {
     lots: Vec<Lot>,
     bytes: Option<u64>,
     reasons: Vec<Reason>,
+    /// What reading back is called now.
+    reading: &'static str,
+    /// Why there is no new connection to read again over.
+    unconnected: Option<StoreError>,
 }
 
 impl<'a> SetTrial<'a> {
     /// An execution of these sets, kept in this way.
     pub fn new(sets: &'a IdSets, truth: &'a Truth, way: SetWay) -> SetTrial<'a> {
         let counts = vec![None; truth.counted.len()];
-        let kept = Kept { keeper: None, counts, lots: Vec::new(), bytes: None, reasons: Vec::new() };
+        let reading = Stage::ReadBack.name();
+        let (lots, reasons) = (Vec::new(), Vec::new());
+        let kept = Kept { keeper: None, counts, lots, bytes: None, reasons, reading, unconnected: None };
         SetTrial { sets, truth, way, kept: Mutex::new(kept) }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn stages(&self) -> &'static [Stage] {
-        match self.way.precision {
-            SetPrecision::Exact => &STAGES,
-            // A sketch keeps no ids.
-            SetPrecision::HyperLogLog { .. } | SetPrecision::Theta { .. } => &STAGES[..4],
-        }
     }
 
     fn ids_added(&self) -> usize {
@@ -131,9 +129,15 @@ impl<'a> SetTrial<'a> {
     }
 
     fn read_back(&self) -> Result<(), StoreError> {
-        let Kept { keeper, lots, bytes, reasons, .. } = &mut *self.kept();
+        let Kept { keeper, counts, lots, bytes, reasons, reading, unconnected } = &mut *self.kept();
+        if let Some(error) = unconnected.take() {
+            return Err(error);
+        }
         let keeper = keeper.as_mut().ok_or_else(not_built)?;
         *bytes = keeper.bytes()?;
+        if self.way.precision != SetPrecision::Exact {
+            return self.count_again(&mut **keeper, counts, reasons, reading);
+        }
         for (counted, right) in self.truth.counted.iter().zip(&self.truth.lots) {
             let mut lot = Lot::default();
             keeper.members(counted.combination, counted.sets.clone(), &mut |id| lot.add(id))?;
@@ -141,14 +145,35 @@ impl<'a> SetTrial<'a> {
             if lot != *right {
                 let mut found = Vec::new();
                 keeper.members(counted.combination, counted.sets.clone(), &mut |id| found.push(id))?;
-                reasons.extend(self.differences(counted, found));
+                reasons.extend(self.differences(counted, found, reading));
+            }
+        }
+        Ok(())
+    }
+
+    /// A sketch keeps no ids: it must count as it did.
+    fn count_again(
+        &self,
+        keeper: &mut dyn SetKeeper,
+        counts: &[Option<u64>],
+        reasons: &mut Vec<Reason>,
+        reading: &str,
+    ) -> Result<(), StoreError> {
+        for (counted, before) in self.truth.counted.iter().zip(counts) {
+            let now = self.count(keeper, counted)?;
+            let (Some(before), Some(now)) = (*before, now) else { continue };
+            if before != now {
+                let kind = if now < before { ReasonKind::LostUpdates } else { ReasonKind::WrongNumber };
+                let title = self.truth.title(counted);
+                let example = format!("{title} was counted as {before}, and then as {now} (while: {reading})");
+                reasons.push(Reason { kind, count: 1, example });
             }
         }
         Ok(())
     }
 
     /// What is wrong with the ids found, one reason for each kind of wrong, with the first id.
-    fn differences(&self, counted: &Counted, mut found: Vec<u64>) -> Vec<Reason> {
+    fn differences(&self, counted: &Counted, mut found: Vec<u64>, reading: &str) -> Vec<Reason> {
         found.sort_unstable();
         let title = self.truth.title(counted);
         let is_right = |set: usize, id: u64| belongs(self.sets, counted, set, id);
@@ -163,7 +188,7 @@ impl<'a> SetTrial<'a> {
         let reason = |kind, ids: &mut dyn Iterator<Item = u64>, words: &str| {
             let first = ids.next()?;
             let count = 1 + ids.count() as u64;
-            Some(Reason { kind, count, example: format!("{title}: id {first} {words} (while: read back)") })
+            Some(Reason { kind, count, example: format!("{title}: id {first} {words} (while: {reading})") })
         };
         [
             reason(ReasonKind::LostUpdates, &mut { lacking }, "was added and is missing"),
@@ -254,13 +279,17 @@ impl<'a> SetTrial<'a> {
 const SHOWN: usize = 64;
 
 fn not_built() -> StoreError {
-    StoreError::Session("the sets were not built".into())
+    StoreError::Consequence("the sets were not built".into())
 }
 
 impl Trial for SetTrial<'_> {
     fn phases(&self) -> Vec<Phase> {
         let ids = self.ids_added() as u64;
         let phase = |stage: &Stage| match stage {
+            // Of a sketch as many numbers as were counted.
+            Stage::ReadBack if self.way.precision != SetPrecision::Exact => {
+                Phase::read_back(Some(1)).carrying(self.truth.counted.len() as u64)
+            }
             Stage::ReadBack => Phase::read_back(Some(1)).carrying(self.truth.lots.iter().map(|lot| lot.count).sum()),
             Stage::Build => Phase::timed(stage.name(), Some(1)).carrying(ids),
             _ => {
@@ -269,7 +298,7 @@ impl Trial for SetTrial<'_> {
                 Phase::timed(stage.name(), Some(1)).carrying(counted.map(of).sum())
             }
         };
-        self.stages().iter().map(phase).collect()
+        STAGES.iter().map(phase).collect()
     }
 
     fn worker(&self, _: usize, _: Range<Slot>) -> Box<dyn Worker + '_> {
@@ -277,23 +306,33 @@ impl Trial for SetTrial<'_> {
     }
 
     fn whole(&self, phase: usize, store: &dyn Store, patience: Duration) -> Option<Result<(), StoreError>> {
-        Some(match self.stages()[phase] {
+        Some(match STAGES[phase] {
             Stage::Build => self.build(store, patience),
             Stage::ReadBack => self.read_back(),
             stage => self.count_all(stage),
         })
     }
 
+    fn renew(&self) {
+        let kept = &mut *self.kept();
+        kept.unconnected = kept.keeper.as_mut().and_then(|keeper| keeper.renew().err());
+    }
+
+    fn again(&self) -> Option<usize> {
+        let mut kept = self.kept();
+        kept.lots.clear();
+        kept.reading = "read again";
+        STAGES.iter().position(|stage| *stage == Stage::ReadBack)
+    }
+
     fn answer(&self) -> (Answer, Vec<Reason>) {
-        let Kept { keeper, counts, lots, bytes, reasons } = &mut *self.kept();
-        // Of a sketch, which is not read back.
-        let bytes = bytes.or_else(|| keeper.as_mut().and_then(|keeper| keeper.bytes().ok().flatten()));
+        let Kept { keeper, counts, lots, bytes, reasons, .. } = &mut *self.kept();
         let digest = if lots.len() == self.truth.lots.len() { self.truth.digest_with(lots) } else { String::new() };
         let mut all = self.wrong_counts(counts);
         all.append(reasons);
         // What the store keeps for them is not needed any more.
         *keeper = None;
-        (Answer { digest, facts: self.facts(counts, bytes) }, all)
+        (Answer { digest, facts: self.facts(counts, *bytes) }, all)
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

@@ -129,6 +129,11 @@ impl Memory {
         self.fields.clear();
     }
 
+    /// Takes a counter and a record of counters away; whether there was either.
+    pub fn forget_counts(&mut self, key: &[u8]) -> bool {
+        self.counters.remove(key).is_some() | self.fields.remove(key).is_some()
+    }
+
     fn read(&mut self, key: &[u8]) -> Option<(Vec<u8>, u64)> {
         let found = self.values.get(key).cloned();
         match &found {

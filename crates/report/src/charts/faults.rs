@@ -1,4 +1,4 @@
-//! What failing nodes did to each store: rate and tail of all its trials, aligned at the first fault.
+//! What failing nodes did to each store: rate and tail of all its trials over their time, aligned at the first fault.
 
 use super::lives::{NodeDoing, NodeLife, lives};
 use super::time::dark_shares;
@@ -11,7 +11,7 @@ use study::{Cell, FaultFigures, Quantity, SeriesPoint, TrialRecord};
 use words::units;
 
 const NOTE: &str = "Above: good answers per second; below: 99th percentile of response time. Thin: each trial; thick: their \
-                    median. 0 is the first fault; the lines mark what was done, and to which node. Red, to the right: share of the keys \
+                    median. Time is that of the trials, aligned at their first fault; the lines mark what was done, and to which node. Red, to the right: share of the keys \
                     without answers, of the trial with the median time without them; below it, when each of its nodes ran, and a triangle where one took over. What comes in a burst after a fault may lie above the picture.";
 
 /// Width of the bins the trials are put together in, seconds; at most this many.
@@ -38,7 +38,7 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Ve
     drawn.iter().map(chart).collect()
 }
 
-/// A store with its trials, each with the moment of its first fault.
+/// A store with its trials, each with how much later than in the median trial its first fault was.
 struct Drawn<'a> {
     cell: &'a Cell,
     trials: Vec<(&'a TrialRecord, f64)>,
@@ -50,7 +50,10 @@ impl<'a> Drawn<'a> {
     fn of(cell: &'a Cell) -> Option<Drawn<'a>> {
         let first_s = |trial: &TrialRecord| trial.faults.iter().filter_map(|fault| fault.at_s).reduce(f64::min);
         let seen = cell.counted().filter(|trial| trial.series.len() > 1);
-        let trials: Vec<(&TrialRecord, f64)> = seen.filter_map(|trial| Some((trial, first_s(trial)?))).collect();
+        let first: Vec<(&TrialRecord, f64)> = seen.filter_map(|trial| Some((trial, first_s(trial)?))).collect();
+        let usual_s = stats::median(&first.iter().map(|(_, first_s)| *first_s).collect::<Vec<_>>())?;
+        let trials: Vec<(&TrialRecord, f64)> =
+            first.into_iter().map(|(trial, first_s)| (trial, first_s - usual_s)).collect();
         let from_s = trials.iter().map(|(_, zero_s)| -zero_s).reduce(f64::min)?;
         let end_s = |(trial, zero_s): &(&TrialRecord, f64)| trial.series.last().map(|point| point.at_s - zero_s);
         let to_s = trials.iter().filter_map(end_s).reduce(f64::max)?;
@@ -198,7 +201,7 @@ fn option(it: &Drawn<'_>, identities: &Identities, (from_s, to_s): (f64, f64), b
     let mut option = json!({
         "grid": [{ "left": 64, "right": 56, "top": 58, "height": 170 }, { "left": 64, "right": 56, "top": 262, "height": 130 }],
         "legend": { "top": 4, "left": 8, "right": 8 },
-        "xAxis": [axis(0, ""), axis(1, "seconds since the first fault")],
+        "xAxis": [axis(0, ""), axis(1, "seconds since the clock was switched on")],
         "yAxis": [
             { "type": "value", "gridIndex": 0, "min": 0, "max": top_rate, "axisLabel": { "formatter": "@rate.axis" } },
             { "type": "value", "gridIndex": 0, "min": 0, "max": 100, "splitLine": { "show": false }, "axisLabel": { "formatter": "@percent.axis" } },
@@ -215,7 +218,7 @@ fn option(it: &Drawn<'_>, identities: &Identities, (from_s, to_s): (f64, f64), b
             option[key].as_array_mut().into_iter().for_each(|known| known.push(more.clone()));
         };
         list("grid", &mut option, json!({ "left": 64, "right": 56, "top": 432, "height": height }));
-        list("xAxis", &mut option, axis(2, "seconds since the first fault"));
+        list("xAxis", &mut option, axis(2, "seconds since the clock was switched on"));
         list(
             "yAxis",
             &mut option,
@@ -228,9 +231,8 @@ fn option(it: &Drawn<'_>, identities: &Identities, (from_s, to_s): (f64, f64), b
 
 /// A line for each fault, named above the picture: `node1 kill`.
 fn marks(it: &Drawn<'_>, named: bool) -> Value {
-    let zero_s = it.cell.faults.iter().filter_map(|fault| fault.at_s).map(|at| at.value).fold(f64::INFINITY, f64::min);
     let mark = |fault: &FaultFigures| {
-        let at_s = fault.at_s?.value - zero_s;
+        let at_s = fault.at_s?.value;
         Some(
             json!({ "xAxis": at_s, "name": format!("{} {}", fault.node, words::outages::act(&fault.planned)).trim().to_owned() }),
         )
@@ -308,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn every_trial_stands_where_its_own_first_fault_was_and_the_fault_is_marked_with_its_node() {
+    fn trials_are_aligned_at_their_first_fault_which_is_marked_with_its_node_where_it_was() {
         let trial = |order, at_s: f64| TrialRecord {
             order,
             operations: 1000,
@@ -340,15 +342,15 @@ mod tests {
         let series = chart.option["series"].as_array().unwrap();
         let median = series.iter().find(|line| line["name"] == "median of the trials").unwrap();
         assert_eq!(median["markLine"]["data"][0]["name"], "node2 kill");
-        assert_eq!(median["markLine"]["data"][0]["xAxis"], 0.0);
+        assert_eq!(median["markLine"]["data"][0]["xAxis"], 3.5, "between 3 s and 4 s");
         for point in median["data"].as_array().unwrap() {
-            let (at_s, rate) = (point[0].as_f64().unwrap(), point[1].as_f64().unwrap());
+            let (at_s, rate) = (point[0].as_f64().unwrap() - 3.5, point[1].as_f64().unwrap());
             let is_dark = (0.11..0.89).contains(&at_s);
-            assert!(!is_dark || rate == 0.0, "both are dark from 0 to 1 s: {rate} at {at_s}");
+            assert!(!is_dark || rate == 0.0, "both are dark for 1 s: {rate} at {at_s}");
             assert!((-0.11..1.11).contains(&at_s) || (rate - 100.0).abs() < 1.0, "{rate} at {at_s}");
         }
         let band = series.iter().find(|line| line["name"] == "keys without answers").unwrap();
-        assert_eq!((&band["data"][1][0], &band["data"][1][1]), (&0.0.into(), &25.0.into()));
+        assert_eq!((&band["data"][1][0], &band["data"][1][1]), (&3.5.into(), &25.0.into()));
         assert!(chart.table.rows[0][3].starts_with("1.00 s"), "{:?}", chart.table.rows);
     }
 }

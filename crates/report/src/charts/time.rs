@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use study::{Cell, TrialRecord};
 use words::Batches;
 
+/// A shorter trial has no time to speak of: its curve is of the first caches and little else.
+const LEAST_S: f64 = 0.25;
+
 /// What the band is called.
 const KEYS: &str = "keys without answers";
 
@@ -25,14 +28,16 @@ pub(crate) fn charts(
         .iter()
         .filter(|cell| !cell.baseline && (cell.verdict.is_ranked() || has_faults(cell)))
         .filter_map(|&cell| Some((cell, median_trial(cell)?)))
-        .filter(|(_, trial)| trial.series.len() > 1)
+        .filter(|(_, trial)| trial.series.len() > 1 && trial.makespan_s >= LEAST_S)
         .collect();
     if drawn.is_empty() {
         return Vec::new();
     }
     let marked = MarkedStalls::of(drawn.iter().flat_map(|(_, trial)| &trial.stalls));
     let shaded = match drawn.iter().any(|(_, trial)| !trial.dark.is_empty()) {
-        true => ". Red, to the right: share of the keys without answers.",
+        true => {
+            ". Red, to the right: share of the keys without answers. What comes in a burst after a fault may lie above the picture."
+        }
         false => ", when hardly anything was answered or an answer took far longer than others.",
     };
     let rate = |trial: &TrialRecord| thinned(&rates(trial), most_points, f64::min);
@@ -165,6 +170,7 @@ fn option(
     let name = figures::chart_unit(unit);
     let mut axes = vec![
         json!({ "type": if logarithmic { "log" } else { "value" }, "min": if logarithmic { Value::Null } else { json!(0) },
+                "max": top(drawn, &lines).filter(|_| unit == Unit::PerSecond && !logarithmic),
                 "axisLabel": { "formatter": format!("@{name}.axis") } }),
     ];
     if !bands.is_empty() {
@@ -183,6 +189,18 @@ fn option(
         "tooltip": { "trigger": "axis", "valueFormatter": format!("@{name}.value") },
         "series": series,
     })
+}
+
+/// Where the axis of rates ends where nodes were made to fail: what was due meanwhile comes in a burst, beside which the usual rate would lie on the
+/// floor.
+fn top(drawn: &[(&Cell, &TrialRecord)], lines: &[(&Cell, Vec<(f64, f64)>)]) -> Option<f64> {
+    if drawn.iter().all(|(_, trial)| trial.faults.is_empty()) {
+        return None;
+    }
+    let rates = |points: &[(f64, f64)]| points.iter().map(|point| point.1).collect::<Vec<_>>();
+    let usual = lines.iter().filter_map(|(_, points)| stats::median(&rates(points))).fold(0.0, f64::max);
+    let most = lines.iter().flat_map(|(_, points)| rates(points)).fold(0.0, f64::max);
+    (usual > 0.0 && most > 3.0 * usual).then(|| (2.0 * usual).round())
 }
 
 fn describe(title: &str, drawn: &[(&Cell, &TrialRecord)]) -> String {

@@ -33,9 +33,14 @@ pub(super) fn sections(report: &Report<'_>) -> Markup {
 
 fn body(section: &Section, part: &SectionPart) -> Markup {
     let beside = section.id == "resources" || section.id == "rate" && part.charts.len() > 1;
+    let words =
+        html! { @if !part.words.is_empty() { ul.words { @for sentence in &part.words { li { (sentence) } } } } };
+    // Of many faults the picture says more than the sentences.
+    let chart_first = section.id == "faults";
     html! {
-        @if !part.words.is_empty() { ul.words { @for sentence in &part.words { li { (sentence) } } } }
+        @if !chart_first { (words) }
         div class=(if beside { "grid" } else { "stack" }) { @for chart in &part.charts { (figure(chart)) } }
+        @if chart_first { (words) }
     }
 }
 

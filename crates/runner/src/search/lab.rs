@@ -5,6 +5,7 @@ use crate::observer::Observer;
 use crate::plan::{Plan, PlannedCell};
 use crate::run::Trials;
 use crate::trial::Position;
+use engine::Arrivals;
 use std::sync::atomic::{AtomicBool, Ordering};
 use study::{Cell, TrialRecord};
 
@@ -14,7 +15,7 @@ pub struct Lab<'a> {
     trials: Trials<'a>,
     cells: Vec<Tested>,
     order: u32,
-    /// Trials there may be in all, as far as the search can tell: for the progress line only.
+    /// Trials there may be in all, as far as the search can tell: for the progress line only. From that one on no total is said.
     pub expected: u32,
     stop: &'a AtomicBool,
     observer: &'a mut dyn Observer,
@@ -61,8 +62,8 @@ impl<'a> Lab<'a> {
         }
         let at = self.place(planned)?;
         self.order += 1;
-        let total = self.expected.max(self.order);
-        self.observer.trial_started(self.order, total, &planned.label(), false);
+        let total = if self.order < self.expected { self.expected } else { 0 };
+        self.observer.trial_started(self.order, total, &label(planned), false);
         let position = Position { order: self.order, warmup: false, round: 0 };
         let mut finished = match self.trials.run(planned, position, self.stop, self.observer) {
             Ok(finished) => finished,
@@ -92,4 +93,13 @@ impl<'a> Lab<'a> {
         self.cells.push(Tested { cell, trials: Vec::new() });
         Ok(self.cells.len() - 1)
     }
+}
+
+/// What a trial is called while it runs, with the rate it is given: `redis at 12,300/s`.
+fn label(planned: &PlannedCell) -> String {
+    let Arrivals::Poisson { ops_per_s } = planned.settings.arrivals else { return planned.label() };
+    let digits = format!("{ops_per_s:.0}");
+    let comma = |at: usize| if at > 0 && (digits.len() - at).is_multiple_of(3) { "," } else { "" };
+    let grouped: String = digits.char_indices().map(|(at, digit)| format!("{}{digit}", comma(at))).collect();
+    format!("{} at {grouped}/s", planned.label())
 }

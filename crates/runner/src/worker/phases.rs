@@ -99,6 +99,7 @@ impl Running<'_, '_, '_, '_> {
     /// Reads the final state once more, over new connections.
     fn again(&mut self) -> PhasesDone {
         self.crew.renew();
+        self.trial.renew();
         // A server needs a moment to see that connections were closed.
         std::thread::sleep(SEEN_CLOSED);
         if let Some(words) = self.cannot_connect() {

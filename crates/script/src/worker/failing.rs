@@ -1,6 +1,6 @@
 //! What a client does when an operation has failed.
 
-use super::{Client, ScriptWorker};
+use super::{Client, ScriptWorker, Unit};
 use crate::ask;
 use crate::counters::name;
 use crate::entry::Fingerprinted;
@@ -18,64 +18,120 @@ pub(super) struct Failing {
     reached: bool,
 }
 
+/// What becomes of an operation that failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Course {
+    /// It is sent again.
+    Again,
+    /// The script has nil for it, and goes on.
+    GivenUp,
+    /// The script ends.
+    Ends,
+}
+
 impl ScriptWorker<'_> {
-    /// An operation failed. After a lost connection, or where nodes fail on purpose, it is sent again; what could then take place twice
-    /// is not, and gives nil. Any other failure ends the script.
+    /// An operation failed. After a lost connection, or where nodes fail on purpose, it is sent again until the deadline; what could then
+    /// take place twice is not. What nodes that fail on purpose did not answer gives nil and the reason. Any other failure ends the script.
     #[cold]
     pub(super) fn failed(&mut self, at: usize, failure: &Failure<'_>, reply: &Reply<'_>) -> Result<(), Offence> {
-        let passes = self.passes(at, failure);
+        let course = self.course(at, failure);
         let may_have_happened = failure.fate().may_have_happened();
         let Client { coroutine: Some(co), asked, .. } = &self.clients[at] else { return Ok(()) };
         let once = matches!(*asked, ask::APPEND | ask::CAS | ask::INCREMENT | ask::INCREMENT_FIELD);
+        let versioned = *asked == ask::GET_VERSIONED;
         let offence = Offence::failed(co.bytes(2), reply);
-        if passes && !(once && may_have_happened) {
+        if course == Course::Again && !(once && may_have_happened) {
             if may_have_happened {
-                self.each_write(at, |books, key, value| books.ledger.may_come_late(key, value));
+                self.each_write(at, |books, key, value| {
+                    books.ledger.may_come_late(key, value);
+                    if value.is_none() {
+                        books.doubts_delete(key);
+                    }
+                });
             }
             return Err(offence); // asked again
         }
-        if !passes {
+        let words = offence.clone().into_reason().example;
+        if course == Course::Ends {
             let place = co.place().unwrap_or_default();
-            self.standing.fail(offence.kind(), format!("{place}: {}", offence.clone().into_reason().example));
+            self.standing.fail(offence.kind(), format!("{place}: {words}"));
+        } else {
+            self.standing.give_up();
         }
         self.leave_open(at);
         let client = &mut self.clients[at];
         client.replied();
+        client.unit = Unit::Disturbed;
         if let Some(co) = &mut client.coroutine {
             co.clear();
             co.give_nil();
+            if versioned {
+                co.give_nil();
+            }
+            co.give(words.as_bytes());
         }
         Err(offence)
     }
 
-    /// Whether the script continues after this failure: no operation is without an answer for longer than the deadline.
-    fn passes(&mut self, at: usize, failure: &Failure<'_>) -> bool {
+    /// What becomes of an operation after this failure.
+    fn course(&mut self, at: usize, failure: &Failure<'_>) -> Course {
         let failing = self.clients[at].failing.get_or_insert_with(|| Failing { since: Instant::now(), reached: false });
         failing.reached |= failure.fate().may_have_happened();
-        if !self.standing.expects_faults() {
-            return matches!(failure, Failure::ConnectionLost(_));
+        match failure {
+            Failure::Protocol(_) => Course::Ends,
+            _ if !self.standing.expects_faults() => match failure {
+                Failure::ConnectionLost(_) => Course::Again,
+                _ => Course::Ends,
+            },
+            _ if failing.since.elapsed() < self.standing.watch.deadline() => Course::Again,
+            _ => Course::GivenUp,
         }
-        !matches!(failure, Failure::Protocol(_)) && failing.since.elapsed() < self.standing.watch.deadline()
+    }
+
+    /// The script failed in a unit in which it had nil for an operation that failed: the unit is abandoned, as a request of an application
+    /// would be, and where units are repeated the client begins its next one. False: the script failed otherwise.
+    #[cold]
+    pub(super) fn abandons_unit(&mut self, at: usize) -> bool {
+        if self.clients[at].unit != Unit::Disturbed || !self.standing.has_given_up() {
+            return false;
+        }
+        let Some(machine) = &self.machine else { return false };
+        let client = &mut self.clients[at];
+        (client.unit, client.begun) = (Unit::Undisturbed, false);
+        if !machine.repeats() {
+            return true;
+        }
+        match machine.open(client.claim.slot + 1, self.all, &self.phase) {
+            Ok(coroutine) => client.coroutine = coroutine,
+            Err(raised) => self.fail(&raised),
+        }
+        true
     }
 
     /// No answer will come to what a client asked for: until its key is read, nobody knows whether it took effect.
     pub(super) fn leave_open(&mut self, at: usize) {
-        let Client { coroutine: Some(co), asked, failing: Some(Failing { reached: true, .. }), .. } = &self.clients[at]
+        let Client { coroutine: Some(co), claim, asked, failing: Some(Failing { reached: true, .. }), .. } =
+            &self.clients[at]
         else {
             return;
         };
+        let claim = *claim;
         let (fates, key, mut buffer) = (self.books.fates, co.bytes(2), Vec::new());
         match *asked {
             ask::INCREMENT => fates.fails_to_add(name(key, b"", &mut buffer), co.number(3) as i64),
             ask::INCREMENT_FIELD => fates.fails_to_add(name(key, co.bytes(3), &mut buffer), co.number(4) as i64),
             ask::APPEND => self.each_write(at, |books, key, value| {
                 books.fates.fails(key, value);
-                books.ledger.unsure(key);
+                books.ledger.unsure(claim, key);
             }),
             ask::CAS => self.each_write(at, |books, key, value| {
                 books.fates.fails(key, value);
                 books.ledger.may_come_late(key, value);
-                books.ledger.refused(key);
+                books.ledger.refused(claim, key);
+            }),
+            ask::DELETE => self.each_write(at, |books, key, value| {
+                books.fates.fails(key, value);
+                books.doubts_delete(key);
             }),
             _ => self.each_write(at, |books, key, value| books.fates.fails(key, value)),
         }

@@ -134,7 +134,7 @@ fn a_counter_that_loses_one_count_is_found_although_all_clients_share_it() {
 }
 
 #[test]
-fn with_sharing_a_value_nobody_wrote_is_found_and_an_older_one_is_not() {
+fn with_sharing_a_value_nobody_wrote_is_found_and_so_is_one_that_another_had_surely_replaced() {
     let text = "kv.shared(true)
 function run(client) for i = 1, 20 do kv.put('k', client.number .. ':' .. i) kv.get('k') end end";
     let lie = |value: &'static str| {
@@ -144,7 +144,7 @@ function run(client) for i = 1, 20 do kv.put('k', client.number .. ':' .. i) kv.
         })
     };
     assert_eq!(lie("5:1"), [ReasonKind::WrongValue]);
-    assert_eq!(lie("1:1"), []);
+    assert_eq!(lie("1:1"), [ReasonKind::StaleValue]);
 }
 
 #[test]
@@ -185,11 +185,14 @@ function load(client) for i = client.number, keys, client.count do kv.put('k' ..
 function run(client)
   for round = 1, 30 do
     local key = 'k' .. kv.random(keys)
-    local what = kv.random(4)
+    local what = kv.random(5)
     if what == 1 then kv.get(key)
     elseif what == 2 then kv.scan('k', 4)
     elseif {shared} or client:owns(key) then
-      if what == 3 then kv.put(key, client.number .. '.' .. round) else kv.delete(key) end
+      if what == 3 then kv.put(key, client.number .. '.' .. round)
+      elseif round % 3 == 0 then kv.append(key, '+' .. round)
+      elseif round % 3 == 1 then kv.cas(key, kv.get(key), 'same')
+      else kv.delete(key) end
     end
     kv.increment('c' .. ({shared} and kv.random(3) or client.number), 1)
   end
@@ -230,6 +233,77 @@ fn a_store_that_drops_writes_is_found_whatever_the_order_of_replies() {
             };
             let outcome = run(job.as_ref(), &mut store, everything(), 4, Turns::Random(seed));
             assert!(!outcome.reasons.is_empty(), "shared {shared}, seed {seed}");
+        }
+    }
+}
+
+/// A lock that clients take and give back, and a number they count up, each with compare-and-set.
+const LOCK: &str = "
+kv.shared(true)
+function run(client)
+  for turn = 1, 10 do
+    if kv.cas('lock', nil, 'client ' .. client.number) then kv.delete('lock') end
+    local held = kv.get('sum')
+    kv.cas('sum', held, ('%d'):format(tonumber(held or 0) + 1))
+  end
+end
+";
+
+/// What a store makes of the nth compare-and-set of which that is true.
+fn swapping(n: u32, fits: fn(&Request) -> bool, lie: fn(&Request, &mut Memory) -> Response) -> Vec<ReasonKind> {
+    let mut now = once(n);
+    lied_to(LOCK, move |request, memory| (fits(request) && now()).then(|| lie(request, memory)))
+}
+
+/// Carried out, whatever is there.
+fn carried_out(request: &Request, memory: &mut Memory) -> Response {
+    if let Request::CompareAndSet(key, _, value) = request {
+        memory.put(key, value);
+    }
+    Response::Done
+}
+
+#[test]
+fn with_sharing_a_lock_that_two_clients_hold_is_found() {
+    // Each time it is free: of clients that look at the same time more than one gets it.
+    let mut answered = 0;
+    let found = lied_to(LOCK, |request, memory| match request {
+        Request::CompareAndSet(key, None, _) if key == b"lock" => {
+            answered += u32::from(memory.values.contains_key(key));
+            Some(carried_out(request, memory))
+        }
+        _ => None,
+    });
+    assert!(answered > 0 && found.contains(&ReasonKind::LostUpdates), "{answered}: {found:?}");
+}
+
+#[test]
+fn with_sharing_a_compare_and_set_that_takes_an_outdated_value_is_found() {
+    let mut taken = 0;
+    let found = lied_to(LOCK, |request, memory| match request {
+        Request::CompareAndSet(key, Some((version, _)), _) if key == b"sum" && taken == 0 => {
+            let outdated = memory.values[key].1 != *version;
+            taken += u32::from(outdated);
+            outdated.then(|| carried_out(request, memory))
+        }
+        _ => None,
+    });
+    assert!(taken == 1 && found.contains(&ReasonKind::LostUpdates), "{taken}: {found:?}");
+}
+
+#[test]
+fn with_sharing_a_compare_and_set_that_is_acknowledged_and_forgotten_is_found() {
+    for n in 1..8 {
+        for (key, fits) in [
+            (
+                "lock",
+                (|request| matches!(request, Request::CompareAndSet(key, ..) if key == b"lock"))
+                    as fn(&Request) -> bool,
+            ),
+            ("sum", |request| matches!(request, Request::CompareAndSet(key, ..) if key == b"sum")),
+        ] {
+            let found = swapping(n, fits, |_, _| Response::Done);
+            assert!(!found.is_empty(), "{key}, {n}");
         }
     }
 }

@@ -6,7 +6,9 @@ mod common;
 mod harness;
 
 mod bad_input;
+mod counters;
 mod documentation;
+mod failed;
 mod json;
 mod keybench;
 mod liars;

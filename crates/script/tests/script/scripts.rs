@@ -54,3 +54,16 @@ fn every_example_has_one_answer_and_no_complaint() {
         assert_eq!(one, answer(8, Turns::Random(7)), "{}", example.name);
     }
 }
+
+#[test]
+fn how_many_operations_a_unit_has_is_found_out_without_a_store() {
+    let operations = |text: &str, set: &[(&str, &str)]| opened(text, None, set).unwrap().unit_operations();
+    let many = "function load(client) kv.put('k', 'v') end
+    function run(client) for i = 1, 5000 do kv.get('k' .. i) end end";
+    assert_eq!(operations(many, &[("seconds", "2")]), Some(5000));
+    let counts = "function run(client) kv.increment('c') kv.append('a', 'v') end";
+    assert_eq!(operations(counts, &[]), Some(2));
+    assert_eq!(operations("function run(client) end", &[]), None);
+    let bench = "return {run = function(ctx) kv.put('k' .. ctx.iter, 'v') kv.get('k' .. ctx.iter) end}";
+    assert_eq!(operations(bench, &[]), Some(2));
+}

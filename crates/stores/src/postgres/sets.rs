@@ -137,6 +137,11 @@ impl SetKeeper for PostgresSets {
         Ok(())
     }
 
+    fn renew(&mut self) -> Result<(), StoreError> {
+        (self.client, _) = self.runtime.block_on(enter(&self.endpoint))?;
+        Ok(())
+    }
+
     fn count(&mut self, combination: SetCombination, sets: Range<usize>) -> Result<u64, StoreError> {
         match self.arrays {
             Some(_) => self.number(&format!("SELECT icount({})::bigint", array(combination, sets))),

@@ -199,7 +199,7 @@ impl Maps {
                 let (value, counter) = (values.delete(hash, key), counters.delete(counters.hash(key), key));
                 if value || counter { Reply::Done } else { Reply::Missing }
             }
-            Operation::Increment { key, by } => Reply::Number(counters.add(counters.hash(key), key, by)),
+            Operation::Increment { key, by } => super::counted(counters.add(counters.hash(key), key, by)),
             Operation::GetCounter { key } => match count(counters.get(counters.hash(key), key)) {
                 Some(count) => Reply::Number(count),
                 None => Reply::Missing,

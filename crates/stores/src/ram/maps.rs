@@ -14,7 +14,7 @@ use store::{
 /// What such a store has itself.
 pub const CAPABILITIES: Capabilities = Capabilities {
     native: OperationSet::BASIC.and(&[OperationKind::Append, OperationKind::Increment, OperationKind::GetCounter]),
-    counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Wraps }),
+    counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
     ..Capabilities::BASIC
 };
 
@@ -219,14 +219,11 @@ impl<M: Map<Vec<u8>>, C: Map<i64>> SyncStore for Handle<M, C> {
                 let (value, counter) = (values.take(key), counters.take(key));
                 if value || counter { Reply::Done } else { Reply::Missing }
             }
-            Operation::Increment { key, by } => Reply::Number(match counters.find(key) {
-                Some(count) => {
-                    *count = count.wrapping_add(by);
-                    *count
-                }
+            Operation::Increment { key, by } => super::counted(match counters.find(key) {
+                Some(count) => count.checked_add(by).inspect(|sum| *count = *sum),
                 None => {
                     add(counters, key, by, grown);
-                    by
+                    Some(by)
                 }
             }),
             Operation::GetCounter { key } => counters.find(key).map_or(Reply::Missing, |count| Reply::Number(*count)),

@@ -46,6 +46,11 @@ pub struct RedisSets {
     index: Option<IdIndex>,
 }
 
+/// A connection.
+fn talk(endpoint: &Endpoint) -> Result<Talk, StoreError> {
+    Talk::open(endpoint, Resp::new(Login::of(endpoint).with(Script::Left)))
+}
+
 /// A command: its words, bytes by bytes.
 type Command<'a> = &'a [&'a [u8]];
 
@@ -55,7 +60,7 @@ impl RedisSets {
     /// # Errors
     /// The server cannot be reached; more ids than an array of bits can have.
     pub fn open(endpoint: &Endpoint, way: SetWay, plan: SetPlan, patience: Duration) -> Result<RedisSets, StoreError> {
-        let talk = Talk::open(endpoint, Resp::new(Login::of(endpoint).with(Script::Left)))?;
+        let talk = talk(endpoint)?;
         let index = (way == BITS).then(|| IdIndex::new(plan.ids));
         if index.as_ref().is_some_and(|index| index.numbers() > MOST_BITS) {
             let problem =
@@ -216,6 +221,11 @@ impl SetKeeper for RedisSets {
             }
             self.ask(&bytes, replies, |item| number(item).map(|_| None::<()>))?;
         }
+        Ok(())
+    }
+
+    fn renew(&mut self) -> Result<(), StoreError> {
+        self.talk = talk(&self.endpoint)?;
         Ok(())
     }
 

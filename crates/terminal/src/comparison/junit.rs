@@ -1,12 +1,12 @@
 //! A comparison as JUnit XML.
 
 use crate::formats::junit::{Suite, TestCase, TestResult};
-use analysis::{Comparison, Gate, Ruling};
+use analysis::{Comparison, Gate, Noisy, Ruling};
 use words::comparison;
 
-/// JUnit XML as Jenkins, GitLab and others read it: with gates one test case per gate and cell: a broken gate is a failure, and one
-/// with too few repeats to decide is an error. Without gates one test case per pair, skipped where the cells are not compared.
-pub fn comparison_junit(comparison: &Comparison, gates: &[Gate]) -> String {
+/// JUnit XML as Jenkins, GitLab and others read it: with gates one test case per gate and cell: a broken gate is a failure, one
+/// with too few repeats to decide is an error, and one that is too noisy to judge is skipped, or fails where that was asked for. Without gates one test case per pair, skipped where the cells are not compared.
+pub fn comparison_junit(comparison: &Comparison, gates: &[Gate], noisy: Noisy) -> String {
     let cases = if comparison.judgements.is_empty() {
         comparison
             .pairs
@@ -36,6 +36,10 @@ pub fn comparison_junit(comparison: &Comparison, gates: &[Gate]) -> String {
                     result: match &judgement.outcome {
                         Ruling::Kept => TestResult::Passed,
                         Ruling::Broken => TestResult::Failed { kind: "regression".into(), message: said.clone() },
+                        outcome @ Ruling::TooNoisy { .. } => match outcome.fails(noisy) {
+                            true => TestResult::Failed { kind: "too_noisy".into(), message: said.clone() },
+                            false => TestResult::Skipped(said.clone()),
+                        },
                         Ruling::NotApplicable { reason } => TestResult::Skipped(reason.clone()),
                         Ruling::TooFew { .. } => {
                             TestResult::Error { kind: "too_few_repeats".into(), message: said.clone() }

@@ -16,7 +16,7 @@ pub fn comparison_markdown(comparison: &Comparison, gates: &[Gate]) -> String {
             Ruling::Kept => "✅",
             Ruling::Broken => "❌",
             Ruling::NotApplicable { .. } => "➖",
-            Ruling::TooFew { .. } => "⚠️",
+            Ruling::TooFew { .. } | Ruling::TooNoisy { .. } => "⚠️",
         };
         let _ = writeln!(text, "- {sign} {}", escaped(&comparison::judgement(judgement, gates)));
     }

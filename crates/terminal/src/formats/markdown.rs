@@ -23,7 +23,8 @@ pub fn study_markdown(study: &Study) -> String {
         .iter()
         .flat_map(|cell| cell.verdict.reasons.iter().map(move |reason| (cell, reason)))
         .map(|(cell, reason)| {
-            let times = if reason.count > 1 { format!(", {} times", reason.count) } else { String::new() };
+            let times =
+                if reason.count > 1 { format!(", {} times", words::units::whole(reason.count)) } else { String::new() };
             let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
             let what = format!("{}{times}{example}", reason.kind.name());
             let verb = if cell.verdict.status == Status::NotRun { "was" } else { "is" };

@@ -40,9 +40,14 @@ pub(super) fn cell(name: &str, tally: &Tally, planned: u32, stored: Batches, col
     )
 }
 
-/// A finished trial where there is no live view: `kvtrial: trial 7 of 15, 0:42: redis-unix 983 ms, 99.8k op/s, valid`.
+/// `trial 7 of 15`; of a search that cannot tell how many there will be `trial 7`.
+fn numbered((order, total): (u32, u32)) -> String {
+    if total == 0 { format!("trial {order}") } else { format!("trial {order} of {total}") }
+}
+
+/// A finished trial where there is no live view: `kvtrial: trial 7 of 15, 0:42: redis-unix 983 ms, 99.8k op/s, p99 133 µs, valid`.
 pub(super) fn finished(
-    (order, total): (u32, u32),
+    number: (u32, u32),
     store: &str,
     trial: &TrialRecord,
     stored: Batches,
@@ -54,8 +59,14 @@ pub(super) fn finished(
         verdict += &format!(" ({})", kinds.join(", "));
     }
     let warmup = if trial.warmup { " warm-up" } else { "" };
+    let p99 = match trial.latency_ns.response.of_asked().p99 {
+        None => "p99 not reached, ".into(),
+        Some(0) => String::new(),
+        Some(p99_ns) => format!("p99 {}, ", units::duration(p99_ns as f64 * 1e-9)),
+    };
     format!(
-        "kvtrial: trial {order} of {total}, {}: {store}{warmup} {}, {} {}, {verdict}",
+        "kvtrial: {}, {}: {store}{warmup} {}, {} {}, {p99}{verdict}",
+        numbered(number),
         units::clock(so_far.as_secs_f64()),
         units::duration(trial.makespan_s),
         units::count(super::tally::per_s(trial)),
@@ -102,14 +113,13 @@ pub(super) fn trial(
 
 /// The study as a whole: `trial 7 of 15 · 0:42 · about 1:02 left · all valid so far`.
 pub(super) fn study(
-    order: u32,
-    total: u32,
+    number: (u32, u32),
     elapsed: Duration,
     left: Option<Duration>,
     verdict: (Status, String),
     colour: Colour,
 ) -> String {
-    let mut parts = vec![format!("trial {order} of {total}"), units::clock(elapsed.as_secs_f64())];
+    let mut parts = vec![numbered(number), units::clock(elapsed.as_secs_f64())];
     if let Some(left) = left {
         parts.push(format!("about {} left", units::clock(left.as_secs_f64())));
     }
@@ -173,10 +183,12 @@ mod tests {
         let (elapsed, left) = (Duration::from_secs(42), Some(Duration::from_secs(62)));
         let verdict = (Status::Void, "1 cell void so far".to_owned());
         assert_eq!(
-            study(7, 15, elapsed, left, verdict, Colour::Never),
+            study((7, 15), elapsed, left, verdict, Colour::Never),
             "trial 7 of 15 · 0:42 · about 1:02 left · 1 cell void so far"
         );
         let nothing = (Status::Valid, String::new());
-        assert_eq!(study(1, 15, elapsed, None, nothing, Colour::Never), "trial 1 of 15 · 0:42");
+        assert_eq!(study((1, 15), elapsed, None, nothing.clone(), Colour::Never), "trial 1 of 15 · 0:42");
+        // A search that is beyond what it expected.
+        assert_eq!(study((25, 0), elapsed, None, nothing, Colour::Never), "trial 25 · 0:42");
     }
 }

@@ -38,10 +38,33 @@ pub enum Action {
     Fields {
         key: Vec<u8>,
     },
+    DeleteMany {
+        keys: Vec<Vec<u8>>,
+    },
+    AddMembers {
+        key: Vec<u8>,
+        members: Vec<Vec<u8>>,
+    },
+    Members {
+        key: Vec<u8>,
+    },
+    /// How many members sets have together, or in common; kept under a key where one is given.
+    Combine {
+        into: Option<Vec<u8>>,
+        combination: Combination,
+        keys: Vec<Vec<u8>>,
+    },
     /// How many keys there are.
     Count,
     /// A question about the server: these bytes are the answer.
     Say(Vec<u8>),
+}
+
+/// What is made of sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combination {
+    Union,
+    Intersection,
 }
 
 /// When a put is carried out.

@@ -1,7 +1,7 @@
 //! What an honest server would keep.
 
-use super::dialect::{Action, Condition, Counter, Missing, Response, decimal};
-use std::collections::BTreeMap;
+use super::dialect::{Action, Combination, Condition, Counter, Missing, Response, decimal};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest value of a memcached item, roughly; the other protocols take more than any test sends.
 const LONGEST_VALUE_BYTES: usize = 32 << 20;
@@ -13,6 +13,7 @@ const TELLING_BYTES: usize = 8;
 pub struct Map {
     entries: BTreeMap<Vec<u8>, Entry>,
     fields: BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, i64>>,
+    sets: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>,
     version: u64,
     /// The value put last, of whatever key.
     last: Vec<u8>,
@@ -31,6 +32,7 @@ pub struct Past {
     key: Vec<u8>,
     entry: Option<Entry>,
     fields: Option<BTreeMap<Vec<u8>, i64>>,
+    members: Option<BTreeSet<Vec<u8>>>,
 }
 
 impl Map {
@@ -38,22 +40,28 @@ impl Map {
     pub fn past(&self, action: &Action) -> Vec<Past> {
         let keys = match action {
             Action::Put { key, .. } | Action::Append { key, .. } | Action::Delete { key } => vec![key],
-            Action::Add { key, .. } | Action::AddField { key, .. } => vec![key],
+            Action::Add { key, .. } | Action::AddField { key, .. } | Action::AddMembers { key, .. } => vec![key],
             Action::PutMany { pairs } => pairs.iter().map(|(key, _)| key).collect(),
-            Action::Get { .. } | Action::GetMany { .. } | Action::Fields { .. } | Action::Count | Action::Say(_) => {
-                Vec::new()
-            }
+            Action::DeleteMany { keys } => keys.iter().collect(),
+            Action::Combine { into, .. } => into.iter().collect(),
+            Action::Get { .. } | Action::GetMany { .. } | Action::Fields { .. } | Action::Members { .. } => Vec::new(),
+            Action::Count | Action::Say(_) => Vec::new(),
         };
         let past = |key: &Vec<u8>| Past {
             key: key.clone(),
             entry: self.entries.get(key).cloned(),
             fields: self.fields.get(key).cloned(),
+            members: self.sets.get(key).cloned(),
         };
         keys.into_iter().map(past).collect()
     }
 
     /// Makes a key what it was.
-    pub fn take_back(&mut self, Past { key, entry, fields }: Past) {
+    pub fn take_back(&mut self, Past { key, entry, fields, members }: Past) {
+        match members {
+            Some(members) => _ = self.sets.insert(key.clone(), members),
+            None => _ = self.sets.remove(&key),
+        }
         match entry {
             Some(entry) => _ = self.entries.insert(key.clone(), entry),
             None => _ = self.entries.remove(&key),
@@ -90,9 +98,29 @@ impl Map {
                     Response::Number(length as i128)
                 }
             },
-            Action::Delete { key } => {
-                let was_there = self.entries.remove(key).is_some() | self.fields.remove(key).is_some();
-                if was_there { Response::Done } else { Response::Missing }
+            Action::Delete { key } => match self.remove(key) {
+                true => Response::Done,
+                false => Response::Missing,
+            },
+            Action::DeleteMany { keys } => Response::Number(keys.iter().filter(|key| self.remove(key)).count() as i128),
+            Action::AddMembers { key, members } => {
+                let set = self.sets.entry(key.clone()).or_default();
+                Response::Number(members.iter().filter(|member| set.insert((*member).clone())).count() as i128)
+            }
+            Action::Members { key } => {
+                let members = self.sets.get(key).into_iter().flatten();
+                Response::Values(members.map(|member| (member.clone(), Some(member.clone()))).collect())
+            }
+            Action::Combine { into, combination, keys } => {
+                let mut sets = keys.iter().map(|key| self.sets.get(key).cloned().unwrap_or_default());
+                let first = sets.next().unwrap_or_default();
+                let made: BTreeSet<Vec<u8>> = sets.fold(first, |made, set| match combination {
+                    Combination::Union => made.union(&set).cloned().collect(),
+                    Combination::Intersection => made.intersection(&set).cloned().collect(),
+                });
+                let count = made.len() as i128;
+                into.iter().for_each(|key| _ = self.sets.insert(key.clone(), made.clone()));
+                Response::Number(count)
             }
             Action::Add { key, by, counter } => self.add(key, *by, *counter),
             Action::AddField { key, field, by } => {
@@ -110,7 +138,7 @@ impl Map {
                 let fields = record.map(|record| record.iter().map(|(field, count)| (field.clone(), *count)).collect());
                 Response::Fields(fields.unwrap_or_default())
             }
-            Action::Count => Response::Number((self.entries.len() + self.fields.len()) as i128),
+            Action::Count => Response::Number((self.entries.len() + self.fields.len() + self.sets.len()) as i128),
             Action::Say(words) => Response::Raw(words.clone()),
         }
     }
@@ -147,6 +175,10 @@ impl Map {
         others.find(|value| value.len() >= TELLING_BYTES && *value != own).cloned()
     }
 
+    fn remove(&mut self, key: &[u8]) -> bool {
+        self.entries.remove(key).is_some() | self.fields.remove(key).is_some() | self.sets.remove(key).is_some()
+    }
+
     fn put(&mut self, key: &[u8], value: Vec<u8>) {
         self.version += 1;
         let before = self.entries.remove(key);
@@ -155,18 +187,29 @@ impl Map {
         self.entries.insert(key.to_vec(), Entry { value, version: self.version, previous, first });
     }
 
-    fn put_if(&mut self, key: &[u8], value: &[u8], condition: &Condition) -> Response {
-        if value.len() > LONGEST_VALUE_BYTES {
-            return Response::Refused("object too large");
-        }
-        let entry = self.entries.get(key);
-        let response = match (condition, entry) {
+    /// What becomes of a put with this condition.
+    fn meets(&self, key: &[u8], condition: &Condition) -> Response {
+        match (condition, self.entries.get(key)) {
             (Condition::Always, _) | (Condition::Absent, None) => Response::Done,
             (Condition::Version(expected), Some(entry)) if entry.version == *expected => Response::Done,
             (Condition::Value(expected), Some(entry)) if entry.value == *expected => Response::Done,
             (_, Some(_)) => Response::Exists,
             (_, None) => Response::NotFound,
-        };
+        }
+    }
+
+    /// The same put without its condition, where that is not met.
+    pub fn forced(&self, action: &Action) -> Option<Action> {
+        let Action::Put { key, value, condition } = action else { return None };
+        let forced = Action::Put { key: key.clone(), value: value.clone(), condition: Condition::Always };
+        (self.meets(key, condition) != Response::Done).then_some(forced)
+    }
+
+    fn put_if(&mut self, key: &[u8], value: &[u8], condition: &Condition) -> Response {
+        if value.len() > LONGEST_VALUE_BYTES {
+            return Response::Refused("object too large");
+        }
+        let response = self.meets(key, condition);
         if response == Response::Done {
             self.put(key, value.to_vec());
         }

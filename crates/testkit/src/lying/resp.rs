@@ -1,6 +1,8 @@
 //! RESP2.
 
-use super::dialect::{Action, Condition, Counter, Dialect, Missing, Parsed, Request, Response, decimal, line_end};
+use super::dialect::{
+    Action, Combination, Condition, Counter, Dialect, Missing, Parsed, Request, Response, decimal, line_end,
+};
 use super::{Knows, Unknown};
 
 pub struct Resp {
@@ -26,6 +28,8 @@ pub enum Form {
     Number,
     /// As nil, where a condition is not met.
     Nil,
+    /// As the only page of a scan.
+    Page,
 }
 
 impl Dialect for Resp {
@@ -66,6 +70,9 @@ impl Dialect for Resp {
         match response {
             Response::Value { value, .. } => bulk(out, value),
             Response::Values(values) => {
+                if *form == Form::Page {
+                    out.extend_from_slice(b"*2\r\n$1\r\n0\r\n");
+                }
                 line(out, b'*', values.len());
                 for (_, value) in values {
                     match value {
@@ -128,6 +135,13 @@ fn action(words: &[&[u8]]) -> (Action, Form) {
             put(key, value, Condition::Absent, Form::Nil)
         }
         (b"DEL", [key]) => (Action::Delete { key: owned(key) }, Form::Number),
+        (b"DEL", keys) => (Action::DeleteMany { keys: all(keys) }, Form::Number),
+        (b"SADD", [key, members @ ..]) => (Action::AddMembers { key: owned(key), members: all(members) }, Form::Number),
+        (b"SCARD", [_]) => combine(None, Combination::Union, &words[1..]),
+        (b"SUNIONSTORE", [into, keys @ ..]) => combine(Some(*into), Combination::Union, keys),
+        (b"SINTERSTORE", [into, keys @ ..]) => combine(Some(*into), Combination::Intersection, keys),
+        (b"SINTERCARD", [_, keys @ ..]) => combine(None, Combination::Intersection, keys),
+        (b"SSCAN", [key, ..]) => (Action::Members { key: owned(key) }, Form::Page),
         (b"APPEND", [key, value]) => {
             (Action::Append { key: owned(key), value: owned(value), missing: Missing::Creates }, Form::Number)
         }
@@ -138,7 +152,7 @@ fn action(words: &[&[u8]]) -> (Action, Form) {
             (Action::AddField { key: owned(key), field: owned(field), by: number(by) }, Form::Number)
         }
         (b"HGETALL", [key]) => (Action::Fields { key: owned(key) }, Form::Nil),
-        (b"MGET", keys) => (Action::GetMany { keys: keys.iter().map(|key| owned(key)).collect() }, Form::Nil),
+        (b"MGET", keys) => (Action::GetMany { keys: all(keys) }, Form::Nil),
         (b"MSET", pairs) => {
             let pairs = pairs.chunks_exact(2).map(|pair| (owned(pair[0]), owned(pair[1]))).collect();
             (Action::PutMany { pairs }, Form::Status)
@@ -159,6 +173,14 @@ fn action(words: &[&[u8]]) -> (Action, Form) {
         }),
         _ => say(b"-ERR unknown command\r\n".to_vec()),
     }
+}
+
+fn all(words: &[&[u8]]) -> Vec<Vec<u8>> {
+    words.iter().map(|word| word.to_vec()).collect()
+}
+
+fn combine(into: Option<&[u8]>, combination: Combination, keys: &[&[u8]]) -> (Action, Form) {
+    (Action::Combine { into: into.map(<[u8]>::to_vec), combination, keys: all(keys) }, Form::Number)
 }
 
 fn bulk_of(text: &[u8]) -> Vec<u8> {

@@ -6,7 +6,7 @@ use super::map::{Map, Past};
 use super::memcached::Memcached;
 use super::resp::Resp;
 use super::tyrant::Tyrant;
-use super::untruth::{due, false_value, is_about_values};
+use super::untruth::{due, false_value, forced, is_about_values};
 use super::{Knows, Lie, Protocol, Rule, Told, Visit};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -306,6 +306,8 @@ fn answer<D: Dialect>(
     let (mut truth, lie) = {
         let mut map = lock(&shared.map);
         shared.remember(visit, if shared.takes_back > 0 { map.past(action) } else { Vec::new() });
+        let forced = forced(action, visit, &map, shared);
+        let action = forced.as_ref().unwrap_or(action);
         let drops = due(action, visit, shared, |lie| lie == Lie::DropsPut);
         let mut truth = if drops.is_some() { Response::Done } else { map.execute(action) };
         let mut lies = None;

@@ -40,7 +40,14 @@ pub(super) fn is_about_values(lie: Lie) -> bool {
             | Lie::SevenBytes
             | Lie::TruncatedValue
             | Lie::Denied
+            | Lie::SwapsAnyway
     )
+}
+
+/// A conditional put that is carried out though its condition is not met, where such a lie is due.
+pub(super) fn forced(action: &Action, visit: usize, map: &Map, shared: &Shared) -> Option<Action> {
+    let forced = map.forced(action)?;
+    due(action, visit, shared, |lie| lie == Lie::SwapsAnyway).map(|_| forced)
 }
 
 /// The answer a lie about values makes of a hit, when it can.

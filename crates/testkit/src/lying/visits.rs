@@ -20,7 +20,7 @@ impl Shared {
         let mut visits = lock(&self.visits);
         let visit = &mut visits[visit];
         match action {
-            Action::Get { .. } | Action::GetMany { .. } | Action::Fields { .. } => {
+            Action::Get { .. } | Action::GetMany { .. } | Action::Fields { .. } | Action::Members { .. } => {
                 visit.reads += 1;
                 visit.hits += u64::from(*response != Response::Missing);
             }

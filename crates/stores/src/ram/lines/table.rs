@@ -137,21 +137,21 @@ impl RecordTable {
         }
     }
 
-    /// Adds to the number under a key, which is created as `by` when absent; what it is now.
+    /// Adds to the number under a key, which is created as `by` when absent; what it is now. `None`: it would leave its range.
     #[inline]
-    pub fn add(&mut self, hash: u64, key: &[u8], by: i64) -> i64 {
+    pub fn add(&mut self, hash: u64, key: &[u8], by: i64) -> Option<i64> {
         let mut found = self.seek(hash, key);
         // SAFETY: the line is the table's, and nothing else looks at it meanwhile.
         let line = unsafe { found.as_mut() };
         match line.number_mut() {
             Some(bytes) => {
-                let number = i64::from_ne_bytes(*bytes).wrapping_add(by);
+                let number = i64::from_ne_bytes(*bytes).checked_add(by)?;
                 *bytes = number.to_ne_bytes();
-                number
+                Some(number)
             }
             None => {
                 self.put(hash, key, &by.to_ne_bytes());
-                by
+                Some(by)
             }
         }
     }
@@ -301,7 +301,7 @@ mod tests {
                 let key_bytes = [4, 40, 47, 48, 49, 61, 300][number as usize % 7];
                 let key = format!("{number:0>key_bytes$}").into_bytes();
                 let hash = table.hash(&key);
-                assert_eq!(table.add(hash, &key, number), number * round);
+                assert_eq!(table.add(hash, &key, number), Some(number * round));
             }
         }
     }

@@ -1,10 +1,7 @@
 //! The findings of a sweep in sentences: which store leads in how many combinations, and where each store is at its best.
 
-use crate::figures;
-use crate::headline::{best, listed, listed_names};
-use crate::identity::label;
-use crate::view::Grouped;
-use analysis::{Better, Group, Metric, Shown, separate};
+use crate::{group_noun, units, verdict};
+use analysis::{Better, Group, Metric, Part, Rank, Shown, Unit, separate};
 use study::{BudgetLayer, Cell, Class, Study};
 
 /// Stores whose best is named.
@@ -12,68 +9,113 @@ const STORES: usize = 4;
 /// Combinations named in a sentence; of more their number.
 const NAMED: usize = 3;
 
-/// What the combinations show: first of stores against each other, then of each store against itself.
-pub(crate) fn sweep_sentences(study: &Study, parts: &[Grouped<'_>]) -> Vec<String> {
-    let mut sentences = leaders(parts);
+/// Each combination with its groups.
+type Parts<'a> = [(&'a Part<'a>, &'a [Group<'a>])];
+
+/// What the combinations show: first of stores against each other, then of each store against itself. `label` says what a cell is called.
+pub fn sentences(study: &Study, parts: &Parts<'_>, label: &dyn Fn(&Cell) -> String) -> Vec<String> {
+    let mut sentences = leaders(study, parts, label);
     sentences.extend(best_values(study, parts));
     sentences
 }
 
-/// A class, in how many combinations it has several stores, the most of them, and how often each store is shown to lead.
+/// A class, in how many combinations it has several stores, the most of them, how often each store is shown to lead, and how often it is ahead by
+/// the median.
 struct Tally<'a> {
     class: String,
     group: &'a Group<'a>,
     combinations: usize,
     stores: usize,
     leaders: Vec<(String, usize)>,
+    ahead: Vec<(String, usize)>,
+    /// The fewest trials of a store, where they are too few for any order.
+    too_few: Option<usize>,
+}
+
+fn count(known: &mut Vec<(String, usize)>, name: String) {
+    match known.iter_mut().find(|(other, _)| *other == name) {
+        Some((_, times)) => *times += 1,
+        None => known.push((name, 1)),
+    }
 }
 
 /// In how many combinations which store is shown to be the best, for each class that has several.
-fn leaders(parts: &[Grouped<'_>]) -> Vec<String> {
+fn leaders(study: &Study, parts: &Parts<'_>, label: &dyn Fn(&Cell) -> String) -> Vec<String> {
     let mut tallies: Vec<Tally<'_>> = Vec::new();
-    for group in parts.iter().flat_map(|part| &part.groups).filter(|group| group.class != Some(Class::Baseline)) {
-        let cells = listed(group);
+    let groups = parts.iter().flat_map(|(_, groups)| groups.iter());
+    for group in groups.filter(|group| group.class != Some(Class::Baseline)) {
+        let cells = verdict::listed(group);
         if cells.len() < 2 {
             continue;
         }
-        let name = words::group_noun(group);
+        let name = group_noun(group);
         let at = tallies.iter().position(|tally| tally.class == name).unwrap_or_else(|| {
-            tallies.push(Tally { class: name, group, combinations: 0, stores: 0, leaders: Vec::new() });
+            let (leaders, ahead) = (Vec::new(), Vec::new());
+            tallies.push(Tally { class: name, group, combinations: 0, stores: 0, leaders, ahead, too_few: None });
             tallies.len() - 1
         });
         let tally = &mut tallies[at];
         tally.combinations += 1;
         tally.stores = tally.stores.max(cells.len());
+        count(&mut tally.ahead, label(cells[0]));
         let mut first = group.cells.iter().filter(|ranked| ranked.rank.leads());
         if let (Some(winner), None) = (first.next(), first.next()) {
-            let winner = label(winner.cell);
-            match tally.leaders.iter_mut().find(|known| known.0 == winner) {
-                Some(known) => known.1 += 1,
-                None => tally.leaders.push((winner, 1)),
-            }
+            count(&mut tally.leaders, label(winner.cell));
+        }
+        if group.cells.iter().any(|ranked| ranked.rank == Rank::TooFew) {
+            let fewest = cells.iter().map(|cell| group.metric.samples(cell).len()).min();
+            tally.too_few = tally.too_few.min(fewest).or(fewest);
         }
     }
-    tallies.into_iter().map(sentence).collect()
+    let where_ = match study.varied.as_slice() {
+        [one] => format!("values of {}", one.key),
+        _ => "combinations".into(),
+    };
+    tallies.into_iter().map(|tally| sentence(tally, &where_)).collect()
 }
 
-fn sentence(mut tally: Tally<'_>) -> String {
+/// `a in 3, b in 1`: the most of them.
+fn times_each(names: &[(String, usize)]) -> String {
+    let each: Vec<String> = names.iter().take(NAMED).map(|(name, times)| format!("{name} in {times}")).collect();
+    each.join(", ")
+}
+
+fn sentence(mut tally: Tally<'_>, where_: &str) -> String {
     tally.leaders.sort_by_key(|leader| std::cmp::Reverse(leader.1));
-    let Tally { class, group, combinations, stores, leaders } = tally;
+    tally.ahead.sort_by_key(|ahead| std::cmp::Reverse(ahead.1));
+    let Tally { class, group, combinations, stores, leaders, ahead, too_few } = tally;
     let shown: usize = leaders.iter().map(|leader| leader.1).sum();
     let open = match combinations - shown {
         0 => String::new(),
         open => format!("; in {open} these trials show no leader"),
     };
     let Some(((first, times), others)) = leaders.split_first() else {
-        return format!("No leader of {stores} {class} is shown in any of {combinations} combinations.");
+        let unproved = match too_few {
+            Some(1) => format!("1 repeat cannot prove it, --repeats {} or more can", stats::FEWEST_TRIALS),
+            Some(n) => format!("{n} repeats cannot prove it, --repeats {} or more can", stats::FEWEST_TRIALS),
+            None => "these trials do not prove it".into(),
+        };
+        return match ahead.as_slice() {
+            [(name, _)] => format!("{name} was ahead at all {combinations} {where_} ({stores} {class}); {unproved}."),
+            [(name, times), rest @ ..] => {
+                let rest = times_each(rest);
+                format!(
+                    "{name} was ahead in {times} of {combinations} {where_}, {rest} ({stores} {class}); {unproved}."
+                )
+            }
+            [] => format!("No leader of {stores} {class} is shown in any of {combinations} {where_}."),
+        };
     };
-    let others: Vec<String> = others.iter().take(NAMED).map(|(name, times)| format!("{name} in {times}")).collect();
-    let others = if others.is_empty() { String::new() } else { format!(", {}", others.join(", ")) };
-    format!("{first} is {} of {stores} {class} in {times} of {combinations} combinations{others}{open}.", best(group))
+    let others = times_each(others);
+    let others = if others.is_empty() { others } else { format!(", {others}") };
+    format!(
+        "{first} is {} of {stores} {class} in {times} of {combinations} {where_}{others}{open}.",
+        verdict::best(group.metric)
+    )
 }
 
 /// At which combination each store is at its best, where all of them are the same work.
-fn best_values(study: &Study, parts: &[Grouped<'_>]) -> Vec<String> {
+fn best_values(study: &Study, parts: &Parts<'_>) -> Vec<String> {
     let mut stores: Vec<&str> = Vec::new();
     // Baselines are there to compare with, unless there is nothing else; one that keeps nothing never has a finding.
     let only_baselines = study.cells.iter().all(|cell| cell.baseline);
@@ -113,10 +155,10 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of(store: &'a str, parts: &'a [Grouped<'_>]) -> Option<Row<'a>> {
-        let of_store = |part: &'a Grouped<'_>| {
-            let mut cells = part.part.cells.iter().filter(|cell| cell.store == store && cell.verdict.is_ranked());
-            cells.next().map(|cell| (part.part.label.as_str(), *cell))
+    fn of(store: &'a str, parts: &Parts<'a>) -> Option<Row<'a>> {
+        let of_store = |(part, _): &(&'a Part<'a>, &'a [Group<'a>])| {
+            let mut cells = part.cells.iter().filter(|cell| cell.store == store && cell.verdict.is_ranked());
+            cells.next().map(|cell| (part.label.as_str(), *cell))
         };
         let mut cells: Vec<(&str, &Cell)> = parts.iter().filter_map(of_store).collect();
         let metric = Metric::ranking(cells.first()?.1);
@@ -144,11 +186,8 @@ impl<'a> Row<'a> {
 
     fn sentence(&self, is_behind: &impl Fn(&Cell, &Cell) -> bool) -> String {
         let (label, best) = self.cells[0];
-        let figure = self
-            .metric
-            .of_cell(best)
-            .map(|figure| figures::value(figure.value, self.metric.unit()))
-            .unwrap_or_default();
+        let figure =
+            self.metric.of_cell(best).map(|figure| shown(figure.value, self.metric.unit())).unwrap_or_default();
         let rest = &self.cells[1..];
         let few =
             self.cells.iter().filter(|(_, cell)| self.metric.samples(cell).len() >= stats::FEWEST_TRIALS).count() < 2;
@@ -167,7 +206,7 @@ impl<'a> Row<'a> {
             1..=NAMED if level.len() < rest.len() => {
                 format!(
                     "{store} is at its best at {label}: {figure}; {} cannot be separated from it.",
-                    listed_names(&level)
+                    verdict::joined(&level)
                 )
             }
             all if all == rest.len() => {
@@ -180,5 +219,15 @@ impl<'a> Row<'a> {
                 rest.len()
             ),
         }
+    }
+}
+
+/// A figure in its unit.
+fn shown(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Seconds => units::duration(value),
+        Unit::Nanoseconds => units::duration(value * 1e-9),
+        Unit::PerSecond => format!("{}/s", units::count(value)),
+        Unit::Bytes => units::bytes(value.max(0.0).round() as u64),
     }
 }

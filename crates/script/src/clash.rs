@@ -1,0 +1,70 @@
+//! Why a script may not do what it is about to do: in words, with the remedy.
+
+use crate::kind::KeyKind;
+use std::ops::RangeInclusive;
+use store::Slot;
+
+/// Why a script may not do what it is about to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Clash {
+    /// Another client has written the key in this phase.
+    OtherWriter(Slot),
+    /// The script uses the key for this already.
+    OtherKind(KeyKind),
+    /// A counter may come to numbers that are beyond those it can hold.
+    OutOfRange {
+        /// What it may come to.
+        reach: RangeInclusive<i128>,
+        /// What it can hold.
+        range: RangeInclusive<i128>,
+    },
+}
+
+/// How a script counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counting {
+    /// By counters of the store, if at all.
+    ByStore,
+    /// By a get and a put: the store has no counters.
+    ByGetAndPut,
+}
+
+impl Clash {
+    /// Said of a client that uses this key.
+    pub(crate) fn explain(&self, key: &[u8], slot: Slot, counting: Counting) -> String {
+        let key = job::printable(key);
+        match self {
+            Clash::OtherWriter(other) if counting == Counting::ByGetAndPut => format!(
+                "key {key} is written by client {}, and client {} has written it in the same phase. Give each key one writer \
+                 (if client:owns(key) then ...). This store has no counters of its own: kv.increment is a get and a put here, so \
+                 each counter needs a client of its own, too",
+                slot + 1,
+                other + 1
+            ),
+            Clash::OtherWriter(other) => format!(
+                "key {key} is written by client {}, and client {} has written it in the same phase. Give each key one writer \
+                 (if client:owns(key) then ...), or say kv.shared(true) at the top level: then a read is checked less strictly",
+                slot + 1,
+                other + 1
+            ),
+            Clash::OtherKind(kind) => {
+                let remedy = match kind {
+                    KeyKind::Value => "kv.get reads it",
+                    KeyKind::Counter => "kv.get_counter reads it",
+                    KeyKind::Record => "kv.get_fields reads it",
+                };
+                format!(
+                    "key {key} is {kind}: {remedy}. Give values, counters and records of counters names of their own"
+                )
+            }
+            Clash::OutOfRange { reach, range } => {
+                let beyond = if reach.start() < range.start() { reach.start() } else { reach.end() };
+                format!(
+                    "counter {key} may come to {beyond}; counters of this store go from {} to {}. Keep it within, or use another store",
+                    range.start(),
+                    range.end()
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What a key is used for. Values, counters and records of counters have names of their own: what a store says of a counter that is read as
+//! a value is not defined.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// What a key is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum KeyKind {
+    Value = 1,
+    Counter,
+    Record,
+}
+
+impl fmt::Display for KeyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            KeyKind::Value => "a value",
+            KeyKind::Counter => "a counter",
+            KeyKind::Record => "a record of counters",
+        })
+    }
+}
+
+/// What one key is used for; nothing, until it is.
+#[derive(Default)]
+pub(crate) struct KindCell(AtomicU8);
+
+impl KindCell {
+    /// What it is used for.
+    #[inline]
+    pub(crate) fn get(&self) -> Option<KeyKind> {
+        match self.0.load(Ordering::SeqCst) {
+            1 => Some(KeyKind::Value),
+            2 => Some(KeyKind::Counter),
+            3 => Some(KeyKind::Record),
+            _ => None,
+        }
+    }
+
+    /// It is used for this from now on; or it is used for something else.
+    #[inline]
+    pub(crate) fn claim(&self, kind: KeyKind) -> Result<(), KeyKind> {
+        match self.get() {
+            Some(known) if known == kind => Ok(()),
+            Some(other) => Err(other),
+            None => {
+                let _ = self.0.compare_exchange(0, kind as u8, Ordering::SeqCst, Ordering::SeqCst);
+                self.get().filter(|known| *known != kind).map_or(Ok(()), Err)
+            }
+        }
+    }
+}

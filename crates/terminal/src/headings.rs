@@ -1,0 +1,71 @@
+//! What stands above the table of a study and above each of its groups.
+
+use crate::layout::{Colour, Style, paragraph};
+use analysis::{Group, Metric};
+use study::{Class, Status, Study};
+use words::{promise, units};
+
+/// The job and its input, what all cells share, the machine.
+pub(crate) fn title(study: &Study, colour: Colour) -> String {
+    let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
+    jobs.dedup();
+    if jobs.is_empty() {
+        return paragraph("This study has no cells.", 1, 1, Style::Plain, colour);
+    }
+    let mut title = jobs.join(", ");
+    if let Some(name) = study.input.get("name").and_then(|name| name.as_str()) {
+        title += &format!(" on {name}");
+    }
+    let mut text = paragraph(&title, 1, 3, Style::Bold, colour);
+    let mut facts = analysis::common_parameters(study);
+    // `read=workload`: as another parameter says, which is in the line as well.
+    let is_parameter = |name: &str| study.cells.iter().any(|cell| cell.params.contains_key(name));
+    facts.retain(|fact| fact.split_once('=').is_none_or(|(_, value)| !is_parameter(value)));
+    facts.push(trials(study));
+    text += &paragraph(&facts.join(" · "), 1, 1, Style::Dim, colour);
+    if !study.host.cpu.is_empty() {
+        let host = &study.host;
+        let cpus = if host.cpus == 1 { "1 processor".into() } else { format!("{} processors", host.cpus) };
+        let machine = format!("{} · {cpus} · {} · {}", host.cpu, units::bytes(host.memory_bytes), host.kernel);
+        text += &paragraph(&machine, 1, 1, Style::Dim, colour);
+    }
+    text
+}
+
+/// `5 trials per store after 1 warm-up`.
+fn trials(study: &Study) -> String {
+    let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
+    let trials = match counted {
+        0 => return "no trial yet".into(),
+        1 => "1 trial per store".to_owned(),
+        n => format!("{n} trials per store"),
+    };
+    match study.warmups {
+        0 => trials,
+        1 => format!("{trials} after 1 warm-up"),
+        n => format!("{trials} after {n} warm-ups"),
+    }
+}
+
+/// What is still to do in an interrupted study. A cell that is void without a trial will have none, so it is not missing any.
+pub(crate) fn unfinished(study: &Study) -> Option<String> {
+    let wanted = study.repeats as usize;
+    let cells = study.cells.iter().filter(|cell| cell.verdict.status != Status::Void || cell.was_run());
+    let (planned, missing) = cells.fold((0, 0), |(planned, missing), cell| {
+        (planned + wanted, missing + wanted.saturating_sub(cell.counted().count()))
+    });
+    (missing > 0).then(|| format!("Unfinished: {missing} of {planned} trials are missing. Continue with --resume."))
+}
+
+pub(crate) fn heading(group: &Group<'_>) -> String {
+    let heading = words::group_heading(group);
+    if promise(group).is_none() || group.class == Some(Class::Baseline) {
+        return heading;
+    }
+    let ranked = match group.metric {
+        Metric::OpsPerS => " · ranked by OP/S",
+        Metric::P99 => " · ranked by P99",
+        _ => "",
+    };
+    heading + ranked
+}
