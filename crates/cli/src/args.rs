@@ -58,7 +58,7 @@ pub enum Command {
     Stores(StoresArguments),
     /// Get the program of a store that has no system package, from Maven, npm or Go, with every part checked
     FetchStore(FetchStoreArguments),
-    /// List every job with its parameters and input, or one: kvtrial jobs FILE.lua checks a script
+    /// List every job with its parameters and input, or one: kvtrial jobs FILE.lua also tries a script on ram
     Jobs(JobsArguments),
     /// Write a first job as a Lua script, ready to run
     New(NewArguments),
@@ -178,6 +178,9 @@ pub struct JobsArguments {
     /// Only this job, or the script in this file
     #[arg(value_parser = words::job(), hide_possible_values = true)]
     pub job: Option<String>,
+    /// Data of a script that reads some: a file, or a name `kvtrial jobs` shows
+    #[arg(long, value_name = "FILE|NAME", requires = "job")]
+    pub data: Option<String>,
     /// Print the list as JSON
     #[arg(long)]
     pub json: bool,

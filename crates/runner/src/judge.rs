@@ -108,6 +108,10 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
         let example = "the store gave no answer for longer than --deadline, and the trial ended there";
         verdict.add(reason(ReasonKind::Deadline, 1, example.into()));
     }
+    if evidence.complete && verdict.is_ranked() && evidence.asked_while_timed() == 0 {
+        let example = "not one operation was sent in a timed phase";
+        verdict.add(reason(ReasonKind::NothingMeasured, 1, example.into()));
+    }
     doubts(&evidence.circumstances).into_iter().for_each(|doubt| verdict.add(doubt));
     verdict
 }
@@ -135,6 +139,12 @@ fn verdict_on_rate(evidence: &Evidence<'_>) -> Option<Reason> {
 }
 
 impl Evidence<'_> {
+    /// Operations of timed phases.
+    fn asked_while_timed(&self) -> u64 {
+        let timed = self.outcomes.iter().zip(self.phases).filter(|(_, record)| record.timed);
+        timed.map(|((_, outcome), _)| outcome.counts.operations).sum()
+    }
+
     /// Whether everything that was asked in this phase was asked again over new connections, and answered.
     fn was_read_later(&self, at: usize) -> bool {
         let later = self.outcomes.iter().skip(at + 1).find(|(phase, _)| phase == READ_AGAIN);

@@ -133,6 +133,7 @@ impl Hearing for Monitor<'_> {
                 seen.finish = Some(*finish);
             }
             FromWorker::Refused(refusal) => seen.refusal = Some(refusal),
+            FromWorker::Does(doing) => self.observer.does(doing.name()),
             _ => {}
         }
     }

@@ -14,6 +14,11 @@ pub trait Observer {
     /// How far a phase is.
     fn progress(&mut self, phase: &UnderWay, progress: Progress);
 
+    /// Something is being done that is no phase: what is written is flushed, or the keys are counted.
+    fn does(&mut self, what: &str) {
+        let _ = what;
+    }
+
     /// The study gets another cell, behind those it has: a search decided to try it.
     ///
     /// # Errors

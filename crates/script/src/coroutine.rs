@@ -9,6 +9,8 @@ use std::{ptr, slice};
 /// does anything when dropped.
 pub(crate) struct Coroutine {
     state: *mut ffi::lua_State,
+    /// The machine's own state, on which words about this one are made: the stack of one that failed may be full.
+    main: *mut ffi::lua_State,
     /// Values on its stack that the next resumption hands over.
     given: c_int,
 }
@@ -34,8 +36,8 @@ pub(crate) struct Raised {
 
 impl Coroutine {
     /// A new coroutine with its function on its stack, as mlua makes them.
-    pub(crate) fn of(thread: &mlua::Thread) -> Coroutine {
-        Coroutine { state: thread.state(), given: 0 }
+    pub(crate) fn of(thread: &mlua::Thread, main: *mut c_void) -> Coroutine {
+        Coroutine { state: thread.state(), main: main.cast(), given: 0 }
     }
 
     /// Goes on until it asks for something or ends.
@@ -54,15 +56,8 @@ impl Coroutine {
 
     /// The error of a coroutine that failed.
     pub(crate) fn raised(&self) -> Raised {
-        let calls = self.calls(0);
-        let mut words = self.error();
-        // Errors that a function of Lua's own raises after a tail call have no place.
-        if let Some(place) = calls.first().and_then(|call| call.split(" in ").next())
-            && words.starts_with("attempt to yield")
-        {
-            words.insert_str(0, &format!("{place}: "));
-        }
-        Raised { words, calls }
+        let calls = self.calls();
+        Raised { words: placed(&self.error(), &calls), calls }
     }
 
     /// Forgets what it asked for.
@@ -157,25 +152,19 @@ impl Coroutine {
 
     /// Where it is: `orders.lua:9`, if it is anywhere.
     pub(crate) fn place(&self) -> Option<String> {
-        self.calls(0).first().map(|call| call.split(" in ").next().unwrap_or_default().to_owned())
+        place_of(&self.calls()).map(str::to_owned)
     }
 
-    /// Calls under way from this level on, innermost first, without those of kvtrial's own.
-    fn calls(&self, level: c_int) -> Vec<String> {
-        // SAFETY: as above; the traceback is made on the coroutine's own stack and taken from it again.
+    /// Calls under way, innermost first, without those of kvtrial's own.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        // SAFETY: as above; the traceback is made on the machine's own stack, which is not running either, and taken from it again.
         let text = unsafe {
-            ffi::luaL_traceback(self.state, self.state, ptr::null(), level);
-            let text = String::from_utf8_lossy(string_at(self.state, -1)).into_owned();
-            ffi::lua_settop(self.state, -2);
+            ffi::luaL_traceback(self.main, self.state, ptr::null(), 0);
+            let text = String::from_utf8_lossy(string_at(self.main, -1)).into_owned();
+            ffi::lua_settop(self.main, -2);
             text
         };
-        let own = |line: &&str| !line.is_empty() && !line.starts_with("[C]") && !line.starts_with("kvtrial:");
-        text.lines()
-            .skip(1)
-            .map(str::trim)
-            .filter(own)
-            .map(|line| line.replacen(": in", " in", 1).replace("upvalue 'act'", "the phase"))
-            .collect()
+        calls_of(text.lines().skip(1))
     }
 
     /// The error on top of its stack in words.
@@ -193,6 +182,38 @@ impl Coroutine {
     pub(crate) fn state(&self) -> *mut c_void {
         self.state.cast()
     }
+}
+
+/// The calls of a traceback, without those of kvtrial's own.
+pub(crate) fn calls_of<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let own = |line: &&str| {
+        !["[C]", "kvtrial:", "stack traceback:"].iter().any(|other| line.starts_with(other)) && !line.is_empty()
+    };
+    let shown = |line: &str| {
+        line.replacen(": in", " in", 1)
+            .replace("upvalue 'act'", "the phase")
+            .replace("upvalue 'chunk'", "the top level")
+            .replace('\t', " ")
+    };
+    lines.map(str::trim).filter(own).map(shown).collect()
+}
+
+/// An error's words with the place in the script where they have none of their own: errors that a function of Lua's own raises after a tail
+/// call, and those within kvtrial's part of the machine.
+pub(crate) fn placed(words: &str, calls: &[String]) -> String {
+    let words: &str = &study::cut(words);
+    let own = words.strip_prefix("kvtrial:").and_then(|rest| rest.split_once(": ")).map(|(_, rest)| rest);
+    let bare = ["attempt to yield", "stack overflow"].iter().any(|begin| words.starts_with(begin));
+    match place_of(calls) {
+        Some(place) if own.is_some() || bare => format!("{place}: {}", own.unwrap_or(words)),
+        _ => own.unwrap_or(words).to_owned(),
+    }
+}
+
+/// The innermost call that has a line: `orders.lua:9`.
+fn place_of(calls: &[String]) -> Option<&str> {
+    let mut places = calls.iter().filter_map(|call| call.split(" in ").next());
+    places.find(|place| place.ends_with(|last: char| last.is_ascii_digit()) && place.contains(':'))
 }
 
 /// The bytes of the string at this place, empty if it is none.

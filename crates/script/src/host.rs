@@ -4,7 +4,8 @@ use crate::hints;
 use crate::lines::{DataText, csv_fields};
 use crate::machine::{Declared, Surroundings};
 use crate::standing::TrialState;
-use crate::{json, json_add};
+use crate::watch::LuaPulse;
+use crate::{json, json_add, json_write};
 use mlua::{Lua, Table};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,13 +16,14 @@ use study::ReasonKind;
 /// What the functions scripts call know.
 pub(crate) struct ScriptHost {
     pub(crate) surroundings: Surroundings,
-    standing: Option<Arc<TrialState>>,
+    pub(crate) standing: Option<Arc<TrialState>>,
     pub(crate) declared: RefCell<Vec<Declared>>,
     pub(crate) shared: Cell<Option<bool>>,
     /// The job that is compiled in and does the same work.
     pub(crate) like: RefCell<Option<String>>,
     pub(crate) top: Cell<bool>,
     pub(crate) units: Cell<u64>,
+    pub(crate) pulse: Arc<LuaPulse>,
     keys: RefCell<Option<Vec<Box<[u8]>>>>,
     open: RefCell<Vec<(String, Arc<DataText>)>>,
     zipf: RefCell<Option<(u64, f64, data::zipf::Zipf)>>,
@@ -185,7 +187,7 @@ fn reading(lua: &Lua, host: &Table, known: &Rc<ScriptHost>) -> mlua::Result<()> 
     unsafe {
         host.set("add", lua.create_c_function(json_add::add)?)?;
         host.set("decode", lua.create_c_function(json::decode)?)?;
-        host.set("encode", lua.create_c_function(json::encode)?)
+        host.set("encode", lua.create_c_function(json_write::encode)?)
     }
 }
 
@@ -199,6 +201,7 @@ impl ScriptHost {
             like: RefCell::default(),
             top: Cell::new(true),
             units: Cell::new(0),
+            pulse: Arc::default(),
             keys: RefCell::default(),
             open: RefCell::default(),
             zipf: RefCell::default(),
@@ -228,7 +231,11 @@ impl ScriptHost {
             match texts.get(source) {
                 Some(text) => Arc::clone(text),
                 None => {
-                    let text = Arc::new(DataText::load(source)?);
+                    // Reading is no work of the script's, however long it takes.
+                    self.pulse.beat();
+                    let text = DataText::load(source);
+                    self.pulse.beat();
+                    let text = Arc::new(text?);
                     texts.insert(source.into(), Arc::clone(&text));
                     text
                 }

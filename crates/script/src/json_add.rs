@@ -1,13 +1,12 @@
 //! Numbers added within the text of a JSON object. A script that counts in records would take each apart into tables and write it again:
 //! this goes over the text once, and copies what stays as it is.
 
-use crate::json::{number, quote, string_at};
+use crate::exact::GAPS;
+use crate::json::DEPTH;
+use crate::json_write::{number, quote, string_at};
 use mlua::ffi;
 use std::borrow::Cow;
 use std::ffi::c_int;
-
-/// Tables within tables.
-const DEPTH: u32 = 100;
 
 /// What is to be added under a key.
 struct Change<'a> {
@@ -62,7 +61,15 @@ unsafe fn changes<'a>(state: *mut ffi::lua_State, depth: u32) -> Result<Vec<Chan
             }
             let key = string_at(state, -2);
             let by = match ffi::lua_type(state, -1) {
-                ffi::LUA_TNUMBER => By::Number(ffi::lua_tonumber(state, -1)),
+                ffi::LUA_TNUMBER => match ffi::lua_tonumber(state, -1) {
+                    by if by.abs() >= GAPS => {
+                        return Err(format!(
+                            "what is added to '{}' must be below 2^53, up to where Lua has all whole numbers",
+                            key.escape_ascii()
+                        ));
+                    }
+                    by => By::Number(by),
+                },
                 ffi::LUA_TTABLE => By::Object(changes(state, depth + 1)?),
                 _ => return Err(format!("what is added to '{}' is not a number", key.escape_ascii())),
             };
@@ -269,14 +276,34 @@ impl<'a> Merge<'a> {
         let rest = &self.text[start..];
         let length = rest.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'));
         let digits = &rest[..length.unwrap_or(rest.len())];
-        let value: Option<f64> = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok());
+        let digits = std::str::from_utf8(digits).unwrap_or_default();
+        let value: Option<f64> = digits.parse().ok();
         let Some(value) = value else { return Err(self.wrong("what is added to is not a number")) };
         self.copy_to(start);
-        number(value + by, &mut self.out)?;
+        let sum = value + by;
+        if value.abs() < GAPS && sum.abs() < GAPS {
+            number(sum, &mut self.out)?;
+        } else if let Ok(whole) = digits.parse::<i128>() {
+            // To the digit, where Lua's numbers have gaps.
+            let sum = whole.checked_add(by as i128).filter(|_| by.fract() == 0.0);
+            let Some(sum) = sum else {
+                return Err(self.wrong("only a whole number can be added to a whole number beyond 2^53"));
+            };
+            self.out.extend_from_slice(sum.to_string().as_bytes());
+        } else if is_whole(digits) {
+            return Err(self.wrong("this whole number has too many digits to be added to"));
+        } else {
+            number(sum, &mut self.out)?;
+        }
         self.at += digits.len();
         self.copied = self.at;
         Ok(())
     }
+}
+
+/// Whether it is written as a whole number.
+fn is_whole(digits: &str) -> bool {
+    digits.strip_prefix('-').unwrap_or(digits).bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Where the first quote is, eight bytes at a time.

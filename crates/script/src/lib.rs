@@ -10,7 +10,8 @@
 //! * `fates`: what became of writes that failed, and of acknowledged ones.
 //! * `scripted`, `trial`, `worker`, `replies`, `read_back`: the job.
 //! * `rehearsal`: which keys a script uses, found without a store.
-//! * `json`, `json_add`: JSON to and from Lua's tables, and numbers added within its text.
+//! * `json`, `json_write`, `json_add`, `exact`: JSON to and from Lua's tables, numbers added within its text, and whole numbers Lua cannot hold.
+//! * `pattern`, `strings`, `library.lua`: Lua's own functions that LuaJIT's could not be ended in, or not wait for a store.
 //! * `watch`: what ends an endless loop.
 //! * [`mod@reference`]: every verb, for the documentation.
 //!
@@ -22,16 +23,19 @@ mod coroutine;
 mod counters;
 mod crowd;
 mod entry;
+mod exact;
 mod examples;
 mod fates;
 mod hints;
 mod host;
 mod json;
 mod json_add;
+mod json_write;
 mod kind;
 mod ledger;
 mod lines;
 mod machine;
+mod pattern;
 mod read_back;
 pub mod reference;
 mod registry;
@@ -41,9 +45,10 @@ mod scripted;
 mod shared_map;
 mod source;
 mod standing;
+mod strings;
 mod trial;
 mod watch;
 mod worker;
 
 pub use examples::{EXAMPLES, Example};
-pub use registry::{address, find, is_script};
+pub use registry::{address, find, is_script, short};

@@ -1,14 +1,15 @@
 //! A Lua state with what scripts find there, for the clients of one thread in one phase.
 
 use crate::clash::Counting;
-use crate::coroutine::{Coroutine, Raised};
+use crate::coroutine::{Coroutine, Raised, calls_of, placed};
 use crate::host::ScriptHost;
 use crate::lines::DataText;
 use crate::source::ScriptText;
 use crate::standing::TrialState;
-use crate::{hints, host, watch};
+use crate::watch::LoopWatch;
+use crate::{exact, hints, host, strings, watch};
 use job::Params;
-use mlua::{Function, Lua, LuaOptions, StdLib, Table};
+use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Table, ThreadStatus};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -17,6 +18,7 @@ use store::{Capabilities, OperationKind};
 
 /// Memory a machine may take.
 pub(crate) const MEMORY_BYTES: usize = 512 << 20;
+const LIBRARY: &str = include_str!("library.lua");
 const PRELUDE: &str = include_str!("prelude.lua");
 
 /// A parameter a script declares.
@@ -41,6 +43,15 @@ pub(crate) struct Survey {
     /// The job that is compiled in and does the same work.
     pub(crate) like: Option<String>,
     pub(crate) params: Vec<Declared>,
+}
+
+/// How long a client's function is called in a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lasts {
+    /// Once.
+    Once,
+    /// Again and again: time ends the phase.
+    AsLongAsThereIsTime,
 }
 
 /// Data read so far, by name.
@@ -83,6 +94,8 @@ pub(crate) struct Machine {
     lua: Lua,
     open: Function,
     known: Rc<ScriptHost>,
+    /// The watch of a machine outside any trial.
+    own_watch: Option<LoopWatch>,
 }
 
 impl Machine {
@@ -97,8 +110,8 @@ impl Machine {
 
     fn with(known: Rc<ScriptHost>) -> mlua::Result<Machine> {
         let libraries = StdLib::STRING | StdLib::TABLE | StdLib::MATH | StdLib::BIT | StdLib::JIT;
-        // Panics are not caught by pcall: the functions here do not panic, and a pcall of Lua's own lets calls to the store through.
-        let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
+        // With this option mlua leaves Lua's own pcall as it is, through which a call to the store can wait; its own is a function in C.
+        let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(true))?;
         let source = &known.surroundings.source;
         let text = source
             .text
@@ -107,8 +120,27 @@ impl Machine {
         let chunk =
             lua.load(text).set_name(format!("@{}", source.name)).set_mode(mlua::ChunkMode::Text).into_function()?;
         let host = host::host(&lua, &known)?;
+        strings::replace(&lua, &host)?;
+        exact::install(&lua, &host)?;
+        exact::define(&lua, lua.load(LIBRARY).set_name("=kvtrial").call(&host)?)?;
         let open: Function = lua.load(PRELUDE).set_name("=kvtrial").call((host, chunk))?;
-        Ok(Machine { lua, open, known })
+        let own_watch = known.standing.is_none().then(LoopWatch::default);
+        let machine = Machine { lua, open, known, own_watch };
+        if let Some(watch) = machine.watch() {
+            watch.add(&machine.known.pulse, machine.state());
+        }
+        Ok(machine)
+    }
+
+    /// What ends it when it computes for too long.
+    fn watch(&self) -> Option<&LoopWatch> {
+        self.known.standing.as_ref().map(|standing| &standing.watch).or(self.own_watch.as_ref())
+    }
+
+    /// Lua begins to run, or has stopped.
+    #[inline]
+    pub(crate) fn beat(&self) {
+        self.known.pulse.beat();
     }
 
     /// Asks the script what it is.
@@ -116,7 +148,7 @@ impl Machine {
     /// # Errors
     /// Its top level failed.
     pub(crate) fn survey(&self) -> Result<Survey, Raised> {
-        let found: Table = self.at_top(|| self.open.call((1, 1)))?;
+        let found: Table = self.at_top((1, 1))?;
         self.read_survey(&found).map_err(raised)
     }
 
@@ -140,25 +172,38 @@ impl Machine {
     ///
     /// # Errors
     /// The top level failed.
-    pub(crate) fn open(&self, number: u32, clients: u32, phase: &str) -> Result<Option<Coroutine>, Raised> {
+    pub(crate) fn open(
+        &self,
+        number: u32,
+        clients: u32,
+        phase: &str,
+        lasts: Lasts,
+    ) -> Result<Option<Coroutine>, Raised> {
         self.known.top.set(true);
-        let act: Option<Function> = self.at_top(|| self.open.call((number, clients, phase)))?;
+        let again = lasts == Lasts::AsLongAsThereIsTime;
+        let act: Option<Function> = self.at_top((number, clients, phase, again))?;
         let Some(act) = act else { return Ok(None) };
         let thread = self.lua.create_thread(act).map_err(raised)?;
-        let coroutine = Coroutine::of(&thread);
+        let coroutine = Coroutine::of(&thread, self.state());
         self.lua.set_named_registry_value(&format!("client {number}"), thread).map_err(raised)?;
         Ok(Some(coroutine))
     }
 
-    /// Runs the top level of the script, within bounds.
-    fn at_top<T>(&self, act: impl FnOnce() -> mlua::Result<T>) -> Result<T, Raised> {
-        let state = self.state();
-        watch::bound(state);
+    /// Runs the top level of the script, within bounds: in a coroutine of its own, so that a verb called there is found even within `pcall`.
+    fn at_top<T: FromLuaMulti>(&self, client: impl IntoLuaMulti) -> Result<T, Raised> {
+        let thread = self.lua.create_thread(self.open.clone()).map_err(raised)?;
         self.limit();
-        let done = act();
+        self.beat();
+        let done = thread.resume::<MultiValue>(client);
+        self.beat();
         self.unlimit();
-        watch::calm(state);
-        done.map_err(raised)
+        watch::calm(self.state());
+        let values = done.map_err(raised)?;
+        if thread.status() == ThreadStatus::Resumable {
+            let calls = Coroutine::of(&thread, self.state()).calls();
+            return Err(Raised { words: hints::explain(&placed("attempt to yield", &calls)), calls });
+        }
+        T::from_lua_multi(values, &self.lua).map_err(raised)
     }
 
     /// The memory of scripts is bounded from now on.
@@ -181,14 +226,17 @@ impl Machine {
         found
     }
 
-    /// Whether clients begin another unit as long as there is time.
-    pub(crate) fn repeats(&self) -> bool {
-        self.known.surroundings.lasts()
-    }
-
     /// Units of work done so far.
     pub(crate) fn units(&self) -> u64 {
         self.known.units.get()
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if let Some(watch) = self.watch() {
+            watch.remove(&self.known.pulse);
+        }
     }
 }
 
@@ -201,12 +249,6 @@ fn raised(error: mlua::Error) -> Raised {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
     let words = first.strip_prefix("runtime error: ").or_else(|| first.strip_prefix("syntax error: ")).unwrap_or(first);
-    let own = |line: &&str| {
-        !line.is_empty() && !line.starts_with("[C]") && !line.starts_with("kvtrial:") && *line != "stack traceback:"
-    };
-    let calls: Vec<String> = lines.map(str::trim).filter(own).map(|line| line.replacen(": in", " in", 1)).collect();
-    let place =
-        calls.first().and_then(|call| call.split(" in ").next()).filter(|_| words.starts_with("attempt to yield"));
-    let words = place.map_or_else(|| words.to_owned(), |place| format!("{place}: {words}"));
-    Raised { words: hints::explain(&words), calls }
+    let calls = calls_of(lines);
+    Raised { words: hints::explain(&placed(words, &calls)), calls }
 }

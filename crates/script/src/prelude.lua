@@ -21,104 +21,160 @@ end
 local nothing = 'a script has no files, processes, network or clock'
 local remedies = {
   number = '. Write it as text with tostring() or string.format()',
+  userdata = '. Write it as text with tostring()',
   table = '. Write it as text with json.encode()',
   ['nil'] = '',
 }
 
+-- From 2^53 on Lua's numbers have gaps, so that two counts or ids would be one.
+local gaps = 2 ^ 53
+
 local function wrong(verb, argument, value)
+  if type(value) == 'table' and rawget(value, 'get') and rawget(value, 'put') then
+    error(verb .. ': call it with a dot, ' .. verb .. '(...), not with a colon', 3)
+  end
   error(verb .. ': the ' .. argument .. ' is a ' .. type(value) .. ' and must be a string' .. (remedies[type(value)] or ''), 3)
 end
 
-local function whole(verb, argument, value)
-  if type(value) ~= 'number' or value ~= floor(value) then
-    error(verb .. ': the ' .. argument .. ' must be a whole number and is ' .. tostring(value), 3)
+-- There is an argument more than a verb takes.
+local function surplus(verb, wanted, value)
+  local shown = type(value) == 'number' and tostring(value) or 'a ' .. type(value)
+  error(verb .. ' takes ' .. wanted .. ', and there is one argument more: ' .. shown .. '. Leave it out; a call that gives two results needs '
+    .. 'brackets of its own, as in ((s:gsub(a, b)))', 3)
+end
+
+local function whole(verb, argument, value, level)
+  level = level or 3
+  if type(value) ~= 'number' then
+    local remedy = type(value) == 'string' and '. Make it a number with tonumber()' or ''
+    error(verb .. ': the ' .. argument .. ' must be a whole number and is a ' .. type(value) .. remedy, level)
+  elseif value ~= value then
+    error(verb .. ': the ' .. argument .. ' must be a whole number and is nan. Look for a division by 0', level)
+  elseif value >= gaps or value <= -gaps then
+    error(verb .. ': the ' .. argument .. ' must be below 2^53, up to where Lua has all whole numbers, and is ' .. tostring(value), level)
+  elseif value ~= floor(value) then
+    error(verb .. ': the ' .. argument .. ' must be a whole number and is ' .. tostring(value) .. '. Round it with math.floor()', level)
   end
+end
+
+-- A count of the store's, which a number of Lua's must be able to hold.
+local function counted(verb, count)
+  if count and (count >= gaps or count <= -gaps) then
+    error(verb .. ": the counter is at 2^53 or beyond, where Lua's numbers have gaps. Count in smaller steps, or in several counters", 3)
+  end
+  return count
 end
 
 local function strings(verb, what, list)
   if type(list) ~= 'table' then error(verb .. ': a list of ' .. what .. ' is needed, this is a ' .. type(list), 3) end
-  for at = 1, #list do
-    if type(list[at]) ~= 'string' then wrong(verb, what .. ' ' .. at, list[at]) end
+  local count = 0
+  for _ in next, list do count = count + 1 end
+  for at = 1, count do
+    if type(list[at]) ~= 'string' then
+      if list[at] == nil then error(verb .. ': a list of ' .. what .. ' is needed, and this table has no entry ' .. at, 3) end
+      wrong(verb, what .. ' ' .. at, list[at])
+    end
   end
 end
 
 -- Verbs -----------------------------------------------------------------------------------------------------------------------------
 local verbs = {}
 
-function verbs.get(key)
+function verbs.get(key, more)
   if type(key) ~= 'string' then wrong('kv.get', 'key', key) end
+  if more ~= nil then surplus('kv.get', 'a key', more) end
   return yield(1, key)
 end
 
-function verbs.put(key, value)
+function verbs.put(key, value, more)
   if type(key) ~= 'string' then wrong('kv.put', 'key', key) end
   if type(value) ~= 'string' then wrong('kv.put', 'value', value) end
+  if more ~= nil then surplus('kv.put', 'a key and a value', more) end
   return yield(2, key, value)
 end
 
-function verbs.delete(key)
+function verbs.delete(key, more)
   if type(key) ~= 'string' then wrong('kv.delete', 'key', key) end
+  if more ~= nil then surplus('kv.delete', 'a key', more) end
   return yield(3, key)
 end
 
-function verbs.append(key, value)
+function verbs.append(key, value, more)
   if type(key) ~= 'string' then wrong('kv.append', 'key', key) end
   if type(value) ~= 'string' then wrong('kv.append', 'value', value) end
+  if more ~= nil then surplus('kv.append', 'a key and a value', more) end
   if native.append then return yield(4, key, value) end
   local before, failed = yield(1, key)
   if failed then return nil, failed end
   return yield(2, key, (before or '') .. value)
 end
 
-function verbs.increment(key, by)
+function verbs.increment(key, by, more)
   if type(key) ~= 'string' then wrong('kv.increment', 'key', key) end
-  by = by or 1
+  if by == nil then by = 1 end
   whole('kv.increment', 'step', by)
-  if native.increment then return yield(5, key, by) end
+  if more ~= nil then surplus('kv.increment', 'a key and a step', more) end
+  if native.increment then
+    local count, failed = yield(5, key, by)
+    if failed then return nil, failed end
+    return (counted('kv.increment', count))
+  end
   local before, failed = yield(1, key)
   if failed then return nil, failed end
-  local sum = (tonumber(before) or 0) + by
+  local sum = counted('kv.increment', (tonumber(before) or 0) + by)
   local _, lost = yield(2, key, ('%d'):format(sum))
   if lost then return nil, lost end
   return sum
 end
 
-function verbs.get_counter(key)
+function verbs.get_counter(key, more)
   if type(key) ~= 'string' then wrong('kv.get_counter', 'key', key) end
-  if native.increment then return yield(6, key) end
+  if more ~= nil then surplus('kv.get_counter', 'a key', more) end
+  if native.increment then
+    local count, failed = yield(6, key)
+    if failed then return nil, failed end
+    return (counted('kv.get_counter', count))
+  end
   local text, failed = yield(1, key)
-  return text and tonumber(text), failed
+  if failed then return nil, failed end
+  return text and (counted('kv.get_counter', tonumber(text)))
 end
 
-function verbs.increment_field(key, field, by)
+function verbs.increment_field(key, field, by, more)
   if type(key) ~= 'string' then wrong('kv.increment_field', 'key', key) end
   if type(field) ~= 'string' then wrong('kv.increment_field', 'field', field) end
-  by = by or 1
+  if by == nil then by = 1 end
   whole('kv.increment_field', 'step', by)
-  return yield(7, key, field, by)
+  if more ~= nil then surplus('kv.increment_field', 'a key, a field and a step', more) end
+  local count, failed = yield(7, key, field, by)
+  if failed then return nil, failed end
+  return (counted('kv.increment_field', count))
 end
 
-function verbs.get_fields(key)
+function verbs.get_fields(key, more)
   if type(key) ~= 'string' then wrong('kv.get_fields', 'key', key) end
+  if more ~= nil then surplus('kv.get_fields', 'a key', more) end
   local names, counts = yield(8, key)
   if not names then return nil, counts end
   local fields = {}
-  for at = 1, #names do fields[names[at]] = tonumber(counts[at]) end
+  for at = 1, #names do fields[names[at]] = counted('kv.get_fields', tonumber(counts[at])) end
   return fields
 end
 
-function verbs.cas(key, expected, value)
+function verbs.cas(key, expected, value, more)
   if type(key) ~= 'string' then wrong('kv.cas', 'key', key) end
   if expected ~= nil and type(expected) ~= 'string' then wrong('kv.cas', 'expected value', expected) end
   if type(value) ~= 'string' then wrong('kv.cas', 'value', value) end
+  if more ~= nil then surplus('kv.cas', 'a key, the expected value and a value', more) end
   local found, version, failed = yield(9, key)
   if failed then return nil, failed end
   if found ~= expected then return false end
   return yield(10, key, value, version, found)
 end
 
-function verbs.get_many(keys)
-  strings('kv.get_many', 'key', keys)
+local function get_many(verb, keys, more)
+  strings(verb, 'key', keys)
+  if more ~= nil then surplus(verb, 'a list of keys', more) end
   if #keys == 0 then return {} end
   local found, values = {}, nil
   if native.get_many and #keys > 1 then
@@ -140,24 +196,35 @@ function verbs.get_many(keys)
   return found
 end
 
+local in_pairs = { key = true, value = true, val = true }
+
 -- A table of pairs, or a list of tables with key and value (or val).
-function verbs.put_many(pairs_given)
-  if type(pairs_given) ~= 'table' then error('kv.put_many: a table of pairs is needed, this is a ' .. type(pairs_given), 2) end
-  local keys, values = {}, {}
+local function put_many(verb, pairs_given, more)
+  if type(pairs_given) ~= 'table' then error(verb .. ': a table of pairs is needed, this is a ' .. type(pairs_given), 2) end
+  if more ~= nil then surplus(verb, 'a table of pairs', more) end
+  local keys, values, count = {}, {}, 0
+  for key in next, pairs_given do keys[#keys + 1] = key end
   if pairs_given[1] then
-    for at, pair in ipairs(pairs_given) do
-      if type(pair) ~= 'table' then error('kv.put_many: entry ' .. at .. ' is a ' .. type(pair) .. ' and must be {key =, value =}', 2) end
+    for at = 1, #keys do
+      local pair = pairs_given[at]
+      if type(pair) ~= 'table' then error(verb .. ': entry ' .. at .. ' is a ' .. type(pair) .. ' and must be {key =, value =}', 2) end
+      for name in next, pair do
+        if not in_pairs[name] then
+          error(verb .. ': entry ' .. at .. " has '" .. tostring(name) .. "' and must be {key =, value =}", 2)
+        end
+      end
       keys[at], values[at] = pair.key, pair.value or pair.val
+      count = at
     end
   else
-    for key in next, pairs_given do keys[#keys + 1] = key end
-    strings('kv.put_many', 'key', keys)
+    strings(verb, 'key', keys)
     table.sort(keys)
-    for at = 1, #keys do values[at] = pairs_given[keys[at]] end
+    count = #keys
+    for at = 1, count do values[at] = pairs_given[keys[at]] end
   end
-  for at = 1, #keys do
-    if type(keys[at]) ~= 'string' then wrong('kv.put_many', 'key ' .. at, keys[at]) end
-    if type(values[at]) ~= 'string' then wrong('kv.put_many', 'value ' .. at, values[at]) end
+  for at = 1, count do
+    if type(keys[at]) ~= 'string' then wrong(verb, 'key ' .. at, keys[at]) end
+    if type(values[at]) ~= 'string' then wrong(verb, 'value ' .. at, values[at]) end
   end
   if #keys == 0 then return end
   if native.put_many and #keys > 1 then return yield(12, keys, values) end
@@ -166,6 +233,9 @@ function verbs.put_many(pairs_given)
     if failed then return nil, failed end
   end
 end
+
+function verbs.get_many(keys, more) return get_many('kv.get_many', keys, more) end
+function verbs.put_many(list, more) return put_many('kv.put_many', list, more) end
 
 local function pages(lo, hi, most, each)
   local start, left, page = lo, most, 32
@@ -194,14 +264,15 @@ end
 local function bounds(verb, lo, hi, most)
   if type(lo) ~= 'string' then wrong(verb, 'first key', lo) end
   if hi ~= nil and type(hi) ~= 'string' then wrong(verb, 'key behind the last', hi) end
-  if most ~= nil then whole(verb, 'limit', most) end
+  if most ~= nil then whole(verb, 'limit', most, 4) end
   return (most == nil or most <= 0) and math.huge or most
 end
 
 -- kv.scan(start, limit) gives rows; kv.scan(lo, hi, each, limit) calls each(key, value) for each row from lo to before hi.
-function verbs.scan(start, second, each, most)
+function verbs.scan(start, second, each, most, more)
   if type(second) == 'string' then
     most = bounds('kv.scan', start, second, most)
+    if more ~= nil then surplus('kv.scan', 'two keys, a function and a limit', more) end
     if type(each) ~= 'function' then error('kv.scan: after the two keys a function is needed, this is a ' .. type(each), 2) end
     local seen = {}
     local failed = pages(start, second, most, function(key, value) seen[#seen + 1], seen[#seen + 2] = key, value end)
@@ -213,7 +284,9 @@ function verbs.scan(start, second, each, most)
   end
   if type(start) ~= 'string' then wrong('kv.scan', 'first key', start) end
   whole('kv.scan', 'limit', second)
+  if each ~= nil or most ~= nil then surplus('kv.scan', 'a first key and a limit', each or most) end
   if second < 1 then error('kv.scan: the limit must be 1 or more and is ' .. second, 2) end
+  if second >= 2 ^ 32 then error('kv.scan: the limit must be below 2^32 and is ' .. second, 2) end
   local names, values = yield(13, start, second)
   if not names then return nil, values end
   local found = {}
@@ -222,20 +295,24 @@ function verbs.scan(start, second, each, most)
 end
 
 -- keybench's verbs.
-function verbs.del(key)
+function verbs.del(key, more)
   if type(key) ~= 'string' then wrong('kv.del', 'key', key) end
+  if more ~= nil then surplus('kv.del', 'a key', more) end
   return yield(3, key)
 end
 
-function verbs.range(lo, hi, most)
-  return rows(lo, hi, bounds('kv.range', lo, hi, most), 'val')
+function verbs.range(lo, hi, most, more)
+  most = bounds('kv.range', lo, hi, most)
+  if more ~= nil then surplus('kv.range', 'two keys and a limit', more) end
+  return rows(lo, hi, most, 'val')
 end
 
-function verbs.mget(keys) return verbs.get_many(keys) end
-function verbs.mput(list) return verbs.put_many(list) end
+function verbs.mget(keys, more) return get_many('kv.mget', keys, more) end
+function verbs.mput(list, more) return put_many('kv.mput', list, more) end
 
-function verbs.mdel(keys)
+function verbs.mdel(keys, more)
   strings('kv.mdel', 'key', keys)
+  if more ~= nil then surplus('kv.mdel', 'a list of keys', more) end
   local asked, gone = {}, 0
   for at = 1, #keys do asked[at] = keys[at] end
   for at = 1, #asked do
@@ -247,7 +324,8 @@ function verbs.mdel(keys)
 end
 
 -- What is not an operation.
-function verbs.expect(truth, why)
+function verbs.expect(truth, why, more)
+  if more ~= nil then surplus('kv.expect', 'a truth and the words for when it is none', more) end
   -- After an operation that nobody knows the fate of, a script cannot know what must be true.
   if truth or host.lax or host.gave_up() then return truth end
   why = why or 'an expectation is false'
@@ -259,7 +337,7 @@ function verbs.say(...)
   local fields = {}
   for at = 1, select('#', ...) do
     local field = select(at, ...)
-    if type(field) == 'number' and field == floor(field) and field > -1e15 and field < 1e15 then field = ('%d'):format(field) end
+    if type(field) == 'number' and field == floor(field) and field > -gaps and field < gaps then field = ('%d'):format(field) end
     field = tostring(field)
     if field:find('\n', 1, true) then error('kv.say: field ' .. at .. ' has a line end, and a line is a line', 2) end
     fields[at] = field
@@ -267,7 +345,8 @@ function verbs.say(...)
   host.say(concat(fields, '\t'))
 end
 
-function verbs.keys()
+function verbs.keys(more)
+  if more ~= nil then surplus('kv.keys', 'no argument', more) end
   local at = 0
   return function()
     at = at + 1
@@ -275,28 +354,40 @@ function verbs.keys()
   end
 end
 
-function verbs.param(name, default, help)
+function verbs.param(name, default, help, more)
   if type(name) ~= 'string' or not name:find('^[%a_][%w_]*$') then error('kv.param: a name is letters, digits and _', 2) end
   if type(default) ~= 'string' and type(default) ~= 'number' then
     error("kv.param('" .. name .. "'): the default must be a number or a string and is a " .. type(default), 2)
   end
-  local value, problem = host.param(name, tostring(default), help and tostring(help) or '')
+  if help ~= nil and type(help) ~= 'string' then
+    error("kv.param('" .. name .. "'): the help must be a string and is a " .. type(help), 2)
+  end
+  if more ~= nil then surplus("kv.param('" .. name .. "')", 'a name, a default and a help', more) end
+  local value, problem = host.param(name, tostring(default), help or '')
   if not value then error("kv.param('" .. name .. "'): " .. problem, 2) end
   if type(default) == 'number' then
     local number = tonumber(value)
-    if not number then error('--set ' .. name .. '=' .. value .. ': it must be a number, as its default ' .. default .. ' is', 0) end
+    if not number or number ~= number then
+      error('--set ' .. name .. '=' .. value .. ': it must be a number, as its default ' .. default .. ' is', 0)
+    end
+    if number == floor(number) and (number >= gaps or number <= -gaps) then
+      error('--set ' .. name .. '=' .. value .. ': it must be below 2^53, up to where Lua has all whole numbers', 0)
+    end
     return number
   end
   return value
 end
 
-function verbs.shared(truth)
+function verbs.shared(truth, more)
+  if truth ~= nil and type(truth) ~= 'boolean' then error('kv.shared takes true or false, and this is a ' .. type(truth), 2) end
+  if more ~= nil then surplus('kv.shared', 'true or false', more) end
   if not host.top() then error('kv.shared is for the top level: it holds for the whole job', 2) end
   host.shared(truth ~= false)
 end
 
-function verbs.like(job)
+function verbs.like(job, more)
   if type(job) ~= 'string' then wrong('kv.like', 'name of the job', job) end
+  if more ~= nil then surplus('kv.like', 'the name of a job', more) end
   if not host.top() then error('kv.like is for the top level: it says what the whole script is', 2) end
   if not host.like(job) then error("kv.like: there is no job '" .. job .. "'; 'kvtrial jobs' lists them", 2) end
 end
@@ -307,8 +398,9 @@ verbs.now = refuse('kv.now is not there: ' .. nothing .. '. kvtrial takes the ti
 local Data = {}
 Data.__index = Data
 
-local function reader(decode)
-  return function(source)
+local function reader(verb, decode)
+  return function(source, more)
+    if more ~= nil then surplus(verb, 'the name of data', more) end
     if type(source) ~= 'string' then
       error(source == nil and 'this script reads data: name it with --data FILE' or 'the name of data is a string', 2)
     end
@@ -334,7 +426,12 @@ local function line(data, number)
   return value
 end
 
-function Data:at(number) return line(self, number + (self.skip or 0)) end
+function Data:at(number)
+  whole('data:at', 'number of the line', number)
+  if number < 1 then error('data:at: lines are counted from 1, and this is ' .. number, 2) end
+  number = number + (self.skip or 0)
+  if number <= self.count then return line(self, number) end
+end
 
 function Data:all()
   local number, last = self.skip or 0, self.count
@@ -353,13 +450,13 @@ function Data:share(client)
   end
 end
 
-verbs.lines = reader(function(data) return data end)
-verbs.json = reader(function(data)
+verbs.lines = reader('kv.lines', function(data) return data end)
+verbs.json = reader('kv.json', function(data)
   without_blanks(data)
   data.decode = host.decode
   return data
 end)
-verbs.csv = reader(function(data)
+verbs.csv = reader('kv.csv', function(data)
   data.skip = 1
   without_blanks(data)
   if data.count == 0 then return data end
@@ -378,7 +475,8 @@ verbs.csv = reader(function(data)
   return data
 end)
 
--- Random numbers: two linear generators (L'Ecuyer 1988), the same on every machine, one pair per client.
+-- Random numbers: two linear generators (L'Ecuyer 1988), the same on every machine, one pair per client: the function that gives them under
+-- a name, and the one that begins again.
 local function generator(seed)
   local a, b
   local function draw()
@@ -391,31 +489,54 @@ local function generator(seed)
     for _ = 1, 8 do draw() end
   end
   reseed(seed)
-  return function(low, high)
-    if not low then return draw() end
-    if not high then low, high = 1, low end
-    if high < low then error('random: the interval is empty', 2) end
-    return low + floor(draw() * (high - low + 1))
-  end, reseed
+  local function named(verb)
+    return function(low, high, more)
+      if low == nil and high == nil then return draw() end
+      if high == nil then low, high = 1, low end
+      whole(verb, 'first number', low)
+      whole(verb, 'last number', high)
+      if more ~= nil then surplus(verb, 'a first and a last number', more) end
+      if high < low then error(verb .. ': the interval from ' .. low .. ' to ' .. high .. ' is empty', 2) end
+      return low + floor(draw() * (high - low + 1))
+    end
+  end
+  return named, reseed
+end
+
+local function zipf_of(random)
+  return function(n, s, more)
+    whole('kv.zipf', 'number of choices', n)
+    if n < 1 or n >= 2 ^ 32 then error('kv.zipf: the number of choices must be from 1 to below 2^32 and is ' .. n, 2) end
+    if s == nil then s = 0.99 end
+    if type(s) ~= 'number' or not (s >= 0 and s <= 10) then
+      local shown = type(s) == 'number' and tostring(s) or 'a ' .. type(s)
+      error('kv.zipf: the exponent must be a number from 0 to 10 and is ' .. shown, 2)
+    end
+    if more ~= nil then surplus('kv.zipf', 'a number of choices and an exponent', more) end
+    return host.zipf(n, s, random(), random())
+  end
 end
 
 local function json_of()
   return {
     null = host.null,
-    decode = function(text)
+    decode = function(text, more)
+      if more ~= nil then surplus('json.decode', 'a text', more) end
       if type(text) ~= 'string' then error('json.decode: the text is a ' .. type(text) .. ' and must be a string', 2) end
       local value, problem = host.decode(text)
       if value == nil then error('json.decode: ' .. problem, 2) end
       return value
     end,
-    add = function(text, numbers)
+    add = function(text, numbers, more)
+      if more ~= nil then surplus('json.add', 'a text and a table of numbers', more) end
       if text ~= nil and type(text) ~= 'string' then error('json.add: the text is a ' .. type(text) .. ' and must be a string, or nil', 2) end
       if type(numbers) ~= 'table' then error('json.add: what is added is a ' .. type(numbers) .. ' and must be a table of numbers', 2) end
       local sum, problem = host.add(text, numbers)
       if not sum then error('json.add: ' .. problem, 2) end
       return sum
     end,
-    encode = function(value)
+    encode = function(value, more)
+      if more ~= nil then surplus('json.encode', 'a value', more) end
       local text, problem = host.encode(value)
       if not text then error('json.encode: ' .. problem .. ' has no form in JSON', 2) end
       return text
@@ -449,10 +570,10 @@ local function world(client)
   env.json = json_of()
   env._G = env
   local random, reseed = generator(host.seed + client.number * 7919)
-  env.math.random, env.math.randomseed = random, reseed
-  local kv = { data = host.data, random = random }
+  env.math.random, env.math.randomseed = random('math.random'), reseed
+  local kv = { data = host.data, random = random('kv.random') }
   for name, verb in pairs(verbs) do kv[name] = verb end
-  kv.zipf = function(n, s) return host.zipf(n, s or 0.99, random(), random()) end
+  kv.zipf = zipf_of(kv.random)
   env.kv = setmetatable(kv, {
     __index = function(_, name)
       if name == 'data' then return nil end
@@ -466,16 +587,17 @@ local function new_client(number, count)
   return {
     number = number,
     count = count,
-    owns = function(_, key)
+    owns = function(_, key, more)
       if type(key) ~= 'string' then wrong('client:owns', 'key', key) end
+      if more ~= nil then surplus('client:owns', 'a key', more) end
       return host.owner(key, count) == number
     end,
   }
 end
 
 -- Opens a client: the function of its coroutine in a phase, or nil when it has nothing to do there. Without a phase: what the
--- script is, as it says itself.
-return function(number, count, phase)
+-- script is, as it says itself. Again: its function is called as long as there is time.
+return function(number, count, phase, again)
   local client = new_client(number, count)
   local env = world(client)
   setfenv(chunk, env)
@@ -538,7 +660,6 @@ return function(number, count, phase)
     if number > 1 then return nil end
     return function() act() end
   end
-  local again = host.again
   return function()
     repeat
       act(client)

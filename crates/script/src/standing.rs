@@ -167,7 +167,7 @@ impl TrialState {
     /// The script failed: nobody goes on. The first failure counts.
     #[cold]
     pub(crate) fn fail(&self, kind: ReasonKind, words: String) {
-        let example = study::visible(&words).into_owned();
+        let example = study::visible(&study::cut(&words)).into_owned();
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(Reason { kind, count: 1, example });
         self.failed.store(true, Ordering::Relaxed);
     }

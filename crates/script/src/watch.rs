@@ -5,7 +5,7 @@
 //! so (`.cargo/config.toml`).
 
 use mlua::ffi;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -16,9 +16,11 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// Looks per deadline, and the longest time between two.
 const LOOKS: u32 = 50;
 const LONGEST: Duration = Duration::from_millis(100);
-/// Instructions at the top level of a script, in rounds of the hook.
-const ROUND: c_int = 1_000_000;
-const ROUNDS: u64 = 300;
+/// Rounds of the hook that ends a script: every instruction, so that what is caught by `pcall` is raised again behind it.
+const AT_ONCE: c_int = 1;
+
+/// What is said of a script that was ended.
+pub(crate) const ENDED: &str = "ended: it computed for longer than the deadline without a call to the store";
 
 /// One machine, as the watch sees it.
 #[derive(Default)]
@@ -30,7 +32,7 @@ pub(crate) struct LuaPulse {
 }
 
 impl LuaPulse {
-    /// Lua begins to run, or has stopped.
+    /// Lua begins to run, or has stopped; so it has while kvtrial reads data for it.
     #[inline]
     pub(crate) fn beat(&self) {
         self.beats.store(self.beats.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
@@ -69,15 +71,14 @@ impl LoopWatch {
     }
 
     /// Watches one more machine. The thread begins with the first.
-    pub(crate) fn add(&self, state: *mut c_void) -> Arc<LuaPulse> {
-        let pulse = Arc::new(LuaPulse { beats: AtomicU64::new(0), state: AtomicPtr::new(state) });
-        self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).all.push(Arc::clone(&pulse));
+    pub(crate) fn add(&self, pulse: &Arc<LuaPulse>, state: *mut c_void) {
+        pulse.state.store(state, Ordering::Relaxed);
+        self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).all.push(Arc::clone(pulse));
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if thread.is_none() {
             let shared = Arc::clone(&self.shared);
             *thread = Some(std::thread::spawn(move || look(&shared)));
         }
-        pulse
     }
 
     /// The machine is about to go.
@@ -130,8 +131,14 @@ fn end(state: *mut c_void) {
     if !state.is_null() {
         // SAFETY: the state is alive: it is taken from the list, under the lock held here, before it is closed. LuaJIT says of its hooks
         // that they may be set from another native thread.
-        unsafe { ffi::lua_sethook(state.cast(), Some(ended), ffi::LUA_MASKCOUNT, 1) };
+        unsafe { ffi::lua_sethook(state.cast(), Some(ended), ffi::LUA_MASKCOUNT, AT_ONCE) };
     }
+}
+
+/// Whether a state is to end: for functions within which no instruction is executed.
+pub(crate) fn is_to_end(state: *mut c_void) -> bool {
+    // SAFETY: called by the thread the state belongs to; it reads one number.
+    unsafe { ffi::lua_gethookcount(state.cast()) == AT_ONCE }
 }
 
 /// Takes the hooks from a state that is not running.
@@ -140,48 +147,20 @@ pub(crate) fn calm(state: *mut c_void) {
     unsafe { ffi::lua_sethook(state.cast(), None, 0, 0) };
 }
 
-/// Bounds the instructions of a state, for what runs where nobody watches: the top level of a script.
-pub(crate) fn bound(state: *mut c_void) {
-    LEFT.with(|left| left.set(ROUNDS));
-    // SAFETY: called by the thread the state belongs to.
-    unsafe { ffi::lua_sethook(state.cast(), Some(counted), ffi::LUA_MASKCOUNT, ROUND) };
-}
-
-thread_local! {
-    static LEFT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
-}
-
 unsafe extern "C-unwind" fn ended(state: *mut ffi::lua_State, _: *mut ffi::lua_Debug) {
     // SAFETY: Lua calls this with the state that runs. Nothing here needs to be dropped when the error unwinds.
-    unsafe { raise(state, c"ended: it computed for longer than the deadline without a call to the store".as_ptr()) }
-}
-
-unsafe extern "C-unwind" fn counted(state: *mut ffi::lua_State, _: *mut ffi::lua_Debug) {
-    let left = LEFT.with(|left| {
-        left.set(left.get().saturating_sub(1));
-        left.get()
-    });
-    if left == 0 {
-        // SAFETY: as above.
-        unsafe {
-            raise(
-                state,
-                c"ended: the top level of a script may take 300 million instructions; work belongs into load or run"
-                    .as_ptr(),
-            )
-        }
-    }
+    unsafe { raise(state, ENDED) }
 }
 
 /// Raises an error that names the line.
 ///
 /// # Safety
 /// Called from a hook.
-unsafe extern "C-unwind" fn raise(state: *mut ffi::lua_State, words: *const c_char) {
+unsafe fn raise(state: *mut ffi::lua_State, words: &'static str) {
     // SAFETY: the caller's; a hook has 20 places on the stack.
     unsafe {
         ffi::luaL_where(state, 0);
-        ffi::lua_pushstring(state, words);
+        ffi::lua_pushlstring(state, words.as_ptr().cast(), words.len());
         ffi::lua_concat(state, 2);
         ffi::lua_error(state);
     }

@@ -9,10 +9,10 @@ use crate::counters::CountSince;
 use crate::entry::{Claim, Since};
 use crate::hints;
 use crate::kind::KeyKind;
-use crate::machine::{Machine, Surroundings};
+use crate::machine::{Lasts, Machine, Surroundings};
 use crate::replies::answer;
 use crate::standing::{ThreadBooks, TrialState};
-use crate::watch::{self, LuaPulse};
+use crate::watch;
 use failing::Failing;
 use job::{Arriving, Offence, Step, Worker};
 use std::ops::Range;
@@ -73,14 +73,14 @@ pub(crate) struct ScriptWorker<'a> {
     standing: &'a TrialState,
     books: ThreadBooks<'a>,
     clients: Vec<Client>,
-    pulse: Arc<LuaPulse>,
     timed: bool,
-    /// Units that were over when the time was.
-    units: Option<u64>,
     counting: Counting,
     /// The phase, and clients over all threads: what a client is opened with.
     phase: String,
     all: u32,
+    lasts: Lasts,
+    /// Units that were over when the time was.
+    units: Option<u64>,
     /// Keys and pairs of the batch that is sent.
     keys: Vec<&'static [u8]>,
     pairs: Vec<(&'static [u8], &'static [u8])>,
@@ -115,12 +115,13 @@ impl<'a> ScriptWorker<'a> {
             standing,
             books: standing.books(),
             clients: slots.map(client).collect(),
-            pulse: Arc::default(),
             timed,
-            units: None,
             counting: surroundings.counting(),
             phase: phase_name.into(),
             all,
+            // Only time ends a phase that lasts: one off the clock would never end.
+            lasts: if timed && surroundings.lasts() { Lasts::AsLongAsThereIsTime } else { Lasts::Once },
+            units: None,
             keys: Vec::new(),
             pairs: Vec::new(),
             value: Vec::new(),
@@ -136,9 +137,8 @@ impl<'a> ScriptWorker<'a> {
 
     fn begin(&mut self, surroundings: &Surroundings, standing: &Arc<TrialState>) -> Result<(), Raised> {
         let machine = self.machine.insert(Machine::new(surroundings.clone(), Some(Arc::clone(standing)))?);
-        self.pulse = standing.watch.add(machine.state());
         for client in &mut self.clients {
-            client.coroutine = machine.open(client.claim.slot + 1, self.all, &self.phase)?;
+            client.coroutine = machine.open(client.claim.slot + 1, self.all, &self.phase, self.lasts)?;
         }
         Ok(())
     }
@@ -160,9 +160,9 @@ impl<'a> ScriptWorker<'a> {
         let units = machine.units();
         let first = !std::mem::replace(&mut client.begun, true);
         machine.limit();
-        self.pulse.beat();
+        machine.beat();
         let resumed = coroutine.resume();
-        self.pulse.beat();
+        machine.beat();
         machine.unlimit();
         match resumed {
             Resumed::Asks => {
@@ -365,7 +365,6 @@ impl Drop for ScriptWorker<'_> {
         if self.units.is_none() {
             self.count_units(None);
         }
-        self.standing.watch.remove(&self.pulse);
         self.standing.add_units(self.units.filter(|_| self.timed).unwrap_or_default());
     }
 }

@@ -76,6 +76,8 @@ pub enum ReasonKind {
     ScriptFailed,
     /// What a script expects of the answers (`kv.expect`) was not so.
     NotAsExpected,
+    /// No operation was asked of the store while the clock ran.
+    NothingMeasured,
     /// Degraded: the client's threads were near their limit; the client may be what was measured.
     ClientSaturated,
     /// Degraded: client threads waited for a processor.
@@ -154,12 +156,27 @@ pub struct Verdict {
     pub reasons: Vec<Reason>,
 }
 
+/// Bytes of words that are kept of an error, and of what is said of the rest: servers and scripts say more than that only by mistake.
+const KEPT_BYTES: usize = 4_000;
+const SUFFIX_BYTES: usize = 64;
+
+/// The beginning of a text that is longer than anyone reads, with its length.
+pub fn cut(text: &str) -> Cow<'_, str> {
+    if text.len() <= KEPT_BYTES + SUFFIX_BYTES {
+        return Cow::Borrowed(text);
+    }
+    let end = (0..=KEPT_BYTES).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    Cow::Owned(format!("{} ... (cut: {} bytes in all)", &text[..end], text.len()))
+}
+
 impl Reason {
-    /// The same with every character of its example to be seen: it is often in a server's words.
+    /// The same with every character of its example to be seen, and no more of them than people read: it is often in the words of a server,
+    /// or a script.
     fn seen(self) -> Reason {
-        match visible(&self.example) {
-            Cow::Borrowed(_) => self,
-            Cow::Owned(example) => Reason { example, ..self },
+        let seen = visible(&self.example);
+        match (&seen, cut(&seen)) {
+            (Cow::Borrowed(_), Cow::Borrowed(_)) => self,
+            (_, short) => Reason { example: short.into_owned(), ..self },
         }
     }
 }
@@ -225,7 +242,7 @@ impl fmt::Display for Status {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reason, ReasonKind, Status, Verdict};
+    use super::{Reason, ReasonKind, Status, Verdict, cut};
 
     fn reason(kind: ReasonKind, count: u64, example: &str) -> Reason {
         Reason { kind, count, example: example.into() }
@@ -255,6 +272,14 @@ mod tests {
         for status in Status::ALL {
             assert_eq!(serde_json::to_value(status).ok(), Some(status.name().into()));
         }
+    }
+
+    #[test]
+    fn ten_megabytes_of_an_error_are_cut_at_a_character() {
+        let verdict = Verdict::of([reason(ReasonKind::ScriptFailed, 1, &"ä\n".repeat(3_500_000))]);
+        let example = &verdict.reasons[0].example;
+        assert!(example.len() <= 4_064 && example.ends_with(" bytes in all)"), "{}", example.len());
+        assert_eq!(&cut(example), example, "what was cut once stays as it is");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod crashes;
 mod rates;
 mod tally;
+mod teller;
 mod time_left;
 mod view;
 
@@ -16,6 +17,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 use study::TrialRecord;
 use tally::Tally;
+use teller::Teller;
 use time_left::TimeLeft;
 use words::Batches;
 
@@ -41,7 +43,8 @@ pub struct Moment {
     pub elapsed: Duration,
 }
 
-/// The live view on standard error; where that is not a terminal, or one that cannot move its cursor, a line for each finished trial.
+/// The live view on standard error; where that is not a terminal, or one that cannot move its cursor, a line for each finished trial, and one
+/// about what is being done when there was none for 10 seconds.
 /// Calls cost next to nothing when they come often: it is redrawn at most 10 times per second.
 pub struct ProgressView {
     lines: MultiProgress,
@@ -53,6 +56,8 @@ pub struct ProgressView {
     colour: Colour,
     most_lines: usize,
     unseen: Unseen,
+    /// Where there is no live view, once there is something to tell.
+    teller: Option<Teller>,
     stored: Batches,
 
     left: TimeLeft,
@@ -108,6 +113,7 @@ impl ProgressView {
             colour,
             most_lines: most_lines(),
             unseen: Unseen::Nothing,
+            teller: None,
             stored: Batches::Records,
             left: TimeLeft::default(),
             cells: BTreeMap::new(),
@@ -147,6 +153,10 @@ impl ProgressView {
         self.store = store.to_owned();
         self.phase = phase.to_owned();
         self.rates = Rates::default();
+        if self.lines.is_hidden() && self.unseen == Unseen::Lines && self.teller.is_none() {
+            // Standard error is closed: nobody wants to know.
+            self.teller = Some(Teller::begin(teller::EVERY, |line| _ = writeln!(std::io::stderr(), "{line}")));
+        }
         self.draw(&Moment::default());
     }
 
@@ -166,6 +176,7 @@ impl ProgressView {
             // Standard error is closed: nobody wants to know.
             let _ = writeln!(std::io::stderr(), "{line}");
         }
+        self.teller.iter().for_each(Teller::rests);
         self.store = store;
     }
 
@@ -182,6 +193,7 @@ impl ProgressView {
         for bar in self.shown.iter().map(|(_, bar)| bar).chain(&self.earlier).chain([&self.now, &self.whole]) {
             bar.finish_and_clear();
         }
+        self.teller.iter().for_each(Teller::rests);
         // What is left is left by a terminal that lost count: a key typed, a line wrapped.
         let _ = self.lines.clear();
     }
@@ -223,6 +235,10 @@ impl ProgressView {
 
     fn draw(&self, moment: &Moment) {
         if self.lines.is_hidden() {
+            if let Some(teller) = &self.teller {
+                let what = view::under_way(&self.store, &self.phase, moment, self.stored, self.rates.so_far());
+                teller.does(view::numbered(self.trial), what);
+            }
             return;
         }
         self.now.set_message(view::trial(

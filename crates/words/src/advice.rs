@@ -91,11 +91,15 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ),
         ReasonKind::ScriptFailed => (
             "the script failed",
-            "correct the script at the line that is named; 'kvtrial jobs FILE.lua' checks it without a store",
+            "correct the script at the line that is named; 'kvtrial jobs FILE.lua' tries it on ram",
         ),
         ReasonKind::NotAsExpected => (
             "what the script expects was not true",
             "the store's answers are not what kv.expect asks for, or the script asks for too much",
+        ),
+        ReasonKind::NothingMeasured => (
+            "nothing was asked of the store while the clock ran",
+            "in a script, call verbs of kv in run(client); of another job, set more records or operations, or seconds= and --rate higher",
         ),
         ReasonKind::ClientSaturated => {
             ("client at its limit", "kvtrial itself may be what was measured: give it more threads, or more processors")

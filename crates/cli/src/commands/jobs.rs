@@ -1,9 +1,11 @@
-//! `kvtrial jobs`: every job in a line; by name, with its input and parameters.
+//! `kvtrial jobs`: every job in a line; by name, with its input and parameters. A script is tried as well.
+
+mod trying;
 
 use super::target;
 use crate::args::JobsArguments;
 use crate::failure::{self, CommandFailure};
-use crate::output::print;
+use crate::output::{note, print};
 use job::JobInfo;
 
 /// Prints the list.
@@ -18,6 +20,17 @@ pub fn jobs(arguments: &JobsArguments) -> Result<u8, CommandFailure> {
         JobsArguments { job: Some(_), .. } => text(&listed),
     };
     print(&text)?;
+    for job in listed.into_iter().filter(|job| script::is_script(job.name)) {
+        let sentence = match (job.input, &arguments.data) {
+            // Of a script's the other input is "none".
+            (input, None) if input.starts_with("--data") => {
+                "Not tried: it reads data, which --data FILE names.".to_owned()
+            }
+            (_, data) => trying::try_out(job, data.as_deref())?.sentence(),
+        };
+        // Beside JSON, which is for programs, it is said to people.
+        if arguments.json { note(&sentence) } else { print(&format!("{sentence}\n"))? }
+    }
     Ok(failure::GOOD)
 }
 

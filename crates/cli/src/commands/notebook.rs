@@ -128,6 +128,12 @@ impl Observer for Notebook {
         host::interrupt::progress();
     }
 
+    fn does(&mut self, what: &str) {
+        what.clone_into(&mut self.phase);
+        let (order, total, store) = &self.trial;
+        self.progress.trial_started(*order, *total, store, what);
+    }
+
     fn cell_added(&mut self, cell: study::Cell) -> Result<(), String> {
         self.directory.add(cell).map_err(|error| error.to_string())
     }

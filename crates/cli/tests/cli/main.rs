@@ -22,6 +22,7 @@ mod crash_compare;
 mod crash_ways;
 mod disasters;
 mod events_job;
+mod failed;
 mod fetch_store;
 mod fewer_nodes;
 mod formats;

@@ -204,7 +204,10 @@ fn a_counter_that_comes_below_nothing_is_refused_on_memcached_before_anything_is
     let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("down.lua:3: counter c may come to -1; counters of this store go from 0 to"), "{said}");
     for store in ["redis-unix", "lmdb", "ram"] {
-        assert_eq!(desk.run(&once("down.lua", store, &[])).status, 0, "{store}");
+        let other = Desk::new();
+        other.file("down.lua", "function run(client)\n  kv.increment('c', 2)\n  kv.increment('c', -3)\nend\n");
+        let ran = other.run(&once("down.lua", store, &[]));
+        assert_eq!(ran.status, 0, "{store}: {}", ran.said());
     }
 }
 
@@ -296,6 +299,72 @@ fn new_writes_a_script_that_runs_at_once_and_leaves_one_that_is_there_alone() {
     }
     let again = desk.kvtrial("new my-session");
     assert!(again.status == 2 && again.stderr.contains("exists already"), "{}", again.said());
+}
+
+#[test]
+fn a_script_that_loads_ends_when_its_time_is_over() {
+    let desk = Desk::new();
+    desk.file("min.lua", "function load(c) kv.put('a'..c.number,'x') end function run(c) kv.get('a'..c.number) end");
+    let ran = desk.run(&once("min.lua", "lmdb", &["--set seconds=1"]));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let phases = ran.only()["trials"][0]["phases"].as_array().unwrap();
+    assert_eq!((phases[0]["name"].as_str(), phases[0]["operations"].as_u64()), (Some("load"), Some(1)), "{phases:?}");
+}
+
+#[test]
+fn a_script_that_asks_nothing_of_the_store_is_void() {
+    let desk = Desk::new();
+    desk.file("idle.lua", "function load(c) kv.put('a' .. c.number, 'x') end function run(client) end");
+    let ran = desk.run(&once("idle.lua", "lmdb", &[]));
+    assert_eq!((ran.status, ran.verdict()), (1, "void"), "{}", ran.said());
+    assert!(ran.why("nothing_measured").is_some(), "{}", ran.said());
+    let tried = desk.kvtrial("jobs idle.lua");
+    assert!(tried.status == 1 && tried.stderr.contains("asks nothing of the store"), "{}", tried.said());
+}
+
+#[test]
+fn a_script_that_recurses_or_searches_without_end_fails_and_not_its_store() {
+    for (body, due) in [
+        ("local function deep() return 1 + deep() end deep()", "bad.lua:2: stack overflow"),
+        ("local function deep(s) return (s:gsub('.', deep)) end deep('x')", "bad.lua:2: stack overflow"),
+        ("('x'):rep(30):find(('.-'):rep(30) .. 'y')", "bad.lua:2: ended: it computed for longer than the deadline"),
+        ("while true do pcall(function() while true do end end) end", "bad.lua:2: ended: it computed"),
+    ] {
+        let desk = Desk::new();
+        desk.file("bad.lua", format!("function run(client)\nkv.get('a'); {body}\nend"));
+        let ran = desk.run(&once("bad.lua", "lmdb", &["--deadline 1s"]));
+        assert_eq!((ran.status, ran.verdict()), (1, "void"), "{}", ran.said());
+        assert!(ran.why("script_failed").is_some_and(|why| why.1.starts_with(due)), "{}", ran.said());
+        let tried = desk.kvtrial("jobs bad.lua");
+        assert!(tried.status == 1 && tried.stderr.contains(due), "{}", tried.said());
+    }
+}
+
+#[test]
+fn jobs_tries_a_script_on_ram_and_names_the_line_of_its_error() {
+    for example in script::EXAMPLES {
+        let desk = Desk::new();
+        let file = self::example(&desk, example.name);
+        let reads = example.name == "fans";
+        let tried = desk.kvtrial(&format!("jobs {file}{}", if reads { " --data debian-1k" } else { "" }));
+        assert!(
+            tried.status == 0 && tried.stdout.contains("\nTried on ram with one client, to the end: "),
+            "{}",
+            tried.said()
+        );
+        if reads {
+            let without = desk.kvtrial(&format!("jobs {file}"));
+            assert!(without.status == 0 && without.stdout.contains("--data FILE names"), "{}", without.said());
+        }
+    }
+    let desk = Desk::new();
+    desk.file("late.lua", "function run(client)\n  kv.put('a', 'b')\n  kv.put('a', 'b', 1800)\nend");
+    let tried = desk.kvtrial("jobs late.lua");
+    assert_eq!(tried.status, 1, "{}", tried.said());
+    assert!(tried.stderr.contains("late.lua:3: kv.put takes a key and a value"), "{}", tried.said());
+    desk.file("endless.lua", "function run(client)\n  while true do kv.put('a', 'b') end\nend");
+    let tried = desk.kvtrial("jobs endless.lua");
+    assert!(tried.status == 0 && tried.stdout.contains("left after 5 s"), "{}", tried.said());
 }
 
 #[test]

@@ -72,6 +72,7 @@ impl Sample<'_> {
             p99: at_percent(99.0),
             p99_9: at_percent(99.9),
             max: at_percent(99.9999),
+            ..LatencySummary::default()
         };
         let percentiles = PERCENTILES.iter().filter(|it| **it < 99.999).map(|&it| (it, at_percent(it))).collect();
         let stalled = self.points / 3..self.points / 3 + if at == 0 { 0 } else { self.points / 20 };

@@ -4,6 +4,7 @@ use super::{Client, ScriptWorker, Unit};
 use crate::ask;
 use crate::counters::name;
 use crate::entry::Fingerprinted;
+use crate::machine::Lasts;
 use crate::standing::ThreadBooks;
 use job::Offence;
 use jobs::fingerprint::fingerprint;
@@ -98,10 +99,10 @@ impl ScriptWorker<'_> {
         let Some(machine) = &self.machine else { return false };
         let client = &mut self.clients[at];
         (client.unit, client.begun) = (Unit::Undisturbed, false);
-        if !machine.repeats() {
+        if self.lasts == Lasts::Once {
             return true;
         }
-        match machine.open(client.claim.slot + 1, self.all, &self.phase) {
+        match machine.open(client.claim.slot + 1, self.all, &self.phase, self.lasts) {
             Ok(coroutine) => client.coroutine = coroutine,
             Err(raised) => self.fail(&raised),
         }

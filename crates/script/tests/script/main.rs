@@ -5,12 +5,15 @@ mod common;
 #[path = "../../../jobs/tests/harness/mod.rs"]
 mod harness;
 
+mod arguments;
 mod bad_input;
 mod counters;
 mod documentation;
+mod ended;
 mod failed;
 mod json;
 mod keybench;
 mod liars;
+mod numbers;
 mod scripts;
 mod sharing;

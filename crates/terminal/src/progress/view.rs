@@ -41,7 +41,7 @@ pub(super) fn cell(name: &str, tally: &Tally, planned: u32, stored: Batches, col
 }
 
 /// `trial 7 of 15`; of a search that cannot tell how many there will be `trial 7`.
-fn numbered((order, total): (u32, u32)) -> String {
+pub(super) fn numbered((order, total): (u32, u32)) -> String {
     if total == 0 { format!("trial {order}") } else { format!("trial {order} of {total}") }
 }
 
@@ -59,9 +59,10 @@ pub(super) fn finished(
         verdict += &format!(" ({})", kinds.join(", "));
     }
     let warmup = if trial.warmup { " warm-up" } else { "" };
-    let p99 = match trial.latency_ns.response.p99 {
-        0 => String::new(),
-        p99_ns => format!("p99 {}, ", units::duration(p99_ns as f64 * 1e-9)),
+    let p99 = match trial.latency_ns.response.of_asked().p99 {
+        None => "p99 not reached, ".into(),
+        Some(0) => String::new(),
+        Some(p99_ns) => format!("p99 {}, ", units::duration(p99_ns as f64 * 1e-9)),
     };
     format!(
         "kvtrial: {}, {}: {store}{warmup} {}, {} {}, {p99}{verdict}",
@@ -71,6 +72,39 @@ pub(super) fn finished(
         units::count(super::tally::per_s(trial)),
         super::tally::unit(analysis::records_per_operation(trial).is_some(), stored),
     )
+}
+
+/// The trial under way where there is no live view: `lmdb: load, 25 %, 102k op/s, 1.23M operations so far, 3 errors`.
+pub(super) fn under_way(name: &str, phase: &str, moment: &Moment, stored: Batches, rates: &[f64]) -> String {
+    let mut parts = vec![format!("{name}: {phase}")];
+    parts.extend(moment.share.map(|share| format!("{:.0} %", 100.0 * share.min(1.0))));
+    if let Some(now) = rates.last() {
+        parts.push(rate_now(*now, moment, stored));
+        let operations = match moment.operations {
+            few @ 0..1_000 => few.to_string(),
+            many => units::count(many as f64),
+        };
+        parts.push(format!("{operations} operations so far"));
+    }
+    if moment.errors > 0 {
+        parts.push(errors(moment.errors));
+    }
+    parts.join(", ")
+}
+
+/// `250 op/s`
+fn rate_now(per_s: f64, moment: &Moment, stored: Batches) -> String {
+    let unit = super::tally::unit(moment.each.is_some(), stored);
+    format!("{} {unit}", units::count(per_s * moment.each.unwrap_or(1.0)))
+}
+
+/// `3 errors`
+fn errors(count: u64) -> String {
+    match count {
+        1 => "1 error".to_owned(),
+        few @ 2..1_000 => format!("{few} errors"),
+        many => format!("{} errors", units::count(many as f64)),
+    }
 }
 
 /// The trial under way: cell, phase, share done, rate now and p99 so far, rates over time.
@@ -88,21 +122,14 @@ pub(super) fn trial(
     }
     if let Some(now) = rates.last() {
         let style = if *now > 0.0 { Style::Plain } else { Style::Bad };
-        let unit = super::tally::unit(moment.each.is_some(), stored);
-        let rate = format!("{} {unit}", units::count(*now * moment.each.unwrap_or(1.0)));
-        parts.push(paint(&rate, style, colour));
+        parts.push(paint(&rate_now(*now, moment, stored), style, colour));
     }
     if let Some(p99_ns) = moment.p99_ns {
         let of = if moment.each.is_some() { " of a batch" } else { "" };
         parts.push(format!("p99{of} {}", units::duration(p99_ns as f64 * 1e-9)));
     }
     if moment.errors > 0 {
-        let errors = match moment.errors {
-            1 => "1 error".to_owned(),
-            few @ 2..1_000 => format!("{few} errors"),
-            many => format!("{} errors", units::count(many as f64)),
-        };
-        parts.push(paint(&errors, Style::Bad, colour));
+        parts.push(paint(&errors(moment.errors), Style::Bad, colour));
     }
     if rates.len() > 1 {
         parts.push(paint(&sparkline(&rates[rates.len().saturating_sub(BARS)..], BARS), Style::Dim, colour));
@@ -135,7 +162,7 @@ pub(super) fn study(
 
 #[cfg(test)]
 mod tests {
-    use super::{Batches, Moment, Tally, cell, study, trial, width};
+    use super::{Batches, Moment, Tally, cell, study, trial, under_way, width};
     use crate::layout::Colour;
     use std::time::Duration;
     use study::{Status, TrialRecord};
@@ -175,6 +202,16 @@ mod tests {
             trial("lmdb", "load", &begun, Batches::Records, &[], Colour::Never),
             "▸ lmdb                  load  0 %"
         );
+    }
+
+    #[test]
+    fn without_a_live_view_the_trial_under_way_is_a_sentence() {
+        let elapsed = Duration::from_secs(2);
+        let moment =
+            Moment { operations: 5_000, each: None, share: Some(0.5), errors: 3, p99_ns: Some(123_000), elapsed };
+        let line = under_way("lmdb", "load", &moment, Batches::Records, &[50_800.0]);
+        assert_eq!(line, "lmdb: load, 50 %, 50.8k op/s, 5.00k operations so far, 3 errors");
+        assert_eq!(under_way("lmdb", "starting", &Moment::default(), Batches::Records, &[]), "lmdb: starting");
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use study::{
-    Budget, BudgetLayer, BudgetPart, Cell, CurvePoint, Durability, FaultFigures, Judged, Latencies, LatencySummary,
-    Left, LeftCount, MoreClients, Noise, Original, PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RateCount,
-    RatePoint, RateSearch, Reason, ReasonKind, Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall,
-    Study, TrialRecord, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting, Varied, Verdict,
+    AskedPercentiles, Budget, BudgetLayer, BudgetPart, Cell, CurvePoint, Durability, FaultFigures, Judged, Latencies,
+    LatencyDistribution, LatencyDistributions, LatencySummary, Left, LeftCount, MoreClients, Noise, Original,
+    PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RateCount, RatePoint, RateSearch, Reason, ReasonKind,
+    Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study, TrialRecord, Tune, TuneEffect,
+    TuneRound, TunedKey, TunedSetting, Varied, Verdict,
 };
 
 pub fn study() -> Study {
@@ -80,7 +81,8 @@ fn cell(figure: Quantity) -> Cell {
         durability: Some(Durability::Os),
         makespan_s: some,
         ops_per_s: some,
-        p99_ns: some,
+        p99_ns: Some(Quantity { value: f64::INFINITY, high: f64::INFINITY, ..figure }),
+        failed_share: some,
         latency_ns: latencies(),
         client_cpu_s: some,
         server_cpu_s: some,
@@ -128,7 +130,13 @@ fn cell(figure: Quantity) -> Cell {
             noise: Noise { judged: Judged::TooShort, ..Noise::default() },
             server: Some(ServerUse::default()),
             disk_bytes: Some(1),
-            phases: vec![PhaseRecord { disk_bytes: Some(1), ..PhaseRecord::default() }],
+            failed_operations: Some(1),
+            phases: vec![PhaseRecord {
+                disk_bytes: Some(1),
+                failed_operations: 1,
+                distributions: distributions(),
+                ..PhaseRecord::default()
+            }],
             series: vec![SeriesPoint::default()],
             curve: vec![point()],
             stalls: vec![stall()],
@@ -139,8 +147,19 @@ fn cell(figure: Quantity) -> Cell {
     }
 }
 
+fn distributions() -> LatencyDistributions {
+    let one = || LatencyDistribution { counts: "+5 3".into(), failed: 1, ..LatencyDistribution::default() };
+    LatencyDistributions {
+        by_operation: [("get".to_owned(), one())].into(),
+        service: one(),
+        send_lag: one(),
+        client_lag: one(),
+    }
+}
+
 fn latencies() -> Latencies {
-    let by_operation = [("get".to_owned(), LatencySummary::default())].into();
+    let failed = LatencySummary { failed: 1, asked: Some(AskedPercentiles::default()), ..LatencySummary::default() };
+    let by_operation = [("get".to_owned(), failed)].into();
     Latencies { by_operation, percentiles: vec![(50.0, 1)], ..Latencies::default() }
 }
 
