@@ -43,6 +43,8 @@ def row(study, case):
     known = lambda name: [cut[name] for cut in cuts if cut[name] is not None]
     recoveries, dark = known("recovery_s"), known("dark_s")
     promise = "**broken**" if case["promise"] == "broken" else case["promise"].replace("_", " ")
+    if (promise, case.get("level")) == ("kept", "none"):
+        promise = "none made"
     cells = [f"`{case['store']}`", f"`{case['level']}`"]
     if crash["nodes"] != "all" or crash["means"] != "kill":
         cells.append(f"{crash['nodes']}, {'killed' if crash['means'] == 'kill' else 'frozen'}")

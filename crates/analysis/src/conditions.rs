@@ -3,7 +3,9 @@
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use study::{Cell, Crash, CrashCase, CrashMeans, CrashMoment, Durability, HostFacts, StruckNodes, Study};
+use study::{
+    Cell, Crash, CrashCase, CrashMeans, CrashMoment, Durability, DurabilitySource, HostFacts, StruckNodes, Study,
+};
 
 /// What a difference is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -33,6 +35,8 @@ pub enum Condition {
     StoreConfig,
     /// One emulates operations the other has.
     Emulated,
+    /// Another microcode, or another answer of the kernel's to a weakness of the processor.
+    Mitigation,
 }
 
 /// How much a difference weighs.
@@ -71,7 +75,9 @@ impl Difference {
             | Condition::Host
             | Condition::Kvtrial => Weight::Forbids,
             Condition::Class | Condition::Durability => Weight::Across,
-            Condition::StoreVersion | Condition::StoreConfig | Condition::Emulated => Weight::Listed,
+            Condition::StoreVersion | Condition::StoreConfig | Condition::Emulated | Condition::Mitigation => {
+                Weight::Listed
+            }
         }
     }
 }
@@ -192,6 +198,13 @@ fn of_studies(a: &Study, b: &Study, compare: &mut dyn FnMut(Condition, &str, Str
         compare(Condition::Host, "idle", a.clone(), b.clone());
     }
     compare(Condition::Kvtrial, "", a.kvtrial.clone(), b.kvtrial.clone());
+    if let (Some(a), Some(b)) = (&a.host.mitigations, &b.host.mitigations) {
+        let said = |it: Option<&String>| it.cloned().unwrap_or("Not affected".into());
+        joined(a, b).for_each(|(weakness, a, b)| compare(Condition::Mitigation, weakness, said(a), said(b)));
+    }
+    if let (Some(a), Some(b)) = (&a.host.microcode, &b.host.microcode) {
+        compare(Condition::Mitigation, "microcode", a.clone(), b.clone());
+    }
 }
 
 /// Versions and configurations of one product.
@@ -211,7 +224,12 @@ fn of_products(
 const NONE: &str = "not stated";
 
 fn level(cell: &Cell) -> String {
-    let says = if cell.durability_is_claimed() { ", as the server says" } else { "" };
+    let says = match cell.durability_source() {
+        Some(DurabilitySource::AsTheServerSays) => ", as the server says",
+        Some(DurabilitySource::AsTheUserSays) => ", as you say",
+        Some(DurabilitySource::Assumed) => ", assumed",
+        Some(DurabilitySource::SetByKvtrial) | None => "",
+    };
     cell.durability.map_or(NONE.into(), |level| format!("{level}{says}"))
 }
 

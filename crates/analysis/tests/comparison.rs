@@ -115,6 +115,28 @@ fn other_input_parameters_machine_or_instrument_forbid_a_comparison() {
 }
 
 #[test]
+fn what_two_machines_do_about_weaknesses_of_the_processor_is_noted_and_forbids_nothing() {
+    let (mut a, mut b) = (study(vec![cell("x", &times(1.0, 6, 0))]), study(vec![cell("x", &times(1.5, 6, 1))]));
+    a.host.mitigations = Some([("spectre_v2".into(), "Vulnerable".into())].into());
+    // A study of an earlier version says nothing of it.
+    assert_eq!(one(&a, &b, Allowed::default()).differences, []);
+    b.host.mitigations = Some([("mds".into(), "Mitigation: Clear CPU buffers".into())].into());
+    (a.host.microcode, b.host.microcode) = (Some("0x1".into()), Some("0x2".into()));
+    let pair = one(&a, &b, Allowed::default());
+    assert_eq!(pair.obstacle, None);
+    let said: Vec<_> = pair.differences.iter().map(|it| (it.fact.as_str(), it.a.as_str(), it.b.as_str())).collect();
+    assert_eq!(
+        said,
+        [
+            ("mds", "Not affected", "Mitigation: Clear CPU buffers"),
+            ("spectre_v2", "Vulnerable", "Not affected"),
+            ("microcode", "0x1", "0x2")
+        ]
+    );
+    assert!(pair.differences.iter().all(|it| it.condition == Condition::Mitigation));
+}
+
+#[test]
 fn another_version_of_the_store_is_what_one_compares() {
     let (a, mut b) = (study(vec![cell("x", &times(1.0, 6, 0))]), study(vec![cell("x", &times(1.5, 6, 1))]));
     b.cells[0].store_version = "8.0".into();

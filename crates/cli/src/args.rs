@@ -2,6 +2,7 @@
 
 mod comparing;
 mod proving;
+mod reading;
 mod running;
 mod values;
 
@@ -10,6 +11,7 @@ use crate::{failure, words};
 use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use comparing::{CompareArguments, ComparisonFormat, NoisyGate, ReportArguments, StudyFormat};
 pub use proving::{CheckArguments, CrashArguments, MeansArgument, MomentArgument, NodesArgument};
+pub use reading::{read, right_form};
 use runner::search::Objective;
 pub use running::{OrderArgument, RunArguments};
 use std::path::PathBuf;

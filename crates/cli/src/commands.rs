@@ -10,6 +10,7 @@ mod fetch_store;
 mod find_rate;
 mod fork_server;
 mod jobs;
+mod leftovers;
 mod man;
 mod new;
 mod notebook;

@@ -10,13 +10,13 @@ mod args;
 mod commands;
 mod failure;
 mod output;
+mod password;
 mod words;
 
-use args::Arguments;
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse(); // prints help and usage errors itself and exits with 0 or 2
+    password::take_from_environment();
+    let arguments = args::read(); // prints help and usage errors itself and exits with 0 or 2
     commands::carry_out(arguments, |status| std::process::exit(status.into()))
 }

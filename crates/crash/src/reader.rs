@@ -60,7 +60,8 @@ pub fn unused(store: &dyn Store, ledger: &AckLedger, set: WriteSet, deadline: Du
         let key = key(set.number, number, 0);
         if client.execute(&Operation::Get { key: &key })? != OwnedReply::Missing {
             return Err(StoreError::Session(format!(
-                "it holds the key {} of an earlier crash; delete all keys that begin with kvtrial-crash:",
+                "it holds the key {}, which a 'kvtrial crash' that was cut short has left there; delete all keys that begin with \
+                 kvtrial-crash: (of a Redis: redis-cli --scan --pattern 'kvtrial-crash:*' | xargs redis-cli unlink)",
                 String::from_utf8_lossy(&key)
             )));
         }

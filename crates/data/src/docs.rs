@@ -7,9 +7,11 @@ mod csv;
 mod generate;
 mod ids;
 mod json;
+mod quotes;
 #[cfg(test)]
 mod tests;
 
+pub use csv::separator;
 pub use generate::Generator;
 pub use ids::IdScheme;
 pub use json::{Scalar, fields};
@@ -149,12 +151,7 @@ impl DocSet {
         }
         if let Err(flaw) = json::check(document) {
             let spot = line.spot(flaw.byte);
-            return Err(DataError::at(
-                &self.source_name,
-                spot,
-                flaw.problem,
-                "write one JSON object a line, or CSV with a header line",
-            ));
+            return Err(DataError::at(&self.source_name, spot, flaw.problem, flaw.remedy));
         }
         // The id is that of the number of the document, which blank lines and a header do not count in.
         let number = self.len() as u64 + 1;
@@ -176,11 +173,7 @@ impl DocSet {
 
     fn finish(mut self, text: Written) -> Result<DocSet, DataError> {
         if self.ends.is_empty() {
-            return Err(DataError::whole(
-                &self.source_name,
-                "it holds no document",
-                "write one JSON object a line, or CSV with a header line",
-            ));
+            return Err(DataError::whole(&self.source_name, "it holds no document", json::FORM));
         }
         (self.text_bytes, self.digest) = (text.bytes, text.digest.finish());
         self.bytes.shrink_to_fit();

@@ -7,6 +7,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// What a path below these is depends on the process that opens it.
+const OF_THIS_PROCESS: [&str; 3] = ["/dev/stdin", "/dev/fd", "/proc"];
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Lines one by one, without their line ends (`\n` or `\r\n`), checked to be UTF-8. One buffer, reused.
@@ -26,11 +28,19 @@ impl Lines {
         let name = path.display().to_string();
         let trouble =
             |error: io::Error| DataError::whole(&name, error.to_string(), "name a readable file, or a known data set");
-        let file = File::open(path).map_err(trouble)?;
-        if file.metadata().map_err(trouble)?.is_dir() {
+        // Before it is opened: a pipe waits for its writer.
+        let kind = std::fs::metadata(path).map_err(trouble)?.file_type();
+        if kind.is_dir() {
             return Err(DataError::whole(&name, "it is a directory", "name a file in it"));
         }
-        Lines::over(&name, file)
+        if !kind.is_file() || OF_THIS_PROCESS.iter().any(|place| path.starts_with(place)) {
+            return Err(DataError::whole(
+                &name,
+                "it is no file, and the data is read more than once, also by other processes",
+                "write it to a file first, and name that",
+            ));
+        }
+        Lines::over(&name, File::open(path).map_err(trouble)?)
     }
 
     /// Reads bytes in memory.
@@ -125,6 +135,7 @@ mod tests {
     use super::Lines;
     use flate2::{Compression, write::GzEncoder};
     use std::io::Write;
+    use std::path::PathBuf;
 
     fn all(mut lines: Lines) -> Vec<(u64, String)> {
         let mut found = Vec::new();
@@ -169,6 +180,20 @@ mod tests {
         assert!(error.contains("directory"), "{error}");
         let error = Lines::open(&directory.path().join("none")).err().unwrap().to_string();
         assert!(error.contains("No such file") && error.contains("readable file"), "{error}");
+    }
+
+    #[test]
+    fn what_can_be_read_once_only_is_refused_before_it_is_opened() {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = directory.path().join("socket");
+        let _listens = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let pipe = directory.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let of_this_process = ["/dev/null", "/dev/stdin", "/proc/version"].map(PathBuf::from);
+        for path in [pipe, socket].iter().chain(&of_this_process) {
+            let error = Lines::open(path).err().unwrap().to_string();
+            assert!(error.contains("it is no file") && error.contains("write it to a file first"), "{error}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use measure::{Clock, Ticks};
 use measure::{Counts, Histograms};
 use std::ops::Range;
 use std::time::Duration;
-use store::{StoreError, Threading};
+use store::{StoreError, Threading, Trouble};
 use study::{HeadOfLine, ReasonKind};
 
 /// Most threads where the user sets no number: a system allows a process some ten thousand, and thousands beyond its processors only
@@ -69,11 +69,15 @@ pub(crate) fn whole(
     if let Err(error) = result {
         outcome.counts.errors = 1;
         // Where nodes fail on purpose the store may not have said no: it may be gone.
-        let kind = match outages {
-            Outages::GiveUp => ReasonKind::Refused,
-            Outages::Endure { .. } => ReasonKind::Unknown,
+        let kind = match (error.trouble(), outages) {
+            (_, Outages::Endure { .. }) => Some(ReasonKind::Unknown),
+            (Trouble::SaidBefore, Outages::GiveUp) => None,
+            (Trouble::Refused, Outages::GiveUp) => Some(ReasonKind::Refused),
+            (Trouble::NotConnected, Outages::GiveUp) => Some(ReasonKind::NotConnected),
+            (Trouble::ConnectionLost, Outages::GiveUp) => Some(ReasonKind::ConnectionLost),
+            (Trouble::Deadline, Outages::GiveUp) => Some(ReasonKind::Deadline),
         };
-        outcome.offences.add(Offence::at_large(kind, error.to_string()));
+        kind.into_iter().for_each(|kind| outcome.offences.add(Offence::at_large(kind, error.to_string())));
     }
     outcome
 }

@@ -2,6 +2,7 @@
 
 use crate::affinity::allowed_cpus;
 use crate::tree::field_bytes;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use study::HostFacts;
@@ -21,6 +22,8 @@ pub fn facts(base: &Path) -> HostFacts {
         clock: String::new(),
         huge_pages: read("/sys/kernel/mm/transparent_hugepage/enabled").and_then(|text| chosen(&text)),
         virtualisation: virtualisation(&cpuinfo),
+        mitigations: mitigations(Path::new("/sys/devices/system/cpu/vulnerabilities")),
+        microcode: cpuinfo_field(&cpuinfo, "microcode").map(str::to_owned),
     }
 }
 
@@ -110,6 +113,16 @@ fn unescape(text: &str) -> String {
     text.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")
 }
 
+/// What the kernel does about each weakness of this processor; without those it does not have. What is done at each switch to the kernel slows
+/// a client, which does little else, by far more than a server (kernel documentation, admin-guide/hw-vuln).
+fn mitigations(directory: &Path) -> Option<BTreeMap<String, String>> {
+    let of = |entry: fs::DirEntry| {
+        let said = read(&entry.path().display().to_string())?;
+        Some((entry.file_name().to_string_lossy().into_owned(), said)).filter(|(_, said)| said != "Not affected")
+    };
+    Some(fs::read_dir(directory).ok()?.flatten().filter_map(of).collect())
+}
+
 /// The hypervisor and the kind of container around us, where they show.
 fn virtualisation(cpuinfo: &str) -> Option<String> {
     let kinds: Vec<String> = [hypervisor(cpuinfo), container()].into_iter().flatten().collect();
@@ -176,7 +189,7 @@ fn container() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{chosen, cpuinfo_field, distribution, facts, filesystem_of};
+    use super::{chosen, cpuinfo_field, distribution, facts, filesystem_of, mitigations};
     use std::path::Path;
     use std::process::Command;
 
@@ -201,6 +214,19 @@ mod tests {
         let of = |path: &str| filesystem_of(Path::new(path), mounts).unwrap();
         assert_eq!((of("/home").as_str(), of("/tmp/x").as_str()), ("ext4", "btrfs"));
         assert_eq!((of("/tmp/a b/c").as_str(), of("/tmpfile").as_str()), ("xfs", "ext4"));
+    }
+
+    #[test]
+    fn what_the_kernel_does_about_each_weakness_of_the_processor_is_a_fact() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, said: &str| std::fs::write(directory.path().join(name), said).unwrap();
+        write("meltdown", "Not affected\n");
+        write("spectre_v2", "Mitigation: Retpolines; IBPB: conditional\n");
+        write("mds", "Vulnerable: Clear CPU buffers attempted, no microcode\n");
+        let found = mitigations(directory.path()).unwrap();
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["mds", "spectre_v2"]);
+        assert_eq!(found["spectre_v2"], "Mitigation: Retpolines; IBPB: conditional");
+        assert_eq!(mitigations(&directory.path().join("none")), None);
     }
 
     #[test]

@@ -162,7 +162,7 @@ impl Nodes {
         let mut running = self.running();
         let it = self.find(&mut running, name)?;
         if it.life != Life::Down {
-            return Err(self.refusal(name, "runs"));
+            return Err(self.refusal(name, "runs already"));
         }
         it.life = Life::Runs(self.spawn(it)?);
         Ok(())
@@ -350,7 +350,8 @@ impl Nodes {
     }
 
     fn refusal(&self, name: &str, problem: &str) -> StoreError {
-        StoreError::Session(format!("{}: node '{name}' {problem}", self.builder.info.name))
+        let who = if name.is_empty() { "the server".to_owned() } else { format!("node '{name}'") };
+        StoreError::Session(format!("{}: {who} {problem}", self.builder.info.name))
     }
 }
 

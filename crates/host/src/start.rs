@@ -375,7 +375,7 @@ impl Builder {
     }
 
     fn not_started(&self, problem: String) -> StoreError {
-        StoreError::NotStarted { store: self.info.name.into(), problem }
+        StoreError::not_started(self.info.name, problem)
     }
 }
 

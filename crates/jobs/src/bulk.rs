@@ -5,6 +5,7 @@
 //! store compacts its files if it can, and counts and sums by a field. Timed is the load; the other phases have times of their
 //! own. Answer: the id and sha256 of every document, in byte order of ids. Every document is read back and compared.
 
+mod fields;
 mod input;
 mod load;
 mod preset;
@@ -46,7 +47,7 @@ pub static JOB: JobInfo = JobInfo {
             default: "auto",
             values: "auto, GROUP:SUM, none",
             tunable: &[],
-            help: "count documents and sum the field SUM by the field GROUP; auto: countrycode:population for geonames, type:n for \
+            help: "count documents and sum the field SUM, an integer, by the field GROUP, a string; auto: countrycode:population for geonames, type:n for \
                    gen, none for files",
         },
     ],

@@ -37,7 +37,7 @@ pub const LAYER: Layer = Layer {
     ],
     asked_by: &["cache"],
     check: |_, option, value| match option {
-        "cache" => capacity(value).map(|_| ()),
+        "cache" => capacity(value).and_then(|bytes| fits(value, bytes, store::memory::free_bytes())),
         _ => interval(value).map(|_| ()),
     },
     declares: |_, beneath| declares(beneath),
@@ -57,6 +57,16 @@ fn capacity(text: &str) -> Result<u64, String> {
     size::bytes(text)
         .filter(|bytes| *bytes >= LEAST)
         .ok_or_else(|| format!("cache={text} is not possible; use a size of 64KiB or more, such as 64MiB"))
+}
+
+/// Whether so large a cache can be filled here.
+fn fits(text: &str, bytes: u64, free_bytes: Option<u64>) -> Result<(), String> {
+    match free_bytes {
+        Some(free) if bytes > free => {
+            Err(format!("cache={text} is not possible; {} MiB of memory are free here, use less", free >> 20))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn interval(text: &str) -> Result<Duration, String> {

@@ -164,6 +164,7 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
                     words: words::nodes::sentences(&it.part.cells)
                         .chain(words::faults::sentences(&it.part.cells).filter(|_| !it.part.cells.iter().any(|cell| words::outages::was_done(cell))))
                         .chain(words::moves::sentences(&it.part.cells))
+                        .chain(words::reduction::sentence(&it.part.cells))
                         .collect(),
                     charts: resources::charts(&it.part.cells, &it.part.label, identities, batches),
                 })

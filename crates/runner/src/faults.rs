@@ -3,6 +3,7 @@
 
 mod asked;
 mod planned;
+mod undone;
 mod watch;
 mod window;
 
@@ -12,7 +13,7 @@ use crate::plan::{Plan, PlannedCell, seconds};
 use analysis::{LOOK_S, TOGETHER_S};
 use engine::Outages;
 use host::Nodes;
-use planned::{Act, CHANGE};
+use planned::{Act, CHANGE, restart_in_vain};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::StoreError;
@@ -22,6 +23,7 @@ use window::{darkest, window};
 
 pub use asked::{AskedFault, USUAL_SECONDS, UsualFault};
 pub use planned::PlannedFault;
+pub(crate) use undone::undone;
 pub(crate) use window::failed_before;
 
 /// All faults of a trial.
@@ -60,7 +62,11 @@ impl Faults {
             };
             let deployment = deployment.map_err(|error| error.to_string())?;
             let mut nodes = deployment.nodes.len();
-            for fault in &faults.of_nodes(nodes)? {
+            let planned = faults.of_nodes(nodes)?;
+            if let Some(fault) = restart_in_vain(&planned) {
+                return Err(format!("--fault '{fault}': that node runs then; have it killed or stopped before"));
+            }
+            for fault in &planned {
                 match fault.act.node() {
                     Some(node) if node > nodes => {
                         let least = if nodes == 1 { "1".into() } else { format!("1 to {nodes}") };
@@ -336,16 +342,6 @@ impl Faulting {
                 None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         }
-    }
-
-    /// How old something was that was acknowledged so long ago, when the next node was killed, stopped or frozen; 0 where that was after the
-    /// last of them.
-    pub(crate) fn age_s(&self, ago: Duration) -> Option<f64> {
-        let acknowledged = Instant::now().checked_sub(ago)?;
-        let state = self.state();
-        let struck = state.happened.iter().filter(|it| it.fault.act.strikes()).filter_map(|it| it.at);
-        let next = struck.filter(|at| *at >= acknowledged).min();
-        Some(next.map_or(0.0, |at| at.duration_since(acknowledged).as_secs_f64()))
     }
 
     /// What became of each, held against the series of the timed phases.

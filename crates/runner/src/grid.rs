@@ -27,6 +27,14 @@ pub fn values(text: &str) -> Result<Vec<String>, String> {
     Ok(values)
 }
 
+/// A range as people write it elsewhere, `1-4`, in the form it has here.
+pub fn meant_range(value: &str) -> Option<String> {
+    let (from, to) = value.split_once(['-', ':'])?;
+    let number =
+        |text: &str| text.starts_with(|first: char| first.is_ascii_digit()) && data::count::number(text).is_some();
+    (number(from) && number(to)).then(|| format!("{from}..{to}"))
+}
+
 fn range(whole: &str, from: &str, rest: &str) -> Result<Vec<String>, String> {
     let wrong = |problem: &str| format!("'{whole}' {problem}; {EXAMPLES}");
     let (to, step) = match rest.find(['x', '+']) {

@@ -11,8 +11,11 @@ use measure::Progress;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
-use store::Facts;
-use study::{Answer, CrashFindings, CurvePoint, Durability, LeftCount, Reason, Spec, Stall, Target, WriteAccount};
+use store::{Capabilities, Facts, LevelKnown};
+use study::{
+    Answer, CrashFindings, CurvePoint, Durability, DurabilitySource, LeftCount, Reason, Spec, Stall, Target,
+    WriteAccount,
+};
 
 /// From kvtrial.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -251,7 +254,21 @@ pub(crate) enum FromWorker {
 pub(crate) struct OpenedStore {
     pub(crate) facts: Facts,
     pub(crate) durability: Durability,
+    pub(crate) source: DurabilitySource,
     pub(crate) emulated: Vec<String>,
+}
+
+impl OpenedStore {
+    /// What is known of a store opened for this spec.
+    pub(crate) fn of(spec: &Spec, facts: Facts, capabilities: &Capabilities) -> OpenedStore {
+        let source = match (&spec.target, capabilities.level, spec.durability) {
+            (Target::Private | Target::Path(_), ..) => DurabilitySource::SetByKvtrial,
+            (Target::Server(_), LevelKnown::Known, _) => DurabilitySource::AsTheServerSays,
+            (Target::Server(_), LevelKnown::Unknown, Some(_)) => DurabilitySource::AsTheUserSays,
+            (Target::Server(_), LevelKnown::Unknown, None) => DurabilitySource::Assumed,
+        };
+        OpenedStore { facts, durability: capabilities.durability, source, emulated: Vec::new() }
+    }
 }
 
 /// What a worker does besides phases.

@@ -4,11 +4,11 @@ use crate::error::RunError;
 use crate::message::UnderWay;
 use measure::Progress;
 use store::Facts;
-use study::{Cell, Durability, Left, TrialRecord};
+use study::{Cell, Durability, DurabilitySource, Left, TrialRecord};
 
 /// Hears what happens while a study runs. Called between trials and 10 times per second within one; never on the timed threads.
 pub trait Observer {
-    /// A trial begins; `total` is 0 where a search cannot tell how many there will be.
+    /// A trial begins: the one with this number of those that are run now, `total` as far as it can be told; 0 where a search cannot.
     fn trial_started(&mut self, order: u32, total: u32, store: &str, warmup: bool);
 
     /// How far a phase is.
@@ -65,6 +65,8 @@ pub struct About {
     pub facts: Facts,
     /// Durability level in effect, as the store itself says.
     pub durability: Durability,
+    /// Who says so.
+    pub source: DurabilitySource,
     /// Operations the job emulates on it.
     pub emulated: Vec<String>,
     /// Key and value bytes the job left in it.

@@ -60,6 +60,21 @@ pub fn enough(order: u32, cells: u32, warmups: u32, so_far: Duration, patience: 
     (begins && so_far + so_far / rounds > patience).then_some(counted)
 }
 
+/// The trials of a study that is about to begin the one of this order, `all` at most, where rounds go on as they went `so_far` and
+/// [`enough`] ends them.
+pub fn expected(order: u32, cells: u32, warmups: u32, all: u32, so_far: Duration, patience: Duration) -> u32 {
+    let begun = order - 1;
+    if begun < cells {
+        return all; // nothing is known of some cell
+    }
+    let a_round = so_far * cells / begun;
+    let rounds = begun / cells..all / cells;
+    let last = rounds
+        .into_iter()
+        .find(|round| enough(round * cells + 1, cells, warmups, a_round * *round, patience).is_some());
+    last.map_or(all, |rounds| (rounds * cells).max(begun + 1))
+}
+
 /// 0 to `n` - 1 in random order (Fisher and Yates).
 fn shuffled(n: usize, random: &mut data::splitmix::Rng) -> Vec<usize> {
     let mut items: Vec<usize> = (0..n).collect();
@@ -71,7 +86,7 @@ fn shuffled(n: usize, random: &mut data::splitmix::Rng) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{balanced, rising};
+    use super::{balanced, enough, expected, rising};
     use std::time::Duration;
 
     #[test]
@@ -83,6 +98,19 @@ mod tests {
                 let times = turns.chunks(cells).filter(|round| round[position].cell == cell).count();
                 assert_eq!(times, repeats as usize / cells, "cell {cell} at position {position}");
             }
+        }
+    }
+
+    #[test]
+    fn the_trials_that_are_expected_are_those_that_are_run_where_rounds_go_on_as_before() {
+        let (cells, all, patience) = (8, 40, Duration::from_secs(30));
+        for seconds in [1, 5, 8, 12, 20, 60] {
+            let a_trial = Duration::from_secs(seconds) / cells;
+            let ends = (1..=all).find(|&order| enough(order, cells, 0, a_trial * (order - 1), patience).is_some());
+            let run = ends.map_or(all, |order| order - 1);
+            let says = |order| expected(order, cells, 0, all, a_trial * (order - 1), patience);
+            assert_eq!((says(1), says(cells)), (all, all));
+            assert!((cells + 1..=run).all(|order| says(order) == run), "{seconds} s: {run}, {}", says(cells + 1));
         }
     }
 

@@ -103,7 +103,7 @@ pub enum KeysFound {
 /// How long timed phases last, when the job's parameters say so.
 pub fn seconds(params: &Params) -> Option<Duration> {
     let seconds: f64 = params.get("seconds")?.parse().ok()?;
-    (seconds > 0.0).then(|| Duration::from_secs_f64(seconds))
+    Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())
 }
 
 impl Plan {
@@ -148,7 +148,8 @@ impl Plan {
                 .ok()
                 .map(|_| layers::declared(planned.info, &planned.spec).durability),
             durability_source: Some(match planned.spec.target {
-                Target::Server(_) => DurabilitySource::AsTheServerSays,
+                // Until it is reached.
+                Target::Server(_) => DurabilitySource::Assumed,
                 _ => DurabilitySource::SetByKvtrial,
             }),
             input: self.job_cache.own_input(&planned.params),
@@ -184,6 +185,13 @@ impl Plan {
     /// The counted rounds that were run, when the trial of this order begins another that the plan's patience leaves out.
     pub(crate) fn enough(&self, order: u32, so_far: Duration) -> Option<u32> {
         order::enough(order, self.cells.len() as u32, self.warmups, so_far, self.patience?)
+    }
+
+    /// The trials of the whole study, as far as it can be told when the one of this order begins.
+    pub(crate) fn expected(&self, order: u32, so_far: Duration) -> u32 {
+        let cells = self.cells.len() as u32;
+        let all = cells * (self.warmups + self.repeats);
+        self.patience.map_or(all, |patience| order::expected(order, cells, self.warmups, all, so_far, patience))
     }
 
     /// Every trial in its order.

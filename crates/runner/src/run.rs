@@ -65,21 +65,23 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Ending, RunError> {
-    let turns = plan.turns();
-    let total = turns.len() as u32;
+    let mut rounds = vec![0; plan.cells.len()];
+    let mut turns = Vec::new();
+    for turn in plan.turns() {
+        let round: u32 = rounds[turn.cell];
+        rounds[turn.cell] += 1;
+        if !recorded.contains(&turn.order) {
+            turns.push((round, turn));
+        }
+    }
     if plan.execution.is_apart() {
         plan.job_cache.clear(); // the workers' fork server reads what they need
     }
     let mut trials = Trials::new(plan, left);
     let start = Instant::now();
     let mut closed = LeftOut::default();
-    let mut rounds = vec![0; plan.cells.len()];
-    for turn in turns {
-        let round = rounds[turn.cell];
-        rounds[turn.cell] += 1;
-        if recorded.contains(&turn.order) {
-            continue;
-        }
+    let mut begun = 0;
+    for (at, (round, turn)) in turns.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             return Ok(Ending::Interrupted);
         }
@@ -91,8 +93,12 @@ pub fn run(
             return closed.ending(plan);
         }
         let planned = &plan.cells[turn.cell];
-        observer.trial_started(turn.order, total, &planned.label(), turn.warmup);
-        let position = Position { order: turn.order, warmup: turn.warmup, round };
+        begun += 1;
+        // Of the trials that are left: those that were recorded before, and those of stores that could not be started, are not run.
+        let last = if recorded.is_empty() { plan.expected(turn.order, start.elapsed()) } else { u32::MAX };
+        let to_come = turns[at + 1..].iter().filter(|(_, it)| it.order <= last && !closed.has(plan, it.cell)).count();
+        observer.trial_started(begun, begun + to_come as u32, &planned.label(), turn.warmup);
+        let position = Position { order: turn.order, warmup: turn.warmup, round: *round };
         let finished = match trials.run(planned, position, stop, observer) {
             Ok(finished) => finished,
             Err(error) => {

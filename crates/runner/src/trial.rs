@@ -147,9 +147,9 @@ impl TrialRun<'_> {
         self.fill(&mut record, &mut finish, &mut seen);
         self.verdict(&mut record, finish, seen);
         let about = opened.map(|opened| {
-            let OpenedStore { facts, durability, emulated } = opened;
+            let OpenedStore { facts, durability, source, emulated } = opened;
             not_in_effect(self.cell, &facts, durability).for_each(|found| record.verdict.add(found));
-            About { facts, durability, emulated, logical_bytes }
+            About { facts, durability, source, emulated, logical_bytes }
         });
         Ok(Finished { record, about, interrupted })
     }
@@ -208,6 +208,7 @@ impl TrialRun<'_> {
         record.verdict = verdict;
         let put_off = record.read_back.and_then(|back| put_off::doubt(measured.work(), back));
         put_off.into_iter().chain(measured.broken).chain(died).for_each(|found| record.verdict.add(found));
+        faults::undone(&record.faults, &record.verdict).into_iter().for_each(|found| record.verdict.add(found));
     }
 }
 

@@ -69,6 +69,11 @@ pub fn axes(job: &JobInfo, stores: &[PlannedStore], vary: &[(String, String)]) -
         };
         let param = job.params.iter().find(|param| param.name == key);
         let numeric = owner == Owner::Engine || param.is_some_and(|param| param.default.parse::<f64>().is_ok());
+        let counts = numeric || stores.iter().any(|store| is_count(key, store));
+        if let Some((value, meant)) = values.iter().filter(|_| counts).find_map(|it| Some((it, grid::meant_range(it)?)))
+        {
+            return Err(wrong(key, format!("'{value}' is no number; a range is written --vary {key}={meant}")));
+        }
         if numeric {
             values.iter_mut().for_each(|value| *value = data::count::plain(value));
         }
@@ -109,6 +114,13 @@ fn option<'k>(key: &'k str, store: &PlannedStore) -> Option<&'k str> {
     let layered = layers::find(store.info, name).is_some();
     (!store.baseline && (durability || layered || store.info.options.iter().any(|option| option.name == name)))
         .then_some(name)
+}
+
+/// Whether a key is an option of the store whose values, as far as they are known, are numbers.
+fn is_count(key: &str, store: &PlannedStore) -> bool {
+    let Some(name) = option(key, store) else { return false };
+    let tried = store.info.options.iter().find(|option| option.name == name).and_then(|option| option.tunable);
+    tried.is_some_and(|tried| tried.values.iter().all(|value| value.parse::<f64>().is_ok()))
 }
 
 /// Values that can be judged here: the engine's, and those of stores. The job judges its own when it is prepared.

@@ -152,6 +152,15 @@ fn reading(lua: &Lua, host: &Table, known: &Rc<ScriptHost>) -> mlua::Result<()> 
     let it = Rc::clone(known);
     host.set("count", lua.create_function(move |_, id: usize| Ok(it.text(id, DataText::len)))?)?;
     let it = Rc::clone(known);
+    host.set("records", lua.create_function(move |_, id: usize| Ok(it.text(id, DataText::records)))?)?;
+    let it = Rc::clone(known);
+    let line_of = move |_: &Lua, (id, record): (usize, usize)| Ok(it.text(id, |text| text.line_of(record)));
+    host.set("line_of", lua.create_function(line_of)?)?;
+    host.set(
+        "separator",
+        lua.create_function(|_, header: mlua::String| Ok(data::docs::separator(&header.as_bytes())))?,
+    )?;
+    let it = Rc::clone(known);
     let name = move |_: &Lua, id: usize| Ok(it.open.borrow().get(id).map(|(name, _)| name.clone()));
     host.set("source", lua.create_function(name)?)?;
     let it = Rc::clone(known);
@@ -164,12 +173,14 @@ fn reading(lua: &Lua, host: &Table, known: &Rc<ScriptHost>) -> mlua::Result<()> 
     )?;
     host.set(
         "csv",
-        lua.create_function(|lua, line: mlua::String| match csv_fields(&line.as_bytes()) {
-            Ok(fields) => {
-                let fields: mlua::Result<Vec<_>> = fields.iter().map(|field| lua.create_string(field)).collect();
-                Ok((Some(fields?), None))
+        lua.create_function(|lua, (line, separator): (mlua::String, u8)| {
+            match csv_fields(&line.as_bytes(), separator) {
+                Ok(fields) => {
+                    let fields: mlua::Result<Vec<_>> = fields.iter().map(|field| lua.create_string(field)).collect();
+                    Ok((Some(fields?), None))
+                }
+                Err(words) => Ok((None, Some(words))),
             }
-            Err(words) => Ok((None, Some(words))),
         })?,
     )?;
     // SAFETY: all take what they are given from Lua's stack and leave their results there, as Lua's own functions do.

@@ -8,6 +8,8 @@ use std::path::Path;
 pub(crate) struct DataText {
     bytes: Vec<u8>,
     ends: Vec<usize>,
+    /// Numbers of the lines with something on them, where there are others.
+    records: Option<Vec<usize>>,
     pub(crate) digest: String,
 }
 
@@ -38,7 +40,23 @@ impl DataText {
             text.push(line);
         }
         text.digest = data::digest::of_bytes(&text.bytes);
+        let is_record = |number: &usize| text.line(*number).is_some_and(|line| !line.trim_ascii().is_empty());
+        let records: Vec<usize> = (1..=text.len()).filter(is_record).collect();
+        text.records = (records.len() < text.len()).then_some(records);
         Ok(text)
+    }
+
+    /// Number of lines with something on them.
+    pub(crate) fn records(&self) -> usize {
+        self.records.as_ref().map_or(self.len(), Vec::len)
+    }
+
+    /// The number of the line that is the `record`th, from 1, with something on it; 0: there is none.
+    pub(crate) fn line_of(&self, record: usize) -> usize {
+        match &self.records {
+            Some(records) => record.checked_sub(1).and_then(|at| records.get(at)).copied().unwrap_or(0),
+            None => record,
+        }
     }
 
     /// Adds a line.
@@ -66,11 +84,11 @@ impl DataText {
     }
 }
 
-/// The fields of a line of CSV: separated by commas, quoted where they hold any; `""` within quotes is a quote.
+/// The fields of a line of CSV: separated by this byte, quoted where they hold any; `""` within quotes is a quote.
 ///
 /// # Errors
 /// A quote is not closed.
-pub(crate) fn csv_fields(line: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+pub(crate) fn csv_fields(line: &[u8], separator: u8) -> Result<Vec<Vec<u8>>, String> {
     let mut fields = vec![Vec::new()];
     let mut quoted = false;
     let mut bytes = line.iter().copied().peekable();
@@ -83,7 +101,7 @@ pub(crate) fn csv_fields(line: &[u8]) -> Result<Vec<Vec<u8>>, String> {
             }
             b'"' if quoted => quoted = false,
             b'"' if field.is_empty() => quoted = true,
-            b',' if !quoted => fields.push(Vec::new()),
+            byte if byte == separator && !quoted => fields.push(Vec::new()),
             other => field.push(other),
         }
     }

@@ -411,7 +411,14 @@ local function reader(verb, decode)
   end
 end
 
+-- Of data that is decoded a line with nothing on it is none.
+local function without_blanks(data)
+  local records = host.records(data.id)
+  data.gaps, data.count = records < data.count, records
+end
+
 local function line(data, number)
+  if data.gaps then number = host.line_of(data.id, number) end
   local text = host.line(data.id, number)
   if not data.decode then return text end
   local value, problem = data.decode(text)
@@ -445,16 +452,20 @@ end
 
 verbs.lines = reader('kv.lines', function(data) return data end)
 verbs.json = reader('kv.json', function(data)
+  without_blanks(data)
   data.decode = host.decode
   return data
 end)
 verbs.csv = reader('kv.csv', function(data)
   data.skip = 1
+  without_blanks(data)
   if data.count == 0 then return data end
-  local names, problem = host.csv(host.line(data.id, 1))
-  if not names then error(host.source(data.id) .. ':1: ' .. problem, 0) end
+  local first = line(data, 1)
+  local separator = host.separator(first)
+  local names, problem = host.csv(first, separator)
+  if not names then error(host.source(data.id) .. ':' .. host.line_of(data.id, 1) .. ': ' .. problem, 0) end
   data.decode = function(text)
-    local fields, wrong_field = host.csv(text)
+    local fields, wrong_field = host.csv(text, separator)
     if not fields then return nil, wrong_field end
     if #fields ~= #names then return nil, 'it has ' .. #fields .. ' fields, the first line has ' .. #names end
     local record = {}

@@ -19,7 +19,7 @@ static KNOWN: Mutex<Vec<Arc<KnownScript>>> = Mutex::new(Vec::new());
 
 /// Whether a job of this name is a script.
 pub fn is_script(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|ending| ending == "lua")
+    Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("lua"))
 }
 
 /// The job of that name: one that is compiled in, or the script in that file. `None`: there is none.

@@ -14,6 +14,9 @@ use store::{Capabilities, Counter, OperationKind, OperationSet};
 /// Units of a script in keybench's form, unless more or fewer are set.
 const UNITS: &str = "20000";
 
+/// The most of anything kvtrial sets: 30 years of seconds.
+const MOST: f64 = 1e9;
+
 /// Parameters kvtrial gives every script.
 pub(crate) fn own_params(survey: &Survey) -> Vec<Declared> {
     let own = |name: &str, default: &str, help: &str| Declared {
@@ -86,8 +89,10 @@ pub(crate) fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
     };
     for own in own_params(&scripted.known.survey) {
         let value = scripted.params.get(&own.name).map_or("", String::as_str);
-        if own.default.parse::<f64>().is_ok() && !value.parse::<f64>().is_ok_and(|number| number >= 0.0) {
-            return Err(JobError(format!("--set {}={value}: use a number of 0 or more", own.name)));
+        if own.default.parse::<f64>().is_ok()
+            && !value.parse::<f64>().is_ok_and(|number| (0.0..=MOST).contains(&number))
+        {
+            return Err(JobError(format!("--set {}={value}: use a number from 0 to 1000000000", own.name)));
         }
     }
     let machine = Machine::new(scripted.surroundings(&Capabilities::BASIC, request.seed), None)

@@ -7,6 +7,7 @@
 
 mod questions;
 
+use crate::error::{advised, advised_at_greeting};
 use crate::layered::Layered;
 use crate::{Capabilities, OperationKind, OperationSet, Store, StoreError};
 use questions::{Counters, Questions, Reach};
@@ -22,9 +23,13 @@ pub const KEY_PREFIX: &str = "kvtrial-asks:";
 pub fn asked(store: Box<dyn Store>, name: &str) -> Result<Box<dyn Store>, StoreError> {
     let declared = store.capabilities().clone();
     let mut questions = Questions::new(&*store);
-    questions.basics().map_err(|(kind, words)| StoreError::Unsupported {
-        store: name.to_owned(),
-        problem: format!("every store needs {}, and this server does not have it: {words}", kind.name()),
+    questions.basics().map_err(|(kind, words)| {
+        // What there is a remedy for is not absent: a login, a right, a port that speaks TLS.
+        let said = advised(&advised_at_greeting(&words));
+        let is_absent = said == words && !words.starts_with("TLS: ");
+        let fault = if is_absent { "does not have it" } else { "did not do it" };
+        let problem = format!("every store needs {}, and this server {fault}: {said}", kind.name());
+        StoreError::Unsupported { store: name.to_owned(), problem }
     })?;
     let mut lacks: Vec<(OperationKind, String)> = Vec::new();
     let counters = if declared.native.has(OperationKind::GetCounter) { questions.counters() } else { Counters::Among };

@@ -1,7 +1,7 @@
 //! What a store does natively, and how large a key and a value may be.
 
 use crate::{OperationKind, OperationSet, SetWay, Support};
-use study::Durability;
+use study::{Durability, Spec, Target};
 
 /// Whether a store keeps what it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,25 @@ pub struct Counter {
     pub overflow: Overflow,
 }
 
+/// Whether the durability level of a store is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelKnown {
+    /// It was set, is read from the store, or is all that such a store has.
+    Known,
+    /// The store does not say it: the level is what the user says, or the usual one.
+    Unknown,
+}
+
+impl LevelKnown {
+    /// Of a store whose level is set where it is private, and that cannot say it.
+    pub fn where_private(spec: &Spec) -> LevelKnown {
+        match spec.target {
+            Target::Server(_) => LevelKnown::Unknown,
+            Target::Private | Target::Path(_) => LevelKnown::Known,
+        }
+    }
+}
+
 /// What a store does natively, and its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
@@ -67,6 +86,8 @@ pub struct Capabilities {
     pub counter: Option<Counter>,
     /// The durability level in effect.
     pub durability: Durability,
+    /// Whether that is known.
+    pub level: LevelKnown,
     /// Whether it can be told to rewrite its files without what was deleted or replaced ([`Store::compact`](crate::Store::compact)).
     pub compaction: Support,
     /// Whether it can be told to bring its log into its files ([`Store::checkpoint`](crate::Store::checkpoint)).
@@ -89,6 +110,7 @@ impl Capabilities {
         deletes: Deletes::OneIsTold,
         counter: None,
         durability: Durability::None,
+        level: LevelKnown::Known,
         compaction: Support::Absent,
         checkpoint: Support::Absent,
         reduction: Support::Absent,

@@ -1,5 +1,6 @@
 //! Where a running server is reached.
 
+use crate::StoreError;
 use crate::tls::Trust;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -60,6 +61,17 @@ impl Endpoint {
     /// Whether any user of the machine can connect: a port without a password.
     pub fn is_open_to_all(&self) -> bool {
         self.tcp().is_some() && self.password.is_none()
+    }
+
+    /// This server, whose store has no databases.
+    ///
+    /// # Errors
+    /// One is named.
+    pub fn without_database(&self) -> Result<&Endpoint, StoreError> {
+        match &self.database {
+            Some(name) => Err(StoreError::Session(format!("it has no databases; leave '/{name}' out of the address"))),
+            None => Ok(self),
+        }
     }
 
     /// Host and port of a TCP endpoint.

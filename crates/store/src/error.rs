@@ -1,7 +1,7 @@
 //! What can go wrong around a store, with the remedy.
 
 use std::path::PathBuf;
-use study::visible;
+use study::{remedy_of_greeting, remedy_of_limit, remedy_of_opening, visible};
 
 /// A store that cannot be had, started, opened or used. Messages name what to do; passwords never appear.
 #[derive(Debug, thiserror::Error)]
@@ -51,8 +51,11 @@ pub enum StoreError {
     /// The session is beyond use.
     #[error("{0}")]
     Session(String),
+    /// It rests on something that failed before, for which the store was blamed then.
+    #[error("{0}")]
+    Consequence(String),
     /// File system trouble.
-    #[error("{path}: {source}", path = path.display())]
+    #[error("{path}: {problem}", path = path.display(), problem = advised(&source.to_string()))]
     Io {
         /// What was touched.
         path: PathBuf,
@@ -64,35 +67,101 @@ pub enum StoreError {
 impl StoreError {
     /// An error of opening or connecting.
     pub fn open(what: impl ToString, problem: impl ToString) -> StoreError {
-        let (what, problem) = (what.to_string(), visible(&problem.to_string()).into_owned());
-        let remedy = remedy(&problem).map_or(String::new(), |remedy| format!(". {remedy}"));
-        StoreError::Open { what: visible(&what).into_owned(), problem: problem + &remedy }
+        StoreError::asking(what, advised_at_greeting(&problem.to_string()))
+    }
+
+    /// An error of what was asked of a server that is connected.
+    pub(crate) fn asking(what: impl ToString, problem: String) -> StoreError {
+        StoreError::Open { what: visible(&what.to_string()).into_owned(), problem: advised(&visible(&problem)) }
+    }
+
+    /// A server that did not start: what happened, with the end of its log.
+    pub fn not_started(store: &str, problem: String) -> StoreError {
+        StoreError::NotStarted { store: store.into(), problem: followed(&problem, remedy_of_limit(&problem)) }
     }
 }
 
-/// What to do where the system says no more than what failed.
-fn remedy(problem: &str) -> Option<&'static str> {
-    let says = |words: &[&str]| words.iter().any(|words| problem.contains(words));
-    if says(&["onnection refused"]) {
-        Some("Nothing listens there: start the server, or correct host and port")
-    } else if says(&["failed to lookup address", "Name or service not known", "nodename nor servname"]) {
-        Some("Correct the name of the host")
-    } else if says(&["timed out", "No route to host", "Network is unreachable"]) {
-        Some("Correct host and port, or let a firewall pass them")
-    } else if says(&["File too large", "code: 27"]) {
-        Some("A limit on the size of files is in force: raise it (ulimit -f)")
-    } else if says(&["No space left", "code: 28"]) {
-        Some("The disk is full: free some space, or pass --base DIR on another one")
-    } else if says(&["Too many open files", "code: 24"]) {
-        Some("Too many files are open: raise the limit (ulimit -n)")
-    } else {
-        None
+/// What became of a request that ended in an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The store said no.
+    Refused,
+    /// Nothing was connected, so nothing happened.
+    NotConnected,
+    /// The connection broke.
+    ConnectionLost,
+    /// No answer came in time.
+    Deadline,
+    /// Something it rests on failed before, and that was said.
+    SaidBefore,
+}
+
+/// Words of the system and of drivers, by what they say of a request.
+const TROUBLES: [(&[&str], Trouble); 3] = [
+    (
+        &["onnection refused", "No route to host", "connection timed out", "failed to lookup address"],
+        Trouble::NotConnected,
+    ),
+    (
+        &[
+            "onnection reset",
+            "roken pipe",
+            "closed the connection",
+            "onnection closed",
+            "onnection was closed",
+            "onnection aborted",
+            "unexpected end of file",
+            "UnexpectedEof",
+        ],
+        Trouble::ConnectionLost,
+    ),
+    (&["did not answer in time", "no answer within", "timed out"], Trouble::Deadline),
+];
+
+impl StoreError {
+    /// What became of the request that ended in it.
+    pub fn trouble(&self) -> Trouble {
+        if let StoreError::Consequence(_) = self {
+            return Trouble::SaidBefore;
+        }
+        let said = self.to_string();
+        let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
+        TROUBLES.iter().find(|(words, _)| says(words)).map_or(Trouble::Refused, |(_, trouble)| *trouble)
     }
+}
+
+/// The words of a refusal, with what to do about it.
+pub fn advised(words: &str) -> String {
+    followed(words, remedy_of_opening(words))
+}
+
+/// The same of the answer to the first words that were said to a server, unless [`advised`] says more.
+pub(crate) fn advised_at_greeting(words: &str) -> String {
+    match remedy_of_opening(words) {
+        Some(_) => words.to_owned(),
+        None => followed(words, remedy_of_greeting(words)),
+    }
+}
+
+/// A sentence, and the remedy as the next one.
+fn followed(words: &str, remedy: Option<&str>) -> String {
+    match remedy {
+        Some(remedy) if words.contains(&begun(remedy)) => words.to_owned(),
+        Some(remedy) if words.ends_with(['?', '!']) => format!("{words} {}", begun(remedy)),
+        Some(remedy) => format!("{}. {}", words.trim_end_matches('.'), begun(remedy)),
+        None => words.to_owned(),
+    }
+}
+
+/// Words as the begin of a sentence.
+fn begun(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::StoreError;
+    use super::{StoreError, Trouble};
 
     #[test]
     fn a_server_that_cannot_be_reached_is_answered_with_what_to_do() {
@@ -102,10 +171,35 @@ mod tests {
             ("connection timed out", "firewall"),
             ("FjallError: Io(Os { code: 27, kind: FileTooLarge, message: \"File too large\" })", "ulimit -f"),
             ("No space left on device (os error 28)", "--base DIR"),
+            ("NOAUTH Authentication required.", "kvtrial asks for the password"),
+            ("WRONGPASS invalid username-password pair or user is disabled.", "Correct user and password"),
+            ("NOPERM this user has no permissions to run the 'info' command", "grant it"),
+            ("ERR DB index is out of range", "number of the database"),
+            ("Client sent an HTTP request to an HTTPS server.", "tls=on"),
         ] {
             let words = StoreError::open("redis://h:1", problem).to_string();
-            assert!(words.starts_with(&format!("redis://h:1: {problem}. ")) && words.contains(remedy), "{words}");
+            let said = format!("redis://h:1: {}. ", problem.trim_end_matches('.'));
+            assert!(words.starts_with(&said) && words.contains(remedy), "{words}");
         }
+        let twice = StoreError::open("a", StoreError::open("b", "Connection refused")).to_string();
+        assert_eq!(twice.matches("Nothing listens there").count(), 1, "{twice}");
+        let words =
+            StoreError::not_started("memcached", "it ended; its log ends: failed to set rlimit for open files".into());
+        assert!(words.to_string().ends_with("(ulimit -n)"), "{words}");
         assert_eq!(StoreError::open("x", "wrong password").to_string(), "x: wrong password");
+    }
+
+    #[test]
+    fn a_connection_that_broke_is_not_a_refusal() {
+        for (problem, trouble) in [
+            ("Connection reset by peer (os error 104)", Trouble::ConnectionLost),
+            ("the server closed the connection", Trouble::ConnectionLost),
+            ("Connection refused (os error 111)", Trouble::NotConnected),
+            ("the server was reached but did not answer in time", Trouble::Deadline),
+            ("OOM command not allowed", Trouble::Refused),
+        ] {
+            assert_eq!(StoreError::open("redis://h:1", problem).trouble(), trouble, "{problem}");
+        }
+        assert_eq!(StoreError::Consequence("connection reset".into()).trouble(), Trouble::SaidBefore);
     }
 }

@@ -208,7 +208,7 @@ impl StoreInfo {
         self.durability(spec)?;
         for (name, value) in &spec.options {
             let Some(option) = self.options.iter().find(|option| option.name == name) else {
-                return Err(self.unsupported(self.no_option(name, layers)));
+                return Err(self.unsupported(self.no_option(name, value, layers)));
             };
             if [TLS.name, CA.name].contains(&name.as_str()) && spec.target == Target::Private {
                 return Err(self.unsupported(format!(
@@ -228,11 +228,15 @@ impl StoreInfo {
     }
 
     /// That it has no option of this name, and which it has.
-    fn no_option(&self, name: &str, layers: &[&str]) -> String {
+    fn no_option(&self, name: &str, value: &str, layers: &[&str]) -> String {
         let known: Vec<_> = self.options.iter().map(|option| option.name).collect();
         let all = known.iter().chain(layers).chain(&["durability"]).copied();
         let meant = match SAFETY_SETTINGS.contains(&name.to_lowercase().as_str()) {
-            true => format!(" What survives a crash is chosen by {}.", self.durability_choice()),
+            true => {
+                let meant = Durability::meant(value).filter(|level| self.durabilities.contains(level));
+                let meant = meant.map(|level| format!("; '{value}' is {level}")).unwrap_or_default();
+                format!(" What survives a crash is chosen by {}{meant}.", self.durability_choice())
+            }
             false => study::did_you_mean(name, all),
         };
         let has = match known.as_slice() {

@@ -130,12 +130,12 @@ mod whole;
 pub mod wire;
 
 pub use bundle::{Bundle, BundleFile, MadeOf};
-pub use capability::{Capabilities, Counter, Deletes, Keeps, Overflow};
+pub use capability::{Capabilities, Counter, Deletes, Keeps, LevelKnown, Overflow};
 pub use client::BlockingClient;
 pub use connections::{CONNECTIONS, Connections, Wiring};
 pub use deployment::{CaughtUp, Deployment, Forming, FormingStep, Joining, Leaders, Members, Node, Ready, only};
 pub use endpoint::Endpoint;
-pub use error::StoreError;
+pub use error::{StoreError, Trouble, advised};
 pub use info::{Availability, BUILT_IN, Connect, Driver, OpenEmbedded, Opener, PlanDeployment, StoreInfo};
 pub use operation::{Expected, Operation, OperationKind, OperationSet};
 pub use option::{OptionInfo, ShownAs, Tunable};

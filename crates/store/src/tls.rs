@@ -9,7 +9,14 @@ use study::Spec;
 #[cfg(feature = "tls")]
 mod config;
 #[cfg(feature = "tls")]
-pub use config::{config, settle_provider, words};
+mod pinned;
+mod words;
+
+#[cfg(feature = "tls")]
+pub use config::{config, settle_provider};
+pub use words::explained;
+#[cfg(feature = "tls")]
+pub use words::words;
 
 /// Asks for TLS. A store whose protocol can be spoken over it has this among its options, and [`CA`].
 pub const TLS: OptionInfo = OptionInfo::one_of(
@@ -19,8 +26,10 @@ pub const TLS: OptionInfo = OptionInfo::one_of(
 );
 
 /// Names who has signed the server's certificate.
-pub const CA: OptionInfo =
-    OptionInfo::text("ca", "PEM file with the authorities to trust instead of the well-known ones");
+pub const CA: OptionInfo = OptionInfo::text(
+    "ca",
+    "PEM file with the authorities, or the certificates themselves, to trust instead of the well-known ones",
+);
 
 /// The port where TLS is spoken unless the user says otherwise.
 pub const PORT: u16 = 443;
@@ -67,18 +76,6 @@ pub fn secured(spec: &Spec, endpoints: Vec<Endpoint>) -> Result<Vec<Endpoint>, S
             believable(&trust)?;
             Ok(endpoints.into_iter().map(|endpoint| Endpoint { tls: Some(trust.clone()), ..endpoint }).collect())
         }
-    }
-}
-
-/// The remedy if no trusted authority has signed a certificate.
-const UNKNOWN_ISSUER: &str = "; name the PEM file with the authority that signed it: ca=FILE";
-
-/// What a driver says went wrong, with the remedy where that was TLS.
-pub fn explained(error: impl fmt::Display) -> String {
-    let said = error.to_string();
-    match said.contains("UnknownIssuer") {
-        true => format!("TLS: {said}{UNKNOWN_ISSUER}"),
-        false => said,
     }
 }
 

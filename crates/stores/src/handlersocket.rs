@@ -28,9 +28,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::wire::{self, Talk};
 use store::{
-    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, Opener, OperationKind,
-    OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Sweep,
-    Swept, Threading, programs,
+    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, LevelKnown, Opener,
+    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError,
+    StoreInfo, Sweep, Swept, Threading, programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -226,7 +226,7 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     };
     // From the clock, so that a later run has other numbers; each connection gets a range of four billion.
     let versions = Arc::new(AtomicU64::new((fresh_number() >> 2) & !(VERSIONS - 1)));
-    let capabilities = Capabilities { durability, ..CAPABILITIES };
+    let capabilities = Capabilities { durability, level: LevelKnown::where_private(spec), ..CAPABILITIES };
     let is_private = spec.target == Target::Private;
     let rows = Rows { endpoint: endpoint.clone(), greeting, capabilities, level, is_private, versions };
     Talk::open(endpoint, rows.codec())?;

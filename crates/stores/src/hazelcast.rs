@@ -129,6 +129,7 @@ fn settings(port: u16, members: &[String], backups: &str) -> String {
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let [first, ..] = nodes else { return Err(StoreError::Session("no member to connect to".into())) };
+    let first = first.without_database()?;
     jvm::no_options_elsewhere(spec)?;
     // Each answers only when it has joined the others.
     for node in nodes {

@@ -25,8 +25,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::{
-    Availability, Capabilities, CommandLine, Deployment, Endpoint, Opener, OperationKind, OperationSet, OptionInfo,
-    Place, ServerPlan, Store, StoreError, StoreInfo, programs,
+    Availability, Capabilities, CommandLine, Deployment, Endpoint, LevelKnown, Opener, OperationKind, OperationSet,
+    OptionInfo, Place, ServerPlan, Store, StoreError, StoreInfo, programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -231,7 +231,7 @@ const SETUP: [&str; 10] = [
 ];
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-    let endpoint = store::only(nodes)?;
+    let endpoint = store::only(nodes)?.without_database()?;
     if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
@@ -239,7 +239,7 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
         });
     }
     let durability = spec.durability.unwrap_or(DURABILITIES[0]);
-    let capabilities = Capabilities { durability, ..capabilities() };
+    let capabilities = Capabilities { durability, level: LevelKnown::where_private(spec), ..capabilities() };
     let level = match (&spec.target, durability) {
         (Target::Server(_), _) => "as yours was started; the protocol does not tell",
         (_, Durability::Commit) => "1 (as started)",

@@ -236,7 +236,9 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     let connections = Connections::of(spec)?;
     let server = facts::Server::ask(endpoint, known)?;
     let durability = server.durability.or(spec.durability).unwrap_or(DURABILITIES[0]);
-    let capabilities = Capabilities { durability, sets: sets::way(spec), checkpoint: Support::Native, ..CAPABILITIES };
+    let level = server.level_known();
+    let capabilities =
+        Capabilities { durability, level, sets: sets::way(spec), checkpoint: Support::Native, ..CAPABILITIES };
     let script = server.script;
     let opened = SystemTime::now();
     Ok(Box::new(Redis { endpoint: endpoint.clone(), known, script, connections, capabilities, opened }))

@@ -272,7 +272,7 @@ fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreE
     Ok(Box::new(Cluster {
         nodes,
         table,
-        capabilities: Capabilities { durability, ..CAPABILITIES },
+        capabilities: Capabilities { durability, level: server.level_known(), ..CAPABILITIES },
         opened: SystemTime::now(),
         resent: Resent::default(),
         wait: Wait(number(spec, "wait", 0, 0..=2)?),

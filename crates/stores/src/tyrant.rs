@@ -131,7 +131,7 @@ fn number(spec: &Spec, option: &str, default: &str) -> Result<String, StoreError
 }
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-    let endpoint = store::only(nodes)?;
+    let endpoint = store::only(nodes)?.without_database()?;
     let private = spec.options.keys().find(|option| *option != CONNECTIONS.name);
     if let (Target::Server(_), Some(option)) = (&spec.target, private) {
         return Err(StoreError::Unsupported {

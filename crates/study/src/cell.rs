@@ -187,10 +187,10 @@ impl Cell {
         self.counted().next().is_some()
     }
 
-    /// Whether its durability level is only what the user's own server says. Earlier builds did not record it; there a URL decides.
+    /// Whether its durability level is only what is said of the user's own server. Earlier builds did not record it; there a URL decides.
     pub fn durability_is_claimed(&self) -> bool {
         match self.durability_source {
-            Some(source) => source == DurabilitySource::AsTheServerSays,
+            Some(source) => source != DurabilitySource::SetByKvtrial,
             None => !self.baseline && self.store.contains("://"),
         }
     }
@@ -198,10 +198,11 @@ impl Cell {
     /// Whose word its durability level is; of a cell without one nobody's.
     pub fn durability_source(&self) -> Option<DurabilitySource> {
         self.durability?;
-        Some(match self.durability_is_claimed() {
+        let of_old = || match self.durability_is_claimed() {
             true => DurabilitySource::AsTheServerSays,
             false => DurabilitySource::SetByKvtrial,
-        })
+        };
+        Some(self.durability_source.unwrap_or_else(of_old))
     }
 
     /// Trials that count, in the order they ran.

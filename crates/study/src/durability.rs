@@ -28,6 +28,17 @@ impl Durability {
             Durability::Commit => "commit",
         }
     }
+
+    /// The level that servers and engines have another word for, such as `everysec`.
+    pub fn meant(word: &str) -> Option<Durability> {
+        Some(match word.to_ascii_lowercase().as_str() {
+            "everysec" | "every-second" | "everysecond" | "1s" => Durability::Second,
+            "always" | "fsync" | "sync" | "full" => Durability::Commit,
+            "off" | "never" | "memory" => Durability::None,
+            "normal" | "async" | "kill" => Durability::Os,
+            _ => return None,
+        })
+    }
 }
 
 impl fmt::Display for Durability {
@@ -42,8 +53,12 @@ impl fmt::Display for Durability {
 pub enum DurabilitySource {
     /// kvtrial configured the store for it, and read the setting back where the store can be asked.
     SetByKvtrial,
-    /// The user's own server, named by a URL, says so (or is assumed to, where its protocol cannot ask). kvtrial has not shown it.
+    /// The user's own server, named by a URL, says so. kvtrial has not shown it.
     AsTheServerSays,
+    /// The user says so of a server of theirs that does not say it.
+    AsTheUserSays,
+    /// Nobody says it: the server refused to, has no way to, or was never reached. The level is the usual one of such a server.
+    Assumed,
 }
 
 impl DurabilitySource {
@@ -52,14 +67,21 @@ impl DurabilitySource {
         match self {
             DurabilitySource::SetByKvtrial => "set_by_kvtrial",
             DurabilitySource::AsTheServerSays => "as_the_server_says",
+            DurabilitySource::AsTheUserSays => "as_the_user_says",
+            DurabilitySource::Assumed => "assumed",
         }
     }
 }
 
 /// A word that is not a durability level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown durability '{0}': use none, os, second or commit")]
+#[error("unknown durability '{0}': use none, os, second or commit{meant}", meant = meant(.0))]
 pub struct UnknownDurability(pub String);
+
+/// The level that a word of other programs means, to follow a message.
+fn meant(word: &str) -> String {
+    Durability::meant(word).map(|level| format!("; '{word}' is {level} here")).unwrap_or_default()
+}
 
 impl FromStr for Durability {
     type Err = UnknownDurability;
@@ -72,5 +94,22 @@ impl FromStr for Durability {
             "commit" => Ok(Durability::Commit),
             other => Err(UnknownDurability(other.to_owned())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Durability;
+
+    #[test]
+    fn a_level_asked_for_by_a_word_of_the_server_s_is_answered_with_its_name_here() {
+        let said = |word: &str| word.parse::<Durability>().map_err(|error| error.to_string());
+        assert_eq!(
+            said("everysec"),
+            Err("unknown durability 'everysec': use none, os, second or commit; 'everysec' is second here".into())
+        );
+        assert_eq!(said("always").err().unwrap_or_default().rsplit("; ").next(), Some("'always' is commit here"));
+        assert_eq!(said("x"), Err("unknown durability 'x': use none, os, second or commit".into()));
+        assert_eq!(said("second"), Ok(Durability::Second));
     }
 }

@@ -1,6 +1,7 @@
 //! Facts about the machine a study ran on.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The machine, as found before the first trial. A fact that could not be read is `None`, never guessed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +29,12 @@ pub struct HostFacts {
     pub huge_pages: Option<String>,
     /// Whether the machine says it is virtual, and what kind.
     pub virtualisation: Option<String>,
+    /// What the kernel does about each weakness this processor has, by the kernel's names, e.g. `spectre_v2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mitigations: Option<BTreeMap<String, String>>,
+    /// Version of the processor's microcode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
 }
 
 /// What disturbed one trial.

@@ -1,7 +1,8 @@
 //! What to run and what came out: plain data, serialisable, the same in memory, in `study.json` and in a report.
 //!
 //! Here live the spec of a store, the plan of a study, trials, cells, verdicts and their reasons, answers, host facts and
-//! quantities. What never lives here: I/O, a clock, a random source, statistics, or knowledge of any store or job.
+//! quantities. What never lives here: I/O, a clock, a random source, statistics, or knowledge of any store or job
+//! (but of the words in which systems and servers refuse: [`remedy_of_refusal`]).
 
 mod account;
 mod answer;
@@ -23,6 +24,7 @@ mod node;
 mod preset;
 mod quantity;
 mod redact;
+mod remedies;
 mod search;
 mod selftest;
 mod shown;
@@ -52,11 +54,12 @@ pub use host::{HostFacts, Judged, Noise};
 pub use latency::{Latencies, LatencySummary, PERCENTILES};
 pub use left::{Left, LeftCount};
 pub use measure::Measure;
-pub use near::{did_you_mean, near};
+pub use near::{did_you_mean, near, nearest};
 pub use node::{DarkTime, FaultRecord, NodeUse, Role, Takeover};
 pub use preset::{Original, OriginalMeasure, PresetRecord, Scaled};
 pub use quantity::Quantity;
 pub use redact::redact;
+pub use remedies::{remedy_of_greeting, remedy_of_limit, remedy_of_opening, remedy_of_refusal};
 pub use search::{RateCount, RateLimit, RatePoint, RateSearch, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting};
 pub use selftest::{Proof, Selftest, Tolerance};
 pub use shown::{ShownPromise, ShownWhere};

@@ -22,6 +22,24 @@ pub fn near<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<
     all.filter(within).min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
 }
 
+/// The words most like this one, at most `most`, the nearest first: the one that was [probably meant](near) if there is one, then those that
+/// begin alike. Empty when no word is near.
+///
+/// ```
+/// # use kvtrial_study as study;
+/// assert_eq!(study::nearest("reddis", ["null", "redis-unix", "redis", "riak", "lmdb"], 3), ["redis", "redis-unix", "riak"]);
+/// assert!(study::nearest("cassandra", ["null", "redis"], 3).is_empty());
+/// ```
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    let mut known: Vec<&str> = known.into_iter().collect();
+    let Some(meant) = near(word, known.iter().copied()) else { return Vec::new() };
+    let word = word.to_lowercase();
+    let likeness = |known: &str| if known == meant { f64::INFINITY } else { strsim::jaro_winkler(&word, known) };
+    known.sort_by(|one, other| likeness(other).total_cmp(&likeness(one)));
+    known.truncate(most);
+    known
+}
+
 /// The same as a question to put behind an error: ` Did you mean redis?`, or nothing.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     near(word, known).map_or(String::new(), |known| format!(" Did you mean {known}?"))

@@ -70,6 +70,13 @@ pub struct Authority {
     pub database: Option<String>,
 }
 
+impl Authority {
+    /// Whether the password stands elsewhere: in its place is what every report and study shows of it.
+    pub fn hides_its_password(&self) -> bool {
+        self.password.as_ref().is_some_and(|password| password.reveal() == HIDDEN)
+    }
+}
+
 /// What the spec points at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {
@@ -183,6 +190,9 @@ impl FromStr for Spec {
                     "option '{option}' has no value; write '{option}=VALUE', or '-s {name} -s {option}' if it is a store"
                 )));
             };
+            if value.is_empty() {
+                return Err(fail(format!("option '{key}' has no value; write '{key}=VALUE', or leave it out")));
+            }
             if key == "durability" {
                 spec.durability =
                     Some(value.parse().map_err(|error: crate::UnknownDurability| fail(error.to_string()))?);
@@ -399,6 +409,8 @@ mod tests {
             ("etcd://h1:1,ann:tulip", "is not a port"),
             ("etcd://h1:1,durability=commit,h2:2", "option 'h2:2' has no value"),
             ("sqlite,null", "-s sqlite -s null"),
+            ("redis,maxmemory=", "option 'maxmemory' has no value"),
+            ("redis,durability=", "option 'durability' has no value"),
         ] {
             let error = text.parse::<Spec>().unwrap_err().to_string();
             assert!(error.contains(problem) && !error.contains("tulip"), "{text}: {error}");

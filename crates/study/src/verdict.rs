@@ -70,6 +70,8 @@ pub enum ReasonKind {
     Evicted,
     /// What was written could not be read back after a fault that was asked for. Earlier builds: operations failed after one.
     FailedInFault,
+    /// A fault that was asked for was not done: the figures are not those of it.
+    FaultNotDone,
     /// The job is a script, and the script failed.
     ScriptFailed,
     /// What a script expects of the answers (`kv.expect`) was not so.

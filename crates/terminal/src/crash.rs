@@ -88,6 +88,6 @@ fn row(case: &CrashCase) -> Row {
         (found.oldest_lost_s.map_or_else(dash, units::duration), Style::Plain),
         number(wrong, style),
         (case.recovery_s.map_or_else(dash, |it| units::duration(it.value)), Style::Plain),
-        (case.promise.name().to_owned(), style),
+        (crashes::outcome(case).to_owned(), style),
     ]
 }

@@ -2,22 +2,20 @@
 
 use crate::layout::{Colour, Style, paragraph};
 use study::{Cell, Reason, ReasonKind, Status, Study, Verdict};
-use words::{advice, units};
+use words::{advice, meaning, remedy};
 
 /// Why a cell is void, degraded or was not run, beneath its row: what and how often, the first example, what to do. What is the same
 /// for many cells is printed once, beneath the table.
 pub(crate) fn of_cell(cell: &Cell, widespread: &[ReasonKind], colour: Colour) -> String {
     let own = cell.verdict.reasons.iter().filter(|reason| !widespread.contains(&reason.kind));
-    own.map(|reason| paragraphs(reason, "", 5, colour)).collect()
+    own.map(|reason| paragraphs(reason, remedy(cell, reason), "", 5, colour)).collect()
 }
 
-fn paragraphs(reason: &Reason, whom: &str, indent: usize, colour: Colour) -> String {
+fn paragraphs(reason: &Reason, remedy: &str, whom: &str, indent: usize, colour: Colour) -> String {
     let style = if reason.kind.status() == Status::Void { Style::Bad } else { Style::Warning };
-    let (meaning, remedy) = advice(reason.kind);
-    let counts = reason.count > 1 && !stops_all(reason.kind);
-    let times = if counts { format!(", {} times", units::whole(reason.count)) } else { String::new() };
     let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
-    let what = paragraph(&format!("{whom}{}{times}{example}", sentence(meaning)), indent, indent + 2, style, colour);
+    let what = format!("{whom}{}{example}", sentence(&meaning(reason)));
+    let what = paragraph(&what, indent, indent + 2, style, colour);
     what + &paragraph(&format!("→ {remedy}"), indent + 2, indent + 4, Style::Plain, colour)
 }
 
@@ -47,7 +45,11 @@ pub(crate) fn of_many(study: &Study, widespread: &[ReasonKind], colour: Colour) 
         );
         let what = if stops_all(kind) { "Not run" } else { "Degraded" };
         let whom = format!("{what}, {cells} of {} rows. ", study.cells.len());
-        text += &all.reasons.iter().map(|reason| paragraphs(reason, &whom, 1, colour)).collect::<String>();
+        text += &all
+            .reasons
+            .iter()
+            .map(|reason| paragraphs(reason, advice(reason.kind).1, &whom, 1, colour))
+            .collect::<String>();
     }
     text
 }

@@ -284,6 +284,7 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
         .chain(words::growth::sentences(cells))
         .chain(words::sets::sentences(cells))
         .chain(words::events::sentences(cells))
+        .chain(words::reduction::sentence(cells))
     {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }

@@ -25,6 +25,23 @@ impl Certificates {
         Certificates(directory)
     }
 
+    /// One that nobody has signed but its owner, with these words of `openssl req` more, such as `-addext subjectAltName=IP:127.0.0.1`: it is
+    /// `cert.pem` and `ca.pem`.
+    ///
+    /// # Panics
+    /// Without `openssl`.
+    #[must_use]
+    pub fn self_signed(words: &str) -> Certificates {
+        let directory = TempDir::new().unwrap_or_else(|error| panic!("{error}"));
+        let request =
+            "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=server";
+        let words = format!("req -x509 {request} {words}");
+        openssl(directory.path(), words.trim());
+        let copied = std::fs::copy(directory.path().join("cert.pem"), directory.path().join("ca.pem"));
+        assert!(copied.is_ok(), "{copied:?}");
+        Certificates(directory)
+    }
+
     /// Writes the server's key and certificate as Java takes them.
     pub fn export(&self, keystore: &Path, password: &str) {
         let keystore = keystore.display();

@@ -1,8 +1,8 @@
-//! What to do about each kind of reason.
+//! What each kind of reason means, and what to do about it.
 
 use study::ReasonKind;
 
-/// What the kind means, in a few plain words, and what to do about it.
+/// What the kind means, in a few plain words, and what to do about it where nothing more is known; [`remedy`](crate::remedy) knows more.
 pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
     match kind {
         ReasonKind::WrongValue => (
@@ -19,7 +19,7 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ),
         ReasonKind::UnexpectedMiss => (
             "keys that must exist were missing",
-            "the store evicts or expires: give it more memory, or turn eviction off",
+            "the store was restarted without its data, evicts, or expires: read its log, give it more memory, or turn eviction off",
         ),
         ReasonKind::UnexpectedHit => {
             ("keys that must not exist were found", "the store was not empty: give it an empty database or directory")
@@ -32,7 +32,7 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         }
         ReasonKind::Refused => (
             "operations refused",
-            "the store says why: often its memory limit, its value size limit, or that it is read-only",
+            "the store says why: correct that, often its memory limit, its value size limit, or that it is read-only",
         ),
         ReasonKind::NotConnected => (
             "operations never sent, for lack of a connection",
@@ -55,8 +55,7 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ),
         ReasonKind::LostUpdates => (
             "updates lost",
-            "after a fault: a higher durability= or more replicas may keep them; without one the store drops writes, or clients of fans overwrote \
-             each other's work: set policy=cas, policy=lock or policy=partition",
+            "after a fault a higher durability= or more replicas may keep them; without one the store dropped writes it had acknowledged",
         ),
         ReasonKind::ForeignData => {
             ("data the job never wrote", "the store was not empty or has other writers: give it an empty database")
@@ -85,6 +84,10 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ReasonKind::FailedInFault => (
             "not read back after a fault you asked for",
             "whether acknowledged writes were lost is unknown: give the store replicas, or start the node again before the end",
+        ),
+        ReasonKind::FaultNotDone => (
+            "a fault you asked for was not done",
+            "restart a node only after it was killed or stopped, and let the trial last longer than its faults: --set seconds=",
         ),
         ReasonKind::ScriptFailed => (
             "the script failed",
@@ -136,5 +139,32 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ReasonKind::Unsuited => {
             ("the job cannot be done on this store", "`kvtrial stores` shows what each store can do")
         }
+    }
+}
+
+/// What it means that it happened once.
+pub(crate) fn once(kind: ReasonKind) -> &'static str {
+    match kind {
+        ReasonKind::WrongValue => "a wrong value was read",
+        ReasonKind::WrongKey => "another key's value was read",
+        ReasonKind::StaleValue => "a stale value was read",
+        ReasonKind::UnexpectedMiss => "a key that must exist was missing",
+        ReasonKind::UnexpectedHit => "a key that must not exist was found",
+        ReasonKind::WrongNumber => "a wrong count",
+        ReasonKind::WrongReply => "a reply of the wrong type",
+        ReasonKind::Refused => "an operation was refused",
+        ReasonKind::NotConnected => "an operation was never sent, for lack of a connection",
+        ReasonKind::Unknown => "an operation may have happened, as the store says",
+        ReasonKind::ConnectionLost => "a connection was lost",
+        ReasonKind::Protocol => "a reply that is not the protocol",
+        ReasonKind::Deadline => "an operation without a reply in time",
+        ReasonKind::LostUpdates => "an update was lost",
+        ReasonKind::ForeignData => "data the job never wrote",
+        ReasonKind::WrongAnswer => "a wrong answer",
+        ReasonKind::NotSent => "an operation was due but never sent",
+        ReasonKind::SettingNotInEffect => "a setting is not in effect",
+        ReasonKind::Evicted => "a key was dropped by the store itself",
+        ReasonKind::KeysFound => "a key of the job was already in the store",
+        other => advice(other).0,
     }
 }

@@ -1,6 +1,6 @@
 //! Comparisons in plain words.
 
-use crate::advice::advice;
+use crate::remedy::meaning;
 use crate::units;
 use analysis::{
     ALPHA, Better, Comparison, Condition, Contrast, Difference, Finding, Gate, Judgement, Metric, Obstacle, Pair,
@@ -200,13 +200,8 @@ pub fn not_compared(name: &str, status: Status, reasons: &[Reason]) -> String {
 /// Reasons of a verdict in a few words each.
 pub fn reasons(reasons: &[Reason]) -> String {
     let each = reasons.iter().map(|reason| {
-        let (meaning, _) = advice(reason.kind);
-        let times = if reason.count > 1 { format!(", {} times", units::whole(reason.count)) } else { String::new() };
-        if reason.example.is_empty() {
-            format!("{meaning}{times}")
-        } else {
-            format!("{meaning}{times} ({})", reason.example)
-        }
+        let meaning = meaning(reason);
+        if reason.example.is_empty() { meaning.into_owned() } else { format!("{meaning} ({})", reason.example) }
     });
     each.collect::<Vec<_>>().join("; ")
 }
@@ -227,8 +222,14 @@ pub fn difference(difference: &Difference) -> String {
         Condition::StoreVersion => format!("the versions of {fact} differ"),
         Condition::StoreConfig => format!("the stores are configured differently in {fact}"),
         Condition::Emulated => "what is emulated differs".into(),
+        Condition::Mitigation if fact == "microcode" => "the processors differ in microcode".into(),
+        Condition::Mitigation => {
+            format!("the machines differ in what they do about {fact}, which may slow a client and spare its server")
+        }
     };
-    format!("{what}: {} against {}", short(a), short(b))
+    // What differs only behind its beginning is shown whole.
+    let (a, b) = if short(a) == short(b) { (a.clone(), b.clone()) } else { (short(a), short(b)) };
+    format!("{what}: {a} against {b}")
 }
 
 fn short(text: &str) -> String {
@@ -287,4 +288,26 @@ fn signed_share(share: f64) -> String {
 /// A ratio as a change: `+5.2 %`, `-3.0 %`.
 fn signed(ratio: f64) -> String {
     format!("{:+.1} %", 100.0 * (ratio - 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::difference;
+    use analysis::{Condition, Difference};
+
+    #[test]
+    fn what_two_machines_do_about_a_weakness_is_said_with_what_it_may_cost_and_to_the_place_where_it_differs() {
+        let long = "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; PBRSB-eIBRS: SW sequence; BHI: ";
+        let differs = |fact: &str, a: &str, b: &str| {
+            let (fact, a, b) = (fact.to_owned(), a.to_owned(), b.to_owned());
+            difference(&Difference { condition: Condition::Mitigation, fact, a, b })
+        };
+        assert_eq!(differs("microcode", "0x1", "0x2"), "the processors differ in microcode: 0x1 against 0x2");
+        let said = differs("spectre_v2", &format!("{long}Vulnerable"), &format!("{long}BHI_DIS_S"));
+        assert!(
+            said.starts_with("the machines differ in what they do about spectre_v2, which may slow a client"),
+            "{said}"
+        );
+        assert!(said.contains("BHI: Vulnerable against") && said.ends_with("BHI: BHI_DIS_S"), "{said}");
+    }
 }

@@ -11,7 +11,10 @@ const MOST_NAMES: usize = 6;
 pub fn headlines(crash: &Crash) -> Vec<String> {
     let of = |promise: Promise| crash.cases.iter().filter(move |case| case.promise == promise);
     let mut sentences: Vec<String> = of(Promise::Broken).map(|case| broken(case, crash.means)).collect();
-    sentences.extend(kept(&of(Promise::Kept).collect::<Vec<_>>(), crash.means));
+    let promises = |case: &&CrashCase| case.level.is_some_and(|level| level != Durability::None);
+    sentences.extend(kept(&of(Promise::Kept).filter(promises).collect::<Vec<_>>(), crash.means));
+    sentences.extend(unprovable(crash));
+    sentences.extend(of(Promise::Kept).filter(|case| !promises(case)).map(|case| unpromised(case, crash.means)));
     let mut add = |promise: Promise, say: fn(String) -> String| {
         let cases: Vec<&CrashCase> = of(promise).collect();
         sentences.extend((!cases.is_empty()).then(|| say(levels(&cases))));
@@ -58,12 +61,17 @@ fn lost(found: &CrashFindings) -> Option<String> {
         1 => "was",
         _ => "were",
     };
-    let age = found.oldest_lost_s.map(|age_s| match age_s > 0.0 {
-        true => format!(", the oldest {} old", units::duration(age_s)),
-        false => ", all acknowledged at the very moment of the crash".to_owned(),
-    });
     let (lost, of) = (units::whole(found.lost), units::whole(found.acknowledged));
-    Some(format!("{lost} of {of} acknowledged writes {was} lost{}", age.unwrap_or_default()))
+    Some(format!("{lost} of {of} acknowledged writes {was} lost{}", age(found)))
+}
+
+/// How old the oldest of the lost writes was, to follow a sentence.
+fn age(found: &CrashFindings) -> String {
+    match found.oldest_lost_s {
+        None => String::new(),
+        Some(age_s) if age_s > 0.0 => format!(", the oldest {} old", units::duration(age_s)),
+        Some(_) => ", all acknowledged at the very moment of the crash".to_owned(),
+    }
 }
 
 /// `sqlite (os, commit) and redis-unix (os) kept what they promise in 20 kills each.`
@@ -74,6 +82,44 @@ fn kept(cases: &[&CrashCase], means: CrashMeans) -> Option<String> {
         if cases.len() == 1 { ("kept what it promises", "") } else { ("kept what they promise", " each") };
     let at_least = if fewest < most { format!("{fewest} to ") } else { String::new() };
     Some(format!("{} {keep} in {at_least}{}{each}.", levels(cases), cuts(means, most)))
+}
+
+/// `redis-unix (none) promised nothing, and lost 121,538 of 553,694 acknowledged writes in 20 kills, the oldest 501 ms old.`
+fn unpromised(case: &CrashCase, means: CrashMeans) -> String {
+    let (found, cuts) = (case.found(), cuts(means, case.cuts.len()));
+    let lost = match found.lost {
+        0 => format!("lost none of {} acknowledged writes in {cuts}", units::whole(found.acknowledged)),
+        lost => {
+            let of = units::whole(found.acknowledged);
+            format!("lost {} of {of} acknowledged writes in {cuts}{}", units::whole(lost), age(&found))
+        }
+    };
+    format!("{} promised nothing, and {lost}.", levels(&[case]))
+}
+
+/// Which of the promises that were kept only a power cut could break: those of levels that sync.
+fn unprovable(crash: &Crash) -> Option<String> {
+    let syncs = |case: &&CrashCase| {
+        matches!(case.level, Some(Durability::Second | Durability::Commit)) && case.promise == Promise::Kept
+    };
+    let mut levels: Vec<Durability> = crash.cases.iter().filter(syncs).filter_map(|case| case.level).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    let named = levels.iter().map(|level| level.name()).collect::<Vec<_>>().join(" and ");
+    (crash.means == CrashMeans::Kill && !levels.is_empty()).then(|| {
+        format!(
+            "A kill cannot show the whole promise of {named}: what was written and not yet synced survives a kill in the system's memory, \
+             and is lost in a power cut."
+        )
+    })
+}
+
+/// `kept`, `broken`; of a level that promises nothing `none made`, unless what it holds is garbage.
+pub fn outcome(case: &CrashCase) -> &'static str {
+    match (case.promise, case.level) {
+        (Promise::Kept, Some(Durability::None)) => "none made",
+        (promise, _) => promise.name(),
+    }
 }
 
 /// `20 kills`.
@@ -134,7 +180,8 @@ pub fn notes(case: &CrashCase) -> Vec<String> {
     if !case.problem.is_empty() {
         notes.push(case.problem.clone());
     }
-    if let Some(lost) = lost(&found).filter(|_| case.promise == Promise::Kept) {
+    let allows = case.promise == Promise::Kept && case.level.is_some_and(|level| level != Durability::None);
+    if let Some(lost) = lost(&found).filter(|_| allows) {
         notes.push(format!("{lost}, which its level allows"));
     }
     notes
@@ -171,7 +218,7 @@ pub fn beyond(means: CrashMeans) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{headlines, notes, ruled_out};
+    use super::{headlines, notes, outcome, ruled_out};
     use study::{Crash, CrashCase, CrashCut, CrashFindings, Durability, Promise};
 
     fn case(store: &str, level: Durability, promise: Promise, found: CrashFindings) -> CrashCase {
@@ -201,9 +248,32 @@ mod tests {
                 "redis broke its promise of durability os: in 2 kills 161 of 99,021 acknowledged writes were lost, the oldest 36.0 ms old.",
                 "redis broke its promise of durability none: in 2 kills 1 value was torn; 2 values appeared that were never written.",
                 "sqlite (os, commit) kept what they promise in 2 kills each.",
+                "A kill cannot show the whole promise of commit: what was written and not yet synced survives a kill in the system's memory, \
+                 and is lost in a power cut.",
                 "Nothing is shown about lmdb (commit).",
             ]
         );
+    }
+
+    #[test]
+    fn a_level_that_promises_nothing_is_said_to_have_lost_what_it_lost_and_to_have_kept_nothing() {
+        let cases = vec![
+            case("redis", Durability::None, Promise::Kept, found(12_538)),
+            case("tkrzw", Durability::None, Promise::Kept, found(0)),
+            case("redis", Durability::Second, Promise::Kept, found(0)),
+        ];
+        assert_eq!(
+            headlines(&Crash { cases, ..Crash::default() }),
+            [
+                "redis (second) kept what it promises in 2 kills.",
+                "A kill cannot show the whole promise of second: what was written and not yet synced survives a kill in the system's memory, \
+                 and is lost in a power cut.",
+                "redis (none) promised nothing, and lost 12,538 of 99,021 acknowledged writes in 2 kills, the oldest 36.0 ms old.",
+                "tkrzw (none) promised nothing, and lost none of 99,021 acknowledged writes in 2 kills.",
+            ]
+        );
+        let said = |level| outcome(&case("redis", level, Promise::Kept, found(9)));
+        assert_eq!([said(Durability::None), said(Durability::Os)], ["none made", "kept"]);
     }
 
     #[test]

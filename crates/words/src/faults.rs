@@ -121,13 +121,15 @@ fn of_writes(trial: &TrialRecord) -> Option<String> {
         1 => format!("1 acknowledged write was lost{age}"),
         lost => format!("{} acknowledged writes were lost{age}", units::whole(lost)),
     };
-    Some(match (writes.failed(), writes.failed_present) {
-        (0, _) => format!("{lost}, and none failed."),
-        (failed, present) => format!(
-            "{lost}. Of {} writes that failed {} took effect anyway and {} were never seen, which is allowed.",
+    Some(match (writes.failed(), writes.failed_present, writes.failed_absent) {
+        (0, ..) => format!("{lost}, and no write failed."),
+        (1, 1, _) => format!("{lost}. The only write that failed took effect anyway, which is allowed."),
+        (1, ..) => format!("{lost}. The only write that failed was never seen, which is allowed."),
+        (failed, present, absent) => format!(
+            "{lost}. Of {} writes that failed {} took effect anyway and {} never seen, which is allowed.",
             units::whole(failed),
             units::whole(present),
-            units::whole(writes.failed_absent)
+            if absent == 1 { "1 was".to_owned() } else { format!("{} were", units::whole(absent)) }
         ),
     })
 }
@@ -256,10 +258,10 @@ mod tests {
         );
         assert!(said(&trial)[1].contains("'at 5s kill 2'"));
         trial.writes = Some(WriteAccount { lost: 4, ..WriteAccount::default() });
-        assert_eq!(said(&trial)[0], "redis, trial 1: 4 acknowledged writes were lost, and none failed.");
+        assert_eq!(said(&trial)[0], "redis, trial 1: 4 acknowledged writes were lost, and no write failed.");
         trial.oldest_lost_s = Some(0.25);
         let said_of_age =
-            "redis, trial 1: 4 acknowledged writes were lost (up to 250 ms old at the fault), and none failed.";
+            "redis, trial 1: 4 acknowledged writes were lost (up to 250 ms old at the fault), and no write failed.";
         assert_eq!(said(&trial)[0], said_of_age);
         trial.faults.clear();
         trial.writes = Some(WriteAccount::default());

@@ -1,9 +1,9 @@
 //! What the stores of a group promise to keep, and who says so.
 
 use analysis::Group;
-use study::{Cell, Durability, Promise, ShownPromise, ShownWhere};
+use study::{Cell, CrashMeans, Durability, DurabilitySource, Promise, ShownPromise, ShownWhere};
 
-/// `durability commit (loses nothing, shown here)` where kvtrial set the level, with who says that it holds; what user-owned servers say is
+/// `durability commit (loses nothing, shown here in kills)` where kvtrial set the level, with who says that it holds; what user-owned servers say is
 /// quoted as their claim. `None` for baselines, which promise nothing.
 pub fn promise(group: &Group<'_>) -> Option<String> {
     let level = group.durability?;
@@ -15,9 +15,9 @@ pub fn promise(group: &Group<'_>) -> Option<String> {
     };
     Some(match Claim::of(group) {
         Claim::None => format!("durability {level} ({meaning}{})", warrant(group, level)),
-        Claim::All => format!("durability {level}, as the server says"),
-        Claim::Some => {
-            format!("durability {level} ({meaning}{}; named by a URL: as the server says)", warrant(group, level))
+        Claim::All(whose) => format!("durability {level}, {whose}"),
+        Claim::Some(whose) => {
+            format!("durability {level} ({meaning}{}; named by a URL: {whose})", warrant(group, level))
         }
     })
 }
@@ -27,8 +27,8 @@ pub fn level_in_words(group: &Group<'_>) -> Option<String> {
     let level = group.durability?;
     Some(match Claim::of(group) {
         Claim::None => format!("durability {level}"),
-        Claim::All => format!("durability {level} (as the server says)"),
-        Claim::Some => format!("durability {level} (where named by a URL: as the server says)"),
+        Claim::All(whose) => format!("durability {level} ({whose})"),
+        Claim::Some(whose) => format!("durability {level} (where named by a URL: {whose})"),
     })
 }
 
@@ -47,11 +47,17 @@ fn warrant(group: &Group<'_>, level: Durability) -> String {
     match (kept.as_slice(), broken.as_slice()) {
         ([], []) if cells.len() == 1 => ", as it says".into(),
         ([], []) => ", as claimed".into(),
-        (kept, []) if kept.len() == cells.len() => format!(", shown {}", places(kept)),
-        (kept, []) => format!(", shown {} for {} of {}", places(kept), kept.len(), cells.len()),
+        (kept, []) if kept.len() == cells.len() => format!(", shown {}{}", places(kept), by(level, kept)),
+        (kept, []) => format!(", shown {}{} for {} of {}", places(kept), by(level, kept), kept.len(), cells.len()),
         (_, broken) if cells.len() == 1 => format!(", broken {}", places(broken)),
         (_, broken) => format!(", broken {} by {} of {}", places(broken), broken.len(), cells.len()),
     }
+}
+
+/// ` in kills` of a level that syncs, where nothing else was done: the system's memory survives a kill, and not a power cut.
+fn by(level: Durability, shown: &[&ShownPromise]) -> &'static str {
+    let only_kills = shown.iter().all(|it| it.means == CrashMeans::Kill);
+    if only_kills && matches!(level, Durability::Second | Durability::Commit) { " in kills" } else { "" }
 }
 
 /// `here`, `elsewhere`, `here and elsewhere`.
@@ -101,19 +107,34 @@ fn store(cell: &Cell) -> String {
     cell.store.split(',').filter(|part| !part.starts_with("durability=")).collect::<Vec<_>>().join(",")
 }
 
-/// For how many stores of a group the level is only their own claim.
+/// Whose word a level is that kvtrial has not set; `None` where kvtrial has.
+pub fn whose_word(source: DurabilitySource) -> Option<&'static str> {
+    match source {
+        DurabilitySource::SetByKvtrial => None,
+        DurabilitySource::AsTheServerSays => Some("as the server says"),
+        DurabilitySource::AsTheUserSays => Some("as you say, which the server does not show"),
+        DurabilitySource::Assumed => Some("assumed, as no server has said"),
+    }
+}
+
+/// For how many stores of a group the level is only claimed, and by whom.
 enum Claim {
     None,
-    Some,
-    All,
+    Some(String),
+    All(String),
 }
 
 impl Claim {
     fn of(group: &Group<'_>) -> Claim {
-        match group.cells.iter().filter(|ranked| ranked.cell.durability_is_claimed()).count() {
+        let sources = group.cells.iter().filter_map(|ranked| ranked.cell.durability_source());
+        let words: Vec<&str> = sources.filter_map(whose_word).collect();
+        let (claimed, mut distinct) = (words.len(), words);
+        distinct.sort_unstable();
+        distinct.dedup();
+        match claimed {
             0 => Claim::None,
-            all if all == group.cells.len() => Claim::All,
-            _ => Claim::Some,
+            all if all == group.cells.len() => Claim::All(distinct.join(", or ")),
+            _ => Claim::Some(distinct.join(", or ")),
         }
     }
 }
@@ -151,6 +172,21 @@ mod tests {
     }
 
     #[test]
+    fn a_level_that_no_server_has_said_is_not_put_into_its_mouth() {
+        let url = "redis://db.example.org";
+        let assumed = cell(url, Some(DurabilitySource::Assumed));
+        let stated = cell(url, Some(DurabilitySource::AsTheUserSays));
+        let said = |cells: &[&Cell]| promise(&groups(cells)[0]).unwrap_or_default();
+        assert_eq!(said(&[&assumed]), "durability commit, assumed, as no server has said");
+        assert_eq!(said(&[&stated]), "durability commit, as you say, which the server does not show");
+        let theirs = cell(url, Some(DurabilitySource::AsTheServerSays));
+        assert_eq!(
+            said(&[&assumed, &theirs]),
+            "durability commit, as the server says, or assumed, as no server has said"
+        );
+    }
+
+    #[test]
     fn beside_a_level_stands_who_says_that_it_holds() {
         let shown = |store: &str, promise, place| {
             let shown = ShownPromise { promise, place, cuts: 20, day: "2026-11-25".into(), ..ShownPromise::default() };
@@ -161,9 +197,12 @@ mod tests {
         let broken = shown("postgres,durability=commit", Promise::Broken, ShownWhere::Here);
         let silent = cell("mysql", Some(DurabilitySource::SetByKvtrial));
         let said = |cells: &[&Cell]| promise(&groups(cells)[0]).unwrap_or_default();
-        assert_eq!(said(&[&here]), "durability commit (loses nothing, shown here)");
-        assert_eq!(said(&[&here, &elsewhere]), "durability commit (loses nothing, shown here and elsewhere)");
-        assert_eq!(said(&[&elsewhere, &silent]), "durability commit (loses nothing, shown elsewhere for 1 of 2)");
+        assert_eq!(said(&[&here]), "durability commit (loses nothing, shown here in kills)");
+        assert_eq!(said(&[&here, &elsewhere]), "durability commit (loses nothing, shown here and elsewhere in kills)");
+        assert_eq!(
+            said(&[&elsewhere, &silent]),
+            "durability commit (loses nothing, shown elsewhere in kills for 1 of 2)"
+        );
         assert_eq!(said(&[&here, &broken, &silent]), "durability commit (loses nothing, broken here by 1 of 3)");
         assert_eq!(said(&[&silent, &silent]), "durability commit (loses nothing, as claimed)");
         let none = Cell { durability: Some(Durability::None), ..silent.clone() };

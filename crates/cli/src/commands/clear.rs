@@ -1,7 +1,7 @@
 //! `kvtrial clear`: deletes what a run left in user-owned stores.
 
 use super::plan::plan;
-use super::{preset, target};
+use super::preset;
 use crate::args::{Arguments, ClearArguments, Command};
 use crate::failure::{self, CommandFailure};
 use crate::output::{self, print};
@@ -36,7 +36,8 @@ pub fn clear(arguments: &ClearArguments) -> Result<u8, CommandFailure> {
 
 /// What is to be cleared: all that is left, or what is left in the stores that are named; and the rest.
 fn wanted(study: &Study, stores: &[String]) -> Result<(Vec<Left>, Vec<Left>), CommandFailure> {
-    let places: Vec<String> = target::specs(stores, None, None)?.iter().map(place_of).collect();
+    let specs = stores.iter().map(|text| text.parse::<Spec>()).collect::<Result<Vec<_>, _>>()?;
+    let places: Vec<String> = specs.iter().map(place_of).collect();
     if let Some(stranger) = places.iter().find(|place| !study.left.iter().any(|left| left.store == **place)) {
         let known: Vec<&str> = study.left.iter().map(|left| left.store.as_str()).collect();
         return Err(CommandFailure::usage(format!(
@@ -137,10 +138,6 @@ fn with_password(text: &str, spec: &Spec, stores: &[String]) -> Result<String, C
             return Ok(more.fold(given.clone(), |full, (key, value)| format!("{full},{key}={value}")));
         }
     }
-    if text.contains("***") {
-        return Err(CommandFailure::usage(format!(
-            "no study holds passwords; name the store with its own: kvtrial clear DIR -s '{place}'"
-        )));
-    }
+    // Without a password it is asked for, as no study holds any.
     Ok(text.to_owned())
 }

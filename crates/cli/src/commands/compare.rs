@@ -5,7 +5,7 @@ mod operand;
 
 use crate::args::{CompareArguments, ComparisonFormat, NoisyGate};
 use crate::failure::{self, CommandFailure};
-use crate::output::{colour, print, shown};
+use crate::output::{print, print_painted};
 use analysis::{
     Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Gate, Matched, Metric, Noisy, Ruling, Source,
     Threshold, Unlike, VoidCell,
@@ -277,7 +277,7 @@ fn html(
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("kvtrial-comparison"));
     let found = words::comparison::sentences(comparison, gates);
     super::report_files::write_report(&out, &report::Report::new(named).with_findings(found))?;
-    print(&::terminal::comparison_text(comparison, gates, colour()))?;
+    print_painted(&|colour| ::terminal::comparison_text(comparison, gates, colour))?;
     print(&format!("Report: {}\n", out.join(super::report_files::PAGE).display()))
 }
 
@@ -285,19 +285,21 @@ fn write(comparison: &Comparison, gates: &[Gate], arguments: &CompareArguments) 
     let formatted = |format| match format {
         // A directory, written by `html`.
         ComparisonFormat::Html => Ok(String::new()),
-        ComparisonFormat::Text => Ok(shown(&::terminal::comparison_text(comparison, gates, ::terminal::Colour::Never))),
+        ComparisonFormat::Text => {
+            Ok(study::visible(&::terminal::comparison_text(comparison, gates, ::terminal::Colour::Never)).into_owned())
+        }
         ComparisonFormat::Markdown => Ok(::terminal::comparison_markdown(comparison, gates)),
         ComparisonFormat::Junit => Ok(::terminal::comparison_junit(comparison, gates, noisy(arguments))),
         ComparisonFormat::Json => archive::json(comparison),
     };
-    deliver(arguments, &formatted, &|| ::terminal::comparison_text(comparison, gates, colour()))
+    deliver(arguments, &formatted, &|colour| ::terminal::comparison_text(comparison, gates, colour))
 }
 
 /// Prints what was found in its format; beside a file the text is printed all the same.
 fn deliver(
     arguments: &CompareArguments,
     formatted: &dyn Fn(ComparisonFormat) -> std::io::Result<String>,
-    text: &dyn Fn() -> String,
+    text: &dyn Fn(::terminal::Colour) -> String,
 ) -> Result<(), CommandFailure> {
     match &arguments.out {
         Some(path) => {
@@ -308,9 +310,9 @@ fn deliver(
                     path.display()
                 ))
             })?;
-            print(&text())
+            print_painted(text)
         }
-        None if arguments.format == ComparisonFormat::Text => print(&text()),
+        None if arguments.format == ComparisonFormat::Text => print_painted(text),
         None => print(&formatted(arguments.format)?),
     }
 }

@@ -6,7 +6,7 @@ use super::run::{default_directory, redacted_command};
 use super::{fork_server, report_files, shown, target};
 use crate::args::CrashArguments;
 use crate::failure::{self, CommandFailure};
-use crate::output::{colour, error_colour, note, print};
+use crate::output::{error_colour, note, print_painted};
 use plan::PlannedCrash;
 use runner::{BrokenFiles, CrashRequest, Crashed};
 use std::path::Path;
@@ -88,9 +88,9 @@ pub fn crash(arguments: &CrashArguments) -> Result<u8, CommandFailure> {
         }
     }
     drop(view);
-    print(&terminal::crash_text(crash_of(&mut study), colour()))?;
-    report_files::write(&out, &study)?;
-    report_files::say_where(&out, &["study.json"])?;
+    let crash = &*crash_of(&mut study);
+    let printed = print_painted(&|colour| terminal::crash_text(crash, colour));
+    report_files::close(&out, &study, &["study.json"], printed)?;
     if !is_whole {
         note(&format!("Interrupted. Resume it: the same command with --out {} --resume", out.display()));
         return Ok(failure::INTERRUPTED);

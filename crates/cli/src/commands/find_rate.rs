@@ -2,10 +2,10 @@
 
 use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::run::{NOTHING_KEPT, clear, tell_left, untrusted, write_cells};
-use super::{report_files, tables};
+use super::{leftovers, report_files, tables};
 use crate::args::RunArguments;
 use crate::failure::{self, CommandFailure};
-use crate::output::{colour, note, print};
+use crate::output::{note, print_painted};
 use archive::StudyDir;
 use runner::Plan;
 use runner::search::{Bound, Lab, RateOptions, find_rates};
@@ -48,25 +48,30 @@ pub fn find_rate(
         Ok(_) => None,
     })?;
     let Closed::Kept(study) = closed else {
-        found?;
+        found.map_err(|error| leftovers::named(error, &out))?;
         note(NOTHING_KEPT);
         return Ok(failure::INTERRUPTED);
     };
     if found.is_err() {
         tell_left(&study, &out);
     }
-    found?;
+    found.map_err(|error| leftovers::named(error, &out))?;
 
     write_cells(&out, &study)?;
-    print(&tables::text(&study, colour()))?;
-    report_files::write(&out, &study)?;
-    report_files::say_where(&out, &["study.json", "cells.csv"])?;
+    let closed = report_files::close(
+        &out,
+        &study,
+        &["study.json", "cells.csv"],
+        print_painted(&|colour| tables::text(&study, colour)),
+    );
     if host::interrupt::requested() {
         note(&format!("Interrupted. A search cannot be resumed; what was tried is in {}", out.display()));
         tell_left(&study, &out);
+        closed?;
         return Ok(failure::INTERRUPTED);
     }
     tell_left(&study, &out);
+    closed?;
     Ok(if cleared == failure::GOOD { status(&study, arguments.strict) } else { cleared })
 }
 

@@ -185,6 +185,7 @@ impl Observer for Notebook {
                 let started = shown::started(&cell.store, about.durability, &about.facts);
                 cell.durability_shown = started.and_then(|started| self.shown.of(&started).cloned());
                 cell.durability = Some(about.durability);
+                cell.durability_source = Some(about.source);
                 cell.product = about.facts.product.clone();
                 cell.store_version = about.facts.version.clone();
                 cell.store_config = about.facts.config.clone();

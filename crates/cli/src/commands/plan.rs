@@ -44,7 +44,7 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, CommandFailure> {
     {
         set.push(("seconds".into(), runner::USUAL_SECONDS.to_string()));
     }
-    let params = jobs::params(job, &set)?;
+    let params = target::params(job, &set)?;
     if let (Some(bound), Some(step)) = (arguments.find_rate, runner::seconds(&params))
         && step.as_secs_f64() < bound.needs_s()
     {
@@ -188,12 +188,32 @@ fn baselines(specs: &[Spec]) -> Result<Vec<&'static StoreInfo>, CommandFailure> 
 
 /// Parameters from a file: `key=value` lines; for ycsb a YCSB property file, whose names are translated.
 fn plan_file(job: &job::JobInfo, path: &std::path::Path) -> Result<Vec<(String, String)>, CommandFailure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| CommandFailure::usage(format!("--plan {}: {error}", path.display())))?;
     let parse = job.plan.ok_or_else(|| CommandFailure::usage(format!("{} takes no --plan; use --set", job.name)))?;
-    let read = parse(&text).map_err(|error| CommandFailure::usage(format!("--plan {}: {error}", path.display())))?;
+    let bytes =
+        std::fs::read(path).map_err(|error| CommandFailure::usage(format!("--plan {}: {error}", path.display())))?;
+    let read = parse(&plan_text(bytes))
+        .map_err(|error| CommandFailure::usage(format!("--plan {}: {error}", path.display())))?;
     for note in read.notes {
         crate::output::note(&format!("kvtrial: --plan {}: {note}", path.display()));
     }
     Ok(read.params)
+}
+
+/// The text of a plan file: without the mark that editors on Windows put before it, and where it is not UTF-8 in Latin-1, as Java has its
+/// property files.
+fn plan_text(bytes: Vec<u8>) -> String {
+    let text =
+        String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect());
+    text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plan_text;
+
+    #[test]
+    fn a_plan_is_read_with_a_mark_before_it_and_in_latin_1() {
+        assert_eq!(plan_text("\u{feff}a=β\n".into()), "a=β\n");
+        assert_eq!(plan_text(b"# f\xfcr\na=1".to_vec()), "# für\na=1");
+    }
 }

@@ -3,7 +3,7 @@
 use super::{report_files, tables};
 use crate::args::{ReportArguments, StudyFormat};
 use crate::failure::{self, CommandFailure};
-use crate::output::{colour, has_a_reader, print, shown};
+use crate::output::{has_a_reader, print, shown};
 use ::report::{Named, Report};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ fn labels(paths: &[PathBuf]) -> Vec<String> {
 fn write(study: &Study, format: StudyFormat, out: &mut impl Write) -> io::Result<()> {
     match format {
         StudyFormat::Html | StudyFormat::Png => Ok(()), // directories, written by `drawn`
-        StudyFormat::Text => out.write_all(shown(&tables::text(study, colour())).as_bytes()),
+        StudyFormat::Text => out.write_all(shown(&|colour| tables::text(study, colour)).as_bytes()),
         StudyFormat::Markdown => out.write_all(::terminal::study_markdown(study).as_bytes()),
         StudyFormat::Csv => archive::write_trials_csv(study, out),
         StudyFormat::CellsCsv => out.write_all(archive::cells_csv(study).as_bytes()),

@@ -24,8 +24,23 @@ pub fn write_report(directory: &Path, report: &Report<'_>) -> Result<(), Command
     if cfg!(feature = "plots") { write_plots(directory, report) } else { Ok(()) }
 }
 
+/// Writes the report of a study whose table was printed, or not, and says where its files are: what becomes of standard output costs
+/// nobody the report.
+pub fn close(
+    directory: &Path,
+    study: &Study,
+    files: &[&str],
+    printed: Result<(), CommandFailure>,
+) -> Result<(), CommandFailure> {
+    write(directory, study)?;
+    printed.and_then(|()| say_where(directory, files)).map_err(|failure| CommandFailure {
+        message: format!("{}. The study and its {PAGE} are in {}", failure.message, directory.display()),
+        ..failure
+    })
+}
+
 /// Says where the files of a study are: these, and the plots of a build that draws them.
-pub fn say_where(directory: &Path, files: &[&str]) -> Result<(), CommandFailure> {
+fn say_where(directory: &Path, files: &[&str]) -> Result<(), CommandFailure> {
     let plots = cfg!(feature = "plots").then_some(PLOTS);
     let all = [PAGE].into_iter().chain(files.iter().copied()).chain(plots);
     let paths: Vec<String> = all.map(|file| directory.join(file).display().to_string()).collect();

@@ -2,10 +2,10 @@
 
 use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::plan::plan;
-use super::{preset, report_files, selftest, tables};
+use super::{leftovers, preset, report_files, selftest, tables};
 use crate::args::RunArguments;
 use crate::failure::{self, CommandFailure};
-use crate::output::{colour, note, print};
+use crate::output::{note, print_painted, shell_word};
 use archive::StudyDir;
 use runner::{Ending, Plan};
 use std::io::Write;
@@ -20,13 +20,17 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
     let plan = plan(&arguments)?;
     let command = redacted_command();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let selftest = if arguments.resume { None } else { selftest::for_study() };
+    let is_resumed = arguments.resume && arguments.out.as_deref().is_none_or(|out| !is_new(out));
+    let selftest = if is_resumed { None } else { selftest::for_study() };
     let study = Study { preset, selftest, ..plan.study(command, study::rfc3339(now)) };
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
     if let Some(bound) = arguments.find_rate {
         return super::find_rate::find_rate(&plan, StudyDir::create(&out, study)?, bound, &arguments);
     }
-    let directory = if arguments.resume { StudyDir::resume(&out, &study)? } else { StudyDir::create(&out, study)? };
+    if arguments.resume && !is_resumed {
+        note(&format!("kvtrial: --resume: there is nothing in {} yet, so the study begins", out.display()));
+    }
+    let directory = if is_resumed { StudyDir::resume(&out, &study)? } else { StudyDir::create(&out, study)? };
 
     let recorded = directory.recorded();
     announce(&plan, recorded.len());
@@ -41,31 +45,44 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
         Err(error) => Some(stopped(error)),
     })?;
     let Closed::Kept(study) = closed else {
-        ending?;
+        ending.map_err(|error| leftovers::named(error, &out))?;
         note(NOTHING_KEPT);
         return Ok(failure::INTERRUPTED);
     };
     write_cells(&out, &study)?;
     let ending = ending.map_err(|error| {
         tell_left(&study, &out);
-        let kept =
-            format!("What was finished is in {0}; fix this, then continue with --out {0} --resume", out.display());
-        CommandFailure::usage(format!("{error}\n{kept}"))
+        let place = shell_word(&out.display().to_string());
+        let kept = format!("What was finished is in {place}; fix this, then continue with --out {place} --resume");
+        CommandFailure::usage(format!("{}\n{kept}", leftovers::named(error, &out).message))
     })?;
 
-    print(&tables::text(&study, colour()))?;
-    report_files::write(&out, &study)?;
-    report_files::say_where(&out, &["study.json", "cells.csv"])?;
+    let closed = report_files::close(
+        &out,
+        &study,
+        &["study.json", "cells.csv"],
+        print_painted(&|colour| tables::text(&study, colour)),
+    );
     if ending == Ending::Interrupted {
         note(&format!(
             "Interrupted. What was finished is in {0}; continue with the same command and --out {0} --resume",
-            out.display()
+            shell_word(&out.display().to_string())
         ));
         tell_left(&study, &out);
+        closed?;
         return Ok(failure::INTERRUPTED);
     }
     tell_left(&study, &out);
+    closed?;
     Ok(if cleared == failure::GOOD { status(&study, arguments.strict) } else { cleared })
+}
+
+/// Whether a study that is resumed has nothing yet: it was interrupted before a trial was finished, and so nothing was kept.
+fn is_new(out: &Path) -> bool {
+    match std::fs::read_dir(out) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
 }
 
 /// `--clear`, after the last trial: also of a run that was interrupted.
@@ -88,7 +105,7 @@ pub fn clear(plan: &Plan, notebook: &mut Notebook) -> u8 {
 /// Says what the run has left in stores of the user's, and how to delete it.
 pub fn tell_left(study: &Study, out: &Path) {
     for sentence in words::left_sentences(study) {
-        note(&format!("{sentence} To delete them: kvtrial clear {}", out.display()));
+        note(&format!("{sentence} To delete them: kvtrial clear {}", shell_word(&out.display().to_string())));
     }
 }
 
@@ -165,5 +182,5 @@ pub fn default_directory(unix_s: u64) -> PathBuf {
 /// The command line as it may be written down: passwords in specs are hidden.
 pub fn redacted_command() -> Vec<String> {
     let shown = |(at, text): (usize, String)| if at == 0 { "kvtrial".into() } else { study::redact(&text) };
-    std::env::args().enumerate().map(shown).collect()
+    std::env::args_os().map(|text| text.to_string_lossy().into_owned()).enumerate().map(shown).collect()
 }

@@ -3,7 +3,7 @@
 use super::{shown, target};
 use crate::args::StoresArguments;
 use crate::failure::{self, CommandFailure};
-use crate::output::{colour, print};
+use crate::output::{print, print_painted};
 use selftest::ShownLevels;
 use store::{Availability, OptionInfo, StoreInfo};
 use study::{Durability, Spec};
@@ -18,12 +18,13 @@ pub fn stores(arguments: &StoresArguments) -> Result<u8, CommandFailure> {
     let rows: Vec<StoreRow> = ::stores::all().map(|info| row(info, &shown)).collect();
     let is_named = |row: &&StoreRow| arguments.names.is_empty() || arguments.names.contains(&row.name);
     let shown: Vec<StoreRow> = rows.iter().filter(is_named).cloned().collect();
-    let text = match arguments {
-        StoresArguments { json: true, .. } => archive::json(&shown)?,
-        StoresArguments { long: false, names, .. } if names.is_empty() => terminal::stores_list(&shown, colour()),
-        _ => terminal::stores_table(&shown, &terminal::operations_of(&rows), colour()),
-    };
-    print(&text)?;
+    match arguments {
+        StoresArguments { json: true, .. } => print(&archive::json(&shown)?),
+        StoresArguments { long: false, names, .. } if names.is_empty() => {
+            print_painted(&|colour| terminal::stores_list(&shown, colour))
+        }
+        _ => print_painted(&|colour| terminal::stores_table(&shown, &terminal::operations_of(&rows), colour)),
+    }?;
     Ok(failure::GOOD)
 }
 

@@ -1,16 +1,28 @@
 //! From `-s`, `--host` and `--port` to adapters.
 
+use crate::args;
 use crate::failure::CommandFailure;
+use crate::password;
+use job::{JobInfo, Params};
 use std::path::{Path, PathBuf};
 use store::{Availability, StoreInfo};
 use study::{Address, Authority, Class, Spec, Target};
 
+/// Stores that are offered instead of one that there is not.
+const OFFERED: usize = 3;
+
 /// The adapter of that name.
 pub fn adapter(name: &str) -> Result<&'static StoreInfo, CommandFailure> {
     stores::find(name).ok_or_else(|| {
-        let known: Vec<&str> = stores::all().map(|info| info.name).collect();
-        let meant = study::did_you_mean(name, known.iter().copied());
-        CommandFailure::usage(format!("there is no store '{name}'.{meant} There are: {}", known.join(", ")))
+        let meant = match study::nearest(name, stores::all().map(|info| info.name), OFFERED).as_slice() {
+            [] => String::new(),
+            [meant] => format!(" Did you mean {meant}?"),
+            [some @ .., last] => format!(" Did you mean {} or {last}?", some.join(", ")),
+        };
+        CommandFailure::usage(format!(
+            "there is no store '{name}'.{meant} 'kvtrial stores' lists all {}",
+            stores::all().count()
+        ))
     })
 }
 
@@ -38,7 +50,7 @@ pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, CommandFailure> {
 }
 
 /// The job of that name.
-pub fn job(name: &str) -> Result<&'static job::JobInfo, CommandFailure> {
+pub fn job(name: &str) -> Result<&'static JobInfo, CommandFailure> {
     script::find(name).map_err(|error| CommandFailure::usage(error.to_string()))?.ok_or_else(|| {
         let known: Vec<&str> = jobs::all().map(|job| job.name).collect();
         let meant = study::did_you_mean(name, known.iter().copied());
@@ -46,6 +58,16 @@ pub fn job(name: &str) -> Result<&'static job::JobInfo, CommandFailure> {
             "there is no job '{name}'.{meant} There are: {}, and any script: FILE.lua",
             known.join(", ")
         ))
+    })
+}
+
+/// The parameters of a job as they are set. One that the job does not have may be an option of the command or of a store.
+pub fn params(job: &JobInfo, set: &[(String, String)]) -> Result<Params, CommandFailure> {
+    jobs::params(job, set).map_err(|error| {
+        let is_unknown = |(name, _): &&(String, String)| !job.params.iter().any(|param| param.name == name);
+        let form = set.iter().find(is_unknown).and_then(|(name, value)| args::right_form(name, value));
+        let form = form.map_or_else(String::new, |form| format!(". Write {form}"));
+        CommandFailure::usage(format!("{error}{form}"))
     })
 }
 
@@ -89,10 +111,16 @@ fn fresh(what: &str, path: &Path) -> Result<(), CommandFailure> {
     )))
 }
 
+/// Reads a spec, with its password wherever that is.
+pub fn spec(text: &str) -> Result<Spec, CommandFailure> {
+    let mut spec: Spec = text.parse()?;
+    password::settle(&mut spec)?;
+    Ok(spec)
+}
+
 /// Reads specs; `--host` and `--port` turn the one private spec into the user's own server.
 pub fn specs(texts: &[String], host: Option<&str>, port: Option<u16>) -> Result<Vec<Spec>, CommandFailure> {
-    let mut specs =
-        texts.iter().map(|text| text.parse::<Spec>().map_err(CommandFailure::from)).collect::<Result<Vec<_>, _>>()?;
+    let mut specs = texts.iter().map(|text| spec(text)).collect::<Result<Vec<_>, _>>()?;
     if host.is_some() || port.is_some() {
         let [spec] = specs.as_mut_slice() else {
             return Err(CommandFailure::usage(
@@ -127,9 +155,16 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_store_is_answered_with_the_known_ones() {
-        let error = resolve(&"rediss".parse().unwrap()).err().unwrap();
+    fn an_unknown_store_is_answered_with_the_three_nearest() {
+        let error = resolve(&"reddis".parse().unwrap()).err().unwrap();
         let words = &error.message;
-        assert!(words.contains("Did you mean redis?") && words.contains("redis-unix") && error.status == 2, "{words}");
+        let offered = words.contains("there is no store 'reddis'. Did you mean redis, redis-")
+            && words.contains("'kvtrial stores' lists all");
+        assert!(
+            offered && words.matches("redis").count() <= 3 + 1 && !words.contains("lmdb") && error.status == 2,
+            "{words}"
+        );
+        let words = resolve(&"qqqqqq".parse().unwrap()).err().unwrap().message;
+        assert!(words.starts_with("there is no store 'qqqqqq'. 'kvtrial stores' lists all"), "{words}");
     }
 }

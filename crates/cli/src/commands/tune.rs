@@ -5,7 +5,7 @@ use super::run::{NOTHING_KEPT, default_directory, redacted_command, write_cells}
 use super::{report_files, selftest, tables, target};
 use crate::args::TuneArguments;
 use crate::failure::{self, CommandFailure};
-use crate::output::{colour, note, print};
+use crate::output::{note, print_painted};
 use archive::StudyDir;
 use engine::Settings;
 use job::{JobInfo, Params};
@@ -24,7 +24,7 @@ const PIPELINE: [u32; 4] = [1, 4, 16, 64];
 pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
     let job = target::job(&arguments.job)?;
     let store = store(arguments)?;
-    let params = jobs::params(job, &arguments.set)?;
+    let params = target::params(job, &arguments.set)?;
     let settings = Settings {
         clients: arguments.clients,
         pipeline: arguments.pipeline,
@@ -105,9 +105,12 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
     }
     let Closed::Kept(study) = closed else { return Err(CommandFailure::usage(NOTHING_KEPT)) };
     write_cells(&out, &study)?;
-    print(&tables::text(&study, colour()))?;
-    report_files::write(&out, &study)?;
-    report_files::say_where(&out, &["study.json", "cells.csv"])?;
+    report_files::close(
+        &out,
+        &study,
+        &["study.json", "cells.csv"],
+        print_painted(&|colour| tables::text(&study, colour)),
+    )?;
     Ok(failure::GOOD)
 }
 

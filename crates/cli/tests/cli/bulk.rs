@@ -60,6 +60,23 @@ fn on_servers(desk: &Desk, words: &str) -> Ran {
 }
 
 #[test]
+fn the_groups_of_a_reduction_are_shown() {
+    let desk = Desk::new();
+    desk.file("sales.csv", "shop;cents\nzurich;250\nbern;1000000\nzurich;-100\n");
+    let ran = desk.run("bulk -s sqlite -s lmdb --data sales.csv --set reduce=shop:cents --repeats 1 --no-baselines");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "Documents by shop, and the sum of their cents, 2 groups: zurich 2, sum 150; bern 1, sum 1,000,000.";
+    assert_eq!(words.matches(said).count(), 1, "{}", ran.stdout);
+    for store in ["sqlite", "lmdb"] {
+        let largest = &ran.cell(store)["answer"]["facts"]["largest_groups"];
+        assert_eq!(largest[0], serde_json::json!({"group": "zurich", "documents": 2, "sum": 150}), "{store}");
+    }
+    let page = words_of_page(&std::fs::read_to_string(desk.path().join("out/report.html")).unwrap());
+    assert!(page.contains("bern 1, sum 1,000,000"));
+}
+
+#[test]
 fn bulk_has_the_known_answer_on_every_server() {
     let fast = ["redis-unix", "memcached-unix", "memcached", "tyrant-unix"];
     let slow = ["mysql-unix,durability=none", "postgres-unix,durability=none", "mongodb-unix,durability=os"];
@@ -151,7 +168,29 @@ fn bad_documents_end_the_run_before_anything_is_started() {
     assert!(refused("--data twice.jsonl").contains("ids=own"));
     desk.file("field.jsonl", "{\"g\":\"x\",\"n\":1}\n{\"g\":\"x\",\"n\":\"2\"}\n");
     let message = refused("--data field.jsonl --set reduce=g:n");
-    assert!(message.contains("line 2") && message.contains("'n'"), "{message}");
+    assert!(message.contains("line 2: the field 'n' is \"2\", and must be an integer"), "{message}");
+    for (document, reduce, expected) in [
+        (
+            r#"{"g":"x","n":1.5}"#,
+            "g:n",
+            "the field 'n' is 1.5, and must be an integer of 64 bits (stores add fractions",
+        ),
+        (r#"{"g":"x","n":1}"#, "g:m", "the document has no field 'm'. It has g, n. Correct the document"),
+        (r#"{"group":"x","n":1}"#, "grup:n", "the document has no field 'grup'. Did you mean group? Correct"),
+        (r#"{"g":7,"n":1}"#, "g:n", "the field 'g' is 7, and must be a string"),
+        (r#"{"g":"x","n":9223372036854775807}"#, "g:n", "with this document the sum is beyond 64 bits"),
+        (r#"{"g":"x","n":1,"g":"y"}"#, "g:n", "the name 'g' is there twice in one object"),
+    ] {
+        let text = if expected.contains("beyond") { r#"{"g":"y","n":1}"# } else { r#"{"a":{"b":2}}"# };
+        let first = if expected.contains("no field") || expected.contains("must") { "" } else { text };
+        desk.file("sums.jsonl", format!("{first}\n{document}\n"));
+        let message = refused(&format!("--data sums.jsonl --set reduce={reduce}"));
+        assert!(message.contains("sums.jsonl, line 2") && message.contains(expected), "{message}");
+    }
+    desk.file("open.csv", "name,\"people\na,1\n");
+    assert!(refused("--data open.csv").contains("open.csv, line 1, column 6: the quote that opens here is not closed"));
+    assert!(std::process::Command::new("mkfifo").arg(desk.path().join("pipe")).status().unwrap().success());
+    assert!(refused("--data pipe").contains("pipe: it is no file, and the data is read more than once"));
     desk.file("large.jsonl", format!("{{\"a\":\"{}\"}}\n", "x".repeat(2 << 20)));
     let ran = desk.kvtrial("run bulk -s memcached --data large.jsonl");
     assert!(ran.status == 2 && ran.stderr.contains("large.jsonl, line 1"), "{}", ran.said());

@@ -92,6 +92,28 @@ fn a_study_of_somebody_else_commands_no_terminal_either() {
 }
 
 #[test]
+fn colours_of_a_script_or_of_a_study_of_somebody_else_reach_no_terminal() {
+    let desk = Desk::new();
+    desk.file("red.lua", "-- a \x1b[31mred\x1b[0m script\nfunction run(client) error('\x1b[32mvalid\x1b[0m') end");
+    for words in
+        ["run red.lua -s ram --no-baselines --repeats 1 --out out --color always", "jobs red.lua --color always"]
+    {
+        let said = desk.kvtrial(words).said();
+        assert!(said.contains("\\u001b[3"), "{said}");
+        assert!(!said.contains("\x1b[31mred") && !said.contains("\x1b[32mvalid"), "{said:?}");
+    }
+    let path = desk.path().join("out/study.json");
+    let study = fs::read_to_string(&path).unwrap();
+    fs::write(&path, study.replace("\"store\": \"ram\"", "\"store\": \"ram\\u001b[32m valid\\u001b[0m\"")).unwrap();
+    fs::create_dir(desk.path().join("other")).unwrap();
+    fs::copy(&path, desk.path().join("other/study.json")).unwrap();
+    for words in ["report out --format text --color always", "compare out other --color always"] {
+        let said = desk.kvtrial(words).said();
+        assert!(said.contains("\\u001b[32m valid") && !said.contains("\x1b[32m valid"), "{said:?}");
+    }
+}
+
+#[test]
 fn specs_with_characters_that_cannot_be_seen_are_refused_and_shown() {
     let ran = Desk::new().finished(
         Command::new(env!("CARGO_BIN_EXE_kvtrial"))

@@ -86,7 +86,7 @@ fn the_end_of_a_run_says_what_it_left_and_clear_deletes_that_and_no_other_key() 
 
     let without = desk.kvtrial("clear out");
     assert_eq!(without.status, 2);
-    assert!(without.stderr.contains("no study holds passwords") && users.keys() == 2002, "{}", without.said());
+    assert!(without.stderr.contains("KVTRIAL_PASSWORD") && users.keys() == 2002, "{}", without.said());
     let stranger = desk.kvtrial("clear out -s redis://127.0.0.1:1");
     assert!(
         stranger.status == 2 && stranger.stderr.contains("left nothing in redis://127.0.0.1:1"),
@@ -102,6 +102,52 @@ fn the_end_of_a_run_says_what_it_left_and_clear_deletes_that_and_no_other_key() 
     assert!(!std::fs::read_to_string(desk.path().join("out/report.html")).unwrap().contains("of this run"));
     let again = desk.kvtrial("clear out");
     assert!(again.status == 0 && again.stdout.contains("left nothing"), "{}", again.said());
+}
+
+#[test]
+fn the_line_that_clears_works_as_it_is_printed_with_the_password_from_the_environment_or_a_file() {
+    let (users, url) = Users::redis();
+    let (login, _) = users.reached();
+    let password = login.trim_start_matches(':').to_owned();
+    for given in ["variable", "file", "file of urls"] {
+        let desk = Desk::new();
+        let file = desk.path().join("passwords");
+        let mut environment = ("KVTRIAL_PASSWORD_FILE", file.display().to_string());
+        match given {
+            "variable" => environment = ("KVTRIAL_PASSWORD", password.clone()),
+            "file" => std::fs::write(&file, format!("{password}\n")).unwrap(),
+            _ => std::fs::write(&file, format!("redis://:no@127.0.0.1:1\n{url}\n")).unwrap(),
+        }
+        let with = |words: &str| {
+            let mut command = desk.command(words);
+            desk.finished(command.env(environment.0, &environment.1).output().unwrap())
+        };
+        // The URL as reports show it, pasted.
+        let ran = with(&format!("run ycsb -s {} {LOAD} --out out", study::redact(&url)));
+        assert_eq!(ran.status, 0, "{}", ran.said());
+        assert_eq!(users.keys(), 2000);
+        let line = ran.stderr.lines().find_map(|line| line.split_once("To delete them: kvtrial ")).unwrap().1;
+        let cleared = with(line);
+        assert_eq!(cleared.status, 0, "{}", cleared.said());
+        assert_eq!(users.keys(), 0);
+        assert!(!cleared.said().contains(&password) && !ran.said().contains(&password));
+    }
+}
+
+#[test]
+fn keys_an_earlier_run_has_left_are_named_as_that_with_the_line_that_deletes_them() {
+    let (users, url) = Users::redis();
+    let desk = Desk::new();
+    assert_eq!(desk.run(&format!("ycsb -s {url} {LOAD}")).status, 0);
+    let refused = desk.kvtrial(&format!("run ycsb -s {url} {LOAD} --out other"));
+    assert_eq!(refused.status, 2, "{}", refused.said());
+    let said = "They are what the run in out left there. To delete them: kvtrial clear out";
+    assert!(refused.stderr.contains(said), "{}", refused.said());
+    // Keys that no study speaks of may be the user's.
+    std::fs::remove_dir_all(desk.path().join("out")).unwrap();
+    let refused = desk.kvtrial(&format!("run ycsb -s {url} {LOAD} --out other"));
+    assert!(!refused.stderr.contains("kvtrial clear"), "{}", refused.said());
+    assert_eq!(users.keys(), 2000);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod running;
 
 mod append_counts;
 mod asked;
+mod blame;
 mod budget;
 mod bulk;
 mod check;

@@ -413,6 +413,15 @@ fn a_server_that_is_killed_while_it_is_asked_as_a_whole_is_blamed_for_that_alone
 }
 
 #[test]
+fn a_fault_that_was_asked_for_and_not_done_makes_the_cell_void_and_says_what_was_not_done() {
+    let ran = faulted("redis-unix", "1", &[], &["at 30s kill 1"]);
+    assert_eq!(ran.status, 1, "{}", ran.said());
+    let said = "'at 30s kill 1': the trial was over before".to_owned();
+    assert_eq!(ran.why("fault_not_done"), Some((1, said)), "{}", ran.said());
+    assert!(ran.stdout.contains("A fault you asked for was not done"), "{}", ran.said());
+}
+
+#[test]
 fn a_fault_that_cannot_be_is_refused_before_anything_is_started() {
     for (store, fault, words) in [
         ("redis-unix", "at 1s kill 2", "has no node 2 then; use 1"),
@@ -422,6 +431,7 @@ fn a_fault_that_cannot_be_is_refused_before_anything_is_started() {
         ("redis-cluster", "at 1s kill 4", "has no node 4 then; use 1 to 3"),
         ("redis-unix", "scale-out", "no node can join"),
         ("redis-unix", "flap", "freezing a node five times needs --set seconds=15 or more"),
+        ("redis-unix", "at 1s restart 1", "that node runs then; have it killed or stopped before"),
         ("redis-unix", "explode", "or one of the common faults: kill, rolling"),
     ] {
         let ran = faulted(store, "1", &[], &[fault]);

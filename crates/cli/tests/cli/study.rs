@@ -217,3 +217,71 @@ fn a_ycsb_property_file_runs_unmodified() {
     let reads = trial["latency_ns"]["by_operation"]["get"]["n"].as_u64().unwrap();
     assert!((4_650..4_850).contains(&reads), "{reads} of 5000 are reads");
 }
+
+#[test]
+fn the_operations_and_the_time_of_a_property_file_are_both_ends() {
+    let desk = Desk::new();
+    // With a mark before it and a letter in Latin-1, as editors leave them.
+    let file = |operations: u32| {
+        let text = format!(
+            "recordcount 100\noperationcount={operations}\nmaxexecutiontime=2\nwriteallfields=true\ninsertproportion=0.1\n"
+        );
+        desk.file("plan", [b"\xef\xbb\xbf".as_slice(), text.as_bytes(), b"# f\xc3\xbcr alle\n"].concat());
+    };
+    let trial = |name: &str| {
+        let words = "run ycsb -s ram --plan plan --no-baselines --repeats 1 --clients 3 --rate 2000 --set value=100";
+        let ran = desk.kvtrial(&format!("{words} --out {name}"));
+        assert_eq!(ran.status, 0, "{}", ran.said());
+        let study = std::fs::read(desk.path().join(name).join("study.json")).unwrap();
+        let study: serde_json::Value = serde_json::from_slice(&study).unwrap();
+        study["cells"][0]["trials"][0].clone()
+    };
+    file(300);
+    let by_count = trial("count");
+    assert_eq!(by_count["operations"], 300);
+    assert!(by_count["makespan_s"].as_f64().unwrap() < 1.5, "300 of 2,000 per second: {}", by_count["makespan_s"]);
+    file(1_000_000);
+    let by_time = trial("time");
+    let operations = by_time["operations"].as_u64().unwrap();
+    assert!((2_000..=4_100).contains(&operations), "2 s at 2,000 per second: {operations}");
+    desk.file("plan", b"# f\xfcr\nrecordcuont=5\nrecordcount=7\n");
+    let ran = desk.kvtrial("run ycsb -s ram --plan plan");
+    let said = "--plan plan: line 2: YCSB has no property 'recordcuont'. Did you mean recordcount?";
+    assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.said());
+}
+
+#[test]
+fn a_study_of_which_nothing_was_kept_is_begun_by_resuming_it() {
+    let desk = Desk::new();
+    let words = "run ycsb -s ram --no-baselines --repeats 2 --set records=100 --set operations=1000 --out out --resume";
+    let ran = desk.kvtrial(words);
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    assert!(ran.stderr.contains("--resume: there is nothing in out yet, so the study begins"), "{}", ran.stderr);
+    // What is counted is what is run now.
+    let ran = desk.kvtrial(&words.replace("--repeats 2", "--repeats 5"));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    for trial in ["trial 1 of 3", "trial 3 of 3"] {
+        assert!(ran.stderr.contains(trial), "{trial}: {}", ran.stderr);
+    }
+    desk.file("other", "");
+    std::fs::create_dir(desk.path().join("full")).unwrap();
+    std::fs::rename(desk.path().join("other"), desk.path().join("full/other")).unwrap();
+    assert_eq!(desk.kvtrial(&words.replace("--out out", "--out full")).status, 2);
+}
+
+#[test]
+fn what_becomes_of_standard_output_costs_nobody_the_report() {
+    let desk = Desk::new();
+    let words = "run ycsb -s ram --no-baselines --repeats 1 --set records=100 --set operations=1000 --out out";
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let ran = desk.finished(desk.command(words).stdout(full).output().unwrap());
+    assert_eq!(ran.status, 2, "{}", ran.said());
+    assert!(
+        ran.stderr.contains("No space left on device") && ran.stderr.contains("report.html are in out"),
+        "{}",
+        ran.stderr
+    );
+    for file in ["study.json", "cells.csv", "report.html"] {
+        assert!(desk.path().join("out").join(file).exists(), "{file}");
+    }
+}

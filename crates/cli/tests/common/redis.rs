@@ -24,6 +24,16 @@ impl Redis {
         redis
     }
 
+    /// Ends it at once, and starts it again on what it has kept.
+    pub fn restart(&mut self, desk: &Desk) {
+        self.kill();
+        let mut server = Command::new("redis-server");
+        server.arg(desk.path().join("redis.conf")).current_dir(desk.path()).stdout(Stdio::null());
+        self.child = server.spawn().unwrap();
+        let port = self.port;
+        until("redis-server listens again", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    }
+
     /// Ends it at once.
     pub fn kill(&mut self) {
         let _ = self.child.kill();

@@ -1,5 +1,7 @@
-//! CSV with a header line, as documents: one object a row, its members named by the header.
+//! CSV with a header line, as documents: one object a row, its members named by the header. Fields are separated by commas, semicolons
+//! or tabs, whichever the header has most of.
 
+use super::quotes::{Quotes, Unclosed};
 use crate::lines::Lines;
 use crate::{DataError, Spot};
 use csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
@@ -12,10 +14,20 @@ pub(super) fn is_csv(start: &[u8]) -> bool {
     !line.is_empty() && !line.contains(&b'{')
 }
 
+/// What separates the fields of CSV that starts like this: of a comma, a semicolon and a tab the one that the first line has most of,
+/// outside quotes.
+pub fn separator(start: &[u8]) -> u8 {
+    let header = start.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+    let unquoted = header.split(|&byte| byte == b'"').step_by(2);
+    let count = |separator: u8| unquoted.clone().flatten().filter(|byte| **byte == separator).count();
+    // Of equal counts the last is taken.
+    [b'\t', b';', b','].into_iter().max_by_key(|&separator| count(separator)).unwrap_or(b',')
+}
+
 /// A table that is being read.
 pub(super) struct Table {
     source_name: String,
-    reader: Reader<Box<dyn BufRead>>,
+    reader: Reader<Quotes<Box<dyn BufRead>>>,
     /// Each name with what stands around it: `{"name":`, `,"name":`.
     names: Vec<String>,
     row: StringRecord,
@@ -23,9 +35,10 @@ pub(super) struct Table {
 
 impl Table {
     /// Reads the header.
-    pub(super) fn open(lines: Lines) -> Result<Table, DataError> {
+    pub(super) fn open(mut lines: Lines) -> Result<Table, DataError> {
+        let separator = separator(lines.peek()?);
         let (source_name, input) = lines.into_bytes();
-        let mut reader = ReaderBuilder::new().from_reader(input);
+        let mut reader = ReaderBuilder::new().delimiter(separator).from_reader(Quotes::over(input, separator));
         let header = reader.headers().map_err(|error| trouble(&source_name, &error))?;
         let refuse = |problem: String| {
             let remedy = "name every column on the first line, each with a name of its own";
@@ -75,13 +88,20 @@ fn quoted(text: &str) -> String {
 }
 
 fn trouble(source_name: &str, error: &csv::Error) -> DataError {
+    if let ErrorKind::Io(error) = error.kind()
+        && let Some(Unclosed { line, column }) = Unclosed::of(error)
+    {
+        let (problem, remedy) =
+            ("the quote that opens here is not closed", "close it; a quote within quotes is written \"\"");
+        return DataError::at(source_name, Spot { line, column }, problem, remedy);
+    }
     let line = error.position().map_or(1, csv::Position::line);
     let at = |column, problem: String, remedy| DataError::at(source_name, Spot { line, column }, problem, remedy);
     match error.kind() {
         ErrorKind::UnequalLengths { expected_len, len, .. } => at(
             1,
             format!("a row of {len} fields, the header names {expected_len}"),
-            "give every row as many fields as the header; quote fields that hold commas or line ends",
+            "give every row as many fields as the header; quote fields that hold separators or line ends",
         ),
         ErrorKind::Utf8 { err, .. } => {
             at(1, format!("field {} is not UTF-8", err.field() + 1), "convert the file with 'iconv -t UTF-8'")

@@ -1,5 +1,6 @@
 //! JSON as documents have it: what is one, and what stands in its fields.
 
+use hashbrown::HashSet;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Deserializer;
 use std::borrow::Cow;
@@ -24,19 +25,92 @@ pub enum Scalar<'d> {
 pub(super) struct Flaw {
     pub(super) byte: usize,
     pub(super) problem: String,
+    pub(super) remedy: &'static str,
 }
 
-/// Whether a text is one JSON object and nothing else.
+/// What a file of documents is.
+pub(super) const FORM: &str = "write one JSON object a line, or CSV with a header line";
+/// How the words of a name that is there twice begin.
+const TWICE: &str = "the name ";
+
+/// Whether a text is one JSON object and nothing else, with each name once in every object: of a name given twice stores keep the
+/// first, the last or both.
 pub(super) fn check(document: &str) -> Result<(), Flaw> {
     let start = document.len() - document.trim_ascii_start().len();
     if !document[start..].starts_with('{') {
-        return Err(Flaw { byte: start, problem: "a document must be a JSON object, {...}".into() });
+        return Err(Flaw { byte: start, problem: "a document must be a JSON object, {...}".into(), remedy: FORM });
     }
-    serde_json::from_str::<IgnoredAny>(document).map(|_| ()).map_err(|error| {
+    let mut text = Deserializer::from_str(document);
+    Once.deserialize(&mut text).and_then(|()| text.end()).map_err(|error| {
         let words = error.to_string();
-        let words = words.split(" at line ").next().unwrap_or_default();
-        Flaw { byte: error.column().saturating_sub(1).min(document.len()), problem: format!("not JSON: {words}") }
+        // The position, which serde_json adds, is that of the error.
+        let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
+        let byte = error.column().saturating_sub(1).min(document.len());
+        if words.starts_with(TWICE) {
+            return Flaw { byte, problem: words.into(), remedy: "give every member of an object a name of its own" };
+        }
+        Flaw { byte, problem: format!("not JSON: {words}"), remedy: FORM }
     })
+}
+
+/// Any value whose objects have each name once.
+struct Once;
+
+impl<'d> DeserializeSeed<'d> for Once {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'d>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'d> Visitor<'d> for Once {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'d>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut names = HashSet::new();
+        while let Some(name) = map.next_key::<Cow<'d, str>>()? {
+            if names.contains(&name) {
+                return Err(A::Error::custom(format_args!("{TWICE}'{name}' is there twice in one object")));
+            }
+            names.insert(name);
+            map.next_value_seed(Once)?;
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'d>>(self, mut items: A) -> Result<(), A::Error> {
+        while items.next_element_seed(Once)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
 }
 
 /// What stands in these fields of a document; a field is a path of member names. Of a name given twice the last counts.

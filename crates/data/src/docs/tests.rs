@@ -117,6 +117,47 @@ fn csv_becomes_documents_with_the_names_of_its_header() {
 }
 
 #[test]
+fn fields_of_csv_may_be_separated_by_semicolons_or_tabs() {
+    for text in ["name;people\n\"a;b, c\";2\n", "name\tpeople\na;b, c\t2\n", "\"na\"\"me,;,;\",people\n\"a;b, c\",2\n"]
+    {
+        let set = load(text, &IdScheme::Sequential).unwrap();
+        assert!(document(&set, 0).ends_with(r#":"a;b, c","people":2}"#), "{text}: {}", document(&set, 0));
+    }
+    let set = load("name\nx,y\n", &IdScheme::Sequential);
+    assert!(set.is_err_and(|error| error.contains("2 fields")));
+}
+
+#[test]
+fn a_quote_of_csv_that_is_not_closed_is_named_where_it_opens() {
+    for (text, place) in [
+        ("\"name,people\na,1\n", "line 1, column 1:"),
+        ("name,\"people\na,1\n", "line 1, column 6:"),
+        ("name,people\n\"a\nb\",1\nc,\"2\nd,3\n", "line 4, column 3:"),
+    ] {
+        let message = refused(text, &IdScheme::Sequential);
+        assert!(
+            message.contains(place) && message.contains("the quote that opens here is not closed"),
+            "{text}: {message}"
+        );
+    }
+    // A quote within a field is none.
+    let set = load("name,people\n5\" disk,\"say \"\"a\"\"\"\n", &IdScheme::Sequential).unwrap();
+    assert_eq!(document(&set, 0), r#"{"name":"5\" disk","people":"say \"a\""}"#);
+}
+
+#[test]
+fn a_name_that_is_there_twice_in_an_object_is_refused_with_its_line() {
+    for (text, place) in [
+        ("{\"a\":1}\n{\"a\":1,\"b\":2,\"a\":3}\n", "line 2, column 16: the name 'a' is there twice"),
+        ("{\"a\":{\"b\":[{\"c\":1,\"\\u0063\":2}]}}\n", "the name 'c' is there twice in one object; give every member"),
+    ] {
+        let message = refused(text, &IdScheme::Sequential);
+        assert!(message.contains(place), "{message}");
+    }
+    assert!(load("{\"a\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":\" at line 1\"}]}\n", &IdScheme::Sequential).is_ok());
+}
+
+#[test]
 fn fields_are_found_at_any_depth_and_of_any_type() {
     let path = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
     let document =

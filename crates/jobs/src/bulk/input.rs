@@ -1,5 +1,6 @@
 //! The documents, and all that is derived from them and shared by all trials.
 
+use super::fields::found;
 use data::digest::{LineDigest, hex_of_bytes};
 use data::docs::{DocSet, Scalar, fields};
 use job::JobError;
@@ -92,22 +93,54 @@ impl Tally {
     }
 }
 
+/// What the reduction must come to. Every document must have both fields, and no store may run out of 64 bits while it adds, in any order.
 fn expected(documents: &DocSet, reduction: &Reduction) -> Result<Vec<ReductionGroup>, JobError> {
     let mut tally = Tally::default();
+    let mut sums = [0i64; 2];
     for at in 0..documents.len() {
-        if tally.add(documents.document(at), reduction) {
-            continue;
+        let document = documents.document(at);
+        if !tally.add(document, reduction) {
+            return Err(refused(documents, at, reduction, &lacks(document, reduction)));
         }
-        let group = matches!(fields(documents.document(at), [reduction.group.names()]), Ok([Scalar::Text(_)]));
-        let (field, wanted) = if group { (&reduction.sum, "an integer") } else { (&reduction.group, "a string") };
-        return Err(JobError(format!(
-            "{}, line {}: the field '{field}' of the document must be {wanted} for reduce={}:{}; correct it, or use other fields or \
-             reduce=none",
-            documents.source_name(),
-            documents.line(at),
-            reduction.group,
-            reduction.sum
-        )));
+        let Ok([Scalar::Integer(number)]) = fields(document, [reduction.sum.names()]) else { continue };
+        let sum = &mut sums[usize::from(number < 0)];
+        *sum = sum.checked_add(number).ok_or_else(|| {
+            refused(
+                documents,
+                at,
+                reduction,
+                "with this document the sum is beyond 64 bits, which not every store can add",
+            )
+        })?;
     }
     Ok(tally.groups())
+}
+
+#[cold]
+fn refused(documents: &DocSet, at: usize, reduction: &Reduction, problem: &str) -> JobError {
+    let end = if problem.ends_with(['.', '?']) { "" } else { "." };
+    JobError(format!(
+        "{}, line {}: {problem}{end} Correct the document, or use other fields than reduce={}:{}, or reduce=none",
+        documents.source_name(),
+        documents.line(at),
+        reduction.group,
+        reduction.sum
+    ))
+}
+
+/// What is wrong with the fields of a document.
+#[cold]
+fn lacks(document: &[u8], reduction: &Reduction) -> String {
+    match fields(document, [reduction.group.names(), reduction.sum.names()]) {
+        Ok([Scalar::Text(_), Scalar::Missing]) => found(document, reduction.sum.names()),
+        Ok([Scalar::Text(_), _]) => {
+            let found = found(document, reduction.sum.names());
+            format!(
+                "{found}, and must be an integer of 64 bits (stores add fractions in binary, each in an order of its own, so the sums would \
+                 differ; store cents instead of francs)"
+            )
+        }
+        Ok([Scalar::Missing, _]) => found(document, reduction.group.names()),
+        _ => format!("{}, and must be a string", found(document, reduction.group.names())),
+    }
 }

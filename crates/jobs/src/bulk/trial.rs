@@ -27,6 +27,8 @@ enum Stage<'a> {
     ReadBack,
 }
 
+/// Groups that are written out; of all there is a digest.
+const MOST_GROUPS: usize = 100;
 /// What stands around a document in a reply: its revision, a size, quotes.
 const ROW_ROOM_BYTES: usize = 256;
 
@@ -92,6 +94,17 @@ impl<'a> BulkTrial<'a> {
     #[cold]
     pub(super) fn lacks(&self) {
         self.reduced.store(false, Ordering::Relaxed);
+    }
+
+    /// The fields of the reduction, `GROUP:SUM`; empty when none is asked for.
+    fn reduction(&self) -> String {
+        let of = self.stages.iter().find_map(|stage| match stage {
+            Stage::Reduce(reduction) | Stage::ReduceByScan(reduction) | Stage::ReduceByGet(reduction) => {
+                Some(reduction)
+            }
+            Stage::Load | Stage::Compact | Stage::ReadBack => None,
+        });
+        of.map_or_else(String::new, |Reduction { group, sum }| format!("{group}:{sum}"))
     }
 
     /// The groups found, if a reduction ran, in byte order of keys.
@@ -174,6 +187,8 @@ impl Trial for BulkTrial<'_> {
             facts.insert("count".into(), count.into());
             facts.insert("sum".into(), sum.into());
             facts.insert("sha256_groups".into(), digest_of(&groups).into());
+            facts.insert("reduction".into(), self.reduction().into());
+            facts.insert("largest_groups".into(), largest(&groups));
             reasons.extend(wrong_group(&groups, &self.input.groups, self.written.failed()));
         }
         (Answer { digest, facts }, reasons)
@@ -221,6 +236,14 @@ fn may_lack(found: &[ReductionGroup], expected: &[ReductionGroup], failed: u64) 
     let known = found.iter().all(|group| count(expected, &group.key) > 0);
     // Where nothing lacks, the sums are exact, too.
     known && lacking.is_some_and(|lacking| lacking <= failed && (lacking > 0 || found == expected))
+}
+
+/// The groups of most documents, those of most first, to be looked at: key, documents, sum.
+fn largest(groups: &[ReductionGroup]) -> serde_json::Value {
+    let mut largest: Vec<&ReductionGroup> = groups.iter().collect();
+    largest.sort_by(|one, other| other.count.cmp(&one.count).then_with(|| one.key.cmp(&other.key)));
+    largest.truncate(MOST_GROUPS);
+    largest.iter().map(|it| serde_json::json!({"group": it.key, "documents": it.count, "sum": it.sum})).collect()
 }
 
 /// Digest of the lines `key \t count \t sum`.

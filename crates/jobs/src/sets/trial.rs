@@ -279,7 +279,7 @@ impl<'a> SetTrial<'a> {
 const SHOWN: usize = 64;
 
 fn not_built() -> StoreError {
-    StoreError::Session("the sets were not built".into())
+    StoreError::Consequence("the sets were not built".into())
 }
 
 impl Trial for SetTrial<'_> {

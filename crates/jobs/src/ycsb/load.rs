@@ -4,15 +4,23 @@ use super::judge;
 use super::key::{KEY_BYTES, key};
 use super::ledger::Write;
 use super::trial::YcsbTrial;
+use super::workload::LoadOrder;
+use data::scramble::Scramble;
 use job::{Offence, Step, Think, Worker};
 use std::ops::Range;
 use store::{Operation, Reply, Slot};
 
-/// One thread's slots. Key i is put by slot i modulo slots.
+/// Keeps the order of a scattered load apart from that of popularity.
+const SCATTERED: u64 = 0x10AD;
+
+/// One thread's slots. The i-th key is put by slot i modulo slots.
 pub struct Load<'a> {
     trial: &'a YcsbTrial<'a>,
     first: Slot,
+    /// Of each slot: the place of its next key, from 0, and its write.
     next: Vec<(u64, Write)>,
+    /// Where the keys lie, if not one behind the other.
+    scattered: Option<Scramble>,
     key: [u8; KEY_BYTES],
     value: Vec<u8>,
 }
@@ -22,29 +30,37 @@ impl<'a> Load<'a> {
     pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> Load<'a> {
         let first = slots.start;
         let next = slots.map(|slot| (u64::from(slot), Write::default())).collect();
-        Load { trial, first, next, key: [0; KEY_BYTES], value: Vec::new() }
+        let scattered = match trial.workload.load {
+            LoadOrder::Rising => None,
+            LoadOrder::Scattered => Some(Scramble::new(u64::from(trial.workload.records), trial.seed ^ SCATTERED)),
+        };
+        Load { trial, first, next, scattered, key: [0; KEY_BYTES], value: Vec::new() }
+    }
+
+    /// The key with this place, from 0, in the order of the load.
+    fn id(&self, number: u64) -> u32 {
+        self.scattered.map_or(number, |scattered| scattered.key(number)) as u32
     }
 }
 
 impl Worker for Load<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
-        let (id, write) = &mut self.next[slot as usize];
-        let id = *id;
-        if id >= u64::from(self.trial.workload.records) {
+        let number = self.next[slot as usize].0;
+        if number >= u64::from(self.trial.workload.records) {
             return Step::Finished;
         }
-        *write = self.trial.ledger.begin_write(id as u32, self.first + slot);
-        let version = write.version;
-        self.key = key(id as u32);
-        self.trial.values.make(id as u32, version, &mut self.value);
+        let id = self.id(number);
+        let write = self.trial.ledger.begin_write(id, self.first + slot);
+        self.next[slot as usize].1 = write;
+        self.key = key(id);
+        self.trial.values.make(id, write.version, &mut self.value);
         Step::Operation(Operation::Put { key: &self.key, value: &self.value })
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
-        let (next, write) = &mut self.next[slot as usize];
-        let id = *next as u32;
-        *next += u64::from(self.trial.slots);
-        judge::written(&self.trial.ledger, id, self.first + slot, *write, reply)
+        let (number, write) = self.next[slot as usize];
+        self.next[slot as usize].0 += u64::from(self.trial.slots);
+        judge::written(&self.trial.ledger, self.id(number), self.first + slot, write, reply)
     }
 
     fn think(&self) -> Think {

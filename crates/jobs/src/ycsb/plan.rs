@@ -1,180 +1,190 @@
-//! Unmodified YCSB property files, as parameters of the job.
+//! Unmodified YCSB property files, as parameters of the job. What YCSB does with a property is done, or said not to be, or refused.
 
+mod known;
+mod properties;
+#[cfg(test)]
+mod tests;
+
+use super::value::MIN_BYTES;
 use job::{JobError, PlanFile};
+use known::Does;
+use properties::Property;
 use std::collections::BTreeMap;
 
-/// Defaults of YCSB's CoreWorkload, which hold where the file says nothing.
-const DEFAULTS: [(&str, &str); 8] = [
-    ("readproportion", "0.95"),
-    ("updateproportion", "0.05"),
-    ("insertproportion", "0"),
-    ("scanproportion", "0"),
-    ("readmodifywriteproportion", "0"),
-    ("requestdistribution", "uniform"),
-    ("fieldcount", "10"),
-    ("fieldlength", "100"),
+/// YCSB's names of parameters that need no more than another name, and the defaults of its CoreWorkload, which hold where the file
+/// says nothing; without one this job's own holds.
+const RENAMED: [(&str, &str, Option<&str>); 9] = [
+    ("recordcount", "records", None),
+    ("operationcount", "operations", None),
+    ("minscanlength", "scan_min", Some("1")),
+    ("maxscanlength", "scan_max", Some("1000")),
+    ("readproportion", "read", Some("0.95")),
+    ("updateproportion", "update", Some("0.05")),
+    ("insertproportion", "insert", Some("0")),
+    ("scanproportion", "scan", Some("0")),
+    ("readmodifywriteproportion", "rmw", Some("0")),
 ];
+const LARGEST_VALUE_BYTES: u64 = 64 << 20;
 
-/// YCSB's names of parameters that need no more than another name.
-const RENAMED: [(&str, &str); 9] = [
-    ("recordcount", "records"),
-    ("operationcount", "operations"),
-    ("maxexecutiontime", "seconds"),
-    ("maxscanlength", "scan_max"),
-    ("readproportion", "read"),
-    ("updateproportion", "update"),
-    ("insertproportion", "insert"),
-    ("scanproportion", "scan"),
-    ("readmodifywriteproportion", "rmw"),
-];
+/// Properties of the file that count, the last of each name.
+type Found = BTreeMap<&'static str, Property>;
 
-/// Reads the text of a property file. Properties that change nothing here become notes.
+/// Reads the text of a property file. What is understood but is not up to a property, or is done otherwise here, becomes a note.
 ///
 /// # Errors
-/// Names the line and what is possible, for a line that is no property and for one that asks for work this job does
-/// not do.
+/// Names the line and what is possible, for work this job does not do, for a name that is probably mistyped, and for a text that has no
+/// property of YCSB.
 pub fn parse(text: &str) -> Result<PlanFile, JobError> {
     let mut plan = PlanFile::default();
-    let mut values: BTreeMap<String, String> =
-        DEFAULTS.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    for (line, name, value) in properties(text)? {
-        let refuse = |possible: &str| JobError(format!("line {line}: {name}={value} is not possible; {possible}"));
-        match (name.as_str(), value.as_str()) {
-            ("requestdistribution", "zipfian" | "uniform" | "latest") => {}
-            ("requestdistribution", _) => return Err(refuse("use zipfian, uniform or latest")),
-            ("scanlengthdistribution", "uniform") | ("fieldlengthdistribution", "constant") => continue,
-            ("scanlengthdistribution", _) => return Err(refuse("scan lengths are uniform; remove the line")),
-            ("fieldlengthdistribution", _) => return Err(refuse("values have one size; remove the line")),
-            ("workload", class) if class.ends_with("CoreWorkload") => continue,
-            ("workload", _) => return Err(refuse("use a file for site.ycsb.workloads.CoreWorkload")),
-            ("fieldcount" | "fieldlength", number) if number.parse::<u64>().is_err() => {
-                return Err(refuse("use a whole number"));
+    let mut found = Found::new();
+    let mut unknown = Vec::new();
+    for property in properties::read(text) {
+        let Property { line, name, value } = &property;
+        let Some((name, does)) = known::find(name) else {
+            unknown.push(property);
+            continue;
+        };
+        check(&property, does)?;
+        match does {
+            Does::Nothing(why) => {
+                plan.notes.push(format!("line {line}: {} changes nothing here: {why}", property.name))
             }
-            ("threadcount", _) => {
-                plan.notes.push(format!("threadcount={value} is ignored; use --clients {value}"));
-                continue;
+            Does::Option(option, usual) if value != usual => {
+                plan.notes.push(format!("line {line}: {name}={value} is an option of kvtrial's: use {option} {value}"));
             }
-            ("target", _) => {
-                plan.notes.push(format!("target={value} is ignored; use --rate {value}"));
-                continue;
-            }
-            (known, _) if RENAMED.iter().any(|(theirs, _)| *theirs == known) || values.contains_key(known) => {}
+            Does::Option(..) => {}
             _ => {
-                plan.notes.push(format!("{name} is ignored: it changes nothing here"));
-                continue;
+                found.insert(name, property);
             }
         }
-        values.insert(name, value);
     }
-    for (theirs, ours) in RENAMED {
-        if let Some(value) = values.get(theirs) {
-            plan.params.push((ours.into(), value.clone()));
+    if found.is_empty() {
+        return Err(JobError(
+            "it has no property of YCSB's CoreWorkload, such as recordcount=1000; is it the right file?".into(),
+        ));
+    }
+    for Property { line, name, .. } in unknown {
+        if let Some(near) = known::near(&name) {
+            return Err(JobError(format!(
+                "line {line}: YCSB has no property '{name}'. Did you mean {near}? Correct the name, or remove the line"
+            )));
+        }
+        plan.notes.push(format!("line {line}: {name} is no property of YCSB's CoreWorkload; it is left out"));
+    }
+    whole_load(&found)?;
+    length(&found, &mut plan)?;
+    fields(&found, &mut plan)?;
+    if let (Some(least), Some(most)) = (number(&found, "minscanlength"), number(&found, "maxscanlength").or(Some(1000)))
+        && least > most
+    {
+        return Err(refused(&found["minscanlength"], &format!("it is above maxscanlength={most}; exchange them")));
+    }
+    for (theirs, ours, usual) in RENAMED {
+        let value = found.get(theirs).map(|property| property.value.as_str()).or(usual);
+        // Of operationcount, 0 is no end: then there is another.
+        if let Some(value) = value.filter(|value| theirs != "operationcount" || *value != "0") {
+            plan.params.push((ours.into(), value.into()));
         }
     }
-    let number = |name: &str| values.get(name).and_then(|value| value.parse::<u64>().ok()).unwrap_or(0);
-    plan.params.push(("value".into(), number("fieldcount").saturating_mul(number("fieldlength")).to_string()));
-    plan.params.push(("distribution".into(), values.get("requestdistribution").cloned().unwrap_or_default()));
+    let word = |name: &str, usual: &str| found.get(name).map_or(usual, |property| &property.value).to_owned();
+    plan.params.push(("distribution".into(), word("requestdistribution", "uniform")));
+    let load = if word("insertorder", "hashed") == "hashed" { "scattered" } else { "rising" };
+    plan.params.push(("load".into(), load.into()));
     Ok(plan)
 }
 
-/// The properties of the file with their line numbers: Java's format, without its escapes but with comments and
-/// continued lines.
-fn properties(text: &str) -> Result<Vec<(usize, String, String)>, JobError> {
-    let mut found = Vec::new();
-    let mut lines = text.lines().enumerate();
-    while let Some((number, first)) = lines.next() {
-        let mut line = first.trim().to_owned();
-        if line.is_empty() || line.starts_with(['#', '!']) {
-            continue;
-        }
-        while line.ends_with('\\') {
-            line.pop();
-            let Some((_, more)) = lines.next() else { break };
-            line += more.trim();
-        }
-        let Some((name, value)) = line.split_once(['=', ':']) else {
-            return Err(JobError(format!("line {}: '{line}' is no property; write name=value", number + 1)));
-        };
-        found.push((number + 1, name.trim().to_owned(), value.trim().to_owned()));
-    }
-    Ok(found)
+fn refused(Property { line, name, value }: &Property, possible: &str) -> JobError {
+    JobError(format!("line {line}: {name}={value} is not possible; {possible}"))
 }
 
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::parse;
-
-    /// The words of YCSB 0.17's workloada, comments shortened.
-    const WORKLOAD_A: &str = "\
-# Yahoo! Cloud System Benchmark
-# Workload A: Update heavy workload
-
-recordcount=1000
-operationcount=1000
-workload=site.ycsb.workloads.CoreWorkload
-
-readallfields=true
-
-readproportion=0.5
-updateproportion=0.5
-scanproportion=0
-insertproportion=0
-
-requestdistribution=zipfian
-
-";
-
-    fn get<'a>(plan: &'a job::PlanFile, name: &str) -> &'a str {
-        &plan.params.iter().find(|(known, _)| known == name).unwrap().1
-    }
-
-    #[test]
-    fn an_unmodified_property_file_becomes_parameters_and_names_what_it_ignores() {
-        let plan = parse(WORKLOAD_A).unwrap();
-        for (name, value) in [
-            ("records", "1000"),
-            ("operations", "1000"),
-            ("read", "0.5"),
-            ("update", "0.5"),
-            ("insert", "0"),
-            ("scan", "0"),
-            ("rmw", "0"),
-            ("distribution", "zipfian"),
-            ("value", "1000"),
-        ] {
-            assert_eq!(get(&plan, name), value, "{name}");
+/// Whether the value is one that YCSB takes and this job can do.
+fn check(property: &Property, does: Does) -> Result<(), JobError> {
+    let Property { line, name, value } = property;
+    let refuse = |possible: &str| Err(refused(property, possible));
+    match does {
+        Does::Nothing(_) | Does::Option(..) => Ok(()),
+        _ if value.is_empty() => Err(JobError(format!("line {line}: '{name}' is no property; write name=value"))),
+        Does::Whole if value.parse::<u64>().is_err() => refuse("use a whole number"),
+        Does::Share if !value.parse::<f64>().is_ok_and(|share| (0.0..=1e9).contains(&share)) => {
+            refuse("use a share of 0 or more, such as 0.95")
         }
-        assert_eq!(plan.notes, ["readallfields is ignored: it changes nothing here"]);
-        let job = crate::prepare(&super::super::JOB, None, &plan.params, 42);
-        assert!(job.is_ok(), "{:?}", job.err());
-    }
-
-    #[test]
-    fn what_the_file_leaves_out_has_the_defaults_of_the_core_workload() {
-        let plan =
-            parse("readproportion: 0.7\nfieldlength = 20\nthreadcount=8\nfoo.bar=\\\n  1\nmaxexecutiontime=30\n")
-                .unwrap();
-        assert_eq!((get(&plan, "read"), get(&plan, "update")), ("0.7", "0.05"));
-        assert_eq!((get(&plan, "distribution"), get(&plan, "value"), get(&plan, "seconds")), ("uniform", "200", "30"));
-        assert_eq!(
-            plan.notes,
-            ["threadcount=8 is ignored; use --clients 8", "foo.bar is ignored: it changes nothing here"]
-        );
-        assert!(!plan.params.iter().any(|(name, _)| name == "records"));
-    }
-
-    #[test]
-    fn work_this_job_does_not_do_is_refused_by_line_and_name() {
-        for (text, expected) in [
-            ("a=1\nrequestdistribution=hotspot", "line 2: requestdistribution=hotspot is not possible; use zipfian"),
-            ("fieldlengthdistribution=zipfian", "line 1: fieldlengthdistribution=zipfian is not possible"),
-            ("workload=site.ycsb.workloads.TimeSeriesWorkload", "line 1: workload="),
-            ("fieldcount=ten", "line 1: fieldcount=ten is not possible; use a whole number"),
-            ("recordcount", "line 1: 'recordcount' is no property; write name=value"),
-        ] {
-            let error = parse(text).unwrap_err().to_string();
-            assert!(error.starts_with(expected), "{error}");
+        Does::Flag if !["true", "false"].contains(&value.to_lowercase().as_str()) => refuse("use true or false"),
+        Does::Word(words, possible) if !words.contains(&value.as_str()) => refuse(possible),
+        Does::Class if value.rsplit('.').next() != Some("CoreWorkload") => {
+            refuse("use a file for site.ycsb.workloads.CoreWorkload")
         }
+        Does::Whole | Does::Share | Does::Flag | Does::Word(..) | Does::Class => Ok(()),
     }
+}
+
+fn number(found: &Found, name: &str) -> Option<u64> {
+    found.get(name)?.value.parse().ok()
+}
+
+fn is(found: &Found, name: &str) -> Option<bool> {
+    Some(found.get(name)?.value.eq_ignore_ascii_case("true"))
+}
+
+/// This job loads every record, then runs; YCSB can do either alone, and a part of the load.
+fn whole_load(found: &Found) -> Result<(), JobError> {
+    let records = number(found, "recordcount");
+    if records == Some(0) {
+        return Err(refused(&found["recordcount"], "it is no end to YCSB; use 1 or more"));
+    }
+    if number(found, "insertstart").is_some_and(|start| start > 0) {
+        return Err(refused(&found["insertstart"], "the load begins with the first record here; remove the line"));
+    }
+    if let Some(count) = number(found, "insertcount").filter(|count| Some(*count) != records) {
+        let possible = format!("all of recordcount is loaded here; use recordcount={count}, and remove the line");
+        return Err(refused(&found["insertcount"], &possible));
+    }
+    if is(found, "dotransactions") == Some(false) {
+        return Err(refused(&found["dotransactions"], "the run follows the load here; remove the line"));
+    }
+    Ok(())
+}
+
+/// `operationcount` and `maxexecutiontime` are both ends: whichever comes first. 0, YCSB's default of either, is none.
+fn length(found: &Found, plan: &mut PlanFile) -> Result<(), JobError> {
+    let operations = number(found, "operationcount");
+    let seconds = number(found, "maxexecutiontime").unwrap_or(0);
+    if seconds == 0 && operations == Some(0) {
+        return Err(refused(&found["operationcount"], "it is no end to YCSB; use 1 or more, or add maxexecutiontime"));
+    }
+    if seconds > 0 {
+        plan.params.push(("seconds".into(), seconds.to_string()));
+        plan.params.push(("most_operations".into(), operations.unwrap_or(0).to_string()));
+    }
+    Ok(())
+}
+
+/// Fields are one value here, which is read and written as a whole.
+fn fields(found: &Found, plan: &mut PlanFile) -> Result<(), JobError> {
+    let count = number(found, "fieldcount").unwrap_or(10);
+    let bytes = count.saturating_mul(number(found, "fieldlength").unwrap_or(100));
+    if !(MIN_BYTES as u64..=LARGEST_VALUE_BYTES).contains(&bytes) {
+        let property = found.get("fieldlength").or(found.get("fieldcount"));
+        let possible = format!("fieldcount times fieldlength must be {MIN_BYTES} to {LARGEST_VALUE_BYTES} bytes");
+        return property.map_or(Ok(()), |property| Err(refused(property, &possible)));
+    }
+    plan.params.push(("value".into(), bytes.to_string()));
+    if count > 1 && is(found, "readallfields") == Some(false) {
+        let possible = "the fields are one value here, read as a whole; remove the line, or use fieldcount=1";
+        return Err(refused(&found["readallfields"], possible));
+    }
+    let share = |name: &str, usual: f64| found.get(name).and_then(|share| share.value.parse().ok()).unwrap_or(usual);
+    let updates = share("updateproportion", 0.05) > 0.0 || share("readmodifywriteproportion", 0.0) > 0.0;
+    match is(found, "writeallfields") {
+        Some(true) => {}
+        _ if count == 1 || !updates => {}
+        Some(false) => {
+            let possible = "the fields are one value here, written as a whole; use true, or fieldcount=1";
+            return Err(refused(&found["writeallfields"], possible));
+        }
+        None => plan.notes.push(format!(
+            "an update writes the whole value here, {bytes} bytes, as YCSB does with writeallfields=true; without it YCSB writes one of \
+             {count} fields"
+        )),
+    }
+    Ok(())
 }

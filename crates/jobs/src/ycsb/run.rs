@@ -5,7 +5,7 @@ use super::judge;
 use super::key::{KEY_BYTES, key};
 use super::ledger::{Sight, Write};
 use super::trial::YcsbTrial;
-use super::workload::{Kind, Mix, RunLength};
+use super::workload::{Kind, Mix, Workload};
 use data::wyrand::WyRand;
 use job::{Offence, Step, Think, Worker};
 use std::ops::Range;
@@ -101,10 +101,7 @@ impl<'a> Run<'a> {
             stride: u64::from(trial.slots),
             key: [0; KEY_BYTES],
             value: Vec::new(),
-            last: match trial.workload.end {
-                RunLength::Operations(operations) => operations,
-                RunLength::Seconds(_) => u64::MAX,
-            },
+            last: trial.workload.end.last(),
         }
     }
 }
@@ -179,7 +176,8 @@ impl Run<'_> {
                 return self.update(slot, id);
             }
             Kind::Scan => {
-                let limit = 1 + state.rng.below(u64::from(trial.workload.scan_max)) as u32;
+                let Workload { scan_min, scan_max, .. } = *trial.workload;
+                let limit = scan_min + state.rng.below(u64::from(scan_max - scan_min + 1)) as u32;
                 state.stage = Stage::Scan { limit, certain: ids };
                 if self.judged {
                     state.sights.clear();

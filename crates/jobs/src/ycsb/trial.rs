@@ -7,7 +7,7 @@ use super::load::Load;
 use super::read_back::ReadBack;
 use super::run::Run;
 use super::value::Values;
-use super::workload::{RunLength, Workload};
+use super::workload::{Kind, RunLength, Workload};
 use super::{Verdicts, digest_of};
 use data::scramble::MAX_KEYS;
 use job::{Phase, Trial, Worker};
@@ -104,7 +104,8 @@ impl Trial for YcsbTrial<'_> {
 
     fn largest_reply_bytes(&self) -> Option<u64> {
         let row = KEY_BYTES + self.values.size() + ROW_ROOM_BYTES;
-        Some(u64::from(self.workload.scan_max) * row as u64)
+        let rows = if self.workload.mix.has(Kind::Scan) { self.workload.scan_max } else { 1 };
+        Some(u64::from(rows) * row as u64)
     }
 
     fn judges_unfinished(&self) -> bool {

@@ -20,7 +20,9 @@ pub static PARAMS: &[ParamInfo] = &[
         "1 or more",
         "operations of the run; a read-modify-write is one, and sends two requests",
     ),
-    param("seconds", "0", "0 or more", "run this long instead; 0: by operations"),
+    param("seconds", "0", "0 to 1000000000", "run this long instead; 0: by operations"),
+    param("most_operations", "0", "0 or more", "with seconds=: the most operations of the run; 0: any number"),
+    param("load", "rising", "rising, scattered", "order in which keys are loaded; those inserted in the run rise"),
     param("value", "1000", "16 to 67108864", "bytes of every value (the fields of YCSB in one)"),
     param(
         "distribution",
@@ -29,7 +31,8 @@ pub static PARAMS: &[ParamInfo] = &[
         "which keys are asked for; default as the workload has it",
     ),
     param("theta", "0.99", "0 to 10", "exponent of the Zipf law"),
-    param("scan_max", "100", "1 to 100000", "longest scan; lengths are uniform from 1"),
+    param("scan_min", "1", "1 to 100000", "shortest scan"),
+    param("scan_max", "100", "1 to 100000", "longest scan; lengths are uniform from scan_min"),
     param("read", "workload", "0 or more", "share of reads; shares are divided by their sum"),
     param("update", "workload", "0 or more", "share of updates"),
     param("insert", "workload", "0 or more", "share of inserts"),
@@ -86,6 +89,7 @@ impl Distribution {
     }
 }
 
+const LONGEST_SCAN: u64 = 100_000;
 const DRAWS: u64 = 1 << 53;
 
 /// Draws the kind of operation number i: a function of seed and i alone, so that all stores and any number of clients
@@ -154,8 +158,32 @@ impl Mix {
 pub enum RunLength {
     /// After this many operations.
     Operations(u64),
-    /// After this many seconds.
-    Seconds(f64),
+    /// After this many seconds, or operations where they are done before.
+    Seconds {
+        /// Seconds.
+        s: f64,
+        /// The most operations; `None`: as many as there is time for.
+        most: Option<u64>,
+    },
+}
+
+impl RunLength {
+    /// Number of the operation that is the first not done; a run by time alone has no such number.
+    pub fn last(&self) -> u64 {
+        match self {
+            RunLength::Operations(operations) => *operations,
+            RunLength::Seconds { most, .. } => most.unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// The order in which keys are loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadOrder {
+    /// As they sort.
+    Rising,
+    /// Neighbours far apart.
+    Scattered,
 }
 
 /// Everything a run is made of.
@@ -165,6 +193,8 @@ pub struct Workload {
     pub name: String,
     /// Keys to load.
     pub records: u32,
+    /// In which order.
+    pub load: LoadOrder,
     /// When it ends.
     pub end: RunLength,
     /// Bytes of every value.
@@ -173,6 +203,8 @@ pub struct Workload {
     pub distribution: Distribution,
     /// Exponent of the Zipf law.
     pub theta: f64,
+    /// Shortest scan.
+    pub scan_min: u32,
     /// Longest scan.
     pub scan_max: u32,
     /// Which operations.
@@ -225,7 +257,25 @@ impl Workload {
         };
         let seconds = number("seconds", 0.0, 1e9)?;
         let operations = whole("operations", 1, u64::MAX / 4)?;
-        let end = if seconds > 0.0 { RunLength::Seconds(seconds) } else { RunLength::Operations(operations) };
+        let most = whole("most_operations", 0, u64::MAX / 4)?;
+        let end = match (seconds > 0.0, most) {
+            (true, most) => RunLength::Seconds { s: seconds, most: (most > 0).then_some(most) },
+            (false, 0) => RunLength::Operations(operations),
+            (false, _) => {
+                return Err(JobError(format!(
+                    "most_operations={most} is for a run of some seconds; add seconds=, or use operations={most}"
+                )));
+            }
+        };
+        let load = match text("load") {
+            "rising" => LoadOrder::Rising,
+            "scattered" => LoadOrder::Scattered,
+            _ => return Err(wrong("load", "rising or scattered")),
+        };
+        let (scan_min, scan_max) = (whole("scan_min", 1, LONGEST_SCAN)?, whole("scan_max", 1, LONGEST_SCAN)?);
+        if scan_min > scan_max {
+            return Err(JobError(format!("scan_min={scan_min} is above scan_max={scan_max}; exchange them")));
+        }
         let records = whole("records", 1, MAX_KEYS)?;
         let mix = Mix::new(shares, seed);
         if let RunLength::Operations(operations) = end
@@ -238,11 +288,13 @@ impl Workload {
         Ok(Workload {
             name,
             records: records as u32,
+            load,
             end,
             value_bytes: whole("value", MIN_BYTES as u64, 64 << 20)? as usize,
             distribution,
             theta: number("theta", 0.0, 10.0)?,
-            scan_max: whole("scan_max", 1, 100_000)? as u32,
+            scan_min: scan_min as u32,
+            scan_max: scan_max as u32,
             mix,
         })
     }
@@ -251,8 +303,8 @@ impl Workload {
     pub fn inserts(&self) -> Option<u32> {
         match self.end {
             RunLength::Operations(operations) => Some(self.mix.count(Kind::Insert, operations) as u32),
-            RunLength::Seconds(_) if !self.mix.has(Kind::Insert) => Some(0),
-            RunLength::Seconds(_) => None,
+            RunLength::Seconds { .. } if !self.mix.has(Kind::Insert) => Some(0),
+            RunLength::Seconds { .. } => None,
         }
     }
 
@@ -260,7 +312,7 @@ impl Workload {
     pub fn requests(&self) -> Option<u64> {
         match self.end {
             RunLength::Operations(operations) => Some(operations + self.mix.count(Kind::ReadModifyWrite, operations)),
-            RunLength::Seconds(_) => None,
+            RunLength::Seconds { .. } => None,
         }
     }
 }
@@ -305,7 +357,10 @@ mod tests {
     fn settings_go_over_the_letter_and_shares_need_not_sum_to_one() {
         let set = [("workload", "C"), ("read", "3"), ("insert", "1"), ("distribution", "uniform"), ("seconds", "2.5")];
         let workload = parse(&set).unwrap();
-        assert_eq!((workload.distribution, workload.end), (Distribution::Uniform, RunLength::Seconds(2.5)));
+        assert_eq!(
+            (workload.distribution, workload.end),
+            (Distribution::Uniform, RunLength::Seconds { s: 2.5, most: None })
+        );
         let inserts = workload.mix.count(Kind::Insert, 100_000);
         assert!((24_000..26_000).contains(&inserts), "{inserts}");
         assert_eq!((workload.inserts(), workload.requests()), (None, None));
@@ -318,8 +373,15 @@ mod tests {
             ("records", "0", "records=0 is not possible; use 1 to 2147483648"),
             ("records", "1e6", "records=1e6 is not possible; use 1 to 2147483648"),
             ("value", "15", "value=15 is not possible; use 16 to 67108864"),
+            ("scan_min", "101", "scan_min=101 is above scan_max=100; exchange them"),
+            ("load", "sorted", "load=sorted is not possible; use rising or scattered"),
+            (
+                "most_operations",
+                "5",
+                "most_operations=5 is for a run of some seconds; add seconds=, or use operations=5",
+            ),
             ("theta", "-1", "theta=-1 is not possible; use 0 to 10"),
-            ("seconds", "NaN", "seconds=NaN is not possible; use 0 or more"),
+            ("seconds", "NaN", "seconds=NaN is not possible; use 0 to 1000000000"),
             ("distribution", "hotspot", "distribution=hotspot is not possible; use zipfian, uniform or latest"),
             ("read", "x", "read=x is not possible; use 0 or more"),
         ] {

@@ -64,6 +64,45 @@ fn counted(set: &str) -> BTreeMap<(&'static str, Vec<u8>), u64> {
 }
 
 #[test]
+fn a_load_rises_or_is_scattered_and_has_every_key_once_either_way() {
+    let loaded = |set: &str| {
+        let (mut memory, mut keys) = (Memory::default(), Vec::new());
+        let mut store = |request: &Request| {
+            if let Request::Put(key, _) = request {
+                keys.push(key.clone());
+            }
+            memory.answer(request)
+        };
+        let job = job(&format!("workload=C {set}"));
+        let outcome = run(&*job, &mut store, everything(), 1, Turns::OneByOne);
+        assert_eq!((outcome.reasons.len(), Some(outcome.answer.digest)), (0, job.known_digest()), "{set}");
+        keys
+    };
+    let rising = loaded("load=rising");
+    assert!(rising.is_sorted() && rising == loaded("records=500"));
+    let mut scattered = loaded("load=scattered");
+    // Of keys in random order a third of the neighbours in time would be as far apart; of those in rising order none is.
+    let number = |key: &Vec<u8>| i64::from_str_radix(std::str::from_utf8(&key[8..]).unwrap(), 16).unwrap();
+    let far = scattered.windows(2).filter(|pair| (number(&pair[0]) - number(&pair[1])).abs() > 100).count();
+    assert!(far > 300, "{far} of 499");
+    scattered.sort();
+    assert_eq!(scattered, rising);
+}
+
+#[test]
+fn scans_are_as_long_as_the_settings_say() {
+    let (mut memory, mut limits) = (Memory::default(), std::collections::BTreeSet::new());
+    let mut store = |request: &Request| {
+        if let Request::Scan(_, limit) = request {
+            limits.insert(*limit);
+        }
+        memory.answer(request)
+    };
+    run(&*job("workload=E scan_min=5 scan_max=9"), &mut store, everything(), 4, Turns::OneByOne);
+    assert_eq!(limits.into_iter().collect::<Vec<_>>(), [5, 6, 7, 8, 9]);
+}
+
+#[test]
 fn hot_keys_are_as_hot_as_the_law_says_and_not_neighbours() {
     let counts = counted("workload=C operations=100000");
     // The read-back asks for each key once.

@@ -2,7 +2,7 @@
 
 use super::entries::CachedReply;
 use super::memory::Memory;
-use super::{capacity, interval};
+use super::{capacity, fits, interval};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +24,9 @@ fn sizes_and_times_are_read_or_refused_with_an_example() {
     for wrong in ["", "1k", "lots", "-1MiB"] {
         assert!(capacity(wrong).unwrap_err().contains("64MiB"), "{wrong}");
     }
+    assert_eq!((fits("1GiB", 1 << 30, Some(2 << 30)), fits("1GiB", 1 << 30, None)), (Ok(()), Ok(())));
+    let refused = fits("9GiB", 9 << 30, Some(2 << 30)).unwrap_err();
+    assert_eq!(refused, "cache=9GiB is not possible; 2048 MiB of memory are free here, use less");
     for wrong in ["", "0s", "1", "2h", "-1s", "0ms", "nans"] {
         assert!(interval(wrong).unwrap_err().contains("200ms"), "{wrong}");
     }

@@ -59,9 +59,10 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
 
 fn row(cell: &Cell, standing: &Standing, varies: bool, batches: Option<Batches>) -> Markup {
     let counter = |figure: u64| if cell.verdict.status == Status::NotRun { "–".into() } else { figure.to_string() };
-    let says = |level: Durability| match level {
-        _ if cell.durability_is_claimed() => ", as the server says".to_owned(),
-        Durability::None => String::new(),
+    let claimed = cell.durability_source().and_then(words::whose_word);
+    let says = |level: Durability| match (level, claimed) {
+        (_, Some(whose)) => format!(", {whose}"),
+        (Durability::None, None) => String::new(),
         _ => format!(", {}", words::shown_in_words(cell.durability_shown.as_ref())),
     };
     let durability = standing.durability.map_or(String::new(), |level| format!(", {level}{}", says(level)));

@@ -5,7 +5,7 @@ use crate::view::{Named, Report};
 use maud::{Markup, html};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use study::{Cell, CrashCase, Study};
+use study::{Cell, CrashCase, HostFacts, Study};
 
 pub(super) fn sections(report: &Report<'_>) -> Markup {
     html! {
@@ -30,6 +30,8 @@ fn machine(study: &Study) -> Vec<(String, String)> {
         ("Memory", words::units::bytes(host.memory_bytes)),
         ("System", host.kernel.clone()),
         ("Virtual machine", known(&host.virtualisation)),
+        ("Microcode", known(&host.microcode)),
+        ("Processor's weaknesses", weaknesses(host)),
         ("Frequency governor", known(&host.governor)),
         ("Idle processors", known(&host.idle)),
         ("File system", known(&host.filesystem)),
@@ -54,6 +56,12 @@ fn trials(study: &Study) -> String {
         Some(_) if study.cells.is_empty() => String::new(),
         _ => format!("{} counted, {} warm-ups", study.repeats, study.warmups),
     }
+}
+
+/// What the kernel does about each weakness of the processor, a line each.
+fn weaknesses(host: &HostFacts) -> String {
+    let all = host.mitigations.iter().flatten().map(|(weakness, said)| format!("{weakness}: {said}"));
+    all.collect::<Vec<_>>().join("\n")
 }
 
 fn plain(value: &Value) -> String {

@@ -41,7 +41,7 @@ fn row(case: &CrashCase) -> Markup {
                 @if !case.product.is_empty() { br; span.note { (case.product) " " (case.store_version) } }
             }
             td { (case.level.map_or("–", study::Durability::name)) }
-            td { span class=(format!("status {}", style(case.promise))) { (case.promise.name()) } }
+            td { span class=(format!("status {}", style(case.promise))) { (words::crashes::outcome(case)) } }
             td.num { (case.cuts.len()) }
             td.num { (units::whole(found.acknowledged)) }
             (count(found.lost))

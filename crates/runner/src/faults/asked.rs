@@ -117,7 +117,8 @@ impl FromStr for AskedFault {
             Some(usual) => Ok(AskedFault::Usual(usual)),
             None => text.parse().map(AskedFault::Planned).map_err(|problem| {
                 let names: Vec<&str> = UsualFault::ALL.iter().map(|usual| usual.name()).collect();
-                format!("{problem}; or one of the common faults: {}", names.join(", "))
+                let meant = study::did_you_mean(text, names.iter().copied());
+                format!("{problem}; or one of the common faults: {}.{meant}", names.join(", "))
             }),
         }
     }
@@ -174,6 +175,7 @@ mod tests {
         let flap: AskedFault = "flap".parse().unwrap();
         assert!(flap.planned(1, Some(Duration::from_secs(5))).unwrap_err().contains("seconds=15"));
         assert!(flap.planned(1, None).unwrap_err().contains("'at 5s kill 1'"));
-        assert!("explode".parse::<AskedFault>().unwrap_err().contains("lose-one-for-good"));
+        assert!("explode".parse::<AskedFault>().unwrap_err().ends_with("lose-one-for-good, scale-out."));
+        assert!("rollin".parse::<AskedFault>().unwrap_err().ends_with("scale-out. Did you mean rolling?"));
     }
 }

@@ -1,6 +1,7 @@
 //! A fault as it is asked for in words.
 
 use job::NodeAct;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -85,6 +86,19 @@ impl fmt::Display for PlannedFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+/// The first, of these by time, that starts a node again which runs.
+pub(super) fn restart_in_vain(faults: &[PlannedFault]) -> Option<&PlannedFault> {
+    let mut down = BTreeSet::new();
+    faults.iter().find(|fault| match fault.act {
+        Act::Kill(node) | Act::Stop(node) => {
+            down.insert(node);
+            false
+        }
+        Act::Restart(node) => !down.remove(&node),
+        Act::Freeze(..) | Act::Add => false,
+    })
 }
 
 /// `5s`, `500ms` or `1m`.

@@ -1,5 +1,5 @@
 //! What nodes say of themselves after a fault: who leads in the place of one that was struck, and whether one that was started again has
-//! caught up.
+//! caught up; and how old something was when a node was struck.
 
 use super::Faulting;
 use host::Nodes;
@@ -45,6 +45,16 @@ impl Faulting {
             }
             Some(has_caught_up)
         });
+    }
+
+    /// How old something was that was acknowledged so long ago, when the next node was killed, stopped or frozen; 0 where that was after the
+    /// last of them.
+    pub(crate) fn age_s(&self, ago: Duration) -> Option<f64> {
+        let acknowledged = Instant::now().checked_sub(ago)?;
+        let state = self.state();
+        let struck = state.happened.iter().filter(|it| it.fault.act.strikes()).filter_map(|it| it.at);
+        let next = struck.filter(|at| *at >= acknowledged).min();
+        Some(next.map_or(0.0, |at| at.duration_since(acknowledged).as_secs_f64()))
     }
 
     /// Asks again and again until it is so, until there is nothing to ask (`None`), until the trial is over, or for so long.

@@ -168,7 +168,7 @@ impl Clean<'_> {
         let (count, example) = (found.count, found.example);
         Err(match found.kind {
             ReasonKind::ForeignData => Refusal::ForeignData { count, example },
-            _ => Refusal::Unsuited(format!("its keys could not be looked through: {example}")),
+            _ => Refusal::Unsuited(format!("its keys could not be looked through: {}", store::advised(&example))),
         })
     }
 

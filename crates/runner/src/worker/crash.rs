@@ -21,8 +21,7 @@ pub(crate) fn carry_out(
 ) -> Result<(), Refusal> {
     let refused = |error: StoreError| Refusal::Store(error.to_string());
     let facts = task.location.facts(store).map_err(refused)?;
-    let durability = store.capabilities().durability;
-    link.say(FromWorker::Opened(OpenedStore { facts, durability, emulated: Vec::new() }));
+    link.say(FromWorker::Opened(OpenedStore::of(&task.spec, facts, store.capabilities())));
     let ledger = AckLedger::open(&task.ledger, task.clients, task.capacity)
         .map_err(|error| Refusal::Store(format!("the ledger cannot be opened: {error}")))?;
     let is_users = task.spec.target != Target::Private;

@@ -60,8 +60,7 @@ fn clear(store: &dyn Store, clearing: &Assignment, bench: &Bench<'_>, link: &mut
 /// Puts store and client through the cases of a check.
 fn inspect(store: &dyn Store, inspection: &Inspection, bench: &Bench<'_>, link: &mut dyn Link) -> Result<(), Refusal> {
     let facts = inspection.location.facts(store).map_err(|error| Refusal::Store(error.to_string()))?;
-    let durability = store.capabilities().durability;
-    link.say(FromWorker::Opened(OpenedStore { facts, durability, emulated: Vec::new() }));
+    link.say(FromWorker::Opened(OpenedStore::of(&inspection.spec, facts, store.capabilities())));
     link.say(FromWorker::Does(Doing::Check));
     let stop = Some(Arc::clone(bench.stop));
     let options =
@@ -83,7 +82,8 @@ fn carry_out(
     let job = (bench.job)(&assignment.params).map_err(|error| Refusal::Job(error.0))?;
     let emulated = job.suits(&capabilities).map_err(|error| Refusal::Unsuited(error.0))?;
     let emulated = emulated.into_iter().map(str::to_owned).collect();
-    link.say(FromWorker::Opened(OpenedStore { facts, durability: capabilities.durability, emulated }));
+    let opened = OpenedStore::of(&assignment.spec, facts, &capabilities);
+    link.say(FromWorker::Opened(OpenedStore { emulated, ..opened }));
 
     let keeps = capabilities.keeps;
     let setup = TrialSetup { slots: assignment.settings.slots(), capabilities, seed: assignment.seed };

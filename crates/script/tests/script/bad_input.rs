@@ -198,3 +198,27 @@ fn data_is_what_the_user_names_and_no_other_file() {
     let outcome = run(job.as_ref(), &mut Memory::default(), everything(), 1, Turns::OneByOne);
     says(&outcome.reasons[0].example, &["bad.jsonl:2:", "key must be a string"]);
 }
+
+#[test]
+fn a_line_of_data_with_nothing_on_it_is_no_record_and_errors_name_the_line_of_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data");
+    let read = |how: &str, data: &str| {
+        std::fs::write(&path, data).unwrap();
+        let text = format!(
+            "data = {how}(kv.data) function run(client) for o in data:share(client) do kv.put(o.a, o.b) end kv.put('n', tostring(data.count)) end \
+             function answer() for key in kv.keys() do kv.say(key, kv.get(key)) end end"
+        );
+        let job = opened(&text, Some(&path.display().to_string()), &[]).unwrap();
+        run(job.as_ref(), &mut Memory::default(), everything(), 1, Turns::OneByOne)
+    };
+    let said = |count: &str| data::digest::of_lines(vec![format!("n\t{count}"), "x\t1".into(), "y\t2".into()]);
+    let json = read("kv.json", "\n{\"a\":\"x\",\"b\":\"1\"}\n \n\n{\"a\":\"y\",\"b\":\"2\"}\r\n\n");
+    assert_eq!((json.answer.digest, json.reasons.len()), (said("2"), 0));
+    for separator in [",", ";", "\t"] {
+        let csv = read("kv.csv", &"\na,b\n\nx,1\n\ny,2\n\n".replace(',', separator));
+        assert_eq!((csv.answer.digest, csv.reasons.len()), (said("3"), 0), "{separator}");
+    }
+    let wrong = read("kv.json", "\n\n{\"a\":\"x\",\"b\":\"1\"}\n\noops\n");
+    says(&wrong.reasons[0].example, &["data:5:", "a value is expected"]);
+}

@@ -1,10 +1,12 @@
 //! What `rustls` is set up with.
 
-use super::{Trust, UNKNOWN_ISSUER};
+use super::pinned::Pinned;
+use super::{Trust, words};
 use crate::StoreError;
+use rustls::client::WebPkiServerVerifier;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::{CertificateError, ClientConfig, RootCertStore, crypto};
+use rustls::{ClientConfig, RootCertStore, crypto};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,15 +24,24 @@ pub fn config(trust: &Trust) -> Result<Arc<ClientConfig>, StoreError> {
     if let Some(config) = configs.get(trust) {
         return Ok(config.clone());
     }
-    let roots = match trust {
-        Trust::WellKnown => RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() },
-        Trust::In(path) => authorities(path)?,
-    };
-    let config = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+    let provider = Arc::new(crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|error| StoreError::Session(words(&error)))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+        .map_err(|error| StoreError::Session(words(&error)))?;
+    let config = match trust {
+        Trust::WellKnown => {
+            let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+            builder.with_root_certificates(roots).with_no_client_auth()
+        }
+        Trust::In(path) => {
+            let (roots, certificates) = authorities(path)?;
+            let authorities = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+                .build()
+                .map_err(|error| StoreError::open(path.display(), error))?;
+            let pinned = Arc::new(Pinned::new(authorities, certificates));
+            builder.dangerous().with_custom_certificate_verifier(pinned).with_no_client_auth()
+        }
+    };
     Ok(configs.entry(trust.clone()).or_insert(Arc::new(config)).clone())
 }
 
@@ -40,25 +51,17 @@ pub fn settle_provider() {
     let _ = crypto::ring::default_provider().install_default();
 }
 
-fn authorities(path: &Path) -> Result<RootCertStore, StoreError> {
+/// The authorities in a file of PEM, and all certificates in it.
+fn authorities(path: &Path) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), StoreError> {
     let unusable = |problem: String| StoreError::open(path.display(), problem);
-    let mut roots = RootCertStore::empty();
+    let (mut roots, mut certificates) = (RootCertStore::empty(), Vec::new());
     for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))? {
         let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
-        roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
+        certificates.push(certificate.clone());
+        roots.add(certificate).map_err(|error| unusable(words(&error)))?;
     }
     if roots.is_empty() {
         return Err(unusable("there is no certificate in it; ca= names a PEM file".into()));
     }
-    Ok(roots)
-}
-
-/// What went wrong, with the remedy where there is one.
-pub fn words(error: &rustls::Error) -> String {
-    let remedy = match error {
-        rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => UNKNOWN_ISSUER,
-        rustls::Error::InvalidMessage(_) => "; does the server speak TLS at this port?",
-        _ => "",
-    };
-    format!("TLS: {error}{remedy}")
+    Ok((roots, certificates))
 }

@@ -66,7 +66,7 @@ impl Talk {
                 receive(&self.socket, &mut input, 1, deadline)?;
             }
         };
-        ask().map_err(|problem: String| StoreError::open(&self.endpoint, problem))
+        ask().map_err(|problem: String| StoreError::asking(&self.endpoint, problem))
     }
 }
 

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use store::asynchronous::{Async, brief};
 use store::{
-    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept,
-    Threading, Whereabouts,
+    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, LevelKnown, Session, SessionPlan, Store, StoreError, Sweep,
+    Swept, Threading, Whereabouts,
 };
 use study::{Spec, Target};
 
@@ -76,6 +76,7 @@ struct Version {
 /// unless an option forbids it.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let [endpoint, ..] = nodes else { return Err(StoreError::Session("no address of etcd was given".into())) };
+    let endpoint = endpoint.without_database()?;
     if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
@@ -115,7 +116,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
             answered => break answered?,
         }
     };
-    let capabilities = Capabilities { durability, ..capabilities(spec) };
+    let capabilities = Capabilities { durability, level: LevelKnown::where_private(spec), ..capabilities(spec) };
     Ok(Box::new(Etcd { endpoints: nodes.to_vec(), next: AtomicUsize::new(0), tickets, capabilities, version }))
 }
 

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use store::wire::{self, CONNECT_TIMEOUT, Codec, Decoded, Expect, Talk};
-use store::{Capabilities, Endpoint, Facts, Holding, Operation, Session, SessionPlan, Store, StoreError, Threading};
+use store::{
+    Capabilities, Endpoint, Facts, Holding, LevelKnown, Operation, Session, SessionPlan, Store, StoreError, Threading,
+};
 use study::{Spec, Target};
 
 /// How long a server may take to let us in: one that is starting is asked again.
@@ -225,6 +227,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
         // Where their number is not told there may be several.
         capabilities: Capabilities {
             durability,
+            level: LevelKnown::where_private(spec),
             max_value_bytes,
             ..capabilities(config["num_replicas"].as_u64().unwrap_or(0))
         },

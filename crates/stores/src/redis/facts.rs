@@ -5,7 +5,7 @@ use super::resp::{Login, Resp, SCRIPT, Script, is_login, request};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use store::wire::{CONNECT_TIMEOUT, Talk};
-use store::{Endpoint, Facts, Holding, StoreError};
+use store::{Endpoint, Facts, Holding, LevelKnown, StoreError};
 use study::Durability;
 
 /// Settings that matter for speed and safety.
@@ -53,6 +53,11 @@ pub(crate) enum Known {
 }
 
 impl Server {
+    /// Whether it shows its level.
+    pub fn level_known(&self) -> LevelKnown {
+        if self.durability.is_some() { LevelKnown::Known } else { LevelKnown::Unknown }
+    }
+
     /// Connects, logs in and asks.
     pub fn ask(endpoint: &Endpoint, known: Known) -> Result<Server, StoreError> {
         let mut line = Line { endpoint, known, talk: None };

@@ -177,7 +177,7 @@ impl Server {
         assert!(opened.facts().unwrap().config["tls"].ends_with("ca.pem"));
         let stranger = self.open(store, ",tls=on").map(|_| ()).unwrap_err();
         assert!(
-            stranger.contains("TLS: ") && stranger.contains("invalid peer certificate") && stranger.contains("ca="),
+            stranger.contains("TLS: no trusted authority has signed") && stranger.contains("ca=FILE"),
             "{stranger}"
         );
     }
@@ -238,6 +238,38 @@ fn redis_is_spoken_to_over_tls() {
     server.is_reached_by_who_names_its_authority("redis");
     let opened = server.open("rediss", &format!(",ca={}", server.authority().display())).unwrap();
     assert_eq!(Client::of(opened.store()).put("by scheme", "x"), OwnedReply::Done);
+}
+
+#[test]
+fn a_certificate_its_owner_has_signed_is_trusted_by_who_names_that_very_certificate_and_by_nobody_else() {
+    for words in [
+        "-addext subjectAltName=IP:127.0.0.1",
+        "-addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE",
+        "",
+    ] {
+        let server = redis_with(&Rc::new(Certificates::self_signed(words)), "");
+        let opened = server.open("redis", &format!(",tls=on,ca={}", server.authority().display()));
+        let opened = opened.unwrap_or_else(|problem| panic!("{words}: {problem}"));
+        assert_eq!(Client::of(opened.store()).put("k", "v"), OwnedReply::Done);
+        // Another one, just like it.
+        let other = Certificates::self_signed(words);
+        let other = server.open("redis", &format!(",tls=on,ca={}", other.path("ca.pem").display()));
+        let problem = other.map(|_| ()).unwrap_err();
+        assert!(problem.contains("TLS: ") && !problem.contains("Other("), "{problem}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_certificate_or_a_plain_url_is_said_in_a_sentence_with_the_remedy() {
+    let elsewhere = redis_with(&Rc::new(Certificates::self_signed("-addext subjectAltName=DNS:db.example.org")), "");
+    let problem = elsewhere.open("redis", &format!(",tls=on,ca={}", elsewhere.authority().display()));
+    let problem = problem.map(|_| ()).unwrap_err();
+    assert!(problem.contains("certificate is only for db.example.org; use that name in the URL"), "{problem}");
+    let problem = elsewhere.open("redis", "").map(|_| ()).unwrap_err();
+    assert!(problem.contains("add tls=on"), "{problem}");
+    let asks = redis_with(&Rc::new(Certificates::made()), " --tls-auth-clients yes");
+    let problem = asks.open("redis", &format!(",tls=on,ca={}", asks.authority().display())).map(|_| ()).unwrap_err();
+    assert!(problem.contains("asks clients for a certificate"), "{problem}");
 }
 
 #[test]

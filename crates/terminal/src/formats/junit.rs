@@ -2,17 +2,14 @@
 
 use std::fmt::Write;
 use study::{Status, Study};
-use words::advice;
+use words::{meaning, remedy};
 
 /// One cell a test case: void is a failure, not run is skipped; the time is the median of its trials.
 pub fn study_junit(study: &Study) -> String {
     let cases = study.cells.iter().map(|cell| {
         let said = |reason: &study::Reason| {
-            let (meaning, remedy) = advice(reason.kind);
-            let times =
-                if reason.count > 1 { format!(", {} times", words::units::whole(reason.count)) } else { String::new() };
             let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
-            format!("{meaning}{times}{example} ({remedy})")
+            format!("{}{example} ({})", meaning(reason), remedy(cell, reason))
         };
         let reasons: Vec<String> = cell.verdict.reasons.iter().map(said).collect();
         let kinds: Vec<String> = cell.verdict.reasons.iter().map(|reason| reason.kind.name()).collect();

@@ -106,7 +106,7 @@ impl CrashView {
                 units::clock(self.begun.elapsed().as_secs_f64()),
                 units::whole(cut.found.acknowledged),
                 units::whole(cut.found.lost),
-                case.promise.name()
+                words::crashes::outcome(case)
             );
             // Standard error is closed: nobody wants to know.
             let _ = writeln!(std::io::stderr(), "{line}");
@@ -132,7 +132,7 @@ impl CrashView {
         };
         let mark = if case.promise == Promise::Kept { "✓" } else { "✗" };
         let bar = self.lines.insert_before(&self.now, line());
-        let word = paint(case.promise.name(), style, self.colour);
+        let word = paint(words::crashes::outcome(case), style, self.colour);
         let cuts = case.cuts.len();
         let text = format!(
             "{} {}  {word} {cuts}/{}  {}",

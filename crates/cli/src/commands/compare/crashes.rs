@@ -4,7 +4,6 @@ use super::operand::Operand;
 use super::{allowed, deliver};
 use crate::args::{CompareArguments, ComparisonFormat};
 use crate::failure::{self, CommandFailure};
-use crate::output::{colour, shown};
 use ::terminal::{Colour, crash_comparison_junit, crash_comparison_markdown, crash_comparison_text};
 use analysis::{Alone, ComparedCrashes, CrashComparison, CrashPair, MatchedCrashes};
 use study::{Crash, CrashCase};
@@ -41,12 +40,12 @@ pub(super) fn compare(operands: &[Operand], arguments: &CompareArguments) -> Res
     let comparison = compared((a, crash_a), (b, crash_b), &matched, arguments);
     let formatted = |format| match format {
         ComparisonFormat::Html => Ok(String::new()), // refused
-        ComparisonFormat::Text => Ok(shown(&crash_comparison_text(&comparison, Colour::Never))),
+        ComparisonFormat::Text => Ok(study::visible(&crash_comparison_text(&comparison, Colour::Never)).into_owned()),
         ComparisonFormat::Markdown => Ok(crash_comparison_markdown(&comparison)),
         ComparisonFormat::Junit => Ok(crash_comparison_junit(&comparison)),
         ComparisonFormat::Json => archive::json(&comparison),
     };
-    deliver(arguments, &formatted, &|| crash_comparison_text(&comparison, colour()))?;
+    deliver(arguments, &formatted, &|colour| crash_comparison_text(&comparison, colour))?;
     Ok(status(&comparison.pairs))
 }
 
