@@ -1,7 +1,7 @@
 //! Two cells against each other: how many times one is the other, and could that be chance?
 
 use crate::conditions::{Condition, Difference, Weight, differences};
-use crate::separation::{Figures, Shown, direction};
+use crate::separation::{Figures, Shown, direction, lies_above};
 use crate::{Better, Judgement, Metric};
 use serde::Serialize;
 use stats::{Bootstrap, Detectable, Detection, Estimate, FEWEST_TRIALS, Separation};
@@ -123,11 +123,11 @@ pub struct Contrast {
     /// The figure.
     #[serde(serialize_with = "field_name")]
     pub metric: Metric,
-    /// The first cell's: median over trials with its interval.
+    /// The first cell's, with its interval.
     pub a: Quantity,
     /// The second cell's.
     pub b: Quantity,
-    /// The second as a multiple of the first, with its interval; `None` where a figure is 0.
+    /// The second as a multiple of the first, with its interval; `None` where a figure is 0 or neither percentile was reached.
     pub ratio: Option<Quantity>,
     /// How often chance alone would show such a difference ([`stats::separations`]); 1 where there are too few trials to say.
     pub p: f64,
@@ -288,13 +288,33 @@ fn contrast(a: &Cell, b: &Cell, metric: Metric) -> Option<Contrast> {
         metric,
         a: metric.of_cell(a)?,
         b: metric.of_cell(b)?,
-        ratio: stats::median_ratio(&of_b, &of_a, Bootstrap::default()).map(of_estimate),
+        ratio: ratio(a, b, metric),
         p: 1.0,
         p_holm: 1.0,
         finding: Finding::NoDifference,
         smallest_detectable: None,
         samples: [of_a, of_b],
     })
+}
+
+/// How many times the second cell's figure is the first's: the ratio of the medians of their trials with its interval. Of figures of all trials
+/// together the ratio is theirs, and the interval is made wider where it does not hold that; infinite where only the second was not reached, 0
+/// where only the first was not. `None` where a figure is 0 or unknown, or neither was reached.
+pub fn ratio(a: &Cell, b: &Cell, metric: Metric) -> Option<Quantity> {
+    let of_trials = of_estimate(stats::median_ratio(&metric.samples(b), &metric.samples(a), Bootstrap::default())?);
+    if !metric.is_of_all_trials() {
+        return Some(of_trials);
+    }
+    let (a, b) = (metric.of_cell(a)?, metric.of_cell(b)?);
+    let value = b.value / a.value;
+    let (low, high) = match a.high.is_finite() && b.high.is_finite() {
+        true => (of_trials.low, of_trials.high),
+        // Some trial did not reach it: the ends are as far apart as any two trials.
+        false => (b.low / a.high, b.high / a.low),
+    };
+    let or = |end: f64, other: f64| if end.is_nan() { other } else { end };
+    let (low, high) = (or(low, 0.0).min(value), or(high, f64::INFINITY).max(value));
+    (!value.is_nan()).then_some(Quantity { value, low, high, ..of_trials })
 }
 
 fn conclude(contrast: &mut Contrast, found: Option<Separation>, alpha: f64) {
@@ -307,9 +327,12 @@ fn conclude(contrast: &mut Contrast, found: Option<Separation>, alpha: f64) {
     if let Some(found) = found {
         (contrast.p, contrast.p_holm) = (found.p, found.p_holm);
     }
-    let shown = match (found.and_then(direction), contrast.ratio) {
-        (Some(Shown::Larger), Some(ratio)) if ratio.low > 1.0 => Some(Better::Higher),
-        (Some(Shown::Smaller), Some(ratio)) if ratio.high < 1.0 => Some(Better::Lower),
+    // Where a figure is 0 there is no ratio, and the trials alone say it.
+    let larger = || contrast.ratio.map_or_else(|| lies_above(b, a), |ratio| ratio.low > 1.0);
+    let smaller = || contrast.ratio.map_or_else(|| lies_above(a, b), |ratio| ratio.high < 1.0);
+    let shown = match found.and_then(direction) {
+        Some(Shown::Larger) if larger() => Some(Better::Higher),
+        Some(Shown::Smaller) if smaller() => Some(Better::Lower),
         _ => None,
     };
     contrast.finding = match shown {

@@ -303,6 +303,10 @@ impl FromStr for Gate {
             return Err(fail(shape.into()));
         }
         let threshold = match written.strip_suffix('%') {
+            // A share is itself written in percent; only with a sign it is a change of one.
+            Some(percent) if metric.unit() == Unit::Share && !written.starts_with(['+', '-']) => {
+                Threshold::Figure(share(percent.trim()).map_err(fail)?)
+            }
             Some(percent) => Threshold::Ratio(ratio(percent.trim(), fails).map_err(fail)?),
             None => Threshold::Figure(figure(written, metric.unit()).map_err(fail)?),
         };
@@ -327,11 +331,19 @@ fn ratio(percent: &str, fails: Fails) -> Result<f64, String> {
     }
 }
 
+fn share(percent: &str) -> Result<f64, String> {
+    match percent.parse::<f64>() {
+        Ok(number) if (0.0..100.0).contains(&number) => Ok(number / 100.0),
+        _ => Err(format!("'{percent}%' is no share; write one from 0% to below 100%, such as 0.1%")),
+    }
+}
+
 fn figure(text: &str, unit: Unit) -> Result<f64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c == '/').trim_end();
     let (factors, example): (&[(&str, f64)], &str) = match unit {
         Unit::Seconds => (&[("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0)], "1.5s"),
         Unit::Nanoseconds => (&[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)], "2ms or +5%"),
+        Unit::Share => (&[("%", 0.01)], "0.1%"),
         Unit::PerSecond => (&[("", 1.0), ("/s", 1.0), ("k", 1e3), ("k/s", 1e3), ("M", 1e6), ("M/s", 1e6)], "50k"),
         Unit::Bytes => (
             &[

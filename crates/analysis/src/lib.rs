@@ -30,6 +30,7 @@ mod crashes;
 mod faults;
 mod gate;
 mod growth;
+mod latencies;
 mod metric;
 mod pairing;
 mod phases;
@@ -41,7 +42,7 @@ mod summary;
 pub use budget::{budget, fill_budgets};
 pub use comparison::{
     ALPHA, Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Contrast, Finding, Obstacle, Pair, Source,
-    Unlike, VoidCell, compare,
+    Unlike, VoidCell, compare, ratio,
 };
 pub use conditions::{Condition, Difference, Weight, are_made_alike, differences};
 pub use cost::{baseline, cost, spread};

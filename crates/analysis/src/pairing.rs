@@ -132,7 +132,10 @@ pub fn by_parameters<'a>(a: Vec<&'a Cell>, b: Vec<&'a Cell>) -> Matched<'a> {
     matched
 }
 
-/// Metrics at least one of these cells has.
+/// Metrics at least one of these cells has; how much failed only where something did.
 pub fn metrics_of(cells: &[&Cell]) -> Vec<Metric> {
-    Metric::ALL.into_iter().filter(|metric| cells.iter().any(|cell| !metric.samples(cell).is_empty())).collect()
+    let says = |metric: Metric, figure: f64| metric != Metric::Failed || figure > 0.0;
+    let has =
+        |metric: &Metric| cells.iter().any(|cell| metric.samples(cell).into_iter().any(|figure| says(*metric, figure)));
+    Metric::ALL.into_iter().filter(has).collect()
 }

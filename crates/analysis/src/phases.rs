@@ -1,7 +1,7 @@
 //! A cell's figures phase by phase.
 
-use crate::metric::quantity;
-use study::{PhaseRecord, PhaseSummary, TrialRecord};
+use crate::metric::{NOT_REACHED_NS, percentile, quantity};
+use study::{LatencyDistributions, PhaseRecord, PhaseSummary, Quantity, TrialRecord};
 
 /// The phases all of these trials had, in the order they ran. A trial that ended early has fewer, and its reasons say why.
 pub(crate) fn by_phase(trials: &[&TrialRecord]) -> Vec<PhaseSummary> {
@@ -20,16 +20,30 @@ pub(crate) fn by_phase(trials: &[&TrialRecord]) -> Vec<PhaseSummary> {
                 operations: phase.operations,
                 records: phase.records,
                 elapsed_s: over(&|phase| Some(phase.elapsed_s)),
-                ops_per_s: over(&|phase| {
-                    let in_time = phase.operations.saturating_sub(phase.answered_late) as f64;
-                    (phase.elapsed_s > 0.0).then(|| in_time / phase.elapsed_s)
-                }),
+                ops_per_s: over(&|phase| (phase.elapsed_s > 0.0).then(|| answered(phase) as f64 / phase.elapsed_s)),
                 records_per_s: over(&|phase| (phase.elapsed_s > 0.0).then(|| phase.records as f64 / phase.elapsed_s)),
-                p99_ns: over(&|phase| (phase.response_ns.n > 0).then_some(phase.response_ns.p99 as f64)),
+                p99_ns: p99_ns(trials.iter().map(|trial| &trial.phases[at])),
                 disk_bytes: over(&|phase| phase.disk_bytes.map(|bytes| bytes as f64)),
             }
         })
         .collect()
+}
+
+/// Operations that were answered, within the time where one was given.
+fn answered(phase: &PhaseRecord) -> u64 {
+    phase.operations.saturating_sub(phase.failed_operations + phase.answered_late)
+}
+
+/// The 99th percentile of all that was asked in a phase of all trials; of earlier builds the median of the trials.
+fn p99_ns<'a>(phases: impl Iterator<Item = &'a PhaseRecord>) -> Option<Quantity> {
+    let known: Vec<&PhaseRecord> = phases.filter(|phase| phase.response_ns.asked_n() > 0).collect();
+    let of_trial = |phase: &&PhaseRecord| phase.response_ns.of_asked().p99.map_or(NOT_REACHED_NS, |ns| ns as f64);
+    let samples: Vec<f64> = known.iter().map(of_trial).collect();
+    let is_kept = known.iter().all(|phase| !phase.distributions.is_empty());
+    match LatencyDistributions::together(known.iter().map(|phase| &phase.distributions)) {
+        Ok(all) if is_kept => percentile(&all, |asked| asked.p99, &samples),
+        _ => quantity(&samples),
+    }
 }
 
 #[cfg(test)]

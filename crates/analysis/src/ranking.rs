@@ -118,20 +118,27 @@ impl Rank {
 /// Parts a study by the parameters that vary in it, in the order they first appear.
 pub fn parts(study: &Study) -> Vec<Part<'_>> {
     let mut parts: Vec<Part<'_>> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    // What one cell has otherwise than the first varies for all.
+    let Some(first) = study.cells.first() else { return parts };
+    let mut varied: HashSet<&str> = HashSet::new();
     for cell in &study.cells {
-        let mut label: Vec<String> = cell
-            .params
-            .iter()
-            .filter(|(key, value)| study.cells.iter().any(|other| other.params.get(*key) != Some(value)))
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect();
-        if study.cells.iter().any(|other| other.job != cell.job) {
-            label.insert(0, cell.job.clone());
-        }
+        let differs = |(key, value): &(&String, &String)| first.params.get(*key) != Some(*value);
+        varied.extend(cell.params.iter().filter(differs).map(|(key, _)| key.as_str()));
+        varied.extend(first.params.keys().filter(|key| !cell.params.contains_key(*key)).map(String::as_str));
+    }
+    let several_jobs = study.cells.iter().any(|cell| cell.job != first.job);
+    for cell in &study.cells {
+        let shown = cell.params.iter().filter(|(key, _)| varied.contains(key.as_str()));
+        let shown = shown.map(|(key, value)| format!("{key}={value}"));
+        let label: Vec<String> = several_jobs.then(|| cell.job.clone()).into_iter().chain(shown).collect();
         let label = label.join(" ");
-        match parts.iter_mut().find(|part| part.label == label) {
-            Some(part) => part.cells.push(cell),
-            None => parts.push(Part { label, cells: vec![cell] }),
+        match known.get(&label) {
+            Some(&part) => parts[part].cells.push(cell),
+            None => {
+                known.insert(label.clone(), parts.len());
+                parts.push(Part { label, cells: vec![cell] });
+            }
         }
     }
     parts
@@ -257,13 +264,16 @@ impl<'a> Listed<'a> {
             _ if self.ranked.iter().filter(enough).count() < 2 => return vec![Rank::TooFew; n],
             _ => {}
         }
-        let cut = |at: usize| {
-            let (before, after) = self.ranked.split_at(at);
-            before.iter().all(|better| after.iter().all(|worse| order.is_shown(better, worse)))
+        // The last cell that a cell is not shown to be better than.
+        let last_unshown = |at: usize| {
+            let is_unshown = |behind: &usize| !order.is_shown(self.ranked[at], self.ranked[*behind]);
+            (at + 1..n).rev().find(is_unshown).unwrap_or(at)
         };
         let mut ranks = Vec::with_capacity(n);
+        let mut shared_to = 0;
         for end in 1..=n {
-            if end == n || cut(end) {
+            shared_to = shared_to.max(last_unshown(end - 1));
+            if shared_to < end {
                 let first = ranks.len();
                 let rank = if end - first == 1 { Rank::At(first + 1) } else { Rank::Tied(first + 1) };
                 ranks.resize(end, rank);

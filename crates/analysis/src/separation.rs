@@ -43,7 +43,7 @@ impl Figures {
         let mut samples = Vec::new();
         let mut index = |cell: &Cell| {
             *known.entry(std::ptr::from_ref(cell)).or_insert_with(|| {
-                let figures = metric.samples(cell);
+                let figures = metric.positive_samples(cell);
                 let step = stats::median(&figures).map_or(0.0, |typical| metric.step(typical));
                 samples.push((figures, step));
                 samples.len() - 1
@@ -79,7 +79,7 @@ pub(crate) fn direction(found: Separation) -> Option<Shown> {
 }
 
 /// Whether the interval of the ratio of medians lies above 1.
-fn lies_above(larger: &[f64], smaller: &[f64]) -> bool {
+pub(crate) fn lies_above(larger: &[f64], smaller: &[f64]) -> bool {
     let least = larger.iter().copied().fold(f64::INFINITY, f64::min);
     let most = smaller.iter().copied().fold(0.0, f64::max);
     // The widest interval there is reaches from the least of the one over the most of the other.

@@ -1,14 +1,15 @@
 //! A cell's figures and verdict from its trials.
 
-use crate::metric::quantity;
+use crate::latencies::latencies;
+use crate::metric::{failed_operations, of_all_trials, quantity};
 use crate::{Metric, growth_facts};
-use std::collections::BTreeMap;
-use study::{Answer, Cell, Latencies, LatencySummary, Reason, ReasonKind, Status, TrialRecord, Verdict};
+use study::{Answer, Cell, Quantity, Reason, ReasonKind, Status, TrialRecord, Verdict};
 
 /// Fills in a cell's summary from its counted trials; warm-ups never count. Call it again after every trial.
 ///
 /// Figures are medians over trials with their interval (see `stats::median_interval` for what few trials can claim); trials that
-/// completed no operation have no time to contribute. Counters are sums. The verdict holds the reasons of all counted trials, and
+/// completed no operation have no time to contribute. Latencies and the share that failed are of all operations of all trials together, and have the
+/// interval of those of the trials. Counters are sums. The verdict holds the reasons of all counted trials, and
 /// one more when trials disagree about the answer. A cell without counted trials was not run: it keeps the reason it was given, or
 /// gets the plain one.
 pub fn summarise(cell: &mut Cell) {
@@ -24,12 +25,12 @@ pub fn summarise(cell: &mut Cell) {
     let ops_per_s = over(Metric::OpsPerS);
     let units_per_s = over(Metric::UnitsPerS);
     let offered_per_s = quantity(&counted.iter().filter_map(|trial| trial.offered_per_s).collect::<Vec<_>>());
-    let p99_ns = over(Metric::P99);
     let client_cpu_s = over(Metric::ClientCpu);
     let server_cpu_s = over(Metric::ServerCpu);
     let server_rss_bytes = over(Metric::ServerRss);
     let disk_bytes = over(Metric::Disk);
-    let latency_ns = latencies(&timed);
+    let (latency_ns, p99_ns) = latencies(&timed);
+    let failed_share = failed_share(&timed, &Metric::Failed.samples(cell));
     let by_phase = crate::phases::by_phase(&timed);
     let sum = |figure: fn(&TrialRecord) -> u64| counted.iter().map(|trial| figure(trial)).fold(0, u64::saturating_add);
     let (hits, misses) = (sum(|trial| trial.hits), sum(|trial| trial.misses));
@@ -52,6 +53,7 @@ pub fn summarise(cell: &mut Cell) {
     cell.ops_per_s = ops_per_s;
     (cell.units_per_s, cell.offered_per_s) = (units_per_s, offered_per_s);
     cell.p99_ns = p99_ns;
+    cell.failed_share = failed_share;
     cell.client_cpu_s = client_cpu_s;
     cell.server_cpu_s = server_cpu_s;
     cell.server_rss_bytes = server_rss_bytes;
@@ -122,64 +124,11 @@ fn common_answer(counted: &[&TrialRecord]) -> (Answer, Option<Reason>) {
     (common.answer.clone(), disagreement)
 }
 
-fn latencies(timed: &[&TrialRecord]) -> Latencies {
-    let over = |part: &dyn Fn(&Latencies) -> Option<LatencySummary>| {
-        latency(timed.iter().filter_map(|trial| part(&trial.latency_ns)).filter(|latency| latency.n > 0).collect())
-    };
-    let mut by_operation = BTreeMap::new();
-    for name in timed.iter().flat_map(|trial| trial.latency_ns.by_operation.keys()) {
-        if !by_operation.contains_key(name) {
-            by_operation.insert(name.clone(), over(&|all| all.by_operation.get(name).copied()));
-        }
-    }
-    Latencies {
-        service: over(&|all| Some(all.service)),
-        response: over(&|all| Some(all.response)),
-        send_lag: over(&|all| Some(all.send_lag)),
-        percentiles: percentiles(timed),
-        client_lag: over(&|all| Some(all.client_lag)),
-        by_operation,
-    }
-}
-
-/// Medians over trials of the percentiles all of them have.
-fn percentiles(timed: &[&TrialRecord]) -> Vec<(f64, u64)> {
-    let curves: Vec<&[(f64, u64)]> = timed
-        .iter()
-        .filter(|trial| trial.latency_ns.response.n > 0)
-        .map(|trial| trial.latency_ns.percentiles.as_slice())
-        .collect();
-    let Some(first) = curves.first() else { return Vec::new() };
-    let of_all = |percent: f64| -> Option<(f64, u64)> {
-        let figures: Option<Vec<f64>> = curves
-            .iter()
-            .map(|curve| curve.iter().find(|point| point.0 == percent).map(|point| point.1 as f64))
-            .collect();
-        Some((percent, stats::median(&figures?)?.round() as u64))
-    };
-    first.iter().filter_map(|point| of_all(point.0)).collect()
-}
-
-fn latency(trials: Vec<LatencySummary>) -> LatencySummary {
-    let n = trials.iter().map(|trial| trial.n).fold(0, u64::saturating_add);
-    if n == 0 {
-        return LatencySummary::default();
-    }
-    let median = |figure: fn(&LatencySummary) -> u64| {
-        let figures: Vec<f64> = trials.iter().map(|trial| figure(trial) as f64).collect();
-        stats::median(&figures).unwrap_or_default().round() as u64
-    };
-    LatencySummary {
-        n,
-        mean: trials.iter().map(|trial| trial.mean * trial.n as f64).sum::<f64>() / n as f64,
-        min: trials.iter().map(|trial| trial.min).min().unwrap_or_default(),
-        p50: median(|trial| trial.p50),
-        p90: median(|trial| trial.p90),
-        p95: median(|trial| trial.p95),
-        p99: median(|trial| trial.p99),
-        p99_9: median(|trial| trial.p99_9),
-        max: trials.iter().map(|trial| trial.max).max().unwrap_or_default(),
-    }
+/// The share of all operations that failed; `None` where trials of earlier builds do not say it.
+fn failed_share(timed: &[&TrialRecord], samples: &[f64]) -> Option<Quantity> {
+    let failed: Option<u64> = timed.iter().map(|trial| failed_operations(trial)).sum();
+    let asked: u64 = timed.iter().map(|trial| trial.operations).sum();
+    of_all_trials(failed? as f64 / asked.max(1) as f64, samples)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use analysis::Metric;
 use study::{Cell, Quantity, Status, Study};
 
 /// `cells.csv`: a header naming every column with its unit, then one row per cell in the study's order, as RFC 4180 has it (CRLF, quoted
-/// where needed). Quantities have three columns: value, low, high; an unknown figure is empty, never 0. Parameters share
+/// where needed). Quantities have three columns: value, low, high; an unknown figure is empty, never 0; a percentile that was not reached is `inf`. Parameters share
 /// one column as `key=value` pairs separated by spaces.
 pub fn cells_csv(study: &Study) -> String {
     let mut text = String::new();
@@ -76,7 +76,7 @@ const COLUMNS: &[Column] = &[
     Column::quantity("makespan_s", |cell| cell.makespan_s),
     Column::quantity("ops_per_s", |cell| cell.ops_per_s),
     Column::quantity("p99_ns", |cell| cell.p99_ns),
-    Column::text("response_p50_ns", |cell| known(cell.latency_ns.response.n, cell.latency_ns.response.p50)),
+    Column::text("response_p50_ns", |cell| Metric::P50.of_cell(cell).map_or(String::new(), |it| it.value.to_string())),
     Column::text("response_max_ns", |cell| known(cell.latency_ns.response.n, cell.latency_ns.response.max)),
     Column::text("hits", |cell| counter(cell, cell.hits)),
     Column::text("misses", |cell| counter(cell, cell.misses)),
@@ -99,6 +99,7 @@ const COLUMNS: &[Column] = &[
     Column::quantity("dark_key_s", |cell| Metric::DarkKeys.of_cell(cell)),
     Column::quantity("lost_writes", |cell| cell.lost_writes),
     Column::quantity("offered_per_s", |cell| cell.offered_per_s),
+    Column::quantity("failed_share", |cell| cell.failed_share),
 ];
 
 /// A cell that was not run has no counts: a 0 would be a claim.

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::Path;
-use study::{Cell, SCHEMA, Study};
+use study::{Cell, LatencyDistributions, SCHEMA, Study};
 
 /// A study of at most this many trials is kept whole, whatever it is read for.
 pub const MOST_WHOLE_TRIALS: usize = 20_000;
@@ -172,6 +172,7 @@ fn keep_figures(cell: &mut Cell) {
         trial.latency_ns.percentiles = Vec::new();
         trial.latency_ns.by_operation.clear();
         trial.answer.facts.clear();
+        trial.phases.iter_mut().for_each(|phase| phase.distributions = LatencyDistributions::default());
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use study::{Cell, SeriesPoint, Study, TrialRecord};
+use study::{Cell, Histogram, LatencyDistributions, PhaseRecord, SeriesPoint, Study, TrialRecord};
 use testkit::studies;
 
 /// A plan as it is before the first trial, and its trials in the order they will run: every cell once, then every cell again.
@@ -17,7 +17,8 @@ fn plan() -> (Study, Vec<(usize, TrialRecord)>) {
     for round in 0..5 {
         for (index, cell) in study.cells.iter().enumerate() {
             if let Some(trial) = cell.trials.get(round) {
-                trials.push((index, TrialRecord { order: trials.len() as u32 + 1, ..trial.clone() }));
+                let order = trials.len() as u32 + 1;
+                trials.push((index, TrialRecord { order, phases: vec![timed(order)], ..trial.clone() }));
             }
         }
     }
@@ -29,6 +30,15 @@ fn plan() -> (Study, Vec<(usize, TrialRecord)>) {
         (cell.client_cpu_s, cell.server_cpu_s, cell.server_rss_bytes) = (None, None, None);
     }
     (study, trials)
+}
+
+/// A phase that kept its histogram.
+fn timed(order: u32) -> PhaseRecord {
+    let mut histogram = Histogram::default();
+    (1..100).for_each(|at| histogram.record(u64::from(order * at) * 1_000));
+    let by_operation = [("get".to_owned(), histogram.distribution())].into();
+    let distributions = LatencyDistributions { by_operation, ..LatencyDistributions::default() };
+    PhaseRecord { timed: true, response_ns: histogram.summary(), distributions, ..PhaseRecord::default() }
 }
 
 fn orders(study: &Study) -> Vec<u32> {
@@ -101,7 +111,12 @@ fn a_study_killed_after_any_trial_is_resumed_without_losing_one() {
         let mut directory = StudyDir::create(undisturbed.path(), study.clone()).unwrap();
         directory.describe(1, |cell| cell.store_version = "as found".into()).unwrap();
         record(&mut directory, &trials);
-        assert_eq!(resumed, directory.close().unwrap());
+        let whole = directory.close().unwrap();
+        assert_eq!(resumed, whole);
+        let counted = resumed.cells[1].counted().map(|trial| u64::from(trial.order)).collect::<Vec<_>>();
+        let response = read_study(place.path()).unwrap().cells[1].latency_ns.response;
+        assert_eq!(response.n, 99 * counted.len() as u64, "the histograms of all trials, those before the kill too");
+        assert_eq!(response.max, counted.iter().max().unwrap() * 99_000);
     }
 }
 

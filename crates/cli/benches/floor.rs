@@ -112,7 +112,7 @@ fn bare_reads() -> f64 {
     let before = own_cpu();
     let mut start = clock.now();
     for _ in 0..NULL_OPERATIONS {
-        let key = jobs::ycsb::key::key(rng.below(RECORDS) as u32);
+        let key = jobs::ycsb::key::key(rng.below(RECORDS));
         black_box(&key);
         let now = clock.now();
         latencies.record(clock.ns(now - start));

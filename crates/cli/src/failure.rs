@@ -56,17 +56,26 @@ impl CommandFailure {
 
     /// What was asked for cannot be done.
     pub fn of_request(error: RequestError) -> CommandFailure {
-        let RequestError::NoRoom { store, needed_bytes, free_bytes, room } = &error else {
+        let RequestError::NoRoom(store, shortage) = &error else {
             return CommandFailure::usage(error);
         };
-        let (what, remedy) = match room {
+        let (what, remedy) = match shortage.room {
             Room::Memory => ("memory", "free some memory"),
             Room::Disk => ("disk", "name a larger disk with --base DIR"),
         };
-        let [needed, free] = [*needed_bytes, *free_bytes].map(words::units::bytes);
+        let [needed, data, books, free] =
+            [shortage.needed_bytes(), shortage.data_bytes, shortage.books_bytes, shortage.free_bytes]
+                .map(words::units::bytes);
+        let parts = match (shortage.data_bytes, shortage.books_bytes) {
+            (_, 0) => format!("the job leaves at least {data} of keys and values"),
+            (0, _) => format!("kvtrial needs {books} of memory for what it knows of each key, to check every reply"),
+            _ => format!(
+                "the job needs at least {needed} of memory ({data} of keys and values, {books} for what kvtrial knows of each key, to check \
+                 every reply)"
+            ),
+        };
         CommandFailure::usage(format!(
-            "-s {store}: the job leaves at least {needed} of keys and values, and {free} of {what} are free; make it smaller (--data, \
-             --scale), or {remedy}"
+            "-s {store}: {parts}, and {free} of {what} are free; make it smaller (--set, --data, --scale), or {remedy}"
         ))
     }
 }

@@ -16,8 +16,9 @@ pub use generate::Generator;
 pub use ids::IdScheme;
 pub use json::{Scalar, fields};
 
+use crate::bounded::MemoryWatch;
 use crate::digest::LineDigest;
-use crate::lines::Lines;
+use crate::lines::{Lines, unreadable};
 use crate::{DataError, Spot};
 use std::path::Path;
 
@@ -100,8 +101,10 @@ impl DocSet {
         let mut text = Written::default();
         let mut generator = Generator::new(seed);
         let mut document = String::new();
+        let mut watch = MemoryWatch::new();
         for number in 1..=count {
             generator.document(&mut document);
+            watch.pass(document.len()).map_err(|error| unreadable(&self.source_name, &error))?;
             let own = format!("{number:010}");
             text.line(&[own.as_bytes(), document.as_bytes()]);
             // The generator's ids are the sequential ones; other schemes go over them.

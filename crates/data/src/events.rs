@@ -6,7 +6,7 @@ mod generate;
 mod json;
 
 use crate::digest::of_bytes;
-use crate::lines::Lines;
+use crate::lines::{Lines, unreadable};
 use crate::{DataError, Spot};
 use std::io::Read;
 use std::ops::Range;
@@ -75,10 +75,7 @@ impl EventText {
     pub fn read(path: &Path, format: EventFormat) -> Result<EventText, DataError> {
         let (name, mut input) = Lines::open(path)?.into_bytes();
         let mut text = Vec::new();
-        input.read_to_end(&mut text).map_err(|error| {
-            let remedy = "check that the file is whole ('gzip -t' for .gz)";
-            DataError::whole(&name, format!("cannot be read: {error}"), remedy)
-        })?;
+        input.read_to_end(&mut text).map_err(|error| unreadable(&name, &error))?;
         if text.trim_ascii().is_empty() {
             return Err(DataError::whole(&name, "it holds no event", remedy(format)));
         }

@@ -9,8 +9,9 @@ mod tsv;
 
 pub use generate::Generator;
 
+use crate::bounded::MemoryWatch;
 use crate::digest::LineDigest;
-use crate::lines::Lines;
+use crate::lines::{Lines, unreadable};
 use crate::names::Names;
 use crate::{DataError, Spot};
 use std::path::Path;
@@ -114,7 +115,9 @@ impl FanSet {
     fn generate(source: &str) -> Result<FanSet, DataError> {
         let mut set = FanSet { source_name: source.into(), ..FanSet::default() };
         let mut text = Text::default();
+        let mut watch = MemoryWatch::new();
         for (line, number) in generated(source)?.zip(1..) {
+            watch.pass(line.len()).map_err(|error| unreadable(source, &error))?;
             text.line(&line);
             tsv::profile(&mut set, number, &line)?;
         }

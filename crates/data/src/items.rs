@@ -18,7 +18,9 @@ pub const MIN_VALUE_BYTES: usize = 16;
 /// Largest value that is made.
 pub const MAX_VALUE_BYTES: usize = 1 << 20;
 /// Most items.
-pub const MOST_ITEMS: u64 = 1_000_000_000;
+pub const MOST_ITEMS: u64 = 1_000_000_000_000_000;
+/// Items that are made and that are more than these are not summed up before it is known that there is room for them.
+const SUMMED_AT_ONCE: u64 = 1_000_000_000;
 
 /// How long values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,8 +137,30 @@ impl Items {
     pub fn most_value_bytes(&self) -> usize {
         match &self.source {
             Source::Made(Made { size: ValueSize::Fixed(bytes), .. }) => (*bytes).max(MIN_VALUE_BYTES),
+            Source::Made(_) if self.are_many() => MAX_VALUE_BYTES,
             _ => self.totals().largest_bytes,
         }
+    }
+
+    /// Bytes of the shortest and the longest key; of very many, which keys can be.
+    pub fn key_lengths(&self) -> [usize; 2] {
+        if self.are_many() {
+            return made::KEY_LENGTHS;
+        }
+        let ItemTotals { shortest_key_bytes, longest_key_bytes, .. } = self.totals();
+        [shortest_key_bytes, longest_key_bytes]
+    }
+
+    /// Key and value bytes of all; of very many, what they take at least.
+    pub fn least_bytes(&self) -> u64 {
+        match &self.source {
+            Source::Made(made) if self.are_many() => self.count.saturating_mul(made.least_bytes()),
+            _ => self.totals().key_bytes + self.totals().value_bytes,
+        }
+    }
+
+    fn are_many(&self) -> bool {
+        self.count > SUMMED_AT_ONCE && self.file().is_none()
     }
 
     /// Replaces `out` by the value of an item.

@@ -1,5 +1,6 @@
 //! The lines of a text: a file, a `.gz` file, or bytes in memory; recognised by content, not by name.
 
+use crate::bounded::Bounded;
 use crate::{DataError, Spot};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
@@ -55,9 +56,9 @@ impl Lines {
         let mut raw = BufReader::with_capacity(64 << 10, raw);
         let head = raw.fill_buf().map_err(|error| unreadable(source_name, &error))?;
         let mut input: Box<dyn BufRead> = if head.starts_with(&GZIP_MAGIC) {
-            Box::new(BufReader::with_capacity(64 << 10, MultiGzDecoder::new(raw)))
+            Box::new(Bounded::new(BufReader::with_capacity(64 << 10, MultiGzDecoder::new(raw))))
         } else {
-            Box::new(raw)
+            Box::new(Bounded::new(raw))
         };
         // Editors on Windows put a mark before the text that is no part of it.
         let start = input.fill_buf().map_err(|error| unreadable(source_name, &error))?;
@@ -121,7 +122,11 @@ impl Lines {
     }
 }
 
-fn unreadable(source_name: &str, error: &io::Error) -> DataError {
+/// What is to be said of an input that cannot be read, or not to its end.
+pub fn unreadable(source_name: &str, error: &io::Error) -> DataError {
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        return DataError::whole(source_name, error.to_string(), "use a smaller file, or free some memory");
+    }
     DataError::whole(
         source_name,
         format!("cannot be read: {error}"),

@@ -10,8 +10,9 @@ pub use generate::Generator;
 pub use tokens::tokenize;
 
 use crate::DataError;
+use crate::bounded::MemoryWatch;
 use crate::digest::LineDigest;
-use crate::lines::Lines;
+use crate::lines::{Lines, unreadable};
 use crate::names::Names;
 use std::path::Path;
 
@@ -52,9 +53,11 @@ impl Terms {
                 return Err(DataError::whole(source, "two numbers must follow gen:", remedy));
             };
             let (mut generator, mut message) = (Generator::new(seed), Vec::new());
+            let mut watch = MemoryWatch::new();
             for _ in 0..messages {
                 message.clear();
                 generator.message(&mut message);
+                watch.pass(message.len()).map_err(|error| unreadable(source, &error))?;
                 reader.message(&message)?;
             }
             return reader.finish();

@@ -61,10 +61,11 @@ enum Known {
 }
 
 impl IdSets {
-    /// Two sets of `ids` ids each (fewer than 2^31), `common` of them in both; random ones rest on the seed.
+    /// Two sets of `ids` ids each, `common` of them in both; random ones rest on the seed.
     pub fn generate(ids: u64, common: u64, kind: IdKind, seed: u64) -> IdSets {
         let first = match kind {
-            IdKind::Random => seed << 32, // no seed shares an id with another
+            // No seed shares an id with another, up to 2^31 ids.
+            IdKind::Random => (seed << 32).min(u64::MAX - 2 * ids),
             IdKind::Dense => 0,
         };
         let ranges = vec![first..first + ids, first + ids - common..first + 2 * ids - common];

@@ -20,6 +20,8 @@ pub struct Zipf {
     theta: f64,
     cells: Vec<AliasCell>,
     ranks: Vec<Ranks>,
+    /// Ranks of the last cell.
+    last_width: u64,
     /// Work space of the construction, kept so that growing allocates seldom.
     masses: Vec<f64>,
     poor: Vec<u32>,
@@ -33,21 +35,26 @@ struct AliasCell {
     alias: u32,
 }
 
-/// First rank and number of ranks of a cell.
+/// The ranks of a cell: as many as a power of two, but for the last cell, which ends where the ranks end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ranks {
-    start: u32,
-    width: u32,
+    /// The first rank, in units of the width.
+    units: u32,
+    width_log2: u32,
 }
 
+/// Most ranks: sums of their masses are exact enough below.
+pub const MAX_RANKS: u64 = 1 << 52;
+
 impl Zipf {
-    /// The law over ranks 0..n (1 to 2^32 - 1) with this exponent, 0 (uniform) or more.
+    /// The law over ranks 0..n (1 to 2^52) with this exponent, 0 (uniform) or more.
     pub fn new(n: u64, theta: f64) -> Zipf {
         let mut zipf = Zipf {
             n: 0,
             theta,
             cells: Vec::new(),
             ranks: Vec::new(),
+            last_width: 1,
             masses: Vec::new(),
             poor: Vec::new(),
             rich: Vec::new(),
@@ -63,15 +70,16 @@ impl Zipf {
 
     /// The law over another number of ranks. Costs about 100 µs.
     pub fn resize(&mut self, n: u64) {
-        self.n = n.clamp(1, u64::from(u32::MAX));
+        self.n = n.clamp(1, MAX_RANKS);
         self.masses.clear();
         let (n, theta) = (self.n, self.theta);
         self.masses.extend((0..cell_count(n)).map(|cell| mass(cell, n, theta)));
         self.ranks.clear();
         self.ranks.extend((0..cell_count(n)).map(|cell| {
-            let (start, width) = bucket(cell, n);
-            Ranks { start: start as u32, width: width as u32 }
+            let width_log2 = width_log2(cell);
+            Ranks { units: (bucket(cell, n).0 >> width_log2) as u32, width_log2 }
         }));
+        self.last_width = bucket(cell_count(n) - 1, n).1;
         self.build();
     }
 
@@ -108,9 +116,16 @@ impl Zipf {
         let AliasCell { threshold, alias } = self.cells[at];
         let own = ((product as u64) >> 32) as u32 <= threshold;
         let cell = std::hint::select_unpredictable(own, at, alias as usize);
-        let Ranks { start, width } = self.ranks[cell];
-        u64::from(start) + rng.below(u64::from(width))
+        let Ranks { units, width_log2 } = self.ranks[cell];
+        let width = std::hint::select_unpredictable(cell + 1 == self.ranks.len(), self.last_width, 1 << width_log2);
+        (u64::from(units) << width_log2) + rng.below(width)
     }
+}
+
+/// The logarithm of how many ranks a cell has; the last may have fewer.
+fn width_log2(cell: u64) -> u32 {
+    let Some(index) = cell.checked_sub(EXACT) else { return 0 };
+    (EXACT / BUCKETS).ilog2() + (index >> BUCKETS_LOG2) as u32
 }
 
 /// First rank and number of ranks of a cell.
@@ -146,14 +161,31 @@ fn mass(cell: u64, n: u64, theta: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{BUCKETS, EXACT, Zipf, bucket, cell_count, mass};
+    use super::{BUCKETS, EXACT, MAX_RANKS, Zipf, bucket, cell_count, mass};
     use crate::wyrand::WyRand;
 
     #[test]
     fn cells_cover_all_ranks_without_gap_or_overlap() {
-        for n in
-            [1, 2, 1023, 1024, 1025, 1031, 1032, 2047, 2048, 2049, 10_000, 123_457, 1 << 20, (1 << 31) - 1, 1 << 31]
-        {
+        for n in [
+            1,
+            2,
+            1023,
+            1024,
+            1025,
+            1031,
+            1032,
+            2047,
+            2048,
+            2049,
+            10_000,
+            123_457,
+            1 << 20,
+            (1 << 31) - 1,
+            1 << 31,
+            3_000_000_000,
+            1_000_000_000_000_007,
+            MAX_RANKS,
+        ] {
             let mut next = n.min(EXACT);
             for cell in EXACT..cell_count(n) {
                 let (start, width) = bucket(cell, n);
@@ -233,6 +265,20 @@ mod tests {
             (0..n).map(|rank| (counts[rank as usize] as f64 - cell(rank)).powi(2) / cell(rank)).sum::<f64>()
         };
         assert!(zipf_draws_at_099_against_100 > 1200.0, "{zipf_draws_at_099_against_100}");
+    }
+
+    #[test]
+    fn beyond_two_to_the_32_every_rank_drawn_exists_and_each_half_gets_its_share() {
+        let n = 1_000_000_000_000_007;
+        let uniform = Zipf::new(n, 0.0);
+        let mut rng = WyRand::new(7, 7);
+        let draws = 100_000;
+        let drawn: Vec<u64> = (0..draws).map(|_| uniform.draw(&mut rng)).collect();
+        assert!(drawn.iter().all(|&rank| rank < n));
+        let upper = drawn.iter().filter(|&&rank| rank >= n / 2).count() as f64;
+        // Five standard deviations of a fair coin.
+        assert!((upper - draws as f64 / 2.0).abs() < 5.0 * (draws as f64 / 4.0).sqrt(), "{upper}");
+        assert!(drawn.iter().any(|&rank| rank > u64::from(u32::MAX) && rank % 1024 != 0));
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl<'env> Crew<'_, 'env> {
         let ends = ends.into_iter().collect::<Result<Vec<ThreadEnd>, StoreError>>()?;
         let operations = phase.and_then(|phase| phase.operations);
         let outcome = gather(ends, &settings, operations, &meeting, &clock);
-        let answered = outcome.counts.operations - outcome.counts.late;
+        let answered = outcome.counts.answered() - outcome.counts.late;
         self.rates.insert(index, answered as f64 / outcome.elapsed.as_secs_f64().max(1e-9));
         Ok(outcome)
     }

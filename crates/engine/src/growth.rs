@@ -1,6 +1,6 @@
 //! Rate and tail against records stored, and stalls: looked at once per batch of operations, never once per operation.
 
-use measure::{COARSE_BUCKETS as BUCKETS, CoarseCounts, coarse_percentile};
+use measure::{COARSE_BUCKETS as BUCKETS, CoarseCounts, add_coarse, coarse_percentile};
 use measure::{Clock, Ticks};
 use measure::{Histogram, Histograms};
 use serde::{Deserialize, Serialize};
@@ -153,7 +153,7 @@ impl Growth {
 /// What was counted since the last time: `seen` has what was counted by then.
 fn since(seen: &mut [u64; BUCKETS], histograms: &[Histogram]) -> [u32; BUCKETS] {
     let mut total = [0; BUCKETS];
-    histograms.iter().for_each(|histogram| histogram.add_coarse(&mut total));
+    histograms.iter().for_each(|histogram| add_coarse(histogram, &mut total));
     let mut counts = [0; BUCKETS];
     for ((count, total), seen) in counts.iter_mut().zip(&total).zip(seen) {
         *count = (total - *seen) as u32;

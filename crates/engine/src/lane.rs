@@ -259,7 +259,7 @@ impl<'a> Lane<'a> {
     #[cold]
     fn end_time(&mut self, late: Option<Slot>) {
         self.time_is_over = true;
-        self.in_time = Some(self.books.counts.operations - u64::from(late.is_some()));
+        self.in_time = Some(self.books.counts.answered().saturating_sub(late.is_some().into()));
         self.job.time_is_over(late);
     }
 
@@ -345,7 +345,12 @@ impl<'a> Lane<'a> {
                 let reply = Reply::Failed(Failure::Deadline);
                 match state.flight {
                     Flight::Check => self.checked(slot as Slot, &reply),
-                    _ => self.complete(slot as Slot, state.kind, &reply),
+                    _ => {
+                        if state.timed {
+                            self.books.fail(state.kind, self.now);
+                        }
+                        self.complete(slot as Slot, state.kind, &reply);
+                    }
                 }
                 any = true;
             }

@@ -258,3 +258,22 @@ fn with_few_slots_the_rest_go_on_after_each_timeout_and_the_deadline_ends_what_h
     assert_eq!((outcome.end, outcome.counts.errors), (End::Unanswered, 1));
     assert!(outcome.dark.iter().any(|dark| dark.part == 1), "{:?}", outcome.dark);
 }
+
+const ALL_DARK: &[Dark] = &[(0, 500..1000), (1, 500..1000), (2, 500..1000)];
+
+#[test]
+fn what_failed_is_in_the_series_when_it_failed_and_has_no_response_time() {
+    undisturbed("all dark for 500 ms", || {
+        let outcome = run(&Scripted(Fate::Forgotten, ALL_DARK), 8, 50 * MS, Duration::from_secs(10));
+        let response = outcome.histograms.latencies().response;
+        let failed = outcome.counts.failed;
+        assert!(failed > 0);
+        assert_eq!((response.failed, response.n), (failed, outcome.counts.operations - failed), "{response:?}");
+        // In intervals of 100 ms: the first fails after 50 ms of darkness, the last that was sent in it soon after its end.
+        let dark = |at_s: f64| (0.55..1.25).contains(&at_s);
+        let series = outcome.series();
+        let within: u64 = series.iter().filter(|point| dark(point.at_s)).map(|point| point.errors).sum();
+        let several = series.iter().filter(|point| point.errors > 0).count() >= 5;
+        (within == failed && several).then_some(()).ok_or_else(|| format!("{failed}, {within}: {series:?}"))
+    });
+}

@@ -99,7 +99,7 @@ fn an_outcome_that_was_sent_is_the_one_that_arrives() {
 #[test]
 fn a_histogram_with_a_bucket_there_is_not_is_refused() {
     let error = serde_json::from_str::<Histograms>(
-        r#"{"service":{"counts":[[999999,1]],"sum":1,"min":1,"max":1},"send_lag":null,"client_lag":null,"response":[]}"#,
+        r#"{"service":{"counts":"+999999 1","sum_ns":1,"min_ns":1,"max_ns":1},"send_lag":null,"client_lag":null,"response":[]}"#,
     );
     assert!(error.unwrap_err().to_string().contains("no bucket 999999"));
 }

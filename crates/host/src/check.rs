@@ -1,8 +1,27 @@
 //! Whether a spec can be carried out, before anything is started or made.
 
 use crate::user::is_root;
-use store::{StoreError, StoreInfo};
+use store::{Availability, StoreError, StoreInfo};
 use study::{Spec, Target};
+
+/// Looks for the program or library of a spec.
+///
+/// # Errors
+/// It is not here, or not in this build; with what to install.
+pub fn present(info: &'static StoreInfo, spec: &Spec) -> Result<(), StoreError> {
+    // The system's library need not be there where one is named, nor a program, nor any for a server of the user's: opening says what is
+    // wrong with those.
+    let named = spec.options.contains_key("lib") || spec.options.contains_key("program");
+    match info.probe() {
+        _ if spec.options.contains_key("lib") => Ok(()),
+        Availability::Found(_) => Ok(()),
+        Availability::NotBuilt(feature) => Err(StoreError::NotBuilt { store: info.name.into(), feature }),
+        Availability::NotFound(_) if named || matches!(spec.target, Target::Server(_)) => Ok(()),
+        Availability::NotFound(what) => {
+            Err(StoreError::NotFound { store: info.name.into(), what, install: info.install.into() })
+        }
+    }
+}
 
 /// Checks the options of a spec; of a private server also what only its plan looks at (numbers, sizes). Nothing is started.
 ///

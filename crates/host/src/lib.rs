@@ -55,7 +55,7 @@ pub mod worker;
 
 pub use affinity::{allowed_cpus, pin_thread};
 pub use channel::{Received, Receiver, Sender};
-pub use check::check;
+pub use check::{check, present};
 pub use disk::{disk_bytes, fsync_us};
 pub use facts::facts;
 pub use location::{Location, Reached};

@@ -33,7 +33,14 @@ impl<'a> Books<'a> {
         }
     }
 
-    /// Notes the latency of replies that came at `now`.
+    /// Notes at `now` that an operation failed: it has no latency.
+    #[cold]
+    pub fn fail(&mut self, kind: OperationKind, now: Ticks) {
+        self.series.pass(now, &self.histograms, self.live);
+        self.histograms.response[kind as usize].fail();
+    }
+
+    /// Notes the latency of good replies that came at `now`.
     #[inline(always)]
     pub fn respond(&mut self, kind: OperationKind, now: Ticks, ns: u64, replies: u32) {
         self.series.note(now, ns, &self.histograms, self.live);

@@ -136,6 +136,11 @@ pub trait Job: Send + Sync {
     fn unit_operations(&self) -> Option<u64> {
         None
     }
+
+    /// Memory kvtrial needs in a trial for what it knows of each key, to judge every reply.
+    fn books_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// What one execution gets.

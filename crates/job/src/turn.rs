@@ -4,7 +4,7 @@ use crate::books::Books;
 use crate::job::{Step, Worker};
 use measure::Counts;
 use measure::{Clock, Ticks};
-use store::{OperationKind, Session, Slot, StoreError};
+use store::{OperationKind, Reply, Session, Slot, StoreError};
 
 /// Operations of one slot before the others have their turn.
 pub const TURN: u32 = 64;
@@ -74,6 +74,9 @@ impl Turn<'_, '_> {
                 Step::Check(operation) => match session.submit(slot, operation) {
                     Ok(Some(ref reply)) => {
                         tally.checks += 1;
+                        if let Reply::Failed(failure) = reply {
+                            tally.fail(*failure);
+                        }
                         if let Err(offence) = worker.reply(slot, reply) {
                             books.offend(offence);
                         }
@@ -107,7 +110,10 @@ impl Turn<'_, '_> {
             };
             if timed {
                 *now = clock.now();
-                books.respond(kind, *now, clock.ns(now.saturating_sub(start)), 1);
+                match reply {
+                    Reply::Failed(_) => books.fail(kind, *now),
+                    _ => books.respond(kind, *now, clock.ns(now.saturating_sub(start)), 1),
+                }
                 start = *now;
             }
             tally.add(kind, reply);

@@ -5,7 +5,7 @@
 //! when every client has ended the one before; its rate is that of all clients on one clock. What a phase left is verified: the
 //! select is the check of the insert, update and delete are read back in phases that are not timed.
 //!
-//! A value holds the number of its row, in ten digits, and what says which phase wrote it: `0000000017ABCDEF` is what row 17 is
+//! A value holds the number of its row, in ten digits (from 10^10 on in fifteen), and what says which phase wrote it: `0000000017ABCDEF` is what row 17 is
 //! inserted with, `00000000171230` what it is updated to. So the value of another row is seen, and that of another phase.
 //!
 //! Answer: the lines `phase \t key \t value` of insert and update, and `delete \t key \t missing`, in byte order.
@@ -29,8 +29,8 @@ const INSERTED: &[u8] = b"ABCDEF";
 /// What stands behind a row's number in the 14 bytes it is updated to.
 const UPDATED: &[u8] = b"1230";
 
-/// Most rows, so that a row's number has 32 bits.
-const MAX_ROWS: u32 = 1_000_000_000;
+/// Most rows.
+const MAX_ROWS: u64 = 1_000_000_000_000_000;
 
 /// The job as it is listed.
 pub static JOB: JobInfo = JobInfo {
@@ -42,7 +42,7 @@ pub static JOB: JobInfo = JobInfo {
         ParamInfo {
             name: "rows",
             default: "160000",
-            values: "1 to 1000000000",
+            values: "1 to 1000000000000000",
             tunable: &[],
             help: "rows over all clients; each client owns an equal share of the keys",
         },
@@ -134,16 +134,16 @@ impl Stage {
 }
 
 /// Rows that were not as they must be after a phase.
-type Wrong = BTreeSet<(Stage, u32)>;
+type Wrong = BTreeSet<(Stage, u64)>;
 
 struct Crud {
-    rows: u32,
+    rows: u64,
     insert: Insert,
     digest: OnceLock<String>,
 }
 
 /// Digest of what every row was after each phase.
-fn digest_of(rows: u32, wrong: &Wrong) -> String {
+fn digest_of(rows: u64, wrong: &Wrong) -> String {
     let mut digest = LineDigest::default();
     // In byte order of their names.
     for stage in [Stage::Delete, Stage::Insert, Stage::Update] {
@@ -206,6 +206,11 @@ impl Job for Crud {
     /// What is there after the insert; at the end nothing is.
     fn logical_bytes(&self) -> u64 {
         let longest = decimal(self.rows - 1).as_bytes().len();
-        u64::from(self.rows) * (longest + DIGITS + INSERTED.len()) as u64
+        self.rows.saturating_mul((longest + DIGITS + INSERTED.len()) as u64)
+    }
+
+    /// The order of a phase.
+    fn books_bytes(&self) -> u64 {
+        self.rows.saturating_mul(size_of::<u64>() as u64)
     }
 }

@@ -28,7 +28,7 @@ use store::Capabilities;
 use truth::Truth;
 
 /// Most events that are generated.
-const MOST_EVENTS: u64 = 100_000_000;
+const MOST_EVENTS: u64 = 10_000_000_000;
 /// Most threads of a side.
 const MOST_THREADS: u64 = 64;
 /// Longest key: `cq:` and a number below 2^61.
@@ -44,7 +44,7 @@ pub static JOB: JobInfo = JobInfo {
         ParamInfo {
             name: "events",
             default: "500000",
-            values: "1 to 100000000",
+            values: "1 to 10000000000",
             tunable: &[],
             help: "events that are generated",
         },

@@ -30,7 +30,7 @@ pub static JOB: JobInfo = JobInfo {
         ParamInfo {
             name: "items",
             default: "20000",
-            values: "1 to 1000000000, or file",
+            values: "1 to 1000000000000000, or file",
             tunable: &[],
             help: "items to store; those of a file that has fewer are stored again, with 2~, 3~ ... before key and value; file: each \
                    item of the file once",
@@ -159,10 +159,11 @@ impl Job for Grow {
     }
 
     fn suits(&self, store: &Capabilities) -> Result<Vec<&'static str>, JobError> {
-        let totals = self.items.totals();
-        let (shortest, longest) = (totals.shortest_key_bytes, totals.longest_key_bytes);
-        if let Some(bytes) =
-            [shortest, longest].into_iter().find(|bytes| !(store.min_key_bytes..=store.max_key_bytes).contains(bytes))
+        if let Some(bytes) = self
+            .items
+            .key_lengths()
+            .into_iter()
+            .find(|bytes| !(store.min_key_bytes..=store.max_key_bytes).contains(bytes))
         {
             return Err(JobError(format!(
                 "a key has {bytes} bytes, this store takes {} to {}; use another store",
@@ -199,7 +200,6 @@ impl Job for Grow {
     }
 
     fn logical_bytes(&self) -> u64 {
-        let totals = self.items.totals();
-        totals.key_bytes + totals.value_bytes
+        self.items.least_bytes()
     }
 }

@@ -46,7 +46,7 @@ pub static JOB: JobInfo = JobInfo {
             tunable: &[],
             help: "the node that leaves or is killed; usual: the last of nodes that kvtrial spreads keys over, the first of a cluster",
         },
-        ParamInfo { name: "records", default: "20000", values: "1 to 2147483648", tunable: &[], help: "keys" },
+        ParamInfo { name: "records", default: "20000", values: "1 to 1000000000000000", tunable: &[], help: "keys" },
         ParamInfo {
             name: "operations",
             default: "20000",
@@ -183,6 +183,14 @@ impl Job for Nodes {
             Change::Kill(node) => (WHILE_ONE_IS_DEAD, NodeAct::Kill(node.number())),
         };
         Some(NodeChange { phase, act })
+    }
+
+    fn logical_bytes(&self) -> u64 {
+        self.ycsb.logical_bytes()
+    }
+
+    fn books_bytes(&self) -> u64 {
+        self.ycsb.books_bytes()
     }
 
     fn known_digest(&self) -> Option<String> {

@@ -20,7 +20,7 @@ use store::{Capabilities, Keeps};
 use truth::Truth;
 
 /// Most ids a generated set may have.
-const MOST_IDS: u64 = 1_000_000_000;
+const MOST_IDS: u64 = 1_000_000_000_000_000;
 
 /// The job as it is listed.
 pub static JOB: JobInfo = JobInfo {
@@ -32,7 +32,7 @@ pub static JOB: JobInfo = JobInfo {
         ParamInfo {
             name: "ids",
             default: "1000000",
-            values: "1 to 1000000000",
+            values: "1 to 1000000000000000",
             tunable: &[],
             help: "ids of each of the two sets",
         },

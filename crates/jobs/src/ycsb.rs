@@ -48,11 +48,11 @@ pub static JOB: JobInfo = JobInfo {
 struct Verdicts {
     valid: u64,
     /// Ids of keys that are missing, wrong, or whose writing failed.
-    invalid: Vec<u32>,
+    invalid: Vec<u64>,
 }
 
 /// Digest of the lines `key \t valid`, for ids below `ids`; of those above, of the invalid.
-fn digest_of(ids: u32, invalid: &[u32]) -> String {
+fn digest_of(ids: u64, invalid: &[u64]) -> String {
     let mut invalid = invalid.to_vec();
     invalid.sort_unstable();
     let mut invalid = invalid.into_iter().peekable();
@@ -67,14 +67,14 @@ fn digest_of(ids: u32, invalid: &[u32]) -> String {
 
 impl Workload {
     /// Keys whose number does not depend on how much time there is.
-    fn planned(&self) -> u32 {
+    fn planned(&self) -> u64 {
         self.records + self.inserts().unwrap_or(0)
     }
 }
 
 struct Ycsb {
     workload: Workload,
-    inserts: Option<u32>,
+    inserts: Option<u64>,
     seed: u64,
     digest: OnceLock<String>,
 }
@@ -92,7 +92,7 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
 
 impl Job for Ycsb {
     fn input(&self) -> BTreeMap<String, serde_json::Value> {
-        let records = u64::from(self.workload.records);
+        let records = self.workload.records;
         BTreeMap::from([
             ("name".into(), format!("{}, seed {}", self.workload.name, self.seed).into()),
             ("records".into(), records.into()),
@@ -127,6 +127,14 @@ impl Job for Ycsb {
     fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
         let keeps = setup.capabilities.keeps;
         Box::new(trial::YcsbTrial::new(&self.workload, self.inserts, setup.seed, setup.slots, keeps))
+    }
+
+    fn logical_bytes(&self) -> u64 {
+        self.workload.planned().saturating_mul((key::KEY_BYTES + self.workload.value_bytes) as u64)
+    }
+
+    fn books_bytes(&self) -> u64 {
+        self.workload.planned().saturating_mul(ledger::ENTRY_BYTES)
     }
 
     fn known_digest(&self) -> Option<String> {

@@ -18,11 +18,13 @@ pub struct Counts {
     pub misses: u64,
     /// Operations that failed or were answered wrongly.
     pub errors: u64,
-    /// Of these, operations and checks the store refused: they did not happen.
+    /// Operations that failed: they have no response time.
+    pub failed: u64,
+    /// Operations and checks the store refused: they did not happen.
     pub refused: u64,
-    /// Of these, operations and checks that were never sent, for lack of a connection: they did not happen.
+    /// Operations and checks that were never sent, for lack of a connection: they did not happen.
     pub not_connected: u64,
-    /// Of these, operations and checks that may have happened.
+    /// Operations and checks that may have happened.
     pub unknown: u64,
     /// Compare-and-set operations that lost their race.
     pub conflicts: u64,
@@ -47,7 +49,10 @@ impl Counts {
             Reply::Missing if kind != OperationKind::Delete => self.misses += 1,
             Reply::Conflict => self.conflicts += 1,
             Reply::Rows(rows) => self.bytes_read += rows.bytes_len() as u64,
-            Reply::Failed(failure) => self.fail(*failure),
+            Reply::Failed(failure) => {
+                self.failed += 1;
+                self.fail(*failure);
+            }
             _ => {}
         }
     }
@@ -62,6 +67,11 @@ impl Counts {
         }
     }
 
+    /// Operations that were answered, in time or late.
+    pub fn answered(&self) -> u64 {
+        self.operations - self.failed
+    }
+
     /// Adds other counts.
     pub fn merge(&mut self, other: &Counts) {
         self.operations += other.operations;
@@ -70,6 +80,7 @@ impl Counts {
         self.hits += other.hits;
         self.misses += other.misses;
         self.errors += other.errors;
+        self.failed += other.failed;
         self.refused += other.refused;
         self.not_connected += other.not_connected;
         self.unknown += other.unknown;

@@ -1,14 +1,13 @@
 //! The latency distributions of one thread or phase.
 
-use crate::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 use store::OperationKind;
-use study::Latencies;
+use study::{Histogram, Latencies, LatencyDistributions};
 
 /// Latency distributions of one thread or phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histograms {
-    /// From actual send to reply.
+    /// From actual send to reply, of operations that were answered.
     pub service: Histogram,
     /// Open loop: from intended send to actual send.
     pub send_lag: Histogram,
@@ -40,23 +39,24 @@ impl Histograms {
         }
     }
 
-    /// The summaries of `study.json`.
-    pub fn latencies(&self) -> Latencies {
-        let mut all = Histogram::default();
-        self.response.iter().for_each(|one| all.merge(one));
-        let response = all.summary();
-        Latencies {
-            service: if self.service.n() > 0 { self.service.summary() } else { response },
-            response,
-            send_lag: self.send_lag.summary(),
-            percentiles: all.percentiles(),
-            client_lag: self.client_lag.summary(),
+    /// As they are kept.
+    pub fn distributions(&self) -> LatencyDistributions {
+        LatencyDistributions {
             by_operation: OperationKind::ALL
                 .iter()
                 .zip(&self.response)
-                .filter(|(_, histogram)| histogram.n() > 0)
-                .map(|(kind, histogram)| (kind.name().to_owned(), histogram.summary()))
+                .map(|(kind, histogram)| (kind.name().to_owned(), histogram.distribution()))
+                .filter(|(_, distribution)| !distribution.is_empty())
                 .collect(),
+            service: self.service.distribution(),
+            send_lag: self.send_lag.distribution(),
+            client_lag: self.client_lag.distribution(),
         }
+    }
+
+    /// The summaries of `study.json`.
+    pub fn latencies(&self) -> Latencies {
+        // What a histogram wrote it can read.
+        LatencyDistributions::together([&self.distributions()]).unwrap_or_default()
     }
 }

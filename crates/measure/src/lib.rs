@@ -5,15 +5,16 @@
 //! What never lives here: what is right or wrong with a reply, who sends what and when, statistics over trials.
 
 mod clock;
+mod coarse;
 mod counts;
-mod histogram;
 mod histograms;
 mod live;
 mod series;
 
 pub use clock::{Clock, Ticks, thread_cpu};
+pub use coarse::{COARSE_BUCKETS, CoarseCounts, add_coarse, coarse_percentile};
 pub use counts::Counts;
-pub use histogram::{COARSE_BUCKETS, CoarseCounts, Histogram, coarse_percentile};
 pub use histograms::Histograms;
 pub use live::{Live, Progress};
 pub use series::{Series, Timeline};
+pub use study::Histogram;

@@ -1,7 +1,7 @@
 //! What a phase shows of itself while it runs. Its threads add to it where they pause anyway: operations when they look for
 //! work, latencies when an interval of their series ends. No single operation touches it.
 
-use crate::histogram::{COARSE_BUCKETS, coarse_percentile};
+use crate::coarse::{COARSE_BUCKETS, coarse_percentile};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -76,8 +76,9 @@ impl Live {
 #[cfg(test)]
 mod tests {
     use super::Live;
-    use crate::histogram::{COARSE_BUCKETS, Histogram};
+    use crate::coarse::{COARSE_BUCKETS, add_coarse};
     use std::time::Duration;
+    use study::Histogram;
 
     #[test]
     fn the_tail_so_far_is_that_of_all_threads_together() {
@@ -88,7 +89,7 @@ mod tests {
         slow.record_many(70_000, 15);
         for histogram in [fast, slow] {
             let mut coarse = [0; COARSE_BUCKETS];
-            histogram.add_coarse(&mut coarse);
+            add_coarse(&histogram, &mut coarse);
             (0..).zip(coarse).for_each(|(bucket, count)| live.add_latencies(bucket, count));
         }
         let p99_ns = live.progress(Duration::ZERO, None).p99_ns.unwrap_or(0);

@@ -1,7 +1,7 @@
 //! Rate, errors and tail over time, in constant memory.
 
 use crate::clock::{Clock, Ticks};
-use crate::histogram::{COARSE_BUCKETS as BUCKETS, CoarseCounts, coarse_percentile};
+use crate::coarse::{COARSE_BUCKETS as BUCKETS, CoarseCounts, add_coarse, coarse_percentile};
 use crate::histograms::Histograms;
 use crate::live::Live;
 use serde::{Deserialize, Serialize};
@@ -75,10 +75,16 @@ impl Series {
     /// Notes a latency seen at `now`, before it is recorded in the histograms.
     #[inline(always)]
     pub fn note(&mut self, now: Ticks, ns: u64, histograms: &Histograms, live: &Live) {
+        self.pass(now, histograms, live);
+        self.current.max_ns = self.current.max_ns.max(ns);
+    }
+
+    /// It is `now`: what is counted next belongs to the interval of this time, whether or not there is a latency.
+    #[inline(always)]
+    pub fn pass(&mut self, now: Ticks, histograms: &Histograms, live: &Live) {
         if now >= self.current_end {
             self.roll(now, histograms, live);
         }
-        self.current.max_ns = self.current.max_ns.max(ns);
     }
 
     #[cold]
@@ -93,7 +99,7 @@ impl Series {
     /// What the histograms have gained since the last look belongs to the current interval.
     pub fn take_counts(&mut self, histograms: &Histograms, live: &Live) {
         let mut total = [0; BUCKETS];
-        histograms.response.iter().for_each(|histogram| histogram.add_coarse(&mut total));
+        histograms.response.iter().for_each(|histogram| add_coarse(histogram, &mut total));
         for (bucket, total) in total.into_iter().enumerate() {
             let gained = total - std::mem::replace(&mut self.seen[bucket], total);
             self.current.counts[bucket] += gained as u32;

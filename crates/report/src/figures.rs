@@ -10,6 +10,7 @@ pub(crate) fn value(value: f64, unit: Unit) -> String {
         Unit::Seconds => units::duration(value),
         Unit::Nanoseconds => units::duration(value * 1e-9),
         Unit::PerSecond => format!("{}/s", units::count(value)),
+        Unit::Share => units::share(value),
         Unit::Bytes => units::bytes(value.max(0.0).round() as u64),
     }
 }
@@ -33,6 +34,7 @@ pub(crate) fn title(metric: Metric) -> &'static str {
     match metric {
         Metric::Makespan => "Time of the job",
         Metric::OpsPerS => "Operations per second",
+        Metric::Failed => "Share of the operations that failed",
         Metric::RecordsPerS => "Records per second",
         Metric::UnitsPerS => "Units per second",
         Metric::P50 => "Response time, median",
@@ -76,6 +78,7 @@ pub(crate) fn chart_unit(unit: Unit) -> &'static str {
         Unit::Nanoseconds => "ns",
         Unit::PerSecond => "rate",
         Unit::Bytes => "bytes",
+        Unit::Share => "share",
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -
             let parts: Vec<_> = several.iter().map(|it| (&it.part, it.groups.as_slice())).collect();
             words::sweep::sentences(study, &parts, &label)
         }
-        (None, searches, _) => searches.iter().map(words::rate_search::sentence).collect(),
+        (None, searches, _) => words::rate_search::sentences(searches),
     };
     let cells: Vec<&Cell> = study.cells.iter().collect();
     // Such a study was made for its faults.
@@ -116,6 +116,9 @@ fn lead(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
     let Some(ratio) = ratio(group.metric, winner, next) else { return String::new() };
     let (next, times) = (label(next), format!("{:.2}", ratio.value));
     match group.metric {
+        _ if ratio.value.is_infinite() => {
+            format!(": too many operations of {next}, the next, failed for it to have a 99th percentile")
+        }
         Metric::OpsPerS => format!(", {times} times as much as {next}, the next"),
         Metric::P99 => format!(": {next}, the next, takes {times} times as long at the 99th percentile"),
         _ => format!(": {next}, the next, takes {times} times as long"),
@@ -126,7 +129,8 @@ fn lead(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
 fn figures_of(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
     let Some(figure) = group.metric.of_cell(winner) else { return String::new() };
     let shown = figures::with_interval(&figure, group.metric.unit());
-    let times = ratio(group.metric, winner, next).filter(|ratio| ratio.level > 0.0).map_or(String::new(), |ratio| {
+    let ratio = ratio(group.metric, winner, next).filter(|ratio| ratio.level > 0.0 && ratio.high.is_finite());
+    let times = ratio.map_or(String::new(), |ratio| {
         format!(
             " The ratio to {} lies from {:.2} to {:.2} ({:.0} %).",
             label(next),

@@ -142,7 +142,7 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
                 .iter()
                 .map(|it| SectionPart {
                     label: it.part.label.clone(),
-                    words: words::head_of_line::sentences(&it.part.cells).collect(),
+                    words: words::failed::sentences(&it.part.cells).chain(words::head_of_line::sentences(&it.part.cells)).collect(),
                     charts: latency::chart(&it.part.cells, &it.part.label, identities).into_iter().collect(),
                 })
                 .collect(),

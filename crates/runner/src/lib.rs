@@ -50,7 +50,7 @@ pub use message::{Question, UnderWay};
 pub use observer::{About, Observer};
 pub use order::{ScheduledTrial, balanced, rising};
 pub use plan::{Asked, KeysFound, Plan, PlannedCell, PlannedStore, seconds};
-pub use request::{Request, RequestError, Room, Rounds};
+pub use request::{Request, RequestError, Room, Rounds, Shortage};
 pub use run::{Ending, Trials, run};
 pub use task::{CheckRequest, Checking, ask, check};
 pub use trial::{Finished, Position};

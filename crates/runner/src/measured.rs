@@ -139,6 +139,7 @@ impl Measured {
         }
         self.reconnected += outcome.reconnected;
         let records = done.carried.unwrap_or(outcome.counts.operations);
+        let distributions = outcome.histograms.distributions();
         let response_ns = outcome.histograms.latencies().response;
         if phase.timed {
             self.records += records;
@@ -157,9 +158,11 @@ impl Measured {
             timed: phase.timed,
             elapsed_s: within.as_secs_f64(),
             operations: outcome.counts.operations,
+            failed_operations: outcome.counts.failed,
             answered_late: outcome.counts.late,
             records,
             response_ns,
+            distributions,
             client_cpu_s: outcome.client_cpu.as_secs_f64(),
             disk_bytes: installation.disk_bytes(),
         });
@@ -208,8 +211,9 @@ impl Measured {
     pub(crate) fn fill(&mut self, record: &mut TrialRecord) {
         record.makespan_s = self.makespan.as_secs_f64();
         record.operations = self.counts.operations;
+        record.failed_operations = Some(self.counts.failed);
         record.answered_late = self.counts.late;
-        let in_time = record.operations - record.answered_late;
+        let in_time = self.counts.answered() - record.answered_late;
         record.ops_per_s = if record.makespan_s > 0.0 { in_time as f64 / record.makespan_s } else { 0.0 };
         record.offered_per_s = self.offered_per_s();
         record.drain_s = self.drain.map(|drain| drain.as_secs_f64());

@@ -70,21 +70,32 @@ pub enum RequestError {
     /// What is to be varied cannot be.
     #[error("{0}")]
     Vary(#[from] VaryError),
-    /// The keys and values alone exceed what is free.
-    #[error("-s {store}: {needed_bytes} bytes are needed, {free_bytes} are free")]
-    NoRoom {
-        /// The store's spec.
-        store: String,
-        /// What the job leaves at least.
-        needed_bytes: u64,
-        /// What is free.
-        free_bytes: u64,
-        /// Where.
-        room: Room,
-    },
+    /// What the job needs at least exceeds what is free.
+    #[error("-s {0}: {1}")]
+    NoRoom(String, Shortage),
     /// No store is left.
     #[error("none of the stores can do the job; name one with -s, see 'kvtrial stores'")]
     Nowhere,
+}
+
+/// What a job needs of memory or of a disk, where that exceeds what is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// Keys and values, at least.
+    pub data_bytes: u64,
+    /// What kvtrial keeps of each key, to judge every reply.
+    pub books_bytes: u64,
+    /// What is free.
+    pub free_bytes: u64,
+    /// Where.
+    pub room: Room,
+}
+
+impl Shortage {
+    /// All that is needed.
+    pub fn needed_bytes(&self) -> u64 {
+        self.data_bytes.saturating_add(self.books_bytes)
+    }
 }
 
 /// What holds the keys and values of a store.
@@ -104,6 +115,7 @@ impl Request {
     /// # Errors
     /// What is asked for cannot be done.
     pub fn study(self, variation: &Variation, hear: &mut dyn FnMut(&str)) -> Result<Plan, RequestError> {
+        self.is_any_here()?;
         let mut job_cache = self.job_cache();
         let mut left = Vec::new();
         let mut told = BTreeSet::new();
@@ -119,7 +131,11 @@ impl Request {
             {
                 hear(&sentence);
             }
-            host::check(cell.info, &cell.spec)?;
+            match host::check(cell.info, &cell.spec) {
+                // One that is not here is tried, says why it was not run, and the others run.
+                Ok(()) | Err(StoreError::NotFound { .. } | StoreError::NotBuilt { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
             cell.change = job.change();
             if let Err(problem) = changes::of_cell(&cell) {
                 if self.is_named(&cell.spec) {
@@ -140,10 +156,15 @@ impl Request {
                         hear(&format!("{} is left out: {problem}", cell.label()));
                     }
                 }
-                _ => {
-                    self.has_room(job.as_ref(), &cell)?;
-                    left.push(cell);
-                }
+                _ => match self.shortage(job.as_ref(), &cell) {
+                    None => left.push(cell),
+                    Some(shortage) if cell.baseline && !self.is_named(&cell.spec) => {
+                        if told.insert(cell.spec.to_string()) {
+                            hear(&format!("{} is left out: it has too little room ({shortage})", cell.label()));
+                        }
+                    }
+                    Some(shortage) => return Err(RequestError::NoRoom(cell.spec.to_string(), shortage)),
+                },
             }
         }
         if left.is_empty() { Err(RequestError::Nowhere) } else { Ok(self.plan(job_cache, left, variation)) }
@@ -172,6 +193,9 @@ impl Request {
                 prepared.suits(&layers::declared(cell.info, &cell.spec)).map_err(|problem| {
                     about(&format!("{problem}. Leave it out: --vary {}=... with the possible values", axis.key))
                 })?;
+                if let Some(shortage) = self.shortage(prepared.as_ref(), &cell) {
+                    return Err(RequestError::NoRoom(cell.label(), shortage));
+                }
                 cells.push(cell);
             }
         }
@@ -218,34 +242,48 @@ impl Request {
         }
     }
 
+    /// Refuses stores of which none is on this machine.
+    fn is_any_here(&self) -> Result<(), StoreError> {
+        let mut found =
+            self.stores.iter().filter(|store| !store.baseline).map(|store| host::present(store.info, &store.spec));
+        let Some(Err(first)) = found.next() else { return Ok(()) };
+        if found.any(|other| other.is_ok()) { Ok(()) } else { Err(first) }
+    }
+
     fn is_named(&self, spec: &Spec) -> bool {
         let same = |store: &PlannedStore| store.spec.name == spec.name && store.spec.target == spec.target;
         self.stores.iter().any(|store| store.asked == Asked::ByName && same(store))
     }
 
-    /// Refuses a job whose keys and values alone exceed what is free: memory for stores that may keep all in it, else disk.
-    fn has_room(&self, job: &dyn Job, cell: &PlannedCell) -> Result<(), RequestError> {
+    /// What is missing where what the job needs at least exceeds what is free: memory for what kvtrial keeps of each key, and for the keys
+    /// and values of stores that may keep all in it; disk for those of others.
+    fn shortage(&self, job: &dyn Job, cell: &PlannedCell) -> Option<Shortage> {
         let capabilities = layers::declared(cell.info, &cell.spec);
-        if matches!(cell.spec.target, Target::Server(_)) || capabilities.keeps == Keeps::Nothing {
-            return Ok(());
-        }
+        let keeps = !matches!(cell.spec.target, Target::Server(_)) && capabilities.keeps == Keeps::Everything;
         let in_memory = match cell.info.class {
-            Class::Baseline => true,
+            Class::Baseline | Class::Library => true,
             Class::Network => capabilities.durability == Durability::None,
-            Class::Library => true,
             Class::Embedded | Class::Distributed => false,
         };
-        let (free, room) = match in_memory {
-            true => (store::memory::free_bytes(), Room::Memory),
-            false => (host::free_disk_bytes(&self.base), Room::Disk),
+        let data_bytes = if keeps { job.logical_bytes() } else { 0 };
+        let of = |data_bytes, books_bytes, free: Option<u64>, room| {
+            let shortage = Shortage { data_bytes, books_bytes, free_bytes: free?, room };
+            (shortage.needed_bytes() > shortage.free_bytes).then_some(shortage)
         };
-        let needed_bytes = job.logical_bytes();
-        match free {
-            Some(free_bytes) if free_bytes < needed_bytes => {
-                Err(RequestError::NoRoom { store: cell.spec.to_string(), needed_bytes, free_bytes, room })
-            }
-            _ => Ok(()),
-        }
+        let memory =
+            of(if in_memory { data_bytes } else { 0 }, job.books_bytes(), store::memory::free_bytes(), Room::Memory);
+        memory.or_else(|| of(data_bytes, 0, host::free_disk_bytes(&self.base), Room::Disk).filter(|_| !in_memory))
+    }
+}
+
+impl std::fmt::Display for Shortage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [needed, free] = [self.needed_bytes(), self.free_bytes].map(|bytes| bytes >> 20);
+        let what = match self.room {
+            Room::Memory => "memory",
+            Room::Disk => "disk",
+        };
+        write!(f, "at least {needed} MiB of {what} are needed, {free} MiB are free")
     }
 }
 

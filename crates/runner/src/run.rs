@@ -149,7 +149,8 @@ impl LeftOut {
 }
 
 /// Whether a store is at fault as it is here and now, and not what the user wrote.
-fn is_of_here(error: &RunError) -> bool {
-    use StoreError::{Io, NotStarted, Open, Session};
-    matches!(error, RunError::Store(NotStarted { .. } | Open { .. } | Session(_) | Io { .. }))
+pub(crate) fn is_of_here(error: &RunError) -> bool {
+    use StoreError::{Io, NotBuilt, NotFound, NotStarted, Open, Session};
+    let RunError::Store(error) = error else { return false };
+    matches!(error, NotFound { .. } | NotBuilt { .. } | NotStarted { .. } | Open { .. } | Session(_) | Io { .. })
 }

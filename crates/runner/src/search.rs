@@ -6,11 +6,12 @@ pub mod effects;
 pub mod halving;
 mod lab;
 pub mod rate;
+mod rate_judge;
 mod rate_trials;
 mod sample;
 mod tune;
 
 pub use bound::Bound;
 pub use lab::{Lab, Tested};
-pub use rate_trials::{RateOptions, find_rates};
+pub use rate_trials::{RateOptions, find_rates, unsearched};
 pub use tune::{Objective, TuneError, TuneOptions, tune};

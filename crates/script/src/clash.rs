@@ -1,7 +1,6 @@
 //! Why a script may not do what it is about to do: in words, with the remedy.
 
 use crate::kind::KeyKind;
-use std::ops::RangeInclusive;
 use store::Slot;
 
 /// Why a script may not do what it is about to do.
@@ -13,10 +12,10 @@ pub(crate) enum Clash {
     OtherKind(KeyKind),
     /// A counter may come to numbers that are beyond those it can hold.
     OutOfRange {
-        /// What it may come to.
-        reach: RangeInclusive<i128>,
-        /// What it can hold.
-        range: RangeInclusive<i128>,
+        /// One of them.
+        comes_to: i128,
+        /// The least and the most it can hold.
+        range: (i64, i64),
     },
 }
 
@@ -57,14 +56,10 @@ impl Clash {
                     "key {key} is {kind}: {remedy}. Give values, counters and records of counters names of their own"
                 )
             }
-            Clash::OutOfRange { reach, range } => {
-                let beyond = if reach.start() < range.start() { reach.start() } else { reach.end() };
-                format!(
-                    "counter {key} may come to {beyond}; counters of this store go from {} to {}. Keep it within, or use another store",
-                    range.start(),
-                    range.end()
-                )
-            }
+            Clash::OutOfRange { comes_to, range: (least, most) } => format!(
+                "counter {key} may come to {comes_to}; counters of this store go from {least} to {most}. Keep it within, or use another \
+                 store"
+            ),
         }
     }
 }

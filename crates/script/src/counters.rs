@@ -178,10 +178,12 @@ impl<'a> ThreadCounters<'a> {
         let all = self.all;
         let count = self.met.make(&all.counts, name(key, field, &mut self.name));
         let (since, reach) = count.starts(step);
-        let range = i128::from(*all.range.start())..=i128::from(*all.range.end());
-        match range.contains(reach.start()) && range.contains(reach.end()) || count.is_doubtful() {
-            true => Ok(since),
-            false => Err(Clash::OutOfRange { reach, range }),
+        let range @ (least, most) = (*all.range.start(), *all.range.end());
+        match reach.into_inner() {
+            _ if count.is_doubtful() => Ok(since),
+            (comes_to, _) if comes_to < i128::from(least) => Err(Clash::OutOfRange { comes_to, range }),
+            (_, comes_to) if comes_to > i128::from(most) => Err(Clash::OutOfRange { comes_to, range }),
+            _ => Ok(since),
         }
     }
 

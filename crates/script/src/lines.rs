@@ -21,7 +21,9 @@ impl DataText {
     pub(crate) fn load(source: &str) -> Result<DataText, String> {
         if source.starts_with("gen:") {
             let mut text = DataText::default();
+            let mut watch = data::bounded::MemoryWatch::new();
             for line in data::fans::generated(source).map_err(|error| error.to_string())? {
+                watch.pass(line.len()).map_err(|error| data::lines::unreadable(source, &error).to_string())?;
                 text.push(line.as_bytes());
             }
             text.digest = data::digest::of_bytes(&text.bytes);

@@ -17,7 +17,7 @@ pub enum StoreError {
         install: String,
     },
     /// This build lacks the adapter's driver.
-    #[error("{store} is not in this build; build with --features {feature}")]
+    #[error("{store} is not in this build; build with: cargo build --release --features {feature}")]
     NotBuilt {
         /// Name of the store.
         store: String,

@@ -71,13 +71,16 @@ pub struct Cell {
     pub answer: Answer,
     /// Time from the first to the last operation of the timed phases.
     pub makespan_s: Option<Quantity>,
-    /// Completed operations per second.
+    /// Operations answered per second.
     pub ops_per_s: Option<Quantity>,
-    /// Latencies over all counted trials: `n` summed, `min` and `max` over all, the mean weighted by `n`, percentiles as medians
-    /// over trials (`p99_ns` has the interval of one of them).
+    /// Latencies of all counted trials together: their histograms are added to each other. In studies of earlier builds percentiles are
+    /// medians over trials.
     pub latency_ns: Latencies,
-    /// Median over trials of the 99th percentile of response time.
+    /// 99th percentile of response time of all operations of the counted trials, failed ones as slower than all; the interval is that of the
+    /// trials.
     pub p99_ns: Option<Quantity>,
+    /// Share of the operations of the counted trials that failed, 0 to 1; the interval is that of the trials. `None` in studies of earlier builds.
+    pub failed_share: Option<Quantity>,
     /// Sum over counted trials.
     pub hits: u64,
     /// Sum over counted trials.
@@ -150,11 +153,11 @@ pub struct PhaseSummary {
     pub records: u64,
     /// Wall time.
     pub elapsed_s: Option<Quantity>,
-    /// Operations per second.
+    /// Operations answered per second.
     pub ops_per_s: Option<Quantity>,
     /// Records per second.
     pub records_per_s: Option<Quantity>,
-    /// 99th percentile of response time.
+    /// 99th percentile of response time, as that of the cell.
     pub p99_ns: Option<Quantity>,
     /// Bytes on disk when it was over.
     pub disk_bytes: Option<Quantity>,

@@ -1,8 +1,8 @@
 //! What to run and what came out: plain data, serialisable, the same in memory, in `study.json` and in a report.
 //!
-//! Here live the spec of a store, the plan of a study, trials, cells, verdicts and their reasons, answers, host facts and
-//! quantities. What never lives here: I/O, a clock, a random source, statistics, or knowledge of any store or job
-//! (but of the words in which systems and servers refuse: [`remedy_of_refusal`]).
+//! Here live the spec of a store, the plan of a study, trials, cells, verdicts and their reasons, answers, host facts,
+//! quantities, and the histograms that latencies are counted in. What never lives here: I/O, a clock, a random source, statistics, or
+//! knowledge of any store or job (but of the words in which systems and servers refuse: [`remedy_of_refusal`]).
 
 mod account;
 mod answer;
@@ -11,10 +11,12 @@ mod budget;
 mod cell;
 mod class;
 mod crash;
+mod distribution;
 mod durability;
 mod fault;
 mod growth;
 mod head_of_line;
+mod histogram;
 mod host;
 mod latency;
 mod left;
@@ -46,12 +48,14 @@ pub use crash::{
     ClientSurvival, Crash, CrashCase, CrashCut, CrashFindings, CrashMeans, CrashMoment, KeptFiles, LOST_AGES_S,
     Promise, StruckNodes,
 };
+pub use distribution::{LatencyDistribution, LatencyDistributions};
 pub use durability::{Durability, DurabilitySource, UnknownDurability};
 pub use fault::FaultFigures;
 pub use growth::{CurvePoint, GetTimes, GrowthFacts, Stall};
 pub use head_of_line::HeadOfLine;
+pub use histogram::{Histogram, MAX_BITS, SUB_BITS};
 pub use host::{HostFacts, Judged, Noise};
-pub use latency::{Latencies, LatencySummary, PERCENTILES};
+pub use latency::{AskedPercentiles, Latencies, LatencySummary, PERCENTILES};
 pub use left::{Left, LeftCount};
 pub use measure::Measure;
 pub use near::{did_you_mean, near, nearest};
@@ -60,7 +64,9 @@ pub use preset::{Original, OriginalMeasure, PresetRecord, Scaled};
 pub use quantity::Quantity;
 pub use redact::redact;
 pub use remedies::{remedy_of_greeting, remedy_of_limit, remedy_of_opening, remedy_of_refusal};
-pub use search::{RateCount, RateLimit, RatePoint, RateSearch, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting};
+pub use search::{
+    MoreClients, RateCount, RateLimit, RatePoint, RateSearch, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting,
+};
 pub use selftest::{Proof, Selftest, Tolerance};
 pub use shown::{ShownPromise, ShownWhere};
 pub use spec::{Address, Authority, Secret, Spec, SpecError, Target};

@@ -10,6 +10,12 @@ use std::collections::BTreeMap;
 pub struct RateSearch {
     /// The store's spec without secrets.
     pub store: String,
+    /// Varied keys with their values in this search.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub varied: BTreeMap<String, String>,
+    /// Connections or library handles it had. 0: an earlier build did not say.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub clients: u32,
     /// The bound, e.g. `p99<2ms`.
     pub bound: String,
     /// What all its rates count.
@@ -22,8 +28,29 @@ pub struct RateSearch {
     pub rate: Option<Quantity>,
     /// What stands in the way of a higher rate.
     pub limited_by: RateLimit,
+    /// What more clients kept, where too few of them were the limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_clients: Option<MoreClients>,
+    /// Of a bound that no rate keeps because of the client: the bounded figure of a server that does nothing, over the same kind of socket
+    /// and at the lowest rate tried, nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wire_ns: Option<f64>,
     /// Every rate tried, lowest first: offered rate against response time.
     pub points: Vec<RatePoint>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// A rate that the clients of a search did not keep and more clients did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MoreClients {
+    /// How many they were.
+    pub clients: u32,
+    /// The rate.
+    pub offered_ops_per_s: f64,
 }
 
 /// What the rates of a search count.
@@ -60,11 +87,19 @@ pub enum RateLimit {
     Store,
     /// The client: beyond the rate it cannot keep the schedule itself, so the store may well do more.
     Client,
+    /// Too few clients: more of them keep a higher rate on the same store.
+    Connections,
+    /// Beyond the rate fewer operations were due than the rate asks for: no higher rate was offered.
+    NotOffered,
+    /// The search was cut off where its steps ended: the edge moved from round to round, or no rate tried broke the bound.
+    Unsettled,
     /// Nothing is slow enough: even without load the bound is broken.
     Bound,
     /// A wrong or missing answer ended the search.
     Fault,
-    /// The search was interrupted.
+    /// The store could not be opened or started here.
+    NotRun,
+    /// The search was cut off: by the user, or by an error.
     Interrupted,
 }
 
@@ -86,8 +121,11 @@ pub struct RatePoint {
     pub n: u32,
     /// In how many of them the bound was kept and everything due was sent.
     pub within: u32,
-    /// In how many of them the client itself was late.
+    /// In how many of them the client itself was late, or at its limit, and the bound was broken.
     pub client_late: u32,
+    /// In how many of them fewer operations were due than the rate asks for.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_offered: u32,
 }
 
 /// What `kvtrial tune` found.

@@ -1,8 +1,9 @@
 //! One execution of one job on one store.
 
+use crate::distribution::is_zero;
 use crate::{
-    Answer, CurvePoint, DarkTime, FaultRecord, HeadOfLine, Latencies, LatencySummary, NodeUse, Noise, Stall, Verdict,
-    WriteAccount,
+    Answer, CurvePoint, DarkTime, FaultRecord, HeadOfLine, Latencies, LatencyDistributions, LatencySummary, NodeUse,
+    Noise, Stall, Verdict, WriteAccount,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,9 +18,9 @@ pub struct SeriesPoint {
     pub operations: u64,
     /// Operations in the interval that failed or were answered wrongly.
     pub errors: u64,
-    /// Response time, 99th percentile in the interval (≤ 7 % error), ns.
+    /// Response time of what was answered, 99th percentile in the interval (≤ 7 % error), ns.
     pub p99_ns: u64,
-    /// Largest response time in the interval, ns.
+    /// Largest response time of what was answered in the interval, ns.
     pub max_ns: u64,
 }
 
@@ -33,15 +34,21 @@ pub struct PhaseRecord {
     pub timed: bool,
     /// Wall time, seconds. Where the time given ended it: that time.
     pub elapsed_s: f64,
-    /// Operations completed.
+    /// Operations completed, good or bad.
     pub operations: u64,
-    /// Of these, operations answered after the time given was over.
+    /// Of these, those that failed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failed_operations: u64,
+    /// Of those that did not fail, operations answered after the time given was over.
     #[serde(skip_serializing_if = "is_zero")]
     pub answered_late: u64,
     /// Records written or read: more than the operations where one carries several.
     pub records: u64,
     /// Response time of its operations, ns.
     pub response_ns: LatencySummary,
+    /// The histograms behind its latencies: those of several trials are added to each other.
+    #[serde(skip_serializing_if = "LatencyDistributions::is_empty")]
+    pub distributions: LatencyDistributions,
     /// Client CPU seconds, all threads.
     pub client_cpu_s: f64,
     /// Bytes on disk when it was over, when the store's directory is ours.
@@ -107,12 +114,14 @@ pub struct TrialRecord {
     pub started_at: String,
     /// Sum of the timed phases, including the flush that durability demands, seconds. Of a phase that the time given ended: that time.
     pub makespan_s: f64,
-    /// Operations completed in the timed phases.
+    /// Operations completed in the timed phases, good or bad.
     pub operations: u64,
-    /// Of these, operations answered after the time given was over: they are not in the rates.
+    /// Of these, those that failed. `None` in studies of earlier builds.
+    pub failed_operations: Option<u64>,
+    /// Of those that did not fail, operations answered after the time given was over: they are not in the rates.
     #[serde(skip_serializing_if = "is_zero")]
     pub answered_late: u64,
-    /// Operations per second over the timed phases.
+    /// Operations answered per second over the timed phases, within the time where one was given.
     pub ops_per_s: f64,
     /// Open loop: what was sent per second, operations or, where those arrive, units.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -210,8 +219,4 @@ impl TrialRecord {
     pub fn failed_in_fault(&self) -> bool {
         !self.faults.is_empty() && !self.failed.is_none()
     }
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

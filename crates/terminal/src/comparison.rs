@@ -161,6 +161,10 @@ fn legend(comparison: &Comparison, colour: Colour) -> String {
     let level = stats::quantile(&levels, 0.0).unwrap_or_default();
     let intervals = match level {
         0.0 => "single trials have no interval".to_owned(),
+        level if contrasts.iter().any(|it| it.metric.is_of_all_trials()) => format!(
+            "ratios of medians over trials, of percentiles and shares those of all operations, with their {} interval",
+            comparison::percent(level)
+        ),
         level => format!("ratios of medians over trials with their {} interval", comparison::percent(level)),
     };
     let family = contrasts.iter().filter(|it| it.metric == contrasts[0].metric).count();

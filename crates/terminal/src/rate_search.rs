@@ -17,9 +17,15 @@ const COLUMNS: [Column; 6] = [
 /// For each store a sentence with the rate, and the curve of response time over offered rate. At most 80 columns wide.
 pub fn rate_search(study: &Study, colour: Colour) -> String {
     let mut text = String::new();
-    for search in &study.rate_search {
+    let sentences = words::rate_search::sentences(&study.rate_search);
+    let (first, of_each) = sentences.split_at(sentences.len() - study.rate_search.len());
+    for sentence in first {
         text.push('\n');
-        text += &paragraph(&words::rate_search::sentence(search), 1, 3, Style::Bold, colour);
+        text += &paragraph(sentence, 1, 3, Style::Bold, colour);
+    }
+    for (search, sentence) in study.rate_search.iter().zip(of_each) {
+        text.push('\n');
+        text += &paragraph(sentence, 1, 3, Style::Bold, colour);
         let rows: Vec<Row> = search.points.iter().map(row).collect();
         if !rows.is_empty() {
             let table = Table::fit(&COLUMNS, COLUMNS.len() - 1, rows.iter());
@@ -30,7 +36,7 @@ pub fn rate_search(study: &Study, colour: Colour) -> String {
     let faults: Vec<&str> = study
         .rate_search
         .iter()
-        .filter(|search| search.limited_by == RateLimit::Fault)
+        .filter(|search| matches!(search.limited_by, RateLimit::Fault | RateLimit::NotRun))
         .map(|search| search.store.as_str())
         .collect();
     for cell in study.cells.iter().filter(|cell| faults.contains(&cell.store.as_str())) {
@@ -54,6 +60,7 @@ fn row(point: &RatePoint) -> Row {
     let time = |ns: f64| units::duration(ns * 1e-9);
     let (word, style) = match point {
         RatePoint { client_late, n, .. } if 2 * client_late > *n => ("client late".into(), Style::Warning),
+        RatePoint { not_offered, n, .. } if 2 * not_offered > *n => ("not offered".into(), Style::Warning),
         RatePoint { within, n, .. } if within == n => ("kept".into(), Style::Good),
         RatePoint { within: 0, .. } => ("broken".into(), Style::Bad),
         RatePoint { within, n, .. } => (format!("kept in {within} of {n}"), Style::Warning),
@@ -84,7 +91,7 @@ mod tests {
             p99_9_ns: p99_ms * 2e6,
             n: 5,
             within,
-            client_late: 0,
+            ..RatePoint::default()
         };
         let found = RateSearch {
             store: "redis-unix".into(),

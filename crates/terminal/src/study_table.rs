@@ -16,7 +16,7 @@ use analysis::{Group, Metric, Part, Rank, RankedCell, baseline, cost, spread};
 use study::{BudgetLayer, Cell, Class, Promise, Quantity, Status, Study};
 use words::{Batches, order, shown_rate, units};
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 12] = [
     Column { title: "", side: Side::Left, gap: 1 },
     Column { title: "STORE", side: Side::Left, gap: 1 },
     Column { title: "TIME", side: Side::Right, gap: 2 },
@@ -25,6 +25,7 @@ const COLUMNS: [Column; 11] = [
     Column { title: "OP/S", side: Side::Right, gap: 2 },
     Column { title: "UNITS/S", side: Side::Right, gap: 2 },
     Column { title: "P99", side: Side::Right, gap: 2 },
+    Column { title: "FAILED", side: Side::Right, gap: 2 },
     Column { title: "vs null", side: Side::Right, gap: 2 },
     Column { title: "vs ram", side: Side::Right, gap: 2 },
     Column { title: "VERDICT", side: Side::Left, gap: 2 },
@@ -38,8 +39,9 @@ const OFFERED: usize = 4;
 const RATE: usize = 5;
 const UNITS: usize = 6;
 const P99: usize = 7;
-const VS_NULL: usize = 8;
-const VS_RAM: usize = 9;
+const FAILED: usize = 8;
+const VS_NULL: usize = 9;
+const VS_RAM: usize = 10;
 
 /// The whole study in at most 80 columns: a table for every combination of parameters that vary, baselines first, classes and
 /// durability levels apart, fastest first, void cells last and unranked with their reasons beneath; then whether the stores agree,
@@ -62,7 +64,9 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     columns[RATE].title = batches.map_or(columns[RATE].title, Batches::title);
     let no_units = study.cells.iter().all(|cell| cell.units_per_s.is_none());
     let no_rate = study.cells.iter().all(|cell| cell.offered_per_s.is_none());
-    let absent = no_rate.then_some(OFFERED).into_iter().chain(no_units.then_some(UNITS));
+    let none_failed = !words::failed::any(&study.cells);
+    let absent = [(no_rate, OFFERED), (no_units, UNITS), (none_failed, FAILED)];
+    let absent = absent.into_iter().filter_map(|(is_absent, at)| is_absent.then_some(at));
     let silent: Vec<usize> = absent.chain(silent_columns(&grouped, &drawn)).collect();
     let columns: Vec<Column> = without(&columns, &silent);
     let spare: Vec<usize> = SPARE.into_iter().filter(|at| !silent.contains(at)).collect();
@@ -231,6 +235,7 @@ fn row(
         (or_dash(shown_rate(cell, batches).map(|rate| units::count(rate.value))), style),
         (or_dash(cell.units_per_s.map(|rate| units::count(rate.value))), style),
         (or_dash(cell.p99_ns.map(|p99| units::duration(p99.value * 1e-9))), style),
+        (or_dash(cell.failed_share.map(|share| units::share(share.value))), style),
         (or_dash(cost(cell, null).map(units::ratio)), style),
         (or_dash(cost(cell, ram).map(units::ratio)), style),
         (cell.verdict.status.to_string(), verdict),
@@ -262,7 +267,7 @@ fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour
     if let Some(sentence) = best.and_then(|ranked| budget::sentence(ranked.cell, cells)) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
-    for sentence in words::outages::lines(cells) {
+    for sentence in words::failed::sentences(cells).chain(words::outages::lines(cells)) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
     if let Some(rates) = footnotes::read_back(cells, noun) {
@@ -306,9 +311,11 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
         _ => return Vec::new(),
     };
     let open_loop = study.cells.iter().any(|cell| cell.latency_ns.send_lag.n > 0);
-    let p99 = match open_loop {
-        true => "99 of 100 operations were answered within this time after they were due",
-        false => "99 of 100 operations were answered within this time",
+    let p99 = match (words::failed::any(&study.cells), open_loop) {
+        (false, true) => "99 of 100 operations were answered within this time after they were due",
+        (false, false) => "99 of 100 operations were answered within this time",
+        (true, true) => "of all operations asked for 99 of 100 were answered within this time after they were due",
+        (true, false) => "of all operations asked for 99 of 100 were answered within this time",
     };
     let ranked_by = |metric| study.cells.iter().any(|cell| Metric::ranking(cell) == metric);
     let mut legend = vec![("TIME", time)];
@@ -329,6 +336,10 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
         legend.push(("UNITS/S", "calls of run per second; each does several operations".into()));
     }
     legend.push(("P99", p99.into()));
+    legend.push((
+        "FAILED",
+        "share of the operations that failed: they have no time, and count as slower than all".into(),
+    ));
     if ranked_by(Metric::P99) {
         legend.push(("", "ranks the stores, as the rate was the same for all".into()));
     }

@@ -76,6 +76,7 @@ impl Sample {
             p99: self.p99_ns,
             p99_9: self.p99_ns * 3,
             max: self.p99_ns * 20,
+            ..LatencySummary::default()
         };
         let digest = if self.store == "null" { String::new() } else { DIGEST.into() };
         TrialRecord {

@@ -4,7 +4,7 @@ use crate::remedy::meaning;
 use crate::units;
 use analysis::{
     ALPHA, Better, Comparison, Condition, Contrast, Difference, Finding, Gate, Judgement, Metric, Obstacle, Pair,
-    Ruling, Unit, Weight,
+    Ruling, Threshold, Unit, Weight,
 };
 use study::{Quantity, Reason, Status, Verdict};
 
@@ -56,6 +56,14 @@ pub fn sentence(pair: &Pair, contrast: &Contrast) -> String {
 
 /// `B is 1.31x to 1.38x faster than A`, or `the p99 of B is 1.31x to 1.38x that of A lower`.
 fn relation(a: &str, b: &str, contrast: &Contrast) -> String {
+    let shown = |figure: &Quantity| self::figure(contrast.metric, figure.value);
+    if contrast.metric == Metric::Failed {
+        return format!("{} of the operations of {b} failed, of {a} {}", shown(&contrast.b), shown(&contrast.a));
+    }
+    if contrast.a.is_not_reached() || contrast.b.is_not_reached() {
+        let (of_b, of_a) = (shown(&contrast.b), shown(&contrast.a));
+        return format!("the {} of {b} is {of_b}, that of {a} {of_a}", phrase(contrast.metric));
+    }
     let Some(ratio) = contrast.ratio else {
         return format!("{b} and {a} differ in {}", contrast.metric);
     };
@@ -76,6 +84,7 @@ fn phrase(metric: Metric) -> &'static str {
     match metric {
         Metric::Makespan => "time",
         Metric::OpsPerS => "rate",
+        Metric::Failed => "share that failed",
         Metric::RecordsPerS => "rate of records",
         Metric::UnitsPerS => "rate of units",
         Metric::P50 => "p50",
@@ -114,14 +123,22 @@ fn times(ratio: f64) -> String {
 /// The ratio of a table: `x1.34 (1.31 to 1.38)`.
 pub fn ratio(ratio: Option<Quantity>) -> String {
     match ratio {
-        None => "-".into(),
-        Some(ratio) if ratio.level == 0.0 => format!("{:.3}", ratio.value),
-        Some(ratio) => format!("{} ({} to {})", plain(ratio.value), plain(ratio.low), plain(ratio.high)),
+        Some(ratio) if ratio.value > 0.0 && ratio.value.is_finite() => of_ratio(&ratio),
+        // One figure is 0, or a percentile was not reached.
+        _ => "-".into(),
+    }
+}
+
+fn of_ratio(ratio: &Quantity) -> String {
+    match ratio {
+        ratio if ratio.level == 0.0 => format!("{:.3}", ratio.value),
+        ratio => format!("{} ({} to {})", plain(ratio.value), plain(ratio.low), plain(ratio.high)),
     }
 }
 
 fn plain(ratio: f64) -> String {
     match ratio {
+        f64::INFINITY => "∞".into(),
         0.0..10.0 => format!("{ratio:.3}"),
         _ => units::count(ratio),
     }
@@ -150,6 +167,7 @@ pub fn figure(metric: Metric, value: f64) -> String {
         Unit::Nanoseconds => units::duration(value * 1e-9),
         Unit::PerSecond => units::count(value),
         Unit::Bytes => units::bytes(value as u64),
+        Unit::Share => units::share(value),
     }
 }
 
@@ -242,9 +260,9 @@ fn short(text: &str) -> String {
 
 /// What a gate said of a cell.
 pub fn judgement(judgement: &Judgement, gates: &[Gate]) -> String {
-    let metric = gates.iter().find(|gate| gate.text == judgement.gate).map(|gate| gate.metric);
-    let seen = judgement.seen.map(|seen| match (metric, judgement.gate.contains('%')) {
-        (Some(metric), false) => {
+    let gate = gates.iter().find(|gate| gate.text == judgement.gate);
+    let seen = judgement.seen.map(|seen| match gate.map(|gate| (gate.metric, gate.threshold)) {
+        Some((metric, Threshold::Figure(_))) => {
             format!("{} ({} to {})", figure(metric, seen.value), figure(metric, seen.low), figure(metric, seen.high))
         }
         _ => format!("{} to {}", signed(seen.low), signed(seen.high)),

@@ -229,5 +229,6 @@ fn shown(value: f64, unit: Unit) -> String {
         Unit::Nanoseconds => units::duration(value * 1e-9),
         Unit::PerSecond => format!("{}/s", units::count(value)),
         Unit::Bytes => units::bytes(value.max(0.0).round() as u64),
+        Unit::Share => units::share(value),
     }
 }

@@ -1,7 +1,11 @@
 //! Figures as people read them: three significant digits and a unit that fits.
 
-/// A time in seconds: `412 ms`, `1.93 s`, `309 s`, `16 min 40 s`, `3 h 20 min`.
+/// A time in seconds: `412 ms`, `1.93 s`, `309 s`, `16 min 40 s`, `3 h 20 min`; of a percentile that failed operations did not let it reach
+/// `not reached`.
 pub fn duration(seconds: f64) -> String {
+    if seconds == f64::INFINITY {
+        return "not reached".into();
+    }
     for (unit, size) in [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)] {
         if seconds / size < 999.5 {
             return format!("{} {unit}", significant(seconds / size));
@@ -48,7 +52,7 @@ pub fn whole(number: u64) -> String {
 
 /// A size: `512 B`, `1 KiB`, `64 MiB`; exact where it is a whole number of its unit.
 pub fn bytes(size: u64) -> String {
-    for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
+    for (unit, shift) in [("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)] {
         if size >= 1 << shift {
             let whole = size >> shift;
             return match size & ((1 << shift) - 1) {
@@ -68,6 +72,17 @@ pub fn ratio(ratio: f64) -> String {
     }
 }
 
+/// A share in percent, of however few: `2.1 %`, `0.004 %`, `0 %`.
+pub fn share(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        0.0 => "0 %".into(),
+        9.95.. => format!("{percent:.0} %"),
+        0.095.. => format!("{percent:.1} %"),
+        _ => format!("{percent:.*} %", (-percent.log10()).ceil() as usize),
+    }
+}
+
 /// Three significant digits of a number below 10,000.
 fn significant(number: f64) -> String {
     match number {
@@ -80,7 +95,7 @@ fn significant(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, clock, count, duration, ratio, whole};
+    use super::{bytes, clock, count, duration, ratio, share, whole};
 
     #[test]
     fn units_change_where_the_rounded_figure_does() {
@@ -99,9 +114,16 @@ mod tests {
             (309.4, "309 s"),
             (1000.0, "16 min 40 s"),
             (12_000.0, "3 h 20 min"),
+            (f64::INFINITY, "not reached"),
         ] {
             assert_eq!(duration(seconds), text);
         }
+    }
+
+    #[test]
+    fn a_share_of_some_is_never_shown_as_none() {
+        let shares = [0.0, 0.0209, 0.5, 0.001, 0.000_04, 0.000_000_2].map(share);
+        assert_eq!(shares, ["0 %", "2.1 %", "50 %", "0.1 %", "0.004 %", "0.00002 %"]);
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use crate::{group_noun, order, units};
 use analysis::{Better, Group, Metric, Precision, Rank, Shown, separate};
-use stats::{Bootstrap, Estimate};
-use study::{Cell, Class};
+use study::{Cell, Class, Quantity};
 
 /// The cells of a group with figures to be believed, best first.
 pub fn listed<'a>(group: &Group<'a>) -> Vec<&'a Cell> {
@@ -29,11 +28,10 @@ pub fn joined(names: &[String]) -> String {
 }
 
 /// How many times worse the second is.
-pub fn ratio(metric: Metric, better: &Cell, worse: &Cell) -> Option<Estimate> {
-    let (of_better, of_worse) = (metric.samples(better), metric.samples(worse));
+pub fn ratio(metric: Metric, better: &Cell, worse: &Cell) -> Option<Quantity> {
     match metric.better() {
-        Better::Lower => stats::median_ratio(&of_worse, &of_better, Bootstrap::default()),
-        Better::Higher => stats::median_ratio(&of_better, &of_worse, Bootstrap::default()),
+        Better::Lower => analysis::ratio(better, worse, metric),
+        Better::Higher => analysis::ratio(worse, better, metric),
     }
 }
 
@@ -65,7 +63,10 @@ pub fn of_group(group: &Group<'_>) -> Option<String> {
 }
 
 /// `is 1.60 times as fast as sqlite (1.30 to 2.29)`; in a single trial there is no interval.
-fn ahead(metric: Metric, is: &str, other: &str, ratio: &Estimate) -> String {
+fn ahead(metric: Metric, is: &str, other: &str, ratio: &Quantity) -> String {
+    if ratio.value.is_infinite() {
+        return format!("{is} ahead of {other}, of which too many operations failed to reach this percentile");
+    }
     let interval = match ratio.level > 0.0 {
         true => format!(" ({} to {})", times(ratio.low), times(ratio.high)),
         false => String::new(),

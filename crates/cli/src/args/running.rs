@@ -96,8 +96,9 @@ pub struct RunArguments {
     #[arg(long, help_heading = LOAD)]
     pub poisson: bool,
     /// Search for the highest rate of random arrivals at which each store keeps this bound: p99<2ms, p99.9<500us, mean<1ms.
-    /// A step lasts --set seconds= [default: 5], the edge is measured --repeats times [default: 5]
-    #[arg(long, value_name = "BOUND", value_parser = bound, conflicts_with_all = ["rate", "vary", "warmups", "resume", "poisson"], help_heading = SWEEP)]
+    /// A step lasts --set seconds= [default: 5], the edge is measured --repeats times [default: 5]. With --vary clients=1..64x4 for each
+    /// number of clients
+    #[arg(long, value_name = "BOUND", value_parser = bound, conflicts_with_all = ["rate", "warmups", "resume", "poisson"], help_heading = SWEEP)]
     pub find_rate: Option<Bound>,
     /// Longest wait for any reply; then the trial ends and is void
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = LOAD)]

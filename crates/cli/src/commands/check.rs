@@ -13,8 +13,19 @@ pub fn check(arguments: &CheckArguments) -> Result<u8, CommandFailure> {
     let specs = target::specs(&arguments.stores, None, None)?;
     let execution = fork_server::execution();
     let mut reports: BTreeMap<String, CheckReport> = BTreeMap::new();
+    let (several, mut absent) = (specs.len() > 1, false);
     for spec in specs {
-        let info = target::resolve(&spec)?;
+        let info = target::known(&spec)?;
+        match host::present(info, &spec) {
+            Ok(()) => {}
+            // The others are checked.
+            Err(error) if several => {
+                note(&format!("{spec} is not checked: {error}"));
+                absent = true;
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        }
         target::own_path(info, &spec)?;
         let base = target::base(arguments.base.as_deref())?;
         let mut unprinted = Ok(());
@@ -46,5 +57,5 @@ pub fn check(arguments: &CheckArguments) -> Result<u8, CommandFailure> {
         print(&format!("{:#}\n", serde_json::to_value(&reports)?))?;
     }
     let wrong = reports.values().any(|report| report.finding() != CheckFinding::Correct);
-    Ok(if wrong { failure::VOID } else { failure::GOOD })
+    Ok(if wrong || absent { failure::VOID } else { failure::GOOD })
 }

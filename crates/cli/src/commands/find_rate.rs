@@ -8,13 +8,13 @@ use crate::failure::{self, CommandFailure};
 use crate::output::{note, print_painted};
 use archive::StudyDir;
 use runner::Plan;
-use runner::search::{Bound, Lab, RateOptions, find_rates};
+use runner::search::{Bound, Lab, RateOptions, find_rates, unsearched};
 use study::{RateLimit, Study};
 
 /// Rounds around the edge.
 const ROUNDS: u32 = 5;
-/// Trials a search takes besides those rounds, about: closed loop, bracket, curve.
-const OTHER_TRIALS: u32 = 12;
+/// Trials a search takes besides those rounds, about: closed loop, bracket, curve, more clients.
+const OTHER_TRIALS: u32 = 14;
 /// Rates a round visits.
 const RATES_A_ROUND: u32 = 5;
 
@@ -34,14 +34,15 @@ pub fn find_rate(
 
     let out = directory.path().to_owned();
     let mut notebook = Notebook::new(directory, plan);
+    // On disk before the first trial, so that a search that is cut off, in whatever way, says so.
+    let mut searches = unsearched(plan, bound);
+    notebook.directory.amend(|study| study.rate_search.clone_from(&searches))?;
     let mut lab = Lab::new(plan, host::interrupt::flag(), &mut notebook);
     lab.expected = trials;
-    let found = find_rates(&mut lab, RateOptions { bound, rounds });
+    let found = find_rates(&mut lab, RateOptions { bound, rounds }, &mut searches);
     notebook.progress.finish();
     let cleared = if arguments.clear { clear(plan, &mut notebook) } else { failure::GOOD };
-    if let Ok(searches) = &found {
-        notebook.directory.amend(|study| study.rate_search.clone_from(searches))?;
-    }
+    notebook.directory.amend(|study| study.rate_search = searches)?;
     let closed = notebook.close(match &found {
         Err(error) => Some(stopped(error)),
         Ok(_) if host::interrupt::requested() => Some(interrupted()),
@@ -52,10 +53,13 @@ pub fn find_rate(
         note(NOTHING_KEPT);
         return Ok(failure::INTERRUPTED);
     };
-    if found.is_err() {
+    if let Err(error) = found {
+        if study.rate_search.iter().any(|search| search.closed_ops_per_s > 0.0) {
+            print_painted(&|colour| terminal::rate_search(&study, colour))?;
+        }
         tell_left(&study, &out);
+        return Err(leftovers::named(error, &out));
     }
-    found.map_err(|error| leftovers::named(error, &out))?;
 
     write_cells(&out, &study)?;
     let closed = report_files::close(
@@ -78,11 +82,19 @@ pub fn find_rate(
 /// Rates beyond the edge are always void; only a wrong answer voids a search.
 fn status(study: &Study, strict: bool) -> u8 {
     let limits = || study.rate_search.iter().map(|search| search.limited_by);
-    if limits().any(|limit| limit == RateLimit::Fault) {
+    if limits().any(|limit| matches!(limit, RateLimit::Fault | RateLimit::NotRun)) {
         failure::VOID
-    } else if strict && (untrusted(study) || limits().any(|limit| limit == RateLimit::Client)) {
+    } else if strict && (untrusted(study) || limits().any(is_not_of_the_store)) {
         failure::UNTRUSTED
     } else {
         failure::GOOD
+    }
+}
+
+/// Whether what was found is no answer about the store.
+fn is_not_of_the_store(limit: RateLimit) -> bool {
+    match limit {
+        RateLimit::Client | RateLimit::Connections | RateLimit::NotOffered | RateLimit::Unsettled => true,
+        RateLimit::Store | RateLimit::Bound | RateLimit::Fault | RateLimit::NotRun | RateLimit::Interrupted => false,
     }
 }

@@ -6,6 +6,7 @@ use crate::failure::CommandFailure;
 use crate::output::note;
 use engine::{Arrivals, Outages, Settings, Timing};
 use runner::{Asked, AskedFault, Faults, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
+use std::io::Read;
 use std::time::Duration;
 use store::StoreInfo;
 use study::{BudgetLayer, Class, Spec, TrialOrder};
@@ -20,6 +21,8 @@ const QUICK_REPEATS: u32 = 2;
 /// A first answer is there within about half a minute.
 const PATIENCE: Duration = Duration::from_secs(30);
 const WARMUPS: u32 = 0;
+/// Largest plan file.
+const MOST_PLAN_BYTES: u64 = 1 << 20;
 /// How long a step of a search for a rate lasts, unless the command says otherwise.
 const STEP_SECONDS: f64 = 5.0;
 
@@ -104,6 +107,9 @@ fn repeats(arguments: &RunArguments) -> u32 {
 
 fn settings(arguments: &RunArguments) -> Result<Settings, CommandFailure> {
     let rate_varies = arguments.vary.iter().any(|(key, _)| key == "rate");
+    if rate_varies && arguments.find_rate.is_some() {
+        return Err(CommandFailure::usage("--find-rate and --vary rate= contradict each other; leave one of them out"));
+    }
     let arrivals = match (arguments.rate, arguments.poisson) {
         (Some(_), _) if rate_varies => {
             return Err(CommandFailure::usage("--rate and --vary rate= contradict each other; give one of them"));
@@ -152,7 +158,8 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Command
         }
     }
     for spec in specs {
-        let info = target::resolve(&spec)?;
+        // One whose program is not here is not run, and the others are.
+        let info = target::known(&spec)?;
         match planned.iter_mut().find(|planned| planned.spec == spec) {
             Some(known) if known.baseline => known.asked = asked, // and there already
             Some(_) => return Err(CommandFailure::usage(format!("store '{spec}' is named twice"))),
@@ -174,7 +181,7 @@ fn baselines(specs: &[Spec]) -> Result<Vec<&'static StoreInfo>, CommandFailure> 
         |info: &StoreInfo, wire: bool| info.layer().is_some_and(|layer| (layer == BudgetLayer::Wire) == wire);
     let mut found: Vec<_> = stores::all().filter(|info| of_layer(info, false)).collect();
     for spec in specs {
-        let reached = target::resolve(spec)?;
+        let reached = target::known(spec)?;
         let Some(transport) = reached.transport(spec).filter(|_| reached.class == Class::Network) else { continue };
         let wires = stores::all().filter(|info| of_layer(info, true) && info.transport == Some(transport));
         for wire in wires {
@@ -188,9 +195,13 @@ fn baselines(specs: &[Spec]) -> Result<Vec<&'static StoreInfo>, CommandFailure> 
 
 /// Parameters from a file: `key=value` lines; for ycsb a YCSB property file, whose names are translated.
 fn plan_file(job: &job::JobInfo, path: &std::path::Path) -> Result<Vec<(String, String)>, CommandFailure> {
+    let trouble = |error: std::io::Error| CommandFailure::usage(format!("--plan {}: {error}", path.display()));
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(trouble)?;
+    if file.take(MOST_PLAN_BYTES + 1).read_to_end(&mut bytes).map_err(trouble)? as u64 > MOST_PLAN_BYTES {
+        return Err(CommandFailure::usage(format!("--plan {}: larger than 1 MiB, so it is no plan", path.display())));
+    }
     let parse = job.plan.ok_or_else(|| CommandFailure::usage(format!("{} takes no --plan; use --set", job.name)))?;
-    let bytes =
-        std::fs::read(path).map_err(|error| CommandFailure::usage(format!("--plan {}: {error}", path.display())))?;
     let read = parse(&plan_text(bytes))
         .map_err(|error| CommandFailure::usage(format!("--plan {}: {error}", path.display())))?;
     for note in read.notes {

@@ -5,7 +5,7 @@ use crate::failure::CommandFailure;
 use crate::password;
 use job::{JobInfo, Params};
 use std::path::{Path, PathBuf};
-use store::{Availability, StoreInfo};
+use store::StoreInfo;
 use study::{Address, Authority, Class, Spec, Target};
 
 /// Stores that are offered instead of one that there is not.
@@ -26,27 +26,18 @@ pub fn adapter(name: &str) -> Result<&'static StoreInfo, CommandFailure> {
     })
 }
 
-/// The adapter a spec names, if it can be had on this machine.
-pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, CommandFailure> {
+/// The adapter a spec names, whether or not its program is on this machine.
+pub fn known(spec: &Spec) -> Result<&'static StoreInfo, CommandFailure> {
     let info = adapter(&spec.name)?;
     layers::check(info, spec)?;
-    if spec.options.contains_key("lib") {
-        return Ok(info); // the system's library need not be there; opening says what is wrong with this one
-    }
-    match info.probe() {
-        Availability::Found(_) => Ok(info),
-        Availability::NotBuilt(feature) => Err(CommandFailure::usage(format!(
-            "{} is not in this build; build with: cargo build --release --features {feature}",
-            info.name
-        ))),
-        // A user's own server needs no program here.
-        Availability::NotFound(_) if matches!(spec.target, Target::Server(_)) => Ok(info),
-        // One named here needs none on PATH.
-        Availability::NotFound(_) if spec.options.contains_key("program") => Ok(info),
-        Availability::NotFound(what) => {
-            Err(CommandFailure::usage(format!("{}: {what} not found; install it with: {}", info.name, info.install)))
-        }
-    }
+    Ok(info)
+}
+
+/// The adapter a spec names, if it can be had on this machine.
+pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, CommandFailure> {
+    let info = known(spec)?;
+    host::present(info, spec)?;
+    Ok(info)
 }
 
 /// The job of that name.

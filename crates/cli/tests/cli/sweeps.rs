@@ -229,7 +229,8 @@ fn a_bound_nothing_can_keep_and_one_that_is_none_are_distinct() {
     assert!(ran.stdout.contains("even when nearly idle"), "{}", ran.said());
     assert!(refused("ycsb -s ram --find-rate p99<1s --set seconds=1").contains("seconds=25"));
     assert!(refused("ycsb -s ram --find-rate p99>1ms").contains("p99<2ms"));
-    assert!(refused("ycsb -s ram --find-rate p99<1ms --vary clients=1,2").contains("cannot be used with"));
+    assert!(refused("ycsb -s ram --find-rate p99<1ms --vary rate=1,2").contains("contradict"));
+    assert!(refused("ycsb -s ram --find-rate p99<1ms --rate 10").contains("cannot be used with"));
 }
 
 #[test]
@@ -268,4 +269,76 @@ fn tuning_refuses_what_it_cannot_do() {
     assert!(message("tune ycsb -s redis://localhost:1").contains("a new store of its own"));
     assert!(message("tune ycsb -s ram --objective speed").contains("bytes_per_record"));
     assert!(message("tune ycsb -s ram --budget 1s --vary burn=1ms,2ms --only").contains("--budget is too small"));
+}
+
+/// A server that answers each get after 2 ms, whatever else it does: each client can have 500 per second, and many have many times that.
+fn late_server() -> LyingServer {
+    LyingServer::start(
+        Protocol::Resp,
+        vec![Rule::new(Lie::Late(Duration::from_millis(2)), Target::Gets, When::Every(1))],
+    )
+    .unwrap()
+}
+
+#[test]
+fn a_single_client_that_is_the_limit_is_named_and_is_no_answer_about_the_store() {
+    let server = late_server();
+    let words = format!(
+        "ycsb -s redis://127.0.0.1:{} --set workload=C --set records=20 --set value=16 --set seconds=1.5 --repeats 1 --find-rate p99<40ms",
+        server.port()
+    );
+    let ran = Desk::new().run(&words);
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let found = &ran.study.as_ref().unwrap()["rate_search"][0];
+    assert_eq!(found["limited_by"], "connections", "{}", ran.said());
+    assert_eq!((&found["clients"], &found["more_clients"]["clients"]), (&1.into(), &4.into()));
+    let (more, one) = (found["more_clients"]["offered_ops_per_s"].as_f64(), found["rate"]["value"].as_f64());
+    assert!(more > one.map(|rate| rate * 1.2) && one < Some(550.0), "{}", ran.said());
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("its one client was the limit, not the store") && said.contains("--clients"),
+        "{}",
+        ran.said()
+    );
+}
+
+#[test]
+fn the_highest_rate_is_searched_for_each_number_of_clients_and_the_best_is_said() {
+    let server = late_server();
+    let words = format!(
+        "ycsb -s redis://127.0.0.1:{} --set workload=C --set records=20 --set value=16 --set seconds=1.5 --repeats 1 \
+         --vary clients=1,6 --find-rate p99<40ms",
+        server.port()
+    );
+    let ran = Desk::new().run(&words);
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let searches = ran.study.as_ref().unwrap()["rate_search"].as_array().unwrap();
+    let clients: Vec<&Value> = searches.iter().map(|search| &search["varied"]["clients"]).collect();
+    assert_eq!(clients, ["1", "6"]);
+    assert_eq!(searches[0]["limited_by"], "connections", "{}", ran.said());
+    assert_eq!(searches[0]["more_clients"]["clients"], 6);
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("keeps p99<40ms at the highest rate with clients=6"), "{}", ran.said());
+}
+
+#[test]
+fn a_search_that_is_cut_off_says_so_in_the_study_and_on_the_page_of_the_terminal() {
+    let desk = Desk::new();
+    let words =
+        "run ycsb -s lmdb -s sqlite --set records=20 --set seconds=0.5 --set workload=C --find-rate p99<15ms --out out";
+    let child = desk.command(words).spawn().unwrap();
+    let trials = desk.path().join("out/trials.jsonl");
+    testkit::waiting::until("two trials are on disk", || {
+        std::fs::read_to_string(&trials).is_ok_and(|text| text.lines().count() >= 4)
+    });
+    // SAFETY: signalling our own child.
+    unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
+    let ran = desk.finished(child.wait_with_output().unwrap());
+    assert_eq!(ran.status, 130, "{}", ran.said());
+    let searches = ran.study.as_ref().unwrap()["rate_search"].as_array().unwrap();
+    assert_eq!(searches.len(), 2);
+    assert!(searches.iter().all(|search| search["limited_by"] == "interrupted"), "{}", ran.said());
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("lmdb: the search was cut off before its end"), "{}", ran.said());
+    assert!(said.contains("sqlite: not searched"), "{}", ran.said());
 }

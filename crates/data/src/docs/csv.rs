@@ -2,7 +2,7 @@
 //! or tabs, whichever the header has most of.
 
 use super::quotes::{Quotes, Unclosed};
-use crate::lines::Lines;
+use crate::lines::{Lines, unreadable};
 use crate::{DataError, Spot};
 use csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
 use serde_json::value::RawValue;
@@ -106,6 +106,7 @@ fn trouble(source_name: &str, error: &csv::Error) -> DataError {
         ErrorKind::Utf8 { err, .. } => {
             at(1, format!("field {} is not UTF-8", err.field() + 1), "convert the file with 'iconv -t UTF-8'")
         }
+        ErrorKind::Io(error) => unreadable(source_name, error),
         _ => DataError::whole(
             source_name,
             format!("cannot be read: {error}"),

@@ -10,6 +10,10 @@ use crate::weights::quantile;
 
 /// Longest key.
 pub(super) const MAX_KEY_BYTES: usize = 5 + 16 + 1 + 3;
+/// Shortest and longest key.
+pub(super) const KEY_LENGTHS: [usize; 2] = [MAX_KEY_BYTES - 2, MAX_KEY_BYTES];
+/// Bytes of a value by the table of sizes, on average of very many at least.
+const MEAN_VALUE_BYTES: usize = 1000;
 /// Items that are sorted at once when all are visited in order: 64 MiB of them.
 const SORTED_AT_ONCE: u64 = 8 << 20;
 /// Bytes of a word of a value.
@@ -66,6 +70,15 @@ impl Made {
         out.clear();
         out.extend_from_slice(&bytes);
         out.extend_from_slice(&digits[skipped..]);
+    }
+
+    /// Key and value bytes of an item, on average of very many at least.
+    pub(super) fn least_bytes(&self) -> u64 {
+        let value_bytes = match self.size {
+            ValueSize::Fixed(bytes) => bytes.max(MIN_VALUE_BYTES),
+            ValueSize::Spread => MEAN_VALUE_BYTES,
+        };
+        (KEY_LENGTHS[0] + value_bytes) as u64
     }
 
     #[inline]

@@ -138,8 +138,10 @@ impl Lane<'_> {
         if timed {
             let start = self.now;
             self.now = self.clock.now();
-            let ns = self.clock.ns(self.now.saturating_sub(start));
-            self.books.respond(kind, self.now, ns, 1);
+            match reply {
+                Reply::Failed(_) => self.books.fail(kind, self.now),
+                _ => self.books.respond(kind, self.now, self.clock.ns(self.now.saturating_sub(start)), 1),
+            }
         }
         self.complete(slot, kind, reply);
         self.ready.push_back(slot);

@@ -4,7 +4,7 @@ use super::{Flight, InFlight, Lane, part_of};
 use crate::schedule::{Next, Schedule};
 use job::{Arriving, Step};
 use measure::Ticks;
-use store::{OperationKind, Session, Slot, StoreError};
+use store::{OperationKind, Reply, Session, Slot, StoreError};
 
 /// What a slot did that could send something.
 enum Sent {
@@ -149,7 +149,7 @@ impl<'a> Lane<'a> {
         if let Err(offence) = self.job.reply(slot, &reply) {
             self.books.offend(offence);
         }
-        self.record_open(kind, sent, due);
+        self.record_open(kind, sent, due, &reply);
         self.free_since = self.now; // this thread was in the store until now
         self.in_flight[slot as usize].flight = Flight::Nothing;
         if self.now >= self.end && !self.time_is_over {
@@ -158,13 +158,16 @@ impl<'a> Lane<'a> {
         Ok(Sent::AnsweredOperation)
     }
 
-    /// Service time, response time from the intended send, and how late the send was.
+    /// How late the send was; of a good reply service time, and response time from the intended send.
     #[inline]
-    pub(super) fn record_open(&mut self, kind: OperationKind, sent: Ticks, due: Ticks) {
+    pub(super) fn record_open(&mut self, kind: OperationKind, sent: Ticks, due: Ticks, reply: &Reply<'_>) {
         self.last_reply = self.now;
+        self.books.histograms.send_lag.record(self.clock.ns(sent.saturating_sub(due)));
+        if let Reply::Failed(_) = reply {
+            return self.books.fail(kind, self.now);
+        }
         let response_ns = self.clock.ns(self.now.saturating_sub(due));
         self.books.histograms.service.record(self.clock.ns(self.now.saturating_sub(sent)));
-        self.books.histograms.send_lag.record(self.clock.ns(sent.saturating_sub(due)));
         self.books.respond(kind, self.now, response_ns, 1);
     }
 }

@@ -25,8 +25,8 @@ impl Lane<'_> {
     pub(crate) fn finish(&mut self) {
         self.arrival = Next::Unknown; // another thread sends it, if there is one
         self.record_burst();
-        let in_time = self.in_time.unwrap_or(self.books.counts.operations);
-        self.books.counts.late = self.books.counts.operations - in_time;
+        let answered = self.books.counts.answered();
+        self.books.counts.late = answered - self.in_time.unwrap_or(answered);
         self.books.close();
         self.growth.finish(self.clock.now(), self.job.stored(), &self.books.histograms);
     }
@@ -126,7 +126,9 @@ impl Sink for Lane<'_> {
             if self.ready.is_empty() {
                 self.free_since = self.now;
             }
-            self.record_open(kind, sent, due);
+            self.record_open(kind, sent, due, reply);
+        } else if timed && matches!(reply, Reply::Failed(_)) {
+            self.books.fail(kind, self.now);
         } else if timed {
             if sent != self.burst.sent || kind != self.burst.kind {
                 self.begin_burst(kind, sent);

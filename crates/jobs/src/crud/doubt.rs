@@ -9,9 +9,9 @@ pub type RowState = Option<&'static [u8]>;
 /// What is known of all rows of which a write failed.
 #[derive(Debug, Default)]
 pub struct RowDoubts {
-    rows: BTreeMap<u32, RowDoubt>,
+    rows: BTreeMap<u64, RowDoubt>,
     /// Rows in which something acknowledged was not to be seen.
-    lost: BTreeSet<u32>,
+    lost: BTreeSet<u64>,
     failed: u64,
     present: u64,
 }
@@ -26,20 +26,20 @@ struct RowDoubt {
 
 impl RowDoubts {
     /// A write failed that would have made `after` of a row that was `before`, as far as nothing else failed.
-    pub fn fails(&mut self, row: u32, before: RowState, after: RowState) {
+    pub fn fails(&mut self, row: u64, before: RowState, after: RowState) {
         self.failed += 1;
         self.rows.entry(row).or_insert(RowDoubt { sure: before, maybe: Vec::new() }).maybe.push(after);
     }
 
     /// A write was acknowledged.
-    pub fn wrote(&mut self, row: u32, after: RowState) {
+    pub fn wrote(&mut self, row: u64, after: RowState) {
         if let Some(doubt) = self.rows.get_mut(&row) {
             doubt.sure = after;
         }
     }
 
     /// The row was read; whether that is explained. From then on it is so.
-    pub fn explains(&mut self, row: u32, found: RowState) -> bool {
+    pub fn explains(&mut self, row: u64, found: RowState) -> bool {
         let Some(doubt) = self.rows.get_mut(&row) else { return false };
         if doubt.sure == found {
             return true;
@@ -52,12 +52,12 @@ impl RowDoubts {
     }
 
     /// Whether a write of the row failed.
-    pub fn knows(&self, row: u32) -> bool {
+    pub fn knows(&self, row: u64) -> bool {
         self.rows.contains_key(&row)
     }
 
     /// Something acknowledged of this row was not to be seen.
-    pub fn lose(&mut self, row: u32) {
+    pub fn lose(&mut self, row: u64) {
         self.lost.insert(row);
     }
 

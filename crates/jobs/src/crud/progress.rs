@@ -14,11 +14,11 @@ pub struct RowsDone {
 
 impl RowsDone {
     /// Nothing has begun, on this many rows.
-    pub fn new(rows: u32) -> RowsDone {
+    pub fn new(rows: u64) -> RowsDone {
         RowsDone {
             writes: AtomicU8::new(Stage::Insert as u8),
             left_off: AtomicBool::new(false),
-            unreached: Marks::below(rows.into()),
+            unreached: Marks::below(rows),
         }
     }
 
@@ -31,10 +31,10 @@ impl RowsDone {
 
     /// A phase ended before its time, and no other write follows; of one that writes, these rows are as they were before it.
     #[cold]
-    pub fn leaves_off(&self, stage: Stage, unreached: impl Iterator<Item = u32>) {
+    pub fn leaves_off(&self, stage: Stage, unreached: impl Iterator<Item = u64>) {
         self.left_off.store(true, Ordering::Release);
         if stage.verifies().is_none() {
-            unreached.for_each(|row| self.unreached.mark(row.into()));
+            unreached.for_each(|row| self.unreached.mark(row));
         }
     }
 
@@ -50,13 +50,13 @@ impl RowsDone {
     }
 
     /// What a row must be at this phase, which reads it: after the last phase of writes that began, or before it.
-    pub fn expects(&self, stage: Stage, row: u32) -> RowState {
+    pub fn expects(&self, stage: Stage, row: u64) -> RowState {
         if !self.is_left_off() {
             return stage.leaves();
         }
         let begun = self.writes.load(Ordering::Acquire);
         let writes = Stage::ALL.into_iter().find(|stage| *stage as u8 == begun).unwrap_or(Stage::Insert);
-        if self.unreached.has(row.into()) { writes.finds() } else { writes.leaves() }
+        if self.unreached.has(row) { writes.finds() } else { writes.leaves() }
     }
 }
 

@@ -3,17 +3,25 @@
 use data::splitmix::Rng;
 use std::ops::Range;
 
-/// Digits of any row's number, with zeros before it.
+/// Digits of a row's number in a value, with zeros before it; of a longer number [`MOST_DIGITS`].
 pub const DIGITS: usize = 10;
 
+/// Digits of the longest number.
+const MOST_DIGITS: usize = 15;
+
+/// The first row whose number has more than [`DIGITS`].
+const LONG: u64 = 10_000_000_000;
+
 /// Bytes of the longest value.
-const LONGEST: usize = 16;
+const LONGEST: usize = MOST_DIGITS + 6;
 
 /// A number in decimal, without an allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decimal {
-    digits: [u8; DIGITS],
+    digits: [u8; MOST_DIGITS],
     start: u8,
+    /// Where it begins in a value, with its zeros.
+    padded: u8,
 }
 
 impl Decimal {
@@ -26,7 +34,13 @@ impl Decimal {
     /// Whether these bytes are the value of this row with that mark behind its number.
     #[inline]
     pub fn is_in(&self, value: &[u8], mark: &[u8]) -> bool {
-        value.split_first_chunk().is_some_and(|(digits, rest)| *digits == self.digits && rest == mark)
+        value.strip_prefix(self.padded()).is_some_and(|rest| rest == mark)
+    }
+
+    /// Its digits as they are in a value.
+    #[inline]
+    fn padded(&self) -> &[u8] {
+        &self.digits[usize::from(self.padded)..]
     }
 }
 
@@ -38,17 +52,19 @@ impl Content {
     /// The number of a row and a mark (of at most six bytes) behind it.
     #[inline]
     pub fn write(&mut self, row: &Decimal, mark: &[u8]) -> &[u8] {
-        let end = DIGITS + mark.len();
-        self.0[..DIGITS].copy_from_slice(&row.digits);
-        self.0[DIGITS..end].copy_from_slice(mark);
+        let digits = row.padded();
+        let end = digits.len() + mark.len();
+        self.0[..digits.len()].copy_from_slice(digits);
+        self.0[digits.len()..end].copy_from_slice(mark);
         &self.0[..end]
     }
 }
 
 /// The key of a row.
 #[inline]
-pub fn decimal(row: u32) -> Decimal {
-    let mut decimal = Decimal { digits: [b'0'; DIGITS], start: DIGITS as u8 - 1 };
+pub fn decimal(row: u64) -> Decimal {
+    let padded = if row < LONG { MOST_DIGITS - DIGITS } else { 0 };
+    let mut decimal = Decimal { digits: [b'0'; MOST_DIGITS], start: MOST_DIGITS as u8 - 1, padded: padded as u8 };
     let mut rest = row;
     loop {
         decimal.digits[usize::from(decimal.start)] = b'0' + (rest % 10) as u8;
@@ -61,17 +77,16 @@ pub fn decimal(row: u32) -> Decimal {
 }
 
 /// The row these bytes are the value of, with that mark behind its number.
-pub fn row_of(value: &[u8], mark: &[u8]) -> Option<u32> {
-    let (digits, rest) = value.split_first_chunk::<DIGITS>()?;
+pub fn row_of(value: &[u8], mark: &[u8]) -> Option<u64> {
+    let digits = value.strip_suffix(mark).filter(|digits| digits.len() <= MOST_DIGITS)?;
     let row = std::str::from_utf8(digits).ok()?.parse().ok()?;
-    (rest == mark && decimal(row).digits == *digits).then_some(row)
+    (decimal(row).padded() == digits).then_some(row)
 }
 
 /// Visits the rows below `rows` in byte order of their keys.
-pub fn in_byte_order(rows: u32, mut visit: impl FnMut(u32)) {
+pub fn in_byte_order(rows: u64, mut visit: impl FnMut(u64)) {
     // Depth first through the tree of decimal prefixes.
     let mut row = 0u64;
-    let rows = u64::from(rows);
     if rows > 0 {
         visit(0);
     }
@@ -79,7 +94,7 @@ pub fn in_byte_order(rows: u32, mut visit: impl FnMut(u32)) {
         row = 1;
     }
     while row != 0 {
-        visit(row as u32);
+        visit(row);
         if row * 10 < rows {
             row *= 10;
             continue;
@@ -95,13 +110,13 @@ pub fn in_byte_order(rows: u32, mut visit: impl FnMut(u32)) {
 }
 
 /// The rows slot `slot` of `slots` owns.
-pub fn share(rows: u32, slots: u32, slot: u32) -> Range<u32> {
-    let cut = |at: u32| (u64::from(at) * u64::from(rows) / u64::from(slots)) as u32;
+pub fn share(rows: u64, slots: u32, slot: u32) -> Range<u64> {
+    let cut = |at: u32| (u128::from(at) * u128::from(rows) / u128::from(slots)) as u64;
     cut(slot)..cut(slot + 1)
 }
 
 /// The rows of these slots, slot after slot, each slot's own in random order (Fisher and Yates).
-pub fn shuffled(rows: u32, slots: u32, of: Range<u32>, seed: u64) -> Vec<u32> {
+pub fn shuffled(rows: u64, slots: u32, of: Range<u32>, seed: u64) -> Vec<u64> {
     let mut order = Vec::with_capacity(
         (share(rows, slots, of.end.saturating_sub(1)).end - share(rows, slots, of.start).start) as usize,
     );
@@ -124,10 +139,11 @@ mod tests {
 
     #[test]
     fn a_value_is_that_of_its_row_and_mark_alone() {
-        for row in [0, 7, 10, 159_999, 999_999_999] {
+        for row in [0, 7, 10, 159_999, 999_999_999, 3_000_000_000, 9_999_999_998, 10_000_000_000, 999_999_999_999_998] {
             let mut content = Content::default();
             let value = content.write(&decimal(row), b"ABCDEF").to_vec();
-            assert_eq!(value, format!("{row:010}ABCDEF").into_bytes());
+            let digits = if row < 10_000_000_000 { format!("{row:010}") } else { format!("{row:015}") };
+            assert_eq!(value, format!("{digits}ABCDEF").into_bytes());
             assert!(decimal(row).is_in(&value, b"ABCDEF") && row_of(&value, b"ABCDEF") == Some(row));
             assert!(row_of(&value, b"ABCDE").is_none() && row_of(&[b"+", &value[1..]].concat(), b"ABCDEF").is_none());
             assert!(!decimal(row + 1).is_in(&value, b"ABCDEF") && !decimal(row).is_in(&value, b"1230"));
@@ -137,7 +153,7 @@ mod tests {
 
     #[test]
     fn keys_are_decimal_numbers_and_their_byte_order_is_that_of_sort() {
-        for row in [0, 7, 10, 99, 100, 159_999, u32::MAX] {
+        for row in [0, 7, 10, 99, 100, 159_999, u64::from(u32::MAX), 999_999_999_999_999] {
             assert_eq!(decimal(row).as_bytes(), row.to_string().as_bytes());
         }
         for rows in [1, 2, 9, 10, 11, 99, 101, 1000, 1234] {
@@ -156,10 +172,10 @@ mod tests {
             let mut at = 0;
             for slot in 0..slots {
                 let own = share(rows, slots, slot);
-                let mut taken = order[at..at + own.len()].to_vec();
+                let mut taken = order[at..at + (own.end - own.start) as usize].to_vec();
                 taken.sort_unstable();
                 assert_eq!(taken, own.clone().collect::<Vec<_>>());
-                at += own.len();
+                at += (own.end - own.start) as usize;
             }
             assert_eq!(at, rows as usize);
         }

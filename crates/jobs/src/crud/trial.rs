@@ -15,7 +15,7 @@ use study::{Answer, Reason, WriteAccount};
 /// State shared by the workers of one execution.
 pub struct CrudTrial<'a> {
     job: &'a Crud,
-    pub(super) rows: u32,
+    pub(super) rows: u64,
     pub(super) insert: Insert,
     pub(super) slots: u32,
     pub(super) seed: u64,
@@ -55,7 +55,7 @@ impl<'a> CrudTrial<'a> {
 
 impl Trial for CrudTrial<'_> {
     fn phases(&self) -> Vec<Phase> {
-        let operations = Some(self.rows.into());
+        let operations = Some(self.rows);
         let phase = |stage: &Stage| match stage.is_check() {
             true => Phase { name: stage.name(), ..Phase::read_back(operations) },
             false => Phase::timed(stage.name(), operations),
@@ -80,7 +80,7 @@ impl Trial for CrudTrial<'_> {
         let is_whole = !self.progress.is_left_off();
         let valid = |stage| {
             let of_it = wrong.iter().filter(|(found, _)| *found == stage).count() as u64;
-            if self.progress.is_known_of(stage) { u64::from(self.rows) - of_it } else { 0 }
+            if self.progress.is_known_of(stage) { self.rows - of_it } else { 0 }
         };
         let facts = [
             ("rows", self.rows.into()),
@@ -111,10 +111,10 @@ impl Trial for CrudTrial<'_> {
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
-        if index >= u64::from(self.rows) {
+        if index >= self.rows {
             return false;
         }
-        out.extend_from_slice(decimal(index as u32).as_bytes());
+        out.extend_from_slice(decimal(index).as_bytes());
         true
     }
 }

@@ -16,14 +16,14 @@ pub struct Work<'a> {
     trial: &'a CrudTrial<'a>,
     stage: Stage,
     /// Rows in the order they are taken, slot after slot; each slot's next place in it, and where its own end.
-    order: Vec<u32>,
+    order: Vec<u64>,
     places: Vec<(usize, usize)>,
     key: Decimal,
     value: Content,
-    wrong: Vec<(Stage, u32)>,
+    wrong: Vec<(Stage, u64)>,
     spots: Spots,
     /// The row each slot looks at in the midst of its writes; `None`: it writes.
-    looked_at: Vec<Option<u32>>,
+    looked_at: Vec<Option<u64>>,
     /// Whether a slot is to look at a row before its next write.
     is_due: Vec<bool>,
 }
@@ -40,7 +40,8 @@ impl<'a> Work<'a> {
             .clone()
             .map(|slot| {
                 let start = end;
-                end += share(trial.rows, trial.slots, slot).len();
+                let own = share(trial.rows, trial.slots, slot);
+                end += (own.end - own.start) as usize;
                 (start, end)
             })
             .collect();
@@ -127,7 +128,7 @@ impl Work<'_> {
 
     /// Whether a reply is what this stage must get for the row.
     #[inline]
-    fn check(&mut self, row: u32, stage: Stage, reply: &Reply<'_>) -> Result<(), Offence> {
+    fn check(&mut self, row: u64, stage: Stage, reply: &Reply<'_>) -> Result<(), Offence> {
         let right = match (stage, reply) {
             (_, Reply::Failed(_)) => false,
             _ if self.trial.keeps == Keeps::Nothing => true,
@@ -148,7 +149,7 @@ impl Work<'_> {
 
     /// The same, where a phase did not come to its end.
     #[cold]
-    fn check_unfinished(&mut self, row: u32, stage: Stage, reply: &Reply<'_>) -> Result<(), Offence> {
+    fn check_unfinished(&mut self, row: u64, stage: Stage, reply: &Reply<'_>) -> Result<(), Offence> {
         let (number, expected) = (decimal(row), self.trial.progress.expects(stage, row));
         let found = match reply {
             Reply::Value(value) => [INSERTED, UPDATED].into_iter().find(|mark| number.is_in(value, mark)).map(Some),
@@ -177,7 +178,7 @@ impl Work<'_> {
 
     /// The same, where writes of some rows have failed.
     #[cold]
-    fn check_in_doubt(&mut self, row: u32, stage: Stage, reply: &Reply<'_>, right: bool) -> Result<(), Offence> {
+    fn check_in_doubt(&mut self, row: u64, stage: Stage, reply: &Reply<'_>, right: bool) -> Result<(), Offence> {
         let mut doubts = self.trial.doubts.lock().unwrap_or_else(PoisonError::into_inner);
         let number = decimal(row);
         let found = match reply {
@@ -206,7 +207,7 @@ impl Work<'_> {
 
     /// A write that failed may have taken effect; what was acknowledged and is not to be seen is lost.
     #[cold]
-    fn account(&self, row: u32, stage: Stage, reply: &Reply<'_>) {
+    fn account(&self, row: u64, stage: Stage, reply: &Reply<'_>) {
         let mut doubts = self.trial.doubts.lock().unwrap_or_else(PoisonError::into_inner);
         match (stage.verifies(), reply) {
             _ if self.trial.keeps == Keeps::Nothing => {}
@@ -226,7 +227,7 @@ impl Work<'_> {
     }
 
     #[cold]
-    fn offend(&mut self, row: u32, stage: Stage, reply: &Reply<'_>) -> Offence {
+    fn offend(&mut self, row: u64, stage: Stage, reply: &Reply<'_>) -> Offence {
         self.wrong.extend(stage.verifies().map(|stage| (stage, row)));
         self.account(row, stage, reply);
         let number = decimal(row);

@@ -75,7 +75,7 @@ impl<'a> Fill<'a> {
                 Keeps::Everything => Spots::new(trial.seed ^ phase as u64, slots),
                 Keeps::Nothing => Spots::none(slots),
             },
-            key: Vec::with_capacity(trial.job.items.totals().longest_key_bytes),
+            key: Vec::with_capacity(trial.job.items.key_lengths()[1]),
             value: Vec::with_capacity(trial.job.items.most_value_bytes() + 16),
             stored: 0,
         }

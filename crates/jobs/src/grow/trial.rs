@@ -141,7 +141,7 @@ impl Trial for GrowTrial<'_> {
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {
-        Some((self.job.items.most_value_bytes() + self.job.items.totals().longest_key_bytes) as u64)
+        Some((self.job.items.most_value_bytes() + self.job.items.key_lengths()[1]) as u64)
     }
 
     fn judges_unfinished(&self) -> bool {

@@ -17,7 +17,7 @@ pub(super) struct Found<'a> {
 
 impl<'a> Found<'a> {
     /// Of a spread store with these keys. Reading them back has shown that they lie where they are counted.
-    pub fn of(spread: &'a dyn Spread, records: u32) -> Found<'a> {
+    pub fn of(spread: &'a dyn Spread, records: u64) -> Found<'a> {
         let nodes = spread.nodes();
         let mut found = Found { spread, before: vec![0; nodes], after: vec![0; nodes], moved: 0, lost: 0 };
         for id in 0..records {

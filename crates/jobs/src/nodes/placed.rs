@@ -42,7 +42,7 @@ impl Placed {
     }
 
     /// As facts of the answer, of this many keys.
-    pub fn facts(&self, records: u32) -> Vec<(String, Value)> {
+    pub fn facts(&self, records: u64) -> Vec<(String, Value)> {
         let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         let after = self.after.lock().unwrap_or_else(PoisonError::into_inner);
         let facts: Vec<(&str, Value)> = match (&*before, &*after) {
@@ -56,7 +56,7 @@ impl Placed {
     }
 }
 
-fn of_keepers(before: &dyn Keepers, after: &dyn Keepers, records: u32) -> Vec<(&'static str, Value)> {
+fn of_keepers(before: &dyn Keepers, after: &dyn Keepers, records: u64) -> Vec<(&'static str, Value)> {
     let nodes = before.nodes().max(after.nodes());
     let (mut then, mut now, mut moved) = (vec![0u64; nodes], vec![0u64; nodes], 0u64);
     for id in 0..records {
@@ -76,6 +76,6 @@ fn of_keepers(before: &dyn Keepers, after: &dyn Keepers, records: u32) -> Vec<(&
         ("keys_by_node_before", then.into()),
         ("keys_by_node_after", now.into()),
         ("keys_at_another_node", moved.into()),
-        ("share_at_another_node", (moved as f64 / f64::from(records.max(1))).into()),
+        ("share_at_another_node", (moved as f64 / records.max(1) as f64).into()),
     ]
 }

@@ -23,10 +23,10 @@ impl Share {
     }
 
     /// The next of them.
-    fn take(&mut self, trial: &NodesTrial<'_>) -> Option<u32> {
-        let records = u64::from(trial.ycsb.workload.records);
+    fn take(&mut self, trial: &NodesTrial<'_>) -> Option<u64> {
+        let records = trial.ycsb.workload.records;
         while self.next < records {
-            let id = self.next as u32;
+            let id = self.next;
             self.next += self.stride;
             if trial.moves(id) {
                 return Some(id);
@@ -50,7 +50,7 @@ pub(super) struct Move<'a> {
 struct Mover {
     share: Share,
     /// The key to be got next.
-    next: Option<u32>,
+    next: Option<u64>,
     /// Until when it rests, when that has failed and nothing else is to be done.
     rests_until: Option<Instant>,
     turn: Turn,
@@ -77,7 +77,7 @@ enum Turn {
     Operation,
     Move,
     /// This key is got.
-    Moving(u32, Sight),
+    Moving(u64, Sight),
 }
 
 impl<'a> Move<'a> {
@@ -174,7 +174,7 @@ impl Worker for Move<'_> {
 /// was to be deleted there may then have stayed.
 pub(super) struct Leftovers<'a> {
     trial: &'a NodesTrial<'a>,
-    slots: Vec<(Share, u32)>,
+    slots: Vec<(Share, u64)>,
     key: [u8; KEY_BYTES],
 }
 

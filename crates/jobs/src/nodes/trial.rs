@@ -27,7 +27,7 @@ pub(super) struct NodesTrial<'a> {
     spread: OnceLock<Option<Arc<dyn Spread>>>,
     moving: Mutex<Moving>,
     /// Keys of which an operation failed while they moved.
-    shaken: Mutex<HashSet<u32>>,
+    shaken: Mutex<HashSet<u64>>,
     /// Keys of those that their old node still has.
     stayed: AtomicU64,
     /// All keys have moved, and the old nodes are asked: not where nothing was answered any more.
@@ -127,7 +127,7 @@ impl<'a> NodesTrial<'a> {
     }
 
     /// Whether a key is to move: one that was lost does not.
-    pub(super) fn moves(&self, id: u32) -> bool {
+    pub(super) fn moves(&self, id: u64) -> bool {
         self.spread().is_some_and(|spread| {
             let (before, after) = spread.nodes_of(&key(id));
             before != after && spread.lost() != Some(before)
@@ -140,12 +140,12 @@ impl<'a> NodesTrial<'a> {
     }
 
     /// An operation on this key failed while keys move: of its requests some may have been carried out, the last one not.
-    pub(super) fn shake(&self, id: u32) {
+    pub(super) fn shake(&self, id: u64) {
         self.shaken.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
     }
 
     /// Whether one did.
-    pub(super) fn is_shaken(&self, id: u32) -> bool {
+    pub(super) fn is_shaken(&self, id: u64) -> bool {
         self.shaken.lock().unwrap_or_else(PoisonError::into_inner).contains(&id)
     }
 
@@ -196,7 +196,7 @@ impl<'a> NodesTrial<'a> {
 
 impl Trial for NodesTrial<'_> {
     fn phases(&self) -> Vec<Phase> {
-        let records = Some(u64::from(self.ycsb.workload.records));
+        let records = Some(self.ycsb.workload.records);
         let operations = self.ycsb.workload.requests();
         let phase = |part: Part| match part {
             Part::Plan => Phase::untimed("plan", None),

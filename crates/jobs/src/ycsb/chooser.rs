@@ -28,7 +28,7 @@ pub enum Chooser {
 impl Chooser {
     /// The chooser of a workload.
     pub fn new(workload: &Workload, seed: u64) -> Chooser {
-        let loaded = u64::from(workload.records);
+        let loaded = workload.records;
         let zipf = || Arc::new(Zipf::new(loaded, workload.theta));
         match workload.distribution {
             Distribution::Uniform => Chooser::Uniform,
@@ -49,15 +49,14 @@ impl Chooser {
 
     /// Draws among `ids` keys, which are all there are or were at the last [`grow`](Chooser::grow), or more.
     #[inline(always)]
-    pub fn draw(&self, rng: &mut WyRand, ids: u64) -> u32 {
-        let id = match self {
+    pub fn draw(&self, rng: &mut WyRand, ids: u64) -> u64 {
+        match self {
             Chooser::Uniform => rng.below(ids),
             Chooser::Zipfian { zipf, scramble, loaded } => match zipf.draw(rng) {
                 rank if rank < *loaded => scramble.key(rank),
                 rank => rank,
             },
             Chooser::Latest(zipf) => ids - 1 - zipf.draw(rng),
-        };
-        id as u32
+        }
     }
 }

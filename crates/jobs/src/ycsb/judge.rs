@@ -13,7 +13,7 @@ use study::ReasonKind;
 /// # Errors
 /// When it failed.
 #[inline]
-pub fn written(ledger: &Ledger, id: u32, slot: Slot, write: Write, reply: &Reply<'_>) -> Result<(), Offence> {
+pub fn written(ledger: &Ledger, id: u64, slot: Slot, write: Write, reply: &Reply<'_>) -> Result<(), Offence> {
     if matches!(reply, Reply::Done) {
         ledger.end_write(id, slot, write);
         return Ok(());
@@ -27,7 +27,7 @@ pub fn written(ledger: &Ledger, id: u32, slot: Slot, write: Write, reply: &Reply
 /// # Errors
 /// What is wrong with it.
 #[inline(always)]
-pub fn read(values: &Values, ledger: &Ledger, id: u32, sight: Sight, reply: &Reply<'_>) -> Result<(), Offence> {
+pub fn read(values: &Values, ledger: &Ledger, id: u64, sight: Sight, reply: &Reply<'_>) -> Result<(), Offence> {
     match reply {
         // Nearly all.
         Reply::Value(value) => match values.verify(id, value) {
@@ -39,7 +39,7 @@ pub fn read(values: &Values, ledger: &Ledger, id: u32, sight: Sight, reply: &Rep
 }
 
 #[inline(never)]
-fn odd(values: &Values, ledger: &Ledger, id: u32, sight: Sight, verified: Result<u32, Flaw>) -> Result<(), Offence> {
+fn odd(values: &Values, ledger: &Ledger, id: u64, sight: Sight, verified: Result<u32, Flaw>) -> Result<(), Offence> {
     match verified {
         Ok(version) => aged(ledger, id, sight, version),
         Err(flaw) => Err(flawed(values, id, flaw)),
@@ -47,7 +47,7 @@ fn odd(values: &Values, ledger: &Ledger, id: u32, sight: Sight, verified: Result
 }
 
 #[inline(never)]
-fn no_value(ledger: &Ledger, id: u32, sight: Sight, reply: &Reply<'_>) -> Result<(), Offence> {
+fn no_value(ledger: &Ledger, id: u64, sight: Sight, reply: &Reply<'_>) -> Result<(), Offence> {
     match reply {
         Reply::Missing if !sight.exists() => Ok(()),
         Reply::Missing => {
@@ -58,7 +58,7 @@ fn no_value(ledger: &Ledger, id: u32, sight: Sight, reply: &Reply<'_>) -> Result
     }
 }
 
-fn aged(ledger: &Ledger, id: u32, sight: Sight, version: u32) -> Result<(), Offence> {
+fn aged(ledger: &Ledger, id: u64, sight: Sight, version: u32) -> Result<(), Offence> {
     ledger.judge(id, sight, version).map_err(|age| {
         if let Age::Stale(_) = age {
             ledger.lose(id);
@@ -76,9 +76,9 @@ fn aged(ledger: &Ledger, id: u32, sight: Sight, version: u32) -> Result<(), Offe
 pub fn scanned(
     values: &Values,
     ledger: &Ledger,
-    start: u32,
+    start: u64,
     limit: u32,
-    certain: u32,
+    certain: u64,
     sights: &[Sight],
     rows: &Rows<'_>,
 ) -> Result<(), Offence> {
@@ -105,8 +105,8 @@ pub fn scanned(
 
 /// These keys were not in the rows of a scan from `start` on, where all must be that were there when it was sent: as `sights` says, and
 /// beyond them by what is known now, which of a key in doubt may be newer.
-fn skipped(ledger: &Ledger, start: u32, sights: &[Sight], mut ids: Range<u32>) -> Result<(), Offence> {
-    let must_be_there = |id: u32| match sights.get((id - start) as usize) {
+fn skipped(ledger: &Ledger, start: u64, sights: &[Sight], mut ids: Range<u64>) -> Result<(), Offence> {
+    let must_be_there = |id: u64| match sights.get((id - start) as usize) {
         Some(sight) => sight.exists(),
         None => Some(ledger.sight(id)).is_some_and(|sight| sight.exists() && !sight.is_uncertain()),
     };
@@ -120,17 +120,17 @@ fn skipped(ledger: &Ledger, start: u32, sights: &[Sight], mut ids: Range<u32>) -
     }
 }
 
-fn shown(id: u32) -> String {
+fn shown(id: u64) -> String {
     printable(&key(id))
 }
 
 #[cold]
-fn missing(id: u32) -> Offence {
+fn missing(id: u64) -> Offence {
     Offence::new(ReasonKind::UnexpectedMiss, &key(id), "missing, after its write was acknowledged")
 }
 
 #[cold]
-fn wrong_age(id: u32, version: u32, age: Age) -> Offence {
+fn wrong_age(id: u64, version: u32, age: Age) -> Offence {
     match age {
         Age::Stale(newer) => {
             let seen = format!("version {version}, after version {newer} was acknowledged or read");
@@ -144,7 +144,7 @@ fn wrong_age(id: u32, version: u32, age: Age) -> Offence {
 }
 
 #[cold]
-fn flawed(values: &Values, id: u32, flaw: Flaw) -> Offence {
+fn flawed(values: &Values, id: u64, flaw: Flaw) -> Offence {
     let (kind, seen) = match flaw {
         Flaw::Length(bytes) => (ReasonKind::WrongValue, format!("{bytes} bytes, must be {}", values.size())),
         Flaw::Header => (ReasonKind::WrongValue, "the checksum of its first 16 bytes is wrong".into()),

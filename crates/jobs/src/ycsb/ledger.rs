@@ -15,9 +15,9 @@ mod order;
 mod times;
 
 use doubt::Doubt;
-use order::{EndedOperation, MAX_VERSION, Writes, is_forth, steps};
+use order::{EndedOperation, MAX_VERSION, VERSION_BITS, Writes, is_forth, steps};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use store::Slot;
 use times::WriteTimes;
@@ -26,6 +26,29 @@ const CHUNK: usize = 1 << 16;
 /// Slots up to which each has a cache line of the table of writes in flight to itself.
 const ROOMY_SLOTS: u32 = 256;
 const ROOMY: usize = 8;
+
+/// What is kept of a key, bytes.
+pub const ENTRY_BYTES: u64 = size_of::<Entry>() as u64;
+/// Keys for which there is room where memory cannot be asked.
+const USUAL_ROOM: u64 = 1 << 31;
+
+/// Keys beyond the planned ones for which there is memory.
+fn room() -> usize {
+    store::memory::free_bytes().map_or(USUAL_ROOM, |bytes| bytes / ENTRY_BYTES) as usize
+}
+
+/// A key in the table of writes in flight, above the version; never 0. Of more than 2^37 keys two may have the same: then what is unfinished
+/// of one is taken to be so of the other, which forgives and never blames.
+#[inline]
+fn mark(id: u64) -> u64 {
+    (id | 1 << 37) << VERSION_BITS
+}
+
+/// Whether a write in flight is one of this key.
+#[inline]
+fn is_of(flight: u64, id: u64) -> bool {
+    flight & !MAX_VERSION == mark(id)
+}
 
 /// One key.
 #[derive(Default)]
@@ -87,38 +110,38 @@ pub struct Ledger {
     planned: Vec<Entry>,
     /// Keys beyond them, in chunks made when the first of them is inserted.
     more: Vec<OnceLock<Box<[Entry]>>>,
-    /// By slot: key and version of the write in flight; version 0: it is about to be issued.
+    /// By slot: key ([`mark`]) and version of the write in flight; version 0: it is about to be issued.
     flights: Vec<AtomicU64>,
     stride: usize,
     /// Ids given out.
-    ids: AtomicU32,
+    ids: AtomicU64,
     /// The first writes of all ids below are acknowledged (or failed).
-    settled: AtomicU32,
-    limit: u32,
+    settled: AtomicU64,
+    limit: u64,
     /// Keys of which a write failed.
-    doubts: Mutex<HashMap<u32, Doubt>>,
+    doubts: Mutex<HashMap<u64, Doubt>>,
     /// Keys of which something acknowledged was not to be seen.
-    lost: Mutex<BTreeSet<u32>>,
+    lost: Mutex<BTreeSet<u64>>,
     /// Where nodes fail on purpose.
     times: OnceLock<WriteTimes>,
 }
 
 impl Ledger {
-    /// A ledger of `records` keys to load and room for `inserts` more; `None`: as many as come, up to 2^31 in all. They are written
+    /// A ledger of `records` keys to load and room for `inserts` more; `None`: as many as come and there is memory for. They are written
     /// by `slots` slots.
-    pub fn new(records: u32, inserts: Option<u32>, slots: u32) -> Ledger {
+    pub fn new(records: u64, inserts: Option<u64>, slots: u32) -> Ledger {
         let entries = |count: usize| (0..count).map(|_| Entry::default()).collect();
         let planned = records + inserts.unwrap_or(0);
-        let chunks = if inserts.is_none() { ((1usize << 31) - planned as usize).div_ceil(CHUNK) } else { 0 };
+        let chunks = if inserts.is_none() { room().div_ceil(CHUNK) } else { 0 };
         let stride = if slots <= ROOMY_SLOTS { ROOMY } else { 1 };
         Ledger {
             planned: entries(planned as usize),
             more: (0..chunks).map(|_| OnceLock::new()).collect(),
             flights: (0..slots as usize * stride).map(|_| AtomicU64::new(0)).collect(),
             stride,
-            ids: AtomicU32::new(records),
-            settled: AtomicU32::new(records),
-            limit: if inserts.is_none() { 1 << 31 } else { planned },
+            ids: AtomicU64::new(records),
+            settled: AtomicU64::new(records),
+            limit: planned + (chunks * CHUNK) as u64,
             doubts: Mutex::default(),
             lost: Mutex::default(),
             times: OnceLock::new(),
@@ -126,7 +149,7 @@ impl Ledger {
     }
 
     #[inline]
-    fn entry(&self, id: u32) -> &Entry {
+    fn entry(&self, id: u64) -> &Entry {
         match self.planned.get(id as usize) {
             Some(entry) => entry,
             None => self.beyond(id as usize - self.planned.len()),
@@ -140,13 +163,13 @@ impl Ledger {
 
     /// Ids given out so far: those below exist or are being inserted.
     #[inline]
-    pub fn ids(&self) -> u32 {
+    pub fn ids(&self) -> u64 {
         self.ids.load(Ordering::Relaxed)
     }
 
     /// All ids below have been written to an end: they may be drawn, and a scan sent now must show them.
     #[inline]
-    pub fn settled(&self) -> u32 {
+    pub fn settled(&self) -> u64 {
         self.settled.load(Ordering::Acquire)
     }
 
@@ -167,7 +190,7 @@ impl Ledger {
 
     /// A new id; `None` when there is no room.
     #[inline]
-    pub fn insert(&self) -> Option<u32> {
+    pub fn insert(&self) -> Option<u64> {
         self.ids.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |ids| (ids < self.limit).then_some(ids + 1)).ok()
     }
 
@@ -178,9 +201,9 @@ impl Ledger {
 
     /// Issues the next version of a key, about to be written by this slot.
     #[inline]
-    pub fn begin_write(&self, id: u32, slot: Slot) -> Write {
+    pub fn begin_write(&self, id: u64, slot: Slot) -> Write {
         let (entry, flight) = (self.entry(id), self.flight(slot));
-        let key = (u64::from(id) + 1) << 32;
+        let key = mark(id);
         // Known before its number is, so that nobody who sees that the number was issued misses it here.
         flight.store(key, Ordering::Release);
         let mut seen = entry.writes.load(Ordering::Acquire);
@@ -201,14 +224,14 @@ impl Ledger {
 
     /// The beginning of the write issued last, of a key of which versions older than the window may be unfinished.
     #[cold]
-    fn begin_among(&self, id: u32, slot: Slot, writes: Writes) -> EndedOperation {
+    fn begin_among(&self, id: u64, slot: Slot, writes: Writes) -> EndedOperation {
         let steps_back = |flight: u64| match flight & MAX_VERSION {
             0 => MAX_VERSION, // about to be issued: it may be any
             version => Some(steps(version, writes.issued())).filter(|&steps| is_forth(steps)).unwrap_or(0),
         };
         let flights = (0..).zip(self.flights.iter().step_by(self.stride));
         let others = flights.filter(|&(other, _)| other != slot).map(|(_, flight)| flight.load(Ordering::Acquire));
-        let oldest = others.filter(|flight| flight >> 32 == u64::from(id) + 1).map(steps_back).max().unwrap_or(0);
+        let oldest = others.filter(|flight| is_of(*flight, id)).map(steps_back).max().unwrap_or(0);
         if Writes::is_beyond(oldest) {
             return writes.write_among(oldest);
         }
@@ -219,7 +242,7 @@ impl Ledger {
 
     /// A write of this slot was acknowledged.
     #[inline]
-    pub fn end_write(&self, id: u32, slot: Slot, write: Write) {
+    pub fn end_write(&self, id: u64, slot: Slot, write: Write) {
         let entry = self.entry(id);
         let writes = entry.finish(u64::from(write.version));
         if write.moment == 0 {
@@ -236,7 +259,7 @@ impl Ledger {
 
     /// Asks the processor to bring what is known of a key near; it waits for nothing.
     #[inline]
-    pub fn prefetch(&self, id: u32) {
+    pub fn prefetch(&self, id: u64) {
         let Some(entry) = self.planned.get(id as usize) else { return };
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a prefetch reads nothing, and the address is that of a live entry.
@@ -250,7 +273,7 @@ impl Ledger {
 
     /// The state of a key now, to judge the reply to a read sent now.
     #[inline]
-    pub fn sight(&self, id: u32) -> Sight {
+    pub fn sight(&self, id: u64) -> Sight {
         let sight = self.entry(id).sight();
         if sight.writes.is_uncertain() { self.sight_in_doubt(id, sight) } else { sight }
     }
@@ -259,7 +282,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When it is out of date, or was never issued.
-    pub fn judge(&self, id: u32, sight: Sight, version: u32) -> Result<(), Age> {
+    pub fn judge(&self, id: u64, sight: Sight, version: u32) -> Result<(), Age> {
         let entry = self.entry(id);
         let now = Writes(entry.writes.load(Ordering::Acquire));
         let answered = u64::from(version);

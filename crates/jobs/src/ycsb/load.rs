@@ -32,21 +32,21 @@ impl<'a> Load<'a> {
         let next = slots.map(|slot| (u64::from(slot), Write::default())).collect();
         let scattered = match trial.workload.load {
             LoadOrder::Rising => None,
-            LoadOrder::Scattered => Some(Scramble::new(u64::from(trial.workload.records), trial.seed ^ SCATTERED)),
+            LoadOrder::Scattered => Some(Scramble::new(trial.workload.records, trial.seed ^ SCATTERED)),
         };
         Load { trial, first, next, scattered, key: [0; KEY_BYTES], value: Vec::new() }
     }
 
     /// The key with this place, from 0, in the order of the load.
-    fn id(&self, number: u64) -> u32 {
-        self.scattered.map_or(number, |scattered| scattered.key(number)) as u32
+    fn id(&self, number: u64) -> u64 {
+        self.scattered.map_or(number, |scattered| scattered.key(number))
     }
 }
 
 impl Worker for Load<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
         let number = self.next[slot as usize].0;
-        if number >= u64::from(self.trial.workload.records) {
+        if number >= self.trial.workload.records {
             return Step::Finished;
         }
         let id = self.id(number);

@@ -32,16 +32,16 @@ impl Drop for ReadBack<'_> {
 impl Worker for ReadBack<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
         let id = self.next[slot as usize];
-        if id >= u64::from(self.trial.ledger.ids()) {
+        if id >= self.trial.ledger.ids() {
             return Step::Finished;
         }
-        self.key = key(id as u32);
+        self.key = key(id);
         Step::Operation(Operation::Get { key: &self.key })
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let next = &mut self.next[slot as usize];
-        let id = *next as u32;
+        let id = *next;
         *next += u64::from(self.trial.slots);
         let sight = self.trial.ledger.sight(id);
         let judged = judge::read(&self.trial.values, &self.trial.ledger, id, sight, reply);

@@ -26,7 +26,7 @@ pub struct Run<'a> {
     draws_ahead: bool,
     /// Copies of what every operation needs, so that it is at hand.
     mix: Mix,
-    records: u32,
+    records: u64,
     stride: u64,
     key: [u8; KEY_BYTES],
     value: Vec<u8>,
@@ -38,9 +38,9 @@ struct SlotState {
     rng: WyRand,
     /// Number of the next operation over all slots.
     number: u64,
-    id: u32,
+    id: u64,
     /// Where keys are drawn ahead: that of the next operation.
-    ahead: u32,
+    ahead: u64,
     sight: Sight,
     write: Write,
     /// An operation of it has failed, and nothing was answered since: before it writes, it looks at what is there.
@@ -66,7 +66,7 @@ enum Stage {
     /// The first put of a new key.
     Insert,
     /// A scan of at most `limit` keys; those below `certain` must all be there.
-    Scan { limit: u32, certain: u32 },
+    Scan { limit: u32, certain: u64 },
 }
 
 impl<'a> Run<'a> {
@@ -75,7 +75,7 @@ impl<'a> Run<'a> {
         let draws_ahead = trial.keeps == Keeps::Everything && !trial.workload.mix.has(Kind::Insert);
         let state = |slot| {
             let mut rng = WyRand::new(trial.seed, u64::from(slot));
-            let ahead = if draws_ahead { trial.chooser.draw(&mut rng, u64::from(trial.workload.records)) } else { 0 };
+            let ahead = if draws_ahead { trial.chooser.draw(&mut rng, trial.workload.records) } else { 0 };
             SlotState {
                 rng,
                 number: u64::from(slot),
@@ -119,12 +119,12 @@ impl Run<'_> {
     }
 
     /// The key of the operation that a slot has in flight.
-    pub fn id(&self, slot: Slot) -> u32 {
+    pub fn id(&self, slot: Slot) -> u64 {
         self.slots[slot as usize].id
     }
 
     #[inline(never)]
-    fn put(&mut self, slot: Slot, id: u32) -> Step<'_> {
+    fn put(&mut self, slot: Slot, id: u64) -> Step<'_> {
         let state = &mut self.slots[slot as usize];
         state.id = id;
         let mut version = 1;
@@ -140,7 +140,7 @@ impl Run<'_> {
     /// Puts the key; after a failure it is read before. A store that came back without what it had acknowledged would be found out only
     /// before it is written over.
     #[inline(never)]
-    fn update(&mut self, slot: Slot, id: u32) -> Step<'_> {
+    fn update(&mut self, slot: Slot, id: u64) -> Step<'_> {
         let state = &mut self.slots[slot as usize];
         if !state.doubts || !self.judged {
             return self.put(slot, id);
@@ -155,7 +155,7 @@ impl Run<'_> {
     #[inline(never)]
     fn next_other(&mut self, slot: Slot, kind: Kind) -> Step<'_> {
         let trial = self.trial;
-        // A ledger without room for more keys (2^31) lets the insert be a read.
+        // A ledger without room for more keys lets the insert be a read.
         if kind == Kind::Insert
             && let Some(id) = trial.ledger.insert()
         {
@@ -165,10 +165,10 @@ impl Run<'_> {
         let mut ids = self.records;
         if self.grows {
             ids = trial.ledger.settled();
-            self.chooser.grow(u64::from(ids));
+            self.chooser.grow(ids);
         }
         let state = &mut self.slots[slot as usize];
-        let id = if self.draws_ahead { state.ahead } else { self.chooser.draw(&mut state.rng, u64::from(ids)) };
+        let id = if self.draws_ahead { state.ahead } else { self.chooser.draw(&mut state.rng, ids) };
         state.id = id;
         match kind {
             Kind::Update => {
@@ -181,7 +181,9 @@ impl Run<'_> {
                 state.stage = Stage::Scan { limit, certain: ids };
                 if self.judged {
                     state.sights.clear();
-                    state.sights.extend((id..ids.min(id.saturating_add(limit))).map(|id| trial.ledger.sight(id)));
+                    state
+                        .sights
+                        .extend((id..ids.min(id.saturating_add(limit.into()))).map(|id| trial.ledger.sight(id)));
                 }
                 self.key = key(id);
                 return Step::Operation(Operation::Scan { start: &self.key, limit });
@@ -237,8 +239,7 @@ impl Worker for Run<'_> {
             return self.next_other(slot, kind);
         }
         // What most workloads mostly do, by itself.
-        let id =
-            if self.draws_ahead { state.ahead } else { self.chooser.draw(&mut state.rng, u64::from(self.records)) };
+        let id = if self.draws_ahead { state.ahead } else { self.chooser.draw(&mut state.rng, self.records) };
         state.id = id;
         state.stage = Stage::Read;
         if self.judged {
@@ -256,7 +257,7 @@ impl Worker for Run<'_> {
         let writes_next = matches!(stage, Stage::ReadToWrite | Stage::Look);
         state.stage = if writes_next { Stage::Write } else { Stage::Idle };
         if self.draws_ahead && !writes_next {
-            let id = self.chooser.draw(&mut state.rng, u64::from(self.records));
+            let id = self.chooser.draw(&mut state.rng, self.records);
             trial.ledger.prefetch(id);
             state.ahead = id;
         }

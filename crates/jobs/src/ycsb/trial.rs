@@ -1,7 +1,7 @@
 //! One execution: load, run, read back.
 
 use super::chooser::Chooser;
-use super::key::{KEY_BYTES, key};
+use super::key::{KEY_BYTES, MAX_KEYS, key};
 use super::ledger::Ledger;
 use super::load::Load;
 use super::read_back::ReadBack;
@@ -9,7 +9,6 @@ use super::run::Run;
 use super::value::Values;
 use super::workload::{Kind, RunLength, Workload};
 use super::{Verdicts, digest_of};
-use data::scramble::MAX_KEYS;
 use job::{Phase, Trial, Worker};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +19,7 @@ use study::{Answer, Reason, WriteAccount};
 /// State shared by the workers of one execution.
 pub struct YcsbTrial<'a> {
     pub(crate) workload: &'a Workload,
-    pub(super) inserts: Option<u32>,
+    pub(super) inserts: Option<u64>,
     pub(super) seed: u64,
     pub(crate) slots: u32,
     pub(crate) keeps: Keeps,
@@ -35,7 +34,7 @@ const ROW_ROOM_BYTES: usize = 64;
 
 impl<'a> YcsbTrial<'a> {
     /// An execution with `slots` slots, on an empty store.
-    pub fn new(workload: &'a Workload, inserts: Option<u32>, seed: u64, slots: u32, keeps: Keeps) -> YcsbTrial<'a> {
+    pub fn new(workload: &'a Workload, inserts: Option<u64>, seed: u64, slots: u32, keeps: Keeps) -> YcsbTrial<'a> {
         YcsbTrial {
             workload,
             inserts,
@@ -52,10 +51,10 @@ impl<'a> YcsbTrial<'a> {
 
 impl Trial for YcsbTrial<'_> {
     fn phases(&self) -> Vec<Phase> {
-        let records = u64::from(self.workload.records);
+        let records = self.workload.records;
         let mut phases = vec![Phase::untimed("load", Some(records)), Phase::timed("run", self.workload.requests())];
         if self.keeps == Keeps::Everything {
-            let operations = self.inserts.map(|inserts| records + u64::from(inserts));
+            let operations = self.inserts.map(|inserts| records + inserts);
             phases.push(Phase::read_back(operations));
         }
         phases
@@ -114,15 +113,15 @@ impl Trial for YcsbTrial<'_> {
 
     fn keys_left(&self) -> Option<u64> {
         let is_sure = self.ledger.account().failed() == 0;
-        is_sure.then(|| self.ledger.ids().into())
+        is_sure.then(|| self.ledger.ids())
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {
-        let planned = u64::from(self.workload.records) + u64::from(self.inserts.unwrap_or(0));
-        if index >= planned.max(u64::from(self.ledger.ids())) {
+        let planned = self.workload.records + self.inserts.unwrap_or(0);
+        if index >= planned.max(self.ledger.ids()) {
             return false;
         }
-        out.extend_from_slice(&key(index as u32));
+        out.extend_from_slice(&key(index));
         true
     }
 
@@ -130,7 +129,7 @@ impl Trial for YcsbTrial<'_> {
     fn later_key(&self, index: u64, out: &mut Vec<u8>) -> bool {
         let is_one = self.inserts.is_none() && index < MAX_KEYS;
         if is_one {
-            out.extend_from_slice(&key(index as u32));
+            out.extend_from_slice(&key(index));
         }
         is_one
     }

@@ -1,6 +1,9 @@
 //! Values that describe themselves: key id, version, checksum, and a payload that follows from them. Every byte can
 //! be verified without keeping a single value; making one is a copy from a shared pool.
+//!
+//! The header is two words: the id with the lower bits of the version above it, and a checksum of 52 bits with the version's other bits.
 
+use super::key::ID_BITS;
 use data::splitmix::mix;
 use data::wyrand::WyRand;
 
@@ -10,6 +13,11 @@ pub const MIN_BYTES: usize = 16;
 /// Places in the pool where a payload may start. Few enough that the pool stays in the processor's first cache; two values that share a
 /// place still differ in their headers.
 const STARTS: usize = 1 << 12;
+
+/// Bits of a version that have room beside an id; the others are in the lowest bits of the second word.
+const LOW_BITS: u32 = u64::BITS - ID_BITS;
+const ID: u64 = (1 << ID_BITS) - 1;
+const HIGH: u64 = (1 << 12) - 1;
 
 /// Makes and verifies the values of one trial.
 pub struct Values {
@@ -26,7 +34,7 @@ pub enum Flaw {
     /// Its header is not one of ours (or of another run).
     Header,
     /// It is the whole and sound value of another key.
-    OtherKey(u32),
+    OtherKey(u64),
     /// The payload differs from this byte on.
     Payload(usize),
 }
@@ -51,8 +59,8 @@ impl Values {
     }
 
     #[inline]
-    fn checksum(&self, head: u64) -> u64 {
-        mix(head ^ self.salt)
+    fn checksum(&self, head: u64, high: u64) -> u64 {
+        mix(head ^ self.salt ^ high << LOW_BITS)
     }
 
     #[inline]
@@ -63,12 +71,12 @@ impl Values {
 
     /// Replaces `out` by the value of this key and version.
     #[inline]
-    pub fn make(&self, id: u32, version: u32, out: &mut Vec<u8>) {
-        let head = u64::from(id) | u64::from(version) << 32;
-        let checksum = self.checksum(head);
+    pub fn make(&self, id: u64, version: u32, out: &mut Vec<u8>) {
+        let (head, high) = (id | u64::from(version) << ID_BITS, u64::from(version >> LOW_BITS));
+        let checksum = self.checksum(head, high);
         out.clear();
         out.extend_from_slice(&head.to_le_bytes());
-        out.extend_from_slice(&checksum.to_le_bytes());
+        out.extend_from_slice(&(checksum & !HIGH | high).to_le_bytes());
         out.extend_from_slice(self.payload(checksum));
     }
 
@@ -77,18 +85,19 @@ impl Values {
     /// # Errors
     /// What is wrong with it.
     #[inline(always)]
-    pub fn verify(&self, id: u32, value: &[u8]) -> Result<u32, Flaw> {
+    pub fn verify(&self, id: u64, value: &[u8]) -> Result<u32, Flaw> {
         self.version(id, value).ok_or_else(|| self.flaw(value))
     }
 
     /// The version of a value that is key `id`'s to the last byte.
     #[inline(always)]
-    fn version(&self, id: u32, value: &[u8]) -> Option<u32> {
+    fn version(&self, id: u64, value: &[u8]) -> Option<u32> {
         let (head, rest) = value.split_first_chunk::<8>()?;
-        let (checksum, payload) = rest.split_first_chunk::<8>()?;
-        let (head, checksum) = (u64::from_le_bytes(*head), u64::from_le_bytes(*checksum));
-        let sound = checksum == self.checksum(head) && head as u32 == id && payload == self.payload(checksum);
-        sound.then_some((head >> 32) as u32)
+        let (check, payload) = rest.split_first_chunk::<8>()?;
+        let (head, check) = (u64::from_le_bytes(*head), u64::from_le_bytes(*check));
+        let checksum = self.checksum(head, check & HIGH);
+        let sound = (checksum ^ check) & !HIGH == 0 && head & ID == id && payload == self.payload(checksum);
+        sound.then_some((head >> ID_BITS | (check & HIGH) << LOW_BITS) as u32)
     }
 
     /// What is wrong with a value that is not sound.
@@ -98,13 +107,14 @@ impl Values {
             return Flaw::Length(value.len());
         };
         let head = u64::from_le_bytes(*head);
-        let checksum = self.checksum(head);
-        if value[8..MIN_BYTES] != checksum.to_le_bytes() {
+        let check = value[8..].first_chunk::<8>().map_or(0, |check| u64::from_le_bytes(*check));
+        let checksum = self.checksum(head, check & HIGH);
+        if (checksum ^ check) & !HIGH != 0 {
             return Flaw::Header;
         }
         match value[MIN_BYTES..].iter().zip(self.payload(checksum)).position(|(a, b)| a != b) {
             Some(at) => Flaw::Payload(MIN_BYTES + at),
-            None => Flaw::OtherKey(head as u32),
+            None => Flaw::OtherKey(head & ID),
         }
     }
 }
@@ -131,6 +141,19 @@ mod tests {
             assert_eq!(values.verify(7, &value[..size - 1]), Err(Flaw::Length(size - 1)));
             assert_eq!(values.verify(8, &value), Err(Flaw::OtherKey(7)));
             assert_eq!(Values::new(size, 43).verify(7, &value), Err(Flaw::Header));
+        }
+    }
+
+    #[test]
+    fn the_largest_ids_and_versions_come_back_whole() {
+        let values = Values::new(20, 42);
+        let mut value = Vec::new();
+        for id in [0, 7, 3_000_000_000, super::super::key::MAX_KEYS - 1] {
+            for version in [1, 2, (1 << 14) - 1, 1 << 14, (1 << 26) - 1] {
+                values.make(id, version, &mut value);
+                assert_eq!(values.verify(id, &value), Ok(version), "{id} {version}");
+                assert_eq!(values.verify(id ^ 1, &value), Err(Flaw::OtherKey(id)));
+            }
         }
     }
 

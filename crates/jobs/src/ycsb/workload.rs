@@ -1,7 +1,7 @@
 //! What a run does: proportions, distribution, sizes; from the letters A to F, and settings over them.
 
+use super::key::MAX_KEYS;
 use super::value::MIN_BYTES;
-use data::scramble::MAX_KEYS;
 use data::splitmix::mix;
 use job::{JobError, ParamInfo, Params};
 
@@ -13,7 +13,7 @@ pub static PARAMS: &[ParamInfo] = &[
         "A, B, C, D, E, F",
         "the core workload: A update heavy, B read mostly, C read only, D read latest, E short ranges, F read-modify-write",
     ),
-    param("records", "10000", "1 to 2147483648", "keys loaded before the run"),
+    param("records", "10000", "1 to 1000000000000000", "keys loaded before the run"),
     param(
         "operations",
         "100000",
@@ -192,7 +192,7 @@ pub struct Workload {
     /// `workload A`, or `own mix` when a share was set.
     pub name: String,
     /// Keys to load.
-    pub records: u32,
+    pub records: u64,
     /// In which order.
     pub load: LoadOrder,
     /// When it ends.
@@ -287,7 +287,7 @@ impl Workload {
         }
         Ok(Workload {
             name,
-            records: records as u32,
+            records,
             load,
             end,
             value_bytes: whole("value", MIN_BYTES as u64, 64 << 20)? as usize,
@@ -300,9 +300,9 @@ impl Workload {
     }
 
     /// Keys the run will insert, when that is known before.
-    pub fn inserts(&self) -> Option<u32> {
+    pub fn inserts(&self) -> Option<u64> {
         match self.end {
-            RunLength::Operations(operations) => Some(self.mix.count(Kind::Insert, operations) as u32),
+            RunLength::Operations(operations) => Some(self.mix.count(Kind::Insert, operations)),
             RunLength::Seconds { .. } if !self.mix.has(Kind::Insert) => Some(0),
             RunLength::Seconds { .. } => None,
         }
@@ -370,8 +370,8 @@ mod tests {
     fn what_is_not_possible_is_named_with_what_is() {
         for (name, value, expected) in [
             ("workload", "G", "workload=G is not possible; use A, B, C, D, E or F"),
-            ("records", "0", "records=0 is not possible; use 1 to 2147483648"),
-            ("records", "1e6", "records=1e6 is not possible; use 1 to 2147483648"),
+            ("records", "0", "records=0 is not possible; use 1 to 1000000000000000"),
+            ("records", "1e6", "records=1e6 is not possible; use 1 to 1000000000000000"),
             ("value", "15", "value=15 is not possible; use 16 to 67108864"),
             ("scan_min", "101", "scan_min=101 is above scan_max=100; exchange them"),
             ("load", "sorted", "load=sorted is not possible; use rising or scattered"),

@@ -161,7 +161,7 @@ fn rows_that_were_there_before_an_add_are_found() {
 
 #[test]
 fn parameters_that_cannot_be_are_refused_with_those_that_can() {
-    assert!(prepare("rows=0").err().unwrap().contains("1 to 1000000000"));
+    assert!(prepare("rows=0").err().unwrap().contains("1 to 1000000000000000"));
     assert!(prepare("insert=upsert").err().unwrap().contains("put or add"));
     let narrow = Capabilities { max_key_bytes: 4, ..everything() };
     assert!(job("rows=10000").suits(&narrow).is_ok());

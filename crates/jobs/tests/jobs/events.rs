@@ -186,7 +186,7 @@ fn a_queue_without_a_bound_is_refused_with_the_reason_and_other_settings_with_wh
         (("summarizers", "65"), "summarizers=65 is not possible; use 1 to 64"),
         (("queue", "rings"), "queue=rings is not possible. Did you mean ring?"),
         (("format", "v3"), "format=v3 is not possible; use v1 (CSV) or v2 (JSON)"),
-        (("events", "0"), "events=0 is not possible; use 1 to 100000000"),
+        (("events", "0"), "events=0 is not possible; use 1 to 10000000000"),
     ] {
         let error = job_of(&[set], None).err().unwrap().0;
         assert!(error.contains(words) && error.contains(&format!("{}={}", set.0, set.1)), "{set:?}: {error}");

@@ -81,7 +81,7 @@ fn two_phases_go_on_at_shares_of_the_rate_the_first_came_to() {
 #[test]
 fn what_cannot_be_is_refused_with_the_remedy_and_too_small_stores_are_named() {
     for (name, value, remedy) in [
-        ("items", "0", "1 to 1000000000"),
+        ("items", "0", "1 to 1000000000000000"),
         ("value", "15", "16 to 1048576"),
         ("value", "big", "spread"),
         ("reads", "1", "0 to 0.99"),

@@ -8,6 +8,7 @@ mod bulk;
 mod counts;
 mod crud;
 mod events;
+mod failed;
 mod fans;
 mod forgiven;
 mod grow;

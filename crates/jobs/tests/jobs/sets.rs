@@ -326,7 +326,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     assert!(
         refused(&[("overlap", "1.5")]).contains("overlap=1.5") && refused(&[("overlap", "1.5")]).contains("use 0 to 1")
     );
-    assert!(refused(&[("ids", "0")]).contains("use 1 to 1000000000"));
+    assert!(refused(&[("ids", "0")]).contains("use 1 to 1000000000000000"));
     assert!(refused(&[("kind", "odd")]).contains("use random or dense"));
     let none = job_of(&[], Some("no/such/file".into()), 1).err().unwrap().0;
     assert!(none.contains("no/such/file"), "{none}");

@@ -58,7 +58,11 @@ fn note(group: &Group<'_>) -> String {
         Better::Higher => "more is better",
     };
     let title = figures::title(metric);
-    format!("{title}, {better}. Median of the trials, with its interval; dots are single trials{first}.")
+    let figure = match metric.is_of_all_trials() {
+        true => "Of all operations of the trials, with its interval",
+        false => "Median of the trials, with its interval",
+    };
+    format!("{title}, {better}. {figure}; dots are single trials{first}.")
 }
 
 /// Bars, or points, with whiskers, for cells named in the rows of a category axis.
@@ -70,20 +74,24 @@ pub(crate) fn bars(
 ) -> Value {
     let names: Vec<String> = rows
         .iter()
-        .map(|(cell, _)| match cell.verdict.is_ranked() {
+        .map(|(cell, figure)| match cell.verdict.is_ranked() {
+            true if figure.is_some_and(|it| it.is_not_reached()) => format!("{} (not reached)", label(cell)),
             true => label(cell),
             false => format!("{} ({})", label(cell), cell.verdict.status),
         })
         .collect();
-    let known: Vec<f64> =
-        rows.iter().filter_map(|(_, figure)| Some((*figure)?.value)).filter(|value| *value > 0.0).collect();
+    let known: Vec<f64> = rows
+        .iter()
+        .filter_map(|(_, figure)| Some((*figure)?.value))
+        .filter(|value| *value > 0.0 && value.is_finite())
+        .collect();
     let (least, most) = known.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &it| (low.min(it), high.max(it)));
     let logarithmic = most > least * WIDEST_LINEAR;
     let figures: Vec<Value> = rows
         .iter()
         .enumerate()
         .filter_map(|(row, (cell, figure))| {
-            let it = figure.filter(|it| !logarithmic || it.value > 0.0)?;
+            let it = figure.filter(|it| !it.is_not_reached() && (!logarithmic || it.value > 0.0))?;
             Some(json!({
                 "value": [it.value, row, it.low, it.high, it.n, it.level], "name": names[row],
                 "itemStyle": { "color": identities.colour(cell) },
@@ -94,7 +102,7 @@ pub(crate) fn bars(
         .iter()
         .enumerate()
         .filter_map(|(row, (_, figure))| {
-            let it = figure.filter(|it| it.level > 0.0 && (!logarithmic || it.low > 0.0))?;
+            let it = figure.filter(|it| it.level > 0.0 && it.high.is_finite() && (!logarithmic || it.low > 0.0))?;
             Some(json!([it.value, row, it.low, it.high]))
         })
         .collect();
@@ -141,7 +149,7 @@ fn binary_interval(most: f64) -> Value {
 fn option(cells: &[RankedCell<'_>], metric: Metric, identities: &Identities) -> Value {
     let figure = |cell: &Cell| metric.of_cell(cell).filter(|_| cell.verdict.is_ranked());
     let rows: Vec<(&Cell, Option<Quantity>)> = cells.iter().map(|ranked| (ranked.cell, figure(ranked.cell))).collect();
-    let samples = |cell: &Cell| if cell.verdict.is_ranked() { metric.samples(cell) } else { Vec::new() };
+    let samples = |cell: &Cell| if cell.verdict.is_ranked() { metric.reached(cell) } else { Vec::new() };
     let trials: Vec<Vec<f64>> = cells.iter().map(|ranked| samples(ranked.cell)).collect();
     bars(&rows, &trials, figures::chart_unit(metric.unit()), identities)
 }

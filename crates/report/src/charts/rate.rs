@@ -51,8 +51,8 @@ fn chart(search: &RateSearch) -> Chart {
         ]);
     }
     Chart {
-        id: slug(&format!("rate search {}", search.store)),
-        title: format!("{}: response time against offered rate", search.store),
+        id: slug(&format!("rate search {}", words::rate_search::label(search))),
+        title: format!("{}: response time against offered rate", words::rate_search::label(search)),
         note: sentence.clone(),
         description: sentence,
         height: 340,

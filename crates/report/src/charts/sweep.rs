@@ -125,11 +125,11 @@ fn overlay(
             let points: Vec<Point> = own
                 .iter()
                 .filter_map(|cell| {
-                    let it = figure(cell)?;
+                    let it = figure(cell).filter(|it| !it.is_not_reached())?;
                     Some(Point {
                         value: value_of(cell, &along.key)?,
                         figure: it.value,
-                        interval: (it.level > 0.0).then_some((it.low, it.high)),
+                        interval: (it.level > 0.0 && it.high.is_finite()).then_some((it.low, it.high)),
                     })
                 })
                 .collect();
@@ -183,7 +183,7 @@ fn by_operation(cells: &[&Cell], batches: Option<Batches>, along: &Axis, identit
     }
     let figure = |cell: &Cell, name: &str| match unit {
         Unit::PerSecond => phase_rate(cell, name, batches),
-        _ => cell.latency_ns.by_operation.get(name).filter(|it| it.n > 0).map(|it| it.p99 as f64),
+        _ => cell.latency_ns.by_operation.get(name).filter(|it| it.asked_n() > 0)?.of_asked().p99.map(|ns| ns as f64),
     };
     let mut facets = Facets::new(along, unit);
     // A row of more pictures than this breaks: then the stores of an operation share one.

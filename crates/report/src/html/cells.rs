@@ -24,11 +24,14 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
         Some(_) => (figures::rate_title(batches), "p50 of a batch", "p99 of a batch"),
     };
     let batch = batches.map_or(String::new(), |it| format!(" {}", it.operation()));
+    let failures = words::failed::any(&study.cells);
     let varies = report.standings.iter().any(|standing| !standing.part.is_empty());
     html! {
         section id="cells" aria-labelledby="cells-title" {
             h2 id="cells-title" { "All cells" }
-            p.note { "Medians over the counted trials with their intervals. A void cell's figures are shown but mean nothing." (batch) }
+            p.note { "Medians over the counted trials with their intervals; response times are those of all their operations together. A void \
+                      cell's figures are shown but mean nothing." (batch)
+                @if failures { " An operation that failed has no response time and counts as slower than all that were answered." } }
             @if many {
                 div.tools {
                     label for="filter" { "Show only cells with" }
@@ -44,11 +47,11 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
                         @if varies { th scope="col" { "Parameters" } }
                         th.num scope="col" { "Place" } th scope="col" { "Verdict" }
                         th.num scope="col" { "Time" } th.num scope="col" { (rate) } th.num scope="col" { (p50) }
-                        th.num scope="col" { (p99) } th.num scope="col" { "Hits, misses" } th.num scope="col" { "Errors, retries" }
+                        th.num scope="col" { (p99) } @if failures { th.num scope="col" { "Failed" } } th.num scope="col" { "Hits, misses" } th.num scope="col" { "Errors, retries" }
                         th.num scope="col" { "CPU client, server" } th.num scope="col" { "Memory, disk" }
                     } }
                     tbody {
-                        @for standing in &report.standings { (row(&study.cells[standing.cell], standing, varies, batches)) }
+                        @for standing in &report.standings { (row(&study.cells[standing.cell], standing, varies, failures, batches)) }
                     }
                 }
             }
@@ -57,7 +60,7 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
     }
 }
 
-fn row(cell: &Cell, standing: &Standing, varies: bool, batches: Option<Batches>) -> Markup {
+fn row(cell: &Cell, standing: &Standing, varies: bool, failures: bool, batches: Option<Batches>) -> Markup {
     let counter = |figure: u64| if cell.verdict.status == Status::NotRun { "–".into() } else { figure.to_string() };
     let claimed = cell.durability_source().and_then(words::whose_word);
     let says = |level: Durability| match (level, claimed) {
@@ -81,6 +84,7 @@ fn row(cell: &Cell, standing: &Standing, varies: bool, batches: Option<Batches>)
             (rates(cell, batches))
             (quantity(Metric::P50.of_cell(cell), Unit::Nanoseconds))
             (quantity(cell.p99_ns, Unit::Nanoseconds))
+            @if failures { (quantity(cell.failed_share, Unit::Share)) }
             td.num { (counter(cell.hits)) br; span.note { (counter(cell.misses)) } }
             td.num { (counter(cell.errors)) br; span.note { (counter(cell.retries)) } }
             td.num { (value(cell.client_cpu_s, Unit::Seconds)) br; span.note { (value(cell.server_cpu_s, Unit::Seconds)) } }

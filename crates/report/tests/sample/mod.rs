@@ -72,6 +72,7 @@ impl Sample<'_> {
             p99: at_percent(99.0),
             p99_9: at_percent(99.9),
             max: at_percent(99.9999),
+            ..LatencySummary::default()
         };
         let percentiles = PERCENTILES.iter().filter(|it| **it < 99.999).map(|&it| (it, at_percent(it))).collect();
         let stalled = self.points / 3..self.points / 3 + if at == 0 { 0 } else { self.points / 20 };
@@ -356,7 +357,7 @@ pub fn searched() -> Study {
         p99_9_ns: 4e5 * (1.0 + (rate / 15_000.0).powi(6)),
         n: 2,
         within: if rate < 21_000.0 { 2 } else { 0 },
-        client_late: 0,
+        ..RatePoint::default()
     };
     let mut study = study(cells);
     study.rate_search = vec![RateSearch {

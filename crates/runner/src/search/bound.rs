@@ -37,15 +37,18 @@ const NAMES: [(Percentile, &str); 7] = [
 const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 impl Bound {
-    /// The figure the bound is about, nanoseconds.
+    /// The figure the bound is about, of all that was asked, nanoseconds; beyond any bound where it was not reached, as operations failed.
     pub fn figure(&self, response: &LatencySummary) -> f64 {
+        let asked = response.of_asked();
+        let reached = |ns: Option<u64>| ns.map_or(f64::MAX, |ns| ns as f64);
         match self.percentile {
+            Percentile::Mean | Percentile::Max if response.failed > 0 => f64::MAX,
             Percentile::Mean => response.mean,
-            Percentile::P50 => response.p50 as f64,
-            Percentile::P90 => response.p90 as f64,
-            Percentile::P95 => response.p95 as f64,
-            Percentile::P99 => response.p99 as f64,
-            Percentile::P99_9 => response.p99_9 as f64,
+            Percentile::P50 => reached(asked.p50),
+            Percentile::P90 => reached(asked.p90),
+            Percentile::P95 => reached(asked.p95),
+            Percentile::P99 => reached(asked.p99),
+            Percentile::P99_9 => reached(asked.p99_9),
             Percentile::Max => response.max as f64,
         }
     }

@@ -23,10 +23,21 @@ const LEAST_SHARE: f64 = 1e-3;
 pub struct Seen {
     /// The bounded figure, nanoseconds.
     pub figure_ns: f64,
-    /// Whether everything due was sent and answered.
-    pub kept_up: bool,
-    /// Whether the client itself was late.
-    pub client_late: bool,
+    /// Whether the rate was offered and kept up with.
+    pub course: Course,
+}
+
+/// How a trial at a rate went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// Everything due was sent and answered: the figure says whether the bound was kept.
+    KeptUp,
+    /// The store left something due unanswered.
+    Behind,
+    /// The bound was broken, and the client itself was late or at its limit: nothing is known of the store.
+    ClientLate,
+    /// Fewer operations were due than the rate asks for: nothing is known of that rate.
+    NotOffered,
 }
 
 /// Trials at rates, however they are made.
@@ -71,10 +82,14 @@ impl Rounds {
 pub enum RateFinding {
     /// The store breaks the bound beyond these rates.
     Rates(Rounds),
-    /// The client could not keep the schedule beyond these rates: the store may do more.
+    /// The client could not keep the schedule beyond these rates: the store may do more. Without a rate: at any.
     ClientLimited(Rounds),
-    /// Even the lowest rate tried breaks the bound.
-    Never,
+    /// Beyond these rates fewer operations were due than they ask for. Without a rate: at any.
+    NotOffered(Rounds),
+    /// Every step kept the bound up to this rate, or the edge kept moving: nothing is sure.
+    Unsettled(f64),
+    /// Even this rate, the lowest tried, breaks the bound.
+    Never(f64),
 }
 
 /// Searches from a closed loop's rate.
@@ -88,24 +103,28 @@ pub fn find_rate<L: RateTrials>(
     rounds: u32,
     seed: u64,
 ) -> Result<RateFinding, L::Error> {
-    let Some((mut low, mut high)) = bracket(load, limit_ns, None, None, closed)? else { return Ok(RateFinding::Never) };
+    let (mut low, mut high) = match bracket(load, limit_ns, None, None, closed)? {
+        Bracket::Between(low, high) => (low, high),
+        Bracket::Open(finding) => return Ok(finding),
+    };
     let mut random = Rng::new(seed ^ 0x7261_7465_0000_0001);
     for _ in 0..MOST_MOVES {
         let rates = around(low, high);
         let mut estimates = Vec::new();
-        let (mut below, mut above, mut late, mut beyond) = (0, 0, 0, 0);
+        let (mut below, mut above, mut late, mut short, mut beyond) = (0, 0, 0, 0, 0);
         for _ in 0..rounds {
             let mut order: Vec<usize> = (0..EDGE).collect();
             for last in (1..EDGE).rev() {
                 order.swap(last, random.below(last as u64 + 1) as usize);
             }
-            let mut seen = [Seen { figure_ns: 0.0, kept_up: true, client_late: false }; EDGE];
+            let mut seen = [Seen { figure_ns: 0.0, course: Course::KeptUp }; EDGE];
             for at in order {
                 seen[at] = load.at(rates[at])?;
             }
-            let outside = seen.iter().filter(|one| !within(one, limit_ns));
+            let outside = seen.iter().filter(|one| !one.is_within(limit_ns));
             beyond += outside.clone().count();
-            late += outside.filter(|one| one.client_late).count();
+            short += outside.clone().filter(|one| one.course == Course::NotOffered).count();
+            late += outside.filter(|one| one.course == Course::ClientLate).count();
             estimates.push(match crossing(&rates, &seen, limit_ns) {
                 Crossing::At(rate) => rate,
                 // The end of what was tried is all this round can say.
@@ -119,8 +138,9 @@ pub fn find_rate<L: RateTrials>(
                 }
             });
         }
-        if 2 * late > beyond && beyond > 0 {
-            return Ok(RateFinding::ClientLimited(Rounds { rates: estimates, clipped: below + above }));
+        let found = Rounds { rates: estimates, clipped: below + above };
+        if 2 * (late + short) > beyond {
+            return Ok(if late >= short { RateFinding::ClientLimited(found) } else { RateFinding::NotOffered(found) });
         }
         // When most rounds found no crossing among these rates, the bracket was luck, and another is looked for beyond them.
         let (from, to) = if 2 * above > rounds {
@@ -128,43 +148,66 @@ pub fn find_rate<L: RateTrials>(
         } else if 2 * below > rounds {
             (None, Some(rates[0]))
         } else {
-            return Ok(RateFinding::Rates(Rounds { rates: estimates, clipped: below + above }));
+            return Ok(RateFinding::Rates(found));
         };
         match bracket(load, limit_ns, from, to, closed)? {
-            Some(found) => (low, high) = found,
-            None => return Ok(RateFinding::Never),
+            Bracket::Between(lower, higher) => (low, high) = (lower, higher),
+            Bracket::Open(finding) => return Ok(finding),
         }
     }
-    Ok(RateFinding::Rates(Rounds { rates: vec![low], clipped: 1 })) // it kept moving: a single value says that nothing is sure
+    Ok(RateFinding::Unsettled(tidy(low)))
 }
 
-fn within(seen: &Seen, limit_ns: f64) -> bool {
-    seen.kept_up && !seen.client_late && seen.figure_ns < limit_ns
+impl Seen {
+    /// Whether the rate was offered, kept up with, and the bound kept.
+    pub fn is_within(&self, limit_ns: f64) -> bool {
+        self.course == Course::KeptUp && self.figure_ns < limit_ns
+    }
 }
 
-/// A rate that keeps the bound and one a little higher that does not, as far as single trials can say; `None` when no rate keeps it.
+/// Where the edge is, as far as single trials can say.
+enum Bracket {
+    /// The first rate keeps the bound, the second, a little higher, does not.
+    Between(f64, f64),
+    /// There is no such pair, and this is what is to be said of that.
+    Open(RateFinding),
+}
+
+/// A rate that keeps the bound and one a little higher that does not.
 fn bracket<L: RateTrials>(
     load: &mut L,
     limit_ns: f64,
     mut low: Option<f64>,
     mut high: Option<f64>,
     closed: f64,
-) -> Result<Option<(f64, f64)>, L::Error> {
+) -> Result<Bracket, L::Error> {
+    let mut lowest: Option<Course> = None;
     for _ in 0..MOST_STEPS {
         let rate = match (low, high) {
             (Some(low), Some(high)) if high / low <= NARROW => break,
             (Some(low), Some(high)) => f64::sqrt(low * high),
             (Some(low), None) => low * 1.4,
-            (None, Some(high)) if high < closed * LEAST_SHARE => return Ok(None),
+            (None, Some(high)) if high < closed * LEAST_SHARE => {
+                return Ok(Bracket::Open(match lowest {
+                    Some(Course::ClientLate) => RateFinding::ClientLimited(Rounds::default()),
+                    Some(Course::NotOffered) => RateFinding::NotOffered(Rounds::default()),
+                    _ => RateFinding::Never(tidy(high)),
+                }));
+            }
             (None, Some(high)) => high / 2.0,
             (None, None) => closed / 2.0,
         };
-        match within(&load.at(tidy(rate))?, limit_ns) {
+        let seen = load.at(tidy(rate))?;
+        match seen.is_within(limit_ns) {
             true => low = Some(rate),
-            false => high = Some(rate),
+            false => (high, lowest) = (Some(rate), Some(seen.course)),
         }
     }
-    Ok(low.zip(high))
+    Ok(match (low, high) {
+        (Some(low), Some(high)) => Bracket::Between(low, high),
+        (Some(rate), None) => Bracket::Open(RateFinding::Unsettled(tidy(rate))),
+        (None, rate) => Bracket::Open(RateFinding::Never(tidy(rate.unwrap_or(closed)))),
+    })
 }
 
 /// Rates from a little below the bracket to a little above it.
@@ -188,8 +231,10 @@ enum Crossing {
 /// Where one round crosses the limit.
 fn crossing(rates: &[f64; EDGE], seen: &[Seen; EDGE], limit_ns: f64) -> Crossing {
     // A rate that was not kept up with is over the limit whatever was measured.
-    let figure =
-        |one: &Seen| if one.kept_up && !one.client_late { one.figure_ns } else { one.figure_ns.max(limit_ns * 4.0) };
+    let figure = |one: &Seen| match one.course {
+        Course::KeptUp => one.figure_ns,
+        _ => one.figure_ns.max(limit_ns * 4.0),
+    };
     let logs: Vec<f64> = isotonic(&seen.iter().map(|one| figure(one).max(1.0).ln()).collect::<Vec<_>>());
     let limit = limit_ns.ln();
     match logs.iter().position(|log| *log >= limit) {

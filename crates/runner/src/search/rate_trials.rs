@@ -3,14 +3,14 @@
 use super::bound::Bound;
 use super::lab::Lab;
 use super::rate::{self, RateFinding, RateTrials, Rounds, Seen, find_rate};
+use super::rate_judge::{is_fault, judge, points, rate_of, units_per_s};
 use crate::error::RunError;
-use crate::plan::PlannedCell;
+use crate::plan::{Plan, PlannedCell};
+use crate::run::is_of_here;
 use engine::{Arrivals, Settings};
 use std::time::Duration;
-use study::{RateCount, RateLimit, RatePoint, RateSearch, ReasonKind, Status, TrialRecord};
-
-/// Fewest operations of a trial that say anything.
-const LEAST_OPERATIONS: u64 = 10;
+use store::StoreInfo;
+use study::{BudgetLayer, Class, MoreClients, RateCount, RateLimit, RateSearch, Spec, Status, TrialRecord};
 
 /// How rates are searched.
 #[derive(Clone, Copy, Debug)]
@@ -23,39 +23,92 @@ pub struct RateOptions {
 
 /// Rates of the curve below the edge, as shares of the rate found.
 const CURVE: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
+/// Whether the clients were too few is tried with this many times as many, at this multiple of the rate found.
+const MORE_CLIENTS: u32 = 4;
+const ABOVE_THE_EDGE: f64 = 1.25;
+/// Of trials with more clients: how many, and how many must keep the bound.
+const TRIALS_WITH_MORE: u32 = 3;
+const KEPT_WITH_MORE: u32 = 2;
+/// Most clients that are tried.
+const MOST_CLIENTS: u32 = 1024;
+/// How much more another number of clients must keep to show that these were too few.
+const CLEARLY_MORE: f64 = 1.1;
 
-/// Searches the highest rate for every cell of the plan, which are closed loops. An interrupted search keeps what it has.
+/// The searches of a plan before they have begun: what is left of them when they are cut off.
+pub fn unsearched(plan: &Plan, bound: Bound) -> Vec<RateSearch> {
+    let search = |cell: &PlannedCell| RateSearch {
+        store: cell.spec.to_string(),
+        varied: cell.varied.clone(),
+        clients: cell.settings.clients,
+        bound: bound.to_string(),
+        limited_by: RateLimit::Interrupted,
+        ..RateSearch::default()
+    };
+    plan.cells.iter().map(search).collect()
+}
+
+/// Searches the highest rate for every cell of the plan, which are closed loops. A search that is cut off keeps what it has, and those behind
+/// it stay as they are in `searches`: [`unsearched`].
 ///
 /// # Errors
 /// A store cannot be opened or cannot do the job, or a trial cannot be recorded.
-pub fn find_rates(lab: &mut Lab<'_>, options: RateOptions) -> Result<Vec<RateSearch>, RunError> {
+pub fn find_rates(lab: &mut Lab<'_>, options: RateOptions, searches: &mut [RateSearch]) -> Result<(), RunError> {
     let cells = lab.plan().cells.clone();
-    let mut searches = Vec::new();
-    for cell in cells {
-        let mut search = StoreSearch { lab, cell: &cell, bound: options.bound, tried: Vec::new() };
-        let mut found =
-            RateSearch { store: cell.spec.to_string(), bound: options.bound.to_string(), ..RateSearch::default() };
-        let ended = search.run(options, &mut found);
-        found.points = points(&search.tried, options.bound);
-        let stop = match ended {
-            Ok(()) => false,
+    let mut unopened = None;
+    for (cell, found) in cells.iter().zip(searches.iter_mut()) {
+        let mut search = StoreSearch { lab, cell, bound: options.bound, tried: Vec::new() };
+        let ended = search.run(options, found);
+        found.points = points(&search.tried, options.bound, cell.settings.duration);
+        match ended {
+            Ok(()) => {}
             Err(Halt::Interrupted) => {
                 found.limited_by = RateLimit::Interrupted;
-                true
+                break;
             }
-            Err(Halt::Fault) => {
-                found.limited_by = RateLimit::Fault;
-                false
+            Err(Halt::Fault) => found.limited_by = RateLimit::Fault,
+            // The others are searched.
+            Err(Halt::Run(error)) if is_of_here(&error) => {
+                found.limited_by = RateLimit::NotRun;
+                unopened.get_or_insert(error);
             }
-            Err(Halt::Run(error)) => return Err(error),
-        };
-        searches.push(found);
-        if stop {
-            break;
+            Err(Halt::Run(error)) => {
+                found.limited_by = RateLimit::Interrupted;
+                return Err(error);
+            }
         }
     }
-    Ok(searches)
+    compare_clients(searches);
+    match unopened {
+        Some(error) if searches.iter().all(|search| search.limited_by == RateLimit::NotRun) => Err(error),
+        _ => Ok(()),
+    }
 }
+
+/// Where the number of clients varies, one number shows of another whether it was too small.
+fn compare_clients(searches: &mut [RateSearch]) {
+    let others = |search: &RateSearch| {
+        let mut varied = search.varied.clone();
+        varied.remove(CLIENTS);
+        (search.store.clone(), varied)
+    };
+    let known: Vec<(RateSearch, f64)> =
+        searches.iter().filter_map(|search| Some((search.clone(), search.rate?.value))).collect();
+    for search in searches.iter_mut().filter(|search| search.limited_by == RateLimit::Store) {
+        let Some(rate) = search.rate else { continue };
+        let better = known
+            .iter()
+            .filter(|(other, _)| other.clients > search.clients && others(other) == others(search))
+            .max_by(|(_, a), (_, b)| a.total_cmp(b))
+            .filter(|(_, most)| *most > CLEARLY_MORE * rate.value);
+        if let Some((other, offered_ops_per_s)) = better {
+            search.limited_by = RateLimit::Connections;
+            search.more_clients = Some(MoreClients { clients: other.clients, offered_ops_per_s: *offered_ops_per_s });
+        }
+    }
+}
+
+/// The engine's key for the number of clients.
+const CLIENTS: &str = "clients";
 
 enum Halt {
     Interrupted,
@@ -86,14 +139,26 @@ impl StoreSearch<'_, '_> {
         found.counts = if units_per_s(&closed).is_some() { RateCount::Units } else { RateCount::Operations };
         found.closed_ops_per_s = rate_of(&closed);
         let seed = self.lab.plan().seed;
-        let (rounds, limited_by) =
-            match find_rate(self, options.bound.limit_ns, found.closed_ops_per_s, options.rounds, seed)? {
-                RateFinding::Rates(rounds) => (rounds, RateLimit::Store),
-                RateFinding::ClientLimited(rounds) => (rounds, RateLimit::Client),
-                RateFinding::Never => (Rounds::default(), RateLimit::Bound),
-            };
-        found.limited_by = limited_by;
+        let finding = find_rate(self, options.bound.limit_ns, found.closed_ops_per_s, options.rounds, seed)?;
+        let mut lowest = None;
+        let (rounds, limited_by) = match finding {
+            RateFinding::Rates(rounds) => (rounds, RateLimit::Store),
+            RateFinding::ClientLimited(rounds) => (rounds, RateLimit::Client),
+            RateFinding::NotOffered(rounds) => (rounds, RateLimit::NotOffered),
+            RateFinding::Unsettled(rate) => (Rounds { rates: vec![rate], clipped: 1 }, RateLimit::Unsettled),
+            RateFinding::Never(rate) => {
+                lowest = Some(rate);
+                (Rounds::default(), RateLimit::Bound)
+            }
+        };
         found.rate = rounds.estimate();
+        if let Some(rate) = lowest {
+            found.wire_ns = self.wire(rate)?;
+        }
+        found.more_clients = match found.rate {
+            Some(edge) if limited_by == RateLimit::Store => self.more_clients(edge.value)?,
+            _ => None,
+        };
         if let Some(edge) = found.rate {
             for share in CURVE {
                 let rate = rate::tidy(edge.value * share);
@@ -102,7 +167,82 @@ impl StoreSearch<'_, '_> {
                 }
             }
         }
+        found.limited_by = match limited_by {
+            RateLimit::Store if found.more_clients.is_some() => RateLimit::Connections,
+            RateLimit::Bound if found.wire_ns.is_some() => RateLimit::Client,
+            other => other,
+        };
         Ok(())
+    }
+
+    /// How a trial of this cell at a rate is driven.
+    fn settings(&self, ops_per_s: f64) -> Settings {
+        let settings = self.cell.settings;
+        // Arrivals of their own for every trial: rounds are independent.
+        let number = self.tried.len() as u64;
+        // How long what is late may still be sent behind the end; late enough to be far over the bound.
+        let grace = Duration::from_nanos((self.bound.limit_ns * 20.0) as u64).max(Duration::from_secs(1));
+        Settings {
+            arrivals: Arrivals::Poisson { ops_per_s },
+            seed: data::splitmix::mix(settings.seed ^ (number << 32)),
+            deadline: settings.deadline.min(grace),
+            ..settings
+        }
+    }
+
+    fn judge(&self, record: &TrialRecord, ops_per_s: f64) -> Seen {
+        judge(record, self.bound, ops_per_s, self.cell.settings.duration)
+    }
+
+    /// What more clients keep above the edge; `None`: no more than these, or another number of them is searched beside this one.
+    fn more_clients(&mut self, edge: f64) -> Result<Option<MoreClients>, Halt> {
+        let clients = self.cell.settings.clients.saturating_mul(MORE_CLIENTS).min(MOST_CLIENTS);
+        let is_searched =
+            |cell: &PlannedCell| cell.spec == self.cell.spec && cell.settings.clients > self.cell.settings.clients;
+        if clients <= self.cell.settings.clients || self.lab.plan().cells.iter().any(is_searched) {
+            return Ok(None);
+        }
+        let rate = rate::tidy(edge * ABOVE_THE_EDGE);
+        let mut kept = 0;
+        for trial in 0..TRIALS_WITH_MORE {
+            if kept + TRIALS_WITH_MORE - trial < KEPT_WITH_MORE || kept == KEPT_WITH_MORE {
+                break;
+            }
+            let settings = self.settings(rate);
+            // A library's clients are threads: as many more of these.
+            let threads = settings.threads.map(|threads| match self.cell.info.class {
+                Class::Network | Class::Distributed => threads,
+                _ => threads.saturating_mul(MORE_CLIENTS),
+            });
+            let seed = data::splitmix::mix(settings.seed ^ u64::from(trial));
+            let mut cell =
+                PlannedCell { settings: Settings { clients, threads, seed, ..settings }, ..self.cell.clone() };
+            if let Some(value) = cell.varied.get_mut(CLIENTS) {
+                *value = clients.to_string();
+            }
+            // More clients than the store takes keep nothing.
+            let Ok(tried) = self.lab.trial(&cell, "with more clients") else { return Ok(None) };
+            let record = tried.ok_or(Halt::Interrupted)?;
+            kept += u32::from(!is_fault(&record) && self.judge(&record, rate).is_within(self.bound.limit_ns));
+        }
+        Ok((kept >= KEPT_WITH_MORE).then_some(MoreClients { clients, offered_ops_per_s: rate }))
+    }
+
+    /// The bounded figure of a server that does nothing, at this rate and over the same kind of socket, where even that breaks the bound.
+    fn wire(&mut self, ops_per_s: f64) -> Result<Option<f64>, Halt> {
+        let class = self.cell.info.class;
+        let Some(transport) = self.cell.info.transport(&self.cell.spec).filter(|_| class.has_servers()) else {
+            return Ok(None);
+        };
+        let is_it = |info: &&StoreInfo| info.layer() == Some(BudgetLayer::Wire) && info.transport == Some(transport);
+        let Some(info) = stores::all().find(is_it) else { return Ok(None) };
+        let spec = Spec::private(info.name);
+        let cell = PlannedCell { info, spec, baseline: true, settings: self.settings(ops_per_s), ..self.cell.clone() };
+        let Ok(tried) = self.lab.trial(&cell, "the wire alone") else { return Ok(None) };
+        let record = tried.ok_or(Halt::Interrupted)?;
+        let seen = self.judge(&record, ops_per_s);
+        Ok((!is_fault(&record) && seen.figure_ns >= self.bound.limit_ns && seen.figure_ns < f64::MAX)
+            .then_some(seen.figure_ns))
     }
 }
 
@@ -110,79 +250,13 @@ impl RateTrials for StoreSearch<'_, '_> {
     type Error = Halt;
 
     fn at(&mut self, ops_per_s: f64) -> Result<Seen, Halt> {
-        let settings = self.cell.settings;
-        // Arrivals of their own for every trial: rounds are independent.
-        let number = self.tried.len() as u64;
-        // How long what is late may still be sent behind the end; late enough to be far over the bound.
-        let grace = Duration::from_nanos((self.bound.limit_ns * 20.0) as u64).max(Duration::from_secs(1));
-        let settings = Settings {
-            arrivals: Arrivals::Poisson { ops_per_s },
-            seed: data::splitmix::mix(settings.seed ^ (number << 32)),
-            deadline: settings.deadline.min(grace),
-            ..settings
-        };
-        let cell = PlannedCell { settings, ..self.cell.clone() };
+        let cell = PlannedCell { settings: self.settings(ops_per_s), ..self.cell.clone() };
         let record = self.lab.trial(&cell, "at a rate")?.ok_or(Halt::Interrupted)?;
         if is_fault(&record) {
             return Err(Halt::Fault);
         }
-        let seen = judge(&record, self.bound);
+        let seen = self.judge(&record, ops_per_s);
         self.tried.push((ops_per_s, record));
         Ok(seen)
     }
-}
-
-/// Units per second, where units are due and not operations.
-fn units_per_s(record: &TrialRecord) -> Option<f64> {
-    analysis::Metric::UnitsPerS.of_trial(record)
-}
-
-/// The rate a trial reached, counted as it was offered: in units of several operations, or in operations.
-fn rate_of(record: &TrialRecord) -> f64 {
-    units_per_s(record).unwrap_or(record.ops_per_s)
-}
-
-/// Whether anything but too high a rate is wrong with a trial.
-fn is_fault(record: &TrialRecord) -> bool {
-    let by_load = [ReasonKind::NotSent, ReasonKind::Deadline];
-    let mut reasons = record.verdict.reasons.iter();
-    reasons.any(|reason| reason.kind.status() == Status::Void && !by_load.contains(&reason.kind))
-}
-
-fn judge(record: &TrialRecord, bound: Bound) -> Seen {
-    let latency = &record.latency_ns;
-    // What rests on a few operations says nothing, and must not pass for a bound that is kept.
-    let enough = latency.response.n >= LEAST_OPERATIONS;
-    let figure_ns = if enough { bound.figure(&latency.response) } else { f64::MAX };
-    // The client is to blame when without its own lateness the bound might have been kept.
-    let client_late = enough
-        && figure_ns >= bound.limit_ns
-        && bound.figure(&latency.client_lag) > bound.limit_ns.min(figure_ns) / 2.0;
-    Seen { figure_ns, kept_up: record.not_sent == 0 && record.verdict.is_ranked(), client_late }
-}
-
-/// What was tried, by rate.
-fn points(tried: &[(f64, TrialRecord)], bound: Bound) -> Vec<RatePoint> {
-    let mut rates: Vec<f64> = tried.iter().map(|(rate, _)| *rate).collect();
-    rates.sort_by(f64::total_cmp);
-    rates.dedup();
-    let point = |rate: f64| {
-        let here: Vec<&TrialRecord> = tried.iter().filter(|(at, _)| *at == rate).map(|(_, record)| record).collect();
-        let median = |figure: &dyn Fn(&TrialRecord) -> f64| {
-            stats::median(&here.iter().map(|record| figure(record)).collect::<Vec<_>>()).unwrap_or_default()
-        };
-        let seen: Vec<Seen> = here.iter().map(|record| judge(record, bound)).collect();
-        let within = |one: &&Seen| one.kept_up && !one.client_late && one.figure_ns < bound.limit_ns;
-        RatePoint {
-            offered_ops_per_s: rate,
-            achieved_ops_per_s: median(&rate_of),
-            p50_ns: median(&|record| record.latency_ns.response.p50 as f64),
-            p99_ns: median(&|record| record.latency_ns.response.p99 as f64),
-            p99_9_ns: median(&|record| record.latency_ns.response.p99_9 as f64),
-            n: here.len() as u32,
-            within: seen.iter().filter(within).count() as u32,
-            client_late: seen.iter().filter(|one| one.client_late).count() as u32,
-        }
-    };
-    rates.into_iter().map(point).collect()
 }

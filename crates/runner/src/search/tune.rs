@@ -59,7 +59,7 @@ impl Objective {
             Objective::Makespan => 1.0 / trial.makespan_s,
             // Of batches the records count: the smallest would have the most operations.
             Objective::OpsPerS => trial.ops_per_s * analysis::records_per_operation(trial).unwrap_or(1.0),
-            Objective::P99 => 1.0 / trial.latency_ns.response.p99 as f64,
+            Objective::P99 => 1.0 / analysis::Metric::P99.of_trial(trial)?,
             Objective::BytesPerRecord => 1.0 / bytes_per_record(trial, records)?,
         };
         (score.is_finite() && score > 0.0).then_some(score)
@@ -342,7 +342,7 @@ impl Tuner<'_, '_, '_> {
             makespan_s: over(&|trial| Some(trial.makespan_s)),
             ops_per_s: over(&|trial| Some(trial.ops_per_s)),
             records_per_s: over(&|trial| Some(trial.ops_per_s * analysis::records_per_operation(trial)?)),
-            p99_ns: over(&|trial| Some(trial.latency_ns.response.p99 as f64)),
+            p99_ns: over(&|trial| analysis::Metric::P99.of_trial(trial)),
             bytes_per_record: over(&|trial| bytes_per_record(trial, records)).map(|bytes| bytes.value),
             void: trials.iter().any(|trial| !trial.verdict.is_ranked()),
         })

@@ -61,10 +61,12 @@ fn table(text: &mut String, label: &str, group: &Group<'_>, study: &Study) {
     let (offered_title, offered_rule) = if is_open { (" offered/s |", "--:|") } else { ("", "") };
     let counts_units = study.cells.iter().any(|cell| cell.units_per_s.is_some());
     let (units_title, units_rule) = if counts_units { (" units/s |", "--:|") } else { ("", "") };
+    let failures = words::failed::any(&study.cells);
+    let (failed_title, failed_rule) = if failures { (" failed |", "--:|") } else { ("", "") };
     let _ = writeln!(
         text,
-        "| | store | time |{offered_title} {rate} |{units_title} {p99} | verdict |\n\
-         |--:|---|--:|{offered_rule}--:|{units_rule}--:|---|"
+        "| | store | time |{offered_title} {rate} |{units_title} {p99} |{failed_title} verdict |\n\
+         |--:|---|--:|{offered_rule}--:|{units_rule}--:|{failed_rule}---|"
     );
     for ranked in &group.cells {
         let cell = ranked.cell;
@@ -75,12 +77,14 @@ fn table(text: &mut String, label: &str, group: &Group<'_>, study: &Study) {
             _ => format!("{} ({} to {})", unit(quantity.value), unit(quantity.low), unit(quantity.high)),
         };
         let per_second = || or_dash(cell.units_per_s.map(|it| interval(&it, &units::count)));
+        let share = || or_dash(cell.failed_share.map(|it| interval(&it, &units::share)));
+        let failed = if failures { format!(" {} |", share()) } else { String::new() };
         let offered = || or_dash(cell.offered_per_s.map(|it| interval(&it, &units::count)));
         let offered = if is_open { format!(" {} |", offered()) } else { String::new() };
         let units_done = if counts_units { format!(" {} |", per_second()) } else { String::new() };
         let _ = writeln!(
             text,
-            "| {rank} | {} | {} |{offered} {} |{units_done} {} | {} |",
+            "| {rank} | {} | {} |{offered} {} |{units_done} {} |{failed} {} |",
             code(&cell.store).replace('|', "\\|"),
             or_dash(cell.makespan_s.map(|it| interval(&it, &units::duration))),
             or_dash(shown_rate(cell, batches).map(|it| interval(&it, &units::count))),
@@ -89,6 +93,9 @@ fn table(text: &mut String, label: &str, group: &Group<'_>, study: &Study) {
         );
     }
     let cells: Vec<&study::Cell> = group.cells.iter().map(|ranked| ranked.cell).collect();
+    for sentence in words::failed::sentences(&cells) {
+        let _ = writeln!(text, "\n{}", escaped(&sentence));
+    }
     if let Some(rates) = crate::footnotes::read_back(&cells, Batches::stored(study).noun()) {
         let _ = writeln!(text, "\n{}", escaped(&rates));
     }

@@ -37,6 +37,7 @@ fn gauge(text: &mut String, metric: Metric, cells: &[(&Cell, String)]) {
         Unit::Nanoseconds => (stem(metric), "seconds", 1e-9),
         Unit::Bytes => (stem(metric), "bytes", 1.0),
         Unit::PerSecond => (stem(metric), "", 1.0),
+        Unit::Share => (stem(metric), "ratio", 1.0),
     };
     let name = if unit.is_empty() { format!("kvtrial_{stem}") } else { format!("kvtrial_{stem}_{unit}") };
     let known: Vec<_> = cells.iter().filter_map(|(cell, labels)| metric.of_cell(cell).map(|it| (it, labels))).collect();
@@ -50,7 +51,8 @@ fn gauge(text: &mut String, metric: Metric, cells: &[(&Cell, String)]) {
     let _ = writeln!(text, "# HELP {name} {}", help(metric));
     for (it, labels) in known {
         let mut line = |statistic: &str, value: f64| {
-            let _ = writeln!(text, "{name}{{{labels},statistic=\"{statistic}\"}} {}", value * factor);
+            let value = if value.is_finite() { (value * factor).to_string() } else { "+Inf".into() };
+            let _ = writeln!(text, "{name}{{{labels},statistic=\"{statistic}\"}} {value}");
         };
         line("median", it.value);
         // A single trial has no interval.
@@ -65,6 +67,7 @@ fn stem(metric: Metric) -> &'static str {
     match metric {
         Metric::Makespan => "makespan",
         Metric::OpsPerS => "operations_per_second",
+        Metric::Failed => "failed",
         Metric::RecordsPerS => "records_per_second",
         Metric::UnitsPerS => "units_per_second",
         Metric::P50 => "response_p50",
@@ -83,13 +86,14 @@ fn stem(metric: Metric) -> &'static str {
 fn help(metric: Metric) -> &'static str {
     match metric {
         Metric::Makespan => "Time of the timed phases of the job.",
-        Metric::OpsPerS => "Completed operations per second; an operation may be a batch.",
+        Metric::OpsPerS => "Operations answered per second; an operation may be a batch.",
+        Metric::Failed => "Share of the operations that failed: they have no response time.",
         Metric::RecordsPerS => "Records written or read per second, where an operation is a batch of them.",
         Metric::UnitsPerS => "Units of work per second, where a job counts units of several operations.",
-        Metric::P50 => "Median response time.",
-        Metric::P95 => "95th percentile of response time.",
-        Metric::P99 => "99th percentile of response time.",
-        Metric::P999 => "99.9th percentile of response time.",
+        Metric::P50 => "Median response time; +Inf where too many operations failed to reach it.",
+        Metric::P95 => "95th percentile of response time; +Inf where too many operations failed to reach it.",
+        Metric::P99 => "99th percentile of response time; +Inf where too many operations failed to reach it.",
+        Metric::P999 => "99.9th percentile of response time; +Inf where too many operations failed to reach it.",
         Metric::ClientCpu => "Processor time of the client.",
         Metric::ServerCpu => "Processor time of the server.",
         Metric::ServerRss => "Peak resident memory of the server.",

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use study::{Status, TrialRecord};
 use words::Batches;
 
+/// Stands for a percentile that was not reached, because too many operations failed.
+const NOT_REACHED_NS: f64 = 1e100;
+
 /// One cell so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
@@ -26,7 +29,8 @@ impl Tally {
         self.makespans_s.push(trial.makespan_s);
         self.per_s.push(per_s(trial));
         self.batches |= analysis::records_per_operation(trial).is_some();
-        self.p99_ns.push(trial.latency_ns.response.p99 as f64);
+        let p99_ns = trial.latency_ns.response.of_asked().p99;
+        self.p99_ns.push(p99_ns.map_or(NOT_REACHED_NS, |ns| ns as f64));
     }
 
     /// Medians over its trials.
@@ -43,7 +47,10 @@ impl Tally {
     }
 
     pub(super) fn p99_s(&self) -> f64 {
-        stats::median(&self.p99_ns).unwrap_or(0.0) * 1e-9
+        match stats::median(&self.p99_ns).unwrap_or(0.0) {
+            NOT_REACHED_NS.. => f64::INFINITY,
+            p99_ns => p99_ns * 1e-9,
+        }
     }
 }
 

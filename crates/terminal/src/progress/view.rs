@@ -59,9 +59,10 @@ pub(super) fn finished(
         verdict += &format!(" ({})", kinds.join(", "));
     }
     let warmup = if trial.warmup { " warm-up" } else { "" };
-    let p99 = match trial.latency_ns.response.p99 {
-        0 => String::new(),
-        p99_ns => format!("p99 {}, ", units::duration(p99_ns as f64 * 1e-9)),
+    let p99 = match trial.latency_ns.response.of_asked().p99 {
+        None => "p99 not reached, ".into(),
+        Some(0) => String::new(),
+        Some(p99_ns) => format!("p99 {}, ", units::duration(p99_ns as f64 * 1e-9)),
     };
     format!(
         "kvtrial: {}, {}: {store}{warmup} {}, {} {}, {p99}{verdict}",

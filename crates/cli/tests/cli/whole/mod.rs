@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use study::{
-    Budget, BudgetLayer, BudgetPart, Cell, CurvePoint, Durability, FaultFigures, Judged, Latencies, LatencySummary,
-    Left, LeftCount, Noise, Original, PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RateCount, RatePoint,
-    RateSearch, Reason, ReasonKind, Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study,
-    TrialRecord, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting, Varied, Verdict,
+    AskedPercentiles, Budget, BudgetLayer, BudgetPart, Cell, CurvePoint, Durability, FaultFigures, Judged, Latencies,
+    LatencyDistribution, LatencyDistributions, LatencySummary, Left, LeftCount, MoreClients, Noise, Original,
+    PhaseRecord, PhaseSummary, PresetRecord, Proof, Quantity, RateCount, RatePoint, RateSearch, Reason, ReasonKind,
+    Sampled, Scaled, Selftest, SeriesPoint, ServerUse, SlowBaseline, Stall, Study, TrialRecord, Tune, TuneEffect,
+    TuneRound, TunedKey, TunedSetting, Varied, Verdict,
 };
 
 pub fn study() -> Study {
@@ -29,9 +30,13 @@ pub fn study() -> Study {
         fault_timeout_s: Some(1.0),
         cells: vec![cell(figure)],
         rate_search: vec![RateSearch {
+            varied: [("clients".to_owned(), "1".to_owned())].into(),
+            clients: 1,
             counts: RateCount::Units,
             rate: Some(figure),
-            points: vec![RatePoint::default()],
+            more_clients: Some(MoreClients::default()),
+            wire_ns: Some(1.0),
+            points: vec![RatePoint { not_offered: 1, ..RatePoint::default() }],
             ..RateSearch::default()
         }],
         left: vec![Left {
@@ -76,7 +81,8 @@ fn cell(figure: Quantity) -> Cell {
         durability: Some(Durability::Os),
         makespan_s: some,
         ops_per_s: some,
-        p99_ns: some,
+        p99_ns: Some(Quantity { value: f64::INFINITY, high: f64::INFINITY, ..figure }),
+        failed_share: some,
         latency_ns: latencies(),
         client_cpu_s: some,
         server_cpu_s: some,
@@ -124,7 +130,13 @@ fn cell(figure: Quantity) -> Cell {
             noise: Noise { judged: Judged::TooShort, ..Noise::default() },
             server: Some(ServerUse::default()),
             disk_bytes: Some(1),
-            phases: vec![PhaseRecord { disk_bytes: Some(1), ..PhaseRecord::default() }],
+            failed_operations: Some(1),
+            phases: vec![PhaseRecord {
+                disk_bytes: Some(1),
+                failed_operations: 1,
+                distributions: distributions(),
+                ..PhaseRecord::default()
+            }],
             series: vec![SeriesPoint::default()],
             curve: vec![point()],
             stalls: vec![stall()],
@@ -135,8 +147,19 @@ fn cell(figure: Quantity) -> Cell {
     }
 }
 
+fn distributions() -> LatencyDistributions {
+    let one = || LatencyDistribution { counts: "+5 3".into(), failed: 1, ..LatencyDistribution::default() };
+    LatencyDistributions {
+        by_operation: [("get".to_owned(), one())].into(),
+        service: one(),
+        send_lag: one(),
+        client_lag: one(),
+    }
+}
+
 fn latencies() -> Latencies {
-    let by_operation = [("get".to_owned(), LatencySummary::default())].into();
+    let failed = LatencySummary { failed: 1, asked: Some(AskedPercentiles::default()), ..LatencySummary::default() };
+    let by_operation = [("get".to_owned(), failed)].into();
     Latencies { by_operation, percentiles: vec![(50.0, 1)], ..Latencies::default() }
 }
 

@@ -3,7 +3,7 @@
 use super::doubt::{Doubt, LastOperation};
 use super::order::{EndedOperation, MAX_VERSION, Writes};
 use super::times::WriteTimes;
-use super::{Age, Ledger, Sight, Write};
+use super::{Age, Ledger, Sight, Write, is_of};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
@@ -13,17 +13,17 @@ use study::WriteAccount;
 
 impl Ledger {
     #[cold]
-    pub(super) fn begin_in_doubt(&self, id: u32, version: u32) -> Write {
+    pub(super) fn begin_in_doubt(&self, id: u64, version: u32) -> Write {
         let moment = self.doubts().get_mut(&id).map_or(0, |doubt| doubt.begin_write(version));
         Write { version, moment, began: EndedOperation::default() }
     }
 
-    fn doubts(&self) -> MutexGuard<'_, HashMap<u32, Doubt>> {
+    fn doubts(&self) -> MutexGuard<'_, HashMap<u64, Doubt>> {
         self.doubts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[cold]
-    pub(super) fn end_in_doubt(&self, id: u32, write: Write) {
+    pub(super) fn end_in_doubt(&self, id: u64, write: Write) {
         let mut doubts = self.doubts();
         let Some(doubt) = doubts.get_mut(&id) else { return };
         doubt.finish(write.version);
@@ -35,7 +35,7 @@ impl Ledger {
 
     /// A write of this slot failed: nobody knows whether it took effect, or still will.
     #[cold]
-    pub fn fail_write(&self, id: u32, slot: Slot, write: Write) {
+    pub fn fail_write(&self, id: u64, slot: Slot, write: Write) {
         let entry = self.entry(id);
         // The lock is held before anybody can see that the key is in doubt: who sees it finds its record.
         let mut doubts = self.doubts();
@@ -47,15 +47,15 @@ impl Ledger {
     }
 
     /// Versions of a key that are in flight.
-    fn unfinished(&self, id: u32, writes: Writes) -> BTreeSet<u32> {
+    fn unfinished(&self, id: u64, writes: Writes) -> BTreeSet<u32> {
         let flights = self.flights.iter().step_by(self.stride).map(|flight| flight.load(Ordering::Acquire));
-        let own = flights.filter(|flight| flight >> 32 == u64::from(id) + 1).map(|flight| flight & MAX_VERSION);
+        let own = flights.filter(|flight| is_of(*flight, id)).map(|flight| flight & MAX_VERSION);
         own.filter(|&version| version != 0).chain(writes.unfinished()).map(|version| version as u32).collect()
     }
 
     /// Something acknowledged of this key was not to be seen.
     #[cold]
-    pub fn lose(&self, id: u32) {
+    pub fn lose(&self, id: u64) {
         if let Some(times) = self.times.get() {
             times.lose(id);
         }
@@ -84,7 +84,7 @@ impl Ledger {
     }
 
     #[cold]
-    pub(super) fn sight_in_doubt(&self, id: u32, seen: Sight) -> Sight {
+    pub(super) fn sight_in_doubt(&self, id: u64, seen: Sight) -> Sight {
         let mut doubts = self.doubts();
         let Some(doubt) = doubts.get_mut(&id) else { return seen };
         let writes = seen.writes.in_doubt(doubt.begin(), doubt.last().is_some());
@@ -93,7 +93,7 @@ impl Ledger {
     }
 
     #[cold]
-    pub(super) fn judge_in_doubt(&self, id: u32, sight: Sight, version: u32) -> Result<(), Age> {
+    pub(super) fn judge_in_doubt(&self, id: u64, sight: Sight, version: u32) -> Result<(), Age> {
         let mut doubts = self.doubts();
         let Some(doubt) = doubts.get_mut(&id) else { return Ok(()) };
         let began = sight.writes.moment();

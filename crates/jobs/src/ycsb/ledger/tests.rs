@@ -119,7 +119,7 @@ fn inserted_keys_find_room_planned_or_not() {
     let planned = Ledger::new(2, Some(1), 1);
     assert_eq!([planned.insert(), planned.insert()], [Some(2), None]);
     let open = Ledger::new(2, None, 1);
-    for expected in 2..CHUNK as u32 + 10 {
+    for expected in 2..CHUNK as u64 + 10 {
         let id = open.insert();
         assert_eq!(id, Some(expected));
         let write = open.begin_write(expected, 0);
@@ -127,17 +127,17 @@ fn inserted_keys_find_room_planned_or_not() {
         open.end_write(expected, 0, write);
         assert!(open.sight(expected).is_newest(1));
     }
-    assert_eq!(open.ids(), CHUNK as u32 + 10);
+    assert_eq!(open.ids(), CHUNK as u64 + 10);
 }
 
 #[test]
 fn ids_are_settled_in_order_whatever_the_order_of_acknowledgements() {
     let ledger = Ledger::new(2, Some(4), 4);
-    let writes: Vec<_> = (0..4).map(|slot| (ledger.insert(), ledger.begin_write(2 + slot, slot))).collect();
+    let writes: Vec<_> = (0..4).map(|slot| (ledger.insert(), ledger.begin_write(2 + u64::from(slot), slot))).collect();
     assert!(writes.iter().zip(2..).all(|((id, write), expected)| (*id, write.version) == (Some(expected), 1)));
     let mut borders = Vec::new();
-    for id in [3, 2, 5] {
-        ledger.end_write(id, id - 2, writes[id as usize - 2].1);
+    for id in [3u64, 2, 5] {
+        ledger.end_write(id, id as u32 - 2, writes[id as usize - 2].1);
         ledger.settle();
         borders.push(ledger.settled());
     }
@@ -158,7 +158,7 @@ fn threads_that_write_and_read_a_store_at_once_raise_no_alarm() {
             scope.spawn(move || {
                 let mut rng = Rng::new(slot.into());
                 for _ in 0..50_000 {
-                    let id = rng.below(2) as u32;
+                    let id = rng.below(2);
                     if rng.below(2) == 0 {
                         let write = ledger.begin_write(id, slot);
                         store[id as usize].store(write.version, std::sync::atomic::Ordering::SeqCst);
@@ -173,7 +173,7 @@ fn threads_that_write_and_read_a_store_at_once_raise_no_alarm() {
             });
         }
     });
-    let issued = |id: u32| ledger.sight(id).writes.issued();
+    let issued = |id: u64| ledger.sight(id).writes.issued();
     assert!(issued(0) + issued(1) > 90_000);
 }
 
@@ -405,4 +405,15 @@ fn a_version_that_falls_out_of_the_window_is_finished_or_remembered() {
     assert_eq!(ledger.sight(0).writes, Writes(103 | 1 << 26), "nothing old is unfinished any more");
     ledger.end_write(0, 2, write);
     assert_eq!([2, 102, 103].map(|version| read(&ledger, version).is_ok()), [false, false, true]);
+}
+
+#[test]
+fn writes_of_ids_beyond_32_bits_are_not_mixed_up() {
+    let far = [3_000_000_000u64, 3_000_000_000 + (1 << 32), 7, 7 + (1 << 32)];
+    let marks: Vec<u64> = far.iter().map(|&id| super::mark(id) | 5).collect();
+    for (at, &id) in far.iter().enumerate() {
+        let own: Vec<usize> = (0..far.len()).filter(|&flight| super::is_of(marks[flight], id)).collect();
+        assert_eq!(own, [at]);
+    }
+    assert!(!super::is_of(0, 0), "no write is in flight");
 }

@@ -1,6 +1,6 @@
 //! The search against queueing theory.
 
-use super::{RateFinding, RateTrials, Rounds, Seen, find_rate, isotonic, tidy};
+use super::{Course, RateFinding, RateTrials, Rounds, Seen, find_rate, isotonic, tidy};
 use data::splitmix::Rng;
 use std::convert::Infallible;
 
@@ -11,7 +11,9 @@ struct Queue {
     operations: Length,
     random: Rng,
     trials: usize,
-    client_from: f64,
+    /// Rates above it go as `beyond` says.
+    limit: f64,
+    beyond: Course,
 }
 
 #[derive(Clone, Copy)]
@@ -23,7 +25,14 @@ enum Length {
 impl Queue {
     fn new(service_ns: f64, seed: u64) -> Queue {
         let operations = Length::Operations(40_000);
-        Queue { service_ns, operations, random: Rng::new(seed), trials: 0, client_from: f64::INFINITY }
+        Queue {
+            service_ns,
+            operations,
+            random: Rng::new(seed),
+            trials: 0,
+            limit: f64::INFINITY,
+            beyond: Course::KeptUp,
+        }
     }
 }
 
@@ -50,7 +59,12 @@ impl RateTrials for Queue {
         };
         responses.sort_by(f64::total_cmp);
         let figure_ns = responses[responses.len() * 99 / 100];
-        Ok(Seen { figure_ns, kept_up, client_late: ops_per_s > self.client_from })
+        let course = match kept_up {
+            _ if ops_per_s > self.limit => self.beyond,
+            true => Course::KeptUp,
+            false => Course::Behind,
+        };
+        Ok(Seen { figure_ns, course })
     }
 }
 
@@ -185,12 +199,38 @@ fn a_disturbed_trial_does_not_mislead_the_search() {
 
 #[test]
 fn a_bound_that_no_rate_keeps_is_said_to_be_that() {
-    assert_eq!(find_rate(&mut Queue::new(1e5, 1), 9e4, 10_000.0, 3, 1).unwrap(), RateFinding::Never);
+    let RateFinding::Never(lowest) = find_rate(&mut Queue::new(1e5, 1), 9e4, 10_000.0, 3, 1).unwrap() else { panic!() };
+    assert!(lowest < 10.0, "{lowest}");
+}
+
+#[test]
+fn a_bound_that_the_client_breaks_at_every_rate_is_no_answer_about_the_store() {
+    for (beyond, of_client) in [(Course::ClientLate, true), (Course::NotOffered, false)] {
+        let mut queue = Queue { limit: 0.0, beyond, ..Queue::new(1e5, 1) };
+        let found = find_rate(&mut queue, 6e5, 10_000.0, 3, 1).unwrap();
+        let none = Rounds::default();
+        assert_eq!(found, if of_client { RateFinding::ClientLimited(none) } else { RateFinding::NotOffered(none) });
+    }
+}
+
+#[test]
+fn a_rate_that_was_never_offered_does_not_pass_as_kept() {
+    // The store could do 9,000 a second; nothing beyond 4,000 is due, and what is due is answered at once.
+    let mut queue = Queue { limit: 4_000.0, beyond: Course::NotOffered, ..Queue::new(1e5, 1) };
+    let RateFinding::NotOffered(found) = find_rate(&mut queue, 6e5, 10_000.0, 3, 1).unwrap() else { panic!() };
+    let rates = found.rates;
+    assert!(rates.iter().all(|rate| (3_000.0..5_000.0).contains(rate)), "{rates:?}");
+}
+
+#[test]
+fn a_search_in_which_every_rate_keeps_the_bound_ends_unsettled() {
+    let mut queue = Queue { operations: Length::Operations(100), ..Queue::new(1e-3, 1) };
+    assert!(matches!(find_rate(&mut queue, 6e5, 10_000.0, 3, 1).unwrap(), RateFinding::Unsettled(rate) if rate > 1e6));
 }
 
 #[test]
 fn a_client_that_cannot_keep_the_schedule_is_not_taken_for_the_store() {
-    let mut queue = Queue { client_from: 4_000.0, ..Queue::new(1e5, 1) };
+    let mut queue = Queue { limit: 4_000.0, beyond: Course::ClientLate, ..Queue::new(1e5, 1) };
     let RateFinding::ClientLimited(found) = find_rate(&mut queue, 6e5, 10_000.0, 3, 1).unwrap() else { panic!() };
     let rates = found.rates;
     assert!(rates.iter().all(|rate| (3_000.0..5_000.0).contains(rate)), "{rates:?}");

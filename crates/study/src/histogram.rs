@@ -1,21 +1,23 @@
 //! Latency histograms: log-linear, as HDR histograms are (Tene, hdrhistogram.org), with at most 0.4 % error from 1 ns to 2.4 hours.
 
+use crate::distribution::LatencyDistribution;
+use crate::latency::{AskedPercentiles, LatencySummary, PERCENTILES};
 use serde::{Deserialize, Serialize};
-use study::{LatencySummary, PERCENTILES};
 
 /// 2^7 buckets an octave: half a bucket is 1/256 of the value.
-const SUB_BITS: u32 = 7;
+pub const SUB_BITS: u32 = 7;
 const SUB: usize = 1 << SUB_BITS;
 /// Values of 2^43 ns (2.4 hours) and more land in the last bucket.
-const MAX_BITS: u32 = 43;
+pub const MAX_BITS: u32 = 43;
 const BUCKETS: usize = (MAX_BITS - SUB_BITS + 1) as usize * SUB;
 
-/// A latency distribution in nanoseconds. Memory is constant: 37 KiB of counters.
+/// A latency distribution in nanoseconds, and how many operations failed, which have no latency. Memory is constant: 37 KiB of counters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Sparse", try_from = "Sparse")]
+#[serde(into = "LatencyDistribution", try_from = "LatencyDistribution")]
 pub struct Histogram {
     counts: Box<[u64]>,
     n: u64,
+    failed: u64,
     sum: u64,
     min: u64,
     max: u64,
@@ -23,78 +25,22 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Histogram { counts: vec![0; BUCKETS].into_boxed_slice(), n: 0, sum: 0, min: u64::MAX, max: 0 }
+        Histogram { counts: vec![0; BUCKETS].into_boxed_slice(), n: 0, failed: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 }
 
-/// A histogram as it is sent: the buckets that are not empty, by number.
-#[derive(Serialize, Deserialize)]
-struct Sparse {
-    counts: Vec<(u32, u64)>,
-    sum: u64,
-    min: u64,
-    max: u64,
-}
-
-impl From<Histogram> for Sparse {
-    fn from(full: Histogram) -> Sparse {
-        Sparse { counts: filled(&full.counts), sum: full.sum, min: full.min, max: full.max }
+impl From<Histogram> for LatencyDistribution {
+    fn from(full: Histogram) -> LatencyDistribution {
+        full.distribution()
     }
 }
 
-impl TryFrom<Sparse> for Histogram {
+impl TryFrom<LatencyDistribution> for Histogram {
     type Error = String;
 
-    fn try_from(sparse: Sparse) -> Result<Histogram, String> {
-        let mut full = Histogram { sum: sparse.sum, min: sparse.min, max: sparse.max, ..Histogram::default() };
-        fill(&mut full.counts, &sparse.counts)?;
-        full.n = full.counts.iter().sum();
-        Ok(full)
-    }
-}
-
-/// The buckets that are not empty, by number.
-fn filled(counts: &[u64]) -> Vec<(u32, u64)> {
-    (0..).zip(counts).filter(|(_, count)| **count > 0).map(|(number, count)| (number, *count)).collect()
-}
-
-fn fill(counts: &mut [u64], filled: &[(u32, u64)]) -> Result<(), String> {
-    for (number, count) in filled {
-        *counts.get_mut(*number as usize).ok_or_else(|| format!("a histogram has no bucket {number}"))? = *count;
-    }
-    Ok(())
-}
-
-/// Counts by coarse bucket; sent as the buckets that are not empty.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Vec<(u32, u64)>", try_from = "Vec<(u32, u64)>")]
-pub struct CoarseCounts(pub Box<[u64]>);
-
-impl Default for CoarseCounts {
-    fn default() -> CoarseCounts {
-        CoarseCounts(vec![0; COARSE_BUCKETS].into())
-    }
-}
-
-impl CoarseCounts {
-    /// Adds other counts.
-    pub fn add(&mut self, other: &CoarseCounts) {
-        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine += theirs);
-    }
-}
-
-impl From<CoarseCounts> for Vec<(u32, u64)> {
-    fn from(full: CoarseCounts) -> Vec<(u32, u64)> {
-        filled(&full.0)
-    }
-}
-
-impl TryFrom<Vec<(u32, u64)>> for CoarseCounts {
-    type Error = String;
-
-    fn try_from(sparse: Vec<(u32, u64)>) -> Result<CoarseCounts, String> {
-        let mut full = CoarseCounts::default();
-        fill(&mut full.0, &sparse)?;
+    fn try_from(distribution: LatencyDistribution) -> Result<Histogram, String> {
+        let mut full = Histogram::default();
+        full.add(&distribution)?;
         Ok(full)
     }
 }
@@ -119,47 +65,7 @@ fn middle(index: usize) -> u64 {
     low + (1u64 << width_bits) / 2
 }
 
-/// Buckets of the coarse view: 2^3 an octave, half a bucket is 1/16 of the value.
-pub const COARSE_BUCKETS: usize = (MAX_BITS as usize - 2) << 3;
-const COARSER: u32 = SUB_BITS - 3;
-
-/// The value in the middle of a coarse bucket.
-fn coarse_middle(index: usize) -> u64 {
-    let (octave, rest) = ((index >> 3) as u32, (index & 7) as u64);
-    if octave == 0 { rest } else { ((8 + rest) << (octave - 1)) + (1 << (octave - 1)) / 2 }
-}
-
-/// The value that this percent of the counted ones stayed at or under, from a coarse view; `None` when nothing was counted.
-pub fn coarse_percentile(counts: impl Iterator<Item = u64> + Clone, percent: u64) -> Option<u64> {
-    let rank = (counts.clone().sum::<u64>() * percent).div_ceil(100).max(1);
-    let mut seen = 0;
-    let reaches = |count: u64| {
-        seen += count;
-        seen >= rank
-    };
-    counts.map(reaches).position(|reached| reached).map(coarse_middle)
-}
-
-/// The coarse bucket of a small value, which has a fine bucket of its own.
-fn coarse_of_exact(value: usize) -> usize {
-    let octave = (usize::BITS - (value | 7).leading_zeros()) as usize - 3;
-    (octave << 3) + (value >> octave.saturating_sub(1)) - if octave == 0 { 0 } else { 8 }
-}
-
 impl Histogram {
-    /// Adds its counts to a coarse view.
-    pub fn add_coarse(&self, total: &mut [u64; COARSE_BUCKETS]) {
-        if self.n == 0 {
-            return;
-        }
-        for (value, count) in self.counts[..SUB].iter().enumerate() {
-            total[coarse_of_exact(value)] += count;
-        }
-        for (index, count) in self.counts.iter().enumerate().skip(SUB) {
-            total[(index >> COARSER) + (COARSER as usize) * 8] += count;
-        }
-    }
-
     /// Counts one latency.
     #[inline(always)]
     pub fn record(&mut self, ns: u64) {
@@ -177,8 +83,15 @@ impl Histogram {
         self.max = self.max.max(ns);
     }
 
+    /// Counts an operation that failed: it has no latency, and was answered later than any that was.
+    #[cold]
+    pub fn fail(&mut self) {
+        self.failed += 1;
+    }
+
     /// Adds another histogram.
     pub fn merge(&mut self, other: &Histogram) {
+        self.failed += other.failed;
         if other.n == 0 {
             return;
         }
@@ -186,9 +99,45 @@ impl Histogram {
             *mine += theirs;
         }
         self.n += other.n;
-        self.sum += other.sum;
+        self.sum = self.sum.saturating_add(other.sum);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
+    }
+
+    /// Adds what was written down of another.
+    ///
+    /// # Errors
+    /// It is not what a histogram writes.
+    pub fn add(&mut self, written: &LatencyDistribution) -> Result<(), String> {
+        let before = self.n;
+        for bucket in written.counts() {
+            let (number, count) = bucket?;
+            let mine = self.counts.get_mut(number).ok_or_else(|| format!("a histogram has no bucket {number}"))?;
+            *mine = mine.saturating_add(count);
+            self.n = self.n.saturating_add(count);
+        }
+        self.failed = self.failed.saturating_add(written.failed);
+        if self.n > before {
+            self.sum = self.sum.saturating_add(written.sum_ns);
+            self.min = self.min.min(written.min_ns);
+            self.max = self.max.max(written.max_ns);
+        }
+        Ok(())
+    }
+
+    /// What it holds, to be kept.
+    pub fn distribution(&self) -> LatencyDistribution {
+        let (min_ns, max_ns) = if self.n == 0 { (0, 0) } else { (self.min, self.max) };
+        LatencyDistribution::of_counts(
+            &self.counts,
+            LatencyDistribution {
+                failed: self.failed,
+                sum_ns: self.sum,
+                min_ns,
+                max_ns,
+                ..LatencyDistribution::default()
+            },
+        )
     }
 
     /// Number of latencies counted.
@@ -196,30 +145,51 @@ impl Histogram {
         self.n
     }
 
-    /// The latency that a share `quantile` (0 to 1) of all stayed at or under, within 0.4 %; 0 when nothing was counted.
-    pub fn quantile(&self, quantile: f64) -> u64 {
-        let rank = ((quantile * self.n as f64).ceil() as u64).clamp(1, self.n.max(1));
-        let mut seen = 0;
-        for (index, count) in self.counts.iter().enumerate() {
-            seen += count;
-            if seen >= rank {
-                return middle(index).clamp(self.min.min(self.max), self.max);
-            }
-        }
-        0
+    /// How many latencies each bucket has.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
     }
 
-    /// Percents and nanoseconds of a latency curve: those of [`PERCENTILES`] with at least one latency beyond them.
+    /// The latency that a share `quantile` (0 to 1) of all stayed at or under, within 0.4 %; 0 when nothing was counted.
+    pub fn quantile(&self, quantile: f64) -> u64 {
+        self.at_rank(((quantile * self.n as f64).ceil() as u64).clamp(1, self.n.max(1))).unwrap_or(0)
+    }
+
+    /// The same of all that was asked: what failed counts as slower than all that was answered. `None`: that is where this quantile lies.
+    pub fn quantile_of_asked(&self, quantile: f64) -> Option<u64> {
+        let asked = self.n + self.failed;
+        self.at_rank(((quantile * asked as f64).ceil() as u64).clamp(1, asked.max(1)))
+    }
+
+    fn at_rank(&self, rank: u64) -> Option<u64> {
+        let mut seen = 0;
+        let reaches = |count: &u64| {
+            seen += count;
+            seen >= rank
+        };
+        self.counts.iter().position(reaches).map(|at| middle(at).clamp(self.min.min(self.max), self.max))
+    }
+
+    /// Percents and nanoseconds of a latency curve of all that was asked: those of [`PERCENTILES`] with at least one operation beyond them
+    /// that were reached.
     pub fn percentiles(&self) -> Vec<(f64, u64)> {
-        let beyond = |percent: f64| self.n as f64 * (1.0 - percent / 100.0) >= 1.0 - 1e-6;
+        let asked = (self.n + self.failed) as f64;
+        let beyond = |percent: f64| asked * (1.0 - percent / 100.0) >= 1.0 - 1e-6;
         let known = PERCENTILES.iter().filter(|percent| beyond(**percent));
-        known.map(|&percent| (percent, self.quantile(percent / 100.0))).collect()
+        known.map_while(|&percent| Some((percent, self.quantile_of_asked(percent / 100.0)?))).collect()
     }
 
     /// The usual figures.
     pub fn summary(&self) -> LatencySummary {
+        let asked = (self.failed > 0).then(|| AskedPercentiles {
+            p50: self.quantile_of_asked(0.5),
+            p90: self.quantile_of_asked(0.9),
+            p95: self.quantile_of_asked(0.95),
+            p99: self.quantile_of_asked(0.99),
+            p99_9: self.quantile_of_asked(0.999),
+        });
         if self.n == 0 {
-            return LatencySummary::default();
+            return LatencySummary { failed: self.failed, asked, ..LatencySummary::default() };
         }
         LatencySummary {
             n: self.n,
@@ -231,6 +201,8 @@ impl Histogram {
             p99: self.quantile(0.99),
             p99_9: self.quantile(0.999),
             max: self.max,
+            failed: self.failed,
+            asked,
         }
     }
 }
@@ -276,19 +248,6 @@ mod tests {
         }
         assert_eq!(bucket((1 << MAX_BITS) - 1), BUCKETS - 1);
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
-    }
-
-    #[test]
-    fn the_coarse_view_puts_every_value_within_seven_percent() {
-        for value in (0..5_000u64).chain((13..42).map(|bits| (1 << bits) + 12_345)) {
-            let mut histogram = Histogram::default();
-            histogram.record(value);
-            let mut total = [0; super::COARSE_BUCKETS];
-            histogram.add_coarse(&mut total);
-            let index = total.iter().position(|count| *count == 1).unwrap_or(usize::MAX);
-            let shown = super::coarse_middle(index);
-            assert!((shown as f64 - value as f64).abs() <= 0.07 * value as f64, "{value} is shown as {shown}");
-        }
     }
 
     #[test]

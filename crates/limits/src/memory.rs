@@ -4,8 +4,8 @@ use crate::groups;
 use std::fs;
 use std::path::Path;
 
-/// Bytes that may be had without swapping: what the kernel says of the machine, and not more than a limit of this process's control
-/// groups leaves; `None` where nothing is said. As Kubernetes has it, a group does not need the part of its page cache that was not used
+/// Bytes that may be had without swapping: what the kernel says of the machine, and not more than a limit of this process (`ulimit -v`) or
+/// of its control groups leaves; `None` where nothing is said. As Kubernetes has it, a group does not need the part of its page cache that was not used
 /// lately (`inactive_file`).
 pub fn free_bytes() -> Option<u64> {
     free_below(Path::new("/"))
@@ -13,12 +13,21 @@ pub fn free_bytes() -> Option<u64> {
 
 fn free_below(root: &Path) -> Option<u64> {
     let free = groups::directories(root, "memory").into_iter().filter_map(|group| left(&group));
-    free.chain(available(&root.join("proc/meminfo"))).min()
+    free.chain(kib(&root.join("proc/meminfo"), "MemAvailable:")).chain(addresses(&root.join("proc/self"))).min()
 }
 
-fn available(meminfo: &Path) -> Option<u64> {
-    let text = fs::read_to_string(meminfo).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+/// What a limit on the address space of this process leaves; `None` where it has none.
+fn addresses(process: &Path) -> Option<u64> {
+    let limits = fs::read_to_string(process.join("limits")).ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let limit: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(limit.saturating_sub(kib(&process.join("status"), "VmSize:")?))
+}
+
+/// The figure of this name, of a file in which figures are in units of 1024 bytes.
+fn kib(file: &Path, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
@@ -65,6 +74,18 @@ mod tests {
         write(root.path(), "sys/fs/cgroup/memory.current", "1\n");
         assert_eq!(free_below(root.path()), Some(8 << 30));
         assert_eq!(free_below(Path::new("/nowhere")), None);
+    }
+
+    #[test]
+    fn a_limit_on_the_address_space_of_the_process_counts() {
+        let root = machine("0::/\n");
+        let limits = "Limit                     Soft Limit           Hard Limit           Units\n\
+                      Max address space         2147483648           unlimited            bytes\n";
+        write(root.path(), "proc/self/limits", limits);
+        write(root.path(), "proc/self/status", "Name:\tkvtrial\nVmSize:\t 1048576 kB\n");
+        assert_eq!(free_below(root.path()), Some(1 << 30));
+        write(root.path(), "proc/self/limits", &limits.replace("2147483648", "unlimited "));
+        assert_eq!(free_below(root.path()), Some(8 << 30));
     }
 
     #[test]
